@@ -1,0 +1,78 @@
+export type ErrorCode =
+  | 'INVALID_OPTION'
+  | 'INVALID_DURATION'
+  | 'INVALID_POLICY'
+  | 'INVALID_PAYLOAD'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'INVALID_RESULT'
+  | 'UNKNOWN_JOB'
+  | 'KEY_CONFLICT'
+  | 'NOT_FOUND'
+  | 'NOT_ALLOWED'
+  | 'CLOSED'
+  | 'LEASE_LOST'
+  | 'EFFECT_UNKNOWN'
+  | 'TIMED_OUT'
+  | 'CANCELLED'
+  | 'STOPPED'
+  /** Not done, and may be tried again. */
+  | 'STORE_UNAVAILABLE'
+  /** The answer was lost: it may have been done. Safe to repeat. */
+  | 'STORE_UNKNOWN'
+  | 'STORE_FULL'
+  | 'STORE_READ_ONLY'
+  | 'STORE_NOT_A_DATABASE'
+  | 'STORE_CORRUPT'
+  | 'STORE_NEWER'
+  | 'STORE_NOT_SUPPORTED'
+
+/** Everything that Chronos throws: a stable code, and a sentence that names the thing, the value and the way out. */
+export class ChronosError extends Error {
+  override readonly name: string = 'ChronosError'
+  readonly code: ErrorCode
+  /** Facts behind the sentence, for programs. */
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}
+
+/** Thrown by a handler: no retry will help, the job dies at once. */
+export class PermanentError extends Error {
+  override readonly name: string = 'PermanentError'
+}
+
+const SHOWN_MAX = 60
+
+/** A value as error sentences show it: short, and without touching what is inside an object. */
+export function shown(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}…` : value)
+    case 'bigint':
+      return 'a BigInt'
+    case 'symbol':
+      return 'a symbol'
+    case 'function':
+      return 'a function'
+    case 'object':
+      return value === null ? 'null' : isArray(value) ? 'an array' : 'an object'
+    default:
+      return Object.is(value, -0) ? '-0' : String(value)
+  }
+}
+
+function isArray(value: object): boolean {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false // a revoked proxy
+  }
+}

@@ -1,0 +1,57 @@
+/** A record of plain data: `{…}`, from this realm or another, or one without a prototype. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** The same JSON with sorted keys and no spaces: equal values give equal text, whoever wrote them. For hashing. */
+export function canonicalJson(text: string): string {
+  return writeJson(JSON.parse(text), keys => keys.sort(), JSON.stringify)
+}
+
+/** Like `JSON.stringify` of plain data, but it keeps the sign of `-0`. */
+export function exactJson(value: unknown): string {
+  return writeJson(
+    value,
+    keys => keys,
+    number => (Object.is(number, -0) ? '-0' : JSON.stringify(number)),
+  )
+}
+
+function writeJson(value: unknown, order: (keys: string[]) => string[], number: (value: number) => string): string {
+  if (typeof value === 'number') return number(value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(item => writeJson(item, order, number)).join(',')}]`
+  const record = value as Record<string, unknown>
+  const fields = order(Object.keys(record))
+    .filter(key => isWritten(record[key]))
+    .map(key => `${JSON.stringify(key)}:${writeJson(record[key], order, number)}`)
+  return `{${fields.join(',')}}`
+}
+
+function isWritten(value: unknown): boolean {
+  return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
+}
+
+/** Whether text takes at most this many bytes as UTF-8; counts only when its length leaves a doubt. */
+export function fitsUtf8(text: string, bytes: number): boolean {
+  if (text.length * 3 <= bytes) return true
+  return text.length <= bytes && utf8Bytes(text) <= bytes
+}
+
+export function utf8Bytes(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit < 0x80) continue
+    bytes += unit < 0x800 ? 1 : 2
+    // A pair takes four bytes together; a lone half becomes U+FFFD, which takes three.
+    if (unit >= 0xd800 && unit <= 0xdbff && isLowSurrogate(text.charCodeAt(i + 1))) i++
+  }
+  return bytes
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff
+}

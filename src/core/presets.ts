@@ -1,0 +1,27 @@
+import type { Policy } from './policy.js'
+
+export type PresetName = 'standard' | 'http' | 'lowLatency' | 'financial' | 'queue' | 'webhook' | 'patient' | 'none'
+
+const standard: Policy = {
+  maxRetries: 3,
+  backoff: { type: 'exponential', base: '60s' },
+  jitter: 0.2,
+  cap: '1h',
+}
+
+/** Named policies: `standard` and those that carry the numbers of other well-known documents. */
+export const PRESETS: Readonly<Record<PresetName, Policy>> = {
+  standard,
+  http: { maxRetries: 3, backoff: { type: 'exponential', base: '1s' }, jitter: 'none', cap: '5m' },
+  lowLatency: { maxRetries: 2, backoff: { type: 'exponential', base: '100ms' }, jitter: 'full', cap: '5s' },
+  financial: { maxRetries: 5, backoff: { type: 'exponential', base: '1s' }, jitter: 'full', cap: '60s' },
+  queue: { maxRetries: 3, backoff: { type: 'exponential', base: '500ms' }, jitter: 'full', cap: '30s' },
+  webhook: { maxRetries: 3, backoff: { type: 'list', delays: ['30s', '60s', '120s'] }, jitter: 'none' },
+  patient: { maxRetries: 20, backoff: { type: 'exponential', base: '30s' }, jitter: 'equal', cap: '6h' },
+  // Its backoff is never used, unless another level raises maxRetries: then the retries must not be immediate.
+  none: { ...standard, maxRetries: 0 },
+}
+
+export function isPresetName(name: string): name is PresetName {
+  return Object.hasOwn(PRESETS, name)
+}

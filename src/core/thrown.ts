@@ -1,0 +1,83 @@
+import { isStatus } from './rules.js'
+
+/** Limits of what is looked at in a thrown value: it is made by code that nobody here has seen. */
+export const CAUSES_MAX = 10
+const PROTOTYPES_MAX = 20
+export const AGGREGATED_MAX = 100
+
+/** One error of a chain of causes, read without trusting it. */
+export interface Link {
+  readonly value: unknown
+  /** Its name, then the names of its classes, the most special first. */
+  readonly types: readonly string[]
+  readonly code?: string
+  readonly status?: number
+}
+
+/** The thrown value and its causes, outermost first; cycles and endless chains end. */
+export function linksOf(thrown: unknown): readonly Link[] {
+  const links: Link[] = []
+  const seen = new Set<unknown>()
+  let value = thrown
+  do {
+    seen.add(value)
+    links.push(linkOf(value))
+    value = property(value, 'cause')
+  } while (value !== undefined && value !== null && !seen.has(value) && links.length <= CAUSES_MAX)
+  return links
+}
+
+function linkOf(value: unknown): Link {
+  const code = property(value, 'code')
+  const status = [property(value, 'status'), property(value, 'statusCode')].find(isStatus)
+  return {
+    value,
+    types: typesOf(value),
+    // DOMException has a number here, which means nothing.
+    ...(typeof code === 'string' && code !== '' && { code }),
+    ...(status !== undefined && { status }),
+  }
+}
+
+/** A property of anything; a getter or a proxy that throws has none. */
+export function property(value: unknown, key: string): unknown {
+  if (!isReference(value)) return undefined
+  try {
+    return Reflect.get(value, key)
+  } catch {
+    return undefined
+  }
+}
+
+/** The errors inside an AggregateError; undefined for anything else, and where there are too many to judge. */
+export function aggregated(link: Link): readonly unknown[] | undefined {
+  if (!link.types.includes('AggregateError')) return undefined
+  const errors = property(link.value, 'errors')
+  const length = property(errors, 'length')
+  if (typeof length !== 'number' || !(length > 0 && length <= AGGREGATED_MAX)) return undefined
+  return Array.from({ length: Math.floor(length) }, (_, i) => property(errors, String(i)))
+}
+
+function typesOf(value: unknown): readonly string[] {
+  if (!isReference(value)) return []
+  const names: string[] = []
+  addName(names, property(value, 'name'))
+  try {
+    let prototype: unknown = Object.getPrototypeOf(value)
+    for (let i = 0; i < PROTOTYPES_MAX && isReference(prototype); i++) {
+      addName(names, property(Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value, 'name'))
+      prototype = Object.getPrototypeOf(prototype)
+    }
+  } catch {
+    // A proxy that refuses; what was read so far is all there is.
+  }
+  return names
+}
+
+function addName(names: string[], name: unknown): void {
+  if (typeof name === 'string' && name !== '' && !names.includes(name)) names.push(name)
+}
+
+function isReference(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}

@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+
+const FOLDER = new URL('../../src/core/', import.meta.url)
+const sources = readdirSync(FOLDER)
+  .filter(name => name.endsWith('.ts'))
+  .map(name => ({ name, text: withoutComments(readFileSync(new URL(name, FOLDER), 'utf8')) }))
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*.*?\*\/|^\s*\/\/[^\n]*$/gms, '')
+}
+
+/** `import … from 'x'` and `export … from 'x'`; those of types only leave nothing behind at run time. */
+function importsOf(text: string): readonly { readonly from: string; readonly typeOnly: boolean }[] {
+  const statements = text.matchAll(/^(?:import|export)\s+(type\s+)?(?:\{[^}]*\}|[^'"{};]*)\s*from\s+'([^']+)'/gm)
+  return [...statements].map(([, type, from]) => ({ from: from!, typeOnly: type !== undefined }))
+}
+
+describe('the core is pure', () => {
+  it.each(sources)('$name imports nothing outside of it', ({ text }) => {
+    const outside = importsOf(text).filter(({ from }) => !/^\.\/[\w-]+\.js$/.test(from))
+    expect(outside.filter(({ from, typeOnly }) => !(typeOnly && from === '@standard-schema/spec'))).toEqual([])
+  })
+
+  it.each(sources)('$name reads no clock, throws no dice and touches no machine', ({ text }) => {
+    expect(text).not.toMatch(
+      /Date\.now|new Date\(\)|Math\.random|performance\.|setTimeout|setInterval|process\.|globalThis|fetch\(|Buffer\b/,
+    )
+  })
+
+  it('has no circle of imports', () => {
+    const next = new Map(
+      sources.map(({ name, text }) => [
+        name,
+        importsOf(text)
+          .filter(({ typeOnly }) => !typeOnly)
+          .map(({ from }) => from.replace('./', '').replace('.js', '.ts')),
+      ]),
+    )
+    const visit = (name: string, path: readonly string[]): void => {
+      expect(path, `${[...path, name].join(' → ')}`).not.toContain(name)
+      for (const to of next.get(name) ?? []) visit(to, [...path, name])
+    }
+    for (const name of next.keys()) visit(name, [])
+  })
+})
