@@ -125,3 +125,8 @@ export function phaseOf(job: Pick<Job, 'state' | 'runAt' | 'attempt'>, now: numb
 export function attemptLabel(attempt: number): string {
   return attempt <= 1 ? 'Initial' : `Retry #${attempt - 1}`
 }
+
+/** At most once means one run, whatever the policy says. */
+export function maxRetriesOf(job: Pick<Job, 'delivery'>, policy: Policy): number {
+  return job.delivery === 'at-most-once' ? 0 : policy.maxRetries
+}

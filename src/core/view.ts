@@ -1,4 +1,13 @@
-import { attemptLabel, type Delivery, type Job, type JobState, type Phase, phaseOf, type StoredError } from './job.js'
+import {
+  attemptLabel,
+  type Delivery,
+  type Job,
+  type JobState,
+  maxRetriesOf,
+  type Phase,
+  phaseOf,
+  type StoredError,
+} from './job.js'
 import type { Decision } from './lifecycle.js'
 import { type Policy, storablePolicy } from './policy.js'
 
@@ -68,8 +77,7 @@ export interface AttemptFacts {
 }
 
 export function viewJob(job: Job, policy: Policy, now: number): JobView {
-  // At most once means one run, whatever the policy says.
-  const maxRetries = job.delivery === 'at-most-once' ? 0 : policy.maxRetries
+  const maxRetries = maxRetriesOf(job, policy)
   return {
     id: job.id,
     name: job.name,

@@ -21,8 +21,11 @@ export interface Store {
 
   /** waiting → running. The token makes it repeatable: the same one returns the same jobs. */
   claim(request: ClaimRequest): Promise<Claim>
-  /** The handler is about to start: after this an at-most-once job is never handed out again. Only once per lease. */
-  begin(leases: readonly Lease[]): Promise<readonly LeaseStatus[]>
+  /**
+   * The handler is about to start: after this an at-most-once job is never handed out again. Repeated, it answers the
+   * same. One that was asked to stop answers `cancel-requested` and has not begun.
+   */
+  begin(requests: readonly BeginRequest[]): Promise<readonly LeaseStatus[]>
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LeaseStatus[]>
   /** Log lines and progress of running jobs, fenced like everything else that a worker writes. */
   report(reports: readonly Report[]): Promise<readonly LeaseStatus[]>
@@ -40,7 +43,7 @@ export interface Store {
   reschedule(id: string, at: RunTime): Promise<Changed>
   /** dead | cancelled → waiting, as a new generation. */
   redrive(ids: readonly string[]): Promise<readonly Changed[]>
-  /** Removes the record of jobs that do not run. */
+  /** Removes the record of jobs that do not run. Their keys stay remembered for `REMOVED_KEY_MS`, as after a prune. */
   remove(ids: readonly string[]): Promise<readonly Changed[]>
   /** Removes ended jobs older than asked for, oldest first, and keys whose time is over. */
   prune(request: PruneRequest): Promise<PruneReport>
@@ -51,8 +54,10 @@ export interface Store {
   count(filter: JobFilter, cap: number): Promise<Count>
   /** Attempts, newest first. */
   history(id: string, page: PageRequest): Promise<Page<AttemptRecord>>
+  /** Log lines, in the order in which they were written. */
   logs(id: string, page: PageRequest): Promise<Page<LogRecord>>
 
+  /** Every queue that was ever set or enqueued into, by name. */
   queues(): Promise<readonly QueueRecord[]>
   setQueue(name: string, change: QueueChange): Promise<QueueRecord>
 
@@ -69,6 +74,13 @@ export interface Store {
   /** Extends a worker's leases from a thread of its own while this thread is blocked. Absent where a store can't. */
   guard?(options: GuardOptions): Guard
 }
+
+/** How long the key of a job that somebody removed stays remembered. */
+export const REMOVED_KEY_MS = 86_400_000
+
+/** Log lines kept per run; one more line says that others were dropped. */
+export const LOG_LINES_MAX = 1_000
+export const LOG_LINES_DROPPED = `only the first ${LOG_LINES_MAX} lines of a run are kept`
 
 export interface Migration {
   readonly from: number
@@ -124,7 +136,7 @@ export interface ClaimRequest {
   readonly queues: readonly string[]
   readonly limit: number
   readonly leaseMs: number
-  /** Policy id by job name, for the names that this worker knows. */
+  /** Policy id by `queue name`, joined with a space, for what this worker knows. */
   readonly policyIds: Readonly<Record<string, string>>
 }
 
@@ -133,7 +145,7 @@ export interface Claim {
   readonly now: number
   /** Highest priority first, then by due time. */
   readonly jobs: readonly Claimed[]
-  /** When the next waiting job of these queues falls due, where nothing was due now and the store can tell. */
+  /** When the next waiting job of these queues falls due, where fewer were due than asked for and there is one. */
   readonly nextDueAt?: number
 }
 
@@ -180,11 +192,18 @@ export interface Lease {
   readonly token: string
 }
 
+/** `delivery` is what the worker's definition says; where it is stricter than the row, it wins and is kept. */
+export interface BeginRequest extends Lease {
+  readonly delivery?: Delivery
+}
+
 export type LeaseStatus = 'held' | 'cancel-requested' | 'lost'
 
 export interface Report {
   readonly lease: Lease
   readonly logs: readonly LogLine[]
+  /** Number of the first line within its run, from 0, as the worker counts: it makes a repeated report harmless. */
+  readonly from?: number
   /** JSON text. */
   readonly progress?: string
 }
@@ -226,7 +245,10 @@ export type RunEnd =
   /** Held but never started: waiting again as if it had not been claimed. No attempt, no run, no row. */
   | { readonly kind: 'handed-back'; readonly delayMs: number }
 
-/** `state` and `runAt` are what the job has become; a cancel that came in between turns waiting into cancelled. */
+/**
+ * `state` and `runAt` are what the job has become; a cancel that came in between turns waiting into cancelled.
+ * `already`: this very run was settled before with the same status; `lost`: somebody else ended it, or it was handed back.
+ */
 export type Settled =
   | { readonly status: 'settled'; readonly state: JobState; readonly runAt: number }
   | { readonly status: 'already' }
@@ -274,7 +296,9 @@ export interface JobFilter {
   readonly key?: string
   readonly tag?: string
   readonly reason?: string
+  /** From this time on … */
   readonly createdAfter?: number
+  /** … and before this one. */
   readonly createdBefore?: number
 }
 
@@ -343,7 +367,11 @@ export interface GuardOptions {
 }
 
 export interface Guard {
-  /** The thread is alive; called with every ordinary extension. */
+  /** This thread is alive and holds leases. */
   beat(): void
+  /** Nothing is held: there is nothing to keep until the next beat. */
+  rest(): void
+  /** Until when it has kept the leases, on this process's clock; 0 where it never had to. */
+  keptUntil(): number
   stop(): Promise<void>
 }

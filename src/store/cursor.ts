@@ -1,0 +1,20 @@
+import { ChronosError } from '../core/error.js'
+
+/** Which list a cursor belongs to; one list's cursor is no good for another. */
+export type CursorKind = 'jobs' | 'history' | 'logs'
+
+/** A position in a keyset-paged list: the keys of the last row shown. Opaque outside the stores. */
+export function writeCursor(kind: CursorKind, keys: readonly number[]): string {
+  return Buffer.from(`${kind}:${keys.join(':')}`).toString('base64url')
+}
+
+export function readCursor(kind: CursorKind, cursor: string, size: number): readonly number[] {
+  const [found, ...parts] = Buffer.from(cursor, 'base64url').toString().split(':')
+  const keys = parts.map(part => (/^\d{1,16}$/.test(part) ? Number(part) : Number.NaN))
+  if (found === kind && keys.length === size && keys.every(Number.isSafeInteger)) return keys
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `cursor ${JSON.stringify(cursor)} is not one that this list gave out; leave it out to start from the first page`,
+    { details: { option: 'cursor', value: cursor } },
+  )
+}

@@ -1,0 +1,75 @@
+import { type Job, phaseOf } from '../../core/job.js'
+import { readCursor, writeCursor } from '../cursor.js'
+import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
+import type { Row, Shelf } from './shelf.js'
+
+/** Newest first. */
+export function list(shelf: Shelf, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
+  const [before] = page.cursor === undefined ? [Number.POSITIVE_INFINITY] : readCursor('jobs', page.cursor, 1)
+  const rows = [...shelf.rows.values()].filter(row => row.seq < before! && matches(row.job, filter, now)).reverse()
+  return cut(
+    rows,
+    page.limit,
+    row => row.job,
+    row => writeCursor('jobs', [row.seq]),
+  )
+}
+
+export function count(shelf: Shelf, filter: JobFilter, cap: number, now: number): Count {
+  let value = 0
+  for (const { job } of shelf.rows.values()) {
+    if (!matches(job, filter, now)) continue
+    if (value === cap) return { value, relation: 'at-least' }
+    value += 1
+  }
+  return { value, relation: 'exact' }
+}
+
+export function history(row: Row | undefined, page: PageRequest): Page<AttemptRecord> {
+  const [before] = page.cursor === undefined ? [Number.POSITIVE_INFINITY] : readCursor('history', page.cursor, 1)
+  const records = (row?.attempts ?? []).map(attempt => attempt.record).filter(record => record.run < before!)
+  return cut(
+    records.reverse(),
+    page.limit,
+    record => record,
+    record => writeCursor('history', [record.run]),
+  )
+}
+
+export function logs(row: Row | undefined, page: PageRequest): Page<LogRecord> {
+  const [run, line] = page.cursor === undefined ? [0, -1] : readCursor('logs', page.cursor, 2)
+  const lines = [...(row?.logs.values() ?? [])].filter(
+    each => each.run > run! || (each.run === run && each.line > line!),
+  )
+  lines.sort((a, b) => a.run - b.run || a.line - b.line)
+  return cut(
+    lines,
+    page.limit,
+    ({ line: _line, ...record }) => record,
+    each => writeCursor('logs', [each.run, each.line]),
+  )
+}
+
+function cut<R, T>(rows: readonly R[], limit: number, show: (row: R) => T, cursor: (row: R) => string): Page<T> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const data = shown.map(show)
+  return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
+}
+
+export function matches(job: Job, filter: JobFilter, now: number): boolean {
+  const states = filter.state === undefined ? undefined : [filter.state].flat()
+  return (
+    (filter.ids === undefined || filter.ids.includes(job.id)) &&
+    (states === undefined || states.includes(job.state)) &&
+    (filter.phase === undefined || phaseOf(job, now) === filter.phase) &&
+    (filter.queue === undefined || job.queue === filter.queue) &&
+    (filter.name === undefined || job.name === filter.name) &&
+    (filter.tenantId === undefined || job.tenantId === filter.tenantId) &&
+    (filter.key === undefined || job.key === filter.key) &&
+    (filter.tag === undefined || job.tags.includes(filter.tag)) &&
+    (filter.reason === undefined || job.reason === filter.reason) &&
+    (filter.createdAfter === undefined || job.createdAt >= filter.createdAfter) &&
+    (filter.createdBefore === undefined || job.createdAt < filter.createdBefore)
+  )
+}

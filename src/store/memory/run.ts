@@ -1,0 +1,220 @@
+import { type Job, PRIORITY_MAX } from '../../core/job.js'
+import { present } from '../optional.js'
+import type {
+  AttemptRecord,
+  BeginRequest,
+  Claim,
+  Claimed,
+  ClaimRequest,
+  EffectStatus,
+  Expired,
+  ExpiredJob,
+  Lease,
+  LeaseStatus,
+  Report,
+  Settled,
+  Settlement,
+} from '../store.js'
+import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
+import { byDueTime, type Draft, type HeldLease, type Row, type Shelf } from './shelf.js'
+
+type HeldRow = Row & { lease: HeldLease }
+
+export function claim(shelf: Shelf, request: ClaimRequest, now: number): Claim {
+  const held = [...shelf.running].filter(row => row.lease?.token === request.token) as HeldRow[]
+  const queues = [...new Set(request.queues)].filter(name => !shelf.queues.get(name)?.paused)
+  const rows =
+    held.length > 0 ? held : due(shelf, queues, now, request.limit).map(row => take(shelf, row, request, now))
+  rows.sort((a, b) => b.job.priority - a.job.priority || byDueTime(a, b))
+  const isShort = held.length === 0 && rows.length < request.limit
+  const nextDueAt = isShort ? nextDue(shelf, queues, now) : undefined
+  return present({ now, jobs: rows.map(claimed), nextDueAt })
+}
+
+/** Highest priority first; within one, by due time over all queues. */
+function due(shelf: Shelf, queues: readonly string[], now: number, limit: number): Row[] {
+  const taken: Row[] = []
+  for (let priority = PRIORITY_MAX; priority >= 0 && taken.length < limit; priority--) {
+    const room = limit - taken.length
+    const level = queues.flatMap(queue => shelf.line(queue, priority).due(now, room))
+    taken.push(...level.sort(byDueTime).slice(0, room))
+  }
+  return taken
+}
+
+function take(shelf: Shelf, row: Row, request: ClaimRequest, now: number): HeldRow {
+  const { job } = row
+  const running: Draft = {
+    ...job,
+    state: 'running',
+    run: job.run + 1,
+    attempt: job.attempt + 1,
+    startedAt: now,
+    firstStartedAt: job.firstStartedAt ?? now,
+    begun: false,
+  }
+  const policyId = request.policyIds[`${job.queue} ${job.name}`]
+  if (policyId !== undefined) running.policyId = policyId
+  const lease = { token: request.token, workerId: request.workerId, ms: request.leaseMs, until: now + request.leaseMs }
+  shelf.change(row, running, lease)
+  return row as HeldRow
+}
+
+function nextDue(shelf: Shelf, queues: readonly string[], now: number): number | undefined {
+  let next: number | undefined
+  for (const queue of queues) {
+    for (let priority = 0; priority <= PRIORITY_MAX; priority++) {
+      const at = shelf.line(queue, priority).nextAfter(now)
+      if (at !== undefined && (next === undefined || at < next)) next = at
+    }
+  }
+  return next
+}
+
+export function begin(shelf: Shelf, request: BeginRequest): LeaseStatus {
+  const row = shelf.held(request)
+  if (!row) return 'lost'
+  if (row.job.cancelRequested) return 'cancel-requested'
+  const delivery = request.delivery === 'at-most-once' ? request.delivery : row.job.delivery
+  shelf.change(row, { ...row.job, delivery, begun: true }, row.lease)
+  return 'held'
+}
+
+export function extend(shelf: Shelf, lease: Lease, leaseMs: number, now: number): LeaseStatus {
+  const row = shelf.held(lease)
+  if (!row) return 'lost'
+  shelf.change(row, row.job, { ...row.lease, ms: leaseMs, until: now + leaseMs })
+  return statusOf(row)
+}
+
+export function report(shelf: Shelf, { lease, logs, from, progress }: Report): LeaseStatus {
+  const row = shelf.held(lease)
+  if (!row) return 'lost'
+  const { run } = row.job
+  const first = from ?? [...row.logs.values()].filter(line => line.run === run).length
+  for (const [index, { at, message, data }] of logs.entries()) {
+    const dropped = first + index >= LOG_LINES_MAX
+    const line = Math.min(first + index, LOG_LINES_MAX)
+    const name = `${run}:${line}`
+    if (row.logs.has(name)) continue
+    const text = dropped ? { message: LOG_LINES_DROPPED } : present({ message, data })
+    row.logs.set(name, { run, line, at, ...text })
+  }
+  if (progress !== undefined) shelf.change(row, { ...row.job, progress }, row.lease)
+  return statusOf(row)
+}
+
+function statusOf(row: Row): LeaseStatus {
+  return row.job.cancelRequested ? 'cancel-requested' : 'held'
+}
+
+export function settle(shelf: Shelf, settlement: Settlement, now: number): Settled {
+  const row = shelf.held(settlement.lease)
+  if (!row) return wasSettled(shelf, settlement) ? { status: 'already' } : { status: 'lost' }
+  if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
+  const { end } = settlement
+  if (end.kind === 'handed-back') handBack(shelf, row, end.delayMs, now)
+  else {
+    shelf.change(row, ended(row.job, settlement, end, now))
+    row.attempts.push({ token: settlement.lease.token, record: attemptRecord(row.job, settlement, end) })
+  }
+  return { status: 'settled', state: row.job.state, runAt: row.job.runAt }
+}
+
+/** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
+function wasSettled(shelf: Shelf, { lease, run, end }: Settlement): boolean {
+  if (end.kind !== 'ended') return false
+  const attempt = shelf.rows.get(lease.id)?.attempts.find(each => each.record.run === run)
+  return attempt?.token === lease.token && attempt.record.status === end.transition.status
+}
+
+type Ended = Extract<Settlement['end'], { kind: 'ended' }>
+
+function ended(job: Job, { finishedAt }: Settlement, { transition, error, result }: Ended, now: number): Job {
+  const { to, reason, delayMs, attemptBack, status, decision, backoffMs, ...counters } = transition
+  const next: Draft = { ...job, ...counters, attempt: attemptBack ? job.attempt - 1 : job.attempt }
+  next.state = to === 'waiting' && job.cancelRequested ? 'cancelled' : to
+  if (next.state === 'waiting') next.runAt = Math.ceil(now + delayMs)
+  else next.finishedAt = finishedAt
+  if (next.state === 'dead' && reason) next.reason = reason
+  if (backoffMs !== undefined) next.backoffMs = backoffMs
+  else delete next.backoffMs
+  if (next.state === 'succeeded') {
+    delete next.error
+    if (result !== undefined) next.result = result
+  } else if (error) next.error = error
+  return next
+}
+
+function attemptRecord(job: Job, settlement: Settlement, { transition, error, note }: Ended): AttemptRecord {
+  const { generation, run, attempt, startedAt, finishedAt, workerId } = settlement
+  const { status, decision, delayMs } = transition
+  const again = job.state === 'waiting' ? { delayMs, nextRunAt: job.runAt } : {}
+  const facts = { jobId: job.id, generation, run, attempt, status, startedAt, finishedAt, workerId }
+  return { ...facts, ...present({ error, note }), ...again, decision }
+}
+
+/** Undoes the claim: the job is what it was after its last run. */
+function handBack(shelf: Shelf, row: HeldRow, delayMs: number, now: number): void {
+  const { job } = row
+  const last = row.attempts.at(-1)?.record
+  for (const [name, line] of row.logs) if (line.run === job.run) row.logs.delete(name)
+  const undone: Draft = { ...job, state: 'waiting', run: job.run - 1, attempt: job.attempt - 1, begun: false }
+  if (last) undone.startedAt = last.startedAt
+  else delete undone.startedAt
+  if (last?.generation !== job.generation) delete undone.firstStartedAt
+  // Without a delay it keeps its place in the line.
+  if (delayMs > 0) undone.runAt = Math.ceil(now + delayMs)
+  if (job.cancelRequested) {
+    undone.state = 'cancelled'
+    undone.finishedAt = now
+  }
+  shelf.change(row, undone)
+}
+
+export function expired(shelf: Shelf, workers: number, now: number): Expired {
+  const byWorker = new Map<string, HeldRow[]>()
+  for (const row of [...shelf.running].sort((a, b) => a.seq - b.seq) as HeldRow[]) {
+    const rows = byWorker.get(row.lease.workerId)
+    if (rows) rows.push(row)
+    else byWorker.set(row.lease.workerId, [row])
+  }
+  const dead = [...byWorker.values()].filter(rows => seemsDead(rows, now)).sort(byOldestLease)
+  return { now, jobs: dead.slice(0, workers).flatMap(rows => expiredOf(rows, now)) }
+}
+
+function seemsDead(rows: readonly HeldRow[], now: number): boolean {
+  const all = rows.every(({ lease }) => lease.until < now)
+  return all || rows.some(({ lease }) => lease.until + lease.ms < now)
+}
+
+function byOldestLease(a: readonly HeldRow[], b: readonly HeldRow[]): number {
+  const oldest = (rows: readonly HeldRow[]) => Math.min(...rows.map(row => row.lease.until))
+  return oldest(a) - oldest(b) || a[0]!.seq - b[0]!.seq
+}
+
+function expiredOf(rows: readonly HeldRow[], now: number): ExpiredJob[] {
+  const alone = rows.length === 1
+  return rows.filter(({ lease }) => lease.until < now).map(row => ({ ...claimed(row), alone }))
+}
+
+function claimed({ job, lease }: HeldRow): Claimed {
+  return { ...job, token: lease.token, workerId: lease.workerId, leaseUntil: lease.until }
+}
+
+export function beginEffect(shelf: Shelf, lease: Lease, name: string): EffectStatus {
+  const row = shelf.held(lease)
+  if (!row) return { status: 'lost' }
+  const effect = row.effects.get(name) ?? { token: lease.token, result: undefined }
+  row.effects.set(name, effect)
+  if (effect.result !== undefined) return { status: 'done', result: effect.result }
+  return { status: effect.token === lease.token ? 'new' : 'begun' }
+}
+
+export function endEffect(shelf: Shelf, lease: Lease, name: string, result: string): 'done' | 'lost' {
+  const row = shelf.held(lease)
+  if (!row) return 'lost'
+  const effect = row.effects.get(name)
+  if (effect?.result === undefined) row.effects.set(name, { token: effect?.token ?? lease.token, result })
+  return 'done'
+}

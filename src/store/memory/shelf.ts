@@ -1,0 +1,189 @@
+import type { Job } from '../../core/job.js'
+import type { AttemptRecord, LogRecord, QueueRecord, RunTime } from '../store.js'
+
+/** A job while it is being put together; setting what is there, and only that, keeps optional fields absent. */
+export type Draft = { -readonly [Field in keyof Job]: Job[Field] }
+
+/** A job and everything that belongs to it. `job` is replaced, never changed, so it can be handed out as it is. */
+export interface Row {
+  readonly seq: number
+  job: Job
+  lease: HeldLease | undefined
+  readonly attempts: Attempt[]
+  readonly logs: Map<string, NumberedLine>
+  readonly effects: Map<string, Effect>
+}
+
+export interface HeldLease {
+  readonly token: string
+  readonly workerId: string
+  readonly ms: number
+  until: number
+}
+
+export interface Attempt {
+  readonly token: string
+  readonly record: AttemptRecord
+}
+
+export interface NumberedLine extends LogRecord {
+  readonly line: number
+}
+
+export interface Effect {
+  /** The lease that began it: only to that one it is new. */
+  readonly token: string
+  result: string | undefined
+}
+
+export interface Key {
+  readonly jobId: string
+  readonly payloadHash: string
+  /** Set when the job is gone. */
+  expiresAt: number | undefined
+}
+
+/** All rows, and the few orders in which the verbs look for them. Nothing here depends on the order of a hash. */
+export class Shelf {
+  readonly rows = new Map<string, Row>()
+  readonly keys = new Map<string, Key>()
+  readonly queues = new Map<string, QueueRecord>()
+  readonly policies = new Map<string, string>()
+  readonly running = new Set<Row>()
+  readonly #lines = new Map<string, Line>()
+  readonly #unique = new Map<string, Row>()
+  #seq = 0
+
+  add(job: Job): void {
+    this.#seq += 1
+    const row: Row = {
+      seq: this.#seq,
+      job,
+      lease: undefined,
+      attempts: [],
+      logs: new Map(),
+      effects: new Map(),
+    }
+    this.rows.set(job.id, row)
+    this.#enter(row)
+  }
+
+  /** The only way in which a job changes. A job has a lease exactly while it runs. */
+  change(row: Row, job: Job, lease?: HeldLease): void {
+    this.#leave(row)
+    row.job = job
+    row.lease = lease
+    this.#enter(row)
+  }
+
+  delete(row: Row, keyExpiresAt: number): void {
+    this.#leave(row)
+    this.rows.delete(row.job.id)
+    const key = row.job.key === undefined ? undefined : this.keys.get(keyOf(row.job, row.job.key))
+    if (key?.jobId === row.job.id) key.expiresAt = keyExpiresAt
+  }
+
+  /** The row while the token holds its lease: the fence that every write of a worker passes. */
+  held(lease: { readonly id: string; readonly token: string }): (Row & { lease: HeldLease }) | undefined {
+    const row = this.rows.get(lease.id)
+    return row?.lease?.token === lease.token ? (row as Row & { lease: HeldLease }) : undefined
+  }
+
+  /** Waiting jobs of one queue and priority, by due time. */
+  line(queue: string, priority: number): Line {
+    const name = JSON.stringify([queue, priority])
+    const line = this.#lines.get(name) ?? new Line()
+    this.#lines.set(name, line)
+    return line
+  }
+
+  /** The waiting or running job that has this `unique` value. */
+  liveUnique(job: Scoped, unique: string): Row | undefined {
+    return this.#unique.get(keyOf(job, unique))
+  }
+
+  #enter(row: Row): void {
+    const { job } = row
+    if (job.state === 'waiting') this.line(job.queue, job.priority).add(row)
+    if (job.state === 'running') this.running.add(row)
+    if (job.unique !== undefined && isLive(job)) this.#unique.set(keyOf(job, job.unique), row)
+  }
+
+  #leave(row: Row): void {
+    const { job } = row
+    if (job.state === 'waiting') this.line(job.queue, job.priority).remove(row)
+    if (job.state === 'running') this.running.delete(row)
+    if (job.unique !== undefined && isLive(job)) this.#unique.delete(keyOf(job, job.unique))
+  }
+}
+
+/** Rows by due time; equal ones in the order in which they were enqueued. */
+export class Line {
+  #rows: Row[] = []
+  /** Rows leave at the front nearly always: they are skipped, and cut off together now and then. */
+  #front = 0
+
+  add(row: Row): void {
+    const last = this.#rows.at(-1)
+    if (!last || byDueTime(last, row) < 0) this.#rows.push(row)
+    else this.#rows.splice(this.#place(row.job.runAt, row.seq), 0, row)
+  }
+
+  remove(row: Row): void {
+    const place = this.#place(row.job.runAt, row.seq)
+    if (place > this.#front) this.#rows.splice(place, 1)
+    else this.#front += 1
+    if (this.#front * 2 <= this.#rows.length) return
+    this.#rows = this.#rows.slice(this.#front)
+    this.#front = 0
+  }
+
+  /** Those that may run now; one whose deadline has passed never does. */
+  due(now: number, limit: number): Row[] {
+    const due: Row[] = []
+    for (let place = this.#front; place < this.#rows.length && due.length < limit; place++) {
+      const row = this.#rows[place]!
+      if (row.job.runAt > now) break
+      if (row.job.deadline === undefined || row.job.deadline > now) due.push(row)
+    }
+    return due
+  }
+
+  /** When the first job after now falls due. */
+  nextAfter(now: number): number | undefined {
+    return this.#rows[this.#place(now, Number.POSITIVE_INFINITY)]?.job.runAt
+  }
+
+  #place(runAt: number, seq: number): number {
+    let low = this.#front
+    let high = this.#rows.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const row = this.#rows[middle]!
+      const before = row.job.runAt < runAt || (row.job.runAt === runAt && row.seq < seq)
+      if (before) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+export type Scoped = Pick<Job, 'tenantId' | 'name'>
+
+/** Keys and `unique` values are scoped by tenant and job name; no tenant is a scope of its own. */
+export function keyOf(job: Scoped, key: string): string {
+  return JSON.stringify([job.tenantId ?? null, job.name, key])
+}
+
+export function isLive(job: Pick<Job, 'state'>): boolean {
+  return job.state === 'waiting' || job.state === 'running'
+}
+
+export function byDueTime(a: Row, b: Row): number {
+  return a.job.runAt - b.job.runAt || a.seq - b.seq
+}
+
+/** Rounded up: never before its time. */
+export function timeOf(time: RunTime, now: number): number {
+  return Math.ceil('at' in time ? time.at : now + time.delayMs)
+}

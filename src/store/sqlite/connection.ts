@@ -1,0 +1,122 @@
+import { closeSync, openSync } from 'node:fs'
+import { ChronosError } from '../../core/error.js'
+import type { Database, Driver, Statement, Value } from './driver.js'
+import { commitFailure } from './failure.js'
+
+/**
+ * An open file and its prepared statements; rows come back as arrays, in the order of their columns.
+ *
+ * The driver is synchronous, so a lock that somebody else holds would stop the whole process: SQLite waits for it
+ * a few milliseconds only, and who asks waits for the rest without blocking (`patience.ts`).
+ */
+export class Connection {
+  readonly path: string
+  readonly #database: Database
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(driver: Driver, path: string) {
+    this.path = path
+    if (path !== ':memory:') createPrivately(path)
+    this.#database = driver.open(path)
+    try {
+      this.exec('PRAGMA busy_timeout = 5')
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  /** Once the file is known to be ours. */
+  configure(): void {
+    const [mode] = this.get<[string]>('PRAGMA journal_mode = WAL')!
+    if (mode !== 'wal' && this.path !== ':memory:') throw noWal(this.path, mode)
+    this.exec(`
+      PRAGMA synchronous = FULL;
+      PRAGMA foreign_keys = OFF;
+      PRAGMA trusted_schema = OFF;
+      PRAGMA temp_store = MEMORY;
+      -- 32 MB: the rows that a busy queue touches, over and over
+      PRAGMA cache_size = -32000;
+      -- pages; a checkpoint happens inside a commit, and 500 of them stop the process for a few ms only
+      PRAGMA wal_autocheckpoint = 500;
+    `)
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql)
+  }
+
+  all<Row>(sql: string, ...values: readonly Value[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[]
+  }
+
+  get<Row>(sql: string, ...values: readonly Value[]): Row | undefined {
+    return this.#statement(sql).get(...values) as Row | undefined
+  }
+
+  /** How many rows it changed. */
+  run(sql: string, ...values: readonly Value[]): number {
+    return Number(this.#statement(sql).run(...values).changes)
+  }
+
+  /** All or nothing. It takes the write lock at its start, so that it never has to give way half-way. */
+  transaction<T>(act: () => T): T {
+    this.run('BEGIN IMMEDIATE')
+    try {
+      const answer = act()
+      this.#commit()
+      return answer
+    } catch (error) {
+      this.#rollback()
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  #commit(): void {
+    try {
+      this.run('COMMIT')
+    } catch (error) {
+      throw commitFailure(error, this.path)
+    }
+  }
+
+  #rollback(): void {
+    try {
+      this.run('ROLLBACK')
+    } catch {
+      // SQLite has rolled back already, as it does when the disk is full.
+    }
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = this.#database.prepare(sql)
+    statement.setReturnArrays(true)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+}
+
+function noWal(path: string, mode: string): ChronosError {
+  return new ChronosError(
+    'STORE_NOT_SUPPORTED',
+    `${path} can't use a write-ahead log (it stays in "${mode}" mode); put it on a local disk, not a network share`,
+    { details: { path, mode } },
+  )
+}
+
+/** SQLite would let everybody read a new file; payloads are nobody's business. Its -wal and -shm follow its mode. */
+function createPrivately(path: string): void {
+  try {
+    // Only ever a file that did not exist: closing another one here would drop the locks of this process on it.
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}

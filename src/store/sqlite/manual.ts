@@ -1,0 +1,120 @@
+import type { Job } from '../../core/job.js'
+import type { Changed, PruneReport, PruneRequest, RunTime } from '../store.js'
+import { REMOVED_KEY_MS } from '../store.js'
+import type { Connection } from './connection.js'
+import { LIVE_UNIQUE } from './enqueue.js'
+import { fromHex, ID, JOB_COLUMNS, type JobRow, readJob, timeOf, toText } from './rows.js'
+import type { Ended } from './search.js'
+
+export function find(db: Connection, id: string): Job | undefined {
+  const row = db.get<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ${ID}`, id)
+  return row && readJob(row)
+}
+
+function answer(db: Connection, id: string, status: 'changed' | 'requested' | 'refused'): Changed {
+  const job = find(db, id)
+  return job ? { id, status, job } : { id, status: 'not-found' }
+}
+
+export function cancel(db: Connection, id: string, now: number): Changed {
+  const waiting = `UPDATE jobs SET state = 'cancelled', finished_at = ? WHERE id = ${ID} AND +state = 'waiting'`
+  if (db.run(waiting, now, id) === 1) return answer(db, id, 'changed')
+  const running = `UPDATE jobs SET cancel_requested = 1 WHERE id = ${ID} AND +state = 'running'`
+  if (db.run(running, id) === 1) return answer(db, id, 'requested')
+  return answer(db, id, 'refused')
+}
+
+export function reschedule(db: Connection, id: string, at: RunTime, now: number): Changed {
+  const sql = `UPDATE jobs SET run_at = ? WHERE id = ${ID} AND +state = 'waiting'`
+  return answer(db, id, db.run(sql, timeOf(at, now), id) === 1 ? 'changed' : 'refused')
+}
+
+/** A deadline that has passed would end the job again at once; whoever redrives it wants it to run. */
+const NEXT_GENERATION = `
+  UPDATE jobs SET state = 'waiting', generation = generation + 1, run_at = ?, attempt = 0, counters = NULL,
+    begun = 0, cancel_requested = 0, reason = NULL, first_started_at = NULL, started_at = NULL, finished_at = NULL,
+    deadline = iif(deadline > ?, deadline, NULL), progress = NULL, result = NULL
+  WHERE id = ${ID} AND (+state = 'dead' OR +state = 'cancelled')`
+
+export function redrive(db: Connection, id: string, now: number): Changed {
+  const job = find(db, id)
+  if (!job) return { id, status: 'not-found' }
+  const twin = job.unique === undefined ? undefined : liveUnique(db, job, job.unique)
+  if (twin !== undefined && twin !== job.id) return { id, status: 'refused', job, conflictId: twin }
+  return answer(db, id, db.run(NEXT_GENERATION, now, now, id) === 1 ? 'changed' : 'refused')
+}
+
+function liveUnique(db: Connection, job: Job, unique: string): string | undefined {
+  const tenant = job.tenantId === undefined ? 0 : toText(job.tenantId)
+  const row = db.get<[id: string]>(LIVE_UNIQUE, toText(unique), toText(job.name), tenant)
+  return row && fromHex(row[0])
+}
+
+export function remove(db: Connection, id: string, now: number): Changed {
+  const job = find(db, id)
+  if (!job) return { id, status: 'not-found' }
+  if (job.state === 'running') return { id, status: 'refused', job }
+  const [pk] = db.get<[number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, id)!
+  forget(db, [pk], now + REMOVED_KEY_MS)
+  return { id, status: 'changed', job }
+}
+
+export function expireDeadlines(db: Connection, limit: number, now: number): readonly Job[] {
+  const rows = db.all<[number]>(
+    `SELECT pk FROM jobs INDEXED BY jobs_deadline
+     WHERE deadline IS NOT NULL AND state = 'waiting' AND deadline <= ? ORDER BY deadline, pk LIMIT ?`,
+    now,
+    limit,
+  )
+  return rows.map(([pk]) => {
+    db.run(`UPDATE jobs SET state = 'dead', reason = 'expired', finished_at = ? WHERE pk = ?`, now, pk)
+    return readJob(db.get<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE pk = ?`, pk)!)
+  })
+}
+
+/** `candidates` were found by reading; whether they are still old and ended is asked here, in the write. */
+export function prune(
+  db: Connection,
+  request: PruneRequest,
+  candidates: Readonly<Record<Ended, readonly number[]>>,
+  now: number,
+): PruneReport {
+  const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
+  for (const state of ['succeeded', 'dead', 'cancelled'] as const) {
+    const age = request.olderThanMs[state]
+    if (age === undefined || candidates[state].length === 0) continue
+    const rows = db.all<[number]>(
+      `SELECT pk FROM jobs WHERE pk IN (SELECT value FROM json_each(?)) AND +state = ? AND finished_at <= ?`,
+      JSON.stringify(candidates[state]),
+      state,
+      now - age,
+    )
+    const keys = rows.map(([pk]) => pk)
+    forget(db, keys, now + request.keyMs)
+    pruned[state] = keys.length
+  }
+  const keys = db.run(
+    `DELETE FROM keys WHERE (key, name, tenant) IN
+       (SELECT key, name, tenant FROM keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+    now,
+    request.limit,
+  )
+  return { pruned, keys }
+}
+
+/** Removes jobs and all that belongs to them; their keys stay a while. */
+function forget(db: Connection, pks: readonly number[], keysExpireAt: number): void {
+  const list = JSON.stringify(pks)
+  db.run(
+    `UPDATE keys SET expires_at = ? WHERE (key, name, tenant) IN
+       (SELECT key, name, ifnull(tenant_id, 0) FROM jobs
+        WHERE pk IN (SELECT value FROM json_each(?)) AND key IS NOT NULL)
+     AND job_id IN (SELECT id FROM jobs WHERE pk IN (SELECT value FROM json_each(?)))`,
+    keysExpireAt,
+    list,
+    list,
+  )
+  for (const table of ['payloads', 'attempts', 'job_logs', 'effects'])
+    db.run(`DELETE FROM ${table} WHERE job IN (SELECT value FROM json_each(?))`, list)
+  db.run('DELETE FROM jobs WHERE pk IN (SELECT value FROM json_each(?))', list)
+}

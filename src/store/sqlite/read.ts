@@ -1,0 +1,96 @@
+import type { Job } from '../../core/job.js'
+import { readCursor, writeCursor } from '../cursor.js'
+import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
+import type { Connection } from './connection.js'
+import {
+  ATTEMPT_COLUMNS,
+  type AttemptRow,
+  fromText,
+  ID,
+  JOB_COLUMNS,
+  type JobRow,
+  readAttempt,
+  readJob,
+} from './rows.js'
+import { parts, type Steps, whereOf } from './search.js'
+
+/** Newest first, by the internal key: equal times are never skipped. */
+export async function list(steps: Steps, filter: JobFilter, page: PageRequest, now: number): Promise<Page<Job>> {
+  const before = page.cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor('jobs', page.cursor, 1)[0]!
+  const where = whereOf(filter, now)
+  const found: number[] = []
+  for await (const part of parts(steps, filter, before)) {
+    const sql = `SELECT pk FROM ${part.sql} AND ${where.sql} ORDER BY pk DESC LIMIT ?`
+    const room = page.limit + 1 - found.length
+    const rows = await steps(db => db.all<[number]>(sql, ...part.values, ...where.values, room))
+    found.push(...rows.map(([pk]) => pk))
+    if (found.length > page.limit) break
+  }
+  const sql = `SELECT ${JOB_COLUMNS} FROM jobs WHERE pk IN (SELECT value FROM json_each(?)) ORDER BY pk DESC`
+  const shown = found.slice(0, page.limit)
+  const data = (await steps(db => db.all<JobRow>(sql, JSON.stringify(shown)))).map(readJob)
+  const last = shown.at(-1)
+  return found.length > page.limit && last !== undefined ? { data, next: writeCursor('jobs', [last]) } : { data }
+}
+
+export async function count(steps: Steps, filter: JobFilter, cap: number, now: number): Promise<Count> {
+  const where = whereOf(filter, now)
+  let value = 0
+  for await (const part of parts(steps, filter, Number.MAX_SAFE_INTEGER, 'any order')) {
+    const sql = `SELECT count(*) FROM (SELECT 1 FROM ${part.sql} AND ${where.sql} LIMIT ?)`
+    const room = cap + 1 - value
+    value += (await steps(db => db.get<[number]>(sql, ...part.values, ...where.values, room)))![0]
+    if (value > cap) return { value: cap, relation: 'at-least' }
+  }
+  return { value, relation: 'exact' }
+}
+
+export function history(db: Connection, id: string, page: PageRequest): Page<AttemptRecord> {
+  const before = page.cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor('history', page.cursor, 1)[0]!
+  const rows = db.all<AttemptRow>(
+    `SELECT ${ATTEMPT_COLUMNS} FROM attempts
+     WHERE job = (SELECT pk FROM jobs WHERE id = ${ID}) AND run < ? ORDER BY run DESC LIMIT ?`,
+    id,
+    before,
+    page.limit + 1,
+  )
+  const jobId = id.toLowerCase()
+  return cut(
+    rows,
+    page.limit,
+    row => readAttempt(jobId, row),
+    row => writeCursor('history', [row[0]]),
+  )
+}
+
+type LogRow = [run: number, line: number, at: number, message: string, data: string | null]
+
+export function logs(db: Connection, id: string, page: PageRequest): Page<LogRecord> {
+  const [run = 0, line = -1] = page.cursor === undefined ? [] : readCursor('logs', page.cursor, 2)
+  const rows = db.all<LogRow>(
+    `SELECT run, line, at, message, data FROM job_logs
+     WHERE job = (SELECT pk FROM jobs WHERE id = ${ID}) AND (run, line) > (?, ?) ORDER BY run, line LIMIT ?`,
+    id,
+    run,
+    line,
+    page.limit + 1,
+  )
+  return cut(rows, page.limit, readLine, row => writeCursor('logs', [row[0], row[1]]))
+}
+
+function readLine([run, , at, message, data]: LogRow): LogRecord {
+  const line = { run, at, message: fromText(message) }
+  return data === null ? line : { ...line, data: fromText(data) }
+}
+
+function cut<Row, T>(
+  rows: readonly Row[],
+  limit: number,
+  show: (row: Row) => T,
+  cursor: (row: Row) => string,
+): Page<T> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const data = shown.map(show)
+  return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
+}

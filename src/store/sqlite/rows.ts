@@ -1,0 +1,233 @@
+import type { DeathReason, Job, JobState, RunStatus, StoredError } from '../../core/job.js'
+import type { Decision, Transition } from '../../core/lifecycle.js'
+import type { PartialPolicy } from '../../core/policy.js'
+import type { AttemptRecord, RunTime } from '../store.js'
+import type { Value } from './driver.js'
+
+// ---------------------------------------------------------------- text
+
+const ESCAPED = '\u0001'
+
+/**
+ * SQLite keeps UTF-8, which has no lone surrogates, and a driver may stop reading at a NUL. Text with either is kept
+ * as JSON behind a mark; so is text that begins with the mark.
+ */
+export function toText(text: string): string {
+  const plain = !text.includes('\0') && (text as WellFormed).isWellFormed() && text.charCodeAt(0) !== 1
+  return plain ? text : ESCAPED + JSON.stringify(text)
+}
+
+/** In Node since 20, in the library of TypeScript since ES2024. */
+type WellFormed = string & { isWellFormed(): boolean }
+
+export function fromText(text: string): string {
+  return text.charCodeAt(0) === 1 ? (JSON.parse(text.slice(1)) as string) : text
+}
+
+export function toTextOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : toText(text)
+}
+
+export function toJson(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
+/** One JSON text per line, with a line break at both ends: so SQL finds a tag by `instr`, and never part of one. */
+export function toTags(tags: readonly string[]): string | null {
+  return tags.length === 0 ? null : `\n${tags.map(tag => JSON.stringify(tag)).join('\n')}\n`
+}
+
+function fromTags(text: string | null): readonly string[] {
+  return text === null ? [] : (JSON.parse(`[${text.slice(1, -1).replaceAll('\n', ',')}]`) as string[])
+}
+
+// ---------------------------------------------------------------- ids and times
+
+/** An id is 16 bytes inside. What is no UUID becomes NULL, and is found nowhere. */
+export const ID = `unhex(?, '-')`
+
+/** `hex(id)` back to the text that people see. */
+export function fromHex(hex: string): string {
+  const text = hex.toLowerCase()
+  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`
+}
+
+/** Rounded up: never before its time. */
+export function timeOf(time: RunTime, now: number): number {
+  return Math.ceil('at' in time ? time.at : now + time.delayMs)
+}
+
+// ---------------------------------------------------------------- counters
+
+export type Counters = Pick<Transition, 'snoozes' | 'releases' | 'losses' | 'strikes' | 'suspect' | 'backoffMs'>
+
+const NO_COUNTERS: Counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
+
+export function toCounters({ snoozes, releases, losses, strikes, suspect, backoffMs }: Counters): string | null {
+  if (snoozes + releases + losses + strikes === 0 && !suspect && backoffMs === undefined) return null
+  return JSON.stringify({ snoozes, releases, losses, strikes, suspect, backoffMs })
+}
+
+export function fromCounters(text: string | null): Counters {
+  return text === null ? NO_COUNTERS : (JSON.parse(text) as Counters)
+}
+
+// ---------------------------------------------------------------- jobs
+
+/**
+ * Facts that a running job shares with a waiting one, for `readFacts`. The last error is not a column of the job:
+ * its attempts know it.
+ */
+export const FACT_COLUMNS = `pk, hex(id), name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
+  cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
+  policy_id, override, ifnull(payload, (SELECT payload FROM payloads WHERE job = pk))`
+
+export type FactRow = [
+  pk: number,
+  id: string,
+  name: string,
+  queue: string,
+  priority: number,
+  runAt: number,
+  generation: number,
+  run: number,
+  attempt: number,
+  atMostOnce: number,
+  begun: number,
+  cancelRequested: number,
+  createdAt: number,
+  firstStartedAt: number | null,
+  startedAt: number | null,
+  deadline: number | null,
+  timeoutMs: number | null,
+  counters: string | null,
+  tenantId: string | null,
+  key: string | null,
+  tags: string | null,
+  policyId: string | null,
+  override: string | null,
+  payload: string,
+]
+
+type Facts = { -readonly [Field in keyof Job]: Job[Field] }
+
+/** Everything of a job but how it ended. Optional fields are set only where there is something. */
+export function readFacts(row: FactRow): Omit<Facts, 'state'> {
+  const counters = fromCounters(row[17])
+  const facts: Omit<Facts, 'state'> = {
+    id: fromHex(row[1]),
+    name: fromText(row[2]),
+    queue: fromText(row[3]),
+    priority: row[4],
+    delivery: row[9] ? 'at-most-once' : 'at-least-once',
+    payload: fromText(row[23]),
+    tags: fromTags(row[20]),
+    runAt: row[5],
+    createdAt: row[12],
+    generation: row[6],
+    run: row[7],
+    attempt: row[8],
+    snoozes: counters.snoozes,
+    releases: counters.releases,
+    losses: counters.losses,
+    strikes: counters.strikes,
+    suspect: counters.suspect,
+    begun: row[10] === 1,
+    cancelRequested: row[11] === 1,
+  }
+  if (row[13] !== null) facts.firstStartedAt = row[13]
+  if (row[14] !== null) facts.startedAt = row[14]
+  if (row[15] !== null) facts.deadline = row[15]
+  if (row[16] !== null) facts.timeoutMs = row[16]
+  if (counters.backoffMs !== undefined) facts.backoffMs = counters.backoffMs
+  if (row[18] !== null) facts.tenantId = fromText(row[18])
+  if (row[19] !== null) facts.key = fromText(row[19])
+  if (row[21] !== null) facts.policyId = fromText(row[21])
+  if (row[22] !== null) facts.override = JSON.parse(row[22]) as PartialPolicy
+  return facts
+}
+
+const ERROR = `(SELECT a.error FROM attempts a WHERE a.job = jobs.pk AND a.generation = jobs.generation
+  AND a.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
+
+export const JOB_COLUMNS = `${FACT_COLUMNS}, state, reason, finished_at, "unique", progress, result,
+  CASE WHEN state <> 'succeeded' THEN ${ERROR} END`
+
+export type JobRow = [
+  ...FactRow,
+  state: JobState,
+  reason: DeathReason | null,
+  finishedAt: number | null,
+  unique: string | null,
+  progress: string | null,
+  result: string | null,
+  error: string | null,
+]
+
+export function readJob(row: JobRow): Job {
+  const [state, reason, finishedAt, unique, progress, result, error] = row.slice(24) as JobRow extends [
+    ...FactRow,
+    ...infer Rest,
+  ]
+    ? Rest
+    : never
+  const job: Facts = { ...readFacts(row as unknown as FactRow), state }
+  if (reason !== null) job.reason = reason
+  if (finishedAt !== null) job.finishedAt = finishedAt
+  if (unique !== null) job.unique = fromText(unique)
+  if (progress !== null) job.progress = fromText(progress)
+  if (result !== null) job.result = fromText(result)
+  if (error !== null) job.error = JSON.parse(error) as StoredError
+  return job
+}
+
+// ---------------------------------------------------------------- attempts
+
+export const ATTEMPT_COLUMNS = `run, generation, attempt, status, started_at, finished_at, worker_id, error, note,
+  delay_ms, next_run_at, decision`
+
+export type AttemptRow = [
+  run: number,
+  generation: number,
+  attempt: number,
+  status: RunStatus,
+  startedAt: number,
+  finishedAt: number,
+  workerId: string,
+  error: string | null,
+  note: string | null,
+  delayMs: number | null,
+  nextRunAt: number | null,
+  decision: string | null,
+]
+
+export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
+  const [run, generation, attempt, status, startedAt, finishedAt, workerId, error, note, delayMs, nextRunAt] = row
+  const decision = row[11] === null ? plainSuccess(attempt) : (JSON.parse(row[11]) as Decision)
+  return {
+    jobId,
+    generation,
+    run,
+    attempt,
+    status,
+    startedAt,
+    finishedAt,
+    workerId: fromText(workerId),
+    ...(error !== null && { error: JSON.parse(error) as StoredError }),
+    ...(note !== null && { note: fromText(note) }),
+    ...(delayMs !== null && { delayMs }),
+    ...(nextRunAt !== null && { nextRunAt }),
+    decision,
+  }
+}
+
+/** NULL for the decision that nearly every success has: it can be told from the attempt. */
+export function toDecision(decision: Decision, attempt: number): Value {
+  const plain = decision.action === 'succeed' && decision.why === plainSuccess(attempt).why
+  return plain ? null : JSON.stringify(decision)
+}
+
+function plainSuccess(attempt: number): Decision {
+  const why = attempt <= 1 ? 'succeeded at the first run' : `succeeded at retry ${attempt - 1}`
+  return { action: 'succeed', why }
+}

@@ -1,0 +1,141 @@
+import type { JobState } from '../../core/job.js'
+import type { JobFilter, PruneRequest } from '../store.js'
+import type { Connection } from './connection.js'
+import type { Value } from './driver.js'
+import { toText } from './rows.js'
+
+// No index serves the many ways to look for jobs: each would cost every enqueue, claim and settle. Jobs lie in the
+// order in which they were made, and are looked through window by window, between which the event loop turns; the
+// states that are rare among millions of succeeded jobs have an index of their own.
+
+/** Keys looked through in one go. */
+const WINDOW = 4_000
+
+/** How a long read meets the database: one step at a time, not blocking in between. */
+export type Steps = <T>(step: (db: Connection) => T) => Promise<T>
+
+interface Fragment {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
+  waiting: 'jobs_waiting',
+  running: 'jobs_running',
+  dead: 'jobs_dead',
+  cancelled: 'jobs_cancelled',
+}
+
+/** Where to look, as `table WHERE condition`: parts that follow each other, newest first unless order is of no use. */
+export async function* parts(
+  steps: Steps,
+  filter: JobFilter,
+  before: number,
+  order: 'newest first' | 'any order' = 'newest first',
+): AsyncGenerator<Fragment> {
+  const named = namedBy(filter)
+  if (named) {
+    yield { sql: `jobs WHERE ${named.sql} AND pk < ?`, values: [...named.values, before] }
+    return
+  }
+  const state = filter.phase ? 'waiting' : onlyState(filter)
+  const index = state && INDEXES[state]
+  let high = before
+  while (!index || order === 'newest first') {
+    const last = await steps(db => db.get<[number | null]>('SELECT max(pk) FROM jobs WHERE pk < ?', high)![0])
+    if (last === null) return
+    const low = last - WINDOW + 1
+    yield { sql: 'jobs NOT INDEXED WHERE pk <= ? AND pk >= ?', values: [last, low] }
+    high = low
+    if (index) break
+  }
+  if (index) yield { sql: `jobs INDEXED BY ${index} WHERE state = '${state}' AND pk < ?`, values: [high] }
+}
+
+function onlyState({ state }: JobFilter): JobState | undefined {
+  const states = state === undefined ? [] : [state].flat()
+  return states.length === 1 ? states[0] : undefined
+}
+
+/** Ids and keys lead straight to their jobs; the other conditions still apply. */
+function namedBy({ ids, key }: JobFilter): Fragment | undefined {
+  if (ids !== undefined)
+    return { sql: `id IN (SELECT unhex(value, '-') FROM json_each(?))`, values: [JSON.stringify(ids)] }
+  if (key !== undefined) return { sql: 'id IN (SELECT job_id FROM keys WHERE key = ?)', values: [toText(key)] }
+  return undefined
+}
+
+/** The filter as SQL. A unary plus keeps the planner from choosing an index of its own. */
+export function whereOf(filter: JobFilter, now: number): Fragment {
+  const conditions: string[] = []
+  const values: Value[] = []
+  const add = (sql: string, ...more: readonly Value[]) => {
+    conditions.push(sql)
+    values.push(...more)
+  }
+  if (filter.state !== undefined)
+    add('+state IN (SELECT value FROM json_each(?))', JSON.stringify([filter.state].flat()))
+  if (filter.phase !== undefined) {
+    add(`+state = 'waiting'`)
+    add(filter.phase === 'retrying' ? 'attempt > 0' : 'attempt = 0')
+    if (filter.phase !== 'retrying') add(filter.phase === 'scheduled' ? '+run_at > ?' : '+run_at <= ?', now)
+  }
+  if (filter.queue !== undefined) add('+queue = ?', toText(filter.queue))
+  if (filter.name !== undefined) add('name = ?', toText(filter.name))
+  if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
+  if (filter.key !== undefined) add('key = ?', toText(filter.key))
+  if (filter.tag !== undefined) add('instr(tags, ?) > 0', `\n${JSON.stringify(filter.tag)}\n`)
+  if (filter.reason !== undefined) add('reason = ?', filter.reason)
+  if (filter.createdAfter !== undefined) add('created_at >= ?', filter.createdAfter)
+  if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore)
+  return { sql: conditions.length === 0 ? 'true' : conditions.join(' AND '), values }
+}
+
+export type Ended = keyof PruneRequest['olderThanMs']
+
+type Old = [pk: number, finishedAt: number]
+
+/** Ended jobs whose time is over, oldest first, for a prune that asks again when it writes. */
+export async function findOld(steps: Steps, request: PruneRequest, now: number): Promise<Record<Ended, number[]>> {
+  const found: { state: Ended; pk: number; finishedAt: number }[] = []
+  for (const state of ['succeeded', 'dead', 'cancelled'] as const) {
+    const age = request.olderThanMs[state]
+    if (age === undefined) continue
+    const rows = await (state === 'succeeded' ? oldSucceeded : oldOthers)(steps, now - age, request.limit, state)
+    found.push(...rows.map(([pk, finishedAt]) => ({ state, pk, finishedAt })))
+  }
+  found.sort((a, b) => a.finishedAt - b.finishedAt || a.pk - b.pk)
+  const old: Record<Ended, number[]> = { succeeded: [], dead: [], cancelled: [] }
+  for (const { state, pk } of found.slice(0, request.limit)) old[state].push(pk)
+  return old
+}
+
+function oldOthers(steps: Steps, before: number, limit: number, state: Ended): Promise<Old[]> {
+  const sql = `SELECT pk, finished_at FROM jobs INDEXED BY ${INDEXES[state]}
+    WHERE state = '${state}' AND finished_at <= ? ORDER BY finished_at, pk LIMIT ?`
+  return steps(db => db.all<Old>(sql, before, limit))
+}
+
+/** From the oldest job on, until they are too young to have ended long ago. */
+async function oldSucceeded(steps: Steps, before: number, limit: number): Promise<Old[]> {
+  const found: Old[] = []
+  for (let low = 0; found.length < limit; ) {
+    const first = await steps(db =>
+      db.get<[pk: number, createdAt: number]>('SELECT pk, created_at FROM jobs WHERE pk > ? ORDER BY pk LIMIT 1', low),
+    )
+    if (!first || first[1] > before) break
+    low = first[0] + WINDOW
+    const rows = await steps(db =>
+      db.all<Old>(
+        `SELECT pk, finished_at FROM jobs NOT INDEXED
+         WHERE pk >= ? AND pk <= ? AND +state = 'succeeded' AND finished_at <= ? ORDER BY pk LIMIT ?`,
+        first[0],
+        low,
+        before,
+        limit - found.length,
+      ),
+    )
+    found.push(...rows)
+  }
+  return found
+}

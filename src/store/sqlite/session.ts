@@ -1,0 +1,62 @@
+import type { Clock, Dice } from '../../core/clock.js'
+import type { Connection } from './connection.js'
+import type { Driver } from './driver.js'
+import { breaksConnection, failure } from './failure.js'
+import { StoreFile } from './file.js'
+import { Held } from './held.js'
+import { Patience } from './patience.js'
+import type { Steps } from './search.js'
+import { Writer } from './writer.js'
+
+/** Steps of a read that follow each other at once; a longer one lets the event loop turn after each. */
+const STEPS_AT_ONCE = 4
+
+/** How the verbs of one store reach its file: writes share commits, reads go between them. */
+export class Session {
+  readonly clock: Clock
+  readonly file: StoreFile
+  readonly held = new Held()
+  readonly #patience: Patience
+  readonly #writer: Writer
+
+  constructor(path: string, clock: Clock, dice: Dice, driver: Driver | undefined) {
+    this.clock = clock
+    this.#patience = new Patience(clock, dice)
+    this.file = new StoreFile(path, clock, this.#patience, driver)
+    this.#writer = new Writer(clock, this.file, this.#patience)
+  }
+
+  /** `rows` is roughly how many it touches. */
+  write<T>(rows: number, act: (db: Connection, now: number) => T): Promise<T> {
+    return this.#writer.write(rows, act)
+  }
+
+  each<T, R>(inputs: readonly T[], act: (db: Connection, input: T, now: number) => R): Promise<R[]> {
+    return this.write(inputs.length, (db, now) => inputs.map(input => act(db, input, now)))
+  }
+
+  /** On the same connection as the writes, so that it sees every one that was acknowledged. */
+  async read<T>(act: (db: Connection) => T): Promise<T> {
+    const db = this.file.connection ?? (await this.file.connect())
+    try {
+      return await this.#patience.until(() => act(db))
+    } catch (error) {
+      if (breaksConnection(error)) this.file.drop()
+      throw failure(error, this.file.path)
+    }
+  }
+
+  steps(): Steps {
+    let taken = 0
+    return async step => {
+      taken += 1
+      if (taken > STEPS_AT_ONCE) await new Promise<void>(turn => this.clock.soon(turn))
+      return this.read(step)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.idle()
+    await this.file.close()
+  }
+}

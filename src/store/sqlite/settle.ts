@@ -1,0 +1,158 @@
+import type { JobState } from '../../core/job.js'
+import type { RunEnd, Settled, Settlement } from '../store.js'
+import type { Connection } from './connection.js'
+import type { Held, Place } from './held.js'
+import { toCounters, toDecision, toJson, toText, toTextOrNull } from './rows.js'
+
+type Ended = Extract<RunEnd, { kind: 'ended' }>
+
+const NO_LEASE = 'token = NULL, worker_id = NULL, lease_until = NULL, lease_ms = NULL'
+
+/** The fence. The last value is a time in the far future unless the lease must have run out. */
+const FENCE = 'pk = ? AND token = ? AND lease_until < ?'
+const ANY_TIME = Number.MAX_SAFE_INTEGER
+
+const END = `
+  UPDATE jobs SET state = ?, reason = ?, finished_at = ?, attempt = attempt - ?, counters = ?, result = ?, ${NO_LEASE}
+  WHERE ${FENCE}`
+
+/** What nearly every run ends with. */
+const SUCCEED = `
+  UPDATE jobs SET state = 'succeeded', finished_at = ?, counters = ?, result = ?, ${NO_LEASE} WHERE ${FENCE}`
+
+/** A cancel that was asked for while it ran turns waiting into cancelled. */
+const WAIT_AGAIN = `
+  UPDATE jobs SET
+    state = iif(cancel_requested, 'cancelled', 'waiting'),
+    finished_at = iif(cancel_requested, ?, NULL),
+    run_at = iif(cancel_requested, run_at, ?),
+    attempt = attempt - ?, counters = ?, ${NO_LEASE}
+  WHERE ${FENCE}
+  RETURNING state, run_at`
+
+const HAND_BACK = `
+  UPDATE jobs SET
+    state = iif(cancel_requested, 'cancelled', 'waiting'),
+    finished_at = iif(cancel_requested, ?, NULL),
+    run_at = ifnull(?, run_at), run = run - 1, attempt = attempt - 1, begun = 0,
+    started_at = (SELECT a.started_at FROM attempts a WHERE a.job = pk ORDER BY a.run DESC LIMIT 1),
+    first_started_at = iif(
+      (SELECT a.generation FROM attempts a WHERE a.job = pk ORDER BY a.run DESC LIMIT 1) = generation,
+      first_started_at, NULL),
+    ${NO_LEASE}
+  WHERE ${FENCE}
+  RETURNING state, run_at, run`
+
+const INSERT_ATTEMPT = `
+  INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error, note,
+    delay_ms, next_run_at, decision)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+const INSERT_PLAIN_ATTEMPT = `
+  INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+export function settle(db: Connection, held: Held, settlement: Settlement, now: number): Settled {
+  const { lease, end } = settlement
+  const place = held.find(db, lease.id)
+  if (!place) return { status: 'lost' }
+  held.forget(lease.id)
+  const fence = [place.pk, toText(lease.token), settlement.onlyIfExpired ? now : ANY_TIME] as const
+  if (end.kind === 'handed-back') return handBack(db, fence, end.delayMs, now) ?? { status: 'lost' }
+  const become =
+    end.transition.to === 'waiting'
+      ? waitAgain(db, fence, settlement, end, now)
+      : finish(db, fence, settlement, end, place)
+  if (!become) return wasSettled(db, place.pk, settlement, end) ? { status: 'already' } : { status: 'lost' }
+  insertAttempt(db, place.pk, settlement, end, become)
+  return become
+}
+
+type Fence = readonly [pk: number, token: string, expiredBefore: number]
+type Became = Extract<Settled, { status: 'settled' }>
+
+function finish(
+  db: Connection,
+  fence: Fence,
+  { finishedAt }: Settlement,
+  end: Ended,
+  place: Place,
+): Became | undefined {
+  const { transition } = end
+  const state = transition.to
+  const counters = toCounters(transition)
+  const result = toTextOrNull(end.result)
+  const changed =
+    state === 'succeeded' && !transition.attemptBack
+      ? db.run(SUCCEED, finishedAt, counters, result, ...fence)
+      : db.run(
+          END,
+          state,
+          state === 'dead' ? (transition.reason ?? null) : null,
+          finishedAt,
+          transition.attemptBack ? 1 : 0,
+          counters,
+          state === 'succeeded' ? result : null,
+          ...fence,
+        )
+  return changed === 1 ? { status: 'settled', state, runAt: place.runAt } : undefined
+}
+
+function waitAgain(
+  db: Connection,
+  fence: Fence,
+  { finishedAt }: Settlement,
+  { transition }: Ended,
+  now: number,
+): Became | undefined {
+  const { delayMs, attemptBack } = transition
+  const runAt = Math.ceil(now + delayMs)
+  const row = db.get<[JobState, number]>(
+    WAIT_AGAIN,
+    finishedAt,
+    runAt,
+    attemptBack ? 1 : 0,
+    toCounters(transition),
+    ...fence,
+  )
+  return row && { status: 'settled', state: row[0], runAt: row[1] }
+}
+
+/** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
+function handBack(db: Connection, fence: Fence, delayMs: number, now: number): Became | undefined {
+  const runAt = delayMs > 0 ? Math.ceil(now + delayMs) : null
+  const row = db.get<[JobState, number, number]>(HAND_BACK, now, runAt, ...fence)
+  if (!row) return undefined
+  const [state, at, run] = row
+  db.run('DELETE FROM job_logs WHERE job = ? AND run > ?', fence[0], run)
+  return { status: 'settled', state, runAt: at }
+}
+
+function insertAttempt(db: Connection, pk: number, settlement: Settlement, end: Ended, become: Became): void {
+  const { lease, generation, run, attempt, startedAt, finishedAt, workerId } = settlement
+  const { status, decision, delayMs } = end.transition
+  const facts = [pk, run, generation, attempt, status, startedAt, finishedAt] as const
+  const holder = [toText(workerId), toText(lease.token)] as const
+  const why = toDecision(decision, attempt)
+  const again = become.state === 'waiting'
+  if (why === null && end.error === undefined && end.note === undefined && !again) {
+    db.run(INSERT_PLAIN_ATTEMPT, ...facts, ...holder)
+    return
+  }
+  db.run(
+    INSERT_ATTEMPT,
+    ...facts,
+    ...holder,
+    toJson(end.error),
+    toTextOrNull(end.note),
+    again ? delayMs : null,
+    again ? become.runAt : null,
+    why,
+  )
+}
+
+/** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
+function wasSettled(db: Connection, pk: number, { lease, run }: Settlement, { transition }: Ended): boolean {
+  const same = 'SELECT 1 FROM attempts WHERE job = ? AND run = ? AND token = ? AND status = ?'
+  return db.get(same, pk, run, toText(lease.token), transition.status) !== undefined
+}

@@ -1,0 +1,115 @@
+import type { Clock } from '../../core/clock.js'
+import type { Connection } from './connection.js'
+import { breaksConnection, failure } from './failure.js'
+import type { StoreFile } from './file.js'
+import type { Patience } from './patience.js'
+
+/** One write verb, waiting for the next commit. */
+interface Operation {
+  readonly rows: number
+  readonly act: (db: Connection, now: number) => unknown
+  readonly resolve: (answer: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Long enough to share a commit well, short enough not to hold up the event loop or other processes. */
+const ROWS_PER_COMMIT = 2_000
+const ROWS_PER_COMMIT_SHARED = 200
+
+/**
+ * Group commit: what is asked for in the same moment shares one transaction and one flush to disk, in the order in
+ * which it was asked for. Every promise resolves after the commit.
+ */
+export class Writer {
+  readonly #clock: Clock
+  readonly #file: StoreFile
+  readonly #patience: Patience
+  readonly #queue: Operation[] = []
+  #draining: Promise<void> | undefined
+  #dataVersion = 0
+
+  constructor(clock: Clock, file: StoreFile, patience: Patience) {
+    this.#clock = clock
+    this.#file = file
+    this.#patience = patience
+  }
+
+  /** `rows` is roughly how many rows it touches. `act` may run more than once; only what is committed counts. */
+  write<T>(rows: number, act: (db: Connection, now: number) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ rows, act, resolve, reject })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  /** Resolves when everything that was asked for is done. */
+  async idle(): Promise<void> {
+    await this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await new Promise<void>(resolve => this.#clock.soon(resolve))
+      try {
+        const db = await this.#file.connect()
+        await this.#commit(db, this.#take(this.#othersWrite(db) ? ROWS_PER_COMMIT_SHARED : ROWS_PER_COMMIT))
+      } catch (error) {
+        this.#fail(this.#queue.splice(0), error)
+      }
+    }
+    this.#draining = undefined
+  }
+
+  #take(rowsMax: number): Operation[] {
+    let count = 0
+    let rows = 0
+    for (const operation of this.#queue) {
+      rows += operation.rows
+      if (count > 0 && rows > rowsMax) break
+      count += 1
+    }
+    return this.#queue.splice(0, count)
+  }
+
+  async #commit(db: Connection, batch: readonly Operation[]): Promise<void> {
+    try {
+      const answers = await this.#patience.until(() => this.#transaction(db, batch))
+      for (const [index, operation] of batch.entries()) operation.resolve(answers[index] as never)
+    } catch (error) {
+      // One culprit must not fail the others.
+      if (error instanceof Culprit && batch.length > 1) for (const one of batch) await this.#commit(db, [one])
+      else this.#fail(batch, error instanceof Culprit ? error.cause : error)
+    }
+  }
+
+  #transaction(db: Connection, batch: readonly Operation[]): unknown[] {
+    return db.transaction(() => {
+      const now = this.#clock.now()
+      return batch.map(({ act }) => blame(() => act(db, now)))
+    })
+  }
+
+  /** Whether another connection has committed since the last look; then they get their turn sooner. */
+  #othersWrite(db: Connection): boolean {
+    const before = this.#dataVersion
+    this.#dataVersion = db.get<[number]>('PRAGMA data_version')![0]
+    return before !== 0 && before !== this.#dataVersion
+  }
+
+  #fail(batch: readonly Operation[], error: unknown): void {
+    if (breaksConnection(error)) this.#file.drop()
+    const told = failure(error, this.#file.path)
+    for (const { reject } of batch) reject(told)
+  }
+}
+
+/** An operation of a batch failed, not the store. */
+class Culprit extends Error {}
+
+function blame<T>(act: () => T): T {
+  try {
+    return act()
+  } catch (cause) {
+    throw new Culprit('an operation of a shared transaction failed', { cause })
+  }
+}

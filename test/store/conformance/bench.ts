@@ -1,0 +1,273 @@
+import { expect } from 'vitest'
+import type { Clock, Timer } from '../../../src/core/clock.js'
+import type { Job, StoredError } from '../../../src/core/job.js'
+import type { Transition } from '../../../src/core/lifecycle.js'
+import type {
+  Claimed,
+  ClaimRequest,
+  Lease,
+  NewJob,
+  RunEnd,
+  Settled,
+  Settlement,
+  Store,
+} from '../../../src/store/store.js'
+
+export type Open = (clock: Clock) => Promise<Store>
+
+/** Time that moves only when a test says so. */
+export class TestClock implements Clock {
+  #now = Date.UTC(2026, 0, 1)
+  readonly #timers = new Set<{ at: number; run: () => void }>()
+
+  now(): number {
+    return this.#now
+  }
+
+  advance(ms: number): void {
+    this.#now += ms
+    for (const timer of [...this.#timers]) {
+      if (timer.at > this.#now) continue
+      this.#timers.delete(timer)
+      timer.run()
+    }
+  }
+
+  timer(ms: number, run: () => void): Timer {
+    const timer = { at: this.#now + ms, run }
+    this.#timers.add(timer)
+    return { cancel: () => void this.#timers.delete(timer) }
+  }
+
+  soon(run: () => void): void {
+    setImmediate(run)
+  }
+}
+
+export const LEASE_MS = 30_000
+
+/** A store and the words in which its tests speak. Every test gets a fresh one. */
+export class Bench {
+  readonly #open: Open
+  #count = 0
+  #store: Store | undefined
+  clock = new TestClock()
+
+  constructor(open: Open) {
+    this.#open = open
+  }
+
+  get store(): Store {
+    return this.#store!
+  }
+
+  async open(): Promise<void> {
+    this.#count = 0
+    this.clock = new TestClock()
+    this.#store = await this.#open(this.clock)
+    await this.#store.migrate()
+  }
+
+  async close(): Promise<void> {
+    await this.#store?.close()
+  }
+
+  now(): number {
+    return this.clock.now()
+  }
+
+  id(): string {
+    this.#count += 1
+    return uuid(this.#count)
+  }
+
+  /** 128 bits in hex, another one every time. */
+  token(): string {
+    this.#count += 1
+    return this.#count.toString(16).padStart(32, '0')
+  }
+
+  job(given: Partial<NewJob> = {}): NewJob {
+    return {
+      id: this.id(),
+      name: 'send-mail',
+      queue: 'default',
+      priority: 5,
+      delivery: 'at-least-once',
+      payload: '{}',
+      runAt: { delayMs: 0 },
+      tags: [],
+      ...given,
+    }
+  }
+
+  /** Enqueues one job and gives its id. */
+  async add(given: Partial<NewJob> = {}): Promise<string> {
+    const [answer] = await this.store.enqueue([this.job(given)])
+    return answer!.id
+  }
+
+  async addMany(count: number, given: Partial<NewJob> = {}): Promise<string[]> {
+    const answers = await this.store.enqueue(Array.from({ length: count }, () => this.job(given)))
+    return answers.map(({ id }) => id)
+  }
+
+  request(given: Partial<ClaimRequest> = {}): ClaimRequest {
+    return {
+      workerId: 'worker-1',
+      token: this.token(),
+      queues: ['default'],
+      limit: 100,
+      leaseMs: LEASE_MS,
+      policyIds: {},
+      ...given,
+    }
+  }
+
+  async claim(given: Partial<ClaimRequest> = {}): Promise<readonly Claimed[]> {
+    return (await this.store.claim(this.request(given))).jobs
+  }
+
+  async claimOne(given: Partial<ClaimRequest> = {}): Promise<Claimed> {
+    const jobs = await this.claim({ limit: 1, ...given })
+    expect(jobs).toHaveLength(1)
+    return jobs[0]!
+  }
+
+  /** A new job that runs. */
+  async running(given: Partial<NewJob> = {}, request: Partial<ClaimRequest> = {}): Promise<Claimed> {
+    const id = await this.add(given)
+    const job = await this.claimOne({ queues: [given.queue ?? 'default'], ...request })
+    expect(job.id).toBe(id)
+    return job
+  }
+
+  settlement(job: Claimed, end: RunEnd, given: Partial<Settlement> = {}): Settlement {
+    return {
+      lease: leaseOf(job),
+      generation: job.generation,
+      run: job.run,
+      attempt: job.attempt,
+      workerId: job.workerId,
+      startedAt: job.startedAt ?? 0,
+      finishedAt: this.now(),
+      end,
+      ...given,
+    }
+  }
+
+  async settle(job: Claimed, end: RunEnd, given: Partial<Settlement> = {}): Promise<Settled> {
+    const [answer] = await this.store.settle([this.settlement(job, end, given)])
+    return answer!
+  }
+
+  async get(id: string): Promise<Job> {
+    const job = await this.store.get(id)
+    expect(job).toBeDefined()
+    return job!
+  }
+
+  async history(id: string) {
+    return (await this.store.history(id, { limit: 1000 })).data
+  }
+
+  async logs(id: string) {
+    return (await this.store.logs(id, { limit: 5000 })).data
+  }
+
+  /** A job that ended in the given way. */
+  async ended(end: RunEnd, given: Partial<NewJob> = {}): Promise<string> {
+    const job = await this.running(given)
+    expect(await this.settle(job, end)).toMatchObject({ status: 'settled' })
+    return job.id
+  }
+}
+
+export function uuid(number: number): string {
+  return `01890000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
+}
+
+export function leaseOf(job: Claimed): Lease {
+  return { id: job.id, token: job.token }
+}
+
+// ---------------------------------------------------------------- ends of a run
+
+export const BOOM: StoredError = {
+  name: 'Error',
+  message: 'boom',
+  code: 'ECONNRESET',
+  status: 503,
+  stack: 'Error: boom',
+}
+
+function ended(transition: Partial<Transition>, more: Partial<Extract<RunEnd, { kind: 'ended' }>> = {}): RunEnd {
+  return {
+    kind: 'ended',
+    transition: {
+      status: 'succeeded',
+      to: 'succeeded',
+      delayMs: 0,
+      attemptBack: false,
+      snoozes: 0,
+      releases: 0,
+      losses: 0,
+      strikes: 0,
+      suspect: false,
+      decision: { action: 'succeed', why: 'succeeded at the first run' },
+      ...transition,
+    },
+    ...more,
+  }
+}
+
+export function succeeded(result?: string, transition: Partial<Transition> = {}): RunEnd {
+  return ended(transition, result === undefined ? {} : { result })
+}
+
+export function retry(delayMs: number, transition: Partial<Transition> = {}, error: StoredError = BOOM): RunEnd {
+  const decision = { action: 'retry', why: 'retry 1 of 3', retry: 1, maxRetries: 3, delayMs } as const
+  return ended({ status: 'failed', to: 'waiting', delayMs, decision, ...transition }, { error })
+}
+
+export function died(reason: Transition['reason'] = 'exhausted', transition: Partial<Transition> = {}): RunEnd {
+  const decision = { action: 'die', why: 'no retry was left' } as const
+  return ended({ status: 'failed', to: 'dead', ...(reason && { reason }), decision, ...transition }, { error: BOOM })
+}
+
+export function snoozed(delayMs: number, transition: Partial<Transition> = {}): RunEnd {
+  const decision = { action: 'wait', why: 'snoozed' } as const
+  const back = { status: 'snoozed', to: 'waiting', delayMs, attemptBack: true, snoozes: 1, decision } as const
+  return ended({ ...back, ...transition }, { note: 'not yet' })
+}
+
+export function cancelled(): RunEnd {
+  const decision = { action: 'cancel', why: 'was asked to stop' } as const
+  return ended({ status: 'cancelled', to: 'cancelled', decision })
+}
+
+export function lost(transition: Partial<Transition> = {}): RunEnd {
+  const decision = { action: 'wait', why: 'its worker is gone' } as const
+  const back = { status: 'lost', to: 'waiting', attemptBack: true, losses: 1, suspect: true, decision } as const
+  return ended({ ...back, ...transition })
+}
+
+export function handedBack(delayMs = 0): RunEnd {
+  return { kind: 'handed-back', delayMs }
+}
+
+/** Text that databases and drivers like to change. */
+export const STRANGE_TEXTS: [name: string, text: string][] = [
+  ['a NUL', 'a\u0000b'],
+  ['only a NUL', '\u0000'],
+  ['a lone high surrogate', 'x\ud83dy'],
+  ['a lone low surrogate at its end', 'x\udc00'],
+  ['characters beyond the first plane', 'fin 🎉 𝒳'],
+  ['combining marks', 'e\u0301 ≠ é'],
+  ['control characters', '\u0001\u0002\u001b[31m\r\n\t'],
+  ['quotes and backslashes', `'"\\\\u0000 ; DROP TABLE jobs --`],
+  ['a byte-order mark', '\ufefftext'],
+  ['space at both ends', '  padded '],
+]
+
+export const ANY_TEXTS: [name: string, text: string][] = [['nothing', ''], ...STRANGE_TEXTS]

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { type Bench, LEASE_MS, leaseOf, retry } from './bench.js'
+
+export function timeCases(bench: Bench): void {
+  describe('time', () => {
+    it('is the clock that the store was given', async () => {
+      expect((await bench.store.info()).now).toBe(bench.now())
+      bench.clock.advance(123)
+      expect((await bench.store.info()).now).toBe(bench.now())
+      expect((await bench.store.claim(bench.request())).now).toBe(bench.now())
+      expect((await bench.store.expired({ workers: 1 })).now).toBe(bench.now())
+    })
+
+    it('turns delays into times when they arrive', async () => {
+      bench.clock.advance(1000)
+      const job = await bench.running()
+      expect(job.createdAt).toBe(bench.now())
+      bench.clock.advance(1000)
+      expect(await bench.settle(job, retry(250))).toMatchObject({ runAt: bench.now() + 250 })
+    })
+
+    it('reaches far: a job of a century from now waits for it', async () => {
+      const century = 100 * 365 * 86_400_000
+      const id = await bench.add({ runAt: { delayMs: century } })
+      expect((await bench.store.claim(bench.request())).nextDueAt).toBe(bench.now() + century)
+      bench.clock.advance(century)
+      expect((await bench.claimOne()).id).toBe(id)
+    })
+
+    it('may stand still: what happens in one moment keeps its order', async () => {
+      const job = await bench.running()
+      await bench.settle(job, retry(0))
+      const again = await bench.claimOne()
+      expect(again).toMatchObject({ id: job.id, run: 2, startedAt: bench.now(), firstStartedAt: bench.now() })
+      expect(await bench.store.extend([leaseOf(again)], LEASE_MS)).toEqual(['held'])
+    })
+  })
+
+  describe('the store itself', () => {
+    it('says what it is', async () => {
+      const info = await bench.store.info()
+      expect(info.kind).toBe(bench.store.kind)
+      expect(info.schemaVersion).toBeGreaterThan(0)
+      expect(info.engine).toMatch(/\w/)
+      expect(info.location).toMatch(/\w/)
+    })
+
+    it('can be migrated again', async () => {
+      await bench.add()
+      const { to } = await bench.store.migrate()
+      expect(to).toBe((await bench.store.info()).schemaVersion)
+      expect(await bench.store.count({}, 5)).toMatchObject({ value: 1 })
+    })
+
+    it('refuses everything once it is closed, and may be closed again', async () => {
+      await bench.store.close()
+      const closed = { code: 'CLOSED' }
+      await expect(bench.store.enqueue([bench.job()])).rejects.toMatchObject(closed)
+      await expect(bench.store.claim(bench.request())).rejects.toMatchObject(closed)
+      await expect(bench.store.get(bench.id())).rejects.toMatchObject(closed)
+      await expect(bench.store.list({}, { limit: 1 })).rejects.toMatchObject(closed)
+      await bench.store.close()
+    })
+
+    it('does what was asked for before it is closed', async () => {
+      const answers = Promise.all(Array.from({ length: 10 }, () => bench.store.enqueue([bench.job()])))
+      await bench.store.close()
+      expect((await answers).flat()).toHaveLength(10)
+    })
+
+    it('can be watched, and left alone again', async () => {
+      const stop = bench.store.watch(() => undefined)
+      await bench.add()
+      stop()
+      stop()
+    })
+  })
+}
