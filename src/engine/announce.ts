@@ -1,0 +1,136 @@
+import { maxRetriesOf, type StoredError } from '../core/job.js'
+import type { Outcome, Transition } from '../core/lifecycle.js'
+import type { Policy } from '../core/policy.js'
+import type { Claimed, Settled } from '../store/store.js'
+import { type Attempt, eventJob } from './attempt.js'
+import type { Environment } from './environment.js'
+
+/** A run whose end has been stored: one log line, and the events that somebody listens for. */
+export interface Ended {
+  readonly claimed: Claimed
+  readonly policy: Policy
+  readonly transition: Transition
+  readonly settled: Settled
+  readonly startedAt: number
+  readonly finishedAt: number
+  readonly error?: StoredError
+  readonly result?: string
+}
+
+export function announce(env: Environment, ended: Ended): void {
+  const { settled, transition } = ended
+  const state = settled.status === 'settled' ? settled.state : transition.to
+  switch (state) {
+    case 'succeeded':
+      announceSuccess(env, ended)
+      break
+    case 'dead':
+      announceFailure(env, ended)
+      announceDeath(env, ended)
+      break
+    case 'cancelled':
+      announceCancel(env, ended)
+      break
+    case 'waiting':
+      announceFailure(env, ended)
+      if (transition.attemptBack) announceWait(env, ended)
+      else announceRetry(env, ended)
+      break
+    case 'running':
+      throw new Error('a settled job is not running')
+  }
+}
+
+function announceSuccess({ log, events }: Environment, ended: Ended): void {
+  const { claimed, policy, startedAt, finishedAt, result } = ended
+  const durationMs = finishedAt - startedAt
+  if (log.isLevelEnabled('debug')) {
+    log.debug({ event: 'job.succeeded', ...fields(ended), durationMs }, 'job succeeded')
+  }
+  if (!events.hears('job.succeeded')) return
+  const value: unknown = result === undefined ? undefined : JSON.parse(result)
+  events.emit('job.succeeded', {
+    job: eventJob(claimed, policy),
+    durationMs,
+    ...(result !== undefined && { result: value }),
+  })
+}
+
+function announceFailure({ events }: Environment, { claimed, policy, transition, error }: Ended): void {
+  if (!error || !events.hears('attempt.failed')) return
+  const timedOut = transition.status === 'timed-out'
+  events.emit('attempt.failed', { job: eventJob(claimed, policy), error, timedOut })
+}
+
+function announceRetry({ log, events, time }: Environment, ended: Ended): void {
+  const { claimed, policy, transition, settled, error } = ended
+  const retry = claimed.attempt
+  const nextRunAt = new Date(
+    settled.status === 'settled' ? settled.runAt : time.now() + transition.delayMs,
+  ).toISOString()
+  const { delayMs } = transition
+  log.warn(
+    { event: 'job.retrying', ...fields(ended), retry, delayMs, nextRunAt, error: brief(error) },
+    'job will be retried',
+  )
+  if (events.hears('job.retrying')) {
+    const { maxRetries } = policy
+    const job = eventJob(claimed, policy)
+    events.emit('job.retrying', { job, retry, maxRetries, delayMs, nextRunAt, ...(error && { error }) })
+  }
+}
+
+/** Snoozed, released, deferred or lost with others: it runs again, and nothing was used up. */
+function announceWait({ log }: Environment, ended: Ended): void {
+  const { transition } = ended
+  const { status, delayMs } = transition
+  log.info({ event: `job.${status}`, ...fields(ended), delayMs, why: transition.decision.why }, 'job waits again')
+}
+
+function announceDeath({ log, events }: Environment, ended: Ended): void {
+  const { claimed, policy, transition, error } = ended
+  const reason = transition.reason!
+  const why = transition.decision.why
+  log.error({ event: 'job.dead', ...fields(ended), reason, why, error: brief(error) }, 'job died')
+  if (events.hears('job.dead')) {
+    events.emit('job.dead', { job: eventJob(claimed, policy), reason, ...(error && { error }) })
+  }
+}
+
+function announceCancel({ log, events }: Environment, ended: Ended): void {
+  log.info({ event: 'job.cancelled', ...fields(ended) }, 'job was cancelled')
+  if (events.hears('job.cancelled')) events.emit('job.cancelled', { job: eventJob(ended.claimed, ended.policy) })
+}
+
+function fields({ claimed, policy }: Ended): Record<string, unknown> {
+  const { id: jobId, tenantId, name, queue, attempt, run, workerId } = claimed
+  return { jobId, tenantId, name, queue, attempt, run, maxRetries: maxRetriesOf(claimed, policy), workerId }
+}
+
+/** Without the stack: the attempt's record has it. */
+function brief(error: StoredError | undefined): Omit<StoredError, 'stack'> | undefined {
+  if (!error) return undefined
+  const { stack: _, ...rest } = error
+  return rest
+}
+
+export function announceEnd(
+  env: Environment,
+  attempt: Attempt,
+  outcome: Outcome,
+  transition: Transition,
+  settled: Settled,
+  finishedAt: number,
+): void {
+  const { claimed, policy, startedAt } = attempt
+  announce(env, {
+    claimed,
+    policy,
+    transition,
+    settled,
+    startedAt,
+    finishedAt,
+    ...('error' in outcome && { error: outcome.error }),
+    ...(outcome.kind === 'succeeded' && outcome.result !== undefined && { result: outcome.result }),
+  })
+}

@@ -1,0 +1,116 @@
+import type { Report, Settled, Settlement, Store } from '../store/store.js'
+import { isRepeatable } from './connection.js'
+import type { Environment } from './environment.js'
+import { backOffMs } from './loop.js'
+
+interface Entry {
+  readonly settlement: Settlement
+  readonly report: Report | undefined
+  readonly done: (settled: Settled) => void
+}
+
+const BATCH_MAX = 500
+/** With so many ends not stored yet, no more work is started. */
+const BACKLOG_MAX = 1000
+
+/** Stores how runs ended: at once when idle, in groups under load, again and again until the store has them. */
+export class Committer {
+  readonly #env: Environment
+  #waiting: Entry[] = []
+  #inFlight = 0
+  #busy = false
+  #failures = 0
+  #idle: (() => void)[] = []
+
+  readonly #onRoom: () => void
+
+  /** `onRoom` is called whenever a batch has been stored and more may be started. */
+  constructor(env: Environment, onRoom: () => void) {
+    this.#env = env
+    this.#onRoom = onRoom
+  }
+
+  /** Ends that are not stored yet. */
+  get backlog(): number {
+    return this.#waiting.length + this.#inFlight
+  }
+
+  get isFull(): boolean {
+    return this.backlog >= BACKLOG_MAX || this.#failures > 0
+  }
+
+  add(settlement: Settlement, report: Report | undefined, done: (settled: Settled) => void): void {
+    this.#waiting.push({ settlement, report, done })
+    if (this.#busy) return
+    this.#busy = true
+    this.#env.clock.soon(() => void this.#flush())
+  }
+
+  /** Resolves when nothing waits to be stored. */
+  drained(): Promise<void> {
+    return this.backlog === 0 ? Promise.resolve() : new Promise(resolve => this.#idle.push(resolve))
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH_MAX)
+      this.#inFlight = batch.length
+      await this.#store(batch)
+      this.#inFlight = 0
+      if (!this.isFull) this.#onRoom()
+    }
+    this.#busy = false
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /** Returns only when every entry has its answer. What can't be stored for reasons of its own is found by halving. */
+  async #store(batch: readonly Entry[]): Promise<void> {
+    for (;;) {
+      try {
+        const answers = await this.#send(batch)
+        this.#failures = 0
+        for (const [index, entry] of batch.entries()) entry.done(answers[index]!)
+        return
+      } catch (error) {
+        if (isRepeatable(error) || isOutage(error)) {
+          await this.#pause(error)
+        } else if (batch.length > 1) {
+          const half = Math.ceil(batch.length / 2)
+          await this.#store(batch.slice(0, half))
+          await this.#store(batch.slice(half))
+          return
+        } else {
+          this.#giveUp(batch[0]!, error)
+          return
+        }
+      }
+    }
+  }
+
+  async #send(batch: readonly Entry[]): Promise<readonly Settled[]> {
+    const { connection } = this.#env
+    const store: Store = connection.opened ?? (await connection.store())
+    const reports = batch.flatMap(entry => entry.report ?? [])
+    if (reports.length > 0) await store.report(reports)
+    return store.settle(batch.map(entry => entry.settlement))
+  }
+
+  async #pause(error: unknown): Promise<void> {
+    const { clock, dice, log } = this.#env
+    const waitMs = backOffMs(this.#failures++, dice)
+    log.warn({ event: 'store.unavailable', retryInMs: waitMs, err: error }, 'ends of runs wait for the store')
+    await new Promise<void>(resolve => clock.timer(waitMs, resolve))
+  }
+
+  #giveUp({ settlement, done }: Entry, error: unknown): void {
+    const { id } = settlement.lease
+    this.#env.log.error({ event: 'settle.failed', jobId: id, err: error }, 'the end of a run could not be stored')
+    done({ status: 'lost' })
+  }
+}
+
+/** Troubles of the store as a whole, which a person mends while the work waits. */
+function isOutage(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return code === 'STORE_FULL' || code === 'STORE_READ_ONLY'
+}

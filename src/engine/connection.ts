@@ -1,0 +1,59 @@
+import { ChronosError } from '../core/error.js'
+import type { Store } from '../store/store.js'
+
+/** The store, opened and migrated at the first use. A failed opening is not remembered: the next call tries again. */
+export class Connection {
+  readonly #open: () => Promise<Store>
+  #opening: Promise<Store> | undefined
+  #store: Store | undefined
+  #closed = false
+
+  constructor(open: () => Promise<Store>) {
+    this.#open = open
+  }
+
+  /** The open store, or a promise of it: `connection.opened ?? (await connection.store())` keeps hot paths short. */
+  get opened(): Store | undefined {
+    return this.#store
+  }
+
+  store(): Promise<Store> {
+    if (this.#closed) {
+      return Promise.reject(new ChronosError('CLOSED', 'this Chronos is closed; create another with createChronos()'))
+    }
+    this.#opening ??= this.#openAndMigrate().catch(error => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const store = await this.#opening?.catch(() => undefined)
+    this.#store = undefined
+    await store?.close()
+  }
+
+  async #openAndMigrate(): Promise<Store> {
+    const store = await this.#open()
+    try {
+      await store.migrate()
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+    this.#store = store
+    return store
+  }
+}
+
+/** Whether it may have been done although no answer came. */
+export function isUnknown(error: unknown): boolean {
+  return error instanceof ChronosError && error.code === 'STORE_UNKNOWN'
+}
+
+/** Whether the same call may simply be made again: nothing was done, or it is safe to do it twice. */
+export function isRepeatable(error: unknown): boolean {
+  return error instanceof ChronosError && (error.code === 'STORE_UNKNOWN' || error.code === 'STORE_UNAVAILABLE')
+}

@@ -1,0 +1,169 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { type Duration, toMs } from '../core/duration.js'
+import { ChronosError } from '../core/error.js'
+import type { Delivery } from '../core/job.js'
+import { checkKeys, checkName, checkPriority, checkTags } from '../core/limits.js'
+import type { Snooze } from '../core/outcome.js'
+import type { PartialPolicy } from '../core/policy.js'
+import { type PolicyInput, parsePolicy } from '../core/policy.js'
+
+/** What a handler is told about its job, and what it can say about it. */
+export interface JobContext {
+  readonly id: string
+  readonly name: string
+  readonly queue: string
+  readonly tenantId: string | undefined
+  readonly tags: readonly string[]
+  /** The same over all attempts and redrives: the key given at enqueue, else the job's id. For the other side's idempotency. */
+  readonly key: string
+  /** 1 for the first run that counts. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  readonly isLastAttempt: boolean
+  readonly run: number
+  readonly generation: number
+  readonly createdAt: Date
+  readonly deadline: Date | undefined
+  /** Aborts when the attempt times out, is cancelled, loses its lease, or the worker must stop. */
+  readonly signal: AbortSignal
+
+  /** `return job.snooze('10s')`: not yet; costs no attempt. */
+  snooze(delay: Duration, note?: string): Snooze
+  /** Runs a side effect and remembers its result over all attempts. A throw is not remembered. */
+  once<T>(name: string, effect: () => T | Promise<T>, options?: OnceOptions): Promise<T>
+  /** A line in the job's own log. */
+  log(message: string, data?: unknown): void
+  /** How far it has come: any JSON, shown to people. */
+  progress(value: unknown): void
+}
+
+export interface OnceOptions {
+  /**
+   * What to do when an earlier run began the effect and never recorded its end, so that it may have happened.
+   * `run` (default) does it again with the same `job.key`; `fail` (default for at-most-once jobs) throws EFFECT_UNKNOWN.
+   */
+  readonly whenUnknown?: 'run' | 'fail'
+}
+
+interface CommonOptions {
+  readonly name: string
+  /** Default `default`. */
+  readonly queue?: string
+  /** 0–9, 9 first. Default 5. */
+  readonly priority?: number
+  readonly delivery?: Delivery
+  /** Per attempt. Default 15 minutes. */
+  readonly timeout?: Duration
+  readonly retry?: PolicyInput
+  /** No retry is started later than this after the first start. */
+  readonly maxElapsed?: Duration
+  /** Not started later than this after its enqueue. */
+  readonly deadline?: Duration
+  readonly tags?: readonly string[]
+}
+
+type Handler<Payload, Result> = (payload: Payload, job: JobContext) => Result | Snooze | Promise<Result | Snooze>
+
+export interface DefinitionWithSchema<Schema extends StandardSchemaV1, Result> extends CommonOptions {
+  readonly payload: Schema
+  readonly run: Handler<StandardSchemaV1.InferOutput<Schema>, Result>
+}
+
+export interface DefinitionWithoutSchema<Payload, Result> extends CommonOptions {
+  readonly payload?: undefined
+  readonly run: Handler<Payload, Result>
+}
+
+/** A job's name, its rules and its function. `Input` is what `enqueue` takes. */
+export interface JobDefinition<Input = never> {
+  readonly name: string
+  readonly queue: string
+  readonly priority?: number
+  readonly delivery: Delivery
+  readonly timeoutMs: number
+  readonly deadlineMs?: number
+  readonly tags?: readonly string[]
+  readonly retry?: PartialPolicy
+  readonly schema?: StandardSchemaV1
+  readonly handler: Handler<never, unknown>
+  /** Only for the type of the payload; never there at run time. */
+  readonly input?: (input: Input) => void
+}
+
+const OPTION_NAMES: readonly string[] = [
+  'name',
+  'queue',
+  'priority',
+  'delivery',
+  'timeout',
+  'retry',
+  'maxElapsed',
+  'deadline',
+  'tags',
+  'payload',
+  'run',
+]
+
+export const TIMEOUT_DEFAULT_MS = 15 * 60_000
+const TIMEOUT_MAX_MS = 24 * 3_600_000
+export const QUEUE_DEFAULT = 'default'
+
+export function defineJob<Schema extends StandardSchemaV1, Result>(
+  options: DefinitionWithSchema<Schema, Result>,
+): JobDefinition<StandardSchemaV1.InferInput<Schema>>
+export function defineJob<Payload, Result>(options: DefinitionWithoutSchema<Payload, Result>): JobDefinition<Payload>
+export function defineJob(
+  options: DefinitionWithSchema<StandardSchemaV1, unknown> | DefinitionWithoutSchema<unknown, unknown>,
+): JobDefinition<unknown> {
+  checkKeys(options, OPTION_NAMES, 'defineJob')
+  const {
+    name,
+    queue = QUEUE_DEFAULT,
+    delivery = 'at-least-once',
+    timeout,
+    payload,
+    priority,
+    deadline,
+    tags,
+    run,
+  } = options
+  checkName(name, 'defineJob: name')
+  const where = `job "${name}"`
+  checkName(queue, `${where}: queue`)
+  if (priority !== undefined) checkPriority(priority, where)
+  checkDelivery(delivery, where)
+  if (tags !== undefined) checkTags(tags, `${where}: tags`)
+  const retry = retryOf(options, where)
+  if (typeof run !== 'function') {
+    throw new ChronosError('INVALID_OPTION', `${where}: run must be a function, got ${typeof run}`)
+  }
+  return {
+    name,
+    queue,
+    ...(priority !== undefined && { priority }),
+    delivery,
+    timeoutMs:
+      timeout === undefined ? TIMEOUT_DEFAULT_MS : toMs(timeout, `${where}: timeout`, { min: 1, max: TIMEOUT_MAX_MS }),
+    ...(deadline !== undefined && { deadlineMs: toMs(deadline, `${where}: deadline`, { min: 1 }) }),
+    ...(tags && { tags }),
+    ...(retry && { retry }),
+    ...(payload && { schema: payload }),
+    handler: run as Handler<never, unknown>,
+  }
+}
+
+function retryOf({ retry, maxElapsed }: CommonOptions, where: string): PartialPolicy | undefined {
+  const policy = retry === undefined ? undefined : parsePolicy(retry, `${where}: retry`)
+  return maxElapsed === undefined
+    ? policy
+    : { ...policy, maxElapsed: toMs(maxElapsed, `${where}: maxElapsed`, { min: 1 }) }
+}
+
+export function checkDelivery(value: unknown, where: string): asserts value is Delivery {
+  if (value !== 'at-least-once' && value !== 'at-most-once') {
+    throw new ChronosError(
+      'INVALID_OPTION',
+      `${where}: delivery must be "at-least-once" or "at-most-once", got ${JSON.stringify(value)}`,
+    )
+  }
+}

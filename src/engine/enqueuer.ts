@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto'
+import type { Clock, Dice } from '../core/clock.js'
+import { type Duration, toMs } from '../core/duration.js'
+import { ChronosError, shown } from '../core/error.js'
+import { type Delivery, PRIORITY_DEFAULT } from '../core/job.js'
+import { BATCH_MAX, checkKeys, checkName, checkPriority, checkTags, checkText } from '../core/limits.js'
+import { canonicalJson, toPayload } from '../core/payload.js'
+import type { PartialPolicy } from '../core/policy.js'
+import { type PolicyInput, parsePolicy } from '../core/policy.js'
+import { parseWith } from '../core/schema.js'
+import type { Enqueued, NewJob, RunTime } from '../store/store.js'
+import { Batcher } from './batcher.js'
+import { type Connection, isRepeatable, isUnknown } from './connection.js'
+import { checkDelivery, type JobDefinition, QUEUE_DEFAULT } from './definition.js'
+import type { EventHub } from './events.js'
+import { backOffMs } from './loop.js'
+import type { Policies } from './policies.js'
+
+export interface EnqueueOptions {
+  /** Idempotency key, per tenant and job name: the same key gives the same job. */
+  readonly key?: string
+  /** At most one waiting or running job per tenant, job name and value. */
+  readonly unique?: string
+  readonly delay?: Duration
+  readonly runAt?: Date | string | number
+  /** Not started after this: a time, or a duration from now. */
+  readonly deadline?: Date | Duration
+  /** 0–9, 9 first. Default 5. */
+  readonly priority?: number
+  readonly queue?: string
+  readonly tenantId?: string
+  readonly tags?: readonly string[]
+  readonly delivery?: Delivery
+  readonly timeout?: Duration
+  readonly retry?: PolicyInput
+  readonly maxElapsed?: Duration
+  /** The caller's own database transaction, where the store can join one. */
+  readonly tx?: unknown
+}
+
+const OPTION_NAMES: readonly (keyof EnqueueOptions)[] = [
+  'key',
+  'unique',
+  'delay',
+  'runAt',
+  'deadline',
+  'priority',
+  'queue',
+  'tenantId',
+  'tags',
+  'delivery',
+  'timeout',
+  'retry',
+  'maxElapsed',
+  'tx',
+]
+
+export interface EnqueueResult {
+  readonly id: string
+  readonly status: 'created' | 'existing'
+}
+
+export type EnqueueManyResult = EnqueueResult | { readonly id: string; readonly status: 'conflict' }
+
+/** What is asked for: a definition, or the name of a job whose definition lives elsewhere. */
+export type JobReference<Input> = JobDefinition<Input> | string
+
+const ROWS_PER_INSERT = 1000
+const UNKNOWN_TRIES_MAX = 5
+const NO_OPTIONS: EnqueueOptions = {}
+
+interface EnqueuerOptions {
+  readonly connection: Connection
+  readonly clock: Clock
+  readonly dice: Dice
+  readonly policies: Policies
+  readonly events: EventHub
+  /** New work for the workers of this process, due in so many milliseconds. */
+  readonly wake: (delayMs: number) => void
+}
+
+export class Enqueuer {
+  readonly #options: EnqueuerOptions
+  readonly #batcher: Batcher<NewJob, Enqueued>
+
+  constructor(options: EnqueuerOptions) {
+    this.#options = options
+    this.#batcher = new Batcher(options.clock, ROWS_PER_INSERT, jobs => this.#insert(jobs))
+  }
+
+  async enqueue(reference: JobReference<never>, payload: unknown, options = NO_OPTIONS): Promise<EnqueueResult> {
+    const job = await this.#newJob(reference, payload, options)
+    const enqueued = await (options.tx === undefined ? this.#batcher.add(job) : this.#insertOne(job, options.tx))
+    this.#announce(job, enqueued)
+    if (enqueued.status === 'conflict') throw keyConflict(job, enqueued.id, enqueued.payloadHash)
+    return enqueued
+  }
+
+  /** One transaction. A key that belongs to another payload is reported in its place; the others are enqueued. */
+  async enqueueMany<Input>(
+    reference: JobReference<never>,
+    payloads: readonly Input[],
+    options: EnqueueOptions | ((payload: Input, index: number) => EnqueueOptions) = NO_OPTIONS,
+  ): Promise<readonly EnqueueManyResult[]> {
+    if (!Array.isArray(payloads)) {
+      throw new ChronosError('INVALID_OPTION', `enqueueMany: expected an array of payloads, got ${shown(payloads)}`)
+    }
+    if (payloads.length > BATCH_MAX) {
+      throw new ChronosError(
+        'INVALID_OPTION',
+        `enqueueMany: ${payloads.length} jobs in one call; at most ${BATCH_MAX} fit in one transaction, so split them`,
+      )
+    }
+    if (payloads.length === 0) return []
+    const optionsOf = typeof options === 'function' ? options : () => options
+    const jobs: NewJob[] = []
+    let tx: unknown
+    for (const [index, payload] of payloads.entries()) {
+      const own = optionsOf(payload, index)
+      tx = own.tx
+      jobs.push(await this.#newJob(reference, payload, own))
+    }
+    const enqueued = await this.#insert(jobs, tx)
+    for (const [index, job] of jobs.entries()) this.#announce(job, enqueued[index]!)
+    return enqueued.map(({ id, status }) => ({ id, status }))
+  }
+
+  async #insertOne(job: NewJob, tx: unknown): Promise<Enqueued> {
+    return (await this.#insert([job], tx))[0]!
+  }
+
+  /** An answer that was lost is asked for again: the ids make the repeated insert find its own rows. */
+  async #insert(jobs: readonly NewJob[], tx?: unknown): Promise<readonly Enqueued[]> {
+    const { connection, clock, dice } = this.#options
+    const store = connection.opened ?? (await connection.store())
+    let lost: unknown
+    for (let tries = 1; ; tries++) {
+      try {
+        return await store.enqueue(jobs, tx)
+      } catch (error) {
+        // Once an answer was lost they may be there, whatever the later tries say.
+        if (isUnknown(error)) lost ??= error
+        if (tx !== undefined || !isRepeatable(error) || tries === UNKNOWN_TRIES_MAX) throw lost ?? error
+        await new Promise<void>(resolve => clock.timer(backOffMs(tries, dice), resolve))
+      }
+    }
+  }
+
+  #announce(job: NewJob, enqueued: Enqueued): void {
+    if (enqueued.status !== 'created') return
+    const { wake, events, clock } = this.#options
+    wake('delayMs' in job.runAt ? job.runAt.delayMs : job.runAt.at - clock.now())
+    if (events.hears('job.enqueued')) {
+      const { id, name, queue, tenantId } = job
+      events.emit('job.enqueued', { id, name, queue, ...(tenantId !== undefined && { tenantId }) })
+    }
+  }
+
+  async #newJob(reference: JobReference<never>, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
+    const definition = typeof reference === 'string' ? undefined : reference
+    const name = definition ? definition.name : (reference as string)
+    if (!definition) checkName(name, 'enqueue: name')
+    const where = `enqueue "${name}"`
+    if (options !== NO_OPTIONS) checkOptions(options, where)
+    if (definition?.schema) await parseWith(definition.schema, payload, `payload of "${name}"`)
+    const { clock, dice, policies } = this.#options
+    const now = clock.now()
+    const queue = options.queue ?? definition?.queue ?? QUEUE_DEFAULT
+    const text = toPayload(payload, 'payload')
+    const { key, unique, tenantId } = options
+    const override = overrideOf(options, where)
+    const policyId = definition && (await policies.publish(definition, queue))
+    const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, `${where}: timeout`, { min: 1 })
+    const deadline = deadlineOf(options.deadline ?? definition?.deadlineMs, where)
+    return {
+      id: dice.id(now),
+      name,
+      queue,
+      priority: options.priority ?? definition?.priority ?? PRIORITY_DEFAULT,
+      delivery: strictest(options.delivery, definition?.delivery),
+      payload: text,
+      runAt: runTimeOf(options, where),
+      tags: options.tags ?? definition?.tags ?? [],
+      ...(key !== undefined && { key, payloadHash: sha256(canonicalJson(text)) }),
+      ...(unique !== undefined && { unique }),
+      ...(tenantId !== undefined && { tenantId }),
+      ...(deadline && { deadline }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(override && { override }),
+      ...(policyId !== undefined && { policyId }),
+    }
+  }
+}
+
+function checkOptions(options: EnqueueOptions, where: string): void {
+  checkKeys(options, OPTION_NAMES, where)
+  if (options.key !== undefined) checkText(options.key, `${where}: key`)
+  if (options.unique !== undefined) checkText(options.unique, `${where}: unique`)
+  if (options.tenantId !== undefined) checkText(options.tenantId, `${where}: tenantId`)
+  if (options.tags !== undefined) checkTags(options.tags, `${where}: tags`)
+  if (options.priority !== undefined) checkPriority(options.priority, where)
+  if (options.queue !== undefined) checkName(options.queue, `${where}: queue`)
+  if (options.delivery !== undefined) checkDelivery(options.delivery, where)
+}
+
+function overrideOf(options: EnqueueOptions, where: string): PartialPolicy | undefined {
+  const retry =
+    options.retry === undefined ? undefined : parsePolicy(options.retry, `${where}: retry`, { stored: true })
+  if (options.maxElapsed === undefined) return retry
+  return { ...retry, maxElapsed: toMs(options.maxElapsed, `${where}: maxElapsed`, { min: 1 }) }
+}
+
+/** A promise to start at most once can be given by either side and taken back by neither. */
+function strictest(asked: Delivery | undefined, defined: Delivery | undefined): Delivery {
+  return asked === 'at-most-once' || defined === 'at-most-once' ? 'at-most-once' : 'at-least-once'
+}
+
+function runTimeOf({ delay, runAt }: EnqueueOptions, where: string): RunTime {
+  if (delay !== undefined && runAt !== undefined) {
+    throw new ChronosError('INVALID_OPTION', `${where}: give delay or runAt, not both`)
+  }
+  if (delay !== undefined) return { delayMs: toMs(delay, `${where}: delay`) }
+  return runAt === undefined ? { delayMs: 0 } : { at: timeOf(runAt, `${where}: runAt`) }
+}
+
+function deadlineOf(deadline: Date | Duration | undefined, where: string): RunTime | undefined {
+  if (deadline === undefined) return undefined
+  if (deadline instanceof Date) return { at: timeOf(deadline, `${where}: deadline`) }
+  return { delayMs: toMs(deadline, `${where}: deadline`, { min: 1 }) }
+}
+
+/** Epoch milliseconds of a Date, an RFC 3339 text or a number that is already one. */
+export function timeOf(value: Date | string | number, what: string): number {
+  const at = value instanceof Date ? value.getTime() : typeof value === 'string' ? Date.parse(value) : value
+  if (Number.isInteger(at) && Math.abs(at) <= 8.64e15) return at
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `${what}: expected a Date, a time such as "2026-12-24T18:00:00Z" or epoch milliseconds, got ${shown(value)}`,
+  )
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function keyConflict(job: NewJob, existingId: string, existingHash: string): ChronosError {
+  const short = (hash: string): string => hash.slice(0, 12)
+  return new ChronosError(
+    'KEY_CONFLICT',
+    `key ${shown(job.key)} of job "${job.name}" belongs to job ${existingId} with another payload ` +
+      `(sha256 ${short(existingHash)}…, this one ${short(job.payloadHash!)}…); use another key, or send the same payload`,
+    { details: { key: job.key, name: job.name, existingId, existingHash, payloadHash: job.payloadHash } },
+  )
+}

@@ -1,0 +1,17 @@
+import type { Clock, Dice } from '../core/clock.js'
+import type { Connection } from './connection.js'
+import type { EventHub } from './events.js'
+import type { Log } from './log.js'
+import type { Policies } from './policies.js'
+import type { StoreTime } from './store-time.js'
+
+/** What every part of the engine is given. */
+export interface Environment {
+  readonly clock: Clock
+  readonly dice: Dice
+  readonly log: Log
+  readonly connection: Connection
+  readonly policies: Policies
+  readonly events: EventHub
+  readonly time: StoreTime
+}

@@ -1,0 +1,239 @@
+import type { Timer } from '../core/clock.js'
+import type { Claim, Claimed } from '../store/store.js'
+import { isRepeatable } from './connection.js'
+import type { Environment } from './environment.js'
+import { backOffMs } from './loop.js'
+
+/** A claimed job that has not been started. */
+export interface Held {
+  readonly claimed: Claimed
+  readonly heldSince: number
+  /** On this process's clock, counted from when the claim was sent. */
+  leaseUntil: number
+  /** Its deadline on this process's clock, no later than the store would say. */
+  readonly startBefore: number
+}
+
+export interface FetcherOptions {
+  readonly env: Environment
+  readonly workerId: string
+  readonly queues: readonly string[]
+  readonly leaseMs: number
+  readonly pollMs: number
+  readonly policyIds: () => Promise<Readonly<Record<string, string>>>
+  /** How many handlers could start now. */
+  readonly freeSlots: () => number
+  readonly mayFetch: () => boolean
+  readonly onFetched: () => void
+  readonly handBack: (held: Held, delayMs: number) => void
+}
+
+const CLAIM_MAX = 500
+const BUFFER_MAX = 1000
+/** The buffer holds no more than was finished in this time, so that slow jobs are not hoarded. */
+const WINDOW_MS = 20
+const UNUSED_MAX_MS = 1000
+
+/** Claims jobs ahead of the handlers, and gives back what they do not need. */
+export class Fetcher {
+  readonly #options: FetcherOptions
+  readonly #buffer: Held[] = []
+  #next = 0
+  readonly #samples: { at: number; finished: number }[] = []
+  #finished = 0
+  /** An unanswered claim is repeated under its own token: the store may have granted it. */
+  #unanswered: { token: string; limit: number; sentAt: number } | undefined
+  #fetching: Promise<void> | undefined
+  #idleTimer: { at: number; timer: Timer } | undefined
+  #scheduled = false
+  #woken = false
+  /** When work falls due of which a claim under way may not know yet. */
+  #dueHint = Number.POSITIVE_INFINITY
+  #staleTimer: Timer | undefined
+  #failures = 0
+  #stopped = false
+
+  constructor(options: FetcherOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#buffer.length - this.#next
+  }
+
+  held(): readonly Held[] {
+    return this.#buffer.slice(this.#next)
+  }
+
+  /** The next job to start. One with less than half its lease left, or past its deadline, goes back instead. */
+  take(): Held | undefined {
+    const { env, leaseMs, handBack } = this.#options
+    while (this.#next < this.#buffer.length) {
+      const held = this.#buffer[this.#next++]!
+      if (this.#next === this.#buffer.length) {
+        this.#buffer.length = 0
+        this.#next = 0
+      }
+      const now = env.clock.now()
+      if (held.leaseUntil - now >= leaseMs / 2 && now < held.startBefore) return held
+      handBack(held, 0)
+    }
+    return undefined
+  }
+
+  countFinished(): void {
+    this.#finished++
+  }
+
+  /** There may be work now, or will be in so many milliseconds. */
+  wake(delayMs = 0): void {
+    if (this.#stopped) return
+    if (delayMs > 0) {
+      const at = this.#options.env.clock.now() + delayMs
+      if (this.#idleTimer) this.#idleUntil(at)
+      else this.#dueHint = Math.min(this.#dueHint, at)
+      return
+    }
+    this.#woken = true
+    this.#clearIdle()
+    this.fetch()
+  }
+
+  /** Looks for work once everything of this moment is done: handlers that end together are replaced together. */
+  fetch(): void {
+    if (this.#stopped || this.#fetching || this.#idleTimer || this.#scheduled) return
+    this.#scheduled = true
+    this.#options.env.clock.soon(() => {
+      this.#scheduled = false
+      this.#fetchNow()
+    })
+  }
+
+  #fetchNow(): void {
+    if (this.#stopped || this.#fetching || this.#idleTimer || !this.#options.mayFetch()) return
+    const limit = this.#unanswered?.limit ?? this.#wanted()
+    if (limit <= 0) return
+    this.#fetching = this.#claim(limit).finally(() => {
+      this.#fetching = undefined
+      if (!this.#stopped) this.#options.onFetched()
+    })
+  }
+
+  /** Puts the held jobs of one queue, or of all, back where they were. */
+  giveBack(queue?: string): void {
+    const all = this.held()
+    this.#buffer.length = 0
+    this.#next = 0
+    for (const held of all) {
+      if (queue === undefined || held.claimed.queue === queue) this.#options.handBack(held, 0)
+      else this.#buffer.push(held)
+    }
+  }
+
+  /** No claim begins after this; resolves when the last one has its answer and everything held is back. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#clearIdle()
+    this.#staleTimer?.cancel()
+    await this.#fetching
+    await this.#recall()
+    this.giveBack()
+  }
+
+  /** The last claim may have been granted although its answer was lost: asked for no more, the store says what it gave. */
+  async #recall(): Promise<void> {
+    const { env, workerId, queues, leaseMs } = this.#options
+    const { clock, dice, connection } = env
+    for (let tries = 0; this.#unanswered && clock.now() < this.#unanswered.sentAt + leaseMs; tries++) {
+      const { token, sentAt } = this.#unanswered
+      try {
+        const store = connection.opened ?? (await connection.store())
+        this.#keep(await store.claim({ workerId, token, queues, limit: 0, leaseMs, policyIds: {} }), sentAt)
+        this.#unanswered = undefined
+      } catch (error) {
+        if (!isRepeatable(error)) return
+        await new Promise<void>(resolve => clock.timer(backOffMs(tries, dice), resolve))
+      }
+    }
+  }
+
+  #wanted(): number {
+    const buffered = this.size
+    const ahead = Math.min(BUFFER_MAX, this.#finishedLately())
+    if (buffered > ahead / 2) return 0
+    return Math.min(CLAIM_MAX, this.#options.freeSlots() + ahead - buffered)
+  }
+
+  #finishedLately(): number {
+    const now = this.#options.env.clock.now()
+    if (this.#samples.at(-1)?.at !== now) this.#samples.push({ at: now, finished: this.#finished })
+    while (this.#samples[0]!.at < now - WINDOW_MS) this.#samples.shift()
+    return this.#finished - this.#samples[0]!.finished
+  }
+
+  async #claim(limit: number): Promise<void> {
+    const { env, workerId, queues, leaseMs, pollMs, policyIds } = this.#options
+    this.#woken = false
+    this.#dueHint = Number.POSITIVE_INFINITY
+    this.#unanswered ??= { token: env.dice.token(), limit, sentAt: env.clock.now() }
+    const { token, sentAt } = this.#unanswered
+    try {
+      const store = env.connection.opened ?? (await env.connection.store())
+      const request = { workerId, token, queues, limit, leaseMs, policyIds: await policyIds() }
+      const claim = await store.claim(request)
+      this.#unanswered = undefined
+      this.#failures = 0
+      env.time.observe(claim.now, sentAt)
+      this.#keep(claim, sentAt)
+      if (claim.jobs.length < limit && !this.#woken) {
+        const dueInMs = claim.nextDueAt === undefined ? pollMs : Math.max(0, claim.nextDueAt - claim.now)
+        this.#idleUntil(Math.min(env.clock.now() + Math.min(pollMs, dueInMs), this.#dueHint))
+      }
+    } catch (error) {
+      const waitMs = backOffMs(this.#failures++, env.dice)
+      env.log.warn({ event: 'claim.failed', workerId, retryInMs: waitMs, err: error }, 'a claim failed')
+      this.#idleUntil(env.clock.now() + waitMs)
+    }
+  }
+
+  #keep(claim: Claim, sentAt: number): void {
+    const { env, leaseMs } = this.#options
+    const heldSince = env.clock.now()
+    for (const claimed of claim.jobs) {
+      // The claim was made after it was sent, so the store's time is not past this.
+      const startBefore = sentAt + (claimed.deadline ?? Number.POSITIVE_INFINITY) - claim.now
+      this.#buffer.push({ claimed, heldSince, leaseUntil: sentAt + leaseMs, startBefore })
+    }
+    if (claim.jobs.length > 0) this.#staleTimer ??= env.clock.timer(UNUSED_MAX_MS, () => this.#returnUnused())
+  }
+
+  #returnUnused(): void {
+    this.#staleTimer = undefined
+    const { env, handBack } = this.#options
+    const unusedSince = env.clock.now() - UNUSED_MAX_MS
+    while (this.size > 0 && this.#buffer[this.#next]!.heldSince <= unusedSince) handBack(this.#buffer[this.#next++]!, 0)
+    if (this.size === 0) {
+      this.#buffer.length = 0
+      this.#next = 0
+    } else {
+      const waitMs = this.#buffer[this.#next]!.heldSince + UNUSED_MAX_MS - env.clock.now()
+      this.#staleTimer = env.clock.timer(waitMs, () => this.#returnUnused())
+    }
+  }
+
+  #idleUntil(at: number): void {
+    if (this.#stopped || (this.#idleTimer && this.#idleTimer.at <= at)) return
+    this.#clearIdle()
+    const { clock } = this.#options.env
+    const timer = clock.timer(at - clock.now(), () => {
+      this.#idleTimer = undefined
+      this.fetch()
+    })
+    this.#idleTimer = { at, timer }
+  }
+
+  #clearIdle(): void {
+    this.#idleTimer?.timer.cancel()
+    this.#idleTimer = undefined
+  }
+}

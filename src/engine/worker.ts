@@ -1,0 +1,238 @@
+import type { Clock, Timer } from '../core/clock.js'
+import type { Settlement } from '../store/store.js'
+import { Attempt, type AttemptPort } from './attempt.js'
+import { Committer } from './committer.js'
+import type { CustomBackoffs } from './custom-backoff.js'
+import type { JobDefinition } from './definition.js'
+import { runOnce } from './effects.js'
+import type { Environment } from './environment.js'
+import { Fetcher, type Held } from './fetcher.js'
+import { Keeper } from './keeper.js'
+import { backOffMs } from './loop.js'
+import { Reporter } from './reporter.js'
+import { Runner, STUCK_MS } from './runner.js'
+import { Counters, type WorkerStats } from './stats.js'
+
+export interface WorkerSettings {
+  readonly concurrency: number
+  readonly queues: readonly string[]
+  readonly leaseMs: number
+  readonly pollMs: number
+  /** How long running handlers may go on after `stop()`. */
+  readonly graceMs: number
+}
+
+interface WorkerOptions {
+  readonly env: Environment
+  readonly definitions: readonly JobDefinition[]
+  readonly settings: WorkerSettings
+  readonly backoffs: CustomBackoffs
+  readonly onStopped: (worker: Worker) => void
+}
+
+/** After the grace, handlers have this long to answer their abort signal before they are handed back. */
+const LAST_MOMENT_MS = 1000
+const NO_HANDLER_FIRST_MS = 5000
+const NO_HANDLER_MAX_MS = 60_000
+
+/** fetcher → runner → committer: claims jobs, runs their handlers, stores how each run ended. */
+export class Worker {
+  readonly id: string
+  readonly #env: Environment
+  readonly #settings: WorkerSettings
+  readonly #definitions: ReadonlyMap<string, JobDefinition>
+  readonly #onStopped: (worker: Worker) => void
+  readonly #startedAt: number
+  readonly #counters = new Counters()
+  readonly #fetcher: Fetcher
+  readonly #runner: Runner
+  readonly #committer: Committer
+  readonly #keeper: Keeper
+  readonly #reporter: Reporter
+  readonly #port: AttemptPort
+  /** How long a job without a handler here is put off, by name. */
+  readonly #unknownNames = new Map<string, number>()
+  #stopping: Promise<void> | undefined
+  #unwatch: (() => void) | undefined
+
+  constructor({ env, definitions, settings, backoffs, onStopped }: WorkerOptions) {
+    this.id = env.dice.id(env.clock.now())
+    this.#env = env
+    this.#settings = settings
+    this.#definitions = new Map(definitions.map(definition => [definition.name, definition]))
+    this.#onStopped = onStopped
+    this.#startedAt = env.time.now()
+    this.#committer = new Committer(env, () => this.#pump())
+    this.#runner = new Runner({
+      env,
+      workerId: this.id,
+      committer: this.#committer,
+      counters: this.#counters,
+      backoffs,
+      onRoom: () => {
+        this.#fetcher.countFinished()
+        this.#pump()
+      },
+      onWaiting: delayMs => this.wake(delayMs),
+    })
+    this.#fetcher = new Fetcher({
+      env,
+      workerId: this.id,
+      queues: settings.queues,
+      leaseMs: settings.leaseMs,
+      pollMs: settings.pollMs,
+      policyIds: () => this.#policyIds(),
+      freeSlots: () => settings.concurrency - this.#runner.size,
+      mayFetch: () => !this.#committer.isFull,
+      onFetched: () => {
+        if (this.#fetcher.size > 0) this.#keeper.watch()
+        this.#pump()
+      },
+      handBack: (held, delayMs) => this.#handBack(held, delayMs),
+    })
+    this.#keeper = new Keeper({
+      env,
+      workerId: this.id,
+      leaseMs: settings.leaseMs,
+      stuckAfterMs: Math.max(...definitions.map(definition => definition.timeoutMs)) + STUCK_MS,
+      held: () => [...this.#runner.held(), ...this.#fetcher.held()],
+      onLost: attempt => this.#runner.loseLease(attempt),
+      onCancel: attempt => this.#runner.interrupt(attempt, 'cancelled'),
+      onAtRisk: attempt => this.#runner.interrupt(attempt, 'lease-at-risk'),
+    })
+    this.#reporter = new Reporter(env, this.#runner)
+    this.#port = {
+      now: () => env.time.now(),
+      hasNews: attempt => this.#reporter.hasNews(attempt),
+      runOnce: (attempt, ...effect) => runOnce(env, attempt.lease, ...effect),
+    }
+    void this.#open()
+  }
+
+  getStats(): WorkerStats {
+    return this.#counters.report(this.id, this.#startedAt, this.#runner.size, this.#fetcher.size)
+  }
+
+  /** There may be work now, or will be in so many milliseconds. */
+  wake(delayMs = 0): void {
+    this.#fetcher.wake(delayMs)
+  }
+
+  /** What is held of a paused queue goes back at once. */
+  pauseQueue(queue: string): void {
+    this.#fetcher.giveBack(queue)
+  }
+
+  /** A cancel asked for in this process need not wait for the next extension. */
+  cancel(jobId: string): void {
+    this.#runner.cancel(jobId)
+  }
+
+  /** No new claims; running handlers get the grace; what is left is handed back without costing an attempt. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #open(): Promise<void> {
+    const { connection, clock, dice, log } = this.#env
+    for (let failures = 0; !this.#stopping; failures++) {
+      try {
+        const store = await connection.store()
+        if (this.#stopping) return
+        this.#unwatch = store.watch(() => this.wake())
+        if (store.guard) this.#keeper.guardWith(options => store.guard!(options))
+        this.#fetcher.wake()
+        return
+      } catch (error) {
+        const retryInMs = backOffMs(failures, dice)
+        log.error({ event: 'store.unavailable', workerId: this.id, retryInMs, err: error }, 'the store is not open')
+        await new Promise<void>(resolve => clock.timer(retryInMs, resolve))
+      }
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const { graceMs, leaseMs } = this.#settings
+    this.#unwatch?.()
+    const fetcherStopped = this.#fetcher.stop()
+    if (!(await this.#runner.idleWithin(graceMs))) {
+      this.#runner.interruptAll('stopped')
+      if (!(await this.#runner.idleWithin(LAST_MOMENT_MS))) this.#runner.abandonAll()
+    }
+    const stored = fetcherStopped.then(() => this.#committer.drained())
+    // A store that stays away must not keep the process: the leases run out by themselves.
+    await within(leaseMs, stored, this.#env.clock)
+    await this.#keeper.stop()
+    this.#reporter.stop()
+    this.#onStopped(this)
+  }
+
+  async #policyIds(): Promise<Record<string, string>> {
+    const ids: Record<string, string> = {}
+    for (const queue of this.#settings.queues) {
+      for (const definition of this.#definitions.values()) {
+        const id = this.#env.policies.publish(definition, queue)
+        ids[`${queue} ${definition.name}`] = typeof id === 'string' ? id : await id
+      }
+    }
+    return ids
+  }
+
+  #pump(): void {
+    if (this.#stopping) return
+    while (this.#runner.size < this.#settings.concurrency && !this.#committer.isFull) {
+      const held = this.#fetcher.take()
+      if (!held) break
+      this.#take(held)
+    }
+    this.#fetcher.fetch()
+  }
+
+  #take(held: Held): void {
+    const { claimed } = held
+    const definition = this.#definitions.get(claimed.name)
+    if (!definition) {
+      this.#handBackUnknown(held)
+      return
+    }
+    const { policies } = this.#env
+    const base = policies.base(definition, claimed.queue).policy
+    const policy = claimed.override ? policies.overridden(claimed.override, base) : base
+    this.#runner.start(new Attempt(held, definition, policy, this.#port))
+  }
+
+  #handBack({ claimed }: Held, delayMs: number): void {
+    const now = this.#env.time.now()
+    const { id, token, generation, run, attempt } = claimed
+    const end = { kind: 'handed-back', delayMs } as const
+    const times = { startedAt: now, finishedAt: now }
+    const settlement: Settlement = { lease: { id, token }, generation, run, attempt, workerId: this.id, ...times, end }
+    this.#committer.add(settlement, undefined, () => {
+      // Free for this worker too. One that it can't run is left to the others first.
+      if (delayMs === 0) this.wake()
+    })
+  }
+
+  /** In a rolling deploy the next worker may know it: handed back without cost, and soon looked at again. */
+  #handBackUnknown(held: Held): void {
+    const { id: jobId, name, queue, tenantId } = held.claimed
+    const delayMs = this.#unknownNames.get(name) ?? NO_HANDLER_FIRST_MS
+    this.#unknownNames.set(name, Math.min(NO_HANDLER_MAX_MS, delayMs * 2))
+    this.#env.log.warn({ event: 'no-handler', jobId, name, queue, tenantId, delayMs }, 'no handler here for a job')
+    this.#handBack(held, delayMs)
+  }
+}
+
+async function within(ms: number, done: Promise<void>, clock: Clock): Promise<void> {
+  let timer: Timer | undefined
+  const patience = new Promise<void>(resolve => {
+    timer = clock.timer(ms, resolve)
+  })
+  await Promise.race([done, patience])
+  timer?.cancel()
+}

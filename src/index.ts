@@ -1,0 +1,49 @@
+import { ChronosError, shown } from './core/error.js'
+import { Chronos, type ChronosOptions } from './engine/chronos.js'
+import { systemClock, systemDice } from './engine/system.js'
+import { sqlite } from './sqlite.js'
+import { memoryStore } from './store/memory.js'
+import type { Store } from './store/store.js'
+
+export { exponential, fibonacci, fixed, linear, list } from './core/builders.js'
+export type { Duration } from './core/duration.js'
+export { ChronosError, type ErrorCode, PermanentError } from './core/error.js'
+export type { EventName, Events } from './core/event.js'
+export type { JobState } from './core/job.js'
+export type { Policy, PolicyInput, Rule } from './core/policy.js'
+export { preview } from './core/preview.js'
+export { RetryAfter } from './core/retry-after.js'
+export type { AttemptView, JobView } from './core/view.js'
+export type { Chronos, WorkOptions } from './engine/chronos.js'
+export { defineJob, type JobContext, type JobDefinition } from './engine/definition.js'
+export type { EnqueueOptions, EnqueueResult } from './engine/enqueuer.js'
+export type { WorkerStats } from './engine/stats.js'
+export type { Worker } from './engine/worker.js'
+
+export interface CreateOptions extends ChronosOptions {
+  /** `sqlite:./chronos.db`, `memory:`, or a store of the doors `chronos-jobs/sqlite`, …. */
+  readonly store: string | Store
+}
+
+export function createChronos(options: CreateOptions): Chronos {
+  const { store, ...rest } = options
+  return new Chronos(opener(store), systemClock, systemDice, rest)
+}
+
+/** Checked at once, opened at the first use: a wrong address should not wait for a job to be noticed. */
+function opener(store: unknown): () => Promise<Store> {
+  if (typeof store === 'object' && store !== null) return async () => store as Store
+  const url = String(store)
+  if (url === 'memory:') {
+    const memory = memoryStore({ clock: systemClock })
+    return async () => memory
+  }
+  const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
+  if (path === '') {
+    throw new ChronosError(
+      'INVALID_OPTION',
+      `createChronos: store ${shown(store)} is not known; use "sqlite:./chronos.db" or "memory:"`,
+    )
+  }
+  return async () => sqlite(path)
+}

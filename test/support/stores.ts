@@ -1,0 +1,11 @@
+import type { Clock } from '../../src/core/clock.js'
+import { seededDice } from '../../src/engine/virtual.js'
+import { memoryStore } from '../../src/store/memory.js'
+import { sqliteStore } from '../../src/store/sqlite/store.js'
+import type { Store } from '../../src/store/store.js'
+
+/** The stores that engine tests run on, by name: a fresh one for a clock. */
+export const STORES: readonly (readonly [name: string, open: (clock: Clock) => Store])[] = [
+  ['memory', clock => memoryStore({ clock })],
+  ['SQLite', clock => sqliteStore({ path: ':memory:', clock, dice: seededDice(1) })],
+]
