@@ -1,0 +1,121 @@
+import { formatMs } from '../../../core/duration.js'
+import type { DeathReason } from '../../../core/job.js'
+import { paint, type Style, type Tone } from '../../print.js'
+import { cut, oneLine, padEnd, padStart } from '../../width.js'
+import type { DemoEvent } from './recorder.js'
+import { STORIES } from './stories.js'
+
+interface Mark {
+  readonly symbol: string
+  readonly ascii: string
+  readonly word: string
+  readonly tone: Tone
+}
+
+export const MARKS = {
+  started: { symbol: '▸', ascii: '>', word: 'started', tone: 'dim' },
+  succeeded: { symbol: '✓', ascii: '+', word: 'succeeded', tone: 'good' },
+  failed: { symbol: '✗', ascii: 'x', word: 'failed', tone: 'bad' },
+  timedOut: { symbol: '◷', ascii: 'x', word: 'timed out', tone: 'bad' },
+  retrying: { symbol: '↻', ascii: '~', word: 'retrying', tone: 'warn' },
+  snoozed: { symbol: '◌', ascii: 'z', word: 'snoozed', tone: 'calm' },
+  killed: { symbol: '↯', ascii: '!', word: 'killed', tone: 'odd' },
+  lost: { symbol: '?', ascii: '?', word: 'lost', tone: 'odd' },
+  dead: { symbol: '■', ascii: '#', word: 'dead', tone: 'bad' },
+  cancelled: { symbol: '–', ascii: '-', word: 'cancelled', tone: 'dim' },
+} as const satisfies Record<string, Mark>
+
+const WHY_DEAD: Readonly<Partial<Record<DeathReason, string>>> = {
+  exhausted: 'no retry is left',
+  permanent: 'no retry would help',
+  failed: 'at most once, so never run again',
+  poison: 'it kills its workers',
+}
+
+interface Told {
+  readonly mark: Mark
+  readonly name: string
+  readonly what: string
+}
+
+const NAME_COLUMNS = Math.max(...STORIES.map(({ name }) => name.length))
+const WORD_COLUMNS = Math.max(...Object.values(MARKS).map(({ word }) => word.length))
+const TIME_COLUMNS = '+0.00s'.length
+
+/** One line per event, as it happens. */
+export class Live {
+  readonly #style: Style
+  /** When the present run of each job began. */
+  readonly #started = new Map<string, number>()
+  /** The job that the other process runs. */
+  #elsewhere = ''
+
+  constructor(style: Style) {
+    this.#style = style
+  }
+
+  /** Undefined for what is not worth a line. */
+  line(event: DemoEvent): string | undefined {
+    const told = this.#tell(event)
+    if (!told) return undefined
+    const style = this.#style
+    const { symbol, ascii, word, tone } = told.mark
+    const time = padStart(`+${(event.atMs / 1000).toFixed(2)}s`, TIME_COLUMNS)
+    const mark = `${style.unicode ? symbol : ascii} ${padEnd(word, WORD_COLUMNS)}`
+    const left = style.columns - time.length - mark.length - 2
+    const rest = cut(`${padEnd(told.name, NAME_COLUMNS)} ${oneLine(told.what)}`, left)
+    // The beginnings step back behind the ends.
+    const restTone = told.mark === MARKS.started ? 'dim' : undefined
+    return `${paint(time, 'dim', style)} ${paint(mark, tone, style)} ${paint(rest, restTone, style)}\n`
+  }
+
+  #tell(event: DemoEvent): Told | undefined {
+    switch (event.event) {
+      case 'job.started': {
+        const { job, atMs, pid } = event
+        this.#started.set(job.id, atMs)
+        if (pid !== undefined) this.#elsewhere = job.name
+        const where = pid === undefined ? '' : ` in process ${pid}`
+        return { mark: MARKS.started, name: job.name, what: attemptOf(job) + where }
+      }
+      case 'job.succeeded': {
+        const { job, durationMs } = event
+        return { mark: MARKS.succeeded, name: job.name, what: `${attemptOf(job)}: done in ${formatMs(durationMs)}` }
+      }
+      case 'attempt.failed':
+        return this.#tellFailure(event)
+      case 'job.retrying': {
+        const { job, retry, maxRetries, delayMs } = event
+        const what = `retry ${retry} of ${maxRetries} in ${formatMs(delayMs)}`
+        return { mark: MARKS.retrying, name: job.name, what }
+      }
+      case 'job.snoozed':
+        return { mark: MARKS.snoozed, name: event.name, what: event.why.replace(/^snoozed /, '') }
+      case 'job.dead': {
+        const { job, reason } = event
+        return { mark: MARKS.dead, name: job.name, what: `${reason}: ${WHY_DEAD[reason] ?? 'it ends here'}` }
+      }
+      case 'worker.died':
+        return { mark: MARKS.killed, name: this.#elsewhere, what: `process ${event.pid} is gone (${event.how})` }
+      case 'job.cancelled':
+        return { mark: MARKS.cancelled, name: event.job.name, what: attemptOf(event.job) }
+      case 'job.enqueued':
+      case 'lease.lost':
+        return undefined
+    }
+  }
+
+  #tellFailure({ job, error, timedOut, atMs }: Extract<DemoEvent, { event: 'attempt.failed' }>): Told {
+    const { name } = job
+    if (error.name === 'WorkerLost') {
+      return { mark: MARKS.lost, name, what: `${attemptOf(job)}: its lease ran out` }
+    }
+    if (!timedOut) return { mark: MARKS.failed, name, what: `${attemptOf(job)}: ${error.message}` }
+    const tookMs = atMs - (this.#started.get(job.id) ?? atMs)
+    return { mark: MARKS.timedOut, name, what: `${attemptOf(job)}: stopped after ${formatMs(tookMs)}` }
+  }
+}
+
+function attemptOf({ attempt, maxAttempts }: { readonly attempt: number; readonly maxAttempts: number }): string {
+  return `attempt ${attempt} of ${maxAttempts}`
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '../../../core/clock.js'
+import type { EventName, Events } from '../../../core/event.js'
+import type { Chronos } from '../../../engine/chronos.js'
+import type { Log } from '../../../engine/log.js'
+
+/** A run that ended without an event of its own: the engine only logs it. */
+export interface Snoozed {
+  readonly jobId: string
+  readonly name: string
+  readonly attempt: number
+  readonly run: number
+  readonly delayMs: number
+  readonly why: string
+}
+
+type EngineEvent = { [Name in EventName]: { readonly event: Name } & Events[Name] }[EventName]
+
+type Happening =
+  | (EngineEvent & { readonly pid?: number })
+  | ({ readonly event: 'job.snoozed' } & Snoozed)
+  | { readonly event: 'worker.died'; readonly pid: number; readonly how: string }
+
+/** What happened, and how long after the beginning. */
+export type DemoEvent = { readonly atMs: number } & Happening
+
+const HEARD = [
+  'job.enqueued',
+  'job.started',
+  'job.retrying',
+  'job.succeeded',
+  'job.dead',
+  'job.cancelled',
+  'attempt.failed',
+  'lease.lost',
+] as const satisfies readonly EventName[]
+
+/** Keeps everything that happens, in order, and passes it on at once. */
+export class Recorder {
+  readonly events: DemoEvent[] = []
+  readonly #clock: Clock
+  readonly #hear: (event: DemoEvent) => void
+  #startedAt: number
+
+  constructor(clock: Clock, hear: (event: DemoEvent) => void) {
+    this.#clock = clock
+    this.#hear = hear
+    this.#startedAt = clock.now()
+  }
+
+  /** From here on time counts. */
+  begin(): void {
+    this.#startedAt = this.#clock.now()
+  }
+
+  get elapsedMs(): number {
+    return this.#clock.now() - this.#startedAt
+  }
+
+  listen(chronos: Chronos): void {
+    for (const name of HEARD) chronos.on(name, event => this.record({ event: name, ...event } as EngineEvent))
+  }
+
+  record(happening: Happening): void {
+    const event: DemoEvent = { atMs: this.elapsedMs, ...happening }
+    this.events.push(event)
+    this.#hear(event)
+  }
+
+  /** The same log, with an ear for what has no event. */
+  overhear(log: Log): Log {
+    return {
+      debug: log.debug.bind(log),
+      warn: log.warn.bind(log),
+      error: log.error.bind(log),
+      isLevelEnabled: log.isLevelEnabled.bind(log),
+      info: (line: Readonly<Record<string, unknown>>, message: string) => {
+        if (line['event'] === 'job.snoozed') this.record(snoozed(line as unknown as Snoozed))
+        log.info(line, message)
+      },
+    } as Log
+  }
+}
+
+function snoozed({ jobId, name, attempt, run, delayMs, why }: Snoozed): Happening {
+  return { event: 'job.snoozed', jobId, name, attempt, run, delayMs, why }
+}

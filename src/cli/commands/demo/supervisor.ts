@@ -1,0 +1,54 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Events } from '../../../core/event.js'
+
+const CRASH_WORKER = fileURLToPath(new URL('./crash-worker.js', import.meta.url))
+/** More deaths than the story has are a fault of the demo, which must not start processes for ever. */
+const STARTS_MAX = 10
+
+export interface SupervisorEvents {
+  started(event: Events['job.started'], pid: number): void
+  died(pid: number, how: string): void
+}
+
+/** Keeps one worker process alive, as any process manager would. */
+export class Supervisor {
+  readonly #path: string
+  readonly #on: SupervisorEvents
+  #child: ChildProcess | undefined
+  #starts = 0
+  #stopped = false
+
+  constructor(path: string, on: SupervisorEvents) {
+    this.#path = path
+    this.#on = on
+    this.#start()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    const child = this.#child
+    if (!child) return
+    const gone = new Promise(resolve => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  #start(): void {
+    this.#starts++
+    const child = fork(CRASH_WORKER, [this.#path], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [] })
+    const pid = child.pid ?? 0
+    this.#child = child
+    child.on('message', event => this.#on.started(event as Events['job.started'], pid))
+    child.once('error', error => this.#gone(child, pid, error.message))
+    child.once('exit', (code, signal) => this.#gone(child, pid, signal ?? `exit code ${code}`))
+  }
+
+  #gone(child: ChildProcess, pid: number, how: string): void {
+    if (this.#child !== child) return
+    this.#child = undefined
+    if (this.#stopped) return
+    this.#on.died(pid, how)
+    if (this.#starts < STARTS_MAX) this.#start()
+  }
+}

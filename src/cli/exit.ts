@@ -1,0 +1,41 @@
+import type { ErrorCode } from '../core/error.js'
+
+/** What the shell is told. Scripts depend on these. */
+export const EXIT = {
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  notFound: 3,
+  notAllowed: 4,
+  conflict: 5,
+  unreachable: 6,
+  jobDied: 7,
+  checkFailed: 8,
+} as const
+
+export const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
+  INVALID_OPTION: EXIT.usage,
+  INVALID_DURATION: EXIT.usage,
+  INVALID_POLICY: EXIT.usage,
+  INVALID_PAYLOAD: EXIT.usage,
+  PAYLOAD_TOO_LARGE: EXIT.usage,
+  INVALID_RESULT: EXIT.unexpected,
+  UNKNOWN_JOB: EXIT.notFound,
+  KEY_CONFLICT: EXIT.conflict,
+  NOT_FOUND: EXIT.notFound,
+  NOT_ALLOWED: EXIT.notAllowed,
+  CLOSED: EXIT.unexpected,
+  LEASE_LOST: EXIT.conflict,
+  EFFECT_UNKNOWN: EXIT.conflict,
+  TIMED_OUT: EXIT.unexpected,
+  CANCELLED: EXIT.unexpected,
+  STOPPED: EXIT.unexpected,
+  STORE_UNAVAILABLE: EXIT.unreachable,
+  STORE_UNKNOWN: EXIT.unreachable,
+  STORE_FULL: EXIT.unreachable,
+  STORE_READ_ONLY: EXIT.unreachable,
+  STORE_NOT_A_DATABASE: EXIT.unreachable,
+  STORE_CORRUPT: EXIT.unreachable,
+  STORE_NEWER: EXIT.unreachable,
+  STORE_NOT_SUPPORTED: EXIT.unreachable,
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Command, CommanderError } from 'commander'
+import { ChronosError } from '../core/error.js'
+import { addDemo } from './commands/demo.js'
+import { EXIT, EXIT_OF } from './exit.js'
+import { type Environment, Interruption, type Io } from './io.js'
+import { paint, styleOf } from './print.js'
+
+/** Runs one command line and says what the shell is to be told. Touches nothing but `io`. */
+export async function main(argv: readonly string[], io: Io): Promise<number> {
+  let exitCode: number = EXIT.ok
+  const program = createProgram(io)
+  addDemo(program, io, code => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    return explain(error, io)
+  }
+}
+
+const EXAMPLES = `
+Examples:
+  $ chronos demo                 eight jobs, eight fates, live
+  $ chronos demo --json | jq     the same for machines
+  $ chronos help demo            what else it can do
+
+Data goes to stdout, words to stderr; NO_COLOR=1 turns colours off.
+Exit codes: 0 ok, 1 unexpected, 2 usage, 3 not found, 4 not allowed, 5 conflict,
+6 unreachable, 7 the awaited job died, 8 a check failed.`
+
+function createProgram(io: Io): Command {
+  const [out, err] = [styleOf(io.stdout, io.env), styleOf(io.stderr, io.env)]
+  return new Command('chronos')
+    .description('Durable jobs, and what happens when they fail.')
+    .version(version(), '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .configureOutput({
+      writeOut: text => io.stdout.write(text),
+      writeErr: text => io.stderr.write(text),
+      getOutHelpWidth: () => Math.min(out.columns, 80),
+      getErrHelpWidth: () => Math.min(err.columns, 80),
+      getOutHasColors: () => out.colour,
+      getErrHasColors: () => err.colour,
+    })
+    .configureHelp({ styleTitle: title => paint(title, 'strong', { ...out, colour: true }) })
+    .showSuggestionAfterError()
+    .exitOverride()
+    .addHelpText('after', EXAMPLES)
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+/** One line that says what went wrong; the stack is for those who look for it. */
+function explain(error: unknown, { stderr, env }: Io): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  if (error instanceof Interruption) {
+    if (error.message !== '') stderr.write(`${error.message}\n`)
+    return error.exitCode
+  }
+  const known = error instanceof ChronosError ? error : undefined
+  const message = error instanceof Error ? error.message : String(error)
+  stderr.write(`error: ${message}${known ? ` (${known.code})` : ''}\n`)
+  const debug = isSet(env, 'CHRONOS_DEBUG')
+  if (debug && error instanceof Error) stderr.write(`${error.stack}\n`)
+  if (!debug && !known) stderr.write('This was not expected; CHRONOS_DEBUG=1 shows where it came from.\n')
+  return known ? EXIT_OF[known.code] : EXIT.unexpected
+}
+
+const isSet = (env: Environment, name: string): boolean => !['', '0', 'false'].includes(env[name] ?? '')
+
+// Below this line, and only there, is the process.
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+const BROKEN_PIPE_EXIT = 141
+
+async function runProcess(): Promise<void> {
+  const { stdout, stderr, env } = process
+  const controller = new AbortController()
+  for (const [signal, exitCode] of Object.entries(SIGNALS)) {
+    process.on(signal, () => {
+      // Who asks twice is not waiting for anything any more.
+      if (controller.signal.aborted) process.exit(exitCode)
+      controller.abort(new Interruption('interrupted', exitCode))
+    })
+  }
+  for (const output of [stdout, stderr]) {
+    output.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      controller.abort(new Interruption('', BROKEN_PIPE_EXIT))
+    })
+  }
+  process.exitCode = await main(process.argv.slice(2), { stdout, stderr, env, interrupted: controller.signal })
+}
+
+/** Whether this file is what was started: by its path, without its ending, or by the link that npm makes. */
+function isStarted(script: string | undefined): boolean {
+  try {
+    return createRequire(import.meta.url).resolve(script ?? '') === fileURLToPath(import.meta.url)
+  } catch {
+    return false
+  }
+}
+
+if (isStarted(process.argv[1])) await runProcess()
