@@ -1,0 +1,478 @@
+import { posix } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { codeOf, functionsOf, importsOf, lineAt, readTree, resolveImport, type Tree, under } from './support/tree.js'
+
+/** A house rule: what it asks for, why, who may break it, and small trees that break and keep it. */
+interface Rule {
+  readonly says: string
+  readonly because: string
+  /** Files that may do what is forbidden, each with its reason. */
+  readonly except?: Readonly<Record<string, string>>
+  readonly check: (tree: Tree) => readonly Finding[]
+  /** Each must be found fault with: a rule that can't fail keeps nothing. */
+  readonly breaks: readonly Tree[]
+  readonly keeps: Tree
+}
+
+interface Finding {
+  readonly path: string
+  readonly line?: number
+  readonly what: string
+}
+
+const FILE_LINES_MAX = 400
+const FUNCTION_LINES_MAX = 70
+const ROOT_VALUES_MAX = 12
+
+const RULES: readonly Rule[] = [
+  {
+    says: 'imports point one way: core ← store ← engine ← cli',
+    because:
+      'Core is pure and runs in a browser, a store decides nothing, and the engine knows no database. One wrong import ends that.',
+    check: wrongImports,
+    breaks: [
+      { 'src/core/retry.ts': "import { fetcher } from '../engine/fetcher.js'" },
+      { 'src/core/payload.ts': "import { createHash } from 'node:crypto'" },
+      { 'src/core/schema.ts': "import { validate } from '@standard-schema/spec'" },
+      { 'src/store/cursor.ts': "import { memory } from './memory/shelf.js'" },
+      { 'src/store/memory.ts': "import type { Worker } from '../engine/worker.js'" },
+      { 'src/store/memory.ts': "import { open } from './sqlite/driver.js'" },
+      { 'src/store/memory/shelf.ts': "import { DatabaseSync } from 'node:sqlite'" },
+      { 'src/store/sqlite/store.ts': "export { rows } from '../memory.js'" },
+      { 'src/store/sqlite/store.ts': "import { pino } from 'pino'" },
+      { 'src/engine/chronos.ts': "const { openSqlite } = await import('../store/sqlite/store.js')" },
+      { 'src/engine/chronos.ts': "import { readFileSync } from 'node:fs'" },
+      { 'src/engine/chronos.ts': "import '../cli/main.js'" },
+      { 'src/plugins/first.ts': '' },
+    ],
+    keeps: {
+      'src/core/schema.ts': "import type { StandardSchemaV1 } from '@standard-schema/spec'\nimport { a } from './a.js'",
+      'src/store/memory.ts': "import type { Job } from '../core/job.js'\nimport { shelf } from './memory/shelf.js'",
+      'src/store/memory/shelf.ts': "import { cursor } from '../cursor.js'",
+      'src/store/sqlite/driver.ts': "import { a } from '../store.js'\nconst driver = await import('node:sqlite')",
+      'src/engine/worker.ts': "import { pino } from 'pino'\nimport type { Store } from '../store/store.js'",
+      'src/engine/words.ts': "const text = `import { no } from '../cli/main.js'` // import '../cli/main.js'",
+      'src/cli/main.ts': "import { openSqlite } from '../store/sqlite/store.js'",
+      'src/index.ts': "export { createChronos } from './engine/chronos.js'",
+    },
+  },
+  {
+    says: 'time and dice come from src/engine/system.ts',
+    because: 'Everything else is given a clock and dice, so that tests and simulations can replay any moment.',
+    except: {
+      'src/engine/system.ts': 'the one place that has them',
+      'src/store/sqlite/thread.js': 'stands in for a thread that may not answer, and measures its silence',
+    },
+    check: timeAndDice,
+    breaks: [
+      'Date.now()',
+      'new Date()',
+      'new Date',
+      'performance.now()',
+      'Math.random()',
+      'setTimeout(run, 5)',
+      'setInterval(run, 5)',
+      'setImmediate(run)',
+      "import { randomUUID } from 'node:crypto'",
+      'crypto.randomBytes(16)',
+      'process.hrtime.bigint()',
+      'AbortSignal.timeout(5)',
+      "import { wait } from 'node:timers/promises'",
+    ].map(code => ({ 'src/cli/main.ts': code })),
+    keeps: {
+      'src/core/job.ts': 'new Date(0); clock.timer(5, run); // Date.now()',
+      'src/cli/print.ts': "const text = 'Math.random()'; request.setTimeout(5)",
+    },
+  },
+  {
+    says: 'nothing is any',
+    because: 'One of them silences the compiler for everything it touches; unknown asks for a check instead.',
+    check: anyTypes,
+    breaks: ['const a = b as any', 'function f(a: any) {}', 'const a: any[] = []', 'type A = Map<string, any>'].map(
+      code => ({ 'src/core/a.ts': code }),
+    ),
+    keeps: { 'src/core/a.ts': 'await Promise.any(all) // any\nconst company = `any`' },
+  },
+  {
+    says: 'values are not imported in a circle',
+    because: 'A circle has no first file: it loads in an order that nobody chose, and no part of it can be read alone.',
+    check: importCircles,
+    breaks: [
+      {
+        'src/core/a.ts': "import { b } from './b.js'",
+        'src/core/b.ts': "export { c } from './c.js'",
+        'src/core/c.ts': "await import('./a.js')",
+      },
+    ],
+    keeps: {
+      'src/core/a.ts': "import { b } from './b.js'\nimport { c } from './c.js'",
+      'src/core/b.ts': "import { c } from './c.js'\nimport type { A } from './a.js'\ntype T = import('./a.js').T",
+      'src/core/c.ts': '',
+    },
+  },
+  {
+    says: `a file has at most ${FILE_LINES_MAX} lines`,
+    because: 'Beyond that it is two things. If it really is one, make it an exception and say why.',
+    check: longFiles,
+    breaks: [{ 'src/core/a.ts': 'work()\n'.repeat(FILE_LINES_MAX + 1) }],
+    keeps: { 'src/core/a.ts': 'work()\n'.repeat(FILE_LINES_MAX) },
+  },
+  {
+    says: `a function has at most ${FUNCTION_LINES_MAX} lines`,
+    because: 'A function is read at one glance. If it really is one thing, make its file an exception and say why.',
+    check: longFunctions,
+    breaks: [
+      long('function work(a: number): void'),
+      long('export async function work(): Promise<{ a: string }>'),
+      long('const work = (a: number): { a: 1 } | undefined =>'),
+      long('const work = a =>'),
+      long('class A { async work<T>({ a }: B = {}): Promise<T[]>'),
+      long(`const text = \`\${a({ b })}{\`; function work()`),
+      long("const brace = /[{}']/; function work()"),
+      long('function work(a: unknown): (b: unknown) => boolean'),
+    ].map(code => ({ 'src/core/a.ts': code })),
+    keeps: {
+      'src/core/a.ts': long('if (a)'),
+      'src/core/b.ts': long('class A'),
+      'src/core/d.ts': long('const a = b ? c() : d\nif (a)'),
+      'src/core/c.ts': 'function work() {\n  run()\n}\n'.repeat(FUNCTION_LINES_MAX),
+    },
+  },
+  {
+    says: `the root door has at most ${ROOT_VALUES_MAX} values`,
+    because: 'A newcomer has to know all of them. More belong behind a sub-path door.',
+    check: rootValues,
+    breaks: [
+      { 'src/index.ts': "export { a, b, c, d, e, f, g, h, i, j, k, l, m } from './a.js'" },
+      { 'src/index.ts': 'abcdefghijklm'.replace(/./g, name => `export const ${name} = 1\n`) },
+      { 'src/index.ts': "export * from './engine/chronos.js'" },
+    ],
+    keeps: {
+      'src/index.ts':
+        "export { a, b, c, d, e, f, g, h, i, j, k, l, type M } from './a.js'\nexport type { D } from './d.js'",
+    },
+  },
+  {
+    says: 'files are named for things of the domain',
+    because: 'Nobody can guess what is in utils, helpers, types, common or misc, so everything ends up there.',
+    check: vagueNames,
+    breaks: [{ 'src/core/utils.ts': '' }, { 'src/types/job.ts': '' }, { 'test/support/helpers.test.ts': '' }],
+    keeps: { 'src/core/job.ts': '', 'src/core/typesetting.ts': '' },
+  },
+  {
+    says: 'nothing is left for later in a comment',
+    because: 'A note in the code is seen by whoever needs it least. Open an issue, or do it.',
+    except: { 'test/tidy.test.ts': 'names what it looks for' },
+    check: loose,
+    breaks: [{ 'src/core/job.ts': '// TODO: more' }, { 'README.md': 'FIXME' }, { 'bench/run.js': '/* XXX */' }],
+    keeps: { 'src/core/job.ts': '// todos are jobs too' },
+  },
+  {
+    says: 'every test runs',
+    because: 'A suite with .only or .skip is green about something else.',
+    check: testsLeftOut,
+    breaks: ["it.only('a', run)", "describe.skip('a', run)", "test.concurrent.skip('a', run)", "it.todo('a')"].map(
+      code => ({ 'test/core/job.test.ts': code }),
+    ),
+    keeps: { 'test/core/job.test.ts': "it.each([1])('skips', run)\nlist.skip(1)" },
+  },
+  {
+    says: 'tests do not sleep',
+    because:
+      'A test that waits for a while is slow when it passes and flaky when it fails: use virtual time, or wait for an event.',
+    except: {
+      'test/chaos/kill.test.ts': 'chance decides when a process is killed',
+      'test/chaos/worker.js': 'a job that takes a while, in a real process',
+    },
+    check: sleeps,
+    breaks: [
+      'await new Promise(resolve => setTimeout(resolve, 50))',
+      'await sleep(50)',
+      "import { setTimeout as wait } from 'node:timers/promises'",
+    ].map(code => ({ 'test/engine/worker.test.ts': code })),
+    keeps: { 'test/engine/worker.test.ts': "await t.advance('1m') // sleep(1)" },
+  },
+  {
+    says: 'relative imports end with .js',
+    because: 'Node resolves exactly what is written; without the ending the built package does not load.',
+    check: importEndings,
+    breaks: [
+      { 'src/core/a.ts': "import { b } from './b'" },
+      { 'src/core/a.ts': "import { b } from './b.ts'" },
+      { 'test/a.ts': "await import('../src/b')" },
+      { 'test/a.ts': "export * from '.'" },
+    ],
+    keeps: { 'src/core/a.ts': "import { b } from './b.js'\nimport c from './c.json'\nimport d from 'd'" },
+  },
+  {
+    says: 'decisions are numbered from 0001 without gaps',
+    because: 'They are cited by number, and a gap reads as a page that somebody took away.',
+    check: decisionNumbers,
+    breaks: [
+      { 'docs/decisions/0002-one-table.md': '' },
+      { 'docs/decisions/0001-one-table.md': '', 'docs/decisions/0003-leases.md': '' },
+      { 'docs/decisions/0001-a.md': '', 'docs/decisions/0001-b.md': '' },
+      { 'docs/decisions/one-table.md': '' },
+    ],
+    keeps: {
+      'docs/decisions/0001-one-table.md': '',
+      'docs/decisions/0002-leases.md': '',
+      'docs/decisions/README.md': '',
+    },
+  },
+]
+
+/** A function of one line too many. */
+function long(header: string): string {
+  return `${header} {\n${'  work()\n'.repeat(FUNCTION_LINES_MAX - 1)}}\n`
+}
+
+const OUR_FILES = ['src', 'test', 'bench', 'examples', 'docs', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+const repository = readTree(...OUR_FILES)
+
+describe('house rules', () => {
+  it('read the repository', () => {
+    expect(Object.keys(repository)).toEqual(expect.arrayContaining(['src/core/job.ts', 'test/tidy.test.ts']))
+  })
+
+  for (const { says, because, check, except = {}, breaks, keeps } of RULES) {
+    describe(says, () => {
+      it('holds', () => {
+        const found = check(repository).filter(({ path }) => !(path in except))
+        expect(found.map(inWords), because).toEqual([])
+      })
+
+      it('can fail', () => {
+        for (const tree of breaks) expect(check(tree), JSON.stringify(tree)).not.toEqual([])
+      })
+
+      it('can be kept', () => {
+        expect(check(keeps).map(inWords)).toEqual([])
+      })
+
+      it('needs each of its exceptions', () => {
+        const breaking = new Set(check(repository).map(({ path }) => path))
+        const spare = Object.keys(except).filter(path => !breaking.has(path))
+        expect(spare, 'Take them off the list: they keep the rule now, or are gone.').toEqual([])
+      })
+    })
+  }
+})
+
+function inWords({ path, line, what }: Finding): string {
+  return `${path}${line === undefined ? '' : `:${line}`} ${what}`
+}
+
+/** What a layer may import: paths in src, and packages. `types` are packages of which only types may be used. */
+interface Layer {
+  readonly at: RegExp
+  readonly paths: RegExp
+  readonly packages: RegExp
+  readonly types?: RegExp
+}
+
+const NONE = /^(?!)/
+const ALL = /^/
+const SCHEMA = /^@standard-schema\/spec$/
+
+/** The first that fits counts. A store is `store/NAME.ts`, `store/NAME/`, or both, and knows no other store. */
+const LAYERS: readonly Layer[] = [
+  { at: /^src\/core\//, paths: /^src\/core\//, packages: NONE, types: SCHEMA },
+  {
+    at: /^src\/store\/memory(\.ts$|\/)/,
+    paths: /^src\/(core\/|store\/(?!sqlite\b)[^/]+$|store\/memory\/)/,
+    packages: NONE,
+  },
+  {
+    at: /^src\/store\/sqlite(\.ts$|\/)/,
+    paths: /^src\/(core\/|store\/(?!memory\b)[^/]+$|store\/sqlite\/)/,
+    packages: /^(node:|@photostructure\/sqlite$)/,
+  },
+  { at: /^src\/store\/[^/]+$/, paths: /^src\/(core\/|store\/(?!memory\b|sqlite\b)[^/]+$)/, packages: NONE },
+  {
+    at: /^src\/engine\//,
+    paths: /^src\/(core\/|engine\/|store\/store\.ts$)/,
+    packages: /^(pino|pino-pretty|node:(async_hooks|crypto|events|os|util))$/,
+    types: SCHEMA,
+  },
+  { at: /^src\/cli\//, paths: ALL, packages: ALL },
+  { at: /^src\/[^/]+$/, paths: ALL, packages: ALL },
+]
+
+function wrongImports(tree: Tree): Finding[] {
+  return Object.entries(under(tree, 'src')).flatMap(([path, text]) => {
+    const layer = LAYERS.find(each => each.at.test(path))
+    if (!layer) return [{ path, what: 'is in no layer; say in LAYERS what its folder may import' }]
+    return importFindings(path, text, ({ specifier, typeOnly }) => {
+      if (specifier.startsWith('.')) {
+        return !layer.paths.test(posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'))
+      }
+      return !layer.packages.test(specifier) && !(typeOnly && layer.types?.test(specifier))
+    })
+  })
+}
+
+const TIME_OR_DICE = [
+  /\bDate\.now\b/g,
+  /\bnew Date(?:\(\s*\)|(?!\s*[(\w]))/g,
+  /(?<![.\w$])performance\b/g,
+  /\bMath\.random\b/g,
+  /(?<![.\w$])set(?:Timeout|Interval|Immediate)\b/g,
+  /\brandom(?:UUID|Bytes|Int|Fill|FillSync)\b/g,
+  /\bgetRandomValues\b/g,
+  /\bprocess\.(?:hrtime|uptime)\b/g,
+  /\bAbortSignal\.timeout\b/g,
+  /\bAtomics\.wait(?:Async)?\b/g,
+]
+const TIMER_MODULES = /^(node:)?(timers|timers\/promises|perf_hooks)$/
+
+function timeAndDice(tree: Tree): Finding[] {
+  return Object.entries(under(tree, 'src')).flatMap(([path, text]) => [
+    ...TIME_OR_DICE.flatMap(pattern => places(path, codeOf(text), pattern)),
+    ...importFindings(path, text, ({ specifier }) => TIMER_MODULES.test(specifier)),
+  ])
+}
+
+function anyTypes(tree: Tree): Finding[] {
+  return Object.entries(tree)
+    .filter(([path]) => path.endsWith('.ts'))
+    .flatMap(([path, text]) => places(path, codeOf(text), /(?<![.\w$])any(?![\w$(:])/g))
+}
+
+function importCircles(tree: Tree): Finding[] {
+  const found: Finding[] = []
+  const finished = new Set<string>()
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) {
+      found.push({ path, what: [...trail.slice(trail.indexOf(path)), path].join(' → ') })
+      return
+    }
+    if (finished.has(path)) return
+    for (const { specifier, typeOnly } of importsOf(tree[path] ?? '')) {
+      const target = typeOnly ? undefined : resolveImport(tree, path, specifier)
+      if (target) visit(target, [...trail, path])
+    }
+    finished.add(path)
+  }
+  for (const path of Object.keys(under(tree, 'src'))) visit(path, [])
+  return found
+}
+
+function longFiles(tree: Tree): Finding[] {
+  return Object.entries(under(tree, 'src'))
+    .map(([path, text]) => ({ path, lines: text.trimEnd().split('\n').length }))
+    .filter(({ lines }) => lines > FILE_LINES_MAX)
+    .map(({ path, lines }) => ({ path, what: `has ${lines} lines` }))
+}
+
+function longFunctions(tree: Tree): Finding[] {
+  return Object.entries(under(tree, 'src')).flatMap(([path, text]) =>
+    functionsOf(text)
+      .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
+      .map(({ line, lines }) => ({ path, line, what: `has ${lines} lines` })),
+  )
+}
+
+function rootValues(tree: Tree): Finding[] {
+  const path = 'src/index.ts'
+  const code = codeOf(tree[path] ?? '')
+  const listed = [...code.matchAll(/\bexport\s*\{([^}]*)\}/g)]
+    .flatMap(match => match[1]?.split(',') ?? [])
+    .map(each => each.trim())
+    .filter(each => each !== '' && !each.startsWith('type '))
+  const declared = [...code.matchAll(/\bexport\s+(?:default|async|abstract|const|let|function|class|enum)\b\s*\w*/g)]
+  const count = listed.length + declared.length
+  return [
+    ...places(path, code, /\bexport\s*\*/g),
+    ...(count > ROOT_VALUES_MAX ? [{ path, what: `exports ${count} values` }] : []),
+  ]
+}
+
+function vagueNames(tree: Tree): Finding[] {
+  const vague = /^(utils?|helpers?|types?|commons?|misc)$/
+  return Object.keys(tree)
+    .filter(path => path.split('/').some(part => vague.test(part.replace(/\..*$/, ''))))
+    .map(path => ({ path, what: 'says nothing' }))
+}
+
+function loose(tree: Tree): Finding[] {
+  return Object.entries(tree).flatMap(([path, text]) => places(path, text, /\b(TODO|FIXME|XXX)\b/g))
+}
+
+function testsLeftOut(tree: Tree): Finding[] {
+  return testFiles(tree).flatMap(([path, text]) =>
+    places(path, codeOf(text), /\b(?:describe|suite|it|test)(?:\.\w+)*\.(?:only|skip|skipIf|todo|fails)\b/g),
+  )
+}
+
+function sleeps(tree: Tree): Finding[] {
+  return testFiles(tree).flatMap(([path, text]) => [
+    ...places(path, codeOf(text), /(?<![.\w$])(?:setTimeout|setInterval|sleep)\s*\(|\bAtomics\.wait\b/g),
+    ...importFindings(path, text, ({ specifier }) => TIMER_MODULES.test(specifier)),
+  ])
+}
+
+function testFiles(tree: Tree): [path: string, text: string][] {
+  return Object.entries(under(tree, 'test')).filter(([path]) => /\.(ts|js)$/.test(path))
+}
+
+function importEndings(tree: Tree): Finding[] {
+  return Object.entries(tree)
+    .filter(([path]) => /\.(ts|js|mjs)$/.test(path))
+    .flatMap(([path, text]) =>
+      importFindings(
+        path,
+        text,
+        ({ specifier }) => /^\.{1,2}(\/|$)/.test(specifier) && !/\.(js|json)$/.test(specifier),
+      ),
+    )
+}
+
+function decisionNumbers(tree: Tree): Finding[] {
+  return Object.keys(under(tree, 'docs/decisions'))
+    .filter(path => !path.endsWith('/README.md'))
+    .sort()
+    .map((path, i) => ({ path, expected: i + 1, number: /\/(\d{4})-[a-z0-9-]+\.md$/.exec(path)?.[1] }))
+    .filter(({ expected, number }) => Number(number) !== expected)
+    .map(({ path, expected }) => ({ path, what: `should begin with ${String(expected).padStart(4, '0')}-` }))
+}
+
+function places(path: string, text: string, pattern: RegExp): Finding[] {
+  return [...text.matchAll(pattern)].map(match => ({ path, line: lineAt(text, match.index), what: match[0].trim() }))
+}
+
+function importFindings(
+  path: string,
+  text: string,
+  isWrong: (each: ReturnType<typeof importsOf>[number]) => boolean,
+): Finding[] {
+  return importsOf(text)
+    .filter(isWrong)
+    .map(({ line, specifier }) => ({ path, line, what: `imports ${specifier}` }))
+}
+
+describe('the reader behind the rules', () => {
+  it.each([
+    ["a('b // c') // d", "a('      ')     "],
+    [`\`a \${b({ c: \`d\` })} e\``, `\`  \${b({ c: \` \` })}  \``],
+    ["x = a / b / c; y = /'[/]/.test(z)", 'x = a / b / c; y = /    /.test(z)'],
+    [`'it\\'s' + "a 'b'"`, `'     ' + "     "`],
+    ['/* a\nb */ c', '    \n     c'],
+  ])('takes comments and the insides of strings out of %j', (text, code) => {
+    expect(codeOf(text)).toBe(code)
+  })
+
+  it.each([
+    ["import a, { type B } from 'x'", false],
+    ["import type { A } from 'x'", true],
+    ["export type { A } from 'x'", true],
+    ["import {\n  a,\n  b,\n} from 'x'", false],
+    ["import 'x'", false],
+    ["import * as a from 'x'", false],
+    ["const a = await import('x')", false],
+    ["let a: import('x').A", true],
+    ["let a: typeof import('x')", true],
+  ])('sees the import in %j', (text, typeOnly) => {
+    expect(importsOf(text)).toEqual([{ specifier: 'x', typeOnly, line: 1 }])
+  })
+})
