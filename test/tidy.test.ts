@@ -40,6 +40,8 @@ const RULES: readonly Rule[] = [
       { 'src/store/memory/shelf.ts': "import { DatabaseSync } from 'node:sqlite'" },
       { 'src/store/sqlite/store.ts': "export { rows } from '../memory.js'" },
       { 'src/store/sqlite/store.ts': "import { pino } from 'pino'" },
+      { 'src/store/sqlite/store.ts': "import { Pool } from 'pg'" },
+      { 'src/store/postgres/store.ts': "import { toText } from '../sqlite/rows.js'" },
       { 'src/engine/chronos.ts': "const { openSqlite } = await import('../store/sqlite/store.js')" },
       { 'src/engine/chronos.ts': "import { readFileSync } from 'node:fs'" },
       { 'src/engine/chronos.ts': "import '../cli/main.js'" },
@@ -183,6 +185,7 @@ const RULES: readonly Rule[] = [
     except: {
       'test/chaos/kill.test.ts': 'chance decides when a process is killed',
       'test/chaos/worker.js': 'a job that takes a while, in a real process',
+      'test/store/sqlite/shared.test.ts': 'blocks its thread on purpose: another thread must keep the leases meanwhile',
     },
     check: sleeps,
     breaks: [
@@ -275,20 +278,32 @@ const NONE = /^(?!)/
 const ALL = /^/
 const SCHEMA = /^@standard-schema\/spec$/
 
-/** The first that fits counts. A store is `store/NAME.ts`, `store/NAME/`, or both, and knows no other store. */
+/** The driver belongs to its store. */
+const STORES: Readonly<Record<string, RegExp>> = {
+  memory: NONE,
+  sqlite: /^(node:|@photostructure\/sqlite$)/,
+  postgres: /^(node:|pg$)/,
+}
+
+/** A store is `store/NAME.ts`, `store/NAME/`, or both. It may use what lies beside it, but knows no other store. */
+function storeLayer(name: string, packages: RegExp): Layer {
+  const others = Object.keys(STORES).filter(other => other !== name)
+  return {
+    at: new RegExp(`^src/store/${name}(\\.ts$|/)`),
+    paths: new RegExp(`^src/(core/|store/(?!(${others.join('|')})\\b)[^/]+$|store/${name}/)`),
+    packages,
+  }
+}
+
+/** The first that fits counts. */
 const LAYERS: readonly Layer[] = [
   { at: /^src\/core\//, paths: /^src\/core\//, packages: NONE, types: SCHEMA },
+  ...Object.entries(STORES).map(([name, packages]) => storeLayer(name, packages)),
   {
-    at: /^src\/store\/memory(\.ts$|\/)/,
-    paths: /^src\/(core\/|store\/(?!sqlite\b)[^/]+$|store\/memory\/)/,
+    at: /^src\/store\/[^/]+$/,
+    paths: new RegExp(`^src/(core/|store/(?!(${Object.keys(STORES).join('|')})\\b)[^/]+$)`),
     packages: NONE,
   },
-  {
-    at: /^src\/store\/sqlite(\.ts$|\/)/,
-    paths: /^src\/(core\/|store\/(?!memory\b)[^/]+$|store\/sqlite\/)/,
-    packages: /^(node:|@photostructure\/sqlite$)/,
-  },
-  { at: /^src\/store\/[^/]+$/, paths: /^src\/(core\/|store\/(?!memory\b|sqlite\b)[^/]+$)/, packages: NONE },
   {
     at: /^src\/engine\//,
     paths: /^src\/(core\/|engine\/|store\/store\.ts$)/,

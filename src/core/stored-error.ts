@@ -88,5 +88,10 @@ function stackOf(links: readonly Link[]): string {
 function trim(stack: string): string {
   const frames = stack.indexOf('\n    at ')
   if (frames < 0) return cleanText(stack, HEADLINE_BYTES)
-  return cleanText(stack.slice(0, frames), HEADLINE_BYTES) + stack.slice(frames, frames + STACK_BYTES)
+  const own = OWN_FRAMES.exec(stack)?.index ?? stack.length
+  const end = own > frames ? Math.min(own, frames + STACK_BYTES) : frames + STACK_BYTES
+  return cleanText(stack.slice(0, frames), HEADLINE_BYTES) + stack.slice(frames, end)
 }
+
+/** From where a handler is called on, a stack tells about this package and not about the handler. */
+const OWN_FRAMES = /\n {4}at (?:async )?Runner\.#run /

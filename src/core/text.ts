@@ -3,6 +3,8 @@
  * most `bytes` long as JSON, where a control character takes six.
  */
 export function cleanText(text: string, bytes: number): string {
+  // Nearly every text: short enough whatever its characters take, and nothing to mend.
+  if (text.length * CHARACTER_BYTES_MAX <= bytes && !MAY_NEED_MENDING.test(text)) return text
   // Cut first: what follows must not depend on how long the text was.
   const head = text.length > bytes ? text.slice(0, bytes) : text
   const clean = head.replace(/\p{Surrogate}/gu, '\uFFFD').replaceAll('\0', '\u2400')
@@ -12,6 +14,8 @@ export function cleanText(text: string, bytes: number): string {
 }
 
 const ELLIPSIS_BYTES = 3
+const CHARACTER_BYTES_MAX = 6
+const MAY_NEED_MENDING = /[\0\ud800-\udfff]/
 
 /** How many code units fit; never splits a surrogate pair. `text` is well-formed. */
 function fittingLength(text: string, bytes: number): number {

@@ -41,7 +41,11 @@ export class Committer {
 
   add(settlement: Settlement, report: Report | undefined, done: (settled: Settled) => void): void {
     this.#waiting.push({ settlement, report, done })
-    if (this.#busy) return
+    if (!this.#busy) this.#schedule()
+  }
+
+  /** After everything of this moment: what ends together is stored together. */
+  #schedule(): void {
     this.#busy = true
     this.#env.clock.soon(() => void this.#flush())
   }
@@ -52,15 +56,14 @@ export class Committer {
   }
 
   async #flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH_MAX)
-      this.#inFlight = batch.length
-      await this.#store(batch)
-      this.#inFlight = 0
-      if (!this.isFull) this.#onRoom()
-    }
+    const batch = this.#waiting.splice(0, BATCH_MAX)
+    this.#inFlight = batch.length
+    await this.#store(batch)
+    this.#inFlight = 0
     this.#busy = false
-    for (const resolve of this.#idle.splice(0)) resolve()
+    if (this.#waiting.length > 0) this.#schedule()
+    else for (const resolve of this.#idle.splice(0)) resolve()
+    if (!this.isFull) this.#onRoom()
   }
 
   /** Returns only when every entry has its answer. What can't be stored for reasons of its own is found by halving. */
@@ -104,6 +107,8 @@ export class Committer {
 
   #giveUp({ settlement, done }: Entry, error: unknown): void {
     const { id } = settlement.lease
+    // It no longer waits for the store, and must not keep others from it.
+    this.#failures = 0
     this.#env.log.error({ event: 'settle.failed', jobId: id, err: error }, 'the end of a run could not be stored')
     done({ status: 'lost' })
   }

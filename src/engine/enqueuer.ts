@@ -91,7 +91,6 @@ export class Enqueuer {
   async enqueue(reference: JobReference<never>, payload: unknown, options = NO_OPTIONS): Promise<EnqueueResult> {
     const job = await this.#newJob(reference, payload, options)
     const enqueued = await (options.tx === undefined ? this.#batcher.add(job) : this.#insertOne(job, options.tx))
-    this.#announce(job, enqueued)
     if (enqueued.status === 'conflict') throw keyConflict(job, enqueued.id, enqueued.payloadHash)
     return enqueued
   }
@@ -121,7 +120,6 @@ export class Enqueuer {
       jobs.push(await this.#newJob(reference, payload, own))
     }
     const enqueued = await this.#insert(jobs, tx)
-    for (const [index, job] of jobs.entries()) this.#announce(job, enqueued[index]!)
     return enqueued.map(({ id, status }) => ({ id, status }))
   }
 
@@ -131,12 +129,20 @@ export class Enqueuer {
 
   /** An answer that was lost is asked for again: the ids make the repeated insert find its own rows. */
   async #insert(jobs: readonly NewJob[], tx?: unknown): Promise<readonly Enqueued[]> {
-    const { connection, clock, dice } = this.#options
+    const { connection, clock, dice, wake, events } = this.#options
     const store = connection.opened ?? (await connection.store())
+    const dueInMs = Math.min(...jobs.map(job => this.#dueInMs(job)))
     let lost: unknown
     for (let tries = 1; ; tries++) {
       try {
-        return await store.enqueue(jobs, tx)
+        const inserting = store.enqueue(jobs, tx)
+        // An idle worker's claim may share the commit; where it can't, it looks again after it. Not where somebody
+        // listens: a job must not be heard to start before it was heard to be enqueued.
+        if (dueInMs <= 0 && tx === undefined && !events.hears('job.enqueued')) wake(0)
+        const enqueued = await inserting
+        this.#announce(jobs, enqueued)
+        wake(dueInMs)
+        return enqueued
       } catch (error) {
         // Once an answer was lost they may be there, whatever the later tries say.
         if (isUnknown(error)) lost ??= error
@@ -146,12 +152,15 @@ export class Enqueuer {
     }
   }
 
-  #announce(job: NewJob, enqueued: Enqueued): void {
-    if (enqueued.status !== 'created') return
-    const { wake, events, clock } = this.#options
-    wake('delayMs' in job.runAt ? job.runAt.delayMs : job.runAt.at - clock.now())
-    if (events.hears('job.enqueued')) {
-      const { id, name, queue, tenantId } = job
+  #dueInMs({ runAt }: NewJob): number {
+    return 'delayMs' in runAt ? runAt.delayMs : runAt.at - this.#options.clock.now()
+  }
+
+  #announce(jobs: readonly NewJob[], enqueued: readonly Enqueued[]): void {
+    const { events } = this.#options
+    if (!events.hears('job.enqueued')) return
+    for (const [index, { id, name, queue, tenantId }] of jobs.entries()) {
+      if (enqueued[index]?.status !== 'created') continue
       events.emit('job.enqueued', { id, name, queue, ...(tenantId !== undefined && { tenantId }) })
     }
   }

@@ -1,5 +1,5 @@
 import type { Timer } from '../core/clock.js'
-import type { Claim, Claimed } from '../store/store.js'
+import type { Claim, Claimed, ClaimRequest } from '../store/store.js'
 import { isRepeatable } from './connection.js'
 import type { Environment } from './environment.js'
 import { backOffMs } from './loop.js'
@@ -14,13 +14,15 @@ export interface Held {
   readonly startBefore: number
 }
 
+type PolicyIds = ClaimRequest['policyIds']
+
 export interface FetcherOptions {
   readonly env: Environment
   readonly workerId: string
   readonly queues: readonly string[]
   readonly leaseMs: number
   readonly pollMs: number
-  readonly policyIds: () => Promise<Readonly<Record<string, string>>>
+  readonly policyIds: () => PolicyIds | Promise<PolicyIds>
   /** How many handlers could start now. */
   readonly freeSlots: () => number
   readonly mayFetch: () => boolean
@@ -95,8 +97,11 @@ export class Fetcher {
       return
     }
     this.#woken = true
+    const idle = this.#idleTimer !== undefined
     this.#clearIdle()
-    this.fetch()
+    // Nothing of this moment to wait for: at once, so that the claim may share a commit with what woke us.
+    if (idle) this.#fetchNow()
+    else this.fetch()
   }
 
   /** Looks for work once everything of this moment is done: handlers that end together are replaced together. */
@@ -144,7 +149,8 @@ export class Fetcher {
   async #recall(): Promise<void> {
     const { env, workerId, queues, leaseMs } = this.#options
     const { clock, dice, connection } = env
-    for (let tries = 0; this.#unanswered && clock.now() < this.#unanswered.sentAt + leaseMs; tries++) {
+    const patienceUntil = clock.now() + leaseMs
+    for (let tries = 0; this.#unanswered && clock.now() < patienceUntil; tries++) {
       const { token, sentAt } = this.#unanswered
       try {
         const store = connection.opened ?? (await connection.store())
@@ -164,11 +170,13 @@ export class Fetcher {
     return Math.min(CLAIM_MAX, this.#options.freeSlots() + ahead - buffered)
   }
 
+  /** In the window, as the rate since the last look before it tells: a slow commit must not make the next batch small. */
   #finishedLately(): number {
     const now = this.#options.env.clock.now()
     if (this.#samples.at(-1)?.at !== now) this.#samples.push({ at: now, finished: this.#finished })
-    while (this.#samples[0]!.at < now - WINDOW_MS) this.#samples.shift()
-    return this.#finished - this.#samples[0]!.finished
+    while (this.#samples.length > 1 && this.#samples[1]!.at <= now - WINDOW_MS) this.#samples.shift()
+    const { at, finished } = this.#samples[0]!
+    return Math.floor((this.#finished - finished) * (WINDOW_MS / Math.max(WINDOW_MS, now - at)))
   }
 
   async #claim(limit: number): Promise<void> {
@@ -179,11 +187,13 @@ export class Fetcher {
     const { token, sentAt } = this.#unanswered
     try {
       const store = env.connection.opened ?? (await env.connection.store())
-      const request = { workerId, token, queues, limit, leaseMs, policyIds: await policyIds() }
-      const claim = await store.claim(request)
+      const known = policyIds()
+      const ids = known instanceof Promise ? await known : known
+      const askedAt = env.clock.now()
+      const claim = await store.claim({ workerId, token, queues, limit, leaseMs, policyIds: ids })
       this.#unanswered = undefined
       this.#failures = 0
-      env.time.observe(claim.now, sentAt)
+      env.time.observe(claim.now, askedAt)
       this.#keep(claim, sentAt)
       if (claim.jobs.length < limit && !this.#woken) {
         const dueInMs = claim.nextDueAt === undefined ? pollMs : Math.max(0, claim.nextDueAt - claim.now)

@@ -33,10 +33,12 @@ export class Keeper {
 
   /** Something is held now. */
   watch(): void {
-    if (this.#stopped || this.#watchTimer) return
-    this.#guard?.beat()
+    if (this.#stopped) return
     const { env, leaseMs } = this.#options
-    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())
+    // Either may have come to rest without the other.
+    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())
+    if (this.#watchTimer) return
+    this.#guard?.beat()
     this.#watchTimer = env.clock.timer(leaseMs / 6, () => this.#look())
   }
 

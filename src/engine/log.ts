@@ -12,7 +12,7 @@ export function defaultLog(environment: NodeJS.ProcessEnv = process.env): Log {
   const stream =
     format === 'pretty'
       ? pretty({ sync: true, destination: STDERR, ignore: 'pid,hostname' })
-      : pino.destination({ dest: STDERR, sync: true })
+      : pino.destination({ dest: STDERR, sync: false })
   return pino({ level: environment['CHRONOS_LOG_LEVEL'] ?? 'info', base: null }, stream)
 }
 

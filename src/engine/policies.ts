@@ -26,11 +26,17 @@ export class Policies {
   readonly #bases = new Map<string, Base>()
   readonly #published = new Set<string>()
   readonly #fetched = new Map<string, Policy>()
+  #version = 0
   #queues = new Map<string, QueueRecord>()
 
   constructor(levels: PolicyLevels, store: () => Promise<Store>) {
     this.#levels = levels
     this.#store = store
+  }
+
+  /** Changes with what `publish` would answer. */
+  get version(): number {
+    return this.#version
   }
 
   /** The same levels under those of one worker, which go before the instance's. */
@@ -43,7 +49,9 @@ export class Policies {
   setQueues(records: readonly QueueRecord[]): void {
     const changed = records.some(record => !sameRetry(record, this.#queues.get(record.name)))
     this.#queues = new Map(records.map(record => [record.name, record]))
-    if (changed) this.#bases.clear()
+    if (!changed) return
+    this.#bases.clear()
+    this.#version++
   }
 
   /** The policy of a definition in a queue, without any job's override. */

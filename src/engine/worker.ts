@@ -52,6 +52,7 @@ export class Worker {
   readonly #port: AttemptPort
   /** How long a job without a handler here is put off, by name. */
   readonly #unknownNames = new Map<string, number>()
+  #policyIdsKnown: { version: number; ids: Record<string, string> } | undefined
   #stopping: Promise<void> | undefined
   #unwatch: (() => void) | undefined
 
@@ -172,14 +173,21 @@ export class Worker {
     this.#onStopped(this)
   }
 
-  async #policyIds(): Promise<Record<string, string>> {
+  #policyIds(): Record<string, string> | Promise<Record<string, string>> {
+    const known = this.#policyIdsKnown
+    return known?.version === this.#env.policies.version ? known.ids : this.#publishPolicies()
+  }
+
+  async #publishPolicies(): Promise<Record<string, string>> {
+    const { policies } = this.#env
+    const { version } = policies
     const ids: Record<string, string> = {}
     for (const queue of this.#settings.queues) {
       for (const definition of this.#definitions.values()) {
-        const id = this.#env.policies.publish(definition, queue)
-        ids[`${queue} ${definition.name}`] = typeof id === 'string' ? id : await id
+        ids[`${queue} ${definition.name}`] = await policies.publish(definition, queue)
       }
     }
+    this.#policyIdsKnown = { version, ids }
     return ids
   }
 

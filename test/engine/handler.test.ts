@@ -44,6 +44,19 @@ describe.each(STORES)('a handler on %s', (_, store) => {
     expect(JSON.stringify(error)).not.toMatch(/\\u0000|\\ud800/)
   })
 
+  test('R10: keeps its own frames of the stack, and none of ours', async () => {
+    async function chargeTheCard(): Promise<never> {
+      throw new Error('declined')
+    }
+    const job = defineJob({ name: 'deep', retry: 'none', run: () => chargeTheCard() })
+    await using t = testChronos({ jobs: [job], store })
+    const { id } = await t.enqueue(job)
+    await t.drain()
+    const { stack } = (await t.jobs.history(id)).data[0]!.error!
+    expect(stack).toContain('chargeTheCard')
+    expect(stack).not.toMatch(/Runner|Worker\.#/)
+  })
+
   test('R14: one that fails does not hold up the others', async () => {
     const job = defineJob({
       name: 'mixed',

@@ -1,8 +1,9 @@
 import type { Job } from '../../core/job.js'
 import type { PartialPolicy } from '../../core/policy.js'
+import { timeOf } from '../columns.js'
 import type { Changed, Enqueued, NewJob, PruneReport, PruneRequest, RunTime } from '../store.js'
 import { REMOVED_KEY_MS } from '../store.js'
-import { type Draft, keyOf, type Row, type Shelf, timeOf } from './shelf.js'
+import { type Draft, keyOf, type Row, type Shelf } from './shelf.js'
 
 export function enqueue(shelf: Shelf, input: NewJob, now: number): Enqueued {
   const created: Enqueued = { status: 'created', id: input.id }

@@ -74,10 +74,10 @@ function nextDue(shelf: Shelf, queues: readonly string[], now: number): number |
 export function begin(shelf: Shelf, request: BeginRequest): LeaseStatus {
   const row = shelf.held(request)
   if (!row) return 'lost'
-  if (row.job.cancelRequested) return 'cancel-requested'
+  const { begun, cancelRequested } = row.job
   const delivery = request.delivery === 'at-most-once' ? request.delivery : row.job.delivery
-  shelf.change(row, { ...row.job, delivery, begun: true }, row.lease)
-  return 'held'
+  shelf.change(row, { ...row.job, delivery, begun: begun || !cancelRequested }, row.lease)
+  return statusOf(row)
 }
 
 export function extend(shelf: Shelf, lease: Lease, leaseMs: number, now: number): LeaseStatus {

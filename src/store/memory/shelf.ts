@@ -1,5 +1,5 @@
 import type { Job } from '../../core/job.js'
-import type { AttemptRecord, LogRecord, QueueRecord, RunTime } from '../store.js'
+import type { AttemptRecord, LogRecord, QueueRecord } from '../store.js'
 
 /** A job while it is being put together; setting what is there, and only that, keeps optional fields absent. */
 export type Draft = { -readonly [Field in keyof Job]: Job[Field] }
@@ -181,9 +181,4 @@ export function isLive(job: Pick<Job, 'state'>): boolean {
 
 export function byDueTime(a: Row, b: Row): number {
   return a.job.runAt - b.job.runAt || a.seq - b.seq
-}
-
-/** Rounded up: never before its time. */
-export function timeOf(time: RunTime, now: number): number {
-  return Math.ceil('at' in time ? time.at : now + time.delayMs)
 }

@@ -1,7 +1,8 @@
+import { fromText, toText, toTextOrNull } from '../columns.js'
 import type { Claim, Claimed, ClaimRequest } from '../store.js'
 import type { Connection } from './connection.js'
 import type { Held } from './held.js'
-import { FACT_COLUMNS, type FactRow, fromText, readFacts, toText, toTextOrNull } from './rows.js'
+import { FACT_COLUMNS, type FactRow, readFacts } from './rows.js'
 
 const DUE = `
   SELECT ${FACT_COLUMNS} FROM jobs INDEXED BY jobs_waiting
@@ -12,9 +13,12 @@ const DUE = `
 const PRIORITY_BELOW = `
   SELECT max(priority) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ? AND priority < ?`
 
-/** The plus keeps the planner on the key, where it belongs. */
+/**
+ * The plus keeps the planner on the key, where it belongs. `OR ROLLBACK` saves SQLite from keeping a copy of every
+ * page for this one statement: whoever runs a transaction rolls all of it back anyway.
+ */
 const TAKE = `
-  UPDATE jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = 0, token = ?, worker_id = ?,
+  UPDATE OR ROLLBACK jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = 0, token = ?, worker_id = ?,
     lease_until = ?, lease_ms = ?, started_at = ?, first_started_at = ifnull(first_started_at, ?), policy_id = ?
   WHERE pk IN (SELECT value FROM json_each(?)) AND +state = 'waiting'`
 

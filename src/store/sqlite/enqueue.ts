@@ -1,20 +1,20 @@
+import { fromText, timeOf, toJson, toTags, toText, toTextOrNull } from '../columns.js'
 import type { Enqueued, NewJob } from '../store.js'
 import type { Connection } from './connection.js'
-import { fromHex, fromText, ID, timeOf, toJson, toTags, toText, toTextOrNull } from './rows.js'
+import { fromHex, ID } from './rows.js'
 
 /** Characters. A longer payload is kept beside its job, where claim and settle do not rewrite it. */
 const INLINE_PAYLOAD_MAX = 400
 
-const INSERT_JOB = `
-  INSERT INTO jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, timeout_ms,
-    tenant_id, key, "unique", tags, policy_id, override, payload)
-  VALUES (${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (id) DO NOTHING`
+const FACTS = 'id, name, queue, priority, state, run_at, at_most_once, created_at, policy_id, payload'
+const FACT_VALUES = `${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?`
 
-/** For all that most jobs leave out: fewer values to hand over, and the hot path of a bulk enqueue. */
-const INSERT_PLAIN_JOB = `
-  INSERT INTO jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, payload)
-  VALUES (${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?)
+/** What nearly every job is: fewer values to hand over, on the hot path of a bulk enqueue. */
+const INSERT_PLAIN_JOB = `INSERT INTO jobs (${FACTS}) VALUES (${FACT_VALUES}) ON CONFLICT (id) DO NOTHING`
+
+const INSERT_JOB = `
+  INSERT INTO jobs (${FACTS}, deadline, timeout_ms, tenant_id, key, "unique", tags, override)
+  VALUES (${FACT_VALUES}, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO NOTHING`
 
 export function enqueue(db: Connection, jobs: readonly NewJob[], now: number): Enqueued[] {
@@ -22,7 +22,7 @@ export function enqueue(db: Connection, jobs: readonly NewJob[], now: number): E
   return jobs.map(job => {
     if (job.queue !== queue) {
       queue = job.queue
-      db.run('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(queue))
+      db.do('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(queue))
     }
     const known = job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)
     if (known) return known
@@ -34,33 +34,34 @@ export function enqueue(db: Connection, jobs: readonly NewJob[], now: number): E
 function insert(db: Connection, job: NewJob, now: number): void {
   const payload = toText(job.payload)
   const inline = payload.length <= INLINE_PAYLOAD_MAX
-  const facts = [job.id, toText(job.name), toText(job.queue), job.priority, timeOf(job.runAt, now)] as const
   const atMostOnce = job.delivery === 'at-most-once' ? 1 : 0
-  const created = isPlain(job)
-    ? db.run(INSERT_PLAIN_JOB, ...facts, atMostOnce, now, inline ? payload : null)
-    : db.run(
-        INSERT_JOB,
-        ...facts,
-        atMostOnce,
-        now,
-        job.deadline ? timeOf(job.deadline, now) : null,
-        job.timeoutMs ?? null,
-        toTextOrNull(job.tenantId),
-        toTextOrNull(job.key),
-        toTextOrNull(job.unique),
-        toTags(job.tags),
-        toTextOrNull(job.policyId),
-        toJson(job.override),
-        inline ? payload : null,
-      )
+  const facts = [job.id, toText(job.name), toText(job.queue), job.priority, timeOf(job.runAt, now), atMostOnce] as const
+  const policyId = toTextOrNull(job.policyId)
+  if (inline && isPlain(job)) {
+    db.do(INSERT_PLAIN_JOB, ...facts, now, policyId, payload)
+    return
+  }
+  const created = db.run(
+    INSERT_JOB,
+    ...facts,
+    now,
+    policyId,
+    inline ? payload : null,
+    job.deadline ? timeOf(job.deadline, now) : null,
+    job.timeoutMs ?? null,
+    toTextOrNull(job.tenantId),
+    toTextOrNull(job.key),
+    toTextOrNull(job.unique),
+    toTags(job.tags),
+    toJson(job.override),
+  )
   if (created === 0) return
-  if (!inline) db.run(`INSERT INTO payloads (job, payload) SELECT pk, ? FROM jobs WHERE id = ${ID}`, payload, job.id)
+  if (!inline) db.do('INSERT INTO payloads (job, payload) VALUES (last_insert_rowid(), ?)', payload)
   if (job.key !== undefined) remember(db, job, job.key)
 }
 
 function isPlain(job: NewJob): boolean {
   return (
-    job.policyId === undefined &&
     job.tenantId === undefined &&
     job.key === undefined &&
     job.unique === undefined &&

@@ -15,6 +15,8 @@ interface Opened {
 /** The file of a store, opened and migrated at its first use. A failure is not remembered: the next use tries again. */
 export class StoreFile {
   readonly path: string
+  /** When this process last committed something itself. */
+  wroteAt = 0
   readonly #clock: Clock
   readonly #patience: Patience
   #driver: Driver | undefined
@@ -36,6 +38,10 @@ export class StoreFile {
   /** The connection while there is one; undefined before the first use, and after it broke. */
   get connection(): Connection | undefined {
     return this.#connection
+  }
+
+  get loadedDriver(): Driver | undefined {
+    return this.#driver
   }
 
   async driver(): Promise<Driver> {

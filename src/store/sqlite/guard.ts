@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../core/clock.js'
+import { toText } from '../columns.js'
 import type { Guard, GuardOptions } from '../store.js'
+import type { Driver } from './driver.js'
 import type { StoreFile } from './file.js'
-import { toText } from './rows.js'
 
 const AT_REST = 0
 
@@ -24,11 +25,10 @@ export function guard(file: StoreFile, clock: Clock, options: GuardOptions): Gua
   const beat = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT)
   const beats = new BigInt64Array(beat)
   const tell = (time: number) => void Atomics.store(beats, 0, BigInt(Math.floor(time)))
+  const data = { ...options, workerId: toText(options.workerId), path: file.path, beat }
+  const startWith = ({ specifier }: Driver) => start({ ...data, specifier })
   // It is a help, not a need: without it the jobs of a blocked worker are taken for lost, as they would be anyway.
-  const started = file.driver().then(
-    ({ specifier }) => start({ ...options, workerId: toText(options.workerId), specifier, path: file.path, beat }),
-    () => undefined,
-  )
+  const started = file.loadedDriver ? startWith(file.loadedDriver) : file.driver().then(startWith, () => undefined)
   return {
     beat: () => tell(clock.now()),
     rest: () => tell(AT_REST),

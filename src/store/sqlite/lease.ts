@@ -1,7 +1,8 @@
+import { fromText, toText, toTextOrNull } from '../columns.js'
 import type { BeginRequest, EffectStatus, Expired, ExpiredJob, Lease, LeaseStatus, Report } from '../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
 import type { Connection } from './connection.js'
-import { FACT_COLUMNS, type FactRow, fromText, ID, readFacts, toText, toTextOrNull } from './rows.js'
+import { FACT_COLUMNS, type FactRow, ID, readFacts } from './rows.js'
 
 /** Every write of a worker is a compare-and-set on both; only a running job has a token. */
 const FENCE = `id = ${ID} AND token = ?`

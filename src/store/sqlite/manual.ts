@@ -1,9 +1,10 @@
 import type { Job } from '../../core/job.js'
+import { timeOf, toText } from '../columns.js'
 import type { Changed, PruneReport, PruneRequest, RunTime } from '../store.js'
 import { REMOVED_KEY_MS } from '../store.js'
 import type { Connection } from './connection.js'
 import { LIVE_UNIQUE } from './enqueue.js'
-import { fromHex, ID, JOB_COLUMNS, type JobRow, readJob, timeOf, toText } from './rows.js'
+import { fromHex, ID, JOB_COLUMNS, type JobRow, readJob } from './rows.js'
 import type { Ended } from './search.js'
 
 export function find(db: Connection, id: string): Job | undefined {
@@ -112,6 +113,11 @@ function forget(db: Connection, pks: readonly number[], keysExpireAt: number): v
      AND job_id IN (SELECT id FROM jobs WHERE pk IN (SELECT value FROM json_each(?)))`,
     keysExpireAt,
     list,
+    list,
+  )
+  db.run(
+    `DELETE FROM remarks WHERE pk IN (
+      SELECT remarks FROM attempts WHERE job IN (SELECT value FROM json_each(?)) AND remarks IS NOT NULL)`,
     list,
   )
   for (const table of ['payloads', 'attempts', 'job_logs', 'effects'])

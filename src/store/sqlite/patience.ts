@@ -2,7 +2,7 @@ import type { Clock, Dice } from '../../core/clock.js'
 import { isBusy } from './failure.js'
 
 const GIVE_UP_MS = 10_000
-const WAIT_MAX_MS = 40
+const WAIT_MAX_MS = 25
 
 /** Waits for a lock of another process without blocking this one. */
 export class Patience {

@@ -1,28 +1,18 @@
 import type { Job } from '../../core/job.js'
+import { fromText } from '../columns.js'
 import { readCursor, writeCursor } from '../cursor.js'
 import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
 import type { Connection } from './connection.js'
-import {
-  ATTEMPT_COLUMNS,
-  type AttemptRow,
-  fromText,
-  ID,
-  JOB_COLUMNS,
-  type JobRow,
-  readAttempt,
-  readJob,
-} from './rows.js'
-import { parts, type Steps, whereOf } from './search.js'
+import { ATTEMPT_COLUMNS, type AttemptRow, ID, JOB_COLUMNS, type JobRow, readAttempt, readJob } from './rows.js'
+import { countingParts, parts, type Steps } from './search.js'
 
 /** Newest first, by the internal key: equal times are never skipped. */
 export async function list(steps: Steps, filter: JobFilter, page: PageRequest, now: number): Promise<Page<Job>> {
   const before = page.cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor('jobs', page.cursor, 1)[0]!
-  const where = whereOf(filter, now)
   const found: number[] = []
-  for await (const part of parts(steps, filter, before)) {
-    const sql = `SELECT pk FROM ${part.sql} AND ${where.sql} ORDER BY pk DESC LIMIT ?`
+  for await (const { sql, values } of parts(steps, filter, now, before)) {
     const room = page.limit + 1 - found.length
-    const rows = await steps(db => db.all<[number]>(sql, ...part.values, ...where.values, room))
+    const rows = await steps(db => db.all<[number]>(`SELECT pk FROM ${sql} ORDER BY pk DESC LIMIT ?`, ...values, room))
     found.push(...rows.map(([pk]) => pk))
     if (found.length > page.limit) break
   }
@@ -34,12 +24,11 @@ export async function list(steps: Steps, filter: JobFilter, page: PageRequest, n
 }
 
 export async function count(steps: Steps, filter: JobFilter, cap: number, now: number): Promise<Count> {
-  const where = whereOf(filter, now)
   let value = 0
-  for await (const part of parts(steps, filter, Number.MAX_SAFE_INTEGER, 'any order')) {
-    const sql = `SELECT count(*) FROM (SELECT 1 FROM ${part.sql} AND ${where.sql} LIMIT ?)`
+  for await (const { sql, values } of countingParts(steps, filter, now)) {
     const room = cap + 1 - value
-    value += (await steps(db => db.get<[number]>(sql, ...part.values, ...where.values, room)))![0]
+    const counted = `SELECT count(*) FROM (SELECT 1 FROM ${sql} LIMIT ?)`
+    value += (await steps(db => db.get<[number]>(counted, ...values, room)))![0]
     if (value > cap) return { value: cap, relation: 'at-least' }
   }
   return { value, relation: 'exact' }
@@ -48,7 +37,7 @@ export async function count(steps: Steps, filter: JobFilter, cap: number, now: n
 export function history(db: Connection, id: string, page: PageRequest): Page<AttemptRecord> {
   const before = page.cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor('history', page.cursor, 1)[0]!
   const rows = db.all<AttemptRow>(
-    `SELECT ${ATTEMPT_COLUMNS} FROM attempts
+    `SELECT ${ATTEMPT_COLUMNS} FROM attempts LEFT JOIN remarks ON remarks.pk = attempts.remarks
      WHERE job = (SELECT pk FROM jobs WHERE id = ${ID}) AND run < ? ORDER BY run DESC LIMIT ?`,
     id,
     before,

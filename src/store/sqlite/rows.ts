@@ -1,47 +1,9 @@
 import type { DeathReason, Job, JobState, RunStatus, StoredError } from '../../core/job.js'
-import type { Decision, Transition } from '../../core/lifecycle.js'
 import type { PartialPolicy } from '../../core/policy.js'
-import type { AttemptRecord, RunTime } from '../store.js'
-import type { Value } from './driver.js'
+import { fromCounters, fromDecision, fromTags, fromText } from '../columns.js'
+import type { AttemptRecord } from '../store.js'
 
-// ---------------------------------------------------------------- text
-
-const ESCAPED = '\u0001'
-
-/**
- * SQLite keeps UTF-8, which has no lone surrogates, and a driver may stop reading at a NUL. Text with either is kept
- * as JSON behind a mark; so is text that begins with the mark.
- */
-export function toText(text: string): string {
-  const plain = !text.includes('\0') && (text as WellFormed).isWellFormed() && text.charCodeAt(0) !== 1
-  return plain ? text : ESCAPED + JSON.stringify(text)
-}
-
-/** In Node since 20, in the library of TypeScript since ES2024. */
-type WellFormed = string & { isWellFormed(): boolean }
-
-export function fromText(text: string): string {
-  return text.charCodeAt(0) === 1 ? (JSON.parse(text.slice(1)) as string) : text
-}
-
-export function toTextOrNull(text: string | undefined): string | null {
-  return text === undefined ? null : toText(text)
-}
-
-export function toJson(value: object | undefined): string | null {
-  return value === undefined ? null : JSON.stringify(value)
-}
-
-/** One JSON text per line, with a line break at both ends: so SQL finds a tag by `instr`, and never part of one. */
-export function toTags(tags: readonly string[]): string | null {
-  return tags.length === 0 ? null : `\n${tags.map(tag => JSON.stringify(tag)).join('\n')}\n`
-}
-
-function fromTags(text: string | null): readonly string[] {
-  return text === null ? [] : (JSON.parse(`[${text.slice(1, -1).replaceAll('\n', ',')}]`) as string[])
-}
-
-// ---------------------------------------------------------------- ids and times
+// ---------------------------------------------------------------- ids
 
 /** An id is 16 bytes inside. What is no UUID becomes NULL, and is found nowhere. */
 export const ID = `unhex(?, '-')`
@@ -50,26 +12,6 @@ export const ID = `unhex(?, '-')`
 export function fromHex(hex: string): string {
   const text = hex.toLowerCase()
   return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`
-}
-
-/** Rounded up: never before its time. */
-export function timeOf(time: RunTime, now: number): number {
-  return Math.ceil('at' in time ? time.at : now + time.delayMs)
-}
-
-// ---------------------------------------------------------------- counters
-
-export type Counters = Pick<Transition, 'snoozes' | 'releases' | 'losses' | 'strikes' | 'suspect' | 'backoffMs'>
-
-const NO_COUNTERS: Counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
-
-export function toCounters({ snoozes, releases, losses, strikes, suspect, backoffMs }: Counters): string | null {
-  if (snoozes + releases + losses + strikes === 0 && !suspect && backoffMs === undefined) return null
-  return JSON.stringify({ snoozes, releases, losses, strikes, suspect, backoffMs })
-}
-
-export function fromCounters(text: string | null): Counters {
-  return text === null ? NO_COUNTERS : (JSON.parse(text) as Counters)
 }
 
 // ---------------------------------------------------------------- jobs
@@ -147,8 +89,8 @@ export function readFacts(row: FactRow): Omit<Facts, 'state'> {
   return facts
 }
 
-const ERROR = `(SELECT a.error FROM attempts a WHERE a.job = jobs.pk AND a.generation = jobs.generation
-  AND a.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
+const ERROR = `(SELECT r.error FROM attempts a JOIN remarks r ON r.pk = a.remarks
+  WHERE a.job = jobs.pk AND a.generation = jobs.generation AND r.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
 
 export const JOB_COLUMNS = `${FACT_COLUMNS}, state, reason, finished_at, "unique", progress, result,
   CASE WHEN state <> 'succeeded' THEN ${ERROR} END`
@@ -203,7 +145,7 @@ export type AttemptRow = [
 
 export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
   const [run, generation, attempt, status, startedAt, finishedAt, workerId, error, note, delayMs, nextRunAt] = row
-  const decision = row[11] === null ? plainSuccess(attempt) : (JSON.parse(row[11]) as Decision)
+  const decision = fromDecision(row[11], attempt)
   return {
     jobId,
     generation,
@@ -219,15 +161,4 @@ export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
     ...(nextRunAt !== null && { nextRunAt }),
     decision,
   }
-}
-
-/** NULL for the decision that nearly every success has: it can be told from the attempt. */
-export function toDecision(decision: Decision, attempt: number): Value {
-  const plain = decision.action === 'succeed' && decision.why === plainSuccess(attempt).why
-  return plain ? null : JSON.stringify(decision)
-}
-
-function plainSuccess(attempt: number): Decision {
-  const why = attempt <= 1 ? 'succeeded at the first run' : `succeeded at retry ${attempt - 1}`
-  return { action: 'succeed', why }
 }

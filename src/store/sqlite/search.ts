@@ -1,8 +1,8 @@
 import type { JobState } from '../../core/job.js'
+import { tagLine, toText } from '../columns.js'
 import type { JobFilter, PruneRequest } from '../store.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
-import { toText } from './rows.js'
 
 // No index serves the many ways to look for jobs: each would cost every enqueue, claim and settle. Jobs lie in the
 // order in which they were made, and are looked through window by window, between which the event loop turns; the
@@ -10,6 +10,7 @@ import { toText } from './rows.js'
 
 /** Keys looked through in one go. */
 const WINDOW = 4_000
+const FEW = 10_000
 
 /** How a long read meets the database: one step at a time, not blocking in between. */
 export type Steps = <T>(step: (db: Connection) => T) => Promise<T>
@@ -19,42 +20,65 @@ interface Fragment {
   readonly values: readonly Value[]
 }
 
+const ENDED = `INDEXED BY jobs_ended WHERE finished_at IS NOT NULL AND state <> 'succeeded'`
+
+/** The index of each state that has one, with the words that SQLite needs to see to use it. */
 const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
-  waiting: 'jobs_waiting',
-  running: 'jobs_running',
-  dead: 'jobs_dead',
-  cancelled: 'jobs_cancelled',
+  waiting: `INDEXED BY jobs_waiting WHERE state = 'waiting'`,
+  running: `INDEXED BY jobs_running WHERE state = 'running'`,
+  dead: `${ENDED} AND state = 'dead'`,
+  cancelled: `${ENDED} AND state = 'cancelled'`,
 }
 
-/** Where to look, as `table WHERE condition`: parts that follow each other, newest first unless order is of no use. */
-export async function* parts(
-  steps: Steps,
-  filter: JobFilter,
-  before: number,
-  order: 'newest first' | 'any order' = 'newest first',
-): AsyncGenerator<Fragment> {
+/** Where to look and for what, as `table WHERE condition`: parts that follow each other, newest first. */
+export async function* parts(steps: Steps, filter: JobFilter, now: number, before: number): AsyncGenerator<Fragment> {
   const named = namedBy(filter)
+  const where = whereOf(filter, now)
   if (named) {
-    yield { sql: `jobs WHERE ${named.sql} AND pk < ?`, values: [...named.values, before] }
+    yield join('jobs WHERE', named, { sql: 'pk < ?', values: [before] }, where)
     return
   }
-  const state = filter.phase ? 'waiting' : onlyState(filter)
-  const index = state && INDEXES[state]
+  const index = indexOf(filter)
   let high = before
-  while (!index || order === 'newest first') {
+  for (let windows = 0; ; windows++) {
+    if (windows === 1 && index && (await steps(db => areFew(db, index)))) {
+      yield join(`jobs ${index} AND`, { sql: 'pk < ?', values: [high] }, where)
+      return
+    }
     const last = await steps(db => db.get<[number | null]>('SELECT max(pk) FROM jobs WHERE pk < ?', high)![0])
     if (last === null) return
-    const low = last - WINDOW + 1
-    yield { sql: 'jobs NOT INDEXED WHERE pk <= ? AND pk >= ?', values: [last, low] }
-    high = low
-    if (index) break
+    high = last - WINDOW + 1
+    yield join('jobs NOT INDEXED WHERE', { sql: 'pk <= ? AND pk >= ?', values: [last, high] }, where)
   }
-  if (index) yield { sql: `jobs INDEXED BY ${index} WHERE state = '${state}' AND pk < ?`, values: [high] }
 }
 
-function onlyState({ state }: JobFilter): JobState | undefined {
-  const states = state === undefined ? [] : [state].flat()
-  return states.length === 1 ? states[0] : undefined
+/** The same for who only counts: in any order, and from the index alone where it knows enough. */
+export async function* countingParts(steps: Steps, filter: JobFilter, now: number): AsyncGenerator<Fragment> {
+  const index = indexOf(filter)
+  const { state, queue, ...others } = filter
+  if (index && state !== undefined && Object.keys(others).length === 0) {
+    if (queue === undefined) return yield { sql: `jobs ${index}`, values: [] }
+    if (index === INDEXES.waiting) return yield { sql: `jobs ${index} AND queue = ?`, values: [toText(queue)] }
+  }
+  if (index && !namedBy(filter) && (await steps(db => areFew(db, index))))
+    yield join(`jobs ${index} AND`, whereOf(filter, now))
+  else yield* parts(steps, filter, now, Number.MAX_SAFE_INTEGER)
+}
+
+function join(start: string, ...fragments: readonly Fragment[]): Fragment {
+  return { sql: `${start} ${fragments.map(({ sql }) => sql).join(' AND ')}`, values: fragments.flatMap(f => f.values) }
+}
+
+/** The index that has all that can match. */
+function indexOf({ state, phase }: JobFilter): string | undefined {
+  const states = phase ? ['waiting' as const] : [state ?? []].flat()
+  return states.length === 1 ? INDEXES[states[0]!] : undefined
+}
+
+/** Then looking at all of them takes no longer than a few windows. */
+function areFew(db: Connection, index: string): boolean {
+  const sql = `SELECT count(*) FROM (SELECT 1 FROM jobs ${index} LIMIT ${FEW + 1})`
+  return db.get<[number]>(sql)![0] <= FEW
 }
 
 /** Ids and keys lead straight to their jobs; the other conditions still apply. */
@@ -66,7 +90,7 @@ function namedBy({ ids, key }: JobFilter): Fragment | undefined {
 }
 
 /** The filter as SQL. A unary plus keeps the planner from choosing an index of its own. */
-export function whereOf(filter: JobFilter, now: number): Fragment {
+function whereOf(filter: JobFilter, now: number): Fragment {
   const conditions: string[] = []
   const values: Value[] = []
   const add = (sql: string, ...more: readonly Value[]) => {
@@ -84,7 +108,7 @@ export function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.name !== undefined) add('name = ?', toText(filter.name))
   if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
   if (filter.key !== undefined) add('key = ?', toText(filter.key))
-  if (filter.tag !== undefined) add('instr(tags, ?) > 0', `\n${JSON.stringify(filter.tag)}\n`)
+  if (filter.tag !== undefined) add('instr(tags, ?) > 0', tagLine(filter.tag))
   if (filter.reason !== undefined) add('reason = ?', filter.reason)
   if (filter.createdAfter !== undefined) add('created_at >= ?', filter.createdAfter)
   if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore)
@@ -111,8 +135,7 @@ export async function findOld(steps: Steps, request: PruneRequest, now: number):
 }
 
 function oldOthers(steps: Steps, before: number, limit: number, state: Ended): Promise<Old[]> {
-  const sql = `SELECT pk, finished_at FROM jobs INDEXED BY ${INDEXES[state]}
-    WHERE state = '${state}' AND finished_at <= ? ORDER BY finished_at, pk LIMIT ?`
+  const sql = `SELECT pk, finished_at FROM jobs ${INDEXES[state]} AND finished_at <= ? ORDER BY finished_at, pk LIMIT ?`
   return steps(db => db.all<Old>(sql, before, limit))
 }
 

@@ -1,7 +1,7 @@
 import type { PartialPolicy } from '../../core/policy.js'
+import { fromText, toText } from '../columns.js'
 import type { PolicyRecord, QueueChange, QueueRecord } from '../store.js'
 import type { Connection } from './connection.js'
-import { fromText, toText } from './rows.js'
 
 type QueueRow = [name: string, paused: number, retry: string | null]
 

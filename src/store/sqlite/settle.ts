@@ -1,8 +1,8 @@
 import type { JobState } from '../../core/job.js'
+import { toCounters, toDecision, toJson, toText, toTextOrNull } from '../columns.js'
 import type { RunEnd, Settled, Settlement } from '../store.js'
 import type { Connection } from './connection.js'
 import type { Held, Place } from './held.js'
-import { toCounters, toDecision, toJson, toText, toTextOrNull } from './rows.js'
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 
@@ -43,10 +43,12 @@ const HAND_BACK = `
   WHERE ${FENCE}
   RETURNING state, run_at, run`
 
+const INSERT_REMARKS = 'INSERT INTO remarks (error, note, delay_ms, next_run_at, decision) VALUES (?, ?, ?, ?, ?)'
+
+/** Right after its remarks. */
 const INSERT_ATTEMPT = `
-  INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error, note,
-    delay_ms, next_run_at, decision)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, remarks)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, last_insert_rowid())`
 
 const INSERT_PLAIN_ATTEMPT = `
   INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token)
@@ -136,19 +138,12 @@ function insertAttempt(db: Connection, pk: number, settlement: Settlement, end: 
   const why = toDecision(decision, attempt)
   const again = become.state === 'waiting'
   if (why === null && end.error === undefined && end.note === undefined && !again) {
-    db.run(INSERT_PLAIN_ATTEMPT, ...facts, ...holder)
+    db.do(INSERT_PLAIN_ATTEMPT, ...facts, ...holder)
     return
   }
-  db.run(
-    INSERT_ATTEMPT,
-    ...facts,
-    ...holder,
-    toJson(end.error),
-    toTextOrNull(end.note),
-    again ? delayMs : null,
-    again ? become.runAt : null,
-    why,
-  )
+  const next = again ? [delayMs, become.runAt] : [null, null]
+  db.do(INSERT_REMARKS, toJson(end.error), toTextOrNull(end.note), ...next, why)
+  db.do(INSERT_ATTEMPT, ...facts, ...holder)
 }
 
 /** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */

@@ -12,7 +12,11 @@ let extendedAt = Number.NEGATIVE_INFINITY
 let database
 
 async function open() {
+  const { emitWarning } = process
+  // Node 22 calls its SQLite experimental; this thread has nothing else to warn of.
+  process.emitWarning = () => undefined
   const { DatabaseSync } = await import(specifier)
+  process.emitWarning = emitWarning
   /** @type {import('./driver.js').Database} */
   const opened = new DatabaseSync(path)
   // This thread has nothing else to do: it may wait for a lock.

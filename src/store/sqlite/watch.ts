@@ -1,7 +1,16 @@
 import { type FSWatcher, watch as watchDirectory } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import type { Clock } from '../../core/clock.js'
+import type { Clock, Timer } from '../../core/clock.js'
 import type { StoreFile } from './file.js'
+
+/**
+ * A commit becomes visible only after its flush, some time after the write that is heard of, and no event comes then.
+ * So an idle process looks closely for a moment, and then now and then. One that writes itself hears its own writes
+ * too; it is awake anyway, and only looks again later.
+ */
+const LOOK_CLOSELY_MS = 2
+const LOOK_AGAIN_MS: readonly number[] = [1, 2, 4, 8, 16, 32]
+const OWN_WRITES_MS = 20
 
 /**
  * Calls back when another connection has committed something. Every commit appends to the -wal file; the directory is
@@ -11,28 +20,42 @@ import type { StoreFile } from './file.js'
 export function watch(file: StoreFile, clock: Clock, onChange: () => void): () => void {
   const wal = `${basename(file.path)}-wal`
   let seen = dataVersion(file)
+  let heardAt = 0
   let looking = false
   let stopped = false
+  let timer: Timer | undefined
 
-  function look(): void {
-    looking = false
+  function look(looks: number): void {
+    timer = undefined
     if (stopped) return
     const version = dataVersion(file)
-    if (version !== undefined && version === seen) return
-    seen = version
-    onChange()
+    const laterMs = LOOK_AGAIN_MS[looks]
+    if (version === undefined || version !== seen) {
+      looking = false
+      seen = version
+      onChange()
+    } else if (clock.now() - heardAt < LOOK_CLOSELY_MS && heardAt - file.wroteAt > OWN_WRITES_MS) {
+      clock.soon(() => look(0))
+    } else if (laterMs !== undefined) {
+      timer = clock.timer(laterMs, () => look(looks + 1))
+    } else {
+      looking = false
+    }
   }
 
   const watcher = quietly(() => watchDirectory(dirname(file.path), { persistent: false }))
   watcher?.on('error', () => watcher.close())
   watcher?.on('change', (_event, name) => {
     // A commit is many writes: they are one look.
-    if (looking || name?.toString() !== wal) return
+    if (name?.toString() !== wal) return
+    heardAt = clock.now()
+    if (looking) return
     looking = true
-    clock.soon(look)
+    clock.soon(() => look(0))
   })
   return () => {
     stopped = true
+    timer?.cancel()
     watcher?.close()
   }
 }

@@ -15,6 +15,7 @@ interface Operation {
 /** Long enough to share a commit well, short enough not to hold up the event loop or other processes. */
 const ROWS_PER_COMMIT = 2_000
 const ROWS_PER_COMMIT_SHARED = 200
+const SHARED_GAP_MS = 1
 
 /**
  * Group commit: what is asked for in the same moment shares one transaction and one flush to disk, in the order in
@@ -27,6 +28,7 @@ export class Writer {
   readonly #queue: Operation[] = []
   #draining: Promise<void> | undefined
   #dataVersion = 0
+  #isShared = false
 
   constructor(clock: Clock, file: StoreFile, patience: Patience) {
     this.#clock = clock
@@ -49,15 +51,18 @@ export class Writer {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      await new Promise<void>(resolve => this.#clock.soon(resolve))
-      try {
-        const db = await this.#file.connect()
-        await this.#commit(db, this.#take(this.#othersWrite(db) ? ROWS_PER_COMMIT_SHARED : ROWS_PER_COMMIT))
-      } catch (error) {
-        this.#fail(this.#queue.splice(0), error)
-      }
+      await this.#turn()
+      await this.#commit(this.#take(this.#isShared ? ROWS_PER_COMMIT_SHARED : ROWS_PER_COMMIT))
     }
     this.#draining = undefined
+  }
+
+  /** After everything that is ready now; while others write, after long enough for one of them to get the lock. */
+  #turn(): Promise<void> {
+    return new Promise(resolve => {
+      if (this.#isShared) this.#clock.timer(SHARED_GAP_MS, resolve)
+      else this.#clock.soon(resolve)
+    })
   }
 
   #take(rowsMax: number): Operation[] {
@@ -71,13 +76,15 @@ export class Writer {
     return this.#queue.splice(0, count)
   }
 
-  async #commit(db: Connection, batch: readonly Operation[]): Promise<void> {
+  async #commit(batch: readonly Operation[]): Promise<void> {
     try {
+      const db = await this.#file.connect()
       const answers = await this.#patience.until(() => this.#transaction(db, batch))
+      this.#file.wroteAt = this.#clock.now()
       for (const [index, operation] of batch.entries()) operation.resolve(answers[index] as never)
     } catch (error) {
       // One culprit must not fail the others.
-      if (error instanceof Culprit && batch.length > 1) for (const one of batch) await this.#commit(db, [one])
+      if (error instanceof Culprit && batch.length > 1) for (const one of batch) await this.#commit([one])
       else this.#fail(batch, error instanceof Culprit ? error.cause : error)
     }
   }
@@ -85,15 +92,16 @@ export class Writer {
   #transaction(db: Connection, batch: readonly Operation[]): unknown[] {
     return db.transaction(() => {
       const now = this.#clock.now()
+      this.#look(db)
       return batch.map(({ act }) => blame(() => act(db, now)))
     })
   }
 
-  /** Whether another connection has committed since the last look; then they get their turn sooner. */
-  #othersWrite(db: Connection): boolean {
-    const before = this.#dataVersion
-    this.#dataVersion = db.get<[number]>('PRAGMA data_version')![0]
-    return before !== 0 && before !== this.#dataVersion
+  /** Whether another connection has committed since the last transaction. */
+  #look(db: Connection): void {
+    const [version] = db.get<[number]>('PRAGMA data_version')!
+    this.#isShared = this.#dataVersion !== 0 && this.#dataVersion !== version
+    this.#dataVersion = version
   }
 
   #fail(batch: readonly Operation[], error: unknown): void {

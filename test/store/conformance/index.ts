@@ -3,6 +3,7 @@ import { Bench, type Open } from './bench.js'
 import { claimCases } from './claim.js'
 import { effectCases } from './effects.js'
 import { enqueueCases } from './enqueue.js'
+import { historyCases } from './history.js'
 import { keyCases } from './keys.js'
 import { leaseCases } from './lease.js'
 import { manualCases } from './manual.js'
@@ -25,6 +26,7 @@ export function conformance(name: string, open: Open): void {
     claimCases(bench)
     leaseCases(bench)
     settleCases(bench)
+    historyCases(bench)
     sweepCases(bench)
     manualCases(bench)
     readCases(bench)

@@ -1,0 +1,85 @@
+import type { Decision, Transition } from '../core/lifecycle.js'
+import type { RunTime } from './store.js'
+
+// What the columns of every SQL store hold. A rule that two databases share stands here, once.
+
+// ---------------------------------------------------------------- text
+
+const ESCAPED = '\u0001'
+
+/**
+ * Databases keep UTF-8, which has no lone surrogates, and end or refuse a text at a NUL. Text with either is kept as
+ * JSON behind a mark; so is text that begins with the mark.
+ */
+export function toText(text: string): string {
+  const plain = !text.includes('\0') && (text as WellFormed).isWellFormed() && text.charCodeAt(0) !== 1
+  return plain ? text : ESCAPED + JSON.stringify(text)
+}
+
+/** In Node since 20, in the library of TypeScript since ES2024. */
+type WellFormed = string & { isWellFormed(): boolean }
+
+export function fromText(text: string): string {
+  return text.charCodeAt(0) === 1 ? (JSON.parse(text.slice(1)) as string) : text
+}
+
+export function toTextOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : toText(text)
+}
+
+export function toJson(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
+/** One JSON text per line, with a line break at both ends: so SQL finds a tag by its line, and never part of one. */
+export function toTags(tags: readonly string[]): string | null {
+  return tags.length === 0 ? null : `\n${tags.map(tag => JSON.stringify(tag)).join('\n')}\n`
+}
+
+export function tagLine(tag: string): string {
+  return `\n${JSON.stringify(tag)}\n`
+}
+
+export function fromTags(text: string | null): readonly string[] {
+  return text === null ? [] : (JSON.parse(`[${text.slice(1, -1).replaceAll('\n', ',')}]`) as string[])
+}
+
+// ---------------------------------------------------------------- counters
+
+export type Counters = Pick<Transition, 'snoozes' | 'releases' | 'losses' | 'strikes' | 'suspect' | 'backoffMs'>
+
+const NO_COUNTERS: Counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
+
+/** NULL while all of them are nothing, as for nearly every job. */
+export function toCounters({ snoozes, releases, losses, strikes, suspect, backoffMs }: Counters): string | null {
+  if (snoozes + releases + losses + strikes === 0 && !suspect && backoffMs === undefined) return null
+  return JSON.stringify({ snoozes, releases, losses, strikes, suspect, backoffMs })
+}
+
+export function fromCounters(text: string | null): Counters {
+  return text === null ? NO_COUNTERS : (JSON.parse(text) as Counters)
+}
+
+// ---------------------------------------------------------------- decisions
+
+/** NULL for the decision that nearly every success has: it can be told from the attempt. */
+export function toDecision(decision: Decision, attempt: number): string | null {
+  const plain = decision.action === 'succeed' && decision.why === plainSuccess(attempt).why
+  return plain ? null : JSON.stringify(decision)
+}
+
+export function fromDecision(text: string | null, attempt: number): Decision {
+  return text === null ? plainSuccess(attempt) : (JSON.parse(text) as Decision)
+}
+
+function plainSuccess(attempt: number): Decision {
+  const why = attempt <= 1 ? 'succeeded at the first run' : `succeeded at retry ${attempt - 1}`
+  return { action: 'succeed', why }
+}
+
+// ---------------------------------------------------------------- times
+
+/** Rounded up: never before its time. */
+export function timeOf(time: RunTime, now: number): number {
+  return Math.ceil('at' in time ? time.at : now + time.delayMs)
+}

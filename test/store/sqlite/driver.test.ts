@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { isSafe, loadDriver } from '../../../src/store/sqlite/driver.js'
+
+describe('the SQLite driver', () => {
+  it.each([
+    ['3.44.5', false],
+    ['3.44.6', true],
+    ['3.45.1', false],
+    ['3.50.6', false],
+    ['3.50.7', true],
+    ['3.51.2', false],
+    ['3.51.3', true],
+    ['3.52.0', true],
+    ['3.53.4', true],
+    ['4.0.0', true],
+    ['2.8.17', false],
+  ])('of SQLite %s is safe for several writers: %s', (version, safe) => {
+    expect(isSafe(version)).toBe(safe)
+  })
+
+  it('is found here, is safe, and is loaded once', async () => {
+    const driver = await loadDriver()
+    expect(isSafe(driver.version)).toBe(true)
+    expect(await loadDriver()).toBe(driver)
+  })
+})

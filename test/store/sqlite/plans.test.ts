@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { type Driver, loadDriver } from '../../../src/store/sqlite/driver.js'
+import { Bench, died, leaseOf, retry, succeeded } from '../conformance/bench.js'
+import { Folder } from './folder.js'
+
+const folder = new Folder()
+const bench = new Bench(async () => folder.store())
+
+/** Every statement that the given acts run, with SQLite's plan for it. */
+async function plansOf(act: (store: ReturnType<Folder['store']>) => Promise<unknown>): Promise<Map<string, string>> {
+  const driver = await loadDriver()
+  const seen = new Set<string>()
+  const spy: Driver = {
+    ...driver,
+    open(path) {
+      const database = driver.open(path)
+      return {
+        exec: sql => database.exec(sql),
+        close: () => database.close(),
+        prepare(sql) {
+          seen.add(sql)
+          return database.prepare(sql)
+        },
+      }
+    },
+  }
+  const store = folder.store({ driver: spy })
+  await store.migrate()
+  seen.clear()
+  await act(store)
+  const database = await folder.database()
+  const plans = [...seen]
+    .filter(sql => /^\s*(SELECT|UPDATE|DELETE)/.test(sql))
+    .map(sql => {
+      const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+      return [sql, steps.map(({ detail }) => detail).join('\n')] as const
+    })
+  return new Map(plans)
+}
+
+describe('query plans', () => {
+  it('of everything that a worker does never walk through a table, or sort', async () => {
+    const plans = await plansOf(async store => {
+      await store.enqueue([bench.job(), bench.job({ key: 'k', payloadHash: 'h', unique: 'u' }), bench.job()])
+      const { jobs } = await store.claim(bench.request())
+      await store.claim(bench.request())
+      const [one, two, three] = jobs
+      await store.begin([leaseOf(one!)])
+      await store.extend([leaseOf(one!)], 1000)
+      await store.report([{ lease: leaseOf(one!), logs: [{ at: 1, message: 'x' }], progress: '1' }])
+      await store.beginEffect(leaseOf(one!), 'e')
+      await store.endEffect(leaseOf(one!), 'e', '1')
+      const ends = [succeeded(), retry(5), died()]
+      await store.settle([one!, two!, three!].map((job, index) => bench.settlement(job, ends[index]!)))
+      await store.settle([bench.settlement(one!, succeeded())])
+      await store.cancel([two!.id])
+      await store.redrive([three!.id])
+      await store.expireDeadlines(10)
+    })
+    expect(plans.size).toBeGreaterThan(20)
+    for (const [sql, plan] of plans) {
+      // Queues are few, and a list of values that was handed over is no table.
+      const steps = plan.split('\n').filter(step => !/^SCAN (queues|json_each)/.test(step))
+      for (const step of steps) expect(step, sql).not.toMatch(/SCAN|TEMP B-TREE/)
+    }
+  })
+
+  it('of a claim step into the index by queue, priority and time', async () => {
+    const plans = await plansOf(async store => {
+      await store.enqueue([bench.job(), bench.job({ runAt: { delayMs: 5000 } })])
+      await store.claim(bench.request())
+    })
+    const waiting = [...plans.values()].filter(plan => plan.includes('jobs_waiting'))
+    expect(waiting).toHaveLength(3)
+    for (const plan of waiting)
+      expect(plan).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_waiting \(queue=\? AND priority[<=]/)
+  })
+
+  it('of a prune and a sweep use the index of their state', async () => {
+    const plans = await plansOf(async store => {
+      await store.enqueue([bench.job()])
+      await store.claim(bench.request())
+      await store.expired({ workers: 5 })
+      await store.prune({ olderThanMs: { succeeded: 0, dead: 0, cancelled: 0 }, keyMs: 0, limit: 10 })
+    })
+    const all = [...plans.values()].join('\n')
+    for (const index of ['jobs_running', 'jobs_ended', 'keys_expires_at']) expect(all).toContain(index)
+  })
+})

@@ -1,0 +1,255 @@
+import { describe, expect, it } from 'vitest'
+import { SCHEMA_VERSION } from '../../../src/store/sqlite/migrations.js'
+import type { Store } from '../../../src/store/store.js'
+import { Bench, died, leaseOf, succeeded, TestClock } from '../conformance/bench.js'
+import { Folder, turns } from './folder.js'
+
+const folder = new Folder()
+const bench = new Bench(async () => folder.store())
+
+/** Several stores on one file are several processes to SQLite: each has a connection of its own. */
+const stores = (count: number): Store[] => Array.from({ length: count }, () => folder.store())
+
+describe('several stores on one file', () => {
+  it('migrate it together, and one does it', async () => {
+    const migrations = await Promise.all(stores(10).map(store => store.migrate()))
+    expect(migrations.filter(({ from }) => from === 0).length).toBeGreaterThanOrEqual(1)
+    expect(migrations.every(({ to }) => to === SCHEMA_VERSION)).toBe(true)
+    const database = await folder.database()
+    expect(database.prepare('SELECT count(*) AS count FROM migrations').get()).toMatchObject({ count: SCHEMA_VERSION })
+  })
+
+  it('see each other’s jobs', async () => {
+    const [one, two] = stores(2)
+    const [answer] = await one!.enqueue([bench.job()])
+    expect(await two!.get(answer!.id)).toMatchObject({ state: 'waiting' })
+  })
+
+  it('never claim the same job', async () => {
+    const all = stores(4)
+    await all[0]!.enqueue(Array.from({ length: 400 }, () => bench.job()))
+    const claims = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        all[index % 4]!.claim(bench.request({ limit: 10, workerId: `w${index % 4}` })),
+      ),
+    )
+    const taken = claims.flatMap(({ jobs }) => jobs.map(({ id }) => id))
+    expect(taken).toHaveLength(400)
+    expect(new Set(taken).size).toBe(400)
+  })
+
+  it('have one winner for a key', async () => {
+    const keyed = { key: 'k', payloadHash: 'h' }
+    const answers = await Promise.all(stores(6).map(async store => (await store.enqueue([bench.job(keyed)]))[0]!))
+    expect(answers.filter(({ status }) => status === 'created')).toHaveLength(1)
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
+  })
+
+  it('have one winner for a `unique` value', async () => {
+    const answers = await Promise.all(stores(6).map(store => store.enqueue([bench.job({ unique: 'u' })])))
+    expect(answers.flat().filter(({ status }) => status === 'created')).toHaveLength(1)
+  })
+
+  it('settle what another claimed, once', async () => {
+    const [one, two, three] = stores(3)
+    await one!.enqueue([bench.job()])
+    const { jobs } = await one!.claim(bench.request())
+    const settlement = bench.settlement(jobs[0]!, succeeded())
+    const answers = await Promise.all([two!, three!].map(store => store.settle([settlement])))
+    expect(
+      answers
+        .flat()
+        .map(({ status }) => status)
+        .sort(),
+    ).toEqual(['already', 'settled'])
+  })
+
+  it('do not mistake a new job in an old place for the one that was there', async () => {
+    const [one, two] = stores(2)
+    await one!.enqueue([bench.job()])
+    const [old] = (await one!.claim(bench.request())).jobs
+    await two!.settle([bench.settlement(old!, died())])
+    await two!.remove([old!.id])
+    await two!.enqueue([bench.job()])
+    const [fresh] = (await two!.claim(bench.request({ workerId: 'other' }))).jobs
+    expect(await one!.settle([bench.settlement(old!, succeeded())])).toEqual([{ status: 'lost' }])
+    expect(await two!.get(fresh!.id)).toMatchObject({ state: 'running' })
+  })
+
+  it('pause for each other', async () => {
+    const [one, two] = stores(2)
+    await one!.enqueue([bench.job()])
+    await one!.setQueue('default', { paused: true })
+    expect((await two!.claim(bench.request())).jobs).toEqual([])
+  })
+})
+
+describe('a file that somebody else has locked', () => {
+  async function locked() {
+    const clock = new TestClock()
+    const store = folder.store({ clock })
+    await store.migrate()
+    const other = await folder.database()
+    other.exec('BEGIN IMMEDIATE')
+    /** Lets virtual time pass, a few ms at a time; every step is a turn of the event loop. */
+    const wait = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 50) {
+        clock.advance(50)
+        await turns(3)
+      }
+    }
+    return { clock, store, other, wait }
+  }
+
+  it('is waited for without holding up anything else', async () => {
+    const { store, other, wait } = await locked()
+    let answered = false
+    const answer = store.enqueue([bench.job()]).finally(() => {
+      answered = true
+    })
+    await wait(2000)
+    expect(answered).toBe(false)
+    expect(await store.count({}, 1)).toMatchObject({ value: 0 })
+    other.exec('COMMIT')
+    await wait(100)
+    expect(await answer).toMatchObject([{ status: 'created' }])
+  })
+
+  it('is given up after ten seconds: nothing was done, and the next call tries again', async () => {
+    const { store, other, wait } = await locked()
+    const answer = store.enqueue([bench.job()]).catch(error => error)
+    await wait(10_100)
+    expect(await answer).toMatchObject({ code: 'STORE_UNAVAILABLE', message: expect.stringContaining(folder.file()) })
+    other.exec('COMMIT')
+    expect(await store.count({}, 1)).toMatchObject({ value: 0 })
+    expect(await store.enqueue([bench.job()])).toMatchObject([{ status: 'created' }])
+  })
+
+  it('keeps what is asked for meanwhile, in its order', async () => {
+    const { store, other, wait } = await locked()
+    const [first, second] = [bench.job(), bench.job()]
+    const answers = [store.enqueue([first]), store.enqueue([second]), store.claim(bench.request({ limit: 1 }))] as const
+    await wait(500)
+    other.exec('COMMIT')
+    await wait(100)
+    expect((await answers[2]).jobs.map(({ id }) => id)).toEqual([first.id])
+  })
+})
+
+describe('watch', () => {
+  const heard = (store: Store) => {
+    let stop: () => void = () => undefined
+    const change = new Promise<void>(resolve => {
+      stop = store.watch(resolve)
+    })
+    return { change, stop: () => stop() }
+  }
+
+  it('tells of the work of another', async () => {
+    const [one, two] = stores(2)
+    await one!.migrate()
+    await two!.migrate()
+    const { change, stop } = heard(one!)
+    await two!.enqueue([bench.job()])
+    await change
+    stop()
+  })
+
+  it('tells again and again', async () => {
+    const [one, two] = stores(2)
+    await one!.migrate()
+    for (let round = 0; round < 3; round++) {
+      const { change, stop } = heard(one!)
+      await two!.enqueue([bench.job()])
+      await change
+      stop()
+    }
+  })
+
+  it('says nothing of its own work', async () => {
+    const [one, two] = stores(2)
+    await one!.migrate()
+    await two!.migrate()
+    let calls = 0
+    const stop = one!.watch(() => {
+      calls += 1
+    })
+    const other = heard(two!)
+    for (let count = 0; count < 20; count++) await one!.enqueue([bench.job()])
+    await other.change
+    await turns(20)
+    expect(calls).toBe(0)
+    stop()
+    other.stop()
+  })
+
+  it('does nothing where there is nothing to watch', async () => {
+    folder.store({ path: ':memory:' }).watch(() => undefined)()
+    folder.store({ path: `${folder.path}/missing/chronos.db` }).watch(() => undefined)()
+  })
+})
+
+describe('guard', () => {
+  const LEASE_MS = 600
+
+  it('keeps the leases of a worker whose thread is blocked, and lets them go when it stays so', async () => {
+    const store = folder.store()
+    await store.migrate()
+    await store.enqueue([bench.job(), bench.job()])
+    const mine = (await store.claim(bench.request({ leaseMs: LEASE_MS, limit: 1 }))).jobs
+    const others = (await store.claim(bench.request({ leaseMs: LEASE_MS, limit: 1, workerId: 'other' }))).jobs
+    const guard = store.guard!({ workerId: 'worker-1', leaseMs: LEASE_MS, stuckAfterMs: 60_000 })
+    guard.beat()
+    // The guard's thread starts while this one does not answer; the other worker has nobody.
+    block(LEASE_MS * 3)
+    expect(await store.expired({ workers: 9 })).toMatchObject({ jobs: [{ id: others[0]!.id, alone: true }] })
+    expect(await store.extend(mine.map(leaseOf), LEASE_MS)).toEqual(['held'])
+    expect(guard.keptUntil()).toBeGreaterThan(await now(store))
+    await guard.stop()
+    block(LEASE_MS + 50)
+    expect((await store.expired({ workers: 9 })).jobs.map(({ id }) => id)).toContain(mine[0]!.id)
+  })
+
+  it('gives up a thread that is stuck for good', async () => {
+    const store = folder.store()
+    await store.migrate()
+    await store.enqueue([bench.job()])
+    const [job] = (await store.claim(bench.request({ leaseMs: LEASE_MS }))).jobs
+    const guard = store.guard!({ workerId: 'worker-1', leaseMs: LEASE_MS, stuckAfterMs: LEASE_MS })
+    guard.beat()
+    block(LEASE_MS * 4)
+    expect((await store.expired({ workers: 9 })).jobs).toMatchObject([{ id: job!.id }])
+    await guard.stop()
+  })
+
+  it('keeps nothing while it is at rest', async () => {
+    const store = folder.store()
+    await store.migrate()
+    await store.enqueue([bench.job()])
+    const [job] = (await store.claim(bench.request({ leaseMs: LEASE_MS }))).jobs
+    const guard = store.guard!({ workerId: 'worker-1', leaseMs: LEASE_MS, stuckAfterMs: 60_000 })
+    guard.beat()
+    guard.rest()
+    block(LEASE_MS * 2)
+    expect((await store.expired({ workers: 9 })).jobs).toMatchObject([{ id: job!.id }])
+    expect(guard.keptUntil()).toBe(0)
+    await guard.stop()
+  })
+
+  it('is absent where no thread can see the data', () => {
+    expect(folder.store({ path: ':memory:' }).guard).toBeUndefined()
+  })
+
+  it('can be stopped at once, and before the store was used', async () => {
+    const guard = folder.store().guard!({ workerId: 'w', leaseMs: 1000, stuckAfterMs: 1000 })
+    guard.beat()
+    await guard.stop()
+  })
+})
+
+const now = async (store: Store) => (await store.info()).now
+
+/** What a handler does that computes for too long. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
