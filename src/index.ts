@@ -21,7 +21,7 @@ export type { WorkerStats } from './engine/stats.js'
 export type { Worker } from './engine/worker.js'
 
 export interface CreateOptions extends ChronosOptions {
-  /** `sqlite:./chronos.db`, `memory:`, or a store of the doors `chronos-jobs/sqlite`, …. */
+  /** `sqlite:./chronos.db`, `postgres://…`, `memory:`, or a store of the doors `chronos-jobs/sqlite` and `/postgres`. */
   readonly store: string | Store
 }
 
@@ -38,11 +38,12 @@ function opener(store: unknown): () => Promise<Store> {
     const memory = memoryStore({ clock: systemClock })
     return async () => memory
   }
+  if (/^postgres(ql)?:\/\//.test(url)) return async () => (await import('./postgres.js')).postgres(url)
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
   if (path === '') {
     throw new ChronosError(
       'INVALID_OPTION',
-      `createChronos: store ${shown(store)} is not known; use "sqlite:./chronos.db" or "memory:"`,
+      `createChronos: store ${shown(store)} is not known; use "sqlite:./chronos.db", "postgres://…" or "memory:"`,
     )
   }
   return async () => sqlite(path)

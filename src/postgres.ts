@@ -1,0 +1,27 @@
+import { systemClock, systemDice } from './engine/system.js'
+import type { CallersPool } from './store/postgres/driver.js'
+import { type PostgresOptions, postgresStore } from './store/postgres/store.js'
+import type { Store } from './store/store.js'
+
+export type { Store } from './store/store.js'
+
+export type PostgresSettings = Omit<PostgresOptions, 'clock' | 'dice'>
+
+/**
+ * A store in a PostgreSQL database: `createChronos({ store: postgres('postgres://…') })`. Takes an address, a pool of
+ * `pg` whose settings are taken over, or options.
+ */
+export function postgres(place: string | CallersPool | PostgresSettings): Store {
+  const options = typeof place === 'string' ? fromUrl(place) : isPool(place) ? { pool: place } : place
+  return postgresStore({ ...options, clock: systemClock, dice: systemDice })
+}
+
+function isPool(place: CallersPool | PostgresSettings): place is CallersPool {
+  return 'connect' in place && typeof place.connect === 'function'
+}
+
+/** `?schema=…` names the schema; everything else is for the driver. */
+function fromUrl(url: string): PostgresSettings {
+  const schema = /[?&]schema=([^&#]*)/.exec(url)?.[1]
+  return schema === undefined ? { url } : { url, schema: decodeURIComponent(schema) }
+}

@@ -1,0 +1,18 @@
+/** Characters in one statement: far from what the database takes at once, and enough to lose nothing by it. */
+const CHUNK_MAX = 8_000_000
+
+/** Splits a batch whose texts would make one statement too long. */
+export function chunks<T>(items: readonly T[], sizeOf: (item: T) => number): readonly (readonly T[])[] {
+  const all: T[][] = []
+  let room = 0
+  for (const item of items) {
+    const size = sizeOf(item)
+    if (all.length === 0 || size > room) {
+      all.push([])
+      room = CHUNK_MAX
+    }
+    all.at(-1)!.push(item)
+    room -= size
+  }
+  return all
+}

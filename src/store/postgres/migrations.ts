@@ -1,0 +1,228 @@
+import { ChronosError } from '../../core/error.js'
+import type { Migration } from '../store.js'
+import { sqlState } from './failure.js'
+import type { Ask, Database } from './pool.js'
+
+/**
+ * Each is one step from the version before it, and is never changed once released.
+ *
+ * Times are epoch milliseconds, as everywhere in Chronos: no rounding, no time zone, and the same arithmetic as in
+ * the other stores. `pk` is the order of arrival and has no index: the public id is time-ordered and finds everything,
+ * and an index less is a seventh less work for every claim and settle. Names compare byte by byte ("C"), so that
+ * neither the language of the database nor an update of its operating system changes an index.
+ */
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE FUNCTION @now_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+    AS 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+  CREATE TABLE @jobs (
+    pk bigint GENERATED ALWAYS AS IDENTITY,
+    run_at bigint NOT NULL,
+    created_at bigint NOT NULL,
+    first_started_at bigint,
+    started_at bigint,
+    finished_at bigint,
+    lease_until bigint,
+    lease_ms bigint,
+    deadline bigint,
+    timeout_ms double precision,
+    id uuid PRIMARY KEY,
+    generation integer NOT NULL DEFAULT 1,
+    run integer NOT NULL DEFAULT 0,
+    attempt integer NOT NULL DEFAULT 0,
+    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 9),
+    at_most_once boolean NOT NULL DEFAULT false,
+    begun boolean NOT NULL DEFAULT false,
+    cancel_requested boolean NOT NULL DEFAULT false,
+    state text COLLATE "C" NOT NULL,
+    queue text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    token text COLLATE "C",
+    worker_id text COLLATE "C",
+    policy_id text COLLATE "C",
+    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are nothing
+    counters text COLLATE "C",
+    reason text COLLATE "C",
+    tenant_id text COLLATE "C",
+    key text COLLATE "C",
+    "unique" text COLLATE "C",
+    -- of tenant, name and value, which may be too long for an index
+    unique_hash bytea,
+    tags text COLLATE "C",
+    override text COLLATE "C",
+    progress text COLLATE "C",
+    result text COLLATE "C",
+    payload text COLLATE "C" NOT NULL,
+    CHECK (attempt BETWEEN 0 AND run),
+    CHECK (
+      CASE state
+        WHEN 'waiting' THEN token IS NULL AND finished_at IS NULL
+        WHEN 'running' THEN token IS NOT NULL AND finished_at IS NULL
+        WHEN 'succeeded' THEN token IS NULL AND finished_at IS NOT NULL
+        WHEN 'dead' THEN token IS NULL AND finished_at IS NOT NULL
+        WHEN 'cancelled' THEN token IS NULL AND finished_at IS NOT NULL
+        ELSE false
+      END
+    )
+  ) WITH (
+    -- every job is rewritten twice: clean up after some ten thousand of them, without pauses
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
+    autovacuum_analyze_scale_factor = 0.05
+  );
+  CREATE INDEX jobs_waiting ON @jobs (queue, priority, run_at, pk) WHERE state = 'waiting';
+  CREATE INDEX jobs_running ON @jobs (token) WHERE state = 'running';
+  CREATE INDEX jobs_ended ON @jobs (state, finished_at) WHERE finished_at IS NOT NULL;
+  CREATE INDEX jobs_deadline ON @jobs (deadline) WHERE deadline IS NOT NULL AND state = 'waiting';
+  CREATE UNIQUE INDEX jobs_unique ON @jobs (unique_hash) WHERE unique_hash IS NOT NULL AND finished_at IS NULL;
+
+  -- decision is NULL where it only says that the run succeeded
+  CREATE TABLE @attempts (
+    job bigint NOT NULL,
+    started_at bigint NOT NULL,
+    finished_at bigint NOT NULL,
+    next_run_at bigint,
+    delay_ms double precision,
+    run integer NOT NULL,
+    generation integer NOT NULL,
+    attempt integer NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    worker_id text COLLATE "C" NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    error text COLLATE "C",
+    note text COLLATE "C",
+    decision text COLLATE "C",
+    PRIMARY KEY (job, run)
+  );
+
+  CREATE TABLE @job_logs (
+    job bigint NOT NULL,
+    at double precision NOT NULL,
+    run integer NOT NULL,
+    line integer NOT NULL,
+    message text COLLATE "C" NOT NULL,
+    data text COLLATE "C",
+    PRIMARY KEY (job, run, line)
+  );
+
+  -- token: the lease that began it; result: NULL until it is done; name_hash: a name may be too long for an index
+  CREATE TABLE @effects (
+    job bigint NOT NULL,
+    name_hash bytea NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    result text COLLATE "C",
+    PRIMARY KEY (job, name_hash)
+  );
+
+  -- hash: of tenant, name and key; expires_at is set when the job is gone
+  CREATE TABLE @keys (
+    hash bytea PRIMARY KEY,
+    expires_at bigint,
+    job_id uuid NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    payload_hash text COLLATE "C" NOT NULL
+  );
+  CREATE INDEX keys_key ON @keys USING hash (key);
+  CREATE INDEX keys_job ON @keys (job_id);
+  CREATE INDEX keys_expires_at ON @keys (expires_at) WHERE expires_at IS NOT NULL;
+
+  CREATE TABLE @policies (id text COLLATE "C" PRIMARY KEY, policy text COLLATE "C" NOT NULL);
+  CREATE TABLE @queues (
+    name text COLLATE "C" PRIMARY KEY, paused boolean NOT NULL DEFAULT false, retry text COLLATE "C"
+  );
+  `,
+]
+
+export const SCHEMA_VERSION = MIGRATIONS.length
+
+const SERVER_MIN = 130_000
+/** Others may be migrating, and a large table takes its time. */
+const PATIENCE_MS = 600_000
+
+/**
+ * One transaction under a lock that ends with it, so that of many processes one does it and the others find it done.
+ * A schema that is up to date is only looked at: that needs no right to change it.
+ */
+export function migrate(db: Database): Promise<Migration> {
+  return db.transaction('work', ask => steps(db, ask), PATIENCE_MS)
+}
+
+async function steps(db: Database, ask: Ask): Promise<Migration> {
+  await checkServer(db, ask)
+  const known = await currentVersion(db, ask)
+  if (known === SCHEMA_VERSION) return { from: known, to: known }
+  await ask(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, `chronos migrate ${db.schema}`)
+  const from = (await currentVersion(db, ask)) ?? (await create(db, ask))
+  for (const [index, sql] of MIGRATIONS.slice(from).entries()) {
+    await step(db, ask, sql)
+    await ask('INSERT INTO @migrations (version, applied_at) VALUES ($1, @now_ms())', from + index + 1)
+  }
+  return { from, to: SCHEMA_VERSION }
+}
+
+/** Undefined where there is none yet. */
+async function currentVersion(db: Database, ask: Ask): Promise<number | undefined> {
+  if (!(await isThere(ask, TABLE, db.schema))) return undefined
+  const [row] = await ask<[number]>('SELECT coalesce(max(version), 0) FROM @migrations')
+  const version = row![0]
+  if (version > SCHEMA_VERSION) throw newer(db, version)
+  return version
+}
+
+/** Read as tables: what `to_regclass` answered once, it answers again, whatever happened while we waited. */
+const SCHEMA = 'SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = $1'
+const TABLE = `
+  SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1 AND c.relname = 'migrations'`
+
+async function isThere(ask: Ask, sql: string, schema: string): Promise<boolean> {
+  return (await ask(sql, schema)).length > 0
+}
+
+async function create(db: Database, ask: Ask): Promise<number> {
+  if (!(await isThere(ask, SCHEMA, db.schema))) await ask(`CREATE SCHEMA "${db.schema}"`)
+  await step(db, ask, 'CREATE TABLE @migrations (version integer PRIMARY KEY, applied_at bigint NOT NULL)')
+  return 0
+}
+
+async function step(db: Database, ask: Ask, sql: string): Promise<void> {
+  try {
+    await ask(sql)
+  } catch (error) {
+    if (sqlState(error) !== '42P07') throw error
+    throw new ChronosError(
+      'STORE_NOT_A_DATABASE',
+      `${db.location}: schema "${db.schema}" has tables of another application (${String(error)}), ` +
+        'and is left alone; choose another schema for the store',
+      { cause: error, details: { schema: db.schema } },
+    )
+  }
+}
+
+async function checkServer(db: Database, ask: Ask): Promise<void> {
+  const [server] = await ask<[version: number, name: string, encoding: string]>(
+    `SELECT current_setting('server_version_num')::integer, current_setting('server_version'),
+       current_setting('server_encoding')`,
+  )
+  const [version, name, encoding] = server!
+  if (version < SERVER_MIN) throw unsupported(db, `runs PostgreSQL ${name}; Chronos needs 13 or newer`)
+  if (encoding !== 'UTF8')
+    throw unsupported(
+      db,
+      `keeps its text as ${encoding}, which has no room for every character; use a database in UTF8`,
+    )
+}
+
+function unsupported(db: Database, words: string): ChronosError {
+  return new ChronosError('STORE_NOT_SUPPORTED', `${db.location} ${words}`, { details: { location: db.location } })
+}
+
+function newer(db: Database, version: number): ChronosError {
+  return new ChronosError(
+    'STORE_NEWER',
+    `${db.location} was migrated by a newer Chronos (schema "${db.schema}" has version ${version}, ` +
+      `this one knows ${SCHEMA_VERSION}); update chronos-jobs here`,
+    { details: { location: db.location, schema: db.schema, version, known: SCHEMA_VERSION } },
+  )
+}

@@ -1,0 +1,196 @@
+import type { Clock, Dice } from '../../core/clock.js'
+import { ChronosError } from '../../core/error.js'
+import {
+  loadDriver,
+  type PgClient,
+  type PgModule,
+  type PgPool,
+  type PgPoolClient,
+  type Place,
+  settingsOf,
+} from './driver.js'
+import { connectFailure, failure, lostConnection, lostRace, needsAnotherConnection, type Site } from './failure.js'
+import { type Ask, conversation, flight, listenForWarnings, query, type Row } from './transaction.js'
+
+export type { Ask, Row } from './transaction.js'
+
+/** A statement; `@jobs` in it is the table `jobs` of our schema. */
+export interface Statement {
+  readonly sql: string
+  readonly values?: readonly unknown[]
+}
+
+/** Leases and ends of runs have connections of their own: whatever callers ask for can't starve them. */
+export type Lane = 'control' | 'work'
+
+const CONNECTIONS: Readonly<Record<Lane, number>> = { control: 3, work: 4 }
+const STATEMENT_MS = 5_000
+/** When the server should long have given up a statement, we give up the server: its socket is destroyed. */
+const DEADLINE_SHARE = 1.5
+const TRIES_MAX = 5
+
+/** Beside what the caller says of the connection. */
+const OURS = { keepAlive: true, pipeline: true, fallback_application_name: 'chronos' } as const
+
+export interface DatabaseOptions {
+  readonly place: Place
+  readonly schema: string
+  readonly clock: Clock
+  readonly dice: Dice
+  /** By when a connection, and a statement, is given up. Default 5 s. */
+  readonly statementMs?: number | undefined
+}
+
+interface Opened extends Readonly<Record<Lane, PgPool>> {
+  readonly driver: PgModule
+}
+
+/**
+ * The database behind a store, and the rules by which it is spoken to: everything happens in a short transaction
+ * whose settings end with it, with statements that have no name, so that a pooler which gives every transaction
+ * another connection changes nothing.
+ */
+export class Database implements Site {
+  readonly schema: string
+  readonly clock: Clock
+  readonly dice: Dice
+  readonly #place: Place
+  readonly #statementMs: number
+  readonly #texts = new Map<string, string>()
+  #location = 'PostgreSQL'
+  #opening: Promise<Opened> | undefined
+
+  constructor({ place, schema, clock, dice, statementMs = STATEMENT_MS }: DatabaseOptions) {
+    this.schema = schema
+    this.clock = clock
+    this.dice = dice
+    this.#place = place
+    this.#statementMs = statementMs
+  }
+
+  get location(): string {
+    return this.#location
+  }
+
+  /** The statement as the database knows it. */
+  text(sql: string): string {
+    let text = this.#texts.get(sql)
+    if (text === undefined) {
+      text = sql.replaceAll(/@(?=[a-z])/g, `"${this.schema}".`)
+      this.#texts.set(sql, text)
+    }
+    return text
+  }
+
+  /** All of it in one transaction. `before` is SQL without values that comes first. */
+  write(lane: Lane, statements: readonly Statement[], before?: string): Promise<Row[][]> {
+    const queries = statements.map(({ sql, values }) => query(this.text(sql), values))
+    const manners = { site: this, statementMs: this.#statementMs }
+    return this.#session(lane, client => flight(client, manners, queries, before), manners.statementMs)
+  }
+
+  async read<R extends Row>(sql: string, ...values: readonly unknown[]): Promise<R[]> {
+    try {
+      const [rows] = await this.write('work', [{ sql, values }])
+      return rows as unknown as R[]
+    } catch (error) {
+      // What only reads has no outcome that could be unknown.
+      const lost = error instanceof ChronosError && error.code === 'STORE_UNKNOWN'
+      throw lost ? failure(error.cause, this) : error
+    }
+  }
+
+  /** A transaction in which one question depends on the answer to another. */
+  transaction<T>(lane: Lane, act: (ask: Ask) => Promise<T>, statementMs = this.#statementMs): Promise<T> {
+    const talk = (client: PgClient) => conversation(client, { site: this, statementMs }, sql => this.text(sql), act)
+    return this.#session(lane, talk, statementMs)
+  }
+
+  /** A single statement that nothing depends on: no transaction around it, and nobody hears of its failure. */
+  async hint(sql: string, ...values: readonly unknown[]): Promise<void> {
+    const send = (client: PgClient) => client.query(query(this.text(sql), values))
+    await this.#session('work', send, this.#statementMs).catch(() => undefined)
+  }
+
+  /** A connection of its own, not from the pools. */
+  async client(url: string | undefined): Promise<PgClient> {
+    const { driver } = await this.#open()
+    const settings = url === undefined ? settingsOf(this.#place) : { connectionString: url }
+    return new driver.Client({ ...settings, ...OURS, connectionTimeoutMillis: this.#statementMs })
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined)
+    this.#opening = undefined
+    await Promise.all(opened ? [opened.control.end(), opened.work.end()] : [])
+  }
+
+  /** Repeats what lost a race, or met a server that has become a standby; tells the rest in our words. */
+  async #session<T>(lane: Lane, act: (client: PgPoolClient) => Promise<T>, statementMs: number): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#once(lane, act, statementMs)
+      } catch (error) {
+        if (tries === TRIES_MAX || !(lostRace(error) || needsAnotherConnection(error))) throw failure(error, this)
+        await new Promise<void>(resolve => this.clock.timer(this.dice.random() * 2 ** tries, resolve))
+      }
+    }
+  }
+
+  async #once<T>(lane: Lane, act: (client: PgPoolClient) => Promise<T>, statementMs: number): Promise<T> {
+    const client = await this.#checkOut(lane)
+    const deadline = this.clock.timer(statementMs * DEADLINE_SHARE, () => client.connection?.stream.destroy())
+    let broken = false
+    try {
+      return await act(client)
+    } catch (error) {
+      const origin = error instanceof ChronosError ? error.cause : error
+      broken = lostConnection(origin) || needsAnotherConnection(origin)
+      throw error
+    } finally {
+      deadline.cancel()
+      client.release(broken)
+    }
+  }
+
+  async #checkOut(lane: Lane): Promise<PgPoolClient> {
+    const pools = await this.#open()
+    try {
+      return await pools[lane].connect()
+    } catch (error) {
+      throw connectFailure(error, this)
+    }
+  }
+
+  #open(): Promise<Opened> {
+    this.#opening ??= this.#makePools().catch(error => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async #makePools(): Promise<Opened> {
+    const driver = await loadDriver(this.#place)
+    const settings = settingsOf(this.#place)
+    const { host, port, database, user } = new driver.Client(settings)
+    this.#location = `postgres://${user ?? ''}@${host}:${port}/${database ?? ''}`
+    const pool = (lane: Lane): PgPool => {
+      const limits = {
+        max: CONNECTIONS[lane],
+        min: 0,
+        connectionTimeoutMillis: this.#statementMs,
+        allowExitOnIdle: true,
+      }
+      const made = new driver.Pool({ ...settings, ...OURS, ...limits })
+      // A connection that ends while nobody uses it is replaced; unheard, its error would end the process.
+      made.on('error', () => undefined)
+      made.on('connect', client => {
+        client.on('error', () => undefined)
+        listenForWarnings(client)
+      })
+      return made
+    }
+    return { driver, control: pool('control'), work: pool('work') }
+  }
+}

@@ -1,0 +1,142 @@
+import type { Job } from '../../core/job.js'
+import { fromText, tagLine, toText } from '../columns.js'
+import { readCursor, writeCursor } from '../cursor.js'
+import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
+import { ids, isId, words } from './arrays.js'
+import type { Database } from './pool.js'
+import { ATTEMPT_COLUMNS, type AttemptRow, JOB_COLUMNS, type JobRow, readAttempt, readJob } from './rows.js'
+
+/** Conditions in the making. Values never become part of the text, so that there are few different ones. */
+class Where {
+  readonly values: unknown[] = []
+  readonly #conditions: string[] = []
+
+  /** `?` is the value. */
+  add(sql: string, value: unknown): void {
+    this.#conditions.push(sql.replace('?', this.value(value)))
+  }
+
+  and(sql: string): void {
+    this.#conditions.push(sql)
+  }
+
+  /** The place of a value in the statement. */
+  value(value: unknown): string {
+    return `$${this.values.push(value)}`
+  }
+
+  toString(): string {
+    return ['true', ...this.#conditions].join(' AND ')
+  }
+}
+
+function whereOf(filter: JobFilter): Where {
+  const where = new Where()
+  const add = (sql: string, value: unknown) => where.add(sql, value)
+  if (filter.ids !== undefined) add('id = ANY (?::uuid[])', ids(filter.ids))
+  if (filter.key !== undefined) add('id = ANY (ARRAY(SELECT job_id FROM @keys WHERE key = ?))', toText(filter.key))
+  if (filter.state !== undefined) add('state = ANY (?::text[])', words([filter.state].flat()))
+  if (filter.phase !== undefined) where.and(PHASES[filter.phase])
+  if (filter.queue !== undefined) add('queue = ?', toText(filter.queue))
+  if (filter.name !== undefined) add('name = ?', toText(filter.name))
+  if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
+  if (filter.tag !== undefined) add('strpos(tags, ?) > 0', tagLine(filter.tag))
+  if (filter.reason !== undefined) add('reason = ?', filter.reason)
+  if (filter.createdAfter !== undefined) add('created_at >= ?::float8', filter.createdAfter)
+  if (filter.createdBefore !== undefined) add('created_at < ?::float8', filter.createdBefore)
+  return where
+}
+
+const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
+  scheduled: `state = 'waiting' AND attempt = 0 AND run_at > (SELECT @now_ms())`,
+  queued: `state = 'waiting' AND attempt = 0 AND run_at <= (SELECT @now_ms())`,
+  retrying: `state = 'waiting' AND attempt > 0`,
+}
+
+/** Newest first, by id, which begins with the time of its making: equal times are never skipped. */
+export async function list(db: Database, filter: JobFilter, page: PageRequest): Promise<Page<Job>> {
+  const where = whereOf(filter)
+  if (page.cursor !== undefined) where.add('id < ?::uuid', idAt(page.cursor))
+  const limit = where.value(page.limit + 1)
+  const rows = await db.read<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM @jobs AS jobs WHERE ${where} ORDER BY id DESC LIMIT ${limit}`,
+    ...where.values,
+  )
+  return cut(rows, page.limit, readJob, row => cursorAt(row[0]))
+}
+
+/** A UUID is four numbers of 32 bits. */
+function cursorAt(id: string): string {
+  const hex = id.replaceAll('-', '')
+  return writeCursor(
+    'jobs',
+    hex.match(/.{8}/g)!.map(part => Number.parseInt(part, 16)),
+  )
+}
+
+function idAt(cursor: string): string {
+  const hex = readCursor('jobs', cursor, 4).map(part => part.toString(16).padStart(8, '0'))
+  return hex.join('').slice(0, 32)
+}
+
+export async function count(db: Database, filter: JobFilter, cap: number): Promise<Count> {
+  const where = whereOf(filter)
+  const limit = where.value(cap + 1)
+  const [row] = await db.read<[number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM @jobs WHERE ${where} LIMIT ${limit}) AS found`,
+    ...where.values,
+  )
+  const value = row![0]
+  return value > cap ? { value: cap, relation: 'at-least' } : { value, relation: 'exact' }
+}
+
+const HISTORY = `
+  SELECT ${ATTEMPT_COLUMNS} FROM @attempts
+  WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND run < $2 ORDER BY run DESC LIMIT $3`
+
+/** More runs than any job has. */
+const RUN_MAX = 2 ** 31 - 1
+
+export async function history(db: Database, id: string, page: PageRequest): Promise<Page<AttemptRecord>> {
+  const [before = RUN_MAX] = page.cursor === undefined ? [] : readCursor('history', page.cursor, 1)
+  if (!isId(id)) return { data: [] }
+  const rows = await db.read<AttemptRow>(HISTORY, id, Math.min(before, RUN_MAX), page.limit + 1)
+  const jobId = id.toLowerCase()
+  return cut(
+    rows,
+    page.limit,
+    row => readAttempt(jobId, row),
+    row => writeCursor('history', [row[0]]),
+  )
+}
+
+const LOGS = `
+  SELECT run, line, at, message, data FROM @job_logs
+  WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND (run, line) > ($2::bigint, $3::bigint)
+  ORDER BY run, line LIMIT $4`
+
+type LogRow = [run: number, line: number, at: number, message: string, data: string | null]
+
+export async function logs(db: Database, id: string, page: PageRequest): Promise<Page<LogRecord>> {
+  const [run = 0, line = -1] = page.cursor === undefined ? [] : readCursor('logs', page.cursor, 2)
+  if (!isId(id)) return { data: [] }
+  const rows = await db.read<LogRow>(LOGS, id, run, line, page.limit + 1)
+  return cut(rows, page.limit, readLine, row => writeCursor('logs', [row[0], row[1]]))
+}
+
+function readLine([run, , at, message, data]: LogRow): LogRecord {
+  const line = { run, at, message: fromText(message) }
+  return data === null ? line : { ...line, data: fromText(data) }
+}
+
+function cut<Row, T>(
+  rows: readonly Row[],
+  limit: number,
+  show: (row: Row) => T,
+  cursor: (row: Row) => string,
+): Page<T> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const data = shown.map(show)
+  return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
+}

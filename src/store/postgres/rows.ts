@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto'
+import type { DeathReason, Job, JobState, RunStatus, StoredError } from '../../core/job.js'
+import type { PartialPolicy } from '../../core/policy.js'
+import { fromCounters, fromDecision, fromTags, fromText } from '../columns.js'
+import type { AttemptRecord, Claimed } from '../store.js'
+
+/** For the scopes of keys and `unique` values, and for names, which may all be longer than an index takes. */
+export function hashOf(...parts: readonly (string | undefined)[]): string {
+  const text = JSON.stringify(parts.map(part => part ?? null))
+  return `\\x${createHash('sha256').update(text).digest('hex')}`
+}
+
+// ---------------------------------------------------------------- jobs
+
+/** Facts that a running job shares with a waiting one, for `readFacts`. */
+export const FACT_COLUMNS = `id, name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
+  cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
+  policy_id, override, payload`
+
+export const FACT_COUNT = 23
+
+export type FactRow = [
+  id: string,
+  name: string,
+  queue: string,
+  priority: number,
+  runAt: number,
+  generation: number,
+  run: number,
+  attempt: number,
+  atMostOnce: boolean,
+  begun: boolean,
+  cancelRequested: boolean,
+  createdAt: number,
+  firstStartedAt: number | null,
+  startedAt: number | null,
+  deadline: number | null,
+  timeoutMs: number | null,
+  counters: string | null,
+  tenantId: string | null,
+  key: string | null,
+  tags: string | null,
+  policyId: string | null,
+  override: string | null,
+  payload: string,
+]
+
+type Facts = { -readonly [Field in keyof Job]: Job[Field] }
+
+/** Everything of a job but how it ended. Optional fields are set only where there is something. */
+export function readFacts(row: FactRow): Omit<Facts, 'state'> {
+  const counters = fromCounters(row[16])
+  const facts: Omit<Facts, 'state'> = {
+    id: row[0],
+    name: fromText(row[1]),
+    queue: fromText(row[2]),
+    priority: row[3],
+    delivery: row[8] ? 'at-most-once' : 'at-least-once',
+    payload: fromText(row[22]),
+    tags: fromTags(row[19]),
+    runAt: row[4],
+    createdAt: row[11],
+    generation: row[5],
+    run: row[6],
+    attempt: row[7],
+    snoozes: counters.snoozes,
+    releases: counters.releases,
+    losses: counters.losses,
+    strikes: counters.strikes,
+    suspect: counters.suspect,
+    begun: row[9],
+    cancelRequested: row[10],
+  }
+  if (row[12] !== null) facts.firstStartedAt = row[12]
+  if (row[13] !== null) facts.startedAt = row[13]
+  if (row[14] !== null) facts.deadline = row[14]
+  if (row[15] !== null) facts.timeoutMs = row[15]
+  if (counters.backoffMs !== undefined) facts.backoffMs = counters.backoffMs
+  if (row[17] !== null) facts.tenantId = fromText(row[17])
+  if (row[18] !== null) facts.key = fromText(row[18])
+  if (row[20] !== null) facts.policyId = fromText(row[20])
+  if (row[21] !== null) facts.override = JSON.parse(row[21]) as PartialPolicy
+  return facts
+}
+
+/** What a lease adds, behind the facts. */
+export const HELD_COLUMNS = `${FACT_COLUMNS}, token, worker_id, lease_until`
+
+export type HeldRow = [...FactRow, token: string, workerId: string, leaseUntil: number]
+
+export function readHeld(row: HeldRow): Claimed {
+  const [token, workerId, leaseUntil] = row.slice(FACT_COUNT) as [string, string, number]
+  return { ...readFacts(row as unknown as FactRow), token: fromText(token), workerId: fromText(workerId), leaseUntil }
+}
+
+/** The last error is not a column of the job: its attempts know it. */
+const ERROR = `(SELECT a.error FROM @attempts a WHERE a.job = jobs.pk AND a.generation = jobs.generation
+  AND a.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
+
+/** Of a table that is called `jobs`. */
+export const JOB_COLUMNS = `${FACT_COLUMNS}, state, reason, finished_at, "unique", progress, result,
+  CASE WHEN state <> 'succeeded' THEN ${ERROR} END AS error`
+
+export type JobRow = [
+  ...FactRow,
+  state: JobState,
+  reason: DeathReason | null,
+  finishedAt: number | null,
+  unique: string | null,
+  progress: string | null,
+  result: string | null,
+  error: string | null,
+]
+
+type EndRow = JobRow extends [...FactRow, ...infer Rest] ? Rest : never
+
+export function readJob(row: JobRow): Job {
+  const [state, reason, finishedAt, unique, progress, result, error] = row.slice(FACT_COUNT) as EndRow
+  const job: Facts = { ...readFacts(row as unknown as FactRow), state }
+  if (reason !== null) job.reason = reason
+  if (finishedAt !== null) job.finishedAt = finishedAt
+  if (unique !== null) job.unique = fromText(unique)
+  if (progress !== null) job.progress = fromText(progress)
+  if (result !== null) job.result = fromText(result)
+  if (error !== null) job.error = JSON.parse(error) as StoredError
+  return job
+}
+
+// ---------------------------------------------------------------- attempts
+
+export const ATTEMPT_COLUMNS = `run, generation, attempt, status, started_at, finished_at, worker_id, error, note,
+  delay_ms, next_run_at, decision`
+
+export type AttemptRow = [
+  run: number,
+  generation: number,
+  attempt: number,
+  status: RunStatus,
+  startedAt: number,
+  finishedAt: number,
+  workerId: string,
+  error: string | null,
+  note: string | null,
+  delayMs: number | null,
+  nextRunAt: number | null,
+  decision: string | null,
+]
+
+export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
+  const [run, generation, attempt, status, startedAt, finishedAt, workerId, error, note, delayMs, nextRunAt] = row
+  return {
+    jobId,
+    generation,
+    run,
+    attempt,
+    status,
+    startedAt,
+    finishedAt,
+    workerId: fromText(workerId),
+    ...(error !== null && { error: JSON.parse(error) as StoredError }),
+    ...(note !== null && { note: fromText(note) }),
+    ...(delayMs !== null && { delayMs }),
+    ...(nextRunAt !== null && { nextRunAt }),
+    decision: fromDecision(row[11], attempt),
+  }
+}

@@ -1,0 +1,192 @@
+import type { JobState } from '../../core/job.js'
+import { toCounters, toDecision, toJson, toText } from '../columns.js'
+import type { RunEnd, Settled, Settlement } from '../store.js'
+import { booleans, ids, isId, numbers, texts, words } from './arrays.js'
+import { chunks } from './chunks.js'
+import type { Database, Statement } from './pool.js'
+import { rounds } from './rounds.js'
+
+type Ended = Settlement & { readonly end: Extract<RunEnd, { kind: 'ended' }> }
+type HandedBack = Settlement & { readonly end: Extract<RunEnd, { kind: 'handed-back' }> }
+
+/**
+ * The ends of many runs: jobs and attempts in one statement. Jobs are found by their id alone, and the token is the
+ * fence; a look at the state would lead the planner to an index of all that runs. Columns of which a batch has
+ * nothing to say are empty arrays.
+ */
+const END = `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  told AS MATERIALIZED (
+    SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
+      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, error, note, decision, only_expired
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
+      $8::float8[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::boolean[])
+      AS told (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result, error,
+        note, decision, only_expired)
+  ),
+  ended AS (
+    UPDATE @jobs j SET
+      state = CASE WHEN told.state = 'waiting' AND j.cancel_requested THEN 'cancelled' ELSE told.state END,
+      finished_at = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested THEN NULL ELSE told.finished_at END,
+      run_at = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested
+        THEN ceil(clock.now + told.delay_ms)::bigint ELSE j.run_at END,
+      attempt = j.attempt - told.back, counters = told.counters, reason = told.reason, result = told.result,
+      token = NULL
+    FROM told, clock
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
+      AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
+    RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + told.back AS attempt, j.worker_id,
+      told.token, told.status, told.started_at, told.finished_at, told.error, told.note, told.decision, told.delay_ms
+  ),
+  logged AS (
+    INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error,
+      note, decision, delay_ms, next_run_at)
+    SELECT pk, run, generation, attempt, status, started_at, finished_at, worker_id, token, error, note, decision,
+      CASE WHEN state = 'waiting' THEN delay_ms END, CASE WHEN state = 'waiting' THEN run_at END
+    FROM ended
+  )
+  SELECT id, token, state, run_at FROM ended`
+
+/** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
+const HAND_BACK = `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  told AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::boolean[])
+      AS told (id, token, delay_ms, only_expired)
+  ),
+  undone AS (
+    UPDATE @jobs j SET
+      state = CASE WHEN j.cancel_requested THEN 'cancelled' ELSE 'waiting' END,
+      finished_at = CASE WHEN j.cancel_requested THEN clock.now END,
+      run_at = CASE WHEN told.delay_ms > 0 THEN ceil(clock.now + told.delay_ms)::bigint ELSE j.run_at END,
+      run = j.run - 1, attempt = j.attempt - 1, begun = false, token = NULL,
+      started_at = (SELECT a.started_at FROM @attempts a WHERE a.job = j.pk ORDER BY a.run DESC LIMIT 1),
+      first_started_at = CASE j.generation
+        WHEN (SELECT a.generation FROM @attempts a WHERE a.job = j.pk ORDER BY a.run DESC LIMIT 1)
+        THEN j.first_started_at END
+    FROM told, clock
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
+      AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
+    RETURNING j.id, j.pk, j.state, j.run_at, j.run, told.token
+  ),
+  silenced AS (DELETE FROM @job_logs l USING undone WHERE l.job = undone.pk AND l.run > undone.run)
+  SELECT id, token, state, run_at FROM undone`
+
+/** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
+const ALREADY = `
+  SELECT j.id, a.token, a.status FROM @attempts a JOIN @jobs j ON a.job = j.pk
+  WHERE j.id = ANY ($1::uuid[]) AND a.token = ANY ($2::text[])`
+
+type SettledRow = [id: string, token: string, state: JobState, runAt: number]
+type AlreadyRow = [id: string, token: string, status: string]
+
+/** A settlement and its place in the batch. */
+interface Entry {
+  readonly index: number
+  readonly settlement: Settlement
+  /** Of the fence, as the database writes it. */
+  readonly name: string
+}
+
+const nameOf = (id: string, token: string): string => `${id} ${token}`
+
+export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
+  const answers: Settled[] = settlements.map(() => ({ status: 'lost' }))
+  const entries = settlements.flatMap((settlement, index): Entry[] => {
+    const { id, token } = settlement.lease
+    return isId(id) ? [{ index, settlement, name: nameOf(id.toLowerCase(), toText(token)) }] : []
+  })
+  // One job twice in a batch: the second finds what the first did.
+  const parts = rounds(entries, ({ settlement }) => [settlement.lease.id.toLowerCase()]).flatMap(partsOf)
+  if (parts.length === 0) return answers
+  const results = await db.write(
+    'control',
+    parts.map(({ statement }) => statement),
+  )
+  const missed = parts.flatMap(({ entries: sent }, part) =>
+    fill(answers, sent, results[part] as unknown as SettledRow[]),
+  )
+  if (missed.length > 0) await findSettled(db, missed, answers)
+  return answers
+}
+
+interface Part {
+  readonly entries: readonly Entry[]
+  readonly statement: Statement
+}
+
+/** In the order of their ids, as everybody locks them: two who settle the same jobs wait for each other in turn. */
+function partsOf(round: readonly Entry[]): Part[] {
+  const sorted = [...round].sort((a, b) => (a.name < b.name ? -1 : 1))
+  const ended = sorted.filter(({ settlement }) => settlement.end.kind === 'ended')
+  const handedBack = sorted.filter(({ settlement }) => settlement.end.kind === 'handed-back')
+  return [
+    ...chunks(ended, sizeOf).map(part => ({ entries: part, statement: endStatement(part) })),
+    ...chunks(handedBack, () => 0).map(part => ({ entries: part, statement: handBackStatement(part) })),
+  ]
+}
+
+const sizeOf = ({ settlement }: Entry): number => (settlement as Ended).end.result?.length ?? 0
+
+function endStatement(entries: readonly Entry[]): Statement {
+  const all = entries.map(({ settlement }) => settlement as Ended)
+  const of = <T>(value: (one: Ended) => T): T[] => all.map(value)
+  const rare = <T>(value: T, usual: T): T | null => (value === usual ? null : value)
+  const values = [
+    ids(of(({ lease }) => lease.id)),
+    texts(of(({ lease }) => lease.token)),
+    words(of(({ end }) => rare<string>(end.transition.to, 'succeeded'))),
+    words(of(({ end }) => rare<string>(end.transition.status, 'succeeded'))),
+    numbers(of(({ startedAt }) => startedAt)),
+    numbers(of(({ finishedAt }) => finishedAt)),
+    numbers(of(({ end }) => (end.transition.attemptBack ? 1 : null))),
+    numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.transition.delayMs : null))),
+    words(of(({ end }) => toCounters(end.transition))),
+    words(of(({ end }) => (end.transition.to === 'dead' ? end.transition.reason : null))),
+    texts(of(({ end }) => (end.transition.to === 'succeeded' ? end.result : null))),
+    words(of(({ end }) => toJson(end.error))),
+    texts(of(({ end }) => end.note)),
+    words(of(({ end, attempt }) => toDecision(end.transition.decision, attempt))),
+    booleans(of(({ onlyIfExpired }) => onlyIfExpired === true)),
+  ]
+  return { sql: END, values }
+}
+
+function handBackStatement(entries: readonly Entry[]): Statement {
+  const all = entries.map(({ settlement }) => settlement as HandedBack)
+  const values = [
+    ids(all.map(({ lease }) => lease.id)),
+    texts(all.map(({ lease }) => lease.token)),
+    numbers(all.map(({ end }) => end.delayMs)),
+    booleans(all.map(({ onlyIfExpired }) => onlyIfExpired === true)),
+  ]
+  return { sql: HAND_BACK, values }
+}
+
+/** Fills in what was settled, and gives what was not. */
+function fill(answers: Settled[], entries: readonly Entry[], rows: readonly SettledRow[]): Entry[] {
+  const settled = new Map(rows.map(row => [nameOf(row[0], row[1]), row]))
+  return entries.filter(({ name, index }) => {
+    const row = settled.get(name)
+    if (row) answers[index] = { status: 'settled', state: row[2], runAt: row[3] }
+    return !row
+  })
+}
+
+/**
+ * Asked for after the commit: somebody may have ended these runs while our statement waited for them, and a statement
+ * sees nothing that is newer than its own beginning.
+ */
+async function findSettled(db: Database, missed: readonly Entry[], answers: Settled[]): Promise<void> {
+  const leases = missed.map(({ settlement }) => settlement.lease)
+  const rows = await db.read<AlreadyRow>(
+    ALREADY,
+    ids(leases.map(({ id }) => id)),
+    texts(leases.map(({ token }) => token)),
+  )
+  const statuses = new Map(rows.map(([id, token, status]) => [nameOf(id, token), status]))
+  for (const { index, settlement, name } of missed) {
+    const { end } = settlement
+    if (end.kind === 'ended' && statuses.get(name) === end.transition.status) answers[index] = { status: 'already' }
+  }
+}

