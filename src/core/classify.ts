@@ -36,8 +36,13 @@ const ERRORS_MAX = 1_000
 const NESTING_MAX = 10
 
 /** What a failure is taken for. First what the handler said itself, then the rules in order, then what is built in. */
-export function classify(error: unknown, rules: readonly Rule[], now: number): Classified {
-  return classifyWithin(error, rules, now, { left: ERRORS_MAX }, NESTING_MAX)
+export function classify(
+  error: unknown,
+  rules: readonly Rule[],
+  now: number,
+  links: readonly Link[] = linksOf(error),
+): Classified {
+  return classifyWithin(error, links, rules, now, { left: ERRORS_MAX }, NESTING_MAX)
 }
 
 interface Budget {
@@ -46,12 +51,12 @@ interface Budget {
 
 function classifyWithin(
   error: unknown,
+  links: readonly Link[],
   rules: readonly Rule[],
   now: number,
   budget: Budget,
   nesting: number,
 ): Classified {
-  const links = linksOf(error)
   budget.left -= links.length
   return (
     signalOf(links, now) ??
@@ -162,7 +167,10 @@ function judgeAll(
   const errors = aggregated(link)
   if (errors === undefined) return undefined
   const hopeless = errors.every(
-    error => budget.left > 0 && nesting > 0 && isFinal(classifyWithin(error, rules, now, budget, nesting - 1).kind),
+    error =>
+      budget.left > 0 &&
+      nesting > 0 &&
+      isFinal(classifyWithin(error, linksOf(error), rules, now, budget, nesting - 1).kind),
   )
   return hopeless
     ? { kind: 'permanent', rule: 'built-in: AggregateError' }

@@ -4,6 +4,7 @@ import type { Outcome } from './lifecycle.js'
 import type { Rule } from './policy.js'
 import { toStoredError } from './stored-error.js'
 import { cleanText } from './text.js'
+import { linksOf } from './thrown.js'
 
 export { toStoredError } from './stored-error.js'
 
@@ -27,10 +28,11 @@ export function failedOutcome(
   rules: readonly Rule[],
   now: number,
 ): Extract<Outcome, { kind: 'failed' }> {
-  const { retryAfterMs, maybeExecuted, ...classification } = classify(thrown, rules, now)
+  const links = linksOf(thrown)
+  const { retryAfterMs, maybeExecuted, ...classification } = classify(thrown, rules, now, links)
   return {
     kind: 'failed',
-    error: toStoredError(thrown),
+    error: toStoredError(thrown, links),
     classification,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(maybeExecuted !== undefined && { maybeExecuted }),

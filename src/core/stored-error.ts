@@ -12,8 +12,7 @@ const HEADLINE_BYTES = 1_000
 const KEYS_SHOWN = 10
 
 /** Any thrown value as plain data. Never throws, whatever was thrown; the message is never empty. */
-export function toStoredError(thrown: unknown): StoredError {
-  const links = linksOf(thrown)
+export function toStoredError(thrown: unknown, links: readonly Link[] = linksOf(thrown)): StoredError {
   const code = links.find(link => link.code !== undefined)?.code
   const status = links.find(link => link.status !== undefined)?.status
   const stack = stackOf(links)

@@ -171,6 +171,8 @@ export class Runner {
   }
 
   async #run(attempt: Attempt): Promise<void> {
+    // From a stack of its own: an error that the handler makes then remembers the handler, and not how we came here.
+    await undefined
     let outcome: Outcome
     try {
       const { schema, handler } = attempt.definition

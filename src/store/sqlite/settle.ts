@@ -20,15 +20,14 @@ const END = `
 const SUCCEED = `
   UPDATE jobs SET state = 'succeeded', finished_at = ?, counters = ?, result = ?, ${NO_LEASE} WHERE ${FENCE}`
 
-/** A cancel that was asked for while it ran turns waiting into cancelled. */
 const WAIT_AGAIN = `
-  UPDATE jobs SET
-    state = iif(cancel_requested, 'cancelled', 'waiting'),
-    finished_at = iif(cancel_requested, ?, NULL),
-    run_at = iif(cancel_requested, run_at, ?),
-    attempt = attempt - ?, counters = ?, ${NO_LEASE}
-  WHERE ${FENCE}
-  RETURNING state, run_at`
+  UPDATE jobs SET state = 'waiting', run_at = ?, attempt = attempt - ?, counters = ?, ${NO_LEASE}
+  WHERE ${FENCE} AND cancel_requested = 0`
+
+/** A cancel that was asked for while it ran turns waiting into cancelled. */
+const CANCEL_INSTEAD = `
+  UPDATE jobs SET state = 'cancelled', finished_at = ?, attempt = attempt - ?, counters = ?, ${NO_LEASE}
+  WHERE ${FENCE} AND cancel_requested = 1`
 
 const HAND_BACK = `
   UPDATE jobs SET
@@ -63,7 +62,7 @@ export function settle(db: Connection, held: Held, settlement: Settlement, now: 
   if (end.kind === 'handed-back') return handBack(db, fence, end.delayMs, now) ?? { status: 'lost' }
   const become =
     end.transition.to === 'waiting'
-      ? waitAgain(db, fence, settlement, end, now)
+      ? waitAgain(db, fence, settlement, end, place, now)
       : finish(db, fence, settlement, end, place)
   if (!become) return wasSettled(db, place.pk, settlement, end) ? { status: 'already' } : { status: 'lost' }
   insertAttempt(db, place.pk, settlement, end, become)
@@ -105,19 +104,14 @@ function waitAgain(
   fence: Fence,
   { finishedAt }: Settlement,
   { transition }: Ended,
+  place: Place,
   now: number,
 ): Became | undefined {
-  const { delayMs, attemptBack } = transition
-  const runAt = Math.ceil(now + delayMs)
-  const row = db.get<[JobState, number]>(
-    WAIT_AGAIN,
-    finishedAt,
-    runAt,
-    attemptBack ? 1 : 0,
-    toCounters(transition),
-    ...fence,
-  )
-  return row && { status: 'settled', state: row[0], runAt: row[1] }
+  const runAt = Math.ceil(now + transition.delayMs)
+  const counts = [transition.attemptBack ? 1 : 0, toCounters(transition)] as const
+  if (db.run(WAIT_AGAIN, runAt, ...counts, ...fence) === 1) return { status: 'settled', state: 'waiting', runAt }
+  if (db.run(CANCEL_INSTEAD, finishedAt, ...counts, ...fence) === 0) return undefined
+  return { status: 'settled', state: 'cancelled', runAt: place.runAt }
 }
 
 /** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */

@@ -1,0 +1,164 @@
+import { execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, rmSync } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { busyCoreSeconds, pause } from './sample.js'
+
+/** Every measurement runs on this Node, whatever started the benchmark: the peers need 22 or later. */
+const NODE = fileURLToPath(new URL('./node_modules/node/bin/node', import.meta.url))
+const CHILD = fileURLToPath(new URL('./child.js', import.meta.url))
+/** On the disk of the repository: a temporary directory may be memory, where durability costs nothing. */
+const CACHE = fileURLToPath(new URL('./.cache/', import.meta.url))
+const TASK_LIMIT_MS = 10 * 60_000
+
+/**
+ * What one subject does for one figure.
+ *
+ * @typedef {object} Lane
+ * @property {string} label
+ * @property {string} subject file in subjects/
+ * @property {string} task function of that file
+ * @property {Record<string, unknown>} options
+ * @property {readonly string[]} [node] flags for the node that runs it
+ * @property {{ task: string, options: Record<string, unknown> }} [fill] prepares the file, in a process of its own
+ *
+ * @typedef {Record<string, number>} Figures
+ */
+
+/** The files of one run of the benchmark. A prepared file is made once and copied for every round. */
+export class Workbench {
+  /** @type {Map<string, Promise<string>>} */
+  #prepared = new Map()
+  #dirs = 0
+  /** @type {string} */
+  #root
+
+  /** @param {string} root */
+  constructor(root) {
+    this.#root = root
+  }
+
+  static async open() {
+    if (!existsSync(NODE)) throw new Error('the peers are not installed; run: npm ci --prefix bench')
+    await mkdir(CACHE, { recursive: true })
+    const root = await mkdtemp(join(CACHE, 'run-'))
+    process.once('SIGINT', () => {
+      rmSync(root, { recursive: true, force: true })
+      process.exit(130)
+    })
+    return new Workbench(root)
+  }
+
+  async close() {
+    await rm(this.#root, { recursive: true, force: true })
+  }
+
+  /**
+   * One measurement: a fresh process on a fresh file.
+   *
+   * @param {Lane} lane
+   * @returns {Promise<Figures>}
+   */
+  async measure(lane) {
+    const template = lane.fill && (await this.#prepare(lane, lane.fill))
+    const dir = await this.#dir()
+    if (template) await copyToDisk(template, dir)
+    await untilQuiet()
+    const figures = await inFreshProcess(lane.subject, lane.task, dir, lane.options, lane.node)
+    await rm(dir, { recursive: true, force: true })
+    return figures
+  }
+
+  /**
+   * @param {Lane} lane
+   * @param {NonNullable<Lane['fill']>} fill
+   */
+  #prepare(lane, fill) {
+    const key = JSON.stringify([lane.subject, fill])
+    let template = this.#prepared.get(key)
+    if (!template) {
+      template = this.#dir().then(async dir => {
+        await inFreshProcess(lane.subject, fill.task, dir, fill.options)
+        return dir
+      })
+      this.#prepared.set(key, template)
+    }
+    return template
+  }
+
+  async #dir() {
+    const dir = join(this.#root, String(this.#dirs++))
+    await mkdir(dir)
+    return dir
+  }
+}
+
+/**
+ * Runs one task on `jobs.db` in `dir`. What the process says on stderr goes to a file there, as a service's log does.
+ *
+ * @param {string} subject
+ * @param {string} task
+ * @param {string} dir
+ * @param {Record<string, unknown>} options
+ * @param {readonly string[]} [node]
+ * @returns {Promise<Figures>}
+ */
+async function inFreshProcess(subject, task, dir, options, node = []) {
+  const logFile = join(dir, 'stderr.log')
+  const log = await open(logFile, 'w')
+  const child = fork(CHILD, [subject, task, JSON.stringify({ file: join(dir, 'jobs.db'), ...options })], {
+    execPath: NODE,
+    execArgv: [...node],
+    timeout: TASK_LIMIT_MS,
+    env: { ...process.env, NODE_ENV: 'production' },
+    stdio: ['ignore', 'ignore', log.fd, 'ipc'],
+  })
+  /** @type {Figures | undefined} */
+  let figures
+  child.on('message', message => {
+    figures = /** @type {Figures} */ (message)
+  })
+  const [code, signal] = await once(child, 'exit')
+  await log.close()
+  if (figures && code === 0) return figures
+  const lastWords = (await readFile(logFile, 'utf8')).slice(-2_000)
+  throw new Error(`${subject} › ${task} ended with ${signal ?? `exit code ${code}`} and no figures:\n${lastWords}`)
+}
+
+/**
+ * Copies and waits for the disk, so that the copy is not still being written during the measurement.
+ *
+ * @param {string} from
+ * @param {string} to
+ */
+async function copyToDisk(from, to) {
+  for (const name of await readdir(from)) {
+    await copyFile(join(from, name), join(to, name))
+    const copy = await open(join(to, name), 'r+')
+    await copy.sync()
+    await copy.close()
+  }
+}
+
+/** Gives other work on this machine a few seconds to end; the figures say how much of it was left. */
+async function untilQuiet() {
+  const quietCores = 0.3
+  const windowMs = 250
+  for (let tries = 0; tries < 20; tries++) {
+    const before = busyCoreSeconds()
+    await pause(windowMs)
+    const after = busyCoreSeconds()
+    if (before === undefined || after === undefined) return
+    if ((after - before) / (windowMs / 1_000) < quietCores) return
+  }
+}
+
+/** What the figures were measured on. */
+export function machine() {
+  const all = cpus()
+  const node = execFileSync(NODE, ['--version'], { encoding: 'utf8' }).trim()
+  return `${all.length} × ${all[0]?.model.trim() ?? 'unknown'}, Node ${node}`
+}

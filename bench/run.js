@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util'
+import { machine, Workbench } from './measure.js'
+import { plan } from './plan.js'
+import { judge, render } from './report.js'
+
+/** @typedef {import('./plan.js').Measurement} Measurement */
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+    subject: { type: 'string', multiple: true },
+    rounds: { type: 'string', default: '3' },
+  },
+})
+const rounds = Number(flags.rounds)
+if (!Number.isInteger(rounds) || rounds < 1) {
+  throw new Error(`expected --rounds to be a whole number from 1, got ${flags.rounds}`)
+}
+
+const measurements = plan({ quick: flags.quick })
+for (const name of flags.only ?? []) {
+  if (measurements.every(measurement => measurement.name !== name)) {
+    throw new Error(`no measurement is called ${name}; there are ${measurements.map(each => each.name).join(', ')}`)
+  }
+}
+
+/** @type {ReturnType<typeof judge>[]} */
+const reports = []
+const workbench = await Workbench.open()
+try {
+  for (const measurement of measurements) {
+    if (flags.only && !flags.only.includes(measurement.name)) continue
+    reports.push(judge(measurement, await samplesOf(measurement)))
+    const report = reports.at(-1)
+    if (!flags.json && report) console.log(render(report))
+  }
+} finally {
+  await workbench.close()
+}
+
+const judged = reports.flatMap(report => report.verdicts)
+const missed = judged.filter(verdict => !verdict.reached)
+if (flags.json) console.log(JSON.stringify({ machine: machine(), rounds, quick: flags.quick, reports }, undefined, 2))
+else {
+  console.log(`${machine()}; medians of ${rounds} rounds, range in brackets`)
+  if (flags.quick) console.log('a quick run: a first impression, not a verdict')
+  console.log(`${judged.length - missed.length} of ${judged.length} targets reached`)
+}
+if (missed.length > 0 && !flags.quick) process.exitCode = 1
+
+/**
+ * The lanes take turns, so that a slow minute of the machine hits all of them.
+ *
+ * @param {Measurement} measurement
+ */
+async function samplesOf(measurement) {
+  const lanes = measurement.lanes.filter(lane => !flags.subject || flags.subject.includes(lane.subject))
+  /** @type {import('./report.js').Samples} */
+  const samples = new Map(lanes.map(lane => [lane.label, []]))
+  for (let round = 1; round <= rounds; round++) {
+    for (const lane of lanes) {
+      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${measurement.name} ${round}/${rounds} ${lane.label} …`)
+      samples.get(lane.label)?.push(await workbench.measure(lane))
+    }
+  }
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+  return samples
+}
