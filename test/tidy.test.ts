@@ -63,6 +63,7 @@ const RULES: readonly Rule[] = [
     because: 'Everything else is given a clock and dice, so that tests and simulations can replay any moment.',
     except: {
       'src/engine/system.ts': 'the one place that has them',
+      'src/store/postgres/thread.js': 'stands in for a thread that may not answer, and measures its silence',
       'src/store/sqlite/thread.js': 'stands in for a thread that may not answer, and measures its silence',
     },
     check: timeAndDice,
