@@ -140,10 +140,10 @@ export const SCHEMA_VERSION = MIGRATIONS.length
 
 /** Refuses a file of another application, before anything is written to it. */
 export function checkOwner(db: Connection): void {
-  const [applicationId] = db.get<[number]>('PRAGMA application_id')!
-  if (applicationId === APPLICATION_ID) return
+  // In this order: another process may be making the tables, and the mark comes with them.
   const [tables] = db.get<[number]>('SELECT count(*) FROM sqlite_schema')!
-  if (applicationId === 0 && tables === 0) return
+  const [applicationId] = db.get<[number]>('PRAGMA application_id')!
+  if (applicationId === APPLICATION_ID || (applicationId === 0 && tables === 0)) return
   throw new ChronosError(
     'STORE_NOT_A_DATABASE',
     `${db.path} is an SQLite database of another application, and is left alone; choose another path for the store`,
