@@ -1,8 +1,9 @@
 import { systemClock, systemDice } from './engine/system.js'
 import type { CallersPool } from './store/postgres/driver.js'
-import { type PostgresOptions, postgresStore } from './store/postgres/store.js'
-import type { Store } from './store/store.js'
+import { type PostgresOptions, type PostgresStore, postgresStore } from './store/postgres/store.js'
 
+export type { PostgresHealth } from './store/postgres/health.js'
+export type { PostgresStore } from './store/postgres/store.js'
 export type { Store } from './store/store.js'
 
 export type PostgresSettings = Omit<PostgresOptions, 'clock' | 'dice'>
@@ -11,7 +12,7 @@ export type PostgresSettings = Omit<PostgresOptions, 'clock' | 'dice'>
  * A store in a PostgreSQL database: `createChronos({ store: postgres('postgres://…') })`. Takes an address, a pool of
  * `pg` whose settings are taken over, or options.
  */
-export function postgres(place: string | CallersPool | PostgresSettings): Store {
+export function postgres(place: string | CallersPool | PostgresSettings): PostgresStore {
   const options = typeof place === 'string' ? fromUrl(place) : isPool(place) ? { pool: place } : place
   return postgresStore({ ...options, clock: systemClock, dice: systemDice })
 }

@@ -98,20 +98,20 @@ describe('an answer that is lost after the commit', () => {
 
 describe('a commit whose standby did not answer', () => {
   it('is unknown, though the server says that all is well', async () => {
-    const server = await PostgresServer.start()
-    const lonely = await openStore({ url: server.url })
-    await lonely.migrate()
-    await lonely.enqueue([job({ runAt: { delayMs: 3_600_000 } })])
-    const admin = new pg.Client(server.url)
+    const server = await PostgresServer.start({ fsync: 'off', synchronous_standby_names: 'nobody' })
+    const local = { connectionString: server.url, options: '-c synchronous_commit=local' }
+    const trusting = await openStore({ schema: 'sync', connection: local })
+    await trusting.migrate()
+    const admin = new pg.Client(local)
     await admin.connect()
-    await admin.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
-    await admin.query('SELECT pg_reload_conf()')
-    const answer = lonely.enqueue([job()]).catch((error: unknown) => error)
+    const careful = await openStore({ schema: 'sync', url: server.url })
+    const answer = careful.enqueue([job()]).catch((error: unknown) => error)
     const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
     await expect.poll(async () => (await admin.query(cancel)).rowCount).toBe(1)
     expect(await answer).toMatchObject({ code: 'STORE_UNKNOWN', message: expect.stringContaining('standby') })
     await admin.end()
-    await lonely.close()
+    await trusting.close()
+    await careful.close()
     await server.stop()
   })
 })

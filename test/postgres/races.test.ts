@@ -151,3 +151,20 @@ describe('a pool that gives every transaction another connection', () => {
     await pool.end()
   })
 })
+
+describe('a driver that can not send one query before the last is answered', () => {
+  it('does the same in more round trips', async () => {
+    class OldClient extends pg.Client {
+      constructor(settings: pg.ClientConfig) {
+        super({ ...settings, pipeline: false } as pg.ClientConfig)
+      }
+    }
+    const pool = new pg.Pool({ connectionString: await postgresUrl(), Client: OldClient as never })
+    const store = await openStore({ schema, pool })
+    await store.enqueue([...jobs(20), job({ unique: 'u' })])
+    await expect(store.enqueue([job({ priority: 99 })])).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    expect((await drain(store, 8, never)).length).toBe(21)
+    await store.close()
+    await pool.end()
+  })
+})

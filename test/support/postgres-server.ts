@@ -44,7 +44,6 @@ export class PostgresServer {
 
   static async start(settings: Readonly<Record<string, string>> = QUICK): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'chronos-postgres-'))
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
     // Its owner may be another user than this one.
     chmodSync(folder, 0o755)
     const server = new PostgresServer(folder, settings)
@@ -119,12 +118,15 @@ export class PostgresServer {
       ...this.#spawnOptions,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    process.once('exit', () => server.kill('SIGKILL'))
     this.#process = server
+    const heir = heirOf(server, this.#folder)
     let said = ''
     return new Promise((resolve, reject) => {
       server.once('error', reject)
-      server.once('exit', () => resolve(said || 'it said nothing'))
+      server.once('exit', () => {
+        heir.kill('SIGKILL')
+        resolve(said || 'it said nothing')
+      })
       server.stderr!.on('data', chunk => {
         if (said.length < 10_000) said += String(chunk)
         if (said.includes('ready to accept connections')) resolve(undefined)
@@ -139,6 +141,15 @@ export class PostgresServer {
   get #spawnOptions(): SpawnOptions {
     return { ...this.#owner, cwd: this.#folder, env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } }
   }
+}
+
+/** Waits for the end of this process, however that comes about, and leaves nothing behind. */
+function heirOf(server: ChildProcess, folder: string): ChildProcess {
+  const script = `trap '' INT TERM; read _; kill -9 "$0"; sleep 1; rm -rf "$1"`
+  const heir = spawn('sh', ['-c', script, String(server.pid), folder], { stdio: ['pipe', 'ignore', 'ignore'] })
+  heir.on('error', () => undefined)
+  heir.unref()
+  return heir
 }
 
 interface Owner {

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { inject } from 'vitest'
 import type { Clock } from '../../src/core/clock.js'
 import { systemClock, systemDice } from '../../src/engine/system.js'
-import { type PostgresOptions, postgresStore } from '../../src/store/postgres/store.js'
+import { type PostgresOptions, type PostgresStore, postgresStore } from '../../src/store/postgres/store.js'
 import type { Migration, Store } from '../../src/store/store.js'
 
 const GIVEN = 'CHRONOS_TEST_POSTGRES_URL'
@@ -20,7 +20,9 @@ export function postgresUrl(): Promise<string> {
 async function askForUrl(): Promise<string> {
   const given = process.env[GIVEN]
   if (given) return given
-  const answer = await text(connect(inject('postgresPort'), '127.0.0.1'))
+  const port = inject('postgresPort')
+  if (port === undefined) throw new Error('vitest.config.ts: test/support/postgres-setup.ts is missing in globalSetup')
+  const answer = await text(connect(port, '127.0.0.1'))
   if (!answer.startsWith('postgres://')) throw new Error(answer)
   return answer
 }
@@ -57,7 +59,7 @@ export async function dropSchemas(): Promise<void> {
 }
 
 /** A store on the test server; in a schema of its own unless one is named. */
-export async function openStore(options: Partial<PostgresOptions> = {}): Promise<Store> {
+export async function openStore(options: Partial<PostgresOptions> = {}): Promise<PostgresStore> {
   const url = options.pool || options.connection ? {} : { url: await postgresUrl() }
   return postgresStore({ ...url, schema: freshSchema(), clock: systemClock, dice: systemDice, ...options })
 }

@@ -18,13 +18,16 @@ const FLOOR = `
   SELECT coalesce(max(run_at), ${Number.MIN_SAFE_INTEGER}) AS run_at, coalesce(max(pk), 0) AS pk FROM floors
   WHERE floors.queue = open.name AND floors.priority = level.priority`
 
-/** Of one queue they come as they are, and no more are looked at than are taken; of several they are merged. */
+/**
+ * Of one queue they come as they are, and no more are locked than are taken. Of several they are merged: up to the
+ * limit of each is locked, and what is not taken is free again with the commit, a moment later.
+ */
 const MERGED = 'ORDER BY line.run_at, line.pk LIMIT $6'
 
 /**
  * One statement. It walks down the priorities and takes the due ones of each, so that neither ended jobs nor those of
  * a higher priority that wait for their time cost anything. A LATERAL join runs in the order of what it depends on,
- * whatever plan is chosen, and stops at the limit; materialized, it runs once and locks no more than it takes.
+ * whatever plan is chosen, and stops at the limit; materialized, it runs once.
  */
 const claimText = (merge: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),

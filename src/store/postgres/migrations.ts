@@ -94,6 +94,8 @@ const MIGRATIONS: readonly string[] = [
     decision text COLLATE "C",
     PRIMARY KEY (job, run)
   );
+  -- not compressed: for a long stack that took longer than all the rest of a settle
+  ALTER TABLE @attempts ALTER COLUMN error SET STORAGE EXTERNAL;
 
   CREATE TABLE @job_logs (
     job bigint NOT NULL,

@@ -39,6 +39,7 @@ import * as effects from './effects.js'
 import { enqueue, enqueueWithin } from './enqueue.js'
 import { Floors } from './floors.js'
 import { guard } from './guard.js'
+import { health, type PostgresHealth } from './health.js'
 import { info } from './info.js'
 import * as lease from './lease.js'
 import * as manual from './manual.js'
@@ -68,12 +69,12 @@ export interface PostgresOptions {
   readonly dice: Dice
 }
 
-export function postgresStore(options: PostgresOptions): Store {
+export function postgresStore(options: PostgresOptions): PostgresStore {
   return new PostgresStore(options)
 }
 
 /** Jobs in a PostgreSQL database that any number of machines share. Time is the database's. */
-class PostgresStore implements Store {
+export class PostgresStore implements Store {
   readonly kind = 'postgres'
   readonly #clock: Clock
   readonly #place: Place
@@ -107,6 +108,11 @@ class PostgresStore implements Store {
 
   info(): Promise<StoreInfo> {
     return this.#verb(info)
+  }
+
+  /** Beside the verbs of every store: for `chronos doctor`. */
+  health(): Promise<PostgresHealth> {
+    return this.#verb(health)
   }
 
   close(): Promise<void> {
