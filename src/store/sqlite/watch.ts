@@ -10,7 +10,7 @@ import type { StoreFile } from './file.js'
  */
 const LOOK_CLOSELY_MS = 2
 const LOOK_AGAIN_MS: readonly number[] = [1, 2, 4, 8, 16, 32]
-const OWN_WRITES_MS = 20
+const OWN_WRITES_MS = 3
 
 /**
  * Calls back when another connection has committed something. Every commit appends to the -wal file; the directory is
@@ -49,7 +49,11 @@ export function watch(file: StoreFile, clock: Clock, onChange: () => void): () =
     // A commit is many writes: they are one look.
     if (name?.toString() !== wal) return
     heardAt = clock.now()
-    if (looking) return
+    // It may be long until the next look after the last event; this one is new.
+    const again = timer !== undefined
+    timer?.cancel()
+    timer = undefined
+    if (looking && !again) return
     looking = true
     clock.soon(() => look(0))
   })

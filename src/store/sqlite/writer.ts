@@ -57,10 +57,14 @@ export class Writer {
     this.#draining = undefined
   }
 
-  /** After everything that is ready now; while others write, after long enough for one of them to get the lock. */
+  /**
+   * After everything that is ready now. While others write, one who has just written leaves long enough for one of
+   * them to get the lock.
+   */
   #turn(): Promise<void> {
+    const hasJustWritten = this.#clock.now() - this.#file.wroteAt <= SHARED_GAP_MS
     return new Promise(resolve => {
-      if (this.#isShared) this.#clock.timer(SHARED_GAP_MS, resolve)
+      if (this.#isShared && hasJustWritten) this.#clock.timer(SHARED_GAP_MS, resolve)
       else this.#clock.soon(resolve)
     })
   }
