@@ -1,0 +1,347 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import type { DeathReason, Job, RunStatus } from '../../src/core/job.js'
+import type { Transition } from '../../src/core/lifecycle.js'
+import type {
+  Claimed,
+  ClaimRequest,
+  JobFilter,
+  NewJob,
+  Report,
+  RunTime,
+  Settlement,
+  Store,
+} from '../../src/store/store.js'
+import { type Arguments, foretell, isSameAnswer, type Verb } from '../simulation/verbs.js'
+import type { StoreModel } from './model.js'
+
+/** The reference, and what a caller remembers: everything it was ever given may be used again, long after its time. */
+export interface Reference {
+  readonly model: StoreModel
+  readonly sent: NewJob[]
+  readonly claims: ClaimRequest[]
+  readonly leases: Claimed[]
+  count: number
+}
+
+export interface Subject {
+  readonly store: Store
+  readonly clock: { ms: number }
+}
+
+export type Command = fc.AsyncCommand<Reference, Subject>
+
+/** One call of both; the answers must be equal, and so must everything that can be read afterwards. */
+class Call<Input> implements Command {
+  readonly #name: string
+  readonly #input: Input
+  readonly #act: (input: Input, reference: Reference, subject: Subject) => Promise<void>
+
+  constructor(
+    name: string,
+    input: Input,
+    act: (input: Input, reference: Reference, subject: Subject) => Promise<void>,
+  ) {
+    this.#name = name
+    this.#input = input
+    this.#act = act
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(reference: Reference, subject: Subject): Promise<void> {
+    await this.#act(this.#input, reference, subject)
+    await compareAll(reference, subject)
+  }
+
+  toString(): string {
+    return `${this.#name}(${JSON.stringify(this.#input)})`
+  }
+}
+
+async function ask<V extends Verb>(
+  reference: Reference,
+  { store, clock }: Subject,
+  verb: V,
+  ...args: Arguments<V>
+): Promise<Awaited<ReturnType<Store[V]>>> {
+  const expected = foretell(reference.model, verb, args, clock.ms)
+  const answer = (await (store[verb] as (...args: Arguments<V>) => Promise<unknown>)(...args)) as never
+  if (!isSameAnswer(verb, expected, answer)) differ(`${verb}(${JSON.stringify(args)})`, answer, expected)
+  return answer
+}
+
+async function compareAll({ model }: Reference, { store }: Subject): Promise<void> {
+  const { data } = await store.list({}, { limit: 200 })
+  same('list', data, model.rows.map(({ job }) => job).reverse())
+  // A queue in which only an existing job was asked for may be known or not.
+  const queues = (await store.queues()).filter(one => model.queues.has(one.name) || one.paused || one.retry)
+  same(
+    'queues',
+    queues,
+    [...model.queues.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+  )
+}
+
+/** What is too slow to be read after every command. */
+export async function compareRuns({ model }: Reference, { store }: Subject): Promise<void> {
+  for (const { job, attempts, logs } of model.rows) {
+    const history = await store.history(job.id, { limit: 200 })
+    same(`history of ${job.id}`, history.data, attempts.map(({ record }) => record).reverse())
+    const lines = [...logs.values()]
+      .sort((a, b) => a.run - b.run || a.line - b.line)
+      .map(({ line: _, ...rest }) => rest)
+    same(`logs of ${job.id}`, (await store.logs(job.id, { limit: 200 })).data, lines)
+    same('get', await store.get(job.id), job)
+  }
+}
+
+function same(what: string, answer: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(answer, expected)) differ(what, answer, expected)
+}
+
+function differ(what: string, answer: unknown, expected: unknown): never {
+  throw new Error(`${what}\n  answered ${JSON.stringify(answer)}\n  expected ${JSON.stringify(expected)}`)
+}
+
+// What may come from outside
+
+const queue = fc.constantFrom('default', 'mail')
+const ms = fc.oneof(fc.nat(50), fc.nat(5_000), fc.double({ min: 0, max: 400, noNaN: true }))
+/** Which of the things that the caller remembers. */
+const which = fc.nat(1_000)
+const pick = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)]
+
+const runTime = (startAt: number): fc.Arbitrary<RunTime> =>
+  fc.oneof(
+    fc.record({ delayMs: ms }),
+    fc.nat(20_000).map(later => ({ at: startAt + later })),
+  )
+
+const newJob = (startAt: number): fc.Arbitrary<Omit<NewJob, 'id'>> =>
+  fc
+    .record(
+      {
+        name: fc.constantFrom('a', 'b'),
+        queue,
+        priority: fc.nat(9),
+        delivery: fc.constantFrom('at-least-once', 'at-most-once'),
+        payload: fc.constantFrom('{"n":1}', '{"n":2}', '"\\u0000 \\ud800"', `"${'long '.repeat(200)}"`),
+        runAt: runTime(startAt),
+        tags: fc.constantFrom([], ['x'], ['x', 'y']),
+        deadline: runTime(startAt),
+        timeoutMs: fc.constant(1_000),
+        tenantId: fc.constantFrom('t1', 't2'),
+        key: fc.constantFrom('k1', 'k2', 'k3'),
+        unique: fc.constantFrom('u1', 'u2'),
+        override: fc.constant({ maxRetries: 1 }),
+        policyId: fc.constantFrom('p1', 'p2'),
+      },
+      { requiredKeys: ['name', 'queue', 'priority', 'delivery', 'payload', 'runAt', 'tags'] },
+    )
+    .map(job => (job.key === undefined ? job : { ...job, payloadHash: `hash of ${job.payload.length}` }))
+
+const STATUSES: readonly RunStatus[] = ['succeeded', 'failed', 'timed-out', 'lost', 'snoozed', 'released', 'cancelled']
+const REASONS: readonly DeathReason[] = ['exhausted', 'permanent', 'poison', 'unknown-outcome']
+
+const transition: fc.Arbitrary<Transition> = fc
+  .record({
+    status: fc.constantFrom(...STATUSES),
+    to: fc.constantFrom('waiting', 'waiting', 'succeeded', 'dead', 'cancelled'),
+    reason: fc.constantFrom(...REASONS),
+    delayMs: fc.nat(5_000),
+    attemptBack: fc.boolean(),
+    counters: fc.tuple(fc.nat(2), fc.nat(2), fc.nat(2), fc.nat(2)),
+    suspect: fc.boolean(),
+    backoffMs: fc.option(fc.nat(5_000), { nil: undefined }),
+    why: fc.constantFrom('succeeded at the first run', 'because'),
+  })
+  .map(({ counters: [snoozes, releases, losses, strikes], reason, backoffMs, why, delayMs, ...rest }) => ({
+    ...rest,
+    ...{ snoozes, releases, losses, strikes },
+    delayMs: rest.to === 'waiting' ? delayMs : 0,
+    ...(rest.to === 'dead' && { reason }),
+    ...(backoffMs !== undefined && { backoffMs }),
+    decision: { action: rest.to === 'succeeded' ? 'succeed' : rest.to === 'waiting' ? 'retry' : 'die', why },
+  }))
+
+const filter: fc.Arbitrary<JobFilter> = fc.record(
+  {
+    state: fc.oneof(state(), fc.array(state(), { minLength: 1, maxLength: 3 })),
+    phase: fc.constantFrom('scheduled', 'queued', 'retrying'),
+    queue,
+    name: fc.constantFrom('a', 'b'),
+    tenantId: fc.constantFrom('t1', 't2'),
+    key: fc.constantFrom('k1', 'k2'),
+    tag: fc.constantFrom('x', 'y'),
+    reason: fc.constantFrom(...REASONS, 'expired'),
+  },
+  { requiredKeys: [] },
+)
+
+function state(): fc.Arbitrary<Job['state']> {
+  return fc.constantFrom('waiting', 'running', 'succeeded', 'dead', 'cancelled')
+}
+
+const call = <Input>(
+  name: string,
+  input: fc.Arbitrary<Input>,
+  act: (input: Input, reference: Reference, subject: Subject) => Promise<void>,
+): fc.Arbitrary<Command> => input.map(value => new Call(name, value, act))
+
+const idOf = (count: number): string => `019b0000-0000-7000-8000-${count.toString(16).padStart(12, '0')}`
+const tokenOf = (count: number): string => count.toString(16).padStart(32, '0')
+
+export function commandsFrom(startAt: number): fc.Arbitrary<Command>[] {
+  return [...enqueues(startAt), ...leases(), ...ends(), ...byHand(startAt), ...rest()]
+}
+
+function enqueues(startAt: number): fc.Arbitrary<Command>[] {
+  const jobs = fc.array(newJob(startAt), { minLength: 1, maxLength: 3 })
+  const enqueue = call('enqueue', jobs, async (inputs, reference, subject) => {
+    const batch = inputs.map((job): NewJob => ({ ...job, id: idOf(++reference.count) }))
+    reference.sent.push(...batch)
+    await ask(reference, subject, 'enqueue', batch)
+  })
+  const again = call('enqueue again', which, async (index, reference, subject) => {
+    const job = pick(reference.sent, index)
+    if (job) await ask(reference, subject, 'enqueue', [job])
+  })
+  return [enqueue, enqueue, again]
+}
+
+function leases(): fc.Arbitrary<Command>[] {
+  const request = fc.record({
+    workerId: fc.constantFrom('w1', 'w2', 'w3'),
+    queues: fc.constantFrom(['default'], ['mail'], ['default', 'mail'], ['mail', 'mail', 'default']),
+    limit: fc.nat(5),
+    leaseMs: fc.constantFrom(1_000, 3_000),
+    policyIds: fc.constantFrom({}, { 'default a': 'p1', 'mail b': 'p2' }),
+  })
+  const claim = call('claim', request, async (input, reference, subject) => {
+    const whole: ClaimRequest = { ...input, token: tokenOf(++reference.count) }
+    reference.claims.push(whole)
+    reference.leases.push(...(await ask(reference, subject, 'claim', whole)).jobs)
+  })
+  const again = call('claim again', which, async (index, reference, subject) => {
+    const one = pick(reference.claims, index)
+    if (one) reference.leases.push(...(await ask(reference, subject, 'claim', one)).jobs)
+  })
+  const begin = call('begin', fc.tuple(which, fc.boolean()), async ([index, once], reference, subject) => {
+    const lease = pick(reference.leases, index)
+    if (!lease) return
+    const { id, token } = lease
+    await ask(reference, subject, 'begin', [{ id, token, ...(once && { delivery: 'at-most-once' as const }) }])
+  })
+  const extend = call('extend', fc.tuple(which, fc.nat(4_000)), async ([index, leaseMs], reference, subject) => {
+    const held = [pick(reference.leases, index), pick(reference.leases, index + 1)].flatMap(one => one ?? [])
+    await ask(reference, subject, 'extend', held, leaseMs)
+  })
+  const said = fc.record({ which, lines: fc.nat(3), from: fc.option(fc.nat(4), { nil: undefined }), far: fc.boolean() })
+  const report = call('report', said, async ({ which: index, lines, from, far }, reference, subject) => {
+    const lease = pick(reference.leases, index)
+    if (!lease) return
+    const logs = Array.from({ length: lines }, (_, line) => ({ at: subject.clock.ms, message: `line ${line}` }))
+    const one: Report = { lease, logs, ...(from !== undefined && { from }), ...(far && { progress: `${lines}` }) }
+    await ask(reference, subject, 'report', [one])
+  })
+  return [claim, claim, claim, again, begin, extend, report]
+}
+
+function ends(): fc.Arbitrary<Command>[] {
+  const input = fc.record({
+    which,
+    transition,
+    handedBackMs: fc.option(fc.constantFrom(0, 700), { freq: 4, nil: undefined }),
+    onlyIfExpired: fc.boolean(),
+    error: fc.option(fc.constant({ name: 'Error', message: 'no' }), { nil: undefined }),
+    note: fc.option(fc.constant('a note'), { nil: undefined }),
+    result: fc.option(fc.constant('{"ok":true}'), { nil: undefined }),
+  })
+  const settle = call('settle', input, async (asked, reference, subject) => {
+    const lease = pick(reference.leases, asked.which)
+    if (!lease) return
+    const { handedBackMs, error, note, result, onlyIfExpired } = asked
+    const { id, token, generation, run, attempt, workerId } = lease
+    const end: Settlement['end'] =
+      handedBackMs !== undefined
+        ? { kind: 'handed-back', delayMs: handedBackMs }
+        : {
+            kind: 'ended',
+            transition: asked.transition,
+            ...(error && { error }),
+            ...(note && { note }),
+            ...(result && { result }),
+          }
+    const times = { startedAt: subject.clock.ms - 5, finishedAt: subject.clock.ms }
+    const facts = { lease: { id, token }, generation, run, attempt, workerId, ...times, end }
+    await ask(reference, subject, 'settle', [{ ...facts, ...(onlyIfExpired && { onlyIfExpired }) }])
+  })
+  const expired = call('expired', fc.nat(3), async (workers, reference, subject) => {
+    await ask(reference, subject, 'expired', { workers })
+  })
+  const expireDeadlines = call('expireDeadlines', fc.nat(3), async (limit, reference, subject) => {
+    await ask(reference, subject, 'expireDeadlines', limit)
+  })
+  return [settle, settle, settle, settle, expired, expireDeadlines]
+}
+
+function byHand(startAt: number): fc.Arbitrary<Command>[] {
+  const some = (index: number, { count }: Reference): string => idOf(count === 0 ? 0 : 1 + (index % count))
+  const pair = fc.tuple(which, which)
+  return [
+    call('cancel', pair, async ([a, b], reference, subject) => {
+      await ask(reference, subject, 'cancel', [...new Set([some(a, reference), some(b, reference)])])
+    }),
+    call('redrive', pair, async ([a, b], reference, subject) => {
+      await ask(reference, subject, 'redrive', [...new Set([some(a, reference), some(b, reference)])])
+    }),
+    call('reschedule', fc.tuple(which, runTime(startAt)), async ([index, at], reference, subject) => {
+      await ask(reference, subject, 'reschedule', some(index, reference), at)
+    }),
+    call('remove', which, async (index, reference, subject) => {
+      await ask(reference, subject, 'remove', [some(index, reference)])
+    }),
+    call('setQueue', fc.tuple(queue, fc.boolean(), fc.option(fc.nat(3))), async ([name, paused, retries], ...both) => {
+      await ask(...both, 'setQueue', name, { paused, retry: retries === null ? null : { maxRetries: retries } })
+    }),
+  ]
+}
+
+function rest(): fc.Arbitrary<Command>[] {
+  const advance = call(
+    'advance',
+    fc.oneof(fc.nat(500), fc.nat(6_000), fc.constant(90_000_000)),
+    async (passed, _, subject) => {
+      subject.clock.ms += passed
+    },
+  )
+  const ages = fc.record(
+    { succeeded: fc.nat(5_000), dead: fc.nat(5_000), cancelled: fc.nat(5_000) },
+    { requiredKeys: [] },
+  )
+  const prune = call('prune', fc.tuple(ages, fc.nat(3)), async ([olderThanMs, limit], reference, subject) => {
+    await ask(reference, subject, 'prune', { olderThanMs, keyMs: 10_000, limit })
+  })
+  const effect = fc.tuple(which, fc.constantFrom('e1', 'e2'), fc.boolean())
+  const effects = call('effect', effect, async ([index, name, done], reference, subject) => {
+    const lease = pick(reference.leases, index)
+    if (!lease) return
+    if (done) await ask(reference, subject, 'endEffect', lease, name, `"${index}"`)
+    else await ask(reference, subject, 'beginEffect', lease, name)
+  })
+  const search = call(
+    'search',
+    fc.tuple(filter, fc.integer({ min: 1, max: 5 })),
+    async ([wanted, cap], reference, subject) => {
+      const { store, clock } = subject
+      const found = reference.model.list(wanted, clock.ms)
+      same('list', (await store.list(wanted, { limit: 200 })).data, found)
+      const relation = found.length > cap ? 'at-least' : 'exact'
+      same('count', await store.count(wanted, cap), { value: Math.min(cap, found.length), relation })
+    },
+  )
+  return [advance, advance, advance, prune, effects, search]
+}

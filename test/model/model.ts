@@ -1,0 +1,389 @@
+import type { Job } from '../../src/core/job.js'
+import type {
+  AttemptRecord,
+  BeginRequest,
+  Changed,
+  Claim,
+  Claimed,
+  ClaimRequest,
+  EffectStatus,
+  Enqueued,
+  Expired,
+  JobFilter,
+  Lease,
+  LeaseStatus,
+  LogRecord,
+  NewJob,
+  PruneReport,
+  PruneRequest,
+  QueueChange,
+  QueueRecord,
+  Report,
+  RunEnd,
+  RunTime,
+  Settled,
+  Settlement,
+} from '../../src/store/store.js'
+
+type Draft<T> = { -readonly [Field in keyof T]: T[Field] }
+
+export interface ModelRow {
+  readonly job: Draft<Job>
+  lease: { token: string; workerId: string; ms: number; until: number } | undefined
+  readonly attempts: { readonly token: string; readonly record: AttemptRecord }[]
+  readonly logs: Map<string, LogRecord & { line: number }>
+  readonly effects: Map<string, { token: string; result?: string }>
+}
+
+type HeldRow = ModelRow & { lease: NonNullable<ModelRow['lease']> }
+
+const NO_MS = Number.POSITIVE_INFINITY
+const KEY_MS = 86_400_000
+const LINES_MAX = 1_000
+
+/**
+ * What a store is, in the plainest words: a list of rows, searched from end to end. It is slow, keeps no index, and
+ * was written from the interface's comments; a store under test is right when it answers the same.
+ */
+export class StoreModel {
+  rows: ModelRow[] = []
+  readonly keys = new Map<string, { jobId: string; payloadHash: string; until: number }>()
+  readonly queues = new Map<string, QueueRecord>()
+  readonly policies = new Map<string, string>()
+
+  row(id: string): ModelRow | undefined {
+    return this.rows.find(row => row.job.id === id)
+  }
+
+  held({ id, token }: Lease): HeldRow | undefined {
+    const row = this.row(id)
+    return row?.lease?.token === token ? (row as HeldRow) : undefined
+  }
+
+  enqueue(input: NewJob, now: number): Enqueued {
+    const { id, key, unique, payloadHash = '' } = input
+    const known = key === undefined ? undefined : this.keys.get(scoped(input, key))
+    const remembered = known && known.until > now ? known : undefined
+    if (this.row(id) || remembered?.jobId === id) return { status: 'created', id }
+    if (remembered && remembered.payloadHash !== payloadHash)
+      return { status: 'conflict', id: remembered.jobId, payloadHash: remembered.payloadHash }
+    const existing = remembered?.jobId ?? (unique === undefined ? undefined : this.#live(input, unique)?.job.id)
+    if (existing !== undefined) return { status: 'existing', id: existing }
+    if (key !== undefined) this.keys.set(scoped(input, key), { jobId: id, payloadHash, until: NO_MS })
+    if (!this.queues.has(input.queue)) this.queues.set(input.queue, { name: input.queue, paused: false })
+    this.rows.push({ job: newJob(input, now), lease: undefined, attempts: [], logs: new Map(), effects: new Map() })
+    return { status: 'created', id }
+  }
+
+  #live(scope: Pick<Job, 'tenantId' | 'name'>, unique: string): ModelRow | undefined {
+    const wanted = scoped(scope, unique)
+    return this.rows.find(({ job }) => job.unique !== undefined && isLive(job) && scoped(job, job.unique) === wanted)
+  }
+
+  claim(request: ClaimRequest, now: number): Claim {
+    let rows = this.rows.filter(row => row.lease?.token === request.token)
+    const open = (row: ModelRow) => request.queues.includes(row.job.queue) && !this.queues.get(row.job.queue)?.paused
+    const waiting = this.rows.filter(row => row.job.state === 'waiting' && open(row))
+    if (rows.length === 0) {
+      rows = byLine(waiting.filter(({ job }) => job.runAt <= now && (job.deadline ?? NO_MS) > now))
+      rows = rows.slice(0, request.limit)
+      for (const row of rows) take(row, request, now)
+    }
+    const later = waiting.filter(({ job }) => job.runAt > now).map(({ job }) => job.runAt)
+    return { now, jobs: byLine(rows).map(claimed), ...(later.length > 0 && { nextDueAt: Math.min(...later) }) }
+  }
+
+  begin(request: BeginRequest): LeaseStatus {
+    const row = this.held(request)
+    if (!row) return 'lost'
+    if (request.delivery === 'at-most-once') row.job.delivery = 'at-most-once'
+    if (!row.job.cancelRequested) row.job.begun = true
+    return statusOf(row)
+  }
+
+  extend(lease: Lease, leaseMs: number, now: number): LeaseStatus {
+    const row = this.held(lease)
+    if (!row) return 'lost'
+    row.lease.ms = leaseMs
+    row.lease.until = now + leaseMs
+    return statusOf(row)
+  }
+
+  report({ lease, logs, from, progress }: Report): LeaseStatus {
+    const row = this.held(lease)
+    if (!row) return 'lost'
+    const { run } = row.job
+    const first = from ?? [...row.logs.values()].filter(line => line.run === run).length
+    for (const [index, { at, message, data }] of logs.entries()) {
+      const line = Math.min(first + index, LINES_MAX)
+      if (row.logs.has(`${run}:${line}`)) continue
+      const whole = { run, line, at, message, ...(data !== undefined && { data }) }
+      const cut = { run, line, at, message: 'only the first 1000 lines of a run are kept' }
+      row.logs.set(`${run}:${line}`, line === LINES_MAX ? cut : whole)
+    }
+    if (progress !== undefined) row.job.progress = progress
+    return statusOf(row)
+  }
+
+  settle(settlement: Settlement, now: number): Settled {
+    const { lease, end, run } = settlement
+    const row = this.held(lease)
+    if (!row) {
+      const before = this.row(lease.id)?.attempts.find(each => each.record.run === run && each.token === lease.token)
+      const same = end.kind === 'ended' && before?.record.status === end.transition.status
+      return { status: same ? 'already' : 'lost' }
+    }
+    if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
+    this.row(lease.id)!.lease = undefined
+    if (end.kind === 'handed-back') handBack(row, end.delayMs, now)
+    else endRun(row, settlement, end, now)
+    return { status: 'settled', state: row.job.state, runAt: row.job.runAt }
+  }
+
+  expired(workers: number, now: number): Expired {
+    const held = this.rows.filter((row): row is HeldRow => row.lease !== undefined)
+    const isOver = ({ lease }: HeldRow) => lease.until < now
+    const dead = [...new Set(held.map(row => row.lease.workerId))]
+      .map(workerId => held.filter(row => row.lease.workerId === workerId))
+      .filter(rows => rows.every(isOver) || rows.some(({ lease }) => lease.until + lease.ms < now))
+    const oldest = (rows: HeldRow[]) => Math.min(...rows.map(row => row.lease.until))
+    dead.sort((a, b) => oldest(a) - oldest(b))
+    const jobs = dead
+      .slice(0, workers)
+      .flatMap(rows => rows.filter(isOver).map(row => ({ ...claimed(row), alone: rows.length === 1 })))
+    return { now, jobs }
+  }
+
+  expireDeadlines(limit: number, now: number): readonly Job[] {
+    const passed = this.rows.filter(({ job }) => job.state === 'waiting' && (job.deadline ?? NO_MS) <= now)
+    passed.sort((a, b) => a.job.deadline! - b.job.deadline!)
+    return passed
+      .slice(0, limit)
+      .map(({ job }) => ({ ...Object.assign(job, { state: 'dead', reason: 'expired', finishedAt: now }) }))
+  }
+
+  cancel(id: string, now: number): Changed {
+    return this.#change(id, ({ job }) => {
+      if (job.state === 'running') {
+        job.cancelRequested = true
+        return { id, status: 'requested', job }
+      }
+      if (job.state !== 'waiting') return { id, status: 'refused', job }
+      return { id, status: 'changed', job: Object.assign(job, { state: 'cancelled', finishedAt: now }) }
+    })
+  }
+
+  reschedule(id: string, at: RunTime, now: number): Changed {
+    return this.#change(id, ({ job }) => {
+      if (job.state !== 'waiting') return { id, status: 'refused', job }
+      job.runAt = timeOf(at, now)
+      return { id, status: 'changed', job }
+    })
+  }
+
+  redrive(id: string, now: number): Changed {
+    return this.#change(id, ({ job }) => {
+      if (job.state !== 'dead' && job.state !== 'cancelled') return { id, status: 'refused', job }
+      const conflictId = job.unique === undefined ? undefined : this.#live(job, job.unique)?.job.id
+      if (conflictId !== undefined) return { id, status: 'refused', job, conflictId }
+      for (const field of GENERATION_ENDS) delete job[field]
+      if ((job.deadline ?? NO_MS) <= now) delete job.deadline
+      return {
+        id,
+        status: 'changed',
+        job: Object.assign(job, FRESH, { generation: job.generation + 1, runAt: now }),
+      }
+    })
+  }
+
+  remove(id: string, now: number): Changed {
+    return this.#change(id, row => {
+      if (row.job.state === 'running') return { id, status: 'refused', job: row.job }
+      this.#delete(row, now + KEY_MS)
+      return { id, status: 'changed', job: row.job }
+    })
+  }
+
+  #change(id: string, act: (row: ModelRow) => Changed): Changed {
+    const row = this.row(id)
+    const changed: Changed = row ? act(row) : { id, status: 'not-found' }
+    return 'job' in changed ? { ...changed, job: { ...changed.job } } : changed
+  }
+
+  #delete(row: ModelRow, keyUntil: number): void {
+    this.rows = this.rows.filter(each => each !== row)
+    const key = row.job.key === undefined ? undefined : this.keys.get(scoped(row.job, row.job.key))
+    if (key?.jobId === row.job.id) key.until = keyUntil
+  }
+
+  prune({ olderThanMs, keyMs, limit }: PruneRequest, now: number): PruneReport {
+    const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
+    const old = this.rows.filter(({ job }) => job.finishedAt! <= now - (olderThanMs[job.state as Ended] ?? NO_MS))
+    old.sort((a, b) => a.job.finishedAt! - b.job.finishedAt!)
+    for (const row of old.slice(0, limit)) {
+      pruned[row.job.state as Ended] += 1
+      this.#delete(row, now + keyMs)
+    }
+    const over = [...this.keys].filter(([, key]) => key.until <= now).slice(0, limit)
+    for (const [name] of over) this.keys.delete(name)
+    return { pruned, keys: over.length }
+  }
+
+  /** Newest first. */
+  list(filter: JobFilter, now: number): readonly Job[] {
+    const jobs = this.rows.map(({ job }) => job)
+    return jobs.filter(job => matches(job, filter, now)).reverse()
+  }
+
+  setQueue(name: string, { paused, retry }: QueueChange): QueueRecord {
+    const old = this.queues.get(name) ?? { name, paused: false }
+    const own = retry === undefined ? old.retry : (retry ?? undefined)
+    const record = { name, paused: paused ?? old.paused, ...(own && { retry: own }) }
+    this.queues.set(name, record)
+    return record
+  }
+
+  beginEffect(lease: Lease, name: string): EffectStatus {
+    const row = this.held(lease)
+    if (!row) return { status: 'lost' }
+    const effect = row.effects.get(name) ?? { token: lease.token }
+    row.effects.set(name, effect)
+    if (effect.result !== undefined) return { status: 'done', result: effect.result }
+    return { status: effect.token === lease.token ? 'new' : 'begun' }
+  }
+
+  endEffect(lease: Lease, name: string, result: string): 'done' | 'lost' {
+    const row = this.held(lease)
+    if (!row) return 'lost'
+    const effect = row.effects.get(name) ?? { token: lease.token }
+    row.effects.set(name, { ...effect, result: effect.result ?? result })
+    return 'done'
+  }
+}
+
+type Ended = keyof PruneReport['pruned']
+
+const FRESH = {
+  state: 'waiting',
+  attempt: 0,
+  snoozes: 0,
+  releases: 0,
+  losses: 0,
+  strikes: 0,
+  suspect: false,
+  begun: false,
+  cancelRequested: false,
+} as const
+
+/** What a generation leaves behind, and the next one does not start with. */
+const GENERATION_ENDS = [
+  'reason',
+  'startedAt',
+  'firstStartedAt',
+  'finishedAt',
+  'backoffMs',
+  'result',
+  'error',
+  'progress',
+] as const
+
+function newJob(input: NewJob, now: number): Draft<Job> {
+  const { payloadHash: _, runAt, deadline, override, ...same } = input
+  return {
+    ...same,
+    ...FRESH,
+    generation: 1,
+    run: 0,
+    createdAt: now,
+    runAt: timeOf(runAt, now),
+    ...(deadline && { deadline: timeOf(deadline, now) }),
+    ...(override && { override: JSON.parse(JSON.stringify(override)) as NonNullable<Job['override']> }),
+  }
+}
+
+function take(row: ModelRow, request: ClaimRequest, now: number): void {
+  const { job } = row
+  const { token, workerId, leaseMs, policyIds } = request
+  job.state = 'running'
+  job.run += 1
+  job.attempt += 1
+  job.begun = false
+  job.startedAt = now
+  job.firstStartedAt ??= now
+  const policyId = policyIds[`${job.queue} ${job.name}`]
+  if (policyId !== undefined) job.policyId = policyId
+  row.lease = { token, workerId, ms: leaseMs, until: now + leaseMs }
+}
+
+function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { kind: 'ended' }>, now: number): void {
+  const { job } = row
+  const { transition, error, note, result } = end
+  const { status, decision, delayMs, to, reason, attemptBack, backoffMs, ...counters } = transition
+  Object.assign(job, counters)
+  if (attemptBack) job.attempt -= 1
+  job.state = to === 'waiting' && job.cancelRequested ? 'cancelled' : to
+  if (job.state === 'waiting') job.runAt = Math.ceil(now + delayMs)
+  else job.finishedAt = settlement.finishedAt
+  if (job.state === 'dead' && reason) job.reason = reason
+  if (backoffMs === undefined) delete job.backoffMs
+  else job.backoffMs = backoffMs
+  if (error && job.state !== 'succeeded') job.error = error
+  if (job.state === 'succeeded') {
+    delete job.error
+    if (result !== undefined) job.result = result
+  }
+  const { lease, generation, run, attempt, startedAt, finishedAt, workerId } = settlement
+  row.attempts.push({
+    token: lease.token,
+    record: {
+      jobId: job.id,
+      ...{ generation, run, attempt, status, startedAt, finishedAt, workerId, decision },
+      ...(error && { error }),
+      ...(note !== undefined && { note }),
+      ...(job.state === 'waiting' && { delayMs, nextRunAt: job.runAt }),
+    },
+  })
+}
+
+/** As if it had never been claimed. */
+function handBack({ job, attempts, logs }: ModelRow, delayMs: number, now: number): void {
+  for (const [name, line] of logs) if (line.run === job.run) logs.delete(name)
+  const last = attempts.at(-1)?.record
+  job.run -= 1
+  job.attempt -= 1
+  job.begun = false
+  if (last) job.startedAt = last.startedAt
+  else delete job.startedAt
+  if (last?.generation !== job.generation) delete job.firstStartedAt
+  if (delayMs > 0) job.runAt = Math.ceil(now + delayMs)
+  job.state = job.cancelRequested ? 'cancelled' : 'waiting'
+  if (job.cancelRequested) job.finishedAt = now
+}
+
+export function claimed({ job, lease }: ModelRow): Claimed {
+  const { state, unique, finishedAt, reason, error, result, progress, ...fields } = job
+  return { ...fields, token: lease!.token, workerId: lease!.workerId, leaseUntil: lease!.until }
+}
+
+function matches(job: Job, filter: JobFilter, now: number): boolean {
+  const { ids, state, phase, tag, createdAfter = 0, createdBefore = NO_MS, ...equal } = filter
+  const label = job.state !== 'waiting' ? '' : job.attempt > 0 ? 'retrying' : job.runAt > now ? 'scheduled' : 'queued'
+  return (
+    (ids?.includes(job.id) ?? true) &&
+    (state === undefined || [state].flat().includes(job.state)) &&
+    (phase === undefined || phase === label) &&
+    (tag === undefined || job.tags.includes(tag)) &&
+    job.createdAt >= createdAfter &&
+    job.createdAt < createdBefore &&
+    Object.entries(equal).every(([field, value]) => value === undefined || job[field as keyof Job] === value)
+  )
+}
+
+const statusOf = ({ job }: ModelRow): LeaseStatus => (job.cancelRequested ? 'cancel-requested' : 'held')
+const isLive = (job: Job): boolean => job.state === 'waiting' || job.state === 'running'
+const scoped = ({ tenantId, name }: Pick<Job, 'tenantId' | 'name'>, text: string): string =>
+  JSON.stringify([tenantId ?? null, name, text])
+const timeOf = (time: RunTime, now: number): number => Math.ceil('at' in time ? time.at : now + time.delayMs)
+/** Highest priority first, then by due time, then as they were enqueued: sorting keeps that order. */
+const byLine = (rows: readonly ModelRow[]): ModelRow[] =>
+  [...rows].sort((a, b) => b.job.priority - a.job.priority || a.job.runAt - b.job.runAt)

@@ -1,0 +1,212 @@
+/** A bug that somebody could write, or has written: put back on purpose, the simulation must notice it. */
+export interface Mutant {
+  readonly name: string
+  readonly file: string
+  /** Exact text of the file, found once. */
+  readonly find: string
+  readonly replace: string
+  /** Where the simulation begins to look; later where it would take long to come across it. */
+  readonly from?: number
+}
+
+const SETTLE = 'src/store/sqlite/settle.ts'
+const CLAIM = 'src/store/sqlite/claim.ts'
+const LEASE = 'src/store/sqlite/lease.ts'
+const LIFECYCLE = 'src/core/lifecycle.ts'
+const FETCHER = 'src/engine/fetcher.ts'
+const RUNNER = 'src/engine/runner.ts'
+
+export const MUTANTS: readonly Mutant[] = [
+  // The store: its fences, its counts, its rows
+  {
+    name: 'settle by id alone',
+    file: SETTLE,
+    find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?'",
+    replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND ifnull(lease_until, 0) < ?'",
+  },
+  {
+    name: 'settle by state, without the token',
+    file: SETTLE,
+    find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?'",
+    replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND lease_until < ?'",
+  },
+  {
+    name: 'extend without the token',
+    file: LEASE,
+    find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
+    replace:
+      "UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE id = ${ID} AND state = 'running' AND ? <> '' RETURNING",
+  },
+  {
+    name: 'attempts counted at the failure instead of the claim',
+    file: CLAIM,
+    find: 'run = run + 1, attempt = attempt + 1, begun = 0',
+    replace: 'run = run + 1, begun = 0',
+  },
+  {
+    name: 'enqueue without a look at the key',
+    file: 'src/store/sqlite/enqueue.ts',
+    find: 'job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)',
+    replace: 'job.unique === undefined ? undefined : existing(db, job, now)',
+  },
+  {
+    name: 'no row for a run that is retried',
+    file: SETTLE,
+    find: '  insertAttempt(db, place.pk, settlement, end, become)\n  return become',
+    replace: "  if (become.state !== 'waiting') insertAttempt(db, place.pk, settlement, end, become)\n  return become",
+  },
+  {
+    name: 'a repeated claim takes more',
+    file: CLAIM,
+    find: 'if (again.length > 0) return { now, jobs: again }',
+    replace: 'if (again.length > 10_000) return { now, jobs: again }',
+  },
+  {
+    name: 'a claim before its time',
+    file: CLAIM,
+    find: 'priority = ? AND run_at <= ? AND (deadline',
+    replace: 'priority = ? AND run_at <= ? + 250 AND (deadline',
+  },
+  {
+    name: 'a claim past the deadline',
+    file: CLAIM,
+    find: '(deadline IS NULL OR deadline > ?)',
+    replace: '(deadline IS NULL OR deadline > ? OR deadline > 0)',
+  },
+  {
+    name: 'a claim from a paused queue',
+    file: CLAIM,
+    find: 'SELECT name FROM queues WHERE paused = 1',
+    replace: 'SELECT name FROM queues WHERE paused = 2',
+  },
+  {
+    name: 'a hand-back that gives the attempt back twice',
+    file: SETTLE,
+    find: 'run = run - 1, attempt = attempt - 1, begun = 0',
+    replace: 'run = run - 1, attempt = max(0, attempt - 2), begun = 0',
+  },
+  {
+    name: 'a cancel forgotten on retry',
+    file: SETTLE,
+    find: 'WHERE ${FENCE} AND cancel_requested = 0`',
+    replace: 'WHERE ${FENCE}`',
+  },
+  {
+    name: 'a redrive in the same generation',
+    file: 'src/store/sqlite/manual.ts',
+    find: "SET state = 'waiting', generation = generation + 1,",
+    replace: "SET state = 'waiting', generation = generation,",
+  },
+  {
+    name: 'an effect recorded twice',
+    file: LEASE,
+    find: 'SET result = ifnull(result, excluded.result)',
+    replace: 'SET result = NULL',
+  },
+  // The rules
+  {
+    name: 'a lost job past its last attempt',
+    file: LIFECYCLE,
+    find: '    return afterFailure(ended, { ...failure, words }, change, random)\n  }\n  const change = { losses',
+    replace: "    return wait(ended, 0, words, change, failure, 'retry')\n  }\n  const change = { losses",
+  },
+  {
+    name: 'a lost at-most-once job runs again',
+    file: LIFECYCLE,
+    find: "return ended.job.begun ? unknownOutcome(ended, 'its worker was lost') : neverRan",
+    replace: "return ended.job.begun ? neverRan(ended, 'its worker was lost') : neverRan",
+  },
+  {
+    name: 'everybody pays for a crash',
+    file: LIFECYCLE,
+    find: '  if (alone) {\n',
+    replace: '  if (alone || job.losses < 100) {\n',
+  },
+  {
+    name: 'a snooze costs an attempt',
+    file: LIFECYCLE,
+    find: 'const change = { attemptBack: true, snoozes: ended.job.snoozes + 1 }',
+    replace: 'const change = { attemptBack: false, snoozes: ended.job.snoozes + 1 }',
+  },
+  // The engine
+  {
+    name: 'a lease counted from the answer',
+    file: FETCHER,
+    find: 'leaseUntil: sentAt + leaseMs, startBefore',
+    replace: 'leaseUntil: heldSince + leaseMs, startBefore',
+  },
+  {
+    name: 'an at-most-once job started without begin',
+    file: 'src/engine/attempt.ts',
+    find: 'return this.atMostOnce || this.claimed.suspect',
+    replace: 'return this.claimed.suspect',
+  },
+  {
+    name: 'a sweep right after an outage',
+    file: 'src/engine/sweeper.ts',
+    find: 'return this.#contactSince !== undefined && this.#env.clock.now() - this.#contactSince >= this.#leaseMs',
+    replace: 'return true',
+  },
+  {
+    name: 'ends forgotten when their answer is lost',
+    file: 'src/engine/committer.ts',
+    find: '        if (isRepeatable(error) || isOutage(error)) {',
+    replace:
+      "        if ((error as { code?: string }).code === 'STORE_UNKNOWN') {\n          for (const entry of batch) entry.done({ status: 'already' })\n          return\n        }\n        if (isRepeatable(error) || isOutage(error)) {",
+  },
+  // Found by the simulation
+  {
+    name: 'leases no longer extended once the keeper has rested',
+    file: 'src/engine/keeper.ts',
+    find: '    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n    if (this.#watchTimer) return\n',
+    replace: '    if (this.#watchTimer) return\n    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n',
+  },
+  {
+    name: 'a claim with a lost answer left behind by stop',
+    file: FETCHER,
+    find: '    await this.#recall()\n',
+    replace: '',
+  },
+  {
+    name: 'a start after the deadline',
+    file: FETCHER,
+    find: 'if (held.leaseUntil - now >= leaseMs / 2 && now < held.startBefore) return held',
+    replace: 'if (held.leaseUntil - now >= leaseMs / 2) return held',
+  },
+  {
+    name: 'a late answer to begin starts a job whose lease is gone',
+    file: RUNNER,
+    find: "if (status === 'held' && attempt.mayStart(this.#env.clock.now())) {",
+    replace: "if (status === 'held') {",
+  },
+  {
+    name: 'log lines lost with a failed report',
+    file: 'src/engine/reporter.ts',
+    find: '      const report = attempt.report()\n',
+    replace: '      const report = attempt.report()\n      if (report) attempt.reported(report)\n',
+  },
+  {
+    name: "times by the worker's own clock",
+    file: 'src/engine/store-time.ts',
+    find: 'return this.#clock.now() + (this.#offsetMs ?? 0)',
+    replace: 'return this.#clock.now()',
+  },
+  {
+    name: 'an enqueue said not to be done that was',
+    file: 'src/engine/enqueuer.ts',
+    find: 'throw lost ?? error',
+    replace: 'throw error',
+  },
+  {
+    name: 'a cancel said not to be done that was',
+    file: 'src/engine/jobs.ts',
+    find: '    } catch {\n      const base',
+    replace: '    } catch (error) {\n      if (job) throw error\n      const base',
+  },
+  {
+    name: 'nothing claimed any more after an end was given up',
+    file: 'src/engine/committer.ts',
+    find: '    this.#failures = 0\n    this.#env.log.error',
+    replace: '    this.#env.log.error',
+  },
+]

@@ -1,0 +1,36 @@
+import { parseArgs } from 'node:util'
+import { Coverage } from './coverage.js'
+import { simulate, story } from './simulate.js'
+
+// A process that lives some seeds: `--from A --seeds N [--step S]`. It says in one line of JSON what it lived through.
+// `--stop` ends at the first broken promise; `--all` tells whole lives, broken or not.
+
+const { values } = parseArgs({
+  options: {
+    from: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    step: { type: 'string', default: '1' },
+    stop: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+  },
+})
+
+/** Stories are long: of more than a few, only the seeds are told. */
+const STORIES_MAX = 5
+
+const coverage = new Coverage()
+const broken: { seed: number; promise: string; story?: string }[] = []
+let lived = 0
+let events = 0
+for (let seed = Number(values.from); lived < Number(values.seeds); seed += Number(values.step)) {
+  const life = await simulate(seed)
+  lived++
+  events += life.events
+  coverage.add(life.coverage)
+  if (values.all) console.error(life.trace.last(life.trace.length).join('\n'))
+  const [first] = life.violations
+  if (!first) continue
+  broken.push({ seed, promise: first.promise, ...(broken.length < STORIES_MAX && { story: story(life) }) })
+  if (values.stop) break
+}
+console.log(JSON.stringify({ lived, events, broken, coverage: Object.fromEntries(coverage.counts) }))

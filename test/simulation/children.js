@@ -1,0 +1,104 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+// The simulation as plain JavaScript in processes of its own: as fast as it gets, on every core.
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/**
+ * @typedef {object} Broken
+ * @property {number} seed
+ * @property {string} promise
+ * @property {string} [story]
+ *
+ * @typedef {object} Report
+ * @property {number} lived
+ * @property {number} events
+ * @property {Broken[]} broken
+ * @property {Record<string, number>} coverage
+ */
+
+/**
+ * Turns TypeScript under `from` into JavaScript under `to`. It does not check types: that is done elsewhere, and this
+ * must be quick.
+ *
+ * @param {string} from
+ * @param {string} to
+ * @param {readonly string[]} include
+ */
+export function compile(from, to, include = ['src', 'test/simulation', 'test/model']) {
+  mkdirSync(to, { recursive: true })
+  const settings = join(to, 'tsconfig.json')
+  const config = {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: { noEmit: false, noCheck: true, noResolve: true, rootDir: from, outDir: to },
+    include: include.map(path => join(from, path)),
+    exclude: ['**/*.test.ts'],
+  }
+  writeFileSync(settings, JSON.stringify(config))
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', settings], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the simulation could not be compiled:\n${stdout}`)
+}
+
+/**
+ * Lives some seeds in one process, from code that was compiled into a directory.
+ *
+ * @param {string} compiled
+ * @param {readonly string[]} args
+ * @returns {Promise<Report>}
+ */
+export function live(compiled, ...args) {
+  const script = join(compiled, 'test', 'simulation', 'child.js')
+  const child = spawn(process.execPath, [script, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let answer = ''
+  let said = ''
+  child.stdout.on('data', data => {
+    answer += data
+  })
+  child.stderr.on('data', data => {
+    said += data
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', code => {
+      if (code === 0) {
+        if (said !== '') console.error(said)
+        resolve(JSON.parse(answer))
+      } else {
+        reject(new Error(`the simulation ended with ${code} (${args.join(' ')}):\n${said}`))
+      }
+    })
+  })
+}
+
+/**
+ * Lives many seeds, on every core.
+ *
+ * @param {string} compiled
+ * @param {number} first
+ * @param {number} count
+ * @param {readonly string[]} args
+ * @returns {Promise<Report>}
+ */
+export async function liveMany(compiled, first, count, ...args) {
+  const cores = Math.min(availableParallelism(), count)
+  const shares = Array.from({ length: cores }, (_, core) => {
+    const seeds = Math.ceil((count - core) / cores)
+    return live(compiled, '--from', `${first + core}`, '--step', `${cores}`, '--seeds', `${seeds}`, ...args)
+  })
+  /** @type {Report} */
+  const whole = { lived: 0, events: 0, broken: [], coverage: {} }
+  for (const { lived, events, broken, coverage } of await Promise.all(shares)) {
+    whole.lived += lived
+    whole.events += events
+    whole.broken.push(...broken)
+    for (const [what, times] of Object.entries(coverage)) whole.coverage[what] = (whole.coverage[what] ?? 0) + times
+  }
+  return whole
+}

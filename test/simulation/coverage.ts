@@ -1,0 +1,75 @@
+/** Every way in which a job changes its state here. `deferred` and the reasons of HTTP jobs come with their features. */
+export const EDGES = [
+  'waiting → running',
+  'waiting → cancelled',
+  'waiting → dead (expired)',
+  'running → waiting (retry)',
+  'running → waiting (snoozed)',
+  'running → waiting (released)',
+  'running → waiting (lost)',
+  'running → waiting (handed back)',
+  'running → succeeded',
+  'running → cancelled',
+  'running → dead (exhausted)',
+  'running → dead (permanent)',
+  'running → dead (failed)',
+  'running → dead (unknown-outcome)',
+  'running → dead (poison)',
+  'running → dead (expired)',
+  'running → dead (too-old)',
+  'dead → waiting',
+  'cancelled → waiting',
+] as const
+
+export type Edge = (typeof EDGES)[number]
+
+/** What 500 seeds must have lived through: a run that tried nothing proves nothing. */
+export const REQUIRED_BY_500 = {
+  'answer lost after commit': 200,
+  'answer lost after commit: claim': 50,
+  'answer lost after commit: settle': 50,
+  'answer lost after commit: enqueue': 50,
+  'zombie write refused': 100,
+  'lease lost': 100,
+  'at-most-once lost': 20,
+  'suspect run again': 20,
+  poison: 5,
+  'call refused': 200,
+  'call answered late': 200,
+  'call executed twice': 200,
+  'process crashed': 100,
+  'process paused': 100,
+  'process stopped': 100,
+  'store away': 50,
+  'clock set forward': 50,
+  'key enqueued again': 100,
+  'key conflict': 10,
+  'unique met a live job': 20,
+  'handler ignored its abort': 20,
+  'effect remembered': 20,
+  'effect begun by a lost run': 5,
+  'queue paused': 50,
+} as const
+
+export type Counted = keyof typeof REQUIRED_BY_500
+
+export class Coverage {
+  readonly counts = new Map<string, number>()
+
+  count(what: Counted | Edge, by = 1): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + by)
+  }
+
+  add(other: Coverage): void {
+    for (const [what, count] of other.counts) this.counts.set(what, (this.counts.get(what) ?? 0) + count)
+  }
+}
+
+/** What this many seeds should have reached and did not. */
+export function missing(counts: Readonly<Record<string, number>>, seeds: number): string[] {
+  const edges = EDGES.map(edge => [edge, 1] as const)
+  const counted = Object.entries(REQUIRED_BY_500).map(([what, by500]) => [what, (by500 * seeds) / 500] as const)
+  return [...counted, ...edges]
+    .filter(([what, least]) => (counts[what] ?? 0) < least)
+    .map(([what, least]) => `${what}: ${counts[what] ?? 0}, expected at least ${Math.ceil(least)}`)
+}

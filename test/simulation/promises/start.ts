@@ -1,0 +1,38 @@
+import type { Start } from '../ledger.js'
+import type { World } from '../world.js'
+
+/** Checked the moment a handler starts, against the true state of its job. */
+export function checkStart(world: World, start: Start, workerId: string): void {
+  const { verdict, witness, ledger } = world
+  const { id, run, generation, at } = start
+  const row = witness.model.row(id)
+  const who = `${start.by.name} run ${run} of #${start.ref}`
+  if (!row) {
+    verdict.broken('no job is there that nobody enqueued', `${who}: the job is not there`)
+    return
+  }
+  const { job, lease } = row
+
+  const before = ledger.startsOf(id)
+  const twin = before.find(other => other.run === run)
+  if (twin) verdict.broken('each run has one lease holder', `${who}: ${twin.by.name} has started this run before`)
+  const once = job.delivery === 'at-most-once' && before.some(other => other.generation === generation)
+  if (once) verdict.broken('at most once starts at most once', `${who}: it had started before`)
+  const ended = row.attempts.some(({ record }) => record.generation === generation && record.status === 'succeeded')
+  if (ended) verdict.broken('a completed job never runs again', `${who}: it has succeeded`)
+
+  const isHolder = job.run === run && job.generation === generation && lease?.workerId === workerId
+  if (!isHolder) {
+    const holder = lease ? `${lease.workerId} has run ${job.run}` : `it is ${job.state}`
+    verdict.broken('a handler starts only under a held lease', `${who}: ${holder}`)
+  } else if (lease.until < at) {
+    verdict.broken('a handler starts only under a held lease', `${who}: it ran out ${at - lease.until} ms ago`)
+  } else {
+    const behindBegin = job.delivery === 'at-most-once' || job.suspect
+    verdict.expect(job.begun || !behindBegin, 'at most once starts at most once', () => `${who}: it has not begun`)
+    const deadline = job.deadline ?? Number.POSITIVE_INFINITY
+    const late = (): string => `${who}: ${at - deadline} ms after its deadline`
+    verdict.expect(at <= deadline, 'a handler starts within its times', late)
+    verdict.expect(job.runAt <= at, 'a handler starts within its times', () => `${who}: before its time`)
+  }
+}

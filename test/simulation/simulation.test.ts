@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { VirtualClock } from '../../src/engine/virtual.js'
+import { memoryStore } from '../../src/store/memory.js'
+import { compile, liveMany, type Report, ROOT } from './children.js'
+import { missing } from './coverage.js'
+import { simulate, story } from './simulate.js'
+import { VERBS } from './verbs.js'
+
+interface KeptSeed {
+  readonly seed: number
+  /** What it found. */
+  readonly note: string
+}
+
+const KEPT = JSON.parse(readFileSync(new URL('../seeds.json', import.meta.url), 'utf8')) as readonly KeptSeed[]
+const LIVES = 500
+
+describe(`${LIVES} lives under faults`, () => {
+  let report: Report
+
+  beforeAll(async () => {
+    const compiled = join(ROOT, '.cache', 'simulation-test')
+    compile(ROOT, compiled)
+    report = await liveMany(compiled, 1, LIVES)
+  }, 300_000)
+
+  it('keep every promise', () => {
+    const { broken } = report
+    if (broken.length === 0) return
+    const stories = broken.flatMap(one => one.story ?? [])
+    expect.fail([`Broken by seeds ${broken.map(({ seed }) => seed).join(', ')}`, ...stories].join('\n\n'))
+  })
+
+  it('went through enough to mean something', () => {
+    expect(report.lived).toBe(LIVES)
+    expect(missing(report.coverage, LIVES)).toEqual([])
+  })
+})
+
+it('seeds that once broke a promise, and were kept, break none', async () => {
+  for (const { seed } of KEPT) {
+    const life = await simulate(seed)
+    if (life.violations.length > 0) expect.fail(story(life))
+  }
+})
+
+describe('the simulation', () => {
+  it.each([2, 5, 11])('lives seed %i twice in the same way, event by event', async seed => {
+    const [first, second] = [await simulate(seed), await simulate(seed)]
+    expect(first.trace.length).toBeGreaterThan(50)
+    expect(second.trace.hash()).toBe(first.trace.hash())
+    expect(second.events).toBe(first.events)
+  })
+
+  it('disturbs every verb of a store', () => {
+    const store = memoryStore({ clock: new VirtualClock() })
+    const verbs = Object.keys(store).filter(name => name !== 'kind' && name !== 'watch')
+    expect(Object.keys(VERBS).sort()).toEqual(verbs.sort())
+  })
+
+  it('tells a broken life so that it can be replayed', async () => {
+    const life = await simulate(7)
+    const broken = { ...life, violations: [{ promise: 'a key is one job', what: 'it was two' }] as const }
+    expect(story(broken)).toMatch(/^Seed 7 .*\n {2}✗ a key is one job\n {4}it was two\n(.*\n)+.*--seed 7$/)
+  })
+})

@@ -1,0 +1,128 @@
+import type { Clock, Timer } from '../../src/core/clock.js'
+
+interface Event {
+  readonly at: number
+  readonly order: number
+  readonly run: () => void
+  /** Asked when it falls due: what nobody is there for any more costs nothing. */
+  readonly isOff: () => boolean
+}
+
+/** Events run one at a time, with every promise between them settled: a burst of immediates does that cheaply. */
+const BURST = 256
+const never = (): boolean => false
+
+/**
+ * The one time of a simulated world. It stands still while anything can still happen at its moment, and then leaps to
+ * the next event; equal times run in the order in which they were made.
+ */
+export class Timeline implements Clock {
+  #now: number
+  #order = 0
+  #heap: Event[] = []
+  events = 0
+
+  constructor(startAt = Date.UTC(2026, 0, 1)) {
+    this.#now = startAt
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  timer(ms: number, run: () => void): Timer {
+    let live = true
+    this.at(this.#now + ms, run, () => !live)
+    return {
+      cancel: () => {
+        live = false
+      },
+    }
+  }
+
+  soon(run: () => void): void {
+    this.at(this.#now, run)
+  }
+
+  at(at: number, run: () => void, isOff: () => boolean = never): void {
+    push(this.#heap, { at: Math.max(this.#now, Math.ceil(at)), order: this.#order++, run, isOff })
+  }
+
+  /** Lives through everything up to `until`, or until it is enough. */
+  run(until: number, isEnough: () => boolean = never): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let over = false
+      const step = (): void => {
+        if (over) return
+        try {
+          over = isEnough() || !this.#runNext(until)
+          if (over) resolve()
+        } catch (error) {
+          over = true
+          reject(error)
+        }
+      }
+      const burst = (): void => {
+        if (over) return
+        for (let i = 0; i < BURST; i++) setImmediate(step)
+        setImmediate(burst)
+      }
+      burst()
+    })
+  }
+
+  /** Waits for something that may need this moment's events, but no time. */
+  async settled<T>(work: Promise<T>): Promise<T> {
+    let done = false
+    const note = (): void => {
+      done = true
+    }
+    work.then(note, note)
+    while (!done) await this.run(this.#now, () => done)
+    return work
+  }
+
+  #runNext(until: number): boolean {
+    for (;;) {
+      const next = this.#heap[0]
+      if (next === undefined || next.at > until) {
+        this.#now = Math.max(this.#now, until)
+        return false
+      }
+      pop(this.#heap)
+      if (next.isOff()) continue
+      this.#now = next.at
+      this.events++
+      next.run()
+      return true
+    }
+  }
+}
+
+const before = (a: Event, b: Event): boolean => a.at < b.at || (a.at === b.at && a.order < b.order)
+
+function push(heap: Event[], event: Event): void {
+  let index = heap.push(event) - 1
+  while (index > 0) {
+    const parent = (index - 1) >> 1
+    if (!before(event, heap[parent]!)) break
+    heap[index] = heap[parent]!
+    index = parent
+  }
+  heap[index] = event
+}
+
+function pop(heap: Event[]): void {
+  const last = heap.pop()!
+  if (heap.length === 0) return
+  let index = 0
+  for (;;) {
+    let child = 2 * index + 1
+    if (child >= heap.length) break
+    if (child + 1 < heap.length && before(heap[child + 1]!, heap[child]!)) child++
+    if (!before(heap[child]!, last)) break
+    heap[index] = heap[child]!
+    index = child
+  }
+  heap[index] = last
+}

@@ -1,0 +1,56 @@
+/** The promises of `design/reliability.md` and the invariants behind them, in the words of a failing seed. */
+export type Promised =
+  | 'an acknowledged job is never lost'
+  | 'no job is there that nobody enqueued'
+  | 'a key is one job'
+  | 'unique is one live job'
+  | 'what was said not to be done was not done'
+  | 'a claim takes only what is due'
+  | 'each run has one lease holder'
+  | 'a handler starts only under a held lease'
+  | 'a living worker keeps its leases'
+  | 'a worker without the lease writes nothing'
+  | 'a sweep takes only what has run out'
+  | 'attempts are counted at the claim'
+  | 'attempts stay within the limit'
+  | 'an attempt is given back once'
+  | 'every run has one row without gaps'
+  | 'rows agree with what the handlers did'
+  | 'a completed job never runs again'
+  | 'a terminal state changes only by redrive'
+  | 'at most once starts at most once'
+  | 'a handler starts within its times'
+  | 'times are those of the store'
+  | 'a retry waits as its policy says'
+  | 'a paused queue is not claimed'
+  | 'a cancelled job does not start again'
+  | 'a crash is not a failure'
+  | 'an effect is remembered once recorded'
+  | 'a clean stop leaves nothing behind'
+  | 'statistics agree with the rows'
+  | 'everything ends once the faults are over'
+  | 'a living worker goes on claiming'
+  | 'the store answers as the reference does'
+  | 'the engine does not throw'
+
+export interface Violation {
+  readonly promise: Promised
+  readonly what: string
+}
+
+export class Verdict {
+  readonly violations: Violation[] = []
+
+  broken(promise: Promised, what: string): void {
+    this.violations.push({ promise, what })
+  }
+
+  /** For checks that read as a list of conditions. */
+  expect(holds: boolean, promise: Promised, what: () => string): void {
+    if (!holds) this.broken(promise, what())
+  }
+
+  get isBroken(): boolean {
+    return this.violations.length > 0
+  }
+}

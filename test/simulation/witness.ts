@@ -1,0 +1,334 @@
+import type { Clock } from '../../src/core/clock.js'
+import type { Lease, Settled, Settlement, Store } from '../../src/store/store.js'
+import { StoreModel } from '../model/model.js'
+import type { Coverage, Edge } from './coverage.js'
+import type { Trace } from './trace.js'
+import { type AnswerOf, type Arguments, foretell, isSameAnswer, isSameClaimed, type Verb } from './verbs.js'
+import type { Promised, Verdict } from './verdict.js'
+
+/** A change made by hand that the store carried out. */
+export interface Done {
+  readonly by: string
+  readonly verb: Verb
+  readonly id: string
+  readonly at: number
+}
+
+/**
+ * Stands beside the real store and sees every call in the order of their execution. It keeps the reference model in
+ * step, and so knows what each answer must be, and the true state of every job whenever a handler starts.
+ */
+export class Witness {
+  readonly model = new StoreModel()
+  readonly done: Done[] = []
+  /** The faults are over, and so is what they left behind: every answer comes in time. */
+  isCalm = false
+  /** Whether a job was alone with its worker when this process last looked for lost ones. */
+  readonly #alone = new Map<string, boolean>()
+  /** Writes whose answer has not been heard yet, and the end of the last one by connection. */
+  #writing = 0
+  readonly #written = new Map<Store, Promise<void>>()
+  /** When each process last asked for work. */
+  readonly claimedAt = new Map<string, number>()
+  /** Told of every lease that a sweep has taken. */
+  onSwept: (workerId: string, jobId: string) => void = () => {}
+  readonly #clock: Clock
+  readonly #verdict: Verdict
+  readonly #coverage: Coverage
+  readonly #trace: Trace
+
+  constructor(clock: Clock, verdict: Verdict, coverage: Coverage, trace: Trace) {
+    this.#clock = clock
+    this.#verdict = verdict
+    this.#coverage = coverage
+    this.#trace = trace
+  }
+
+  async execute<V extends Verb>(
+    by: string,
+    store: Store,
+    verb: V,
+    args: Arguments<V>,
+    fate = '',
+  ): Promise<AnswerOf<V>> {
+    // A read sees what is committed: it waits until the model has caught up with every write.
+    if (verb === 'expired') while (this.#writing > 0) await Promise.all(this.#written.values())
+    if (READS.has(verb)) return this.#heard(by, verb, args, fate, await this.#ask(by, store, verb, args))
+
+    // Each store executes writes in the order of their calls, at once or gathered for one commit.
+    const before = this.#written.get(store)
+    let done = (): void => {}
+    const written = new Promise<void>(resolve => {
+      done = resolve
+    })
+    this.#written.set(store, written)
+    this.#writing++
+    try {
+      const answer = await this.#ask(by, store, verb, args)
+      await before
+      return this.#heard(by, verb, args, fate, answer)
+    } finally {
+      this.#writing--
+      done()
+    }
+  }
+
+  #heard<V extends Verb>(by: string, verb: V, args: Arguments<V>, fate: string, answer: AnswerOf<V>): AnswerOf<V> {
+    const now = this.#clock.now()
+    if (verb === 'claim') this.claimedAt.set(by, now)
+    const ended = verb === 'redrive' ? this.model.rows.map(({ job }) => [job.id, job.state] as const) : []
+    const expected = foretell(this.model, verb, args, now)
+    if (expected !== undefined) this.#count(by, verb, args, expected)
+    if (verb === 'redrive') this.#countRedrives(new Map(ended), expected as AnswerOf<'redrive'>)
+    if (isWorthSaying(verb, answer) || fate !== '') {
+      this.#trace.say(now, by, `${verb}${fate && ` (${fate})`}`, brief(verb, args, answer))
+    }
+    if (expected !== undefined && !isSameAnswer(verb, expected, answer)) {
+      const promise = promiseBroken(this.model, verb, args, expected, answer)
+      const seen = `${JSON.stringify(answer)} instead of ${JSON.stringify(expected)}`
+      this.#verdict.broken(promise, `${by}: ${verb}(${JSON.stringify(args)}) was answered ${seen}`)
+    }
+    return answer
+  }
+
+  /** The faults are all on the way: the store itself has no reason to throw. */
+  async #ask<V extends Verb>(by: string, store: Store, verb: V, args: Arguments<V>): Promise<AnswerOf<V>> {
+    const call = store[verb] as (...args: Arguments<V>) => Promise<AnswerOf<V>>
+    try {
+      return await call.apply(store, args)
+    } catch (error) {
+      const said = error instanceof Error ? error.stack : String(error)
+      this.#verdict.broken('the store answers as the reference does', `${by}: ${verb} threw ${said}`)
+      throw error
+    }
+  }
+
+  #count<V extends Verb>(by: string, verb: V, args: Arguments<V>, answer: AnswerOf<V>): void {
+    if (verb === 'enqueue') this.#name(args as Arguments<'enqueue'>)
+    if (verb === 'settle') {
+      this.#checkCharges(by, args as Arguments<'settle'>)
+      const [settlements] = args as Arguments<'settle'>
+      for (const [index, { status }] of (answer as AnswerOf<'settle'>).entries()) {
+        const { onlyIfExpired, workerId, lease } = settlements[index]!
+        if (onlyIfExpired && status === 'settled') this.onSwept(workerId, lease.id)
+      }
+    }
+    if (verb === 'expired') {
+      for (const { id, run, alone } of (answer as AnswerOf<'expired'>).jobs)
+        this.#alone.set(`${by} ${id} ${run}`, alone)
+    }
+    const count = COUNTS[verb]
+    count?.({ model: this.model, coverage: this.#coverage, args, answer })
+    if (verb === 'cancel' || verb === 'redrive' || verb === 'reschedule') {
+      for (const changed of [answer].flat() as AnswerOf<'cancel'>) {
+        if (changed.status === 'changed' || changed.status === 'requested')
+          this.done.push({ by, verb, id: changed.id, at: this.#clock.now() })
+      }
+    }
+  }
+
+  #countRedrives(before: ReadonlyMap<string, string>, answer: AnswerOf<'redrive'>): void {
+    for (const { id, status } of answer) {
+      if (status === 'changed') this.#coverage.count(`${before.get(id)} → waiting` as Edge)
+    }
+  }
+
+  #name([jobs]: Arguments<'enqueue'>): void {
+    for (const { id, payload } of jobs) this.#trace.name(id, `#${(JSON.parse(payload) as { ref: number }).ref}`)
+  }
+
+  /** Nobody knows which of several jobs killed a process: none of them pays for it. */
+  #checkCharges(by: string, [settlements]: Arguments<'settle'>): void {
+    for (const { lease, run, end, onlyIfExpired } of settlements) {
+      if (this.isCalm && end.kind === 'ended' && /lease/.test(end.note ?? '')) {
+        this.#verdict.broken('a living worker keeps its leases', `${by}: run ${run} of ${lease.id}: ${end.note}`)
+      }
+      if (!onlyIfExpired || end.kind !== 'ended' || end.transition.attemptBack) continue
+      const { job } = this.model.row(lease.id)!
+      if (this.#alone.get(`${by} ${lease.id} ${run}`) === true) continue
+      if (job.delivery === 'at-most-once' || end.transition.losses > LOSSES_MAX) continue
+      this.#verdict.broken('a crash is not a failure', `${by} charges ${lease.id} for run ${run}, lost with others`)
+    }
+  }
+}
+
+/** So often a job gets its attempt back when it was lost with others. */
+const LOSSES_MAX = 10
+
+interface Seen<V extends Verb> {
+  readonly model: StoreModel
+  readonly coverage: Coverage
+  readonly args: Arguments<V>
+  readonly answer: AnswerOf<V>
+}
+
+const COUNTS: { readonly [V in Verb]?: (seen: Seen<V>) => void } = {
+  enqueue: ({ coverage, args: [jobs], answer }) => {
+    for (const [index, { status }] of answer.entries()) {
+      if (status === 'conflict') coverage.count('key conflict')
+      else if (status === 'existing')
+        coverage.count(jobs[index]!.key === undefined ? 'unique met a live job' : 'key enqueued again')
+    }
+  },
+  claim: ({ coverage, answer }) => coverage.count('waiting → running', answer.jobs.length),
+  begin: ({ model, coverage, args: [leases], answer }) => countRefused(model, coverage, leases, answer),
+  extend: ({ model, coverage, args: [leases], answer }) => countRefused(model, coverage, leases, answer),
+  report: ({ model, coverage, args: [reports], answer }) =>
+    countRefused(
+      model,
+      coverage,
+      reports.map(report => report.lease),
+      answer,
+    ),
+  beginEffect: ({ model, coverage, args: [lease], answer: { status } }) => {
+    countRefused(model, coverage, [lease], [status])
+    if (status === 'done') coverage.count('effect remembered')
+    if (status === 'begun') coverage.count('effect begun by a lost run')
+  },
+  endEffect: ({ model, coverage, args: [lease], answer }) => countRefused(model, coverage, [lease], [answer]),
+  settle: ({ model, coverage, args: [settlements], answer }) => {
+    for (const [index, settlement] of settlements.entries()) countSettled(model, coverage, settlement, answer[index]!)
+  },
+  expireDeadlines: ({ coverage, answer }) => coverage.count('waiting → dead (expired)', answer.length),
+  cancel: ({ coverage, answer }) => {
+    for (const { status } of answer) if (status === 'changed') coverage.count('waiting → cancelled')
+  },
+  setQueue: ({ coverage, answer }) => {
+    if (answer.paused) coverage.count('queue paused')
+  },
+}
+
+function countRefused(
+  model: StoreModel,
+  coverage: Coverage,
+  leases: readonly Lease[],
+  answers: readonly string[],
+): void {
+  for (const [index, lease] of leases.entries()) {
+    if (answers[index] === 'lost' && wasSwept(model, lease)) coverage.count('zombie write refused')
+  }
+}
+
+/** Not just any refusal: the sweeper ended this very lease. */
+function wasSwept(model: StoreModel, { id, token }: Lease): boolean {
+  return model.row(id)?.attempts.some(attempt => attempt.token === token && attempt.record.status === 'lost') ?? false
+}
+
+function countSettled(model: StoreModel, coverage: Coverage, settlement: Settlement, settled: Settled): void {
+  const { end, lease, onlyIfExpired } = settlement
+  if (settled.status === 'lost' && !onlyIfExpired) countRefused(model, coverage, [lease], ['lost'])
+  if (settled.status !== 'settled') return
+  coverage.count(edgeOf(end, settled.state))
+  if (end.kind !== 'ended' || end.transition.status !== 'lost') return
+  coverage.count('lease lost')
+  if (end.transition.reason === 'unknown-outcome') coverage.count('at-most-once lost')
+  if (end.transition.reason === 'poison') coverage.count('poison')
+}
+
+function edgeOf(end: Settlement['end'], state: string): Edge {
+  if (state === 'cancelled' || state === 'succeeded') return `running → ${state}`
+  if (end.kind === 'handed-back') return 'running → waiting (handed back)'
+  const { status, reason } = end.transition
+  if (state === 'dead') return `running → dead (${reason})` as Edge
+  return status === 'failed' || status === 'timed-out'
+    ? 'running → waiting (retry)'
+    : (`running → waiting (${status})` as Edge)
+}
+
+/** The promise behind a wrong answer. */
+function promiseBroken<V extends Verb>(
+  model: StoreModel,
+  verb: V,
+  args: Arguments<V>,
+  expected: AnswerOf<V>,
+  answer: AnswerOf<V>,
+): Promised {
+  const otherwise = 'the store answers as the reference does'
+  switch (verb) {
+    case 'claim':
+      return claimBroken(model, expected as AnswerOf<'claim'>, answer as AnswerOf<'claim'>) ?? otherwise
+    case 'settle': {
+      const [settlements] = args as Arguments<'settle'>
+      const [was, is] = [expected as AnswerOf<'settle'>, answer as AnswerOf<'settle'>]
+      const at = was.findIndex((one, index) => one.status === 'lost' && is[index]?.status !== 'lost')
+      const settlement = settlements[at]
+      if (!settlement) return otherwise
+      return settlement.onlyIfExpired && model.held(settlement.lease)
+        ? 'a sweep takes only what has run out'
+        : 'a worker without the lease writes nothing'
+    }
+    case 'enqueue': {
+      const [jobs] = args as Arguments<'enqueue'>
+      const [was, is] = [expected as AnswerOf<'enqueue'>, answer as AnswerOf<'enqueue'>]
+      const at = was.findIndex((one, index) => one.status !== is[index]?.status)
+      return jobs[at]?.key !== undefined ? 'a key is one job' : jobs[at]?.unique ? 'unique is one live job' : otherwise
+    }
+    default:
+      return JSON.stringify(expected).includes('"lost"') ? 'a worker without the lease writes nothing' : otherwise
+  }
+}
+
+function claimBroken(model: StoreModel, expected: AnswerOf<'claim'>, answer: AnswerOf<'claim'>): Promised | undefined {
+  for (const job of answer.jobs) {
+    const right = expected.jobs.find(({ id }) => id === job.id)
+    if (right && isSameClaimed(right, job)) continue
+    if (right) return right.attempt === job.attempt ? undefined : 'attempts are counted at the claim'
+    const row = model.row(job.id)
+    if (!row) return 'no job is there that nobody enqueued'
+    if (row.job.state === 'running') return 'each run has one lease holder'
+    if (row.job.state !== 'waiting') return 'a terminal state changes only by redrive'
+    if (model.queues.get(row.job.queue)?.paused) return 'a paused queue is not claimed'
+    return 'a claim takes only what is due'
+  }
+  return undefined
+}
+
+const READS: ReadonlySet<Verb> = new Set([
+  ...(['info', 'get', 'list', 'count', 'history', 'logs', 'queues', 'policies', 'expired'] as const),
+])
+
+const CHATTER: ReadonlySet<Verb> = new Set(['migrate', 'info', 'queues', 'putPolicies', 'policies', 'prune'])
+
+function isWorthSaying(verb: Verb, answer: unknown): boolean {
+  if (CHATTER.has(verb)) return false
+  if (verb === 'extend') return (answer as AnswerOf<'extend'>).some(status => status !== 'held')
+  const rows = Array.isArray(answer) ? answer : (answer as { jobs?: unknown[] } | undefined)?.jobs
+  return rows === undefined || rows.length > 0
+}
+
+/** A call in a line of the trace. */
+function brief(verb: Verb, args: readonly unknown[], answer: unknown): unknown {
+  switch (verb) {
+    case 'claim': {
+      const { token } = (args as Arguments<'claim'>)[0]
+      const { jobs } = answer as AnswerOf<'claim'>
+      return { token, jobs: jobs.map(({ id, run, attempt }) => [id, `run ${run}`, `attempt ${attempt}`]) }
+    }
+    case 'expired':
+      return (answer as AnswerOf<'expired'>).jobs.map(({ id, run, alone }) => [id, `run ${run}`, { alone }])
+    case 'settle':
+      return (args as Arguments<'settle'>)[0].map(({ lease, run, end, onlyIfExpired }, index) => {
+        const { status } = (answer as AnswerOf<'settle'>)[index]!
+        const what = end.kind === 'ended' ? `${end.transition.status} → ${end.transition.to}` : end.kind
+        const why = end.kind === 'ended' ? end.transition.decision.why : `in ${end.delayMs} ms`
+        return [lease.id, lease.token, `run ${run}`, what, why, status, ...(onlyIfExpired ? ['if expired'] : [])]
+      })
+    case 'enqueue':
+      return (args as Arguments<'enqueue'>)[0].map(({ id, key }, index) => [id, key, (answer as unknown[])[index]])
+    case 'extend':
+    case 'begin':
+      return (args as Arguments<'begin'>)[0].map(({ id, token }, index) => [id, token, (answer as unknown[])[index]])
+    case 'report':
+      return (args as Arguments<'report'>)[0].map(({ lease, from, logs }, index) => {
+        return [lease.id, `lines ${from}+${logs.length}`, (answer as unknown[])[index]]
+      })
+    case 'cancel':
+    case 'redrive':
+    case 'reschedule':
+      return ([answer].flat() as AnswerOf<'cancel'>).map(({ id, status }) => [id, status])
+    case 'expireDeadlines':
+      return (answer as AnswerOf<'expireDeadlines'>).map(({ id }) => id)
+    default:
+      return [args, answer]
+  }
+}
