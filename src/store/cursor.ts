@@ -1,4 +1,5 @@
 import { ChronosError } from '../core/error.js'
+import type { Page } from './store.js'
 
 /** Which list a cursor belongs to; one list's cursor is no good for another. */
 export type CursorKind = 'jobs' | 'history' | 'logs'
@@ -17,4 +18,17 @@ export function readCursor(kind: CursorKind, cursor: string, size: number): read
     `cursor ${JSON.stringify(cursor)} is not one that this list gave out; leave it out to start from the first page`,
     { details: { option: 'cursor', value: cursor } },
   )
+}
+
+/** A page of rows of which one more was read than it shows, to know whether there is a next. */
+export function cut<Row, T>(
+  rows: readonly Row[],
+  limit: number,
+  show: (row: Row) => T,
+  cursor: (row: Row) => string,
+): Page<T> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const data = shown.map(show)
+  return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
 }

@@ -1,10 +1,11 @@
 import type { Job } from '../../core/job.js'
-import { fromText, tagLine, toText } from '../columns.js'
-import { readCursor, writeCursor } from '../cursor.js'
+import { tagLine, toText } from '../columns.js'
+import { cut, readCursor, writeCursor } from '../cursor.js'
+import { ATTEMPT_COLUMNS, type AttemptRow, type LogRow, readAttempt, readLine } from '../history.js'
 import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
 import { ids, isId, words } from './arrays.js'
 import type { Database } from './pool.js'
-import { ATTEMPT_COLUMNS, type AttemptRow, JOB_COLUMNS, type JobRow, readAttempt, readJob } from './rows.js'
+import { JOB_COLUMNS, type JobRow, readJob } from './rows.js'
 
 /** Conditions in the making. Values never become part of the text, so that there are few different ones. */
 class Where {
@@ -115,28 +116,9 @@ const LOGS = `
   WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND (run, line) > ($2::bigint, $3::bigint)
   ORDER BY run, line LIMIT $4`
 
-type LogRow = [run: number, line: number, at: number, message: string, data: string | null]
-
 export async function logs(db: Database, id: string, page: PageRequest): Promise<Page<LogRecord>> {
   const [run = 0, line = -1] = page.cursor === undefined ? [] : readCursor('logs', page.cursor, 2)
   if (!isId(id)) return { data: [] }
   const rows = await db.read<LogRow>(LOGS, id, run, line, page.limit + 1)
   return cut(rows, page.limit, readLine, row => writeCursor('logs', [row[0], row[1]]))
-}
-
-function readLine([run, , at, message, data]: LogRow): LogRecord {
-  const line = { run, at, message: fromText(message) }
-  return data === null ? line : { ...line, data: fromText(data) }
-}
-
-function cut<Row, T>(
-  rows: readonly Row[],
-  limit: number,
-  show: (row: Row) => T,
-  cursor: (row: Row) => string,
-): Page<T> {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  const data = shown.map(show)
-  return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
 }

@@ -1,9 +1,9 @@
 import type { Job } from '../../core/job.js'
-import { fromText } from '../columns.js'
-import { readCursor, writeCursor } from '../cursor.js'
+import { cut, readCursor, writeCursor } from '../cursor.js'
+import { ATTEMPT_COLUMNS, type AttemptRow, type LogRow, readAttempt, readLine } from '../history.js'
 import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
 import type { Connection } from './connection.js'
-import { ATTEMPT_COLUMNS, type AttemptRow, ID, JOB_COLUMNS, type JobRow, readAttempt, readJob } from './rows.js'
+import { ID, JOB_COLUMNS, type JobRow, readJob } from './rows.js'
 import { countingParts, parts, type Steps } from './search.js'
 
 /** Newest first, by the internal key: equal times are never skipped. */
@@ -52,8 +52,6 @@ export function history(db: Connection, id: string, page: PageRequest): Page<Att
   )
 }
 
-type LogRow = [run: number, line: number, at: number, message: string, data: string | null]
-
 export function logs(db: Connection, id: string, page: PageRequest): Page<LogRecord> {
   const [run = 0, line = -1] = page.cursor === undefined ? [] : readCursor('logs', page.cursor, 2)
   const rows = db.all<LogRow>(
@@ -65,21 +63,4 @@ export function logs(db: Connection, id: string, page: PageRequest): Page<LogRec
     page.limit + 1,
   )
   return cut(rows, page.limit, readLine, row => writeCursor('logs', [row[0], row[1]]))
-}
-
-function readLine([run, , at, message, data]: LogRow): LogRecord {
-  const line = { run, at, message: fromText(message) }
-  return data === null ? line : { ...line, data: fromText(data) }
-}
-
-function cut<Row, T>(
-  rows: readonly Row[],
-  limit: number,
-  show: (row: Row) => T,
-  cursor: (row: Row) => string,
-): Page<T> {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  const data = shown.map(show)
-  return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
 }

@@ -1,7 +1,6 @@
-import type { DeathReason, Job, JobState, RunStatus, StoredError } from '../../core/job.js'
+import type { DeathReason, Job, JobState, StoredError } from '../../core/job.js'
 import type { PartialPolicy } from '../../core/policy.js'
-import { fromCounters, fromDecision, fromTags, fromText } from '../columns.js'
-import type { AttemptRecord } from '../store.js'
+import { fromCounters, fromTags, fromText } from '../columns.js'
 
 // ---------------------------------------------------------------- ids
 
@@ -121,44 +120,4 @@ export function readJob(row: JobRow): Job {
   if (result !== null) job.result = fromText(result)
   if (error !== null) job.error = JSON.parse(error) as StoredError
   return job
-}
-
-// ---------------------------------------------------------------- attempts
-
-export const ATTEMPT_COLUMNS = `run, generation, attempt, status, started_at, finished_at, worker_id, error, note,
-  delay_ms, next_run_at, decision`
-
-export type AttemptRow = [
-  run: number,
-  generation: number,
-  attempt: number,
-  status: RunStatus,
-  startedAt: number,
-  finishedAt: number,
-  workerId: string,
-  error: string | null,
-  note: string | null,
-  delayMs: number | null,
-  nextRunAt: number | null,
-  decision: string | null,
-]
-
-export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
-  const [run, generation, attempt, status, startedAt, finishedAt, workerId, error, note, delayMs, nextRunAt] = row
-  const decision = fromDecision(row[11], attempt)
-  return {
-    jobId,
-    generation,
-    run,
-    attempt,
-    status,
-    startedAt,
-    finishedAt,
-    workerId: fromText(workerId),
-    ...(error !== null && { error: JSON.parse(error) as StoredError }),
-    ...(note !== null && { note: fromText(note) }),
-    ...(delayMs !== null && { delayMs }),
-    ...(nextRunAt !== null && { nextRunAt }),
-    decision,
-  }
 }
