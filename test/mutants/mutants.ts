@@ -1,3 +1,5 @@
+import type { Mood } from '../simulation/plan.js'
+
 /** A bug that somebody could write, or has written: put back on purpose, the simulation must notice it. */
 export interface Mutant {
   readonly name: string
@@ -5,8 +7,8 @@ export interface Mutant {
   /** Exact text of the file, found once. */
   readonly find: string
   readonly replace: string
-  /** Where the simulation begins to look; later where it would take long to come across it. */
-  readonly from?: number
+  /** The kind of life in which it shows; otherwise any will do. */
+  readonly mood?: Exclude<Mood, 'wild'>
 }
 
 const SETTLE = 'src/store/sqlite/settle.ts'
@@ -36,6 +38,13 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
     replace:
       "UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE id = ${ID} AND state = 'running' AND ? <> '' RETURNING",
+  },
+  {
+    name: 'a sweep from a stale look',
+    file: SETTLE,
+    find: 'settlement.onlyIfExpired ? now : ANY_TIME',
+    replace: 'ANY_TIME',
+    mood: 'zombies',
   },
   {
     name: 'attempts counted at the failure instead of the claim',
@@ -146,6 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/engine/sweeper.ts',
     find: 'return this.#contactSince !== undefined && this.#env.clock.now() - this.#contactSince >= this.#leaseMs',
     replace: 'return true',
+    mood: 'outages',
   },
   {
     name: 'ends forgotten when their answer is lost',
@@ -160,6 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/engine/keeper.ts',
     find: '    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n    if (this.#watchTimer) return\n',
     replace: '    if (this.#watchTimer) return\n    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n',
+    mood: 'crashes',
   },
   {
     name: 'a claim with a lost answer left behind by stop',

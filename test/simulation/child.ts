@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util'
 import { Coverage } from './coverage.js'
 import { simulate, story } from './simulate.js'
 
-// A process that lives some seeds: `--from A --seeds N [--step S]`. It says in one line of JSON what it lived through.
+// A process that lives some seeds: `--from A --seeds N [--step S]`, or `--these 1,5,9`. It says in one line of JSON what
+// it lived through.
 // `--stop` ends at the first broken promise; `--all` tells whole lives, broken or not.
 
 const { values } = parseArgs({
@@ -10,6 +11,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
     step: { type: 'string', default: '1' },
+    these: { type: 'string' },
     stop: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },
   },
@@ -22,7 +24,9 @@ const coverage = new Coverage()
 const broken: { seed: number; promise: string; story?: string }[] = []
 let lived = 0
 let events = 0
-for (let seed = Number(values.from); lived < Number(values.seeds); seed += Number(values.step)) {
+const [from, step] = [Number(values.from), Number(values.step)]
+const these = values.these?.split(',').map(Number)
+for (const seed of these ?? Array.from({ length: Number(values.seeds) }, (_, index) => from + index * step)) {
   const life = await simulate(seed)
   lived++
   events += life.events

@@ -84,17 +84,25 @@ export function live(compiled, ...args) {
  * @param {number} first
  * @param {number} count
  * @param {readonly string[]} args
+ */
+export function liveMany(compiled, first, count, ...args) {
+  const seeds = Array.from({ length: count }, (_, index) => first + index)
+  return liveThese(compiled, seeds, ...args)
+}
+
+/**
+ * @param {string} compiled
+ * @param {readonly number[]} seeds
+ * @param {readonly string[]} args
  * @returns {Promise<Report>}
  */
-export async function liveMany(compiled, first, count, ...args) {
-  const cores = Math.min(availableParallelism(), count)
-  const shares = Array.from({ length: cores }, (_, core) => {
-    const seeds = Math.ceil((count - core) / cores)
-    return live(compiled, '--from', `${first + core}`, '--step', `${cores}`, '--seeds', `${seeds}`, ...args)
-  })
+export async function liveThese(compiled, seeds, ...args) {
+  const cores = Math.min(availableParallelism(), seeds.length)
+  const shares = Array.from({ length: cores }, (_, core) => seeds.filter((_, index) => index % cores === core))
+  const reports = await Promise.all(shares.map(share => live(compiled, '--these', share.join(','), ...args)))
   /** @type {Report} */
   const whole = { lived: 0, events: 0, broken: [], coverage: {} }
-  for (const { lived, events, broken, coverage } of await Promise.all(shares)) {
+  for (const { lived, events, broken, coverage } of reports) {
     whole.lived += lived
     whole.events += events
     whole.broken.push(...broken)

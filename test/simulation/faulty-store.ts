@@ -145,8 +145,7 @@ export class Wire {
     const twice = chance.is(swarm.twice) && (kind === 'answered' || kind === 'lost')
     const late = VERBS[verb] === 'again' && chance.is(0.3)
     const again = twice ? { againAfterMs: late ? chance.between(1, 2 * leaseMs) : 0 } : {}
-    // Between a sweeper's look and its act lies the race that matters.
-    const isSlow = chance.is(sweeps && swarm.slow > 0 ? 0.7 : swarm.slow)
+    const isSlow = chance.is(sweeps ? swarm.slowSweeps : swarm.slow)
     if (!isSlow) return { kind, requestMs: latency(), answerMs: latency(), ...again }
     this.#coverage.count('call answered late')
     const ms = chance.between(1, !sweeps && chance.is(0.5) ? 300 : 2 * leaseMs)

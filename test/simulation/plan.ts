@@ -30,6 +30,8 @@ export interface Swarm {
   readonly refused: number
   readonly lost: number
   readonly slow: number
+  /** Between a sweeper's look and its act lies the race that matters. */
+  readonly slowSweeps: number
   readonly twice: number
   /** An error that the engine has never heard of. */
   readonly strange: number
@@ -118,12 +120,15 @@ export interface Chaos {
   readonly ms: number
 }
 
-const MOODS: Readonly<Record<number, Mood>> = { 4: 'crashes', 7: 'zombies', 9: 'outages' }
+/** Every tenth seed from this one on has the mood. */
+export const FIRST_SEED_OF = { crashes: 4, zombies: 7, outages: 9 } as const
+export const MOOD_EVERY = 10
 const LEASES_MS = [1_000, 1_500, 2_000, 3_000, 5_000, 5_000, 10_000, 30_000]
 
 export function planOf(seed: number): Plan {
   const chance = new Chance(seed, 0)
-  const mood = MOODS[seed % 10] ?? 'wild'
+  const moods = Object.keys(FIRST_SEED_OF) as (keyof typeof FIRST_SEED_OF)[]
+  const mood = moods.find(one => seed % MOOD_EVERY === FIRST_SEED_OF[one]) ?? 'wild'
   const leaseMs = chance.pick(LEASES_MS)
   const faultMs = chance.between(10, 30) * 1_000 + 3 * leaseMs
   const jobs = planJobs(new Chance(seed, 1), mood, leaseMs)
@@ -144,16 +149,18 @@ export function planOf(seed: number): Plan {
 }
 
 function planSwarm(chance: Chance, mood: Mood, leaseMs: number): Swarm {
-  const rate = (to: number, on = 0.5): number => (mood === 'wild' && chance.is(on) ? chance.share(0.02, to) : 0)
+  const rate = (to: number): number => (mood === 'wild' && chance.is(0.5) ? chance.share(0.02, to) : 0)
+  const strange = mood === 'wild' && chance.is(0.2) ? chance.share(0.03, 0.25) : 0
   return {
-    refused: rate(chance.is(0.2) ? 0.5 : 0.15),
+    refused: Math.max(strange, rate(chance.is(0.2) ? 0.5 : 0.15)),
     lost: rate(0.2),
-    slow: mood === 'zombies' ? 0.03 : rate(0.1),
+    slow: rate(0.1),
+    slowSweeps: mood === 'zombies' ? 1 : rate(0.7),
     twice: rate(0.2),
-    strange: rate(0.08, 0.2),
-    latencyMs: chance.is(0.6) ? 0 : chance.is(0.6) ? chance.between(1, 20) : chance.between(1, leaseMs / 25),
+    strange,
+    latencyMs: chance.is(0.5) ? 0 : chance.is(0.6) ? chance.between(1, 20) : chance.between(1, leaseMs / 25),
     skewed: chance.is(0.5),
-    lossIsOutage: chance.is(0.3) ? 0.1 : 0,
+    lossIsOutage: chance.is(0.5) ? 0.1 : 0,
     lossIsStop: chance.is(0.5) ? 0.1 : 0,
   }
 }
@@ -193,7 +200,7 @@ function planJobs(chance: Chance, mood: Mood, leaseMs: number): JobPlan[] {
 
 function planTimes(chance: Chance): Pick<JobPlan, 'delayMs' | 'deadlineMs'> {
   const delayMs = chance.is(0.7) ? 0 : chance.between(1, 15_000)
-  if (!chance.is(0.2)) return { delayMs }
+  if (!chance.is(0.25)) return { delayMs }
   // Some have all the time in the world, and some are due in the last moment.
   return { delayMs, deadlineMs: chance.is(0.5) ? chance.between(200, 12_000) : delayMs + chance.between(1, 150) }
 }
@@ -207,8 +214,9 @@ function planRetry(chance: Chance): RetryPlan {
 }
 
 function planBehaviour(chance: Chance, mood: Mood, leaseMs: number): Behaviour {
-  if (mood === 'zombies' && chance.is(0.3)) return { does: 'ignore abort', ms: chance.between(leaseMs, 4 * leaseMs) }
-  if (mood === 'outages' && chance.is(0.4)) return { does: 'succeed', ms: chance.between(leaseMs, 4 * leaseMs) }
+  if (mood === 'zombies' && chance.is(0.5)) return { does: 'ignore abort', ms: chance.between(leaseMs, 4 * leaseMs) }
+  if ((mood === 'outages' || mood === 'crashes') && chance.is(0.4))
+    return { does: 'succeed', ms: chance.between(leaseMs, 4 * leaseMs) }
   const ms = chance.is(0.3) ? 0 : chance.is(0.8) ? chance.between(1, 2_000) : chance.between(1, 2.5 * leaseMs)
   const times = chance.between(1, 3)
   const roll = chance.between(1, 100)
@@ -271,8 +279,8 @@ function planChaos(chance: Chance, mood: Mood, faultMs: number, leaseMs: number)
   }
   some('crash', 4, () => chance.between(0, 15_000))
   // For a while, or just so long that its leases run out as it comes back.
-  const nearLease = (): number => Math.round(leaseMs * chance.share(0.8, 2.5))
-  some('pause', mood === 'zombies' ? 12 : 4, () => (chance.is(0.5) ? nearLease() : chance.between(5_000, 120_000)))
+  const nearLease = (): number => Math.round(leaseMs * chance.share(1, mood === 'zombies' ? 1.7 : 2.5))
+  some('pause', mood === 'zombies' ? 25 : 4, () => (chance.is(0.5) ? nearLease() : chance.between(5_000, 120_000)))
   some('stop', 4, () => chance.between(0, 5_000))
   some('outage', mood === 'outages' ? 4 : 2, () => (chance.is(0.7) ? nearLease() : chance.between(500, 15_000)))
   some('jump', 2, () => chance.between(1, 600_000))

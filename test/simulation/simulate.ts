@@ -26,8 +26,10 @@ export async function simulate(seed: number): Promise<Life> {
   try {
     await world.live()
     if (!world.verdict.isBroken) await checkEnd(world)
-    await world.timeline.settled(world.stores.close())
+  } catch (error) {
+    stray(error)
   } finally {
+    await world.end()
     process.off('unhandledRejection', stray)
   }
   const { coverage, trace, plan, timeline } = world

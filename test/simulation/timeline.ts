@@ -10,6 +10,8 @@ interface Event {
 
 /** Events run one at a time, with every promise between them settled: a burst of immediates does that cheaply. */
 const BURST = 256
+/** More than any honest moment holds. */
+const MOMENT_MAX = 20_000
 const never = (): boolean => false
 
 /**
@@ -20,6 +22,7 @@ export class Timeline implements Clock {
   #now: number
   #order = 0
   #heap: Event[] = []
+  #inThisMoment = 0
   events = 0
 
   constructor(startAt = Date.UTC(2026, 0, 1)) {
@@ -71,14 +74,14 @@ export class Timeline implements Clock {
     })
   }
 
-  /** Waits for something that may need this moment's events, but no time. */
+  /** Waits for something of which it is not known how many events it needs; as good as no time passes. */
   async settled<T>(work: Promise<T>): Promise<T> {
     let done = false
     const note = (): void => {
       done = true
     }
     work.then(note, note)
-    while (!done) await this.run(this.#now, () => done)
+    while (!done) await this.run(this.#now + 1, () => done)
     return work
   }
 
@@ -91,6 +94,8 @@ export class Timeline implements Clock {
       }
       pop(this.#heap)
       if (next.isOff()) continue
+      this.#inThisMoment = next.at === this.#now ? this.#inThisMoment + 1 : 0
+      if (this.#inThisMoment > MOMENT_MAX) throw new Error('something goes round and round without letting time pass')
       this.#now = next.at
       this.events++
       next.run()

@@ -250,7 +250,7 @@ function promiseBroken<V extends Verb>(
     case 'settle': {
       const [settlements] = args as Arguments<'settle'>
       const [was, is] = [expected as AnswerOf<'settle'>, answer as AnswerOf<'settle'>]
-      const at = was.findIndex((one, index) => one.status === 'lost' && is[index]?.status !== 'lost')
+      const at = was.findIndex((one, index) => one.status !== 'settled' && is[index]?.status === 'settled')
       const settlement = settlements[at]
       if (!settlement) return otherwise
       return settlement.onlyIfExpired && model.held(settlement.lease)

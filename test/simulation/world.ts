@@ -100,6 +100,12 @@ export class World implements Stage {
     if (late.length > 0) this.verdict.broken('a clean stop leaves nothing behind', `${late.join(', ')} did not stop`)
   }
 
+  /** Whatever happened: nobody goes on, and nothing is left on the disk. */
+  async end(): Promise<void> {
+    for (const { host } of this.born) host.crash()
+    await this.timeline.settled(this.stores.close())
+  }
+
   /** Workers of which every answer arrived: they know what they did. */
   living(): Process[] {
     return this.#processes.filter((process): process is Process => process?.worker !== undefined && process.host.isUp)
@@ -209,8 +215,14 @@ export class World implements Stage {
       this.#wire.cut(ms)
       return
     }
-    const process = this.#usable(this.#chance.pick(this.#processes))
+    const process = this.#usable(kind === 'pause' ? this.#busiest() : this.#chance.pick(this.#processes))
     if (process?.host.isUp) this.#befallProcess(process, kind, ms)
+  }
+
+  /** Standing still is worst for somebody who has work in hand. */
+  #busiest(): Process | undefined {
+    const busy = this.living().filter(({ worker }) => worker!.getStats().running > 0)
+    return this.#chance.pick(busy.length > 0 ? busy : this.#processes)
   }
 
   #befallProcess(process: Process, kind: Exclude<Chaos['kind'], 'outage'>, ms: number): void {
@@ -240,7 +252,9 @@ export class World implements Stage {
   /** Misfortunes seldom come singly. */
   #lost(host: Host, verb: Verb): void {
     const { lossIsOutage, lossIsStop } = this.plan.swarm
-    if (this.#chance.is(lossIsOutage)) this.#befall({ at: 0, kind: 'outage', ms: this.#chance.between(1_000, 8_000) })
+    // Clients are told about it, so theirs are worth more.
+    if (this.#chance.is(verb === 'enqueue' ? 5 * lossIsOutage : lossIsOutage))
+      this.#befall({ at: 0, kind: 'outage', ms: this.#chance.between(1_000, 8_000) })
     const process = this.#usable(this.born.find(one => one.host === host))
     if (verb !== 'claim' || !process?.host.isUp || !this.#chance.is(lossIsStop)) return
     this.timeline.at(this.timeline.now() + this.#chance.between(0, 200), () => {
