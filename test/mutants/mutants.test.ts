@@ -101,13 +101,8 @@ describe('known bugs, put back', () => {
       expect(verdicts.find(verdict => verdict.mutant === mutant)?.caught).toBeDefined()
     })
 
-    it('finds no fault with the code as it is, on the same seeds', async () => {
-      const seeds = new Set(
-        verdicts.flatMap(({ mutant, seeds: count }) => {
-          const { from, step } = seedsFor(mutant)
-          return Array.from({ length: count }, (_, index) => from + index * step)
-        }),
-      )
+    it('finds no fault with the code as it is, on the seeds that caught them', async () => {
+      const seeds = new Set(verdicts.flatMap(({ caught }) => caught?.seed ?? []))
       const { broken } = await liveThese(SOUND, [...seeds])
       expect(broken).toEqual([])
     }, 300_000)
