@@ -1,35 +1,15 @@
 import { toMs } from './duration.js'
-import type { Classification } from './lifecycle.js'
-import type { FailureKind, Rule, StatusMatch } from './policy.js'
+import { knownFailure, RETRY_AFTER_STATUSES, statusFits } from './failures.js'
+import type { FailureKind, Rule } from './policy.js'
 import { retryAfterMs } from './retry-after.js'
-import { aggregated, type Link, linksOf, property } from './thrown.js'
+import { aggregated, headerOf, type Link, linksOf, property } from './thrown.js'
+import type { Classification } from './transition.js'
 
 export interface Classified extends Classification {
   readonly retryAfterMs?: number
   /** See `Outcome`; undefined where the error does not tell. */
   readonly maybeExecuted?: boolean
 }
-
-/** All given fields must fit one error of the chain. */
-interface BuiltIn {
-  readonly types?: readonly string[]
-  readonly codes?: readonly string[]
-  readonly statuses?: readonly StatusMatch[]
-  readonly as: FailureKind
-  readonly maybeExecuted?: boolean
-}
-
-/** What is known of errors without being told. The outermost error that a row fits decides; then the first row. */
-const BUILT_IN: readonly BuiltIn[] = [
-  {
-    types: ['ValidationError', 'NotFoundError', 'UnauthorizedError', 'ForbiddenError', 'SyntaxError'],
-    as: 'permanent',
-  },
-  { types: ['ChronosError'], codes: ['INVALID_PAYLOAD', 'EFFECT_UNKNOWN'], as: 'permanent' },
-  { statuses: [400, 401, 403, 404, 410, 422], as: 'permanent' },
-  { statuses: [429], as: 'throttled' },
-  { statuses: [408, 425, '5xx'], as: 'transient' },
-]
 
 /** An AggregateError may hold others; more than this many in all are not looked at. */
 const ERRORS_MAX = 1_000
@@ -58,11 +38,28 @@ function classifyWithin(
   nesting: number,
 ): Classified {
   budget.left -= links.length
-  return (
-    signalOf(links, now) ??
-    ruleOf(error, links, rules) ??
-    builtInOf(links, link => judgeAll(link, rules, now, budget, nesting)) ?? { kind: 'transient', rule: 'default' }
-  )
+  const signal = signalOf(links, now)
+  if (signal !== undefined) return signal
+  const told = toldBy(links, now)
+  const judge = (link: Link) => judgeAll(link, rules, now, budget, nesting)
+  const known = builtInOf(links, told !== undefined, judge) ?? { kind: 'transient', rule: 'default' }
+  // A rule says what a failure is taken for; it can't change what has happened.
+  const { maybeExecuted } = known
+  return {
+    ...(ruleOf(error, links, rules) ?? known),
+    ...(maybeExecuted !== undefined && { maybeExecuted }),
+    ...(told !== undefined && { retryAfterMs: told }),
+  }
+}
+
+/** The `Retry-After` of the answer that the error is about. */
+function toldBy(links: readonly Link[], now: number): number | undefined {
+  const link = links.find(({ status }) => status !== undefined && RETRY_AFTER_STATUSES.includes(status))
+  if (link === undefined) return undefined
+  // A date is meant on the clock of the one who said it.
+  const date = headerOf(link, 'date')
+  const theirNow = typeof date === 'string' ? Date.parse(date) : Number.NaN
+  return retryAfterMs(headerOf(link, 'retry-after'), Number.isNaN(theirNow) ? now : theirNow)
 }
 
 function signalOf(links: readonly Link[], now: number): Classified | undefined {
@@ -132,28 +129,22 @@ function says(predicate: (error: unknown) => boolean, error: unknown): boolean {
   }
 }
 
-function builtInOf(links: readonly Link[], judge: (link: Link) => Classified | undefined): Classified | undefined {
+/** The outermost error that is known decides. */
+function builtInOf(
+  links: readonly Link[],
+  retryAfter: boolean,
+  judge: (link: Link) => Classified | undefined,
+): Classified | undefined {
   for (const link of links) {
-    const row = BUILT_IN.find(candidate => rowFits(candidate, link))
-    if (row !== undefined) {
-      const { as: kind, maybeExecuted } = row
-      return { kind, rule: `built-in: ${rowWord(row, link)}`, ...(maybeExecuted !== undefined && { maybeExecuted }) }
-    }
+    const known = knownFailure(link, retryAfter)
     const judged = judge(link)
-    if (judged !== undefined) return judged
+    if (known === undefined && judged === undefined) continue
+    const { kind, rule } = known ? { kind: known.kind, rule: `built-in: ${known.word}` } : judged!
+    // What happened is told by the errors inside.
+    const maybeExecuted = judged ? judged.maybeExecuted : known?.maybeExecuted
+    return { kind, rule, ...(maybeExecuted !== undefined && { maybeExecuted }) }
   }
   return undefined
-}
-
-function rowFits(row: BuiltIn, link: Link): boolean {
-  if (row.types !== undefined && !row.types.some(type => link.types.includes(type))) return false
-  if (row.codes !== undefined && (link.code === undefined || !row.codes.includes(link.code))) return false
-  return row.statuses === undefined || row.statuses.some(match => statusFits(match, link.status))
-}
-
-function rowWord(row: BuiltIn, link: Link): string {
-  if (row.codes !== undefined) return link.code!
-  return row.types?.find(type => link.types.includes(type)) ?? `HTTP ${link.status}`
 }
 
 /** Several errors at once are final only when each of them is: one that may pass is worth another try. */
@@ -166,27 +157,23 @@ function judgeAll(
 ): Classified | undefined {
   const errors = aggregated(link)
   if (errors === undefined) return undefined
-  const hopeless = errors.every(
-    error =>
-      budget.left > 0 &&
-      nesting > 0 &&
-      isFinal(classifyWithin(error, linksOf(error), rules, now, budget, nesting - 1).kind),
+  const judged = errors.map(error =>
+    budget.left > 0 && nesting > 0 ? classifyWithin(error, linksOf(error), rules, now, budget, nesting - 1) : TOO_MANY,
   )
-  return hopeless
-    ? { kind: 'permanent', rule: 'built-in: AggregateError' }
-    : { kind: 'transient', rule: 'built-in: AggregateError' }
+  const kind = judged.every(one => isFinal(one.kind)) ? 'permanent' : 'transient'
+  const maybeExecuted = judged.some(one => one.maybeExecuted === true)
+    ? true
+    : judged.every(one => one.maybeExecuted === false)
+      ? false
+      : undefined
+  return { kind, rule: 'built-in: AggregateError', ...(maybeExecuted !== undefined && { maybeExecuted }) }
 }
+
+const TOO_MANY: Classified = { kind: 'transient', rule: 'default' }
 
 /** Whether no retry will help. */
-export function isFinal(kind: FailureKind): kind is 'permanent' | 'gone' | 'blocked' {
-  return kind === 'permanent' || kind === 'gone' || kind === 'blocked'
-}
-
-function statusFits(match: StatusMatch, status: number | undefined): boolean {
-  if (status === undefined) return false
-  if (typeof match === 'number') return match === status
-  if (typeof match === 'string') return Number(match[0]) === Math.floor(status / 100)
-  return match[0] <= status && status <= match[1]
+export function isFinal(kind: FailureKind): kind is Exclude<FailureKind, 'transient' | 'throttled'> {
+  return kind !== 'transient' && kind !== 'throttled'
 }
 
 function listed(value: string | readonly string[]): readonly string[] {

@@ -1,10 +1,28 @@
 import { isFinal } from './classify.js'
 import { DURATION_MAX_MS, formatMs, toMs } from './duration.js'
-import type { DeathReason, JobFacts, JobState, RunStatus, StoredError } from './job.js'
-import type { FailureKind } from './policy.js'
+import type { DeathReason, JobFacts, RunStatus } from './job.js'
 import { planRetry } from './retry.js'
+import type {
+  Classification,
+  Decision,
+  DecisionRecord,
+  DeferredBy,
+  Failure,
+  Outcome,
+  Reconciliation,
+  Transition,
+} from './transition.js'
 
 export { RETRY_AFTER_MAX_MS } from './retry.js'
+export type {
+  Classification,
+  Decision,
+  DecisionRecord,
+  Failure,
+  Outcome,
+  Reconciliation,
+  Transition,
+} from './transition.js'
 
 /** How often a run may end without counting before it counts after all: nothing loops for ever. */
 export const SNOOZES_MAX = 1_000
@@ -13,99 +31,34 @@ export const LOSSES_MAX = 10
 /** Lost this often while it ran alone, a job is taken to be what kills its workers. */
 export const STRIKES_MAX = 3
 
-/** What a failure was taken for, and by which rule. */
-export interface Classification {
-  readonly kind: FailureKind
-  /** The rule that matched, in words: `rule 2 (code ECONNRESET)`, `built-in: ValidationError`, `default`. */
-  readonly rule: string
-  readonly delayMs?: number
-}
-
-/** What a run ended with. */
-export type Outcome =
-  /** `note` says why a result was not kept. */
-  | { readonly kind: 'succeeded'; readonly result?: string; readonly note?: string }
-  | {
-      readonly kind: 'failed'
-      readonly error: StoredError
-      readonly classification: Classification
-      readonly retryAfterMs?: number
-      /** false only where it is certain that no request left; true where one may have been carried out. */
-      readonly maybeExecuted?: boolean
-      /** What the custom backoff function of the worker answered; null means stop. */
-      readonly customDelayMs?: number | null
-    }
-  | { readonly kind: 'timed-out'; readonly error: StoredError; readonly customDelayMs?: number | null }
-  | { readonly kind: 'snoozed'; readonly delayMs: number; readonly note?: string }
-  | { readonly kind: 'released'; readonly note: string }
-  | { readonly kind: 'deferred'; readonly delayMs: number; readonly note: string }
-  | { readonly kind: 'lost'; readonly alone: boolean }
-  | { readonly kind: 'cancelled' }
-
-/** Why the job goes where it goes; kept with the attempt and read by `explain`. */
-export interface Decision {
-  readonly action: 'succeed' | 'retry' | 'die' | 'cancel' | 'wait'
-  /** One plain sentence for people. */
-  readonly why: string
-  readonly kind?: FailureKind
-  readonly rule?: string
-  /** Number of the retry decided about (1 follows the first failure), and how many there may be. */
-  readonly retry?: number
-  readonly maxRetries?: number
-  readonly strategy?: string
-  readonly jitter?: string
-  readonly rawMs?: number
-  readonly capMs?: number
-  readonly windowMs?: readonly [lo: number, hi: number]
-  readonly draw?: number
-  readonly retryAfterMs?: number
-  readonly source?: 'backoff' | 'rule' | 'retry-after' | 'snooze' | 'custom'
-  readonly delayMs?: number
-}
-
-/** What the job becomes. */
-export interface Transition {
-  readonly status: RunStatus
-  readonly to: Exclude<JobState, 'running'>
-  readonly reason?: DeathReason
-  /** How long until it may run again; only where `to` is `waiting`. */
-  readonly delayMs: number
-  /** The run did not count: the attempt is given back. */
-  readonly attemptBack: boolean
-  readonly snoozes: number
-  readonly releases: number
-  readonly losses: number
-  readonly strikes: number
-  readonly suspect: boolean
-  readonly backoffMs?: number
-  readonly decision: Decision
-}
-
 /** A run that has ended, on its way to a transition. */
 interface Ended {
   readonly job: JobFacts
   readonly status: RunStatus
   readonly now: number
+  readonly random: () => number
+  readonly reconciled: Reconciliation | undefined
 }
 
 type Change = Partial<
   Pick<Transition, 'attemptBack' | 'snoozes' | 'releases' | 'losses' | 'strikes' | 'suspect' | 'backoffMs'>
 >
 
-/** A decision in the making: what it rests on, before the sentence. */
-export type DecisionRecord = Draft<Omit<Decision, 'action' | 'why'>>
-
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
-
 /**
  * Where a job goes after a run: the specification of the product. `test/core/decide.test.ts` is its table.
  * It changes nothing; whoever calls it hands the transition to the store.
  */
-export function decide(job: JobFacts, outcome: Outcome, now: number, random: () => number): Transition {
-  const ended: Ended = { job, status: outcome.kind, now }
+export function decide(
+  job: JobFacts,
+  outcome: Outcome,
+  now: number,
+  random: () => number,
+  reconciled?: Reconciliation,
+): Transition {
+  const ended: Ended = { job, status: outcome.kind, now, random, reconciled }
   if (outcome.kind === 'succeeded') return succeed(ended)
   if (outcome.kind === 'cancelled') return cancel(ended, 'cancelled: it was asked to stop')
-  return job.delivery === 'at-most-once' ? decideOnce(ended, outcome) : decideAgain(ended, outcome, random)
+  return job.delivery === 'at-most-once' ? decideOnce(ended, outcome) : decideAgain(ended, outcome)
 }
 
 type Unfinished = Exclude<Outcome, { kind: 'succeeded' | 'cancelled' }>
@@ -114,63 +67,64 @@ type Unfinished = Exclude<Outcome, { kind: 'succeeded' | 'cancelled' }>
 function decideOnce(ended: Ended, outcome: Unfinished): Transition {
   switch (outcome.kind) {
     case 'failed': {
-      const record = { kind: outcome.classification.kind, rule: outcome.classification.rule }
-      if (outcome.maybeExecuted === true) return unknownOutcome(ended, `${subjectOf(outcome)} tells nothing`, record)
-      return die(ended, 'failed', `${subjectOf(outcome)}, and an at-most-once job is not retried`, {}, record)
+      const { classification, maybeExecuted } = outcome
+      const { kind, rule } = classification
+      if (maybeExecuted === true) return unknownOutcome(ended, `${subjectOf(outcome)} tells nothing`, outcome)
+      if (maybeExecuted === false && ended.job.retryUnsent) {
+        return anotherTry(ended, outcome, `${subjectOf(outcome)}, so the request never left`)
+      }
+      const words = `${subjectOf(outcome)}, and an at-most-once job is not retried`
+      return die(ended, 'failed', words, {}, { kind, rule })
     }
     case 'snoozed':
       return die(ended, 'failed', 'it asked to run again later, which an at-most-once job can not')
     case 'timed-out':
-      return unknownOutcome(ended, 'the run timed out')
+      return unknownOutcome(ended, 'the run timed out', outcome)
     case 'released':
       return ended.job.begun ? unknownOutcome(ended, outcome.note) : neverRan(ended, outcome.note)
     case 'lost':
       return ended.job.begun ? unknownOutcome(ended, 'its worker was lost') : neverRan(ended, 'its worker was lost')
     case 'deferred':
-      return ended.job.begun ? unknownOutcome(ended, outcome.note) : defer(ended, outcome.delayMs, outcome.note)
+      return ended.job.begun ? unknownOutcome(ended, outcome.note) : defer(ended, outcome)
   }
 }
 
-function decideAgain(ended: Ended, outcome: Unfinished, random: () => number): Transition {
+function decideAgain(ended: Ended, outcome: Unfinished): Transition {
+  if ('probe' in outcome) return defer(ended, { ...outcome.probe, note: PROBE_FAILED, by: 'probe' })
   switch (outcome.kind) {
     case 'failed': {
-      const { classification, retryAfterMs, customDelayMs } = outcome
+      const { classification } = outcome
       const words = `${subjectOf(outcome)} is ${classification.kind} (${originOf(classification)})`
-      const told = {
-        ...(retryAfterMs !== undefined && { retryAfterMs }),
-        ...(customDelayMs !== undefined && { customDelayMs }),
-      }
-      return afterFailure(ended, { words, ...classification, ...told }, {}, random)
+      return afterFailure(ended, failureOf(outcome, words))
     }
-    case 'timed-out': {
-      const { customDelayMs } = outcome
-      const failure = { words: 'the run timed out', kind: 'transient', rule: 'timeout' } as const
-      return afterFailure(ended, { ...failure, ...(customDelayMs !== undefined && { customDelayMs }) }, {}, random)
-    }
+    case 'timed-out':
+      return afterFailure(ended, failureOf(outcome, 'the run timed out'))
     case 'snoozed':
       return snooze(ended, outcome)
     case 'released':
       return release(ended, outcome.note)
     case 'deferred':
-      return defer(ended, outcome.delayMs, outcome.note)
+      return defer(ended, outcome)
     case 'lost':
-      return lose(ended, outcome.alone, random)
+      return lose(ended, outcome.alone)
   }
 }
 
-/** A failure of a job that may be retried, and what is known about when. */
-export interface Failure extends Classification {
-  /** Half a sentence for the decision record. */
-  readonly words: string
-  readonly retryAfterMs?: number
-  readonly customDelayMs?: number | null
+type Failed = Extract<Outcome, { kind: 'failed' | 'timed-out' }>
+
+function failureOf(outcome: Failed, words: string): Failure {
+  const custom = outcome.customDelayMs === undefined ? {} : { customDelayMs: outcome.customDelayMs }
+  if (outcome.kind === 'timed-out') return { words, kind: 'transient', rule: 'timeout', ...custom }
+  const { classification, retryAfterMs } = outcome
+  return { words, ...classification, ...custom, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
-function afterFailure(ended: Ended, failure: Failure, change: Change, random: () => number): Transition {
-  const { job } = ended
+function afterFailure(ended: Ended, failure: Failure, change: Change = {}): Transition {
+  const { job, random, reconciled } = ended
   const { policy, attempt: retry } = job
   const { maxRetries } = policy
   const record: DecisionRecord = { kind: failure.kind, rule: failure.rule, retry, maxRetries }
+  if (reconciled !== undefined) record.reconciled = reconciled
   if (isFinal(failure.kind)) return die(ended, failure.kind, failure.words, change, record)
   if (retry > maxRetries) return die(ended, 'exhausted', usedUp(maxRetries), change, record)
 
@@ -201,10 +155,23 @@ function release(ended: Ended, note: string): Transition {
   return wait(ended, 0, `handed back for the ${releases}th time, which counts: ${note}`, { releases })
 }
 
-function defer(ended: Ended, delay: number, note: string): Transition {
-  const delayMs = wholeMs(delay)
-  if (isTooOld(ended, delayMs)) return die(ended, 'too-old', TOO_OLD, { attemptBack: true })
-  return wait(ended, delayMs, `deferred for ${formatMs(delayMs)}: ${note}`, { attemptBack: true }, { delayMs })
+interface Deferral {
+  readonly delayMs: number
+  readonly note: string
+  readonly by: DeferredBy | 'probe'
+}
+
+const PROBE_FAILED = 'it was sent ahead to try an open circuit, and failed'
+
+function defer(ended: Ended, { delayMs: asked, note, by }: Deferral): Transition {
+  const delayMs = wholeMs(asked)
+  const record: DecisionRecord = {
+    delayMs,
+    deferredBy: by,
+    ...(ended.job.gate !== undefined && { gate: ended.job.gate }),
+  }
+  if (isTooOld(ended, delayMs)) return die(ended, 'too-old', TOO_OLD, { attemptBack: true }, record)
+  return wait(ended, delayMs, `deferred for ${formatMs(delayMs)}: ${note}`, { attemptBack: true }, record)
 }
 
 const TOO_OLD = 'its next run would be later than maxElapsed allows'
@@ -215,7 +182,7 @@ function isTooOld({ job, now }: Ended, delayMs: number): boolean {
 }
 
 /** A crash is not a failure: only a job that was alone with its worker is held to account for it. */
-function lose(ended: Ended, alone: boolean, random: () => number): Transition {
+function lose(ended: Ended, alone: boolean): Transition {
   const { job } = ended
   if (job.suspect && !job.begun) return neverRan(ended, 'its worker was lost')
   const failure = { kind: 'transient', rule: 'lost' } as const
@@ -223,14 +190,14 @@ function lose(ended: Ended, alone: boolean, random: () => number): Transition {
     const change = { strikes: job.strikes + 1, suspect: true }
     const words = `its worker was lost while it ran alone (strike ${change.strikes} of ${STRIKES_MAX})`
     if (change.strikes >= STRIKES_MAX) return die(ended, 'poison', words, change, failure)
-    return afterFailure(ended, { ...failure, words }, change, random)
+    return afterFailure(ended, { ...failure, words }, change)
   }
   const change = { losses: job.losses + 1, suspect: true }
   if (change.losses <= LOSSES_MAX) {
     return wait(ended, 0, 'its worker was lost with other jobs; nobody knows why', { ...change, attemptBack: true })
   }
   const words = `its worker was lost for the ${change.losses}th time, which counts`
-  return afterFailure(ended, { ...failure, words }, change, random)
+  return afterFailure(ended, { ...failure, words }, change)
 }
 
 /** Behind `begin` nothing starts before it, so there is nothing to count. */
@@ -238,8 +205,36 @@ function neverRan(ended: Ended, note: string): Transition {
   return wait(ended, 0, `waits again, it had not begun: ${note}`, { attemptBack: true })
 }
 
-function unknownOutcome(ended: Ended, words: string, record: DecisionRecord = {}): Transition {
-  return die(ended, 'unknown-outcome', `${words}; it may have been carried out, and is not run twice`, {}, record)
+/** Nobody saw how it ended. Whoever can find out has the word; without one, a person has. */
+function unknownOutcome(ended: Ended, words: string, outcome?: Failed): Transition {
+  const { reconciled } = ended
+  const record: DecisionRecord = {
+    ...(outcome?.kind === 'failed' && { kind: outcome.classification.kind, rule: outcome.classification.rule }),
+    ...(reconciled !== undefined && { reconciled }),
+  }
+  switch (reconciled) {
+    case 'done': {
+      const why = `succeeded: ${words}, and reconcile found it done`
+      const done: Ended = { ...ended, status: 'succeeded' }
+      return transition(done, 'succeeded', 0, { suspect: false }, { ...record, action: 'succeed', why })
+    }
+    case 'not-done':
+      return anotherTry(ended, outcome, `${words}, and reconcile found it not done`)
+    case 'ask':
+      return die(ended, 'unknown-outcome', `${words}; reconcile asks a person to look`, {}, record)
+    default: {
+      const silent = reconciled === 'no-answer' ? ', reconcile gave no answer' : ''
+      const unsure = 'it may have been carried out, and is not run twice'
+      return die(ended, 'unknown-outcome', `${words}${silent}; ${unsure}`, {}, record)
+    }
+  }
+}
+
+/** At most once, and certain not to have happened: the policy has the word, and every end is a known failure. */
+function anotherTry(ended: Ended, outcome: Failed | undefined, words: string): Transition {
+  const lost: Failure = { words, kind: 'transient', rule: ended.status }
+  const next = afterFailure(ended, outcome ? failureOf(outcome, words) : lost)
+  return next.reason === undefined || next.reason === 'expired' ? next : { ...next, reason: 'failed' }
 }
 
 function succeed(ended: Ended): Transition {

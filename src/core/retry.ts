@@ -1,9 +1,9 @@
 import { type ComputedBackoff, capMs, delayWindow, rawDelay } from './backoff.js'
 import { DAY_MS, formatMs } from './duration.js'
 import { type DelayWindow, jitterLabel, jitterWindow, pick } from './jitter.js'
-import type { DecisionRecord, Failure } from './lifecycle.js'
 import type { Policy } from './policy.js'
 import { PRESETS } from './presets.js'
+import type { DecisionRecord, Failure } from './transition.js'
 
 /** The only wait that may exceed the cap, since it is the server's word; but no server's word counts for longer. */
 export const RETRY_AFTER_MAX_MS = DAY_MS

@@ -12,6 +12,8 @@ export interface Link {
   readonly types: readonly string[]
   readonly code?: string
   readonly status?: number
+  /** The call of the operating system that failed, as Node names it. */
+  readonly syscall?: string
 }
 
 /** The thrown value and its causes, outermost first; cycles and endless chains end. */
@@ -29,13 +31,50 @@ export function linksOf(thrown: unknown): readonly Link[] {
 
 function linkOf(value: unknown): Link {
   const code = property(value, 'code')
-  const status = [property(value, 'status'), property(value, 'statusCode')].find(isStatus)
+  // HTTP clients put the status on the error, or on the answer that they put on the error.
+  const response = property(value, 'response')
+  const status = [value, response].flatMap(one => [property(one, 'status'), property(one, 'statusCode')]).find(isStatus)
+  const syscall = syscallOf(value)
   return {
     value,
     types: typesOf(value),
     // DOMException has a number here, which means nothing.
     ...(typeof code === 'string' && code !== '' && { code }),
     ...(status !== undefined && { status }),
+    ...(syscall !== undefined && { syscall }),
+  }
+}
+
+/** Clients that wrap an error keep its message (`connect ETIMEDOUT 10.0.0.1:443`), and lose the rest. */
+function syscallOf(value: unknown): string | undefined {
+  const syscall = property(value, 'syscall')
+  if (typeof syscall === 'string') return syscall
+  const message = property(value, 'message')
+  return typeof message === 'string' ? /^([a-z]\w{2,15}) E[A-Z]/.exec(message)?.[1] : undefined
+}
+
+/** A header of the answer that an error carries, however its client keeps headers. */
+export function headerOf({ value }: Link, name: string): unknown {
+  for (const holder of [value, property(value, 'response')]) {
+    const headers = property(holder, 'headers')
+    const found = gotten(headers, name) ?? property(headers, name) ?? property(headers, titled(name))
+    if (typeof found === 'string' || typeof found === 'number') return found
+  }
+  return undefined
+}
+
+/** `retry-after` → `Retry-After` */
+function titled(name: string): string {
+  return name.replace(/(?:^|-)[a-z]/g, start => start.toUpperCase())
+}
+
+function gotten(headers: unknown, name: string): unknown {
+  const get = property(headers, 'get')
+  if (typeof get !== 'function') return undefined
+  try {
+    return get.call(headers, name) ?? undefined
+  } catch {
+    return undefined
   }
 }
 

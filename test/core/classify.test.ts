@@ -2,6 +2,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { classify } from '../../src/core/classify.js'
 import { ChronosError, PermanentError } from '../../src/core/error.js'
+import { knownAnswer } from '../../src/core/failures.js'
 import type { Rule } from '../../src/core/policy.js'
 import { RetryAfter } from '../../src/core/retry-after.js'
 
@@ -121,7 +122,7 @@ describe('rules (R9)', () => {
     ['predicate', { predicate: thrown => thrown === 'boom' }, 'boom'],
     ['name Error, code A, status 503', { name: 'Error', code: 'A', status: 503 }, error({ code: 'A', status: 503 })],
   ])('match by %s', (words, when, thrown) => {
-    expect(of(thrown, { when, as: 'gone' })).toEqual({ kind: 'gone', rule: `rule 1 (${words})` })
+    expect(of(thrown, { when, as: 'gone' })).toMatchObject({ kind: 'gone', rule: `rule 1 (${words})` })
   })
 
   it.each<[string, Rule['when'], unknown]>([
@@ -159,6 +160,154 @@ describe('rules (R9)', () => {
       rule: 'rule 2 (status 404)',
       delayMs: 10_000,
     })
+  })
+})
+
+/** What Node, undici, DNS and TLS throw, as they throw it. */
+describe('an error without an answer', () => {
+  const node = (code: string, syscall?: string, message = `${syscall ?? 'x'} ${code} 192.0.2.1:443`) =>
+    error({ code, ...(syscall && { syscall }), message })
+  const fetchFailed = (cause: unknown) => new TypeError('fetch failed', { cause })
+
+  // biome-ignore format: a table reads best with one row per line
+  it.each<[string, unknown, string, boolean | undefined, string]>([
+    // what happened, what is thrown, kind, whether it may have been carried out, known by
+    ['refused', node('ECONNREFUSED', 'connect'), 'transient', false, 'ECONNREFUSED'],
+    ['refused, by fetch', fetchFailed(node('ECONNREFUSED', 'connect')), 'transient', false, 'ECONNREFUSED'],
+    ['no such name', fetchFailed(node('ENOTFOUND', 'getaddrinfo')), 'transient', false, 'ENOTFOUND'],
+    ['DNS in trouble', node('EAI_AGAIN', 'getaddrinfo'), 'transient', false, 'EAI_AGAIN'],
+    ['DNS answers nothing', node('ESERVFAIL', 'queryA'), 'transient', false, 'ESERVFAIL'],
+    ['no route', node('EHOSTUNREACH', 'connect'), 'transient', false, 'EHOSTUNREACH'],
+    ['no route, code only', error({ code: 'ENETUNREACH' }), 'transient', false, 'ENETUNREACH'],
+    ['the route went away', node('EHOSTUNREACH', 'read'), 'transient', true, 'EHOSTUNREACH'],
+    ['the route went away, wrapped', error({ code: 'EHOSTUNREACH', message: 'read EHOSTUNREACH' }), 'transient', true, 'EHOSTUNREACH'],
+    ['no port left', node('EADDRNOTAVAIL', 'connect'), 'transient', false, 'EADDRNOTAVAIL'],
+    ['no file handle for a socket', node('EMFILE', 'connect'), 'transient', false, 'EMFILE'],
+    ['no file handle for a file', node('EMFILE', 'open'), 'transient', undefined, 'EMFILE'],
+    ['undici: connect timeout', fetchFailed(error({ code: 'UND_ERR_CONNECT_TIMEOUT' })), 'transient', false, 'UND_ERR_CONNECT_TIMEOUT'],
+    ['connect timeout', node('ETIMEDOUT', 'connect'), 'transient', false, 'ETIMEDOUT'],
+    ['connect timeout, wrapped', error({ code: 'ETIMEDOUT', message: 'connect ETIMEDOUT 192.0.2.1:443' }), 'transient', false, 'ETIMEDOUT'],
+    ['timeout on an open connection', node('ETIMEDOUT', 'read'), 'transient', true, 'ETIMEDOUT'],
+    ['HTTP/2 refused the stream', error({ code: 'ERR_HTTP2_STREAM_ERROR', message: 'Stream closed with error code NGHTTP2_REFUSED_STREAM' }), 'transient', false, 'ERR_HTTP2_STREAM_ERROR'],
+    ['HTTP/2 cut the stream', error({ code: 'ERR_HTTP2_STREAM_ERROR', message: 'Stream closed with error code NGHTTP2_INTERNAL_ERROR' }), 'transient', true, 'ERR_HTTP2_STREAM_ERROR'],
+    ['reset', fetchFailed(node('ECONNRESET', 'read')), 'transient', true, 'ECONNRESET'],
+    ['reset in the TLS handshake', error({ code: 'ECONNRESET', message: 'Client network socket disconnected before secure TLS connection was established' }), 'transient', false, 'ECONNRESET'],
+    ['broken pipe', node('EPIPE', 'write'), 'transient', true, 'EPIPE'],
+    ['an axios timeout', error({ name: 'AxiosError', code: 'ECONNABORTED', message: 'timeout of 5000ms exceeded' }), 'transient', true, 'ECONNABORTED'],
+    ['undici: the other side closed', fetchFailed(error({ code: 'UND_ERR_SOCKET' })), 'transient', true, 'UND_ERR_SOCKET'],
+    ['undici: no headers', fetchFailed(error({ code: 'UND_ERR_HEADERS_TIMEOUT' })), 'transient', true, 'UND_ERR_HEADERS_TIMEOUT'],
+    ['undici: the body stopped', error({ code: 'UND_ERR_BODY_TIMEOUT' }), 'transient', true, 'UND_ERR_BODY_TIMEOUT'],
+    ['undici: the body is too short', error({ code: 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' }), 'transient', true, 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
+    ['a 200 whose body was cut off', error({ status: 200, code: 'UND_ERR_SOCKET' }), 'transient', true, 'UND_ERR_SOCKET'],
+    ['garbage', fetchFailed(error({ name: 'HTTPParserError', code: 'HPE_INVALID_CONSTANT' })), 'transient', true, 'HPE_INVALID_CONSTANT'],
+    ['AbortSignal.timeout()', new DOMException('The operation was aborted due to timeout', 'TimeoutError'), 'transient', true, 'TimeoutError'],
+    ['an abort of its own', new DOMException('This operation was aborted', 'AbortError'), 'transient', true, 'AbortError'],
+    ['a certificate that expired', fetchFailed(error({ code: 'CERT_HAS_EXPIRED' })), 'permanent', false, 'CERT_HAS_EXPIRED'],
+    ['a certificate for another name', error({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }), 'permanent', false, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ['TLS against plain HTTP', error({ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }), 'permanent', false, 'ERR_SSL_WRONG_VERSION_NUMBER'],
+    ['TLS cut off', error({ code: 'ERR_SSL_UNEXPECTED_EOF_WHILE_READING', message: 'error:0A000126:SSL routines::unexpected eof while reading' }), 'transient', true, 'ERR_SSL_UNEXPECTED_EOF_WHILE_READING'],
+    ['TLS, somewhere', error({ code: 'EPROTO' }), 'permanent', undefined, 'EPROTO'],
+    ['no URL', error({ code: 'ERR_INVALID_URL' }), 'permanent', false, 'ERR_INVALID_URL'],
+    ['a port that fetch refuses', fetchFailed(new Error('bad port')), 'permanent', false, '"bad port"'],
+    ['credentials in the URL', new TypeError('Request cannot be constructed from a URL that includes credentials: http://a:b@c/'), 'permanent', false, '"URL that includes credentials"'],
+    ['an address that is not allowed', error({ code: 'ESSRFBLOCKED' }), 'blocked', false, 'ESSRFBLOCKED'],
+    ['an answer is an answer', error({ status: 502, code: 'ECONNRESET' }), 'transient', undefined, 'HTTP 502'],
+  ])('%s', (_, thrown, kind, maybeExecuted, word) => {
+    expect(of(thrown)).toEqual({
+      kind,
+      rule: `built-in: ${word}`,
+      ...(maybeExecuted !== undefined && { maybeExecuted }),
+    })
+  })
+
+  it('of several addresses is one that all of them agree on', () => {
+    const tried = (...errors: unknown[]) => Object.assign(new AggregateError(errors), { code: 'ETIMEDOUT' })
+    expect(of(tried(node('ETIMEDOUT', 'connect'), node('ECONNREFUSED', 'connect')))).toMatchObject({
+      kind: 'transient',
+      maybeExecuted: false,
+    })
+    expect(of(tried(node('ETIMEDOUT', 'connect'), node('ECONNRESET', 'read')))).toMatchObject({ maybeExecuted: true })
+    expect(of(tried(node('ETIMEDOUT', 'connect'), new Error('x')))).not.toHaveProperty('maybeExecuted')
+  })
+
+  it('has left or not, whatever a rule takes it for', () => {
+    const rule: Rule = { when: { code: ['ECONNRESET', 'ECONNREFUSED'] }, as: 'throttled', delay: '5m' }
+    expect(of(node('ECONNRESET', 'read'), rule)).toMatchObject({
+      kind: 'throttled',
+      delayMs: 300_000,
+      maybeExecuted: true,
+    })
+    expect(of(node('ECONNREFUSED', 'connect'), rule)).toMatchObject({ kind: 'throttled', maybeExecuted: false })
+  })
+
+  it('is what the handler says where it says something: it has seen more', () => {
+    expect(of(new PermanentError('no', { cause: node('ECONNRESET', 'read') }))).not.toHaveProperty('maybeExecuted')
+  })
+})
+
+describe('an answer on a thrown error', () => {
+  it.each<[string, object]>([
+    ['on the error', { status: 404 }],
+    ['under another name', { statusCode: 404 }],
+    ['on the answer', { response: { status: 404 } }],
+    ['on the answer, under another name', { response: { statusCode: 404 } }],
+  ])('is found %s', (_, facts) => {
+    expect(of(error(facts))).toEqual({ kind: 'permanent', rule: 'built-in: HTTP 404' })
+  })
+
+  // biome-ignore format: a table reads best with one row per line
+  it.each<[string, object, object]>([
+    ['429', { status: 429, headers: { 'retry-after': '30' } }, { kind: 'throttled', retryAfterMs: 30_000 }],
+    ['503', { status: 503, headers: new Headers({ 'retry-after': '30' }) }, { kind: 'throttled', retryAfterMs: 30_000 }],
+    ['429 of a client that keeps the answer', { response: { status: 429, headers: { 'Retry-After': 5 } } }, { kind: 'throttled', retryAfterMs: 5_000 }],
+    ['408', { status: 408, headers: { 'retry-after': '7' } }, { kind: 'transient', retryAfterMs: 7_000 }],
+    ['503 with a date, on the clock of the other side', { status: 503, headers: { date: 'Sun, 15 Nov 2026 09:00:00 GMT', 'retry-after': 'Sun, 15 Nov 2026 09:01:00 GMT' } }, { kind: 'throttled', retryAfterMs: 60_000 }],
+  ])('says when to come back: %s', (_, facts, expected) => {
+    expect(of(error(facts))).toMatchObject(expected)
+  })
+
+  it('is heard also where a rule says what it is', () => {
+    const thrown = error({ status: 503, headers: { 'retry-after': '30' } })
+    expect(of(thrown, { when: { status: 503 }, as: 'transient' })).toMatchObject({
+      kind: 'transient',
+      retryAfterMs: 30_000,
+    })
+  })
+
+  it.each<[string, object]>([
+    ['an ordinary 503', { status: 503 }],
+    ['a 503 that says nonsense', { status: 503, headers: { 'retry-after': 'soon' } }],
+    ['a 500 is not believed', { status: 500, headers: { 'retry-after': '30' } }],
+  ])('says nothing: %s', (_, facts) => {
+    const found = of(error(facts))
+    expect(found.kind).toBe('transient')
+    expect(found).not.toHaveProperty('retryAfterMs')
+  })
+})
+
+describe('an answer to an HTTP job', () => {
+  it.each<[string, number[], string | undefined]>([
+    ['is a success', [200, 201, 204, 299], undefined],
+    ['is permanent', [301, 302, 304, 308], 'permanent'],
+    ['is permanent', [400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 418, 422, 451], 'permanent'],
+    ['is transient', [408, 425], 'transient'],
+    ['is throttled', [429], 'throttled'],
+    ['is transient', [500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529, 530, 599], 'transient'],
+    ['is permanent', [501, 505, 506, 508, 510, 511], 'permanent'],
+  ])('%s: %j', (_, statuses, kind) => {
+    for (const status of statuses) {
+      expect(knownAnswer({ status }), String(status)).toEqual(kind && { kind, word: `HTTP ${status}` })
+    }
+  })
+
+  it('503 with a Retry-After is throttled', () => {
+    expect(knownAnswer({ status: 503, retryAfter: true })?.kind).toBe('throttled')
+    expect(knownAnswer({ status: 500, retryAfter: true })?.kind).toBe('transient')
+  })
+
+  it('409 of a call that was sent before is our own first call, still running', () => {
+    expect(knownAnswer({ status: 409, repeated: true })?.kind).toBe('transient')
+    expect(knownAnswer({ status: 404, repeated: true })?.kind).toBe('permanent')
   })
 })
 

@@ -5,6 +5,7 @@ import {
   LOSSES_MAX,
   type Outcome,
   RELEASES_MAX,
+  type Reconciliation,
   SNOOZES_MAX,
   type Transition,
 } from '../../src/core/lifecycle.js'
@@ -16,6 +17,8 @@ interface Row {
   readonly is: string
   readonly job?: Omit<Partial<JobFacts>, 'policy'> & { readonly policy?: Partial<Policy> }
   readonly after: Outcome
+  /** What the `reconcile` hook said. */
+  readonly found?: Reconciliation
   readonly dice?: readonly number[]
   readonly becomes: Partial<Omit<Transition, 'decision'>>
   readonly why?: string
@@ -42,6 +45,7 @@ const ordinary: JobFacts = {
 
 const once = { delivery: 'at-most-once', begun: true } as const
 const held = { delivery: 'at-most-once', begun: false } as const
+const unsentAgain = { ...once, retryUnsent: true } as const
 const suspect = { suspect: true } as const
 
 const error: StoredError = { name: 'Error', message: 'connection reset', code: 'ECONNRESET' }
@@ -51,12 +55,21 @@ const failed = (kind: FailureKind = 'transient', more: object = {}): Outcome => 
   classification: { kind, rule: 'default' },
   ...more,
 })
+const unsent = failed('transient', {
+  classification: { kind: 'transient', rule: 'built-in: ECONNREFUSED' },
+  maybeExecuted: false,
+})
 const byRule = (delayMs: number, more: object = {}): Outcome =>
   failed('transient', { classification: { kind: 'transient', rule: 'rule 2 (code ECONNRESET)', delayMs }, ...more })
 const timedOut: Outcome = { kind: 'timed-out', error: { name: 'TimeoutError', message: 'over 30s' } }
 const snoozed = (delayMs: number, note?: string): Outcome => ({ kind: 'snoozed', delayMs, ...(note && { note }) })
 const released: Outcome = { kind: 'released', note: 'the worker stopped' }
-const deferred = (delayMs: number): Outcome => ({ kind: 'deferred', delayMs, note: 'the circuit is open' })
+const deferred = (delayMs: number): Outcome => ({
+  kind: 'deferred',
+  delayMs,
+  note: 'the circuit is open',
+  by: 'circuit',
+})
 const lostAlone: Outcome = { kind: 'lost', alone: true }
 const lostWithOthers: Outcome = { kind: 'lost', alone: false }
 
@@ -201,6 +214,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'a known failure is the end', job: once, after: failed(), becomes: { ...dead('failed'), status: 'failed', attemptBack: false } },
     { is: 'a failure before the request left is known', job: once, after: failed('transient', { maybeExecuted: false }), becomes: dead('failed') },
     { is: 'a failure after the request left is not', job: once, after: failed('transient', { maybeExecuted: true }), becomes: dead('unknown-outcome') },
+    { is: 'a failure before the request left is the end all the same', job: once, after: unsent, becomes: dead('failed'), why: 'died: ECONNREFUSED, and an at-most-once job is not retried' },
     { is: 'a permanent failure is a failure', job: once, after: failed('permanent'), becomes: dead('failed') },
     { is: 'a timeout tells nothing', job: once, after: timedOut, becomes: { ...dead('unknown-outcome'), status: 'timed-out' } },
     { is: 'a snooze would be a second run', job: once, after: snoozed(10), becomes: dead('failed') },
@@ -216,13 +230,45 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'a cancel does not hide that the outcome is unknown', job: { ...once, cancelRequested: true }, after: lostAlone, becomes: dead('unknown-outcome') },
     { is: 'a cancel before it began cancels', job: { ...held, cancelRequested: true }, after: released, becomes: { to: 'cancelled' } },
   ],
+
+  'at most once, with retryUnsent': [
+    { is: 'a request that never left is tried again', job: unsentAgain, after: unsent, becomes: { to: 'waiting', status: 'failed', delayMs: 1_000, attemptBack: false }, why: 'retry 1 of 3 in 1s: ECONNREFUSED, so the request never left' },
+    { is: 'waits longer each time', job: { ...unsentAgain, attempt: 3 }, after: unsent, becomes: { to: 'waiting', delayMs: 4_000 } },
+    { is: 'after the last retry is a known failure', job: { ...unsentAgain, attempt: 4 }, after: unsent, becomes: dead('failed'), why: 'died: all 3 retries used' },
+    { is: 'no retry helps against a wrong certificate', job: unsentAgain, after: failed('permanent', { maybeExecuted: false }), becomes: dead('failed') },
+    { is: 'too late is a known failure', job: { ...unsentAgain, policy: { maxElapsed: 5 } }, after: unsent, becomes: dead('failed') },
+    { is: 'after its deadline has expired', job: { ...unsentAgain, deadline: 10_999 }, after: unsent, becomes: dead('expired') },
+    { is: 'of a job that somebody wants to stop cancels it', job: { ...unsentAgain, cancelRequested: true }, after: unsent, becomes: { to: 'cancelled' } },
+    { is: 'an answer is the end', job: unsentAgain, after: failed(), becomes: dead('failed') },
+    { is: 'a request that left is unknown', job: unsentAgain, after: failed('transient', { maybeExecuted: true }), becomes: dead('unknown-outcome') },
+    { is: 'a timeout is unknown', job: unsentAgain, after: timedOut, becomes: dead('unknown-outcome') },
+    { is: 'a lost worker is unknown', job: unsentAgain, after: lostAlone, becomes: dead('unknown-outcome') },
+    { is: 'an ordinary job does not need it', job: { retryUnsent: true }, after: failed(), becomes: { to: 'waiting' } },
+  ],
+
+  'at most once, reconciled': [
+    { is: 'done: it succeeded', job: once, after: lostAlone, found: 'done', becomes: { to: 'succeeded', status: 'succeeded' }, why: 'succeeded: its worker was lost, and reconcile found it done' },
+    { is: 'done after a timeout', job: once, after: timedOut, found: 'done', becomes: { to: 'succeeded', status: 'succeeded' } },
+    { is: 'done, a cancel came too late', job: { ...once, cancelRequested: true }, after: lostAlone, found: 'done', becomes: { to: 'succeeded' } },
+    { is: 'not done: it may be tried again', job: once, after: lostAlone, found: 'not-done', becomes: { to: 'waiting', status: 'lost', delayMs: 1_000, attemptBack: false, strikes: 0, losses: 0 }, why: 'retry 1 of 3 in 1s: its worker was lost, and reconcile found it not done' },
+    { is: 'not done after a reset: by the rule that fits', job: once, after: byRule(20_000, { maybeExecuted: true }), found: 'not-done', becomes: { to: 'waiting', delayMs: 20_000 } },
+    { is: 'not done, with no retry left: a known failure', job: { ...once, attempt: 4 }, after: timedOut, found: 'not-done', becomes: { ...dead('failed'), status: 'timed-out' }, why: 'died: all 3 retries used' },
+    { is: 'not done, with no retries at all: a known failure', job: { ...once, policy: { maxRetries: 0 } }, after: lostAlone, found: 'not-done', becomes: dead('failed') },
+    { is: 'not done, and somebody wants to stop it', job: { ...once, cancelRequested: true }, after: released, found: 'not-done', becomes: { to: 'cancelled' } },
+    { is: 'not done, past its deadline', job: { ...once, deadline: 9_999 }, after: lostAlone, found: 'not-done', becomes: dead('expired') },
+    { is: 'ask: unknown, until a person looks', job: once, after: lostAlone, found: 'ask', becomes: { ...dead('unknown-outcome'), status: 'lost' }, why: 'died: its worker was lost; reconcile asks a person to look' },
+    { is: 'no answer: unknown', job: once, after: timedOut, found: 'no-answer', becomes: dead('unknown-outcome'), why: 'died: the run timed out, reconcile gave no answer; it may have been carried out, and is not run twice' },
+    { is: 'a known failure is not asked about', job: once, after: failed(), found: 'done', becomes: dead('failed') },
+    { is: 'what had not begun is not asked about', job: held, after: lostAlone, found: 'done', becomes: { to: 'waiting', attemptBack: true } },
+    { is: 'an ordinary job is not asked about', after: lostWithOthers, found: 'done', becomes: { to: 'waiting' } },
+  ],
 }
 
 describe('decide', () => {
   describe.each(Object.entries(TABLES))('%s', (_, rows) => {
-    it.each(rows)('$is', ({ job, after, dice = [0.5], becomes, why }) => {
+    it.each(rows)('$is', ({ job, after, found, dice = [0.5], becomes, why }) => {
       const facts = { ...ordinary, ...job, policy: { ...policy, ...job?.policy } }
-      const transition = decide(facts, after, NOW, thrown(dice))
+      const transition = decide(facts, after, NOW, thrown(dice), found)
       expect(transition).toMatchObject(becomes)
       expect(transition.decision.why).toMatch(
         /^(retry|died:|succeeded|cancelled|snoozed|handed back|deferred|waits|its worker)/,
@@ -237,6 +283,26 @@ describe('decide', () => {
     for (const after of ends) {
       expect(decide({ ...ordinary, ...once }, after, NOW, () => 0.5).to).not.toBe('waiting')
     }
+  })
+
+  it('starts one a second time only with the certainty that the first start came to nothing', () => {
+    const ends = Object.values(TABLES).flatMap(rows => rows.map(row => row.after))
+    for (const after of ends) {
+      const certain = 'maybeExecuted' in after && after.maybeExecuted === false
+      const { to } = decide({ ...ordinary, ...unsentAgain }, after, NOW, () => 0.5)
+      if (!certain) expect(to, JSON.stringify(after)).not.toBe('waiting')
+      for (const found of ['done', 'ask', 'no-answer'] as const) {
+        expect(decide({ ...ordinary, ...once }, after, NOW, () => 0.5, found).to).not.toBe('waiting')
+      }
+    }
+  })
+
+  it('records what reconcile found', () => {
+    const found = (answer: Reconciliation) =>
+      decide({ ...ordinary, ...once }, lostAlone, NOW, () => 0.5, answer).decision
+    for (const answer of ['done', 'not-done', 'ask', 'no-answer'] as const)
+      expect(found(answer).reconciled).toBe(answer)
+    expect(decide({ ...ordinary, ...once }, lostAlone, NOW, () => 0.5).decision).not.toHaveProperty('reconciled')
   })
 
   it('records how a delay came about (R10)', () => {
