@@ -37,3 +37,18 @@ export function preview(policy: Pick<Policy, 'maxRetries' | 'backoff' | 'jitter'
   }
   return rows
 }
+
+/** When each retry starts if every draw falls in the middle of its window: the average, in milliseconds from the first failure. */
+export function typicalStarts(policy: Pick<Policy, 'maxRetries' | 'backoff' | 'jitter' | 'cap'>): readonly number[] {
+  const starts: number[] = []
+  let total = 0
+  let previous: number | undefined
+  for (let retry = 1; retry <= Math.min(policy.maxRetries, MAX_RETRIES); retry++) {
+    const window = delayWindow(policy, retry, previous)
+    if (window === null) break
+    previous = (window.lo + window.hi) / 2
+    total += previous
+    starts.push(Math.round(total))
+  }
+  return starts
+}

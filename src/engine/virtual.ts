@@ -1,4 +1,5 @@
 import type { Clock, Dice, Timer } from '../core/clock.js'
+import { seededRandom } from '../core/seed.js'
 import { turn, uuidSequence } from './system.js'
 
 interface Entry {
@@ -76,13 +77,7 @@ export class VirtualClock implements Clock {
 
 /** The same numbers again for the same seed. */
 export function seededDice(seed: number): Dice {
-  let state = seed >>> 0
-  const random = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+  const random = seededRandom(seed)
   const hex = (bytes: number): string => {
     let text = ''
     for (let i = 0; i < bytes; i++) {

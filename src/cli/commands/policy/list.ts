@@ -1,0 +1,63 @@
+import { formatMs, toMs } from '../../../core/duration.js'
+import { jitterLabel } from '../../../core/jitter.js'
+import { PRESETS, type PresetName } from '../../../core/presets.js'
+import { outageSurvived } from '../../../core/survival.js'
+import type { Io } from '../../io.js'
+import type { Cell, Style } from '../../print.js'
+import { show } from '../../show.js'
+import { backoffWords, spelledTable } from './words.js'
+
+const GOOD_FOR: Readonly<Record<PresetName, string>> = {
+  standard: 'the default',
+  http: 'HTTP jobs, unless told otherwise',
+  lowLatency: 'somebody waits for the answer',
+  financial: 'few, spread attempts at what must not stampede',
+  queue: 'a quick second and third try',
+  webhook: 'deliveries, unless told otherwise',
+  patient: 'outages of a day',
+  none: 'what must not run twice',
+}
+
+const NAMES = Object.keys(PRESETS) as readonly PresetName[]
+
+export function listPolicies(options: { readonly json?: true }, io: Io): void {
+  const rows = NAMES.map(name => ({
+    name,
+    goodFor: GOOD_FOR[name],
+    outageSurvivedMs: outageSurvived(PRESETS[name]),
+    policy: PRESETS[name],
+  }))
+  show(io, options, rows, style => presetTable(rows, style))
+}
+
+/** Where the last column would break into many lines, the numbers are worth more without it. */
+const ROOMY_COLUMNS = 125
+
+type Row = { readonly name: PresetName; readonly goodFor: string; readonly outageSurvivedMs: number }
+
+function presetTable(rows: readonly Row[], style: Style): string {
+  const roomy = style.columns >= ROOMY_COLUMNS
+  const columns = [
+    { title: 'Preset' },
+    { title: 'Retries', align: 'right' },
+    { title: 'Backoff' },
+    { title: 'Jitter' },
+    { title: 'Cap', align: 'right' },
+    { title: 'Survives', align: 'right' },
+    ...(roomy ? [{ title: 'Good for' }] : []),
+  ] as const
+  const cells = rows.map(({ name, goodFor, outageSurvivedMs }): Cell[] => {
+    const { maxRetries, backoff, jitter, cap } = PRESETS[name]
+    const retries = maxRetries > 0
+    return [
+      { text: name, tone: 'strong' },
+      String(maxRetries),
+      retries ? backoffWords(backoff) : '–',
+      retries ? jitterLabel(jitter) : '–',
+      retries && cap !== undefined ? formatMs(toMs(cap, 'cap')) : '–',
+      retries ? formatMs(outageSurvivedMs) : '–',
+      ...(roomy ? [goodFor] : []),
+    ]
+  })
+  return spelledTable(columns, cells, style)
+}

@@ -1,0 +1,111 @@
+import { capMs } from '../../../core/backoff.js'
+import { formatMs, toMs } from '../../../core/duration.js'
+import { type Finding, lintPolicy } from '../../../core/lint.js'
+import type { Policy } from '../../../core/policy.js'
+import { type PreviewRow, preview, typicalStarts } from '../../../core/preview.js'
+import { outageSurvived } from '../../../core/survival.js'
+import type { Io } from '../../io.js'
+import type { Cell, Style } from '../../print.js'
+import { many, show } from '../../show.js'
+import { type NamedPolicy, type PolicyFlags, readPolicy } from './input.js'
+import { findingLines, spelled, spelledTable, survivalLines, titleLine } from './words.js'
+
+interface Row extends PreviewRow {
+  /** Null where only a worker can tell. */
+  readonly typicalMs: number | null
+}
+
+interface Preview extends NamedPolicy {
+  readonly rows: readonly Row[]
+  readonly outageSurvivedMs: number | null
+  readonly findings: readonly Finding[]
+}
+
+export async function previewPolicy(
+  given: string | undefined,
+  flags: PolicyFlags & { readonly json?: true },
+  io: Io,
+): Promise<void> {
+  const { name, policy } = await readPolicy(given, flags)
+  const custom = policy.backoff.type === 'custom'
+  const typical = typicalStarts(policy)
+  const all: Preview = {
+    name,
+    policy,
+    rows: preview(policy).map((row, i) => ({ ...row, typicalMs: custom ? null : typical[i]! })),
+    outageSurvivedMs: custom ? null : outageSurvived(policy),
+    findings: lintPolicy(policy),
+  }
+  show(io, flags, all, style => spelled(pageOf(all, style), style))
+}
+
+function pageOf({ name, policy, rows, outageSurvivedMs, findings }: Preview, style: Style): string {
+  const title = titleLine(name, policy, style)
+  const delays = rows.length === 0 ? '' : `\n${delayTable(policy, rows, style)}`
+  const findingText = findings.length === 0 ? '' : `\n${findingLines(findings, style)}`
+  return `${title}${delays}\n${summary(rows, policy, outageSurvivedMs, style)}${findingText}`
+}
+
+const ROWS_MAX = 24
+const ROWS_AT_THE_END = 4
+
+function delayTable(policy: Policy, rows: readonly Row[], style: Style): string {
+  const notes = rows.map(row => noteOf(policy, row))
+  const columns = [
+    { title: 'Retry', align: 'right' },
+    { title: 'Waits' },
+    { title: 'Earliest', align: 'right' },
+    { title: 'Typical', align: 'right' },
+    { title: 'Latest', align: 'right' },
+    ...(notes.some(note => note !== '') ? [{ title: 'Note' }] : []),
+  ] as const
+  const cells = rows.map(({ retry, window, totalMs, typicalMs }, i): Cell[] => [
+    String(retry),
+    rangeText(window),
+    { text: formatMs(totalMs[0]), tone: 'dim' },
+    typicalMs === null ? '?' : formatMs(typicalMs),
+    { text: formatMs(totalMs[1]), tone: 'dim' },
+    { text: notes[i]!, tone: 'warn' },
+  ])
+  return spelledTable(columns, shortened(cells, columns.length), style)
+}
+
+/** The middle of a long table says nothing new; `--json` has it. */
+function shortened(cells: readonly Cell[][], columns: number): readonly Cell[][] {
+  if (cells.length <= ROWS_MAX) return cells
+  const head = cells.slice(0, ROWS_MAX - ROWS_AT_THE_END - 1)
+  const left = cells.length - head.length - ROWS_AT_THE_END
+  const gap: Cell[] = Array.from({ length: columns }, (_, i) =>
+    i === 1 ? { text: `… ${left} more`, tone: 'dim' } : '',
+  )
+  return [...head, gap, ...cells.slice(-ROWS_AT_THE_END)]
+}
+
+function rangeText([lo, hi]: readonly [number, number]): string {
+  return lo === hi ? formatMs(lo) : `${formatMs(lo)} … ${formatMs(hi)}`
+}
+
+function noteOf(policy: Policy, { delayMs, totalMs }: Row): string {
+  const limit = limitOf(policy)
+  if (totalMs[0] > limit) return 'never: maxElapsed'
+  if (totalMs[1] > limit) return 'perhaps: maxElapsed'
+  // Decorrelated waits wander below it, whatever the delay would have grown to.
+  return policy.cap !== undefined && policy.jitter !== 'decorrelated' && delayMs === capMs(policy) ? 'cap' : ''
+}
+
+function summary(rows: readonly Row[], policy: Policy, survivedMs: number | null, style: Style): string {
+  const last = rows.at(-1)
+  if (last === undefined) return 'One run and no retry.\n'
+  const limit = limitOf(policy)
+  const possible = rows.filter(({ totalMs }) => totalMs[0] <= limit)
+  const runs = `At most ${many(possible.length + 1, 'run')}; `
+  const end =
+    last.totalMs[1] > limit
+      ? `none starts later than ${formatMs(limit)} after the first.\n`
+      : `the last starts ${rangeText(last.totalMs)} after the first failure.\n`
+  return `${runs}${end}${survivedMs === null ? '' : `\n${survivalLines(survivedMs, '', style)}`}`
+}
+
+function limitOf({ maxElapsed }: Policy): number {
+  return maxElapsed === undefined ? Number.POSITIVE_INFINITY : toMs(maxElapsed, 'maxElapsed')
+}

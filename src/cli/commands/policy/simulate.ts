@@ -1,0 +1,169 @@
+import { type Duration, formatMs } from '../../../core/duration.js'
+import { jitterLabel } from '../../../core/jitter.js'
+import { type Finding, lintPolicy } from '../../../core/lint.js'
+import type { Policy } from '../../../core/policy.js'
+import { type SimulatedHerd, type Simulation, simulate } from '../../../core/simulate.js'
+import type { Io } from '../../io.js'
+import { type Cell, paint, type Style, styleOf, type Tone } from '../../print.js'
+import { countText, hang, jsonText, many } from '../../show.js'
+import { type Judgement, parseAssertion } from './assertions.js'
+import { type Frame, HerdChart, roundUp } from './chart.js'
+import { type NamedPolicy, type PolicyFlags, readPolicy } from './input.js'
+import { findingLines, narrowed, spelled, spelledTable, survivalLines, titleLine } from './words.js'
+
+export interface SimulateOptions extends PolicyFlags {
+  readonly jobs: number
+  readonly within: Duration
+  readonly outage: Duration
+  readonly capacity?: number
+  readonly seed: number
+  readonly assert?: readonly string[]
+  readonly json?: true
+}
+
+interface Page extends NamedPolicy, Simulation {
+  readonly findings: readonly Finding[]
+  readonly assertions: readonly Judgement[]
+}
+
+/** True when every assertion holds. */
+export async function simulatePolicy(given: string | undefined, options: SimulateOptions, io: Io): Promise<boolean> {
+  const assertions = (options.assert ?? []).map(parseAssertion)
+  const { name, policy } = await readPolicy(given, options)
+  const { jobs, within, outage, capacity, seed } = options
+  const scenario = { jobs, within, outage, seed, ...(capacity !== undefined && { capacityPerSecond: capacity }) }
+  const simulation = simulate(policy, scenario)
+  const judgements = assertions.map(assertion => assertion.judge(simulation))
+  const page: Page = { name, policy, ...simulation, findings: lintPolicy(policy), assertions: judgements }
+  const style = styleOf(io.stdout, io.env)
+  io.stdout.write(options.json ? jsonText(page) : spelled(pageOf(page, style), style))
+  const failed = judgements.filter(({ holds }) => !holds)
+  for (const { assertion, words } of failed)
+    io.stderr.write(`error: --assert ${assertion} does not hold: it is ${words}\n`)
+  return failed.length === 0
+}
+
+const hasJitter = ({ jitter }: Policy): boolean => jitter !== 'none' && jitter !== 0
+
+function pageOf(page: Page, style: Style): string {
+  const { name, policy, findings, assertions } = page
+  const title = titleLine(name, policy, style)
+  // Those that do not hold are errors, and go where errors go.
+  const kept = assertions.filter(({ holds }) => holds)
+  const warnings = findings.filter(({ severity, code }) => severity === 'warning' || code === 'gates-left-out')
+  return [
+    title,
+    scenarioLine(page, style),
+    `\n${headline(page, style)}`,
+    `\n${charts(page, style)}`,
+    `\n${figures(page, style)}`,
+    warnings.length > 0 ? `\n${findingLines(warnings, style)}` : '',
+    kept.length > 0 ? `\n${kept.map(judgement => judgementLine(judgement, style)).join('')}` : '',
+  ].join('')
+}
+
+function scenarioLine({ scenario }: Page, style: Style): string {
+  const { jobs, withinMs, outageMs, capacityPerSecond, seed } = scenario
+  const spread = withinMs === 0 ? 'at once' : `within ${formatMs(withinMs)}`
+  const down = outageMs === 0 ? 'the target is never down and' : `the target is down for ${formatMs(outageMs)}, then`
+  const serves = capacityPerSecond === undefined ? 'serves all' : `serves ${countText(capacityPerSecond)}/s`
+  return tinted(`${many(jobs, 'job')} ${spread}, ${down} ${serves}; seed ${seed}`, 'dim', style)
+}
+
+function headline({ withJitter, withoutJitter, policy, scenario }: Page, style: Style): string {
+  const more = hasJitter(policy) ? `; without jitter it would be ${formatMs(withoutJitter.outageSurvivedMs)}` : ''
+  return survivalLines(withJitter.outageSurvivedMs, more, style) + verdict(withJitter, scenario, style)
+}
+
+/** What became of this herd in this outage. */
+function verdict(herd: SimulatedHerd, { jobs, outageMs }: Page['scenario'], style: Style): string {
+  const { dead, deadAfterRecovery, succeeded, doneMs } = herd
+  const outage = outageMs === 0 ? 'this rush' : `this outage of ${formatMs(outageMs)}`
+  if (dead === 0) {
+    const all = jobs === 1 ? 'The job lives through' : `All ${many(jobs, 'job')} live through`
+    return tinted(
+      `${all} ${outage}; ${jobs === 1 ? 'it' : 'the last'} is done after ${formatMs(doneMs)}.`,
+      'good',
+      style,
+    )
+  }
+  const early = dead - deadAfterRecovery
+  const causes = [
+    ...(early > 0 ? [`${countText(early)} out of retries before it is over`] : []),
+    ...(deadAfterRecovery > 0 ? [`${countText(deadAfterRecovery)} turned away too often afterwards`] : []),
+  ]
+  const toll = `${countText(dead)} of ${many(jobs, 'job')} die in ${outage}: ${causes.join(', ')}.`
+  return tinted(`${toll} ${countText(succeeded)} succeed.`, 'bad', style)
+}
+
+function tinted(words: string, tone: Tone, style: Style): string {
+  return `${paint(hang('', 0, words, narrowed(style)).trimEnd(), tone, style)}\n`
+}
+
+function charts({ withJitter, withoutJitter, policy, scenario }: Page, style: Style): string {
+  const jittered = hasJitter(policy)
+  const shown = jittered ? [withoutJitter, withJitter] : [withJitter]
+  const chart = new HerdChart(frameOf(shown, scenario), style)
+  const titles = jittered
+    ? ['Without jitter', `With jitter ${jitterLabel(policy.jitter)}`]
+    : ['Without jitter, as it is']
+  const drawn = shown.map((herd, i) => {
+    const words = `: attempts per second, at most ${countText(herd.peakPerSecond)}/s after recovery`
+    const title = hang(paint(titles[i]!, 'strong', style), titles[i]!.length, words, style)
+    return title + chart.bars(herd.series)
+  })
+  return drawn.join('\n') + chart.times() + chart.legend()
+}
+
+const SPAN_MIN_MS = 10_000
+/** An outage that is over soon after the last attempt is drawn to its end. */
+const SOON = 1.5
+
+function frameOf(herds: readonly SimulatedHerd[], { outageMs, capacityPerSecond }: Page['scenario']): Frame {
+  const binMs = herds[0]!.series.binMs
+  const doneMs = Math.max(SPAN_MIN_MS, ...herds.map(herd => herd.series.attempts.length * binMs))
+  const top = Math.max(...herds.flatMap(({ series }) => series.peaks))
+  return {
+    outageMs,
+    spanMs: outageMs > doneMs && outageMs < doneMs * SOON ? outageMs : doneMs,
+    capacityPerSecond: capacityPerSecond ?? Number.POSITIVE_INFINITY,
+    topPerSecond: roundUp(top),
+  }
+}
+
+function figures({ withJitter, withoutJitter, policy }: Page, style: Style): string {
+  const jittered = hasJitter(policy)
+  const row = (title: string, value: (herd: SimulatedHerd) => string): Cell[] => [
+    title,
+    ...(jittered ? [value(withoutJitter)] : []),
+    { text: value(withJitter), tone: 'strong' },
+  ]
+  const columns = [
+    { title: '' },
+    ...(jittered ? [{ title: 'Without jitter', align: 'right' } as const] : []),
+    { title: jittered ? `With ${jitterLabel(policy.jitter)}` : 'As it is', align: 'right' } as const,
+  ]
+  const rows = [
+    row('Outage survived', herd => formatMs(herd.outageSurvivedMs)),
+    row('Peak after recovery', herd => `${countText(herd.peakPerSecond)}/s`),
+    row('Dead', herd => countText(herd.dead)),
+    row('Turned away', herd => countText(herd.turnedAway)),
+    row('Attempts', herd => countText(herd.attempts)),
+    row('Amplification', herd => `${herd.amplification.toFixed(2)}×`),
+    row('Done after', herd => formatMs(herd.doneMs)),
+    ...(withJitter.waves.length > 1 ? [row('First retries', firstWave)] : []),
+  ]
+  return spelledTable(columns, rows, style)
+}
+
+/** Those of the claim that everybody knows: all at once, or spread. */
+function firstWave({ waves }: SimulatedHerd): string {
+  const wave = waves[1]
+  if (wave === undefined) return '–'
+  const { fromMs, toMs } = wave
+  return fromMs === toMs ? `all at ${formatMs(fromMs)}` : `${formatMs(fromMs)} … ${formatMs(toMs)}`
+}
+
+function judgementLine({ assertion, words }: Judgement, style: Style): string {
+  return `${paint(`${style.unicode ? '✓' : '+'} ${assertion}`, 'good', style)} holds: ${words}\n`
+}

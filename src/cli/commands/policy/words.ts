@@ -1,0 +1,97 @@
+import { type Duration, formatMs, toMs } from '../../../core/duration.js'
+import { jitterLabel } from '../../../core/jitter.js'
+import type { Finding } from '../../../core/lint.js'
+import type { Backoff, Policy } from '../../../core/policy.js'
+import { type Cell, type Column, paint, type Style, table } from '../../print.js'
+import { countText, hang } from '../../show.js'
+import { oneLine, widthOf } from '../../width.js'
+
+const LISTED_MAX = 6
+
+/** What the page is about; names of files and functions come from outside. */
+export function titleLine(name: string, policy: Policy, style: Style): string {
+  const clean = oneLine(name)
+  return hang(`${paint(clean, 'strong', style)}  `, widthOf(clean) + 2, inWords(policy), style)
+}
+
+/** A policy in one line. */
+function inWords(policy: Policy): string {
+  const { backoff, jitter, cap, maxRetries, maxElapsed } = policy
+  if (maxRetries === 0) return 'no retries'
+  const parts = [
+    backoffWords(backoff),
+    jitter === 'none' || jitter === 0
+      ? 'no jitter'
+      : `${typeof jitter === 'number' ? '' : 'jitter '}${jitterLabel(jitter)}`,
+    ...(cap === undefined ? [] : [`cap ${text(cap)}`]),
+    maxRetries === 1 ? '1 retry' : `${countText(maxRetries)} retries`,
+    ...(maxElapsed === undefined ? [] : [`at most ${text(maxElapsed)} in all`]),
+  ]
+  return parts.join(', ')
+}
+
+export function backoffWords(backoff: Backoff): string {
+  switch (backoff.type) {
+    case 'exponential':
+      return `exponential ${text(backoff.base)} ×${backoff.factor ?? 2}`
+    case 'linear':
+      return `linear ${text(backoff.base)} +${text(backoff.increment ?? backoff.base)}`
+    case 'fixed':
+      return `fixed ${text(backoff.delay)}`
+    case 'fibonacci':
+      return `fibonacci ${text(backoff.base)}`
+    case 'list': {
+      const shown = backoff.delays.slice(0, LISTED_MAX).map(text)
+      const rest = backoff.delays.length - shown.length
+      return `list ${shown.join(' ')}${rest > 0 ? ` … ${rest} more` : ''}`
+    }
+    case 'custom':
+      return `custom "${backoff.name}"`
+  }
+}
+
+const text = (duration: Duration): string => formatMs(toMs(duration, 'policy'))
+
+/** Each with its code at the end, which searches and scripts go by. */
+export function findingLines(findings: readonly Finding[], style: Style): string {
+  return findings
+    .map(({ code, severity, message }) => {
+      const word = severity.padEnd(SEVERITY_COLUMNS)
+      const head = paint(word, severity === 'warning' ? 'warn' : 'calm', style)
+      return hang(head, SEVERITY_COLUMNS, `${message} (${code})`, narrowed(style))
+    })
+    .join('')
+}
+
+/** The number that a policy is judged by, and what it means. */
+export function survivalLines(survivedMs: number, more: string, style: Style): string {
+  const title = paint(`Outage survived: ${formatMs(survivedMs)}`, 'strong', style)
+  return `${title}\n${hang('', 0, `The longest after which 99 % of the jobs still have a run${more}.`, narrowed(style))}`
+}
+
+const SEVERITY_COLUMNS = 'warning  '.length
+const READABLE_COLUMNS = 100
+
+/** Words are not read across a wide screen; in a pipe they stay in one line, where searches find them. */
+export function narrowed(style: Style): Style {
+  return Number.isFinite(style.columns) ? { ...style, columns: Math.min(style.columns, READABLE_COLUMNS) } : style
+}
+
+const SPELLED: Readonly<Record<string, string>> = { '±': '+/-', '×': 'x', '…': '...', '·': '-', '–': '-' }
+
+/** A table whose cells are spelled before they are measured. */
+export function spelledTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], style: Style): string {
+  const spell = (cell: Cell): Cell =>
+    typeof cell === 'string' ? spelled(cell, style) : { ...cell, text: spelled(cell.text, style) }
+  const titles = columns.map(column => ({ ...column, title: spelled(column.title, style) }))
+  return table(
+    titles,
+    rows.map(row => row.map(spell)),
+    style,
+  )
+}
+
+/** For outputs that know no more than ASCII. */
+export function spelled(text: string, { unicode }: Style): string {
+  return unicode ? text : text.replace(/[±×…·–]/g, char => SPELLED[char] ?? '')
+}
