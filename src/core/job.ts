@@ -87,6 +87,20 @@ export interface Job {
   readonly begun: boolean
   readonly cancelRequested: boolean
 
+  /** What it depends on; shared circuit and budget. */
+  readonly gate?: string
+  /** The round of its gate in which it was given its present time: it need not ask again. */
+  readonly pass?: number
+  /** The group of its last error, or the one that its enqueue named. */
+  readonly fingerprint?: string
+  readonly acknowledgedAt?: number
+  /** The redrive that started this generation. */
+  readonly redriveId?: string
+  /** The schedule that it is an occurrence of. */
+  readonly scheduleId?: string
+  /** Where to tell of its end. */
+  readonly webhook?: string
+
   readonly result?: string
   readonly error?: StoredError
   /** JSON text of the last `job.progress(…)`. */
@@ -108,7 +122,12 @@ export type JobFacts = Pick<
   | 'firstStartedAt'
   | 'deadline'
   | 'cancelRequested'
-> & { readonly policy: Policy }
+  | 'gate'
+> & {
+  readonly policy: Policy
+  /** At most once, but where a request certainly never left, the definition permits another try. */
+  readonly retryUnsent?: boolean
+}
 
 export const TERMINAL: ReadonlySet<JobState> = new Set(['succeeded', 'dead', 'cancelled'])
 
@@ -126,7 +145,7 @@ export function attemptLabel(attempt: number): string {
   return attempt <= 1 ? 'Initial' : `Retry #${attempt - 1}`
 }
 
-/** At most once means one run, whatever the policy says. */
-export function maxRetriesOf(job: Pick<Job, 'delivery'>, policy: Policy): number {
-  return job.delivery === 'at-most-once' ? 0 : policy.maxRetries
+/** At most once means one run, whatever the policy says; unless the first is known not to have happened. */
+export function maxRetriesOf(job: Pick<Job, 'delivery' | 'attempt'>, policy: Policy): number {
+  return job.delivery === 'at-most-once' && job.attempt <= 1 ? 0 : policy.maxRetries
 }

@@ -23,6 +23,16 @@ export function fromText(text: string): string {
   return text.charCodeAt(0) === 1 ? (JSON.parse(text.slice(1)) as string) : text
 }
 
+/** The order in which databases keep texts: that of their UTF-8, as `toText` writes them. */
+export function byBytes(a: string, b: string): number {
+  if (a === b) return 0
+  if (PLAIN.test(a) && PLAIN.test(b)) return a < b ? -1 : 1
+  return Buffer.compare(Buffer.from(toText(a)), Buffer.from(toText(b)))
+}
+
+/** Of such texts code units and bytes have the same order. */
+const PLAIN = /^[ -\ud7ff]*$/
+
 export function toTextOrNull(text: string | undefined): string | null {
   return text === undefined ? null : toText(text)
 }

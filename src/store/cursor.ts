@@ -1,8 +1,21 @@
 import { ChronosError } from '../core/error.js'
-import type { Page } from './store.js'
+import type { Page, PageRequest } from './store.js'
 
 /** Which list a cursor belongs to; one list's cursor is no good for another. */
-export type CursorKind = 'jobs' | 'history' | 'logs'
+export type CursorKind = JobsCursor | 'history' | 'logs'
+
+/** The jobs are two lists: the newest first, and the oldest first. */
+export type JobsCursor = 'jobs' | 'jobs-oldest'
+
+/** A cursor goes on in the order that it came from, whatever else is asked for. */
+export function jobsCursorOf({ order, cursor }: PageRequest): JobsCursor {
+  const isOldest = cursor === undefined ? order === 'oldest' : decode(cursor).startsWith('jobs-oldest:')
+  return isOldest ? 'jobs-oldest' : 'jobs'
+}
+
+function decode(cursor: string): string {
+  return Buffer.from(cursor, 'base64url').toString()
+}
 
 /** A position in a keyset-paged list: the keys of the last row shown. Opaque outside the stores. */
 export function writeCursor(kind: CursorKind, keys: readonly number[]): string {
@@ -10,7 +23,7 @@ export function writeCursor(kind: CursorKind, keys: readonly number[]): string {
 }
 
 export function readCursor(kind: CursorKind, cursor: string, size: number): readonly number[] {
-  const [found, ...parts] = Buffer.from(cursor, 'base64url').toString().split(':')
+  const [found, ...parts] = decode(cursor).split(':')
   const keys = parts.map(part => (/^\d{1,16}$/.test(part) ? Number(part) : Number.NaN))
   if (found === kind && keys.length === size && keys.every(Number.isSafeInteger)) return keys
   throw new ChronosError(

@@ -5,7 +5,7 @@ import type { AttemptRecord, LogRecord } from './store.js'
 // What the SQL stores tell about a run, row by row.
 
 export const ATTEMPT_COLUMNS = `run, generation, attempt, status, started_at, finished_at, worker_id, error, note,
-  delay_ms, next_run_at, decision`
+  delay_ms, next_run_at, decision, fingerprint`
 
 export type AttemptRow = [
   run: number,
@@ -20,11 +20,13 @@ export type AttemptRow = [
   delayMs: number | null,
   nextRunAt: number | null,
   decision: string | null,
+  fingerprint: string | null,
 ]
 
 export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
   const [run, generation, attempt, status, startedAt, finishedAt, workerId, error, note, delayMs, nextRunAt] = row
   const decision = fromDecision(row[11], attempt)
+  const fingerprint = row[12]
   return {
     jobId,
     generation,
@@ -38,6 +40,7 @@ export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
     ...(note !== null && { note: fromText(note) }),
     ...(delayMs !== null && { delayMs }),
     ...(nextRunAt !== null && { nextRunAt }),
+    ...(fingerprint !== null && { fingerprint: fromText(fingerprint) }),
     decision,
   }
 }

@@ -1,7 +1,12 @@
 import type { Clock } from '../core/clock.js'
 import { ChronosError } from '../core/error.js'
+import { DeltaDraft } from './delta.js'
+import { audit } from './memory/audit.js'
+import { backlog } from './memory/backlog.js'
 import * as manual from './memory/manual.js'
+import { park } from './memory/park.js'
 import * as read from './memory/read.js'
+import { fold, putRecord, records } from './memory/records.js'
 import * as run from './memory/run.js'
 import { Shelf } from './memory/shelf.js'
 import { present } from './optional.js'
@@ -21,6 +26,7 @@ export function memoryStore({ clock }: { readonly clock: Clock }): Store {
     ...workVerbs(session),
     ...manualVerbs(session),
     ...readVerbs(session),
+    ...recordVerbs(session),
     // There is no other process that could add work.
     watch: () => () => undefined,
   }
@@ -47,6 +53,23 @@ class Session {
     return this.verb((shelf, now) => inputs.map(input => act(shelf, input, now)))
   }
 
+  /** For what changes counts: one delta tells of all of it. */
+  counted<T>(act: (shelf: Shelf, now: number, delta: DeltaDraft) => T): Promise<T> {
+    return this.verb((shelf, now) => {
+      const delta = new DeltaDraft()
+      const answer = act(shelf, now, delta)
+      if (!delta.isEmpty) shelf.deltas.push(delta.toText(now))
+      return answer
+    })
+  }
+
+  countedEach<T, R>(
+    inputs: readonly T[],
+    act: (shelf: Shelf, input: T, now: number, delta: DeltaDraft) => R,
+  ): Promise<R[]> {
+    return this.counted((shelf, now, delta) => inputs.map(input => act(shelf, input, now, delta)))
+  }
+
   async close(): Promise<void> {
     this.#closed = true
   }
@@ -56,15 +79,21 @@ function workVerbs(session: Session) {
   return {
     enqueue: async (jobs, tx) => {
       if (tx !== undefined) throw noTransactions()
-      return session.each(jobs, manual.enqueue)
+      return session.countedEach(jobs, manual.enqueue)
     },
+    fire: firings => session.countedEach(firings, manual.fire),
     claim: request => session.verb((shelf, now) => run.claim(shelf, request, now)),
     begin: requests => session.each(requests, run.begin),
     extend: (leases, leaseMs) => session.each(leases, (shelf, lease, now) => run.extend(shelf, lease, leaseMs, now)),
     report: reports => session.each(reports, run.report),
-    settle: settlements => session.each(settlements, run.settle),
+    settle: async (settlements, tx) => {
+      if (tx !== undefined) throw noTransactions()
+      return session.countedEach(settlements, run.settle)
+    },
     expired: ({ workers }) => session.verb((shelf, now) => run.expired(shelf, workers, now)),
-    expireDeadlines: limit => session.verb((shelf, now) => manual.expireDeadlines(shelf, limit, now)),
+    expireDeadlines: (limit, following) =>
+      session.counted((shelf, now, delta) => manual.expireDeadlines(shelf, limit, now, delta, following)),
+    park: request => session.verb((shelf, now) => park(shelf, request, now)),
     beginEffect: (lease, name) => session.verb(shelf => run.beginEffect(shelf, lease, name)),
     endEffect: (lease, name, result) => session.verb(shelf => run.endEffect(shelf, lease, name, result)),
   } satisfies Partial<Store>
@@ -72,11 +101,18 @@ function workVerbs(session: Session) {
 
 function manualVerbs(session: Session) {
   return {
-    cancel: ids => session.each(ids, manual.cancel),
+    cancel: (ids, following) =>
+      session.countedEach(ids, (shelf, id, now, delta) => manual.cancel(shelf, id, now, delta, following)),
     reschedule: (id, at) => session.verb((shelf, now) => manual.reschedule(shelf, id, at, now)),
-    redrive: ids => session.each(ids, manual.redrive),
-    remove: ids => session.each(ids, manual.remove),
-    prune: request => session.verb((shelf, now) => manual.prune(shelf, request, now)),
+    redrive: (ids, { redriveId, delaysMs = [] } = {}) =>
+      session.counted((shelf, now, delta) =>
+        ids.map((id, index) => manual.redrive(shelf, id, { redriveId, delayMs: delaysMs[index] ?? 0 }, now, delta)),
+      ),
+    acknowledge: ids => session.each(ids, manual.acknowledge),
+    discard: (ids, following) =>
+      session.countedEach(ids, (shelf, id, now, delta) => manual.discard(shelf, id, now, delta, following)),
+    remove: ids => session.countedEach(ids, manual.remove),
+    prune: request => session.counted((shelf, now, delta) => manual.prune(shelf, request, now, delta)),
     setQueue: (name, change) => session.verb(shelf => setQueue(shelf, name, change)),
     putPolicies: policies =>
       session.verb(shelf => {
@@ -90,6 +126,9 @@ function readVerbs(session: Session) {
     get: id => session.verb(shelf => shelf.rows.get(id)?.job),
     list: (filter, page) => session.verb((shelf, now) => read.list(shelf, filter, page, now)),
     count: (filter, cap) => session.verb((shelf, now) => read.count(shelf, filter, cap, now)),
+    liveSchedules: ids => session.verb(shelf => read.liveSchedules(shelf, ids)),
+    backlog: request => session.verb((shelf, now) => backlog(shelf, request, now)),
+    tally: redriveId => session.verb(shelf => read.tally(shelf, redriveId)),
     history: (id, page) => session.verb(shelf => read.history(shelf.rows.get(id), page)),
     logs: (id, page) => session.verb(shelf => read.logs(shelf.rows.get(id), page)),
     queues: () => session.verb(shelf => [...shelf.queues.values()].sort((a, b) => (a.name < b.name ? -1 : 1))),
@@ -100,6 +139,15 @@ function readVerbs(session: Session) {
           return policy === undefined ? [] : [{ id, policy }]
         }),
       ),
+  } satisfies Partial<Store>
+}
+
+function recordVerbs(session: Session) {
+  return {
+    records: (kind, query) => session.verb(shelf => records(shelf, kind, query)),
+    putRecords: writes => session.each(writes, putRecord),
+    fold: limit => session.verb((shelf, now) => fold(shelf, limit, now)),
+    audit: () => session.verb(audit),
   } satisfies Partial<Store>
 }
 
@@ -114,6 +162,6 @@ function setQueue(shelf: Shelf, name: string, change: QueueChange): QueueRecord 
 function noTransactions(): ChronosError {
   return new ChronosError(
     'STORE_NOT_SUPPORTED',
-    'enqueue was given a transaction, and the memory store has none; leave `tx` out, or use a postgres:// store',
+    'the memory store can take part in no transaction; leave `tx` out (or `job.complete`: return instead), or use postgres://',
   )
 }

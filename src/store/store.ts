@@ -1,6 +1,23 @@
 import type { Delivery, Job, JobState, RunStatus, StoredError } from '../core/job.js'
-import type { Decision, Transition } from '../core/lifecycle.js'
+import type { Decision } from '../core/lifecycle.js'
 import type { PartialPolicy } from '../core/policy.js'
+import type { AuditSnapshot } from './audit.js'
+import type { Put, RecordQuery, RecordWrite, StoredRecord } from './record.js'
+import type {
+  BeginRequest,
+  Claim,
+  ClaimRequest,
+  Expired,
+  Extended,
+  Lease,
+  LeaseStatus,
+  LogRecord,
+  Report,
+  Settled,
+  Settlement,
+} from './run.js'
+
+export type * from './run.js'
 
 /**
  * Keeps facts and settles races; decides nothing.
@@ -11,6 +28,10 @@ import type { PartialPolicy } from '../core/policy.js'
  */
 export interface Store {
   readonly kind: 'memory' | 'sqlite' | 'postgres'
+  /** Every call is a commit of its own: none sees another that was made before it and is not answered yet. */
+  readonly commitsAlone?: boolean
+  /** It tells at once of work that other processes add, so that looking for it is only a floor. */
+  readonly announcesWork?: boolean
 
   /** Brings the schema up to this code's version; refuses one that is newer. Safe from many processes at once. */
   migrate(): Promise<Migration>
@@ -18,6 +39,11 @@ export interface Store {
   close(): Promise<void>
 
   enqueue(jobs: readonly NewJob[], tx?: unknown): Promise<readonly Enqueued[]>
+  /**
+   * What schedules decided: each record is written if it has the version that the decision was made on, and then, and
+   * only then, its jobs are enqueued. All in one transaction; each is written or in conflict for itself.
+   */
+  fire(firings: readonly Firing[]): Promise<readonly Fired[]>
 
   /** waiting → running. The token makes it repeatable: the same one returns the same jobs. */
   claim(request: ClaimRequest): Promise<Claim>
@@ -26,32 +52,45 @@ export interface Store {
    * same. One that was asked to stop answers `cancel-requested` and has not begun.
    */
   begin(requests: readonly BeginRequest[]): Promise<readonly LeaseStatus[]>
-  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LeaseStatus[]>
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Extended[]>
   /** Log lines and progress of running jobs, fenced like everything else that a worker writes. */
-  report(reports: readonly Report[]): Promise<readonly LeaseStatus[]>
-  /** The only way out of running. */
-  settle(settlements: readonly Settlement[]): Promise<readonly Settled[]>
+  report(reports: readonly Report[], tx?: unknown): Promise<readonly LeaseStatus[]>
+  /** The only way out of running. With `tx`, in a transaction of the caller, whose end decides. */
+  settle(settlements: readonly Settlement[], tx?: unknown): Promise<readonly Settled[]>
 
   /** Running jobs of workers that seem dead: every lease of theirs ran out, or one did so a lease time ago. */
   expired(limit: { readonly workers: number }): Promise<Expired>
   /** waiting → dead (expired) for jobs whose deadline has passed. */
-  expireDeadlines(limit: number): Promise<readonly Job[]>
+  expireDeadlines(limit: number, following?: Following): Promise<readonly Job[]>
 
-  /** waiting → cancelled; running → asked to stop. */
-  cancel(ids: readonly string[]): Promise<readonly Changed[]>
+  /** waiting → cancelled; running → asked to stop. Only what has ended is followed by anything. */
+  cancel(ids: readonly string[], following?: Following): Promise<readonly Changed[]>
   /** Moves a waiting job to another time. */
   reschedule(id: string, at: RunTime): Promise<Changed>
-  /** dead | cancelled → waiting, as a new generation. */
-  redrive(ids: readonly string[]): Promise<readonly Changed[]>
+  /** dead | cancelled → waiting, as a new generation. Repeated for the same redrive it answers `changed` again. */
+  redrive(ids: readonly string[], options?: RedriveOptions): Promise<readonly Changed[]>
+  /** A dead job was seen by a person: it stays, and alarms nobody any more. */
+  acknowledge(ids: readonly string[]): Promise<readonly Changed[]>
+  /** A dead job is given up for good (reason `discarded`); its record stays. */
+  discard(ids: readonly string[], following?: Following): Promise<readonly Changed[]>
   /** Removes the record of jobs that do not run. Their keys stay remembered for `REMOVED_KEY_MS`, as after a prune. */
   remove(ids: readonly string[]): Promise<readonly Changed[]>
   /** Removes ended jobs older than asked for, oldest first, and keys whose time is over. */
   prune(request: PruneRequest): Promise<PruneReport>
 
+  /** Gives waiting jobs of a gate other times, the first of the line the first delay; see `ParkRequest`. */
+  park(request: ParkRequest): Promise<Parked>
+
   get(id: string): Promise<Job | undefined>
   list(filter: JobFilter, page: PageRequest): Promise<Page<Job>>
   /** Counts up to `cap`; `at-least` says that there are more. */
   count(filter: JobFilter, cap: number): Promise<Count>
+  /** Which of these schedules have jobs that wait or run, and how many. */
+  liveSchedules(ids: readonly string[]): Promise<readonly LiveSchedule[]>
+  /** Queues in which something is due and waits, or died and nobody has seen it; by name. */
+  backlog(request: BacklogRequest): Promise<readonly Backlog[]>
+  /** How far the jobs of a redrive have come. */
+  tally(redriveId: string): Promise<Tally>
   /** Attempts, newest first. */
   history(id: string, page: PageRequest): Promise<Page<AttemptRecord>>
   /** Log lines, in the order in which they were written. */
@@ -64,6 +103,15 @@ export interface Store {
   /** Policies by content hash; they are never changed, only added. */
   putPolicies(policies: readonly PolicyRecord[]): Promise<void>
   policies(ids: readonly string[]): Promise<readonly PolicyRecord[]>
+
+  /** Small documents that many processes share, each changed by compare-and-set on its version. */
+  records(kind: string, query: RecordQuery): Promise<readonly StoredRecord[]>
+  /** All in one transaction; each is written or in conflict for itself. */
+  putRecords(writes: readonly RecordWrite[]): Promise<readonly Put[]>
+  /** Adds the deltas that enqueues, ends and removals left to the records of `fold.ts`; how many were taken. */
+  fold(limit: number): Promise<number>
+  /** Ledger and rows of one moment, for `chronos audit`. */
+  audit(): Promise<AuditSnapshot>
 
   /** A side effect that is remembered over attempts (`job.once`), per generation-spanning job and name. */
   beginEffect(lease: Lease, name: string): Promise<EffectStatus>
@@ -121,148 +169,60 @@ export interface NewJob {
   readonly tags: readonly string[]
   readonly override?: PartialPolicy
   readonly policyId?: string
+  /** What it depends on: jobs with the same gate share its circuit and its budget. */
+  readonly gate?: string
+  /** The error group that its failures belong to, where the user says so. */
+  readonly fingerprint?: string
+  /** The schedule that it is an occurrence of. */
+  readonly scheduleId?: string
+  /** Where to tell of its end. */
+  readonly webhook?: string
 }
+
+/** Jobs that come into being with the change of this one, or not at all. Decided in the transaction of the change. */
+export type Following = (job: Job) => readonly NewJob[]
+
+/** One decision of a schedule: its record as it is to be, and the jobs that follow from it. */
+export interface Firing {
+  readonly record: RecordWrite & { readonly expect: number }
+  readonly jobs: readonly NewJob[]
+}
+
+export type Fired =
+  | { readonly status: 'written'; readonly version: number; readonly enqueued: readonly Enqueued[] }
+  | Extract<Put, { status: 'conflict' }>
+
+export interface LiveSchedule {
+  readonly id: string
+  readonly live: number
+}
+
+export interface BacklogRequest {
+  /** Dead letters with this tag are not counted. */
+  readonly exceptTag: string
+  /** How many of the newest dead jobs are looked at. */
+  readonly deadMax: number
+}
+
+export interface Backlog {
+  readonly queue: string
+  /** Since when its oldest due job waits … */
+  readonly dueAt?: number
+  /** … and the oldest that has run before, among the first `BACKLOG_DUE_MAX` due ones of each priority. */
+  readonly retryDueAt?: number
+  /** Dead letters that are neither acknowledged nor discarded, and when the oldest of them died. */
+  readonly dead: number
+  readonly deadSince?: number
+}
+
+/** So many due jobs of a queue and priority are looked at for one that is retried. */
+export const BACKLOG_DUE_MAX = 1_000
 
 export type Enqueued =
   | { readonly status: 'created'; readonly id: string }
   | { readonly status: 'existing'; readonly id: string }
   /** The key belongs to a job with another payload. */
   | { readonly status: 'conflict'; readonly id: string; readonly payloadHash: string }
-
-export interface ClaimRequest {
-  readonly workerId: string
-  /** 128 random bits in hex, new for every claim, the same when one is repeated. */
-  readonly token: string
-  readonly queues: readonly string[]
-  readonly limit: number
-  readonly leaseMs: number
-  /** Policy id by `queue name`, joined with a space, for what this worker knows. */
-  readonly policyIds: Readonly<Record<string, string>>
-}
-
-export interface Claim {
-  /** The store's clock at the claim. */
-  readonly now: number
-  /** Highest priority first, then by due time. */
-  readonly jobs: readonly Claimed[]
-  /** When the next waiting job of these queues falls due, where fewer were due than asked for and there is one. */
-  readonly nextDueAt?: number
-}
-
-/** A job with its lease, as a worker holds it. */
-export type Claimed = Pick<
-  Job,
-  | 'id'
-  | 'name'
-  | 'queue'
-  | 'priority'
-  | 'delivery'
-  | 'payload'
-  | 'tenantId'
-  | 'key'
-  | 'tags'
-  | 'override'
-  | 'policyId'
-  | 'timeoutMs'
-  | 'deadline'
-  | 'runAt'
-  | 'createdAt'
-  | 'firstStartedAt'
-  | 'startedAt'
-  | 'generation'
-  | 'run'
-  | 'attempt'
-  | 'snoozes'
-  | 'releases'
-  | 'losses'
-  | 'strikes'
-  | 'suspect'
-  | 'backoffMs'
-  | 'begun'
-  | 'cancelRequested'
-> & {
-  readonly token: string
-  readonly workerId: string
-  readonly leaseUntil: number
-}
-
-/** The fence: every write of a running job is a compare-and-set on both. */
-export interface Lease {
-  readonly id: string
-  readonly token: string
-}
-
-/** `delivery` is what the worker's definition says; where it is stricter than the row, it wins and is kept. */
-export interface BeginRequest extends Lease {
-  readonly delivery?: Delivery
-}
-
-export type LeaseStatus = 'held' | 'cancel-requested' | 'lost'
-
-export interface Report {
-  readonly lease: Lease
-  readonly logs: readonly LogLine[]
-  /** Number of the first line within its run, from 0, as the worker counts: it makes a repeated report harmless. */
-  readonly from?: number
-  /** JSON text. */
-  readonly progress?: string
-}
-
-export interface LogLine {
-  readonly at: number
-  readonly message: string
-  /** JSON text. */
-  readonly data?: string
-}
-
-export interface LogRecord extends LogLine {
-  readonly run: number
-}
-
-export interface Settlement {
-  readonly lease: Lease
-  /** From the claim; they can't change while the lease is held. */
-  readonly generation: number
-  readonly run: number
-  readonly attempt: number
-  readonly workerId: string
-  readonly startedAt: number
-  readonly finishedAt: number
-  readonly end: RunEnd
-  /** Set by the sweeper: settles only while the lease is still run out, checked in the write. */
-  readonly onlyIfExpired?: boolean
-}
-
-export type RunEnd =
-  | {
-      readonly kind: 'ended'
-      readonly transition: Transition
-      readonly error?: StoredError
-      readonly note?: string
-      /** JSON text. */
-      readonly result?: string
-    }
-  /** Held but never started: waiting again as if it had not been claimed. No attempt, no run, no row. */
-  | { readonly kind: 'handed-back'; readonly delayMs: number }
-
-/**
- * `state` and `runAt` are what the job has become; a cancel that came in between turns waiting into cancelled.
- * `already`: this very run was settled before with the same status; `lost`: somebody else ended it, or it was handed back.
- */
-export type Settled =
-  | { readonly status: 'settled'; readonly state: JobState; readonly runAt: number }
-  | { readonly status: 'already' }
-  | { readonly status: 'lost' }
-
-export interface Expired {
-  readonly now: number
-  readonly jobs: readonly ExpiredJob[]
-}
-
-export interface ExpiredJob extends Claimed {
-  /** No other job was held by its worker. */
-  readonly alone: boolean
-}
 
 export type Changed =
   | { readonly id: string; readonly status: 'changed'; readonly job: Job }
@@ -271,6 +231,44 @@ export type Changed =
   /** Its state does not allow it, or (redrive) another live job has its `unique` value. */
   | { readonly id: string; readonly status: 'refused'; readonly job: Job; readonly conflictId?: string }
   | { readonly id: string; readonly status: 'not-found' }
+
+export interface RedriveOptions {
+  readonly redriveId?: string
+  /** How long each waits before it may run; by default none. */
+  readonly delaysMs?: readonly number[]
+}
+
+export interface Tally {
+  /** Not started since the redrive. */
+  readonly pending: number
+  readonly running: number
+  /** Waiting again after a run that counted. */
+  readonly retrying: number
+  readonly succeeded: number
+  readonly dead: number
+  readonly cancelled: number
+}
+
+/**
+ * Which waiting jobs of a gate get another time: those due within so many milliseconds that do not have this request's
+ * pass yet, or those that have another one. In the order of their times, then ids; as many as there are delays. Only
+ * the latter may move to an earlier time than they have. One whose deadline has passed stays where it is.
+ */
+export interface ParkRequest {
+  readonly gate: string
+  readonly from: { readonly dueWithinMs: number } | { readonly pass: number }
+  readonly delaysMs: readonly number[]
+  readonly pass: number
+  /** Only jobs with a run that counted. */
+  readonly retriesOnly?: boolean
+  /** Only jobs that may start twice. */
+  readonly repeatableOnly?: boolean
+  readonly exceptId?: string
+}
+
+export interface Parked {
+  readonly moved: number
+}
 
 export interface PruneRequest {
   /** Age at which an ended job goes, by state; a state that is absent is kept for ever. */
@@ -296,6 +294,13 @@ export interface JobFilter {
   readonly key?: string
   readonly tag?: string
   readonly reason?: string
+  readonly fingerprint?: string
+  readonly gate?: string
+  readonly redriveId?: string
+  readonly scheduleId?: string
+  readonly acknowledged?: boolean
+  /** Ended before this time. */
+  readonly finishedBefore?: number
   /** From this time on … */
   readonly createdAfter?: number
   /** … and before this one. */
@@ -305,6 +310,8 @@ export interface JobFilter {
 export interface PageRequest {
   readonly limit: number
   readonly cursor?: string
+  /** Newest first unless asked for; a cursor goes on in the order that it came from. Only `list` knows another. */
+  readonly order?: 'newest' | 'oldest'
 }
 
 export interface Page<T> {
@@ -331,6 +338,7 @@ export interface AttemptRecord {
   readonly note?: string
   readonly delayMs?: number
   readonly nextRunAt?: number
+  readonly fingerprint?: string
   readonly decision: Decision
 }
 

@@ -7,6 +7,8 @@ import type {
   ClaimRequest,
   JobFilter,
   NewJob,
+  ParkRequest,
+  RedriveOptions,
   Report,
   RunTime,
   Settlement,
@@ -96,6 +98,14 @@ export async function compareRuns({ model }: Reference, { store }: Subject): Pro
     same(`logs of ${job.id}`, (await store.logs(job.id, { limit: 200 })).data, lines)
     same('get', await store.get(job.id), job)
   }
+  const { queues } = await store.audit()
+  for (const { queue: name, ledger, rows, idSum } of queues) {
+    const count = (state: Job['state']) =>
+      model.rows.filter(({ job }) => job.queue === name && job.state === state).length
+    for (const state of STATES) same(`${state} jobs of ${name}`, rows[state], count(state))
+    const there = STATES.reduce((sum, state) => sum + rows[state], 0)
+    same(`ledger of ${name}`, [ledger.enqueued - ledger.removed, ledger.idSum], [there, idSum])
+  }
 }
 
 function same(what: string, answer: unknown, expected: unknown): void {
@@ -120,6 +130,8 @@ const runTime = (startAt: number): fc.Arbitrary<RunTime> =>
     fc.nat(20_000).map(later => ({ at: startAt + later })),
   )
 
+const gate = fc.constantFrom('g1', 'g2')
+
 const newJob = (startAt: number): fc.Arbitrary<Omit<NewJob, 'id'>> =>
   fc
     .record(
@@ -138,11 +150,14 @@ const newJob = (startAt: number): fc.Arbitrary<Omit<NewJob, 'id'>> =>
         unique: fc.constantFrom('u1', 'u2'),
         override: fc.constant({ maxRetries: 1 }),
         policyId: fc.constantFrom('p1', 'p2'),
+        gate,
+        fingerprint: fc.constantFrom('f1', 'f2'),
       },
       { requiredKeys: ['name', 'queue', 'priority', 'delivery', 'payload', 'runAt', 'tags'] },
     )
     .map(job => (job.key === undefined ? job : { ...job, payloadHash: `hash of ${job.payload.length}` }))
 
+const STATES: readonly Job['state'][] = ['waiting', 'running', 'succeeded', 'dead', 'cancelled']
 const STATUSES: readonly RunStatus[] = ['succeeded', 'failed', 'timed-out', 'lost', 'snoozed', 'released', 'cancelled']
 const REASONS: readonly DeathReason[] = ['exhausted', 'permanent', 'poison', 'unknown-outcome']
 
@@ -176,13 +191,17 @@ const filter: fc.Arbitrary<JobFilter> = fc.record(
     tenantId: fc.constantFrom('t1', 't2'),
     key: fc.constantFrom('k1', 'k2'),
     tag: fc.constantFrom('x', 'y'),
-    reason: fc.constantFrom(...REASONS, 'expired'),
+    reason: fc.constantFrom(...REASONS, 'expired', 'discarded'),
+    fingerprint: fc.constantFrom('f1', 'f2', 'f3'),
+    gate,
+    redriveId: fc.constantFrom('r1', 'r2'),
+    acknowledged: fc.boolean(),
   },
   { requiredKeys: [] },
 )
 
 function state(): fc.Arbitrary<Job['state']> {
-  return fc.constantFrom('waiting', 'running', 'succeeded', 'dead', 'cancelled')
+  return fc.constantFrom(...STATES)
 }
 
 const call = <Input>(
@@ -190,6 +209,19 @@ const call = <Input>(
   input: fc.Arbitrary<Input>,
   act: (input: Input, reference: Reference, subject: Subject) => Promise<void>,
 ): fc.Arbitrary<Command> => input.map(value => new Call(name, value, act))
+
+const spawned = (into: string, id: string): NewJob => ({
+  ...{
+    id,
+    name: 'a',
+    queue: into,
+    priority: 5,
+    delivery: 'at-least-once',
+    payload: '1',
+    runAt: { delayMs: 0 },
+    tags: [],
+  },
+})
 
 const idOf = (count: number): string => `019b0000-0000-7000-8000-${count.toString(16).padStart(12, '0')}`
 const tokenOf = (count: number): string => count.toString(16).padStart(32, '0')
@@ -259,12 +291,16 @@ function ends(): fc.Arbitrary<Command>[] {
     error: fc.option(fc.constant({ name: 'Error', message: 'no' }), { nil: undefined }),
     note: fc.option(fc.constant('a note'), { nil: undefined }),
     result: fc.option(fc.constant('{"ok":true}'), { nil: undefined }),
+    group: fc.option(fc.constantFrom('f1', 'f2', 'f3'), { nil: undefined }),
+    gate: fc.option(gate, { nil: undefined }),
+    pass: fc.option(fc.nat(3), { nil: undefined }),
+    spawn: fc.option(fc.constantFrom('default', 'mail'), { freq: 6, nil: undefined }),
   })
   const settle = call('settle', input, async (asked, reference, subject) => {
     const lease = pick(reference.leases, asked.which)
     if (!lease) return
     const { handedBackMs, error, note, result, onlyIfExpired } = asked
-    const { id, token, generation, run, attempt, workerId } = lease
+    const { id, token, generation, run, attempt, workerId, queue: from, name, tenantId } = lease
     const end: Settlement['end'] =
       handedBackMs !== undefined
         ? { kind: 'handed-back', delayMs: handedBackMs }
@@ -274,9 +310,14 @@ function ends(): fc.Arbitrary<Command>[] {
             ...(error && { error }),
             ...(note && { note }),
             ...(result && { result }),
+            ...(asked.group && { group: { fingerprint: asked.group, title: 'it failed' } }),
+            ...(asked.gate && { gate: asked.gate }),
+            ...(asked.pass !== undefined && { pass: asked.pass }),
+            ...(asked.spawn && { spawn: [spawned(asked.spawn, idOf(++reference.count))] }),
           }
     const times = { startedAt: subject.clock.ms - 5, finishedAt: subject.clock.ms }
-    const facts = { lease: { id, token }, generation, run, attempt, workerId, ...times, end }
+    const place = { queue: from, name, ...(tenantId !== undefined && { tenantId }) }
+    const facts = { lease: { id, token }, generation, run, attempt, workerId, ...place, ...times, end }
     await ask(reference, subject, 'settle', [{ ...facts, ...(onlyIfExpired && { onlyIfExpired }) }])
   })
   const expired = call('expired', fc.nat(3), async (workers, reference, subject) => {
@@ -288,6 +329,26 @@ function ends(): fc.Arbitrary<Command>[] {
   return [settle, settle, settle, settle, expired, expireDeadlines]
 }
 
+const redriveOptions: fc.Arbitrary<RedriveOptions> = fc.record(
+  { redriveId: fc.constantFrom('r1', 'r2'), delaysMs: fc.array(fc.nat(3_000), { maxLength: 2 }) },
+  { requiredKeys: [] },
+)
+
+const parkRequest: fc.Arbitrary<ParkRequest> = fc.record(
+  {
+    gate,
+    from: fc.oneof(
+      fc.nat(3_000).map(dueWithinMs => ({ dueWithinMs })),
+      fc.nat(3).map(pass => ({ pass })),
+    ),
+    delaysMs: fc.array(fc.nat(3_000), { maxLength: 3 }),
+    pass: fc.nat(3),
+    retriesOnly: fc.boolean(),
+    repeatableOnly: fc.boolean(),
+  },
+  { requiredKeys: ['gate', 'from', 'delaysMs', 'pass'] },
+)
+
 function byHand(startAt: number): fc.Arbitrary<Command>[] {
   const some = (index: number, { count }: Reference): string => idOf(count === 0 ? 0 : 1 + (index % count))
   const pair = fc.tuple(which, which)
@@ -295,8 +356,18 @@ function byHand(startAt: number): fc.Arbitrary<Command>[] {
     call('cancel', pair, async ([a, b], reference, subject) => {
       await ask(reference, subject, 'cancel', [...new Set([some(a, reference), some(b, reference)])])
     }),
-    call('redrive', pair, async ([a, b], reference, subject) => {
-      await ask(reference, subject, 'redrive', [...new Set([some(a, reference), some(b, reference)])])
+    call('redrive', fc.tuple(pair, redriveOptions), async ([[a, b], options], reference, subject) => {
+      await ask(reference, subject, 'redrive', [...new Set([some(a, reference), some(b, reference)])], options)
+    }),
+    call('acknowledge', pair, async ([a, b], reference, subject) => {
+      await ask(reference, subject, 'acknowledge', [some(a, reference), some(b, reference)])
+    }),
+    call('discard', pair, async ([a, b], reference, subject) => {
+      await ask(reference, subject, 'discard', [some(a, reference), some(b, reference)])
+    }),
+    call('park', fc.tuple(parkRequest, fc.option(which)), async ([request, except], reference, subject) => {
+      const exceptId = except === null ? {} : { exceptId: some(except, reference) }
+      await ask(reference, subject, 'park', { ...request, ...exceptId })
     }),
     call('reschedule', fc.tuple(which, runTime(startAt)), async ([index, at], reference, subject) => {
       await ask(reference, subject, 'reschedule', some(index, reference), at)
@@ -343,5 +414,8 @@ function rest(): fc.Arbitrary<Command>[] {
       same('count', await store.count(wanted, cap), { value: Math.min(cap, found.length), relation })
     },
   )
-  return [advance, advance, advance, prune, effects, search]
+  const fold = call('fold', fc.nat(5), async (limit, _, { store }) => {
+    await store.fold(limit)
+  })
+  return [advance, advance, advance, prune, effects, search, fold]
 }

@@ -14,6 +14,8 @@ import type {
   LeaseStatus,
   LogRecord,
   NewJob,
+  Parked,
+  ParkRequest,
   PruneReport,
   PruneRequest,
   QueueChange,
@@ -136,7 +138,10 @@ export class StoreModel {
     if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
     this.row(lease.id)!.lease = undefined
     if (end.kind === 'handed-back') handBack(row, end.delayMs, now)
-    else endRun(row, settlement, end, now)
+    else {
+      endRun(row, settlement, end, now)
+      for (const job of end.spawn ?? []) this.enqueue(job, now)
+    }
     return { status: 'settled', state: row.job.state, runAt: row.job.runAt }
   }
 
@@ -181,19 +186,53 @@ export class StoreModel {
     })
   }
 
-  redrive(id: string, now: number): Changed {
+  redrive(id: string, redriveId: string | undefined, delayMs: number, now: number): Changed {
     return this.#change(id, ({ job }) => {
+      if (redriveId !== undefined && redriveId === job.redriveId) return { id, status: 'changed', job }
       if (job.state !== 'dead' && job.state !== 'cancelled') return { id, status: 'refused', job }
       const conflictId = job.unique === undefined ? undefined : this.#live(job, job.unique)?.job.id
       if (conflictId !== undefined) return { id, status: 'refused', job, conflictId }
       for (const field of GENERATION_ENDS) delete job[field]
       if ((job.deadline ?? NO_MS) <= now) delete job.deadline
-      return {
-        id,
-        status: 'changed',
-        job: Object.assign(job, FRESH, { generation: job.generation + 1, runAt: now }),
-      }
+      if (redriveId !== undefined) job.redriveId = redriveId
+      const next = { generation: job.generation + 1, runAt: timeOf({ delayMs }, now) }
+      return { id, status: 'changed', job: Object.assign(job, FRESH, next) }
     })
+  }
+
+  acknowledge(id: string, now: number): Changed {
+    return this.#change(id, ({ job }) => {
+      if (job.state !== 'dead') return { id, status: 'refused', job }
+      job.acknowledgedAt ??= now
+      return { id, status: 'changed', job }
+    })
+  }
+
+  discard(id: string, now: number): Changed {
+    return this.#change(id, ({ job }) => {
+      if (job.state !== 'dead') return { id, status: 'refused', job }
+      job.acknowledgedAt ??= now
+      job.reason = 'discarded'
+      return { id, status: 'changed', job }
+    })
+  }
+
+  park({ gate, from, delaysMs, pass, ...only }: ParkRequest, now: number): Parked {
+    const jobs = this.rows
+      .map(({ job }) => job)
+      .filter(job => job.state === 'waiting' && job.gate === gate && job.pass !== pass && job.id !== only.exceptId)
+      .filter(job => ('pass' in from ? job.pass === from.pass : job.runAt <= now + from.dueWithinMs))
+      .filter(job => (job.deadline ?? NO_MS) > now)
+      .filter(
+        job => (job.attempt > 0 || !only.retriesOnly) && (job.delivery === 'at-least-once' || !only.repeatableOnly),
+      )
+      .sort((a, b) => a.runAt - b.runAt || (a.id < b.id ? -1 : 1))
+      .slice(0, delaysMs.length)
+    for (const [index, job] of jobs.entries()) {
+      const at = timeOf({ delayMs: delaysMs[index]! }, now)
+      Object.assign(job, { pass, runAt: 'pass' in from ? at : Math.max(at, job.runAt) })
+    }
+    return { moved: jobs.length }
   }
 
   remove(id: string, now: number): Changed {
@@ -285,6 +324,9 @@ const GENERATION_ENDS = [
   'result',
   'error',
   'progress',
+  'pass',
+  'acknowledgedAt',
+  'redriveId',
 ] as const
 
 function newJob(input: NewJob, now: number): Draft<Job> {
@@ -317,7 +359,7 @@ function take(row: ModelRow, request: ClaimRequest, now: number): void {
 
 function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { kind: 'ended' }>, now: number): void {
   const { job } = row
-  const { transition, error, note, result } = end
+  const { transition, error, note, result, group, gate, pass } = end
   const { status, decision, delayMs, to, reason, attemptBack, backoffMs, ...counters } = transition
   Object.assign(job, counters)
   if (attemptBack) job.attempt -= 1
@@ -328,6 +370,10 @@ function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { ki
   if (backoffMs === undefined) delete job.backoffMs
   else job.backoffMs = backoffMs
   if (error && job.state !== 'succeeded') job.error = error
+  if (group && job.state !== 'succeeded') job.fingerprint = group.fingerprint
+  delete job.pass
+  if (job.state === 'waiting' && pass !== undefined) job.pass = pass
+  if (job.state === 'waiting' && gate !== undefined) job.gate ??= gate
   if (job.state === 'succeeded') {
     delete job.error
     if (result !== undefined) job.result = result
@@ -340,6 +386,7 @@ function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { ki
       ...{ generation, run, attempt, status, startedAt, finishedAt, workerId, decision },
       ...(error && { error }),
       ...(note !== undefined && { note }),
+      ...(group && { fingerprint: group.fingerprint }),
       ...(job.state === 'waiting' && { delayMs, nextRunAt: job.runAt }),
     },
   })
@@ -361,18 +408,30 @@ function handBack({ job, attempts, logs }: ModelRow, delayMs: number, now: numbe
 }
 
 export function claimed({ job, lease }: ModelRow): Claimed {
-  const { state, unique, finishedAt, reason, error, result, progress, ...fields } = job
+  const { state, unique, finishedAt, reason, error, result, progress, acknowledgedAt, redriveId, ...fields } = job
   return { ...fields, token: lease!.token, workerId: lease!.workerId, leaseUntil: lease!.until }
 }
 
 function matches(job: Job, filter: JobFilter, now: number): boolean {
-  const { ids, state, phase, tag, createdAfter = 0, createdBefore = NO_MS, ...equal } = filter
+  const {
+    ids,
+    state,
+    phase,
+    tag,
+    acknowledged,
+    finishedBefore,
+    createdAfter = 0,
+    createdBefore = NO_MS,
+    ...equal
+  } = filter
   const label = job.state !== 'waiting' ? '' : job.attempt > 0 ? 'retrying' : job.runAt > now ? 'scheduled' : 'queued'
   return (
     (ids?.includes(job.id) ?? true) &&
     (state === undefined || [state].flat().includes(job.state)) &&
     (phase === undefined || phase === label) &&
     (tag === undefined || job.tags.includes(tag)) &&
+    (acknowledged === undefined || acknowledged === 'acknowledgedAt' in job) &&
+    (finishedBefore === undefined || (job.finishedAt ?? NO_MS) < finishedBefore) &&
     job.createdAt >= createdAfter &&
     job.createdAt < createdBefore &&
     Object.entries(equal).every(([field, value]) => value === undefined || job[field as keyof Job] === value)

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { systemDice } from '../../src/engine/system.js'
 import type { Claimed, ClaimRequest, NewJob, Settlement, Store } from '../../src/store/store.js'
 
@@ -30,7 +31,7 @@ type Status = 'succeeded' | 'failed'
 
 /** How a run ended: well, or with a retry at once. */
 export function settlement({ id, token, ...claimed }: Claimed, status: Status = 'succeeded'): Settlement {
-  const { generation, run, attempt, workerId, startedAt = 0 } = claimed
+  const { generation, run, attempt, workerId, queue, name, startedAt = 0 } = claimed
   const counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
   const well = status === 'succeeded'
   const decision = well ? { action: 'succeed', why: 'it did' } : { action: 'retry', why: 'it failed' }
@@ -40,6 +41,8 @@ export function settlement({ id, token, ...claimed }: Claimed, status: Status = 
     run,
     attempt,
     workerId,
+    queue,
+    name,
     startedAt,
     finishedAt: startedAt + 5,
     end: {
@@ -81,4 +84,22 @@ export async function again<T>(call: () => Promise<T>, trouble: (error: unknown)
       trouble(error)
     }
   }
+}
+
+/** What the ledger says of every queue is what its rows say, and no job contradicts itself. */
+export async function expectBalance(store: Store): Promise<void> {
+  const { queues, findings } = await store.audit()
+  expect(findings).toEqual([])
+  for (const { queue, ledger, rows, idSum } of queues) {
+    const there = Object.values(rows).reduce((sum, count) => sum + count, 0)
+    expect({ queue, jobs: ledger.enqueued - ledger.removed, ids: ledger.idSum }).toEqual({
+      queue,
+      jobs: there,
+      ids: idSum,
+    })
+  }
+}
+
+export async function foldAll(store: Store): Promise<void> {
+  while ((await store.fold(100)) > 0);
 }

@@ -23,17 +23,20 @@ describe('claim', () => {
   it('does not look at jobs of a higher priority that wait for their time, nor at ended ones', async () => {
     await store.enqueue(jobs(5000, { priority: 9, runAt: { delayMs: 3_600_000 } }))
     await store.enqueue(jobs(1000, { priority: 8 }))
+    const worker = await openStore({ schema })
     for (let round = 0; round < 2; round++) {
-      const { jobs: claimed } = await store.claim(request({ limit: 500 }))
-      await store.settle(claimed.map(one => settlement(one)))
+      const { jobs: claimed } = await worker.claim(request({ limit: 500 }))
+      await worker.settle(claimed.map(one => settlement(one)))
     }
+    // A backend tells what it did when it ends, at the latest.
+    await worker.close()
     const due = jobs(20, { priority: 1 })
     await store.enqueue(due)
     await sql(`VACUUM ANALYZE ${schema}.jobs`)
+    await expect.poll(entriesRead, { timeout: 20_000 }).toBeGreaterThanOrEqual(1000)
     const before = await entriesRead()
     const other = await openStore({ schema })
     expect(idsOf((await other.claim(request({ limit: 5 }))).jobs)).toEqual(idsOf(due.slice(0, 5)))
-    // A backend tells what it did when it ends, at the latest.
     await other.close()
     await expect.poll(entriesRead, { timeout: 10_000 }).toBeGreaterThan(before)
     expect((await entriesRead()) - before).toBeLessThan(100)
@@ -97,6 +100,10 @@ describe('health', () => {
     expect(health.oldestDueMs).toBeGreaterThan(1e12)
     expect(health.oldestSnapshotMs).toBeGreaterThanOrEqual(0)
     expect(health.deadRows).toBeGreaterThanOrEqual(0)
+    expect(health.deltas).toBeGreaterThan(0)
+    expect(health.oldestDeltaMs).toBeGreaterThanOrEqual(0)
+    await store.fold(100)
+    expect(await store.health()).toMatchObject({ deltas: 0 })
     await keeper.query('COMMIT')
     await keeper.end()
   })

@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.js'
 import { Line } from '../support/line.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../support/postgres.js'
 import { PostgresServer } from '../support/postgres-server.js'
-import { drain, job, jobs, request, settlement } from './bench.js'
+import { drain, expectBalance, job, jobs, request, settlement } from './bench.js'
 
 afterAll(dropSchemas)
 
@@ -225,6 +225,7 @@ describe('backends that are terminated under load', () => {
       `SELECT count(*)::int AS runs, count(DISTINCT job)::int AS jobs FROM ${schema}.attempts`,
     )) as [{ runs: number; jobs: number }]
     expect([runs, ran]).toEqual([2000, 2000])
+    await expectBalance(store)
     await Promise.all(stores.map(one => one.close()))
   })
 

@@ -1,7 +1,8 @@
+import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { SCHEMA_VERSION } from '../../src/store/postgres/migrations.js'
+import { MIGRATIONS, SCHEMA_VERSION } from '../../src/store/postgres/migrations.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../support/postgres.js'
-import { job } from './bench.js'
+import { expectBalance, job, request, settlement } from './bench.js'
 
 afterAll(dropSchemas)
 
@@ -89,6 +90,85 @@ describe('migrate', () => {
   it.each(['', 'a"b', 'x;y', 'ä', 'x'.repeat(49)])('refuses %j as the name of a schema', async schema => {
     await expect(openStore({ schema })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   })
+})
+
+describe('migrate from version 1', () => {
+  const TOKEN = 'a'.repeat(32)
+  const idOf = (number: number) => `01890000-0000-7000-8000-${String(number).padStart(12, '0')}`
+
+  /** Jobs in every state, with their attempts, as version 1 kept them. */
+  async function versionOne(schema: string): Promise<void> {
+    await sql(`CREATE SCHEMA ${schema}`)
+    await sql(`CREATE TABLE ${schema}.migrations (version integer PRIMARY KEY, applied_at bigint NOT NULL)`)
+    await sql(MIGRATIONS[0]!.replaceAll(/@(?=[a-z])/g, `${schema}.`))
+    await sql(`INSERT INTO ${schema}.migrations VALUES (1, 0)`)
+    await sql(`
+      INSERT INTO ${schema}.jobs (id, name, queue, priority, state, run_at, created_at, payload, run, attempt, token,
+        worker_id, lease_until, lease_ms, started_at, finished_at, reason)
+      SELECT ('01890000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'send-mail', 'queue-' || n % 2, 5, state, 0,
+        0, '{}', run, run, CASE state WHEN 'running' THEN '${TOKEN}' END, 'worker-1',
+        CASE state WHEN 'running' THEN 4e12 END, 30000, 0, CASE WHEN state IN ('succeeded', 'dead', 'cancelled') THEN 9 END,
+        CASE state WHEN 'dead' THEN 'exhausted' END
+      FROM unnest(ARRAY['waiting', 'waiting', 'running', 'succeeded', 'dead', 'cancelled'], ARRAY[0, 1, 1, 1, 2, 0])
+        WITH ORDINALITY AS told (state, run, n)`)
+    await sql(`
+      INSERT INTO ${schema}.attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token)
+      SELECT pk, number, 1, number, CASE state WHEN 'succeeded' THEN state ELSE 'failed' END, 0, 9, 'worker-1', 'b'
+      FROM ${schema}.jobs, generate_series(1, 2) AS number
+      WHERE number <= run AND state <> 'running'`)
+  }
+
+  it('is safe from ten processes at once, and the audit balances at once', async () => {
+    const schema = freshSchema()
+    await versionOne(schema)
+    const stores = await Promise.all(Array.from({ length: 10 }, () => openStore({ schema })))
+    const migrations = await Promise.all(stores.map(store => store.migrate()))
+    expect(migrations.filter(({ from }) => from === 1)).toEqual([{ from: 1, to: SCHEMA_VERSION }])
+    await expectBalance(stores[0]!)
+    expect(await stores[0]!.fold(100)).toBe(2)
+    await expectBalance(stores[0]!)
+    expect((await stores[0]!.audit()).queues).toMatchObject([
+      { queue: 'queue-0', ledger: { enqueued: 3 }, rows: { waiting: 1, succeeded: 1, cancelled: 1 } },
+      { queue: 'queue-1', ledger: { enqueued: 3 }, rows: { waiting: 1, running: 1, dead: 1 } },
+    ])
+    await Promise.all(stores.map(store => store.close()))
+  })
+
+  it('lets every job go on from where it was', async () => {
+    const schema = freshSchema()
+    await versionOne(schema)
+    const store = await openStore({ schema })
+    await store.migrate()
+    const facts = { name: 'send-mail', queue: 'queue-1', generation: 1, run: 1, attempt: 1, workerId: 'worker-1' }
+    const held = { ...settlement({ ...(await store.get(idOf(3)))!, ...facts, token: TOKEN, leaseUntil: 4e12 }) }
+    expect(await store.settle([held])).toMatchObject([{ status: 'settled', state: 'succeeded' }])
+    const { jobs } = await store.claim(request({ queues: ['queue-0', 'queue-1'] }))
+    expect(jobs.map(({ id, run }) => [id, run])).toEqual([
+      [idOf(1), 1],
+      [idOf(2), 2],
+    ])
+    expect(await store.redrive([idOf(5), idOf(6)])).toMatchObject([{ status: 'changed' }, { status: 'changed' }])
+    expect(await store.remove([idOf(4)])).toMatchObject([{ status: 'changed' }])
+    await expectBalance(store)
+    await store.close()
+  })
+
+  it('gives up after a moment where somebody holds the table, and leaves everything as it was', async () => {
+    const schema = freshSchema()
+    await versionOne(schema)
+    const keeper = new pg.Client(await postgresUrl())
+    await keeper.connect()
+    await keeper.query(`BEGIN; LOCK TABLE ${schema}.jobs IN ACCESS SHARE MODE`)
+    const store = await openStore({ schema })
+    await expect(store.migrate()).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      details: { sqlState: '55P03' },
+    })
+    await keeper.query('COMMIT')
+    await keeper.end()
+    expect(await store.migrate()).toEqual({ from: 1, to: SCHEMA_VERSION })
+    await store.close()
+  }, 30_000)
 })
 
 describe('info', () => {

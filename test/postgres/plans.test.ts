@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Store } from '../../src/store/store.js'
+import type { JobFilter, Store } from '../../src/store/store.js'
 import { dropSchemas, openStore, postgresUrl } from '../support/postgres.js'
 import { job, jobs, request, settlement } from './bench.js'
 
@@ -92,6 +92,55 @@ describe.each(PLANS)('with %s off', (...plan) => {
       keys: 1,
     })
     expect(await store.enqueue([job(keyed)])).toMatchObject([{ status: 'created' }])
+    await store.close()
+  })
+
+  it('parks the first of a gate, each with its own delay', async () => {
+    const store = await openWith(plan)
+    const gate = 'g'
+    const all = [...jobs(6, { gate }), ...jobs(3, { gate: 'other' }), ...jobs(3)]
+    await store.enqueue(all)
+    const delaysMs = [60_000, 70_000, 80_000, 90_000]
+    expect(await store.park({ gate, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).toEqual({ moved: 4 })
+    const parked = await Promise.all(all.slice(0, 6).map(async ({ id }) => (await store.get(id))!))
+    const first = parked[0]!.runAt
+    expect(parked.slice(0, 4).map(({ runAt }) => runAt - first)).toEqual([0, 10_000, 20_000, 30_000])
+    expect(parked.map(({ pass }) => pass)).toEqual([1, 1, 1, 1, undefined, undefined])
+    expect(await store.park({ gate, from: { pass: 1 }, delaysMs: [0, 0], pass: 2 })).toEqual({ moved: 2 })
+    expect((await store.claim(request())).jobs).toHaveLength(10)
+    await store.close()
+  })
+
+  it('folds all that was counted, and finds jobs by what is new of them', async () => {
+    const store = await openWith(plan)
+    const some = jobs(12, { gate: 'g', fingerprint: 'f', deadline: { delayMs: 0 } })
+    await store.enqueue(some)
+    await store.enqueue([...some, ...jobs(3)])
+    expect(await store.expireDeadlines(20)).toHaveLength(12)
+    const ids = some.map(({ id }) => id)
+    await store.acknowledge(ids.slice(0, 2))
+    await store.discard(ids.slice(0, 1))
+    await store.redrive(ids.slice(10), { redriveId: 'r', delaysMs: [60_000, 70_000] })
+    while ((await store.fold(2)) > 0);
+    expect(await store.audit()).toMatchObject({
+      queues: [{ ledger: { enqueued: 15, removed: 0 }, rows: { waiting: 5, dead: 10 } }],
+      findings: [],
+    })
+    const [record] = await store.records('ledger', { ids: ['default'] })
+    expect(JSON.parse(record!.body)).toMatchObject({ enqueued: 15 })
+    const listed = async (filter: JobFilter) =>
+      (await store.list(filter, { limit: 20, order: 'oldest' })).data.map(({ id }) => id)
+    expect(await listed({ fingerprint: 'f', state: 'dead', acknowledged: false })).toEqual(ids.slice(2, 10))
+    expect(await listed({ gate: 'g', state: 'waiting' })).toEqual(ids.slice(10))
+    expect(await listed({ redriveId: 'r' })).toEqual(ids.slice(10))
+    expect(await store.tally('r')).toMatchObject({ pending: 2, dead: 0 })
+    const puts = ['b', 'a', 'c'].map(id => ({ kind: 'k', id, body: '1' }))
+    await store.putRecords(puts)
+    await store.putRecords([{ kind: 'k', id: 'b', body: null }, ...puts.slice(2)])
+    expect(await store.records('k', { from: 'a', to: 'd', limit: 5 })).toMatchObject([
+      { id: 'a' },
+      { id: 'c', version: 2 },
+    ])
     await store.close()
   })
 })

@@ -285,9 +285,13 @@ function claimBroken(model: StoreModel, expected: AnswerOf<'claim'>, answer: Ans
 
 const READS: ReadonlySet<Verb> = new Set([
   ...(['info', 'get', 'list', 'count', 'history', 'logs', 'queues', 'policies', 'expired'] as const),
+  ...(['tally', 'records', 'audit'] as const),
 ])
 
-const CHATTER: ReadonlySet<Verb> = new Set(['migrate', 'info', 'queues', 'putPolicies', 'policies', 'prune'])
+const CHATTER: ReadonlySet<Verb> = new Set([
+  ...(['migrate', 'info', 'queues', 'putPolicies', 'policies', 'prune'] as const),
+  ...(['records', 'putRecords', 'fold', 'audit', 'tally'] as const),
+])
 
 function isWorthSaying(verb: Verb, answer: unknown): boolean {
   if (CHATTER.has(verb)) return false
@@ -324,6 +328,8 @@ function brief(verb: Verb, args: readonly unknown[], answer: unknown): unknown {
       })
     case 'cancel':
     case 'redrive':
+    case 'acknowledge':
+    case 'discard':
     case 'reschedule':
       return ([answer].flat() as AnswerOf<'cancel'>).map(({ id, status }) => [id, status])
     case 'expireDeadlines':

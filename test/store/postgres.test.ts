@@ -1,7 +1,22 @@
 import { afterAll } from 'vitest'
-import { dropSchemas, openStoreAt } from '../support/postgres.js'
+import { dropSchemas, openStoreAt, sql } from '../support/postgres.js'
 import { conformance } from './conformance/index.js'
 
 afterAll(dropSchemas)
 
-conformance('PostgreSQL', clock => openStoreAt(clock))
+let schema: string
+
+conformance(
+  'PostgreSQL',
+  clock =>
+    openStoreAt(clock, name => {
+      schema = name
+    }),
+  async (text, ...ids) => {
+    let place = 0
+    await sql(
+      text.replaceAll('@', `${schema}.`).replaceAll('?', () => `$${++place}::uuid`),
+      [...ids],
+    )
+  },
+)

@@ -3,15 +3,29 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { systemDice } from '../../src/engine/system.js'
+import { loadDriver } from '../../src/store/sqlite/driver.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
+import type { Sql } from './conformance/bench.js'
 import { conformance } from './conformance/index.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'chronos-sqlite-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 let count = 0
-conformance('SQLite', async clock => {
-  count += 1
-  return sqliteStore({ path: join(directory, `${count}.db`), clock, dice: systemDice })
-})
+const path = () => join(directory, `${count}.db`)
+
+const sql: Sql = async (text, ...ids) => {
+  const database = (await loadDriver()).open(path())
+  database.prepare(text.replaceAll('@', '').replaceAll('?', "unhex(?, '-')")).run(...ids)
+  database.close()
+}
+
+conformance(
+  'SQLite',
+  async clock => {
+    count += 1
+    return sqliteStore({ path: path(), clock, dice: systemDice })
+  },
+  sql,
+)
 conformance('SQLite in memory', async clock => sqliteStore({ path: ':memory:', clock, dice: systemDice }))

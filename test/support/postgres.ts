@@ -69,11 +69,12 @@ const spare: string[] = []
 
 /**
  * A store whose database has the time of this clock. Its function of time is replaced by one that reads a table, and
- * every verb writes the time there first.
+ * every verb writes the time there first. `told` hears the name of its schema.
  */
-export async function openStoreAt(clock: Clock): Promise<Store> {
+export async function openStoreAt(clock: Clock, told?: (schema: string) => void): Promise<Store> {
   const used = spare.pop()
   const schema = used ?? freshSchema()
+  told?.(schema)
   const store = await openStore({ schema })
   let written: number | undefined
 
@@ -114,6 +115,6 @@ async function shiftTime(schema: string): Promise<void> {
 }
 
 async function empty(schema: string): Promise<void> {
-  const tables = ['jobs', 'attempts', 'job_logs', 'effects', 'keys', 'policies', 'queues']
+  const tables = ['jobs', 'attempts', 'job_logs', 'effects', 'keys', 'policies', 'queues', 'deltas', 'records']
   await sql(tables.map(table => `DELETE FROM ${schema}.${table}`).join(';'))
 }

@@ -11,9 +11,20 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
+interface ProcessOptions {
+  readonly stderr?: 'inherit' | 'ignore'
+  /** For Node itself. */
+  readonly flags?: readonly string[]
+}
+
 /** Starts a script of this folder's neighbours and waits until it says that it is ready. */
-export async function startProcess(script: string, args: readonly string[]): Promise<ChildProcess> {
-  const child = fork(fileURLToPath(new URL(`../${script}`, import.meta.url)), [...args], { stdio: 'inherit' })
+export async function startProcess(
+  script: string,
+  args: readonly string[],
+  { stderr = 'inherit', flags = [] }: ProcessOptions = {},
+): Promise<ChildProcess> {
+  const path = fileURLToPath(new URL(`../${script}`, import.meta.url))
+  const child = fork(path, [...args], { stdio: ['inherit', 'inherit', stderr, 'ipc'], execArgv: [...flags] })
   await message(child, 'ready')
   return child
 }

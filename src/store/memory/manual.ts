@@ -1,11 +1,23 @@
 import type { Job } from '../../core/job.js'
 import type { PartialPolicy } from '../../core/policy.js'
 import { timeOf } from '../columns.js'
-import type { Changed, Enqueued, NewJob, PruneReport, PruneRequest, RunTime } from '../store.js'
+import type { DeltaDraft } from '../delta.js'
+import type {
+  Changed,
+  Enqueued,
+  Fired,
+  Firing,
+  Following,
+  NewJob,
+  PruneReport,
+  PruneRequest,
+  RunTime,
+} from '../store.js'
 import { REMOVED_KEY_MS } from '../store.js'
+import { putRecord } from './records.js'
 import { type Draft, keyOf, type Row, type Shelf } from './shelf.js'
 
-export function enqueue(shelf: Shelf, input: NewJob, now: number): Enqueued {
+export function enqueue(shelf: Shelf, input: NewJob, now: number, delta: DeltaDraft): Enqueued {
   const created: Enqueued = { status: 'created', id: input.id }
   if (shelf.rows.has(input.id)) return created
   const known = input.key === undefined ? undefined : rememberedKey(shelf, input, input.key, now)
@@ -16,7 +28,14 @@ export function enqueue(shelf: Shelf, input: NewJob, now: number): Enqueued {
   const existing = known?.jobId ?? twin?.job.id
   if (existing !== undefined) return { status: 'existing', id: existing }
   insert(shelf, input, now)
+  delta.enqueued(input)
   return created
+}
+
+export function fire(shelf: Shelf, { record, jobs }: Firing, now: number, delta: DeltaDraft): Fired {
+  const put = putRecord(shelf, record, now)
+  if (put.status === 'conflict') return put
+  return { ...put, enqueued: jobs.map(job => enqueue(shelf, job, now, delta)) }
 }
 
 function rememberedKey(shelf: Shelf, input: NewJob, key: string, now: number) {
@@ -34,6 +53,10 @@ function insert(shelf: Shelf, input: NewJob, now: number): void {
   if (input.unique !== undefined) job.unique = input.unique
   if (input.policyId !== undefined) job.policyId = input.policyId
   if (input.timeoutMs !== undefined) job.timeoutMs = input.timeoutMs
+  if (input.gate !== undefined) job.gate = input.gate
+  if (input.fingerprint !== undefined) job.fingerprint = input.fingerprint
+  if (input.scheduleId !== undefined) job.scheduleId = input.scheduleId
+  if (input.webhook !== undefined) job.webhook = input.webhook
   if (input.deadline) job.deadline = timeOf(input.deadline, now)
   // What is stored is data: a later change of the caller's object must not reach it.
   if (input.override) job.override = JSON.parse(JSON.stringify(input.override)) as PartialPolicy
@@ -57,7 +80,13 @@ const FRESH = {
 
 const FIRST = { ...FRESH, generation: 1, run: 0 } as const
 
-export function cancel(shelf: Shelf, id: string, now: number): Changed {
+export function cancel(
+  shelf: Shelf,
+  id: string,
+  now: number,
+  delta: DeltaDraft,
+  following: Following | undefined,
+): Changed {
   const row = shelf.rows.get(id)
   if (!row) return { id, status: 'not-found' }
   if (row.job.state === 'running') {
@@ -65,7 +94,10 @@ export function cancel(shelf: Shelf, id: string, now: number): Changed {
     return { id, status: 'requested', job: row.job }
   }
   if (row.job.state !== 'waiting') return { id, status: 'refused', job: row.job }
-  return changed(shelf, row, { ...row.job, state: 'cancelled', finishedAt: now })
+  const job: Job = { ...row.job, state: 'cancelled', finishedAt: now }
+  const next = following?.(job) ?? []
+  delta.ended(job)
+  return followed(shelf, changed(shelf, row, job), next, now, delta)
 }
 
 export function reschedule(shelf: Shelf, id: string, at: RunTime, now: number): Changed {
@@ -75,47 +107,98 @@ export function reschedule(shelf: Shelf, id: string, at: RunTime, now: number): 
   return changed(shelf, row, { ...row.job, runAt: timeOf(at, now) })
 }
 
-export function redrive(shelf: Shelf, id: string, now: number): Changed {
+export function redrive(
+  shelf: Shelf,
+  id: string,
+  { redriveId, delayMs }: { readonly redriveId: string | undefined; readonly delayMs: number },
+  now: number,
+  delta: DeltaDraft,
+): Changed {
   const row = shelf.rows.get(id)
   if (!row) return { id, status: 'not-found' }
   const { job } = row
+  if (redriveId !== undefined && job.redriveId === redriveId) return { id, status: 'changed', job }
   if (job.state !== 'dead' && job.state !== 'cancelled') return { id, status: 'refused', job }
   const conflict = job.unique === undefined ? undefined : shelf.liveUnique(job, job.unique)
   if (conflict) return { id, status: 'refused', job, conflictId: conflict.job.id }
-  return changed(shelf, row, nextGeneration(job, now))
+  delta.leftDead(job)
+  const next = nextGeneration(job, timeOf({ delayMs }, now), now)
+  return changed(shelf, row, redriveId === undefined ? next : { ...next, redriveId })
 }
 
-function nextGeneration(job: Job, now: number): Job {
-  const { reason, startedAt, firstStartedAt, finishedAt, backoffMs, result, error, progress, deadline, ...kept } = job
+function nextGeneration(job: Job, runAt: number, now: number): Job {
+  const { reason, startedAt, firstStartedAt, finishedAt, backoffMs, result, error, progress, ...others } = job
+  const { deadline, pass, acknowledgedAt, redriveId, ...kept } = others
   return {
     ...kept,
     ...FRESH,
     generation: job.generation + 1,
-    runAt: now,
+    runAt,
     // One that has passed would end the job again at once; whoever redrives it wants it to run.
     ...(deadline !== undefined && deadline > now ? { deadline } : {}),
   }
 }
 
-export function remove(shelf: Shelf, id: string, now: number): Changed {
+export function acknowledge(shelf: Shelf, id: string, now: number): Changed {
+  const row = shelf.rows.get(id)
+  if (!row) return { id, status: 'not-found' }
+  const { job } = row
+  if (job.state !== 'dead') return { id, status: 'refused', job }
+  return changed(shelf, row, { ...job, acknowledgedAt: job.acknowledgedAt ?? now })
+}
+
+export function discard(
+  shelf: Shelf,
+  id: string,
+  now: number,
+  delta: DeltaDraft,
+  following: Following | undefined,
+): Changed {
+  const row = shelf.rows.get(id)
+  if (!row) return { id, status: 'not-found' }
+  const { job } = row
+  if (job.state !== 'dead') return { id, status: 'refused', job }
+  const given: Job = { ...job, reason: 'discarded', acknowledgedAt: job.acknowledgedAt ?? now }
+  const next = following?.(given) ?? []
+  delta.leftDead(job)
+  return followed(shelf, changed(shelf, row, given), next, now, delta)
+}
+
+export function remove(shelf: Shelf, id: string, now: number, delta: DeltaDraft): Changed {
   const row = shelf.rows.get(id)
   if (!row) return { id, status: 'not-found' }
   if (row.job.state === 'running') return { id, status: 'refused', job: row.job }
   shelf.delete(row, now + REMOVED_KEY_MS)
+  delta.removed(row.job)
   return { id, status: 'changed', job: row.job }
 }
 
-export function expireDeadlines(shelf: Shelf, limit: number, now: number): readonly Job[] {
+export function expireDeadlines(
+  shelf: Shelf,
+  limit: number,
+  now: number,
+  delta: DeltaDraft,
+  following: Following | undefined,
+): readonly Job[] {
   const passed = (row: Row) => row.job.state === 'waiting' && (row.job.deadline ?? Number.POSITIVE_INFINITY) <= now
   const rows = [...shelf.rows.values()].filter(passed)
   rows.sort((a, b) => a.job.deadline! - b.job.deadline! || a.seq - b.seq)
   return rows.slice(0, limit).map(row => {
-    shelf.change(row, { ...row.job, state: 'dead', reason: 'expired', finishedAt: now })
-    return row.job
+    const job: Job = { ...row.job, state: 'dead', reason: 'expired', finishedAt: now }
+    const next = following?.(job) ?? []
+    shelf.change(row, job)
+    delta.ended(job)
+    return followed(shelf, job, next, now, delta)
   })
 }
 
-export function prune(shelf: Shelf, request: PruneRequest, now: number): PruneReport {
+/** What follows is asked for before anything is changed: where that fails, nothing has. */
+function followed<T>(shelf: Shelf, answer: T, next: readonly NewJob[], now: number, delta: DeltaDraft): T {
+  for (const job of next) enqueue(shelf, job, now, delta)
+  return answer
+}
+
+export function prune(shelf: Shelf, request: PruneRequest, now: number, delta: DeltaDraft): PruneReport {
   const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
   const isOld = ({ job }: Row) => {
     const age = job.state === 'waiting' || job.state === 'running' ? undefined : request.olderThanMs[job.state]
@@ -125,6 +208,7 @@ export function prune(shelf: Shelf, request: PruneRequest, now: number): PruneRe
   old.sort((a, b) => a.job.finishedAt! - b.job.finishedAt! || a.seq - b.seq)
   for (const row of old.slice(0, request.limit)) {
     shelf.delete(row, now + request.keyMs)
+    delta.removed(row.job)
     pruned[row.job.state as keyof typeof pruned] += 1
   }
   return { pruned, keys: forgetKeys(shelf, request.limit, now) }

@@ -1,18 +1,38 @@
 import { type Job, phaseOf } from '../../core/job.js'
-import { readCursor, writeCursor } from '../cursor.js'
-import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
+import { jobsCursorOf, readCursor, writeCursor } from '../cursor.js'
+import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
 import type { Row, Shelf } from './shelf.js'
 
-/** Newest first. */
 export function list(shelf: Shelf, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
-  const [before] = page.cursor === undefined ? [Number.POSITIVE_INFINITY] : readCursor('jobs', page.cursor, 1)
-  const rows = [...shelf.rows.values()].filter(row => row.seq < before! && matches(row.job, filter, now)).reverse()
+  const kind = jobsCursorOf(page)
+  const [after] = page.cursor === undefined ? [] : readCursor(kind, page.cursor, 1)
+  const rows = [...shelf.rows.values()].filter(row => matches(row.job, filter, now))
+  if (kind === 'jobs') rows.reverse()
+  const rest = rows.filter(({ seq }) => after === undefined || (kind === 'jobs' ? seq < after : seq > after))
   return cut(
-    rows,
+    rest,
     page.limit,
     row => row.job,
-    row => writeCursor('jobs', [row.seq]),
+    row => writeCursor(kind, [row.seq]),
   )
+}
+
+export function tally(shelf: Shelf, redriveId: string): Tally {
+  const counts = { pending: 0, running: 0, retrying: 0, succeeded: 0, dead: 0, cancelled: 0 }
+  for (const { job } of shelf.rows.values()) {
+    if (job.redriveId !== redriveId) continue
+    counts[job.state !== 'waiting' ? job.state : job.attempt > 0 ? 'retrying' : 'pending'] += 1
+  }
+  return counts
+}
+
+export function liveSchedules(shelf: Shelf, ids: readonly string[]): readonly LiveSchedule[] {
+  const live = new Map<string, number>()
+  for (const id of new Set(ids)) {
+    const count = shelf.occurrences(id)
+    if (count > 0) live.set(id, count)
+  }
+  return [...live].map(([id, count]) => ({ id, live: count }))
 }
 
 export function count(shelf: Shelf, filter: JobFilter, cap: number, now: number): Count {
@@ -69,6 +89,12 @@ export function matches(job: Job, filter: JobFilter, now: number): boolean {
     (filter.key === undefined || job.key === filter.key) &&
     (filter.tag === undefined || job.tags.includes(filter.tag)) &&
     (filter.reason === undefined || job.reason === filter.reason) &&
+    (filter.fingerprint === undefined || job.fingerprint === filter.fingerprint) &&
+    (filter.gate === undefined || job.gate === filter.gate) &&
+    (filter.redriveId === undefined || job.redriveId === filter.redriveId) &&
+    (filter.scheduleId === undefined || job.scheduleId === filter.scheduleId) &&
+    (filter.acknowledged === undefined || (job.acknowledgedAt !== undefined) === filter.acknowledged) &&
+    (filter.finishedBefore === undefined || (job.finishedAt ?? filter.finishedBefore) < filter.finishedBefore) &&
     (filter.createdAfter === undefined || job.createdAt >= filter.createdAfter) &&
     (filter.createdBefore === undefined || job.createdAt < filter.createdBefore)
   )

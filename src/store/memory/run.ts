@@ -1,5 +1,7 @@
 import { type Job, PRIORITY_MAX } from '../../core/job.js'
+import type { DeltaDraft } from '../delta.js'
 import { present } from '../optional.js'
+import { spawnedBy } from '../run.js'
 import type {
   AttemptRecord,
   BeginRequest,
@@ -16,6 +18,7 @@ import type {
   Settlement,
 } from '../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
+import { enqueue } from './manual.js'
 import { byDueTime, type Draft, type HeldLease, type Row, type Shelf } from './shelf.js'
 
 type HeldRow = Row & { lease: HeldLease }
@@ -108,16 +111,20 @@ function statusOf(row: Row): LeaseStatus {
   return row.job.cancelRequested ? 'cancel-requested' : 'held'
 }
 
-export function settle(shelf: Shelf, settlement: Settlement, now: number): Settled {
+export function settle(shelf: Shelf, settlement: Settlement, now: number, delta: DeltaDraft): Settled {
   const row = shelf.held(settlement.lease)
   if (!row) return wasSettled(shelf, settlement) ? { status: 'already' } : { status: 'lost' }
   if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
   const { end } = settlement
-  if (end.kind === 'handed-back') handBack(shelf, row, end.delayMs, now)
-  else {
+  if (end.kind === 'handed-back') {
+    handBack(shelf, row, end.delayMs, now)
+    if (row.job.state === 'cancelled') delta.ended(row.job)
+  } else {
     shelf.change(row, ended(row.job, settlement, end, now))
     row.attempts.push({ token: settlement.lease.token, record: attemptRecord(row.job, settlement, end) })
+    delta.settled(settlement, end, row.job.state, row.job.fingerprint)
   }
+  for (const job of spawnedBy(end, row.job.state)) enqueue(shelf, job, now, delta)
   return { status: 'settled', state: row.job.state, runAt: row.job.runAt }
 }
 
@@ -130,7 +137,8 @@ function wasSettled(shelf: Shelf, { lease, run, end }: Settlement): boolean {
 
 type Ended = Extract<Settlement['end'], { kind: 'ended' }>
 
-function ended(job: Job, { finishedAt }: Settlement, { transition, error, result }: Ended, now: number): Job {
+function ended(job: Job, { finishedAt }: Settlement, end: Ended, now: number): Job {
+  const { transition, error, result, group, gate, pass } = end
   const { to, reason, delayMs, attemptBack, status, decision, backoffMs, ...counters } = transition
   const next: Draft = { ...job, ...counters, attempt: attemptBack ? job.attempt - 1 : job.attempt }
   next.state = to === 'waiting' && job.cancelRequested ? 'cancelled' : to
@@ -142,16 +150,24 @@ function ended(job: Job, { finishedAt }: Settlement, { transition, error, result
   if (next.state === 'succeeded') {
     delete next.error
     if (result !== undefined) next.result = result
-  } else if (error) next.error = error
+  } else {
+    if (error) next.error = error
+    if (group) next.fingerprint = group.fingerprint
+  }
+  delete next.pass
+  if (next.state === 'waiting') {
+    if (gate !== undefined) next.gate ??= gate
+    if (pass !== undefined) next.pass = pass
+  }
   return next
 }
 
-function attemptRecord(job: Job, settlement: Settlement, { transition, error, note }: Ended): AttemptRecord {
+function attemptRecord(job: Job, settlement: Settlement, { transition, error, note, group }: Ended): AttemptRecord {
   const { generation, run, attempt, startedAt, finishedAt, workerId } = settlement
   const { status, decision, delayMs } = transition
   const again = job.state === 'waiting' ? { delayMs, nextRunAt: job.runAt } : {}
   const facts = { jobId: job.id, generation, run, attempt, status, startedAt, finishedAt, workerId }
-  return { ...facts, ...present({ error, note }), ...again, decision }
+  return { ...facts, ...present({ error, note, fingerprint: group?.fingerprint }), ...again, decision }
 }
 
 /** Undoes the claim: the job is what it was after its last run. */

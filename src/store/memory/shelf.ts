@@ -1,4 +1,5 @@
 import type { Job } from '../../core/job.js'
+import type { StoredRecord } from '../record.js'
 import type { AttemptRecord, LogRecord, QueueRecord } from '../store.js'
 
 /** A job while it is being put together; setting what is there, and only that, keeps optional fields absent. */
@@ -49,9 +50,14 @@ export class Shelf {
   readonly keys = new Map<string, Key>()
   readonly queues = new Map<string, QueueRecord>()
   readonly policies = new Map<string, string>()
+  readonly records = new Map<string, StoredRecord>()
+  /** Oldest first, as JSON text: what is in them can't change any more. */
+  readonly deltas: string[] = []
   readonly running = new Set<Row>()
   readonly #lines = new Map<string, Line>()
   readonly #unique = new Map<string, Row>()
+  /** Live jobs by their schedule. */
+  readonly #occurrences = new Map<string, number>()
   #seq = 0
 
   add(job: Job): void {
@@ -102,11 +108,17 @@ export class Shelf {
     return this.#unique.get(keyOf(job, unique))
   }
 
+  /** How many jobs of a schedule wait or run. */
+  occurrences(scheduleId: string): number {
+    return this.#occurrences.get(scheduleId) ?? 0
+  }
+
   #enter(row: Row): void {
     const { job } = row
     if (job.state === 'waiting') this.line(job.queue, job.priority).add(row)
     if (job.state === 'running') this.running.add(row)
     if (job.unique !== undefined && isLive(job)) this.#unique.set(keyOf(job, job.unique), row)
+    this.#count(job, 1)
   }
 
   #leave(row: Row): void {
@@ -114,6 +126,12 @@ export class Shelf {
     if (job.state === 'waiting') this.line(job.queue, job.priority).remove(row)
     if (job.state === 'running') this.running.delete(row)
     if (job.unique !== undefined && isLive(job)) this.#unique.delete(keyOf(job, job.unique))
+    this.#count(job, -1)
+  }
+
+  #count(job: Job, change: number): void {
+    if (job.scheduleId === undefined || !isLive(job)) return
+    this.#occurrences.set(job.scheduleId, this.occurrences(job.scheduleId) + change)
   }
 }
 

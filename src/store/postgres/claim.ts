@@ -6,17 +6,16 @@ import type { Floor, Floors } from './floors.js'
 import type { Database } from './pool.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, HELD_COLUMNS, type HeldRow, readFacts, readHeld } from './rows.js'
 
-/** Due jobs of one queue and priority, by a step into the index. */
-const LINE = `
-  SELECT id, run_at, pk FROM @jobs
+/** Due jobs of one queue and priority, by a step into the index; perhaps on from a floor, which has a place in arrays. */
+const lineText = (isFloored: boolean): string => `
+  SELECT ctid AS spot, run_at, pk FROM @jobs
   WHERE state = 'waiting' AND queue = open.name AND priority = level.priority AND run_at <= clock.now
-    AND (run_at, pk) > (floor.run_at, floor.pk) AND (deadline IS NULL OR deadline > clock.now)
+    ${isFloored ? FLOORED : ''} AND (deadline IS NULL OR deadline > clock.now)
   ORDER BY run_at, pk LIMIT $6 FOR UPDATE SKIP LOCKED`
 
-/** One row, whether there is a floor or not. */
-const FLOOR = `
-  SELECT coalesce(max(run_at), ${Number.MIN_SAFE_INTEGER}) AS run_at, coalesce(max(pk), 0) AS pk FROM floors
-  WHERE floors.queue = open.name AND floors.priority = level.priority`
+const PLACE = '(open.place - 1) * 10 + level.priority + 1'
+const FLOORED = `AND (run_at, pk) >
+  (coalesce(($8::bigint[])[${PLACE}], ${Number.MIN_SAFE_INTEGER}), coalesce(($9::bigint[])[${PLACE}], 0))`
 
 /**
  * Of one queue they come as they are, and no more are locked than are taken. Of several they are merged: up to the
@@ -24,60 +23,58 @@ const FLOOR = `
  */
 const MERGED = 'ORDER BY line.run_at, line.pk LIMIT $6'
 
+const CLOCK = 'clock AS MATERIALIZED (SELECT @now_ms() AS now)'
+const OPEN = `
+  open AS MATERIALIZED (
+    SELECT name, place::integer FROM unnest($1::text[]) WITH ORDINALITY AS asked (name, place)
+    WHERE NOT EXISTS (SELECT 1 FROM @queues q WHERE q.name = asked.name AND q.paused)
+  )`
+
 /**
  * One statement. It walks down the priorities and takes the due ones of each, so that neither ended jobs nor those of
  * a higher priority that wait for their time cost anything. A LATERAL join runs in the order of what it depends on,
- * whatever plan is chosen, and stops at the limit; materialized, it runs once.
+ * whatever plan is chosen, and stops at the limit; materialized, it runs once. What is locked stays where it is.
  */
-const claimText = (merge: string): string => `
-  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+const claimText = (merge: string, isFloored: boolean): string => `
+  WITH ${CLOCK},
   held AS MATERIALIZED (SELECT 1 FROM @jobs WHERE $7::boolean AND state = 'running' AND token = $2 LIMIT 1),
-  open AS MATERIALIZED (
-    SELECT asked.name FROM unnest($1::text[]) AS asked (name)
-    WHERE NOT EXISTS (SELECT 1 FROM @queues q WHERE q.name = asked.name AND q.paused)
-  ),
-  floors AS MATERIALIZED (
-    SELECT * FROM unnest($8::text[], $9::smallint[], $10::bigint[], $11::bigint[])
-      AS floors (queue, priority, run_at, pk)
-  ),
+  ${OPEN},
   due AS MATERIALIZED (
-    SELECT waiting.id
+    SELECT waiting.spot
     FROM clock, generate_series(9, 0, -1) AS level (priority),
-      LATERAL (
-        SELECT line.id FROM open, LATERAL (${FLOOR}) AS floor, LATERAL (${LINE}) AS line ${merge}
-      ) AS waiting
+      LATERAL (SELECT line.spot FROM open, LATERAL (${lineText(isFloored)}) AS line ${merge}) AS waiting
     WHERE NOT EXISTS (SELECT 1 FROM held)
     LIMIT $6
-  ),
-  taken AS (
-    UPDATE @jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = false, token = $2,
-      worker_id = $3, lease_until = (SELECT now FROM clock) + $4::bigint, lease_ms = $4::bigint,
-      started_at = (SELECT now FROM clock), first_started_at = coalesce(first_started_at, (SELECT now FROM clock)),
-      policy_id = coalesce($5::jsonb ->> (queue || ' ' || name), policy_id)
-    WHERE id = ANY (ARRAY(SELECT id FROM due))
-    RETURNING ${FACT_COLUMNS}, pk
-  ),
-  next_due AS MATERIALIZED (
-    SELECT min(line.run_at) AS at
-    FROM clock, open, generate_series(0, 9) AS level (priority),
+  )
+  UPDATE @jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = false, token = $2,
+    worker_id = $3, lease_until = (SELECT now FROM clock) + $4::bigint, lease_ms = $4::bigint,
+    started_at = (SELECT now FROM clock), first_started_at = coalesce(first_started_at, (SELECT now FROM clock)),
+    policy_id = coalesce($5::jsonb ->> (queue || ' ' || name), policy_id)
+  WHERE ctid = ANY (ARRAY(SELECT spot FROM due))
+  RETURNING ${FACT_COLUMNS}, pk`
+
+const CLAIMS = [claimText('', false), claimText('', true)] as const
+const MERGED_CLAIMS = [claimText(MERGED, false), claimText(MERGED, true)] as const
+
+/** Asked for before a claim, and so never too late: by then nothing is due that the claim doesn't see. */
+const PROSPECT = `
+  WITH ${CLOCK}, ${OPEN}
+  SELECT now, EXISTS (SELECT 1 FROM @jobs WHERE $2::boolean AND state = 'running' AND token = $3), (
+    SELECT min(line.run_at)
+    FROM open, generate_series(0, 9) AS level (priority),
       LATERAL (
         SELECT run_at FROM @jobs
         WHERE state = 'waiting' AND queue = open.name AND priority = level.priority AND run_at > clock.now
         ORDER BY run_at LIMIT 1
       ) AS line
-    WHERE (SELECT count(*) FROM taken) < $6 AND NOT EXISTS (SELECT 1 FROM held)
   )
-  SELECT ${FACT_COLUMNS}, pk, (SELECT now FROM clock), (SELECT at FROM next_due), EXISTS (SELECT 1 FROM held)
-  FROM clock LEFT JOIN taken ON true
-  ORDER BY priority DESC, run_at, pk`
-
-const CLAIM_ONE = claimText('')
-const CLAIM_MANY = claimText(MERGED)
+  FROM clock`
 
 const HELD = `
   SELECT ${HELD_COLUMNS} FROM @jobs WHERE state = 'running' AND token = $1 ORDER BY priority DESC, run_at, pk`
 
-type ClaimRow = [...FactRow, pk: number, now: number, nextDueAt: number | null, held: boolean]
+type ClaimRow = [...FactRow, pk: number]
+type ProspectRow = [now: number, held: boolean, nextDueAt: number | null]
 
 interface Taken {
   readonly now: number
@@ -87,48 +84,61 @@ interface Taken {
 }
 
 export async function claim(db: Database, floors: Floors, request: ClaimRequest): Promise<Claim> {
-  const from = floors.get()
-  const sentAt = db.clock.now()
-  const first = await take(db, request, request.limit, from, true)
-  if (first.held) return { now: first.now, jobs: await heldBy(db, request.token) }
-  if (first.rows.length === request.limit) {
-    floors.raise(endsOf(first.rows), from.length === 0 ? db.clock.now() - sentAt : undefined)
-    return answer(request, [first])
+  // Whoever asks for nothing wants to know what was granted before.
+  const from = request.limit > 0 ? floors.get() : []
+  const onward = from.length > 0 ? await takeOnward(db, request, from) : []
+  if (from.length > 0 && onward.length === request.limit) {
+    floors.raise(endsOf(onward))
+    return answer(onward[0]![STARTED_AT]!, onward, request)
   }
-  floors.reset()
-  if (from.length === 0) return answer(request, [first])
   // Whether there is nothing more can only be told from the beginning.
-  return answer(request, [first, await take(db, request, request.limit - first.rows.length, [], false)])
+  const sentAt = db.clock.now()
+  const { now, rows, held, nextDueAt } = await take(db, request, request.limit - onward.length, onward.length === 0)
+  if (held) return { now, jobs: await heldBy(db, request.token) }
+  floors.reset()
+  if (onward.length + rows.length === request.limit) floors.raise(endsOf(rows), db.clock.now() - sentAt)
+  const claim = answer(now, [...onward, ...rows], request)
+  return nextDueAt === null || claim.jobs.length === request.limit ? claim : { ...claim, nextDueAt }
 }
 
-async function take(
-  db: Database,
-  { workerId, leaseMs, queues, token, policyIds }: ClaimRequest,
-  limit: number,
-  floors: readonly Floor[],
-  mayBeHeld: boolean,
-): Promise<Taken> {
-  const asked = [...new Set(queues)]
-  const values = [
-    texts(asked),
-    toText(token),
-    toText(workerId),
-    Math.ceil(leaseMs),
-    policies(policyIds),
-    limit,
-    mayBeHeld,
-    texts(floors.map(({ queue }) => queue)),
-    numbers(floors.map(({ priority }) => priority)),
-    numbers(floors.map(({ runAt }) => runAt)),
-    numbers(floors.map(({ pk }) => pk)),
-  ]
-  const sql = asked.length === 1 ? CLAIM_ONE : CLAIM_MANY
-  const [found] = await db.write('control', [{ sql, values }], lockFor(token))
-  const rows = found as unknown as ClaimRow[]
-  const [now, nextDueAt, held] = rows[0]!.slice(FACT_COUNT + 1) as [number, number | null, boolean]
-  // Where nothing was taken, there is one row, with the time.
-  return { now, nextDueAt, held, rows: rows[0]![0] === null ? [] : rows }
+/** From the beginning of every line. Without `mayBeHeld`, the token is one under which we hold something already. */
+async function take(db: Database, request: ClaimRequest, limit: number, mayBeHeld: boolean): Promise<Taken> {
+  const queues = [...new Set(request.queues)]
+  const prospect = { sql: PROSPECT, values: [texts(queues), mayBeHeld, toText(request.token)] }
+  const values = claimValues(request, queues, limit, mayBeHeld)
+  const statement = { sql: (queues.length === 1 ? CLAIMS : MERGED_CLAIMS)[0], values }
+  const [told, taken] = await db.write('control', [prospect, statement], lockFor(request.token))
+  const [now, held, nextDueAt] = told![0] as unknown as ProspectRow
+  const rows = taken as unknown as ClaimRow[]
+  return { now: rows[0]?.[STARTED_AT] ?? now, rows, held, nextDueAt }
 }
+
+/** On from where the last claims ended; it can't tell whether there is more. */
+async function takeOnward(db: Database, request: ClaimRequest, floors: readonly Floor[]): Promise<readonly ClaimRow[]> {
+  const queues = [...new Set(request.queues)]
+  const places = new Map(queues.map((queue, index) => [queue, index * 10]))
+  const lines: (Floor | undefined)[] = Array.from({ length: queues.length * 10 })
+  for (const floor of floors) {
+    const place = places.get(floor.queue)
+    if (place !== undefined) lines[place + floor.priority] = floor
+  }
+  const values = [
+    ...claimValues(request, queues, request.limit, true),
+    numbers(lines.map(line => line?.runAt)),
+    numbers(lines.map(line => line?.pk)),
+  ]
+  const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS)[1]
+  const [rows] = await db.write('control', [{ sql, values }], lockFor(request.token))
+  return rows as unknown as ClaimRow[]
+}
+
+function claimValues(request: ClaimRequest, queues: readonly string[], limit: number, mayBeHeld: boolean): unknown[] {
+  const { token, workerId, leaseMs, policyIds } = request
+  return [texts(queues), toText(token), toText(workerId), Math.ceil(leaseMs), policies(policyIds), limit, mayBeHeld]
+}
+
+/** Of a row, for the time of the claim. */
+const STARTED_AT = 13
 
 /** The last one of each line. */
 function endsOf(rows: readonly ClaimRow[]): Floor[] {
@@ -140,11 +150,9 @@ function endsOf(rows: readonly ClaimRow[]): Floor[] {
   return [...ends.values()]
 }
 
-function answer(request: ClaimRequest, parts: readonly Taken[]): Claim {
-  const { now, nextDueAt } = parts.at(-1)!
-  const jobs = parts.flatMap(part => part.rows.map(row => claimed(row, request, part.now)))
-  if (parts.length > 1) jobs.sort((a, b) => b.priority - a.priority || a.runAt - b.runAt)
-  return nextDueAt === null ? { now, jobs } : { now, jobs, nextDueAt }
+function answer(now: number, rows: readonly ClaimRow[], request: ClaimRequest): Claim {
+  const sorted = [...rows].sort((a, b) => b[3] - a[3] || a[4] - b[4] || a[FACT_COUNT] - b[FACT_COUNT])
+  return { now, jobs: sorted.map(row => claimed(row, request)) }
 }
 
 /**
@@ -162,9 +170,9 @@ function policies(policyIds: ClaimRequest['policyIds']): string {
   return JSON.stringify(Object.fromEntries(known.map(([name, id]) => [name, toText(id)])))
 }
 
-function claimed(row: ClaimRow, { token, workerId, leaseMs }: ClaimRequest, now: number): Claimed {
+function claimed(row: ClaimRow, { token, workerId, leaseMs }: ClaimRequest): Claimed {
   const facts = readFacts(row as unknown as FactRow)
-  return Object.assign(facts, { token, workerId, leaseUntil: now + Math.ceil(leaseMs) })
+  return Object.assign(facts, { token, workerId, leaseUntil: row[STARTED_AT]! + Math.ceil(leaseMs) })
 }
 
 async function heldBy(db: Database, token: string): Promise<Claimed[]> {

@@ -29,7 +29,7 @@ export interface PgClient {
   readonly user?: string | undefined
   /** Whether it sends a query before the one before it was answered; only newer versions can. */
   readonly pipeline?: boolean
-  readonly connection?: { readonly stream: { destroy(): void } }
+  readonly connection?: { readonly stream: { destroy(): void; cork?(): void; uncork?(): void } }
   connect(): Promise<unknown>
   query(query: PgQuery): Promise<PgResult>
   end(): Promise<void>

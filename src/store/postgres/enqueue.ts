@@ -1,36 +1,43 @@
 import { ChronosError } from '../../core/error.js'
 import { fromText, toJson, toTags } from '../columns.js'
+import { DeltaDraft } from '../delta.js'
 import type { Enqueued, NewJob, RunTime } from '../store.js'
 import { booleans, ids, numbers, texts, words } from './arrays.js'
+import { askThrough } from './caller.js'
 import { chunks } from './chunks.js'
-import type { PgClient } from './driver.js'
+import { appendEnqueued } from './deltas.js'
 import { failure } from './failure.js'
 import type { Ask, Database, Statement } from './pool.js'
 import { rounds } from './rounds.js'
 import { hashOf } from './rows.js'
-import { query } from './transaction.js'
 
-const INSERT = `
-  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now)
-  INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, timeout_ms,
-    tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload)
-  SELECT id, name, queue, priority, 'waiting', coalesce(run_at, ceil((SELECT now FROM clock) + delay_ms)::bigint),
-    at_most_once IS TRUE, (SELECT now FROM clock),
-    coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), timeout_ms, tenant_id, key, "unique",
-    unique_hash, tags, policy_id, override, payload
-  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::float8[], $7::boolean[],
-    $8::bigint[], $9::float8[], $10::float8[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[],
-    $16::text[], $17::text[], $18::text[])
-    AS told (id, name, queue, priority, run_at, delay_ms, at_most_once, deadline, deadline_ms, timeout_ms, tenant_id,
-      key, "unique", unique_hash, tags, policy_id, override, payload)
-  ON CONFLICT DO NOTHING`
+const insertText = (answer: string): string => `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  made AS (
+    INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, timeout_ms,
+      tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook)
+    SELECT id, name, queue, priority, 'waiting', coalesce(run_at, ceil((SELECT now FROM clock) + delay_ms)::bigint),
+      at_most_once IS TRUE, (SELECT now FROM clock),
+      coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), timeout_ms, tenant_id, key, "unique",
+      unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::float8[], $7::boolean[],
+      $8::bigint[], $9::float8[], $10::float8[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[],
+      $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[])
+      AS told (id, name, queue, priority, run_at, delay_ms, at_most_once, deadline, deadline_ms, timeout_ms,
+        tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook)
+    ON CONFLICT DO NOTHING
+    RETURNING id, queue, name
+  )${answer}`
 
-const INSERT_TOLD = `${INSERT} RETURNING id`
+const INSERT = insertText(appendEnqueued('$23'))
+const INSERT_TOLD = insertText(`, counted AS (${appendEnqueued('$23')}) SELECT id FROM made`)
 
 function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
   const of = <T>(value: (job: NewJob) => T): T[] => jobs.map(value)
   const at = (time: RunTime | undefined) => (time && 'at' in time ? Math.ceil(time.at) : null)
   const delay = (time: RunTime | undefined) => (time && 'delayMs' in time ? time.delayMs : null)
+  const delta = new DeltaDraft()
+  for (const job of jobs) delta.enqueued(job)
   const values = [
     `{${jobs.map(({ id }) => id).join(',')}}`,
     texts(of(({ name }) => name)),
@@ -50,6 +57,11 @@ function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
     texts(of(({ policyId }) => policyId)),
     words(of(({ override }) => toJson(override))),
     texts(of(({ payload }) => payload)),
+    texts(of(({ gate }) => gate)),
+    texts(of(({ fingerprint }) => fingerprint)),
+    texts(of(({ scheduleId }) => scheduleId)),
+    texts(of(({ webhook }) => webhook)),
+    delta.toText(0),
   ]
   return { sql, values }
 }
@@ -79,35 +91,22 @@ export async function enqueueWithin(
   jobs: readonly NewJob[],
   notification: readonly [channel: string, payload: string] | undefined,
 ): Promise<Enqueued[]> {
-  const ask = askThrough(db, tx)
+  const ask = askThrough(db, tx, 'enqueue')
   try {
-    const answers = await (jobs.every(isPlain) ? insertPlainly(ask, jobs) : carefully(ask, jobs))
-    // The database sends one for all of them, and only if the transaction commits.
-    if (notification) await ask('SELECT pg_notify($1, $2)', ...notification)
+    const answers = await enqueueAsking(ask, jobs)
+    // The database sends one for all of them, and only if the transaction commits. Not every library can read a void.
+    if (notification) await ask('SELECT 1 FROM pg_notify($1, $2)', ...notification)
     return answers
   } catch (error) {
     throw failure(error, db)
   }
 }
 
-async function insertPlainly(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
+/** In a transaction that has other questions too. */
+export async function enqueueAsking(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
+  if (!jobs.every(isPlain)) return carefully(ask, jobs)
   for (const { sql, values = [] } of plainly(jobs)) await ask(sql, ...values)
   return jobs.map(({ id }) => created(id))
-}
-
-/** A client of `pg`, or anything that asks like one: its rows may be arrays or objects. */
-function askThrough(db: Database, tx: unknown): Ask {
-  const client = tx as Partial<PgClient> | null
-  if (typeof client?.query !== 'function') {
-    throw new ChronosError(
-      'STORE_NOT_SUPPORTED',
-      'enqueue: `tx` is not a client of "pg"; give the one on which you said BEGIN, or an object with its `query`',
-    )
-  }
-  return async (sql, ...values) => {
-    const { rows } = await client.query!(query(db.text(sql), values))
-    return rows.map(row => (Array.isArray(row) ? row : Object.values(row as object))) as never
-  }
 }
 
 // ---------------------------------------------------------------- keys and unique values

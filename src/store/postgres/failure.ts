@@ -72,8 +72,16 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' && code.length === 5 && severity !== undefined ? code : undefined
 }
 
+/** Somebody created, after we had looked, what was not there. */
+export class OvertakenError extends ChronosError {
+  constructor(what: string) {
+    super('STORE_UNAVAILABLE', `${what} were created by others again and again at the same moment; try again`)
+  }
+}
+
 /** It lost a race, and wins the next one: nothing was done, and it can be done at once. */
 export function lostRace(error: unknown): boolean {
+  if (error instanceof OvertakenError) return true
   const state = sqlState(error) ?? ''
   const takenMeanwhile = state === '23505' && (error as { constraint?: unknown }).constraint === 'jobs_unique'
   return takenMeanwhile || ['40001', '40P01', '55P03'].includes(state)

@@ -16,7 +16,11 @@ export interface GuardData extends GuardOptions {
   readonly beat: SharedArrayBuffer
 }
 
-const EXTEND_ALL = `UPDATE @jobs SET lease_until = @now_ms() + $2::bigint WHERE state = 'running' AND worker_id = $1`
+/** Without those that a transaction of a handler keeps to itself. */
+const EXTEND_ALL = `
+  UPDATE @jobs SET lease_until = @now_ms() + $2::bigint
+  WHERE id = ANY (ARRAY (
+    SELECT id FROM @jobs WHERE state = 'running' AND worker_id = $1 FOR NO KEY UPDATE SKIP LOCKED))`
 
 /**
  * Keeps a worker's leases while its event loop is blocked, from a thread with a connection of its own: a handler that

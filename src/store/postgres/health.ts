@@ -11,6 +11,9 @@ export interface PostgresHealth {
   readonly deadRows: number
   readonly oldestDueMs?: number
   readonly expiredLeases: number
+  /** What was counted and is not folded yet: many, or old ones, and nobody folds. */
+  readonly deltas: number
+  readonly oldestDeltaMs?: number
 }
 
 const HEALTH = `
@@ -37,7 +40,8 @@ const HEALTH = `
       WHERE j.state = 'waiting' AND j.queue = levels.queue AND j.priority = levels.priority AND j.run_at <= clock.now
       ORDER BY run_at LIMIT 1
     ) AS first),
-    (SELECT count(*) FROM @jobs WHERE state = 'running' AND lease_until < (SELECT now FROM clock))`
+    (SELECT count(*) FROM @jobs WHERE state = 'running' AND lease_until < (SELECT now FROM clock)),
+    (SELECT count(*) FROM @deltas), (SELECT (SELECT now FROM clock) - min(at) FROM @deltas)`
 
 type HealthRow = [
   fsync: string,
@@ -48,11 +52,14 @@ type HealthRow = [
   deadRows: number,
   oldestDueMs: number | null,
   expiredLeases: number,
+  deltas: number,
+  oldestDeltaMs: number | null,
 ]
 
 export async function health(db: Database): Promise<PostgresHealth> {
   const [row] = await db.read<HealthRow>(HEALTH, db.schema)
-  const [fsync, fullPages, commit, synchronousStandbys, oldestSnapshotMs, deadRows, oldestDueMs, expiredLeases] = row!
+  const [fsync, fullPages, commit, synchronousStandbys, ...facts] = row!
+  const [oldestSnapshotMs, deadRows, oldestDueMs, expiredLeases, deltas, oldestDeltaMs] = facts
   return present({
     settings: { fsync, full_page_writes: fullPages, synchronous_commit: commit },
     synchronousStandbys,
@@ -60,5 +67,7 @@ export async function health(db: Database): Promise<PostgresHealth> {
     deadRows,
     oldestDueMs: oldestDueMs ?? undefined,
     expiredLeases,
+    deltas,
+    oldestDeltaMs: oldestDeltaMs ?? undefined,
   })
 }

@@ -1,14 +1,16 @@
 import { toText } from '../columns.js'
-import type { BeginRequest, Expired, ExpiredJob, Lease, LeaseStatus, Report } from '../store.js'
+import type { BeginRequest, Expired, ExpiredJob, Extended, Lease, LeaseStatus, Report } from '../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
 import { booleans, ids, isId, numbers, texts } from './arrays.js'
+import { askThrough, type Send, sendThrough } from './caller.js'
+import { failure } from './failure.js'
 import type { Database, Statement } from './pool.js'
 import { rounds } from './rounds.js'
 import { FACT_COUNT, HELD_COLUMNS, type HeldRow, readHeld } from './rows.js'
 
 // Every write of a worker is a compare-and-set on id and token; only a running job has a token.
 
-type StatusRow = [id: string, token: string, cancelRequested: boolean]
+type StatusRow = [id: string, token: string, cancelRequested: boolean, locked?: boolean]
 
 const BEGIN = `
   UPDATE @jobs j SET begun = j.begun OR NOT j.cancel_requested,
@@ -17,22 +19,42 @@ const BEGIN = `
   WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
   RETURNING j.id, j.token, j.cancel_requested`
 
+/**
+ * A handler that completes its job in a transaction of its own has the row until that ends: the leases of all others
+ * must not run out meanwhile.
+ */
 const EXTEND = `
-  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now)
-  UPDATE @jobs j SET lease_until = clock.now + $3::bigint, lease_ms = $3::bigint
-  FROM clock, unnest($1::uuid[], $2::text[]) AS told (id, token)
-  WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
-  RETURNING j.id, j.token, j.cancel_requested`
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  told AS MATERIALIZED (SELECT * FROM unnest($1::uuid[], $2::text[]) AS told (id, token)),
+  free AS MATERIALIZED (
+    SELECT j.pk, j.cancel_requested FROM @jobs j JOIN told ON j.id = told.id AND j.token = told.token
+    WHERE j.id = ANY ($1::uuid[])
+    FOR NO KEY UPDATE OF j SKIP LOCKED
+  ),
+  extended AS (
+    UPDATE @jobs j SET lease_until = clock.now + $3::bigint, lease_ms = $3::bigint FROM free, clock
+    WHERE j.id = ANY ($1::uuid[]) AND j.pk = free.pk
+  )
+  SELECT j.id, j.token, coalesce(free.cancel_requested, j.cancel_requested), free.pk IS NULL
+  FROM @jobs j JOIN told ON j.id = told.id AND j.token = told.token LEFT JOIN free ON free.pk = j.pk
+  WHERE j.id = ANY ($1::uuid[])`
 
-export function begin(db: Database, requests: readonly BeginRequest[]): Promise<LeaseStatus[]> {
-  return changeLeases(db, requests, sorted => ({
+export async function begin(db: Database, requests: readonly BeginRequest[]): Promise<LeaseStatus[]> {
+  const rows = await changeLeases(db, requests, sorted => ({
     sql: BEGIN,
     values: [...fence(sorted), booleans(sorted.map(({ delivery }) => delivery === 'at-most-once'))],
   }))
+  return statuses(requests, rows)
 }
 
-export function extend(db: Database, leases: readonly Lease[], leaseMs: number): Promise<LeaseStatus[]> {
-  return changeLeases(db, leases, sorted => ({ sql: EXTEND, values: [...fence(sorted), Math.ceil(leaseMs)] }))
+export async function extend(db: Database, leases: readonly Lease[], leaseMs: number): Promise<Extended[]> {
+  const values = (sorted: readonly Lease[]) => [...fence(sorted), Math.ceil(leaseMs)]
+  const rows = await changeLeases(db, leases, sorted => ({ sql: EXTEND, values: values(sorted) }))
+  const locked = new Set(rows.filter(row => row[3]).map(([id]) => id))
+  const answers = statuses(leases, rows)
+  return answers.map((status, index) =>
+    locked.has(leases[index]!.id.toLowerCase()) && status !== 'lost' ? 'locked' : status,
+  )
 }
 
 function fence(leases: readonly Lease[]): [string, string] {
@@ -43,11 +65,11 @@ async function changeLeases<L extends Lease>(
   db: Database,
   leases: readonly L[],
   statement: (sorted: readonly L[]) => Statement,
-): Promise<LeaseStatus[]> {
+): Promise<StatusRow[]> {
   const sorted = leases.filter(({ id }) => isId(id)).sort((a, b) => (a.id < b.id ? -1 : 1))
-  if (sorted.length === 0) return leases.map(() => 'lost')
+  if (sorted.length === 0) return []
   const [rows] = await db.write('control', [statement(sorted)])
-  return statuses(leases, rows as unknown as StatusRow[])
+  return rows as unknown as StatusRow[]
 }
 
 function statuses(leases: readonly Lease[], rows: readonly StatusRow[]): LeaseStatus[] {
@@ -91,14 +113,27 @@ const REPORT = `
   )
   SELECT id, token, cancel_requested FROM held`
 
-export async function report(db: Database, reports: readonly Report[]): Promise<LeaseStatus[]> {
+export function report(db: Database, reports: readonly Report[]): Promise<LeaseStatus[]> {
+  return reportBy(statements => db.write('control', statements), reports)
+}
+
+/** In a transaction of the caller, whose end decides. */
+export async function reportWithin(db: Database, tx: unknown, reports: readonly Report[]): Promise<LeaseStatus[]> {
+  try {
+    return await reportBy(sendThrough(askThrough(db, tx, 'job.complete')), reports)
+  } catch (error) {
+    throw failure(error, db)
+  }
+}
+
+async function reportBy(send: Send, reports: readonly Report[]): Promise<LeaseStatus[]> {
   const entries = reports.map((one, index) => ({ index, one }))
   const known = entries.filter(({ one }) => isId(one.lease.id))
   const parts = rounds(known, ({ one }) => [one.lease.id.toLowerCase()])
   const answers: LeaseStatus[] = reports.map(() => 'lost')
   if (parts.length === 0) return answers
   const statements = parts.map(part => reportStatement(part.map(({ one }) => one)))
-  const results = await db.write('control', statements)
+  const results = await send(statements)
   for (const [part, entriesOfPart] of parts.entries()) {
     const leases = entriesOfPart.map(({ one }) => one.lease)
     const found = statuses(leases, results[part] as unknown as StatusRow[])
@@ -127,7 +162,10 @@ function reportStatement(reports: readonly Report[]): Statement {
 
 // ---------------------------------------------------------------- silent workers
 
-/** Workers with a lease that ran out, and either nothing else running or silent for a whole lease time since. */
+/**
+ * Workers with a lease that ran out, and either nothing else running or silent for a whole lease time since. A job that
+ * somebody is at work on, such as a handler in a transaction of its own that completes it, is left to them.
+ */
 const EXPIRED = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   silent AS MATERIALIZED (
@@ -137,10 +175,11 @@ const EXPIRED = `
     HAVING max(lease_until) < (SELECT now FROM clock) OR min(lease_until + lease_ms) < (SELECT now FROM clock)
     ORDER BY min(lease_until), min(pk) LIMIT $1
   ),
-  late AS (
+  late AS MATERIALIZED (
     SELECT ${HELD_COLUMNS}, silent.running = 1 AS alone, silent.oldest, silent.first, jobs.pk
     FROM silent JOIN @jobs AS jobs USING (worker_id)
     WHERE jobs.state = 'running' AND jobs.lease_until < (SELECT now FROM clock)
+    FOR NO KEY UPDATE OF jobs SKIP LOCKED
   )
   SELECT ${HELD_COLUMNS}, alone, (SELECT now FROM clock) FROM clock LEFT JOIN late ON true
   ORDER BY oldest, first, pk`

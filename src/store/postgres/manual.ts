@@ -1,10 +1,13 @@
 import type { Job } from '../../core/job.js'
-import type { Changed, PruneReport, PruneRequest, RunTime } from '../store.js'
+import { DeltaDraft } from '../delta.js'
+import type { Changed, Following, PruneReport, PruneRequest, RunTime } from '../store.js'
 import { REMOVED_KEY_MS } from '../store.js'
 import { ids, isId, numbers, words } from './arrays.js'
+import { append, appendEnded } from './deltas.js'
+import { enqueueAsking } from './enqueue.js'
 import type { Ask, Database } from './pool.js'
 import { rounds } from './rounds.js'
-import { FACT_COUNT, JOB_COLUMNS, type JobRow, readJob } from './rows.js'
+import { FACT_COUNT, JOB_COLUMNS, type JobRow, KNOWN_COLUMNS, type KnownRow, readJob, readKnown } from './rows.js'
 
 const FIND = `SELECT ${JOB_COLUMNS} FROM @jobs AS jobs WHERE id = ANY ($1::uuid[])`
 
@@ -14,14 +17,14 @@ export async function find(db: Database, id: string): Promise<Job | undefined> {
   return row && readJob(row)
 }
 
-async function jobsById(ask: Ask, asked: readonly string[]): Promise<Map<string, Job>> {
+export async function jobsById(ask: Ask, asked: readonly string[]): Promise<Map<string, Job>> {
   const rows = await ask<JobRow>(FIND, ids(asked))
   return new Map(rows.map(row => [row[0], readJob(row)]))
 }
 
 type Word = 'changed' | 'requested' | 'refused'
 
-function answer(id: string, job: Job | undefined, status: Word): Changed {
+export function answer(id: string, job: Job | undefined, status: Word): Changed {
   return job ? { id, status, job } : { id, status: 'not-found' }
 }
 
@@ -31,39 +34,43 @@ const CANCEL = `
   UPDATE @jobs SET
     state = CASE state WHEN 'waiting' THEN 'cancelled' ELSE state END,
     finished_at = CASE state WHEN 'waiting' THEN @now_ms() END,
+    pass = CASE state WHEN 'waiting' THEN NULL ELSE pass END,
     cancel_requested = cancel_requested OR state = 'running'
   WHERE id = ANY ($1::uuid[]) AND state IN ('waiting', 'running')
   RETURNING id, state`
 
-export function cancel(db: Database, asked: readonly string[]): Promise<Changed[]> {
-  return eachRound(db, asked, async (ask, part) => {
-    const rows = await ask<[id: string, state: string]>(CANCEL, ids(part))
-    const words = new Map<string, Word>(rows.map(([id, state]) => [id, state === 'running' ? 'requested' : 'changed']))
-    const jobs = await jobsById(ask, part)
-    return part.map(id => answer(id, jobs.get(id.toLowerCase()), words.get(id.toLowerCase()) ?? 'refused'))
+export function cancel(db: Database, asked: readonly string[], following?: Following): Promise<Changed[]> {
+  return db.transaction('work', async ask => {
+    const answers: Changed[] = []
+    const delta = new DeltaDraft()
+    const entries = asked.map((id, index) => ({ id, index }))
+    // One id twice in a batch: the second finds what the first did.
+    for (const round of rounds(entries, ({ id }) => [id.toLowerCase()])) {
+      const part = await cancelRound(ask, inOrder(round.map(({ id }) => id)))
+      for (const { id, index } of round) answers[index] = part(id)
+    }
+    for (const answer of answers) if (answer.status === 'changed') delta.ended(answer.job)
+    await append(ask, delta)
+    await follow(ask, answers, following)
+    return answers
   })
 }
 
-/** One id twice in a batch: the second finds what the first did. */
-function eachRound(
-  db: Database,
-  asked: readonly string[],
-  act: (ask: Ask, part: readonly string[]) => Promise<readonly Changed[]>,
-): Promise<Changed[]> {
-  return db.transaction('work', async ask => {
-    const answers: Changed[] = []
-    const entries = asked.map((id, index) => ({ id, index }))
-    for (const round of rounds(entries, ({ id }) => [id.toLowerCase()])) {
-      // Sorted as everybody locks them: two batches with the same jobs wait for each other in turn.
-      const sorted = round.sort((a, b) => (a.id < b.id ? -1 : 1))
-      const part = await act(
-        ask,
-        sorted.map(({ id }) => id),
-      )
-      for (const [place, { index }] of sorted.entries()) answers[index] = part[place]!
-    }
-    return answers
-  })
+export async function follow(ask: Ask, answers: readonly Changed[], following: Following = () => []): Promise<void> {
+  const jobs = answers.flatMap(one => (one.status === 'changed' ? following(one.job) : []))
+  if (jobs.length > 0) await enqueueAsking(ask, jobs)
+}
+
+/** As everybody locks them: two batches with the same jobs wait for each other in turn. */
+export function inOrder(asked: readonly string[]): string[] {
+  return [...asked].sort((a, b) => (a < b ? -1 : 1))
+}
+
+async function cancelRound(ask: Ask, part: readonly string[]): Promise<(id: string) => Changed> {
+  const rows = await ask<[id: string, state: string]>(CANCEL, ids(part))
+  const words = new Map<string, Word>(rows.map(([id, state]) => [id, state === 'running' ? 'requested' : 'changed']))
+  const jobs = await jobsById(ask, part)
+  return id => answer(id, jobs.get(id.toLowerCase()), words.get(id.toLowerCase()) ?? 'refused')
 }
 
 const RESCHEDULE = `
@@ -80,73 +87,6 @@ export async function reschedule(db: Database, id: string, at: RunTime): Promise
   ])
   const row = found![0] as JobRow | undefined
   return answer(id, row && readJob(row), moved!.length > 0 ? 'changed' : 'refused')
-}
-
-// ---------------------------------------------------------------- redrive
-
-const LOCK = `
-  SELECT id, state, encode(unique_hash, 'hex') FROM @jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE`
-
-const LIVE_UNIQUE = `
-  SELECT encode(unique_hash, 'hex'), id FROM @jobs
-  WHERE unique_hash = ANY ($1::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL`
-
-/** A deadline that has passed would end the job again at once; whoever redrives it wants it to run. */
-const NEXT_GENERATION = `
-  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now)
-  UPDATE @jobs SET state = 'waiting', generation = generation + 1, run_at = clock.now, attempt = 0, counters = NULL,
-    begun = false, cancel_requested = false, reason = NULL, first_started_at = NULL, started_at = NULL,
-    finished_at = NULL, deadline = CASE WHEN deadline > clock.now THEN deadline END, progress = NULL, result = NULL
-  FROM clock WHERE id = ANY ($1::uuid[])`
-
-/** A job with the same `unique` value that comes to life at this moment makes it start over. */
-export function redrive(db: Database, asked: readonly string[]): Promise<Changed[]> {
-  return db.transaction('work', async ask => {
-    const rows = await ask<[id: string, state: string, unique: string | null]>(LOCK, ids(asked))
-    const hashes = rows.flatMap(([, , unique]) => unique ?? [])
-    const twins = await ask<[string, string]>(LIVE_UNIQUE, words(hashes.map(hash => `\\x${hash}`)))
-    const plan = planRedrive(asked, rows, new Map(twins))
-    if (plan.chosen.size > 0) await ask(NEXT_GENERATION, ids([...plan.chosen]))
-    const jobs = await jobsById(ask, asked)
-    return asked.map((id, index): Changed => {
-      const job = jobs.get(id.toLowerCase())
-      const conflictId = plan.conflicts.get(index)
-      if (!job || conflictId === undefined) return answer(id, job, plan.starts.has(index) ? 'changed' : 'refused')
-      return { id, status: 'refused', job, conflictId }
-    })
-  })
-}
-
-interface RedrivePlan {
-  readonly chosen: ReadonlySet<string>
-  /** Places in the batch. */
-  readonly starts: ReadonlySet<number>
-  readonly conflicts: ReadonlyMap<number, string>
-}
-
-/** One after the other: of two dead jobs with the same `unique` value the first one lives. */
-function planRedrive(
-  asked: readonly string[],
-  rows: readonly (readonly [id: string, state: string, unique: string | null])[],
-  live: Map<string, string>,
-): RedrivePlan {
-  const known = new Map(rows.map(row => [row[0], row]))
-  const chosen = new Set<string>()
-  const starts = new Set<number>()
-  const conflicts = new Map<number, string>()
-  for (const [index, asking] of asked.entries()) {
-    const [id, state, unique] = known.get(asking.toLowerCase()) ?? []
-    if (id === undefined || chosen.has(id) || (state !== 'dead' && state !== 'cancelled')) continue
-    const twin = unique == null ? undefined : live.get(unique)
-    if (twin !== undefined) {
-      conflicts.set(index, twin)
-      continue
-    }
-    chosen.add(id)
-    starts.add(index)
-    if (unique != null) live.set(unique, id)
-  }
-  return { chosen, starts, conflicts }
 }
 
 // ---------------------------------------------------------------- remove, prune, deadlines
@@ -170,6 +110,9 @@ export function remove(db: Database, asked: readonly string[]): Promise<Changed[
     const rows = await ask<[...JobRow, pk: number]>(FIND_TO_REMOVE, ids(asked))
     const jobs = new Map(rows.map(row => [row[0], readJob(row as unknown as JobRow)]))
     const gone = rows.filter(row => row[FACT_COUNT] !== 'running')
+    const delta = new DeltaDraft()
+    for (const row of gone) delta.removed(jobs.get(row[0])!)
+    await append(ask, delta)
     await ask(FORGET, numbers(gone.map(row => row.at(-1) as number)), ids(gone.map(row => row[0])), REMOVED_KEY_MS)
     return asked.map(id => {
       const job = jobs.get(id.toLowerCase())
@@ -181,11 +124,11 @@ export function remove(db: Database, asked: readonly string[]): Promise<Changed[
 
 const OLD = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now)
-  SELECT old.pk, old.id, old.state
-  FROM clock, unnest($1::text[], $2::float8[]) AS kept (state, ms),
+  SELECT ${KNOWN_COLUMNS}, pk
+  FROM clock, unnest($1::text[], $2::float8[]) AS kept (ended, ms),
     LATERAL (
-      SELECT pk, id, state, finished_at FROM @jobs
-      WHERE state = kept.state AND finished_at IS NOT NULL AND finished_at <= clock.now - kept.ms
+      SELECT ${KNOWN_COLUMNS}, pk, finished_at FROM @jobs
+      WHERE state = kept.ended AND finished_at IS NOT NULL AND finished_at <= clock.now - kept.ms
       ORDER BY finished_at, pk LIMIT $3 FOR UPDATE SKIP LOCKED
     ) AS old
   ORDER BY old.finished_at, old.pk LIMIT $3`
@@ -201,14 +144,15 @@ export function prune(db: Database, { olderThanMs, keyMs, limit }: PruneRequest)
     const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
     const kept = Object.entries(olderThanMs).filter(([, ms]) => ms !== undefined)
     const states = words(kept.map(([state]) => state))
-    const rows = await ask<[pk: number, id: string, state: keyof typeof pruned]>(
-      OLD,
-      states,
-      numbers(kept.map(([, ms]) => ms)),
-      limit,
-    )
-    if (rows.length > 0) await ask(FORGET, numbers(rows.map(([pk]) => pk)), ids(rows.map(([, id]) => id)), keyMs)
-    for (const [, , state] of rows) pruned[state] += 1
+    const rows = await ask<[...KnownRow, pk: number]>(OLD, states, numbers(kept.map(([, ms]) => ms)), limit)
+    const pks = numbers(rows.map(row => row.at(-1) as number))
+    if (rows.length > 0) await ask(FORGET, pks, ids(rows.map(([id]) => id)), keyMs)
+    const delta = new DeltaDraft()
+    for (const row of rows) {
+      delta.removed(readKnown(row))
+      pruned[row[1] as keyof typeof pruned] += 1
+    }
+    await append(ask, delta)
     const keys = await ask(FORGET_KEYS, limit)
     return { pruned, keys: keys.length }
   })
@@ -222,13 +166,19 @@ const EXPIRE = `
     ORDER BY deadline, pk LIMIT $1 FOR UPDATE SKIP LOCKED
   ),
   ended AS (
-    UPDATE @jobs AS jobs SET state = 'dead', reason = 'expired', finished_at = (SELECT now FROM clock)
+    UPDATE @jobs AS jobs SET state = 'dead', reason = 'expired', pass = NULL,
+      finished_at = (SELECT now FROM clock)
     WHERE id = ANY (ARRAY(SELECT id FROM late))
     RETURNING ${JOB_COLUMNS}, pk
-  )
+  ),
+  counted AS (${appendEnded('ended')})
   SELECT * FROM ended ORDER BY deadline, pk`
 
-export async function expireDeadlines(db: Database, limit: number): Promise<readonly Job[]> {
-  const [rows] = await db.write('control', [{ sql: EXPIRE, values: [limit] }])
-  return (rows as unknown as JobRow[]).map(readJob)
+export function expireDeadlines(db: Database, limit: number, following: Following): Promise<readonly Job[]> {
+  return db.transaction('control', async ask => {
+    const jobs = (await ask<JobRow>(EXPIRE, limit)).map(readJob)
+    const next = jobs.flatMap(following)
+    if (next.length > 0) await enqueueAsking(ask, next)
+    return jobs
+  })
 }

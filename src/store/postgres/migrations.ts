@@ -3,6 +3,12 @@ import type { Migration } from '../store.js'
 import { sqlState } from './failure.js'
 import type { Ask, Database } from './pool.js'
 
+/** How much of a text is in an index: a row of one has room for about 2,700 bytes. */
+export const INDEXED_MAX = 500
+/** An id, for the aggregate `id_sum`. */
+export const ID_BITS = `('x' || translate(id::text, '-', ''))::bit(128)`
+const TABLE_LOCK_MS = 1_000
+
 /**
  * Each is one step from the version before it, and is never changed once released.
  *
@@ -11,7 +17,7 @@ import type { Ask, Database } from './pool.js'
  * and an index less is a seventh less work for every claim and settle. Names compare byte by byte ("C"), so that
  * neither the language of the database nor an update of its operating system changes an index.
  */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `
   CREATE FUNCTION @now_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
     AS 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -133,6 +139,53 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE @queues (
     name text COLLATE "C" PRIMARY KEY, paused boolean NOT NULL DEFAULT false, retry text COLLATE "C"
   );
+  `,
+  // The new columns are NULL, so no row is rewritten, and the indexes of them are empty; but the table is read four times
+  // while nobody else may touch it. Whoever waits for that table makes everybody behind him wait too: not for long.
+  `
+  SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+  ALTER TABLE @jobs ADD COLUMN pass bigint, ADD COLUMN acknowledged_at bigint, ADD COLUMN gate text COLLATE "C",
+    ADD COLUMN fingerprint text COLLATE "C", ADD COLUMN redrive_id text COLLATE "C",
+    ADD COLUMN schedule_id text COLLATE "C", ADD COLUMN webhook text COLLATE "C";
+  ALTER TABLE @attempts ADD COLUMN fingerprint text COLLATE "C";
+  CREATE INDEX jobs_gate ON @jobs (left(gate, ${INDEXED_MAX}), run_at, id)
+    WHERE gate IS NOT NULL AND state = 'waiting';
+  -- by id, as lists are
+  CREATE INDEX jobs_group ON @jobs (left(fingerprint, ${INDEXED_MAX}), id)
+    WHERE fingerprint IS NOT NULL AND state = 'dead';
+  CREATE INDEX jobs_redrive ON @jobs (redrive_id, state) WHERE redrive_id IS NOT NULL;
+  -- of one schedule all jobs, by id, and the few that are not over
+  CREATE INDEX jobs_schedule ON @jobs (schedule_id, id) WHERE schedule_id IS NOT NULL;
+  CREATE INDEX jobs_schedule_live ON @jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
+
+  -- what batches of writes changed, until it is added to the records
+  CREATE TABLE @deltas (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at bigint NOT NULL,
+    body text COLLATE "C" NOT NULL
+  ) WITH (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
+  );
+
+  -- long_id: where id is only its beginning and a hash; room in the pages: the same few are written again and again
+  CREATE TABLE @records (
+    version bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    long_id text COLLATE "C",
+    body text COLLATE "C" NOT NULL,
+    PRIMARY KEY (kind, id)
+  ) WITH (
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
+  );
+
+  -- exclusive or, which only newer servers have as an aggregate
+  CREATE AGGREGATE @id_sum(bit) (SFUNC = bitxor, STYPE = bit, COMBINEFUNC = bitxor, PARALLEL = SAFE);
+  INSERT INTO @deltas (at, body)
+  SELECT @now_ms(), json_build_object('found', json_build_array(queue, count(*), @id_sum(${ID_BITS})))::text
+  FROM @jobs GROUP BY queue;
   `,
 ]
 

@@ -1,5 +1,5 @@
 import type { Clock, Dice } from '../../core/clock.js'
-import { ChronosError } from '../../core/error.js'
+import { ChronosError, shown } from '../../core/error.js'
 import {
   loadDriver,
   type PgClient,
@@ -193,4 +193,13 @@ export class Database implements Site {
     }
     return { driver, control: pool('control'), work: pool('work') }
   }
+}
+
+/** Part of every statement, so it is what it looks like: nothing to quote, and short enough for the names in it. */
+export function checkSchema(schema: unknown): string {
+  if (typeof schema === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,47}$/.test(schema)) return schema
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `schema: expected 1 to 48 letters, digits or _ that begin with a letter, got ${shown(schema)}`,
+  )
 }

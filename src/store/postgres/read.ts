@@ -1,9 +1,10 @@
 import type { Job } from '../../core/job.js'
 import { tagLine, toText } from '../columns.js'
-import { cut, readCursor, writeCursor } from '../cursor.js'
+import { cut, type JobsCursor, jobsCursorOf, readCursor, writeCursor } from '../cursor.js'
 import { ATTEMPT_COLUMNS, type AttemptRow, type LogRow, readAttempt, readLine } from '../history.js'
 import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
 import { ids, isId, words } from './arrays.js'
+import { INDEXED_MAX } from './migrations.js'
 import type { Database } from './pool.js'
 import { JOB_COLUMNS, type JobRow, readJob } from './rows.js'
 
@@ -43,9 +44,21 @@ function whereOf(filter: JobFilter): Where {
   if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
   if (filter.tag !== undefined) add('strpos(tags, ?) > 0', tagLine(filter.tag))
   if (filter.reason !== undefined) add('reason = ?', filter.reason)
+  if (filter.fingerprint !== undefined) addIndexed(where, 'fingerprint', filter.fingerprint)
+  if (filter.gate !== undefined) addIndexed(where, 'gate', filter.gate)
+  if (filter.redriveId !== undefined) add('redrive_id = ?', toText(filter.redriveId))
+  if (filter.scheduleId !== undefined) add('schedule_id = ?', toText(filter.scheduleId))
+  if (filter.acknowledged !== undefined) where.and(`acknowledged_at IS ${filter.acknowledged ? 'NOT NULL' : 'NULL'}`)
+  if (filter.finishedBefore !== undefined) add('finished_at < ?::float8', filter.finishedBefore)
   if (filter.createdAfter !== undefined) add('created_at >= ?::float8', filter.createdAfter)
   if (filter.createdBefore !== undefined) add('created_at < ?::float8', filter.createdBefore)
   return where
+}
+
+/** Its index holds only the beginning of a long one. */
+function addIndexed(where: Where, column: 'fingerprint' | 'gate', value: string): void {
+  const place = where.value(toText(value))
+  where.and(`left(${column}, ${INDEXED_MAX}) = left(${place}::text, ${INDEXED_MAX}) AND ${column} = ${place}::text`)
 }
 
 const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
@@ -54,29 +67,31 @@ const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
   retrying: `state = 'waiting' AND attempt > 0`,
 }
 
-/** Newest first, by id, which begins with the time of its making: equal times are never skipped. */
+/** By id, which begins with the time of its making: equal times are never skipped. */
 export async function list(db: Database, filter: JobFilter, page: PageRequest): Promise<Page<Job>> {
   const where = whereOf(filter)
-  if (page.cursor !== undefined) where.add('id < ?::uuid', idAt(page.cursor))
+  const kind = jobsCursorOf(page)
+  const [direction, beyond] = kind === 'jobs' ? ['DESC', '<'] : ['ASC', '>']
+  if (page.cursor !== undefined) where.add(`id ${beyond} ?::uuid`, idAt(kind, page.cursor))
   const limit = where.value(page.limit + 1)
   const rows = await db.read<JobRow>(
-    `SELECT ${JOB_COLUMNS} FROM @jobs AS jobs WHERE ${where} ORDER BY id DESC LIMIT ${limit}`,
+    `SELECT ${JOB_COLUMNS} FROM @jobs AS jobs WHERE ${where} ORDER BY id ${direction} LIMIT ${limit}`,
     ...where.values,
   )
-  return cut(rows, page.limit, readJob, row => cursorAt(row[0]))
+  return cut(rows, page.limit, readJob, row => cursorAt(kind, row[0]))
 }
 
 /** A UUID is four numbers of 32 bits. */
-function cursorAt(id: string): string {
+function cursorAt(kind: JobsCursor, id: string): string {
   const hex = id.replaceAll('-', '')
   return writeCursor(
-    'jobs',
+    kind,
     hex.match(/.{8}/g)!.map(part => Number.parseInt(part, 16)),
   )
 }
 
-function idAt(cursor: string): string {
-  const hex = readCursor('jobs', cursor, 4).map(part => part.toString(16).padStart(8, '0'))
+function idAt(kind: JobsCursor, cursor: string): string {
+  const hex = readCursor(kind, cursor, 4).map(part => part.toString(16).padStart(8, '0'))
   return hex.join('').slice(0, 32)
 }
 

@@ -15,9 +15,9 @@ export function hashOf(...parts: readonly (string | undefined)[]): string {
 /** Facts that a running job shares with a waiting one, for `readFacts`. */
 export const FACT_COLUMNS = `id, name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
-  policy_id, override, payload`
+  policy_id, override, payload, gate, pass, fingerprint, webhook`
 
-export const FACT_COUNT = 23
+export const FACT_COUNT = 27
 
 export type FactRow = [
   id: string,
@@ -43,6 +43,10 @@ export type FactRow = [
   policyId: string | null,
   override: string | null,
   payload: string,
+  gate: string | null,
+  pass: number | null,
+  fingerprint: string | null,
+  webhook: string | null,
 ]
 
 type Facts = { -readonly [Field in keyof Job]: Job[Field] }
@@ -80,6 +84,10 @@ export function readFacts(row: FactRow): Omit<Facts, 'state'> {
   if (row[18] !== null) facts.key = fromText(row[18])
   if (row[20] !== null) facts.policyId = fromText(row[20])
   if (row[21] !== null) facts.override = JSON.parse(row[21]) as PartialPolicy
+  if (row[23] !== null) facts.gate = fromText(row[23])
+  if (row[24] !== null) facts.pass = row[24]
+  if (row[25] !== null) facts.fingerprint = fromText(row[25])
+  if (row[26] !== null) facts.webhook = fromText(row[26])
   return facts
 }
 
@@ -98,8 +106,8 @@ const ERROR = `(SELECT a.error FROM @attempts a WHERE a.job = jobs.pk AND a.gene
   AND a.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
 
 /** Of a table that is called `jobs`. */
-export const JOB_COLUMNS = `${FACT_COLUMNS}, state, reason, finished_at, "unique", progress, result,
-  CASE WHEN state <> 'succeeded' THEN ${ERROR} END AS error`
+export const JOB_COLUMNS = `${FACT_COLUMNS}, state, reason, finished_at, "unique", progress, result, acknowledged_at, redrive_id,
+  schedule_id, CASE WHEN state <> 'succeeded' THEN ${ERROR} END AS error`
 
 export type JobRow = [
   ...FactRow,
@@ -109,19 +117,55 @@ export type JobRow = [
   unique: string | null,
   progress: string | null,
   result: string | null,
+  acknowledgedAt: number | null,
+  redriveId: string | null,
+  scheduleId: string | null,
   error: string | null,
 ]
 
 type EndRow = JobRow extends [...FactRow, ...infer Rest] ? Rest : never
 
 export function readJob(row: JobRow): Job {
-  const [state, reason, finishedAt, unique, progress, result, error] = row.slice(FACT_COUNT) as EndRow
+  const [state, reason, finishedAt, unique, progress, result, acknowledgedAt, redriveId, scheduleId, error] = row.slice(
+    FACT_COUNT,
+  ) as EndRow
   const job: Facts = { ...readFacts(row as unknown as FactRow), state }
   if (reason !== null) job.reason = reason
   if (finishedAt !== null) job.finishedAt = finishedAt
   if (unique !== null) job.unique = fromText(unique)
   if (progress !== null) job.progress = fromText(progress)
   if (result !== null) job.result = fromText(result)
+  if (acknowledgedAt !== null) job.acknowledgedAt = acknowledgedAt
+  if (redriveId !== null) job.redriveId = fromText(redriveId)
+  if (scheduleId !== null) job.scheduleId = fromText(scheduleId)
   if (error !== null) job.error = JSON.parse(error) as StoredError
   return job
+}
+
+/** What is counted of a job. */
+export const KNOWN_COLUMNS = 'id, state, queue, name, tenant_id, reason, fingerprint'
+
+export type KnownRow = [
+  id: string,
+  state: JobState,
+  queue: string,
+  name: string,
+  tenantId: string | null,
+  reason: DeathReason | null,
+  fingerprint: string | null,
+]
+
+type Known = Pick<Job, 'id' | 'state' | 'queue' | 'name' | 'tenantId' | 'reason' | 'fingerprint'>
+
+export function readKnown(row: readonly [...KnownRow, ...unknown[]]): Known {
+  const [id, state, queue, name, tenantId, reason, fingerprint] = row
+  return {
+    id,
+    state,
+    queue: fromText(queue),
+    name: fromText(name),
+    ...(tenantId !== null && { tenantId: fromText(tenantId) }),
+    ...(reason !== null && { reason }),
+    ...(fingerprint !== null && { fingerprint: fromText(fingerprint) }),
+  }
 }

@@ -1,10 +1,17 @@
 import type { JobState } from '../../core/job.js'
 import { toCounters, toDecision, toJson, toText } from '../columns.js'
-import type { RunEnd, Settled, Settlement } from '../store.js'
+import { DeltaDraft } from '../delta.js'
+import { spawnedBy } from '../run.js'
+import type { NewJob, RunEnd, Settled, Settlement } from '../store.js'
 import { booleans, ids, isId, numbers, texts, words } from './arrays.js'
+import { askThrough } from './caller.js'
 import { chunks } from './chunks.js'
-import type { Database, Statement } from './pool.js'
+import { appendEnded, appendSettled } from './deltas.js'
+import { enqueueAsking } from './enqueue.js'
+import { failure } from './failure.js'
+import type { Ask, Database, Row, Statement } from './pool.js'
 import { rounds } from './rounds.js'
+import { isPlainSuccess, readSucceeded, successes } from './succeed.js'
 
 type Ended = Settlement & { readonly end: Extract<RunEnd, { kind: 'ended' }> }
 type HandedBack = Settlement & { readonly end: Extract<RunEnd, { kind: 'handed-back' }> }
@@ -18,11 +25,13 @@ const END = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   told AS MATERIALIZED (
     SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
-      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, error, note, decision, only_expired
+      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, error, note, decision, only_expired,
+      group_name, gate, pass
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
-      $8::float8[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::boolean[])
+      $8::float8[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::boolean[],
+      $16::text[], $17::text[], $18::bigint[])
       AS told (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result, error,
-        note, decision, only_expired)
+        note, decision, only_expired, group_name, gate, pass)
   ),
   ended AS (
     UPDATE @jobs j SET
@@ -30,21 +39,28 @@ const END = `
       finished_at = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested THEN NULL ELSE told.finished_at END,
       run_at = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested
         THEN ceil(clock.now + told.delay_ms)::bigint ELSE j.run_at END,
+      gate = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested
+        THEN coalesce(j.gate, told.gate) ELSE j.gate END,
+      pass = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested THEN told.pass END,
+      fingerprint = CASE told.state WHEN 'succeeded' THEN j.fingerprint
+        ELSE coalesce(told.group_name, j.fingerprint) END,
       attempt = j.attempt - told.back, counters = told.counters, reason = told.reason, result = told.result,
       token = NULL
     FROM told, clock
     WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
       AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + told.back AS attempt, j.worker_id,
-      told.token, told.status, told.started_at, told.finished_at, told.error, told.note, told.decision, told.delay_ms
+      j.fingerprint, told.state AS told_state, told.group_name, told.token, told.status, told.started_at,
+      told.finished_at, told.error, told.note, told.decision, told.delay_ms
   ),
   logged AS (
     INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error,
-      note, decision, delay_ms, next_run_at)
+      note, decision, fingerprint, delay_ms, next_run_at)
     SELECT pk, run, generation, attempt, status, started_at, finished_at, worker_id, token, error, note, decision,
-      CASE WHEN state = 'waiting' THEN delay_ms END, CASE WHEN state = 'waiting' THEN run_at END
+      group_name, CASE WHEN state = 'waiting' THEN delay_ms END, CASE WHEN state = 'waiting' THEN run_at END
     FROM ended
-  )
+  ),
+  counted AS (${appendSettled('$19')})
   SELECT id, token, state, run_at FROM ended`
 
 /** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
@@ -59,6 +75,7 @@ const HAND_BACK = `
       state = CASE WHEN j.cancel_requested THEN 'cancelled' ELSE 'waiting' END,
       finished_at = CASE WHEN j.cancel_requested THEN clock.now END,
       run_at = CASE WHEN told.delay_ms > 0 THEN ceil(clock.now + told.delay_ms)::bigint ELSE j.run_at END,
+      pass = CASE WHEN NOT j.cancel_requested THEN j.pass END,
       run = j.run - 1, attempt = j.attempt - 1, begun = false, token = NULL,
       started_at = (SELECT a.started_at FROM @attempts a WHERE a.job = j.pk ORDER BY a.run DESC LIMIT 1),
       first_started_at = CASE j.generation
@@ -67,9 +84,10 @@ const HAND_BACK = `
     FROM told, clock
     WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
       AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
-    RETURNING j.id, j.pk, j.state, j.run_at, j.run, told.token
+    RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.queue, j.name, j.tenant_id, j.reason, j.fingerprint, told.token
   ),
-  silenced AS (DELETE FROM @job_logs l USING undone WHERE l.job = undone.pk AND l.run > undone.run)
+  silenced AS (DELETE FROM @job_logs l USING undone WHERE l.job = undone.pk AND l.run > undone.run),
+  counted AS (${appendEnded(`undone WHERE state = 'cancelled'`)})
   SELECT id, token, state, run_at FROM undone`
 
 /** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
@@ -90,7 +108,25 @@ interface Entry {
 
 const nameOf = (id: string, token: string): string => `${id} ${token}`
 
-export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
+export function settle(db: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
+  const send: Send = parts =>
+    settlements.some(spawns) ? db.transaction('control', ask => settleAsking(ask, parts)) : settleTogether(db, parts)
+  return settleBy(send, (sql, ...values) => db.read(sql, ...values), settlements)
+}
+
+/** In a transaction of the caller, whose end decides: until then it keeps the rows of these jobs to itself. */
+export async function settleWithin(db: Database, tx: unknown, settlements: readonly Settlement[]): Promise<Settled[]> {
+  const ask = askThrough(db, tx, 'job.complete')
+  try {
+    return await settleBy(parts => settleAsking(ask, parts), ask, settlements)
+  } catch (error) {
+    throw failure(error, db)
+  }
+}
+
+type Send = (parts: readonly Part[]) => Promise<Row[][]>
+
+async function settleBy(send: Send, look: Ask, settlements: readonly Settlement[]): Promise<Settled[]> {
   const answers: Settled[] = settlements.map(() => ({ status: 'lost' }))
   const entries = settlements.flatMap((settlement, index): Entry[] => {
     const { id, token } = settlement.lease
@@ -99,30 +135,62 @@ export async function settle(db: Database, settlements: readonly Settlement[]): 
   // One job twice in a batch: the second finds what the first did.
   const parts = rounds(entries, ({ settlement }) => [settlement.lease.id.toLowerCase()]).flatMap(partsOf)
   if (parts.length === 0) return answers
-  const results = await db.write(
-    'control',
-    parts.map(({ statement }) => statement),
-  )
-  const missed = parts.flatMap(({ entries: sent }, part) =>
-    fill(answers, sent, results[part] as unknown as SettledRow[]),
-  )
-  if (missed.length > 0) await findSettled(db, missed, answers)
+  const results = await send(parts)
+  const missed = parts.flatMap(({ entries: sent, fill }, part) => fill(answers, sent, results[part]!))
+  if (missed.length > 0) await findSettled(look, missed, answers)
   return answers
+}
+
+/** All that may come into being with it. */
+export function spawnOf({ end }: Settlement): readonly NewJob[] {
+  return [...((end.kind === 'ended' && end.spawn) || []), ...(end.spawnIfCancelled ?? [])]
+}
+
+const spawns = (settlement: Settlement): boolean => spawnOf(settlement).length > 0
+
+function settleTogether(db: Database, parts: readonly Part[]): Promise<Row[][]> {
+  const statements = parts.map(({ statement }) => statement)
+  return db.write('control', statements)
+}
+
+/** Which jobs come into being is known only when it is known which runs ended here. */
+async function settleAsking(ask: Ask, parts: readonly Part[]): Promise<Row[][]> {
+  const results: Row[][] = []
+  for (const { statement, entries } of parts) {
+    const rows = await ask(statement.sql, ...(statement.values ?? []))
+    const states = new Map((rows as SettledRow[]).map(([id, token, state]) => [nameOf(id, token), state]))
+    const jobs = entries.flatMap(({ name, settlement }) => {
+      const state = states.get(name)
+      return state === undefined ? [] : spawnedBy(settlement.end, state)
+    })
+    if (jobs.length > 0) await enqueueAsking(ask, jobs)
+    results.push(rows)
+  }
+  return results
 }
 
 interface Part {
   readonly entries: readonly Entry[]
   readonly statement: Statement
+  /** Fills in what was settled, and gives what was not. */
+  readonly fill: (answers: Settled[], entries: readonly Entry[], rows: readonly Row[]) => Entry[]
 }
 
 /** In the order of their ids, as everybody locks them: two who settle the same jobs wait for each other in turn. */
 function partsOf(round: readonly Entry[]): Part[] {
   const sorted = [...round].sort((a, b) => (a.name < b.name ? -1 : 1))
-  const ended = sorted.filter(({ settlement }) => settlement.end.kind === 'ended')
-  const handedBack = sorted.filter(({ settlement }) => settlement.end.kind === 'handed-back')
+  const plain = sorted.filter(({ settlement }) => isPlainSuccess(settlement))
+  const rest = plain.length === sorted.length ? [] : sorted.filter(({ settlement }) => !isPlainSuccess(settlement))
+  const ended = rest.filter(({ settlement }) => settlement.end.kind === 'ended')
+  const handedBack = rest.filter(({ settlement }) => settlement.end.kind === 'handed-back')
   return [
-    ...chunks(ended, sizeOf).map(part => ({ entries: part, statement: endStatement(part) })),
-    ...chunks(handedBack, () => 0).map(part => ({ entries: part, statement: handBackStatement(part) })),
+    ...chunks(plain, sizeOf).map(part => ({
+      entries: part,
+      statement: successes(part.map(({ settlement }) => settlement)),
+      fill: fillSuccesses,
+    })),
+    ...chunks(ended, sizeOf).map(part => ({ entries: part, statement: endStatement(part), fill })),
+    ...chunks(handedBack, () => 0).map(part => ({ entries: part, statement: handBackStatement(part), fill })),
   ]
 }
 
@@ -132,6 +200,8 @@ function endStatement(entries: readonly Entry[]): Statement {
   const all = entries.map(({ settlement }) => settlement as Ended)
   const of = <T>(value: (one: Ended) => T): T[] => all.map(value)
   const rare = <T>(value: T, usual: T): T | null => (value === usual ? null : value)
+  const delta = new DeltaDraft()
+  for (const one of all) delta.settled(one, one.end, one.end.transition.to)
   const values = [
     ids(of(({ lease }) => lease.id)),
     texts(of(({ lease }) => lease.token)),
@@ -148,6 +218,10 @@ function endStatement(entries: readonly Entry[]): Statement {
     texts(of(({ end }) => end.note)),
     words(of(({ end, attempt }) => toDecision(end.transition.decision, attempt))),
     booleans(of(({ onlyIfExpired }) => onlyIfExpired === true)),
+    texts(of(({ end }) => end.group?.fingerprint)),
+    texts(of(({ end }) => (end.transition.to === 'waiting' ? end.gate : null))),
+    numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.pass : null))),
+    delta.toText(0),
   ]
   return { sql: END, values }
 }
@@ -163,13 +237,23 @@ function handBackStatement(entries: readonly Entry[]): Statement {
   return { sql: HAND_BACK, values }
 }
 
-/** Fills in what was settled, and gives what was not. */
-function fill(answers: Settled[], entries: readonly Entry[], rows: readonly SettledRow[]): Entry[] {
-  const settled = new Map(rows.map(row => [nameOf(row[0], row[1]), row]))
+function fill(answers: Settled[], entries: readonly Entry[], rows: readonly Row[]): Entry[] {
+  const settled = new Map((rows as unknown as SettledRow[]).map(row => [nameOf(row[0], row[1]), row]))
   return entries.filter(({ name, index }) => {
     const row = settled.get(name)
-    if (row) answers[index] = { status: 'settled', state: row[2], runAt: row[3] }
+    if (row) answers[index] = { status: 'settled', state: row[2], runAt: Number(row[3]) }
     return !row
+  })
+}
+
+function fillSuccesses(answers: Settled[], entries: readonly Entry[], rows: readonly Row[]): Entry[] {
+  const { runAts, ids: settledIds } = readSucceeded(rows)
+  const settled = settledIds && new Set(settledIds)
+  let next = 0
+  return entries.filter(({ index, settlement: { lease } }) => {
+    const isSettled = settled?.has(lease.id.toLowerCase()) ?? true
+    if (isSettled) answers[index] = { status: 'settled', state: 'succeeded', runAt: runAts[next++]! }
+    return !isSettled
   })
 }
 
@@ -177,16 +261,18 @@ function fill(answers: Settled[], entries: readonly Entry[], rows: readonly Sett
  * Asked for after the commit: somebody may have ended these runs while our statement waited for them, and a statement
  * sees nothing that is newer than its own beginning.
  */
-async function findSettled(db: Database, missed: readonly Entry[], answers: Settled[]): Promise<void> {
+async function findSettled(look: Ask, missed: readonly Entry[], answers: Settled[]): Promise<void> {
   const leases = missed.map(({ settlement }) => settlement.lease)
-  const rows = await db.read<AlreadyRow>(
-    ALREADY,
-    ids(leases.map(({ id }) => id)),
-    texts(leases.map(({ token }) => token)),
-  )
+  const rows = await look<AlreadyRow>(ALREADY, ids(leases.map(({ id }) => id)), texts(leases.map(({ token }) => token)))
   const statuses = new Map(rows.map(([id, token, status]) => [nameOf(id, token), status]))
   for (const { index, settlement, name } of missed) {
     const { end } = settlement
     if (end.kind === 'ended' && statuses.get(name) === end.transition.status) answers[index] = { status: 'already' }
   }
+}
+
+/** The worker that ran it knows of its retry; what it let go of is for the others. */
+export function isForOthers({ end }: Settlement, settled: Settled): boolean {
+  if (settled.status !== 'settled' || settled.state !== 'waiting') return false
+  return end.kind === 'handed-back' || end.transition.status === 'released' || end.transition.status === 'lost'
 }

@@ -1,8 +1,12 @@
 import type { Clock, Dice } from '../../core/clock.js'
-import { ChronosError, shown } from '../../core/error.js'
+import { ChronosError } from '../../core/error.js'
 import type { Job } from '../../core/job.js'
+import type { AuditSnapshot } from '../audit.js'
+import type { Put, RecordQuery, RecordWrite, StoredRecord } from '../record.js'
 import type {
   AttemptRecord,
+  Backlog,
+  BacklogRequest,
   BeginRequest,
   Changed,
   Claim,
@@ -11,43 +15,60 @@ import type {
   EffectStatus,
   Enqueued,
   Expired,
+  Extended,
+  Fired,
+  Firing,
+  Following,
   Guard,
   GuardOptions,
   JobFilter,
   Lease,
   LeaseStatus,
+  LiveSchedule,
   LogRecord,
   Migration,
   NewJob,
   Page,
   PageRequest,
+  Parked,
+  ParkRequest,
   PolicyRecord,
   PruneReport,
   PruneRequest,
   QueueChange,
   QueueRecord,
+  RedriveOptions,
   Report,
   RunTime,
   Settled,
   Settlement,
   Store,
   StoreInfo,
+  Tally,
 } from '../store.js'
+import { audit } from './audit.js'
+import { backlog } from './backlog.js'
 import { claim } from './claim.js'
+import * as dead from './dead.js'
+import { fold } from './deltas.js'
 import type { CallersPool, PgSettings, Place } from './driver.js'
 import * as effects from './effects.js'
 import { enqueue, enqueueWithin } from './enqueue.js'
+import { fire, liveSchedules } from './fire.js'
 import { Floors } from './floors.js'
 import { guard } from './guard.js'
 import { health, type PostgresHealth } from './health.js'
+import { type Hearing, hearing } from './hearing.js'
 import { info } from './info.js'
 import * as lease from './lease.js'
 import * as manual from './manual.js'
 import { migrate } from './migrations.js'
-import { Database } from './pool.js'
+import { park } from './park.js'
+import { checkSchema, Database } from './pool.js'
 import * as read from './read.js'
+import * as records from './records.js'
 import * as settings from './settings.js'
-import { settle } from './settle.js'
+import { isForOthers, settle, settleWithin, spawnOf } from './settle.js'
 import { channelOf, FROM_A_TRANSACTION, Listener, Notifier } from './wake.js'
 
 export interface PostgresOptions {
@@ -76,11 +97,14 @@ export function postgresStore(options: PostgresOptions): PostgresStore {
 /** Jobs in a PostgreSQL database that any number of machines share. Time is the database's. */
 export class PostgresStore implements Store {
   readonly kind = 'postgres'
+  readonly commitsAlone = true
+  readonly announcesWork: boolean
   readonly #clock: Clock
   readonly #place: Place
   readonly #db: Database
   readonly #notifier: Notifier
   readonly #listener: Listener | undefined
+  readonly #listenUrl: string | false | undefined
   readonly #queues: settings.KnownQueues
   readonly #floors: Floors
   /** What a transaction of the caller sends when it commits. */
@@ -96,6 +120,8 @@ export class PostgresStore implements Store {
     this.#place = placeOf(options)
     this.#db = new Database({ place: this.#place, schema, clock, dice, statementMs })
     this.#notifier = new Notifier(this.#db, source)
+    this.#listenUrl = listenUrl
+    this.announcesWork = listenUrl !== false
     this.#listener = listenUrl === false ? undefined : new Listener(this.#db, source, listenUrl)
     this.#queues = new settings.KnownQueues(this.#db)
     this.#floors = new Floors(clock)
@@ -115,6 +141,12 @@ export class PostgresStore implements Store {
     return this.#verb(health)
   }
 
+  /** Whether other processes could wake this one: for `chronos doctor`. */
+  hearing(): Promise<Hearing> {
+    const listenUrl = this.#listenUrl
+    return listenUrl === false ? Promise.resolve('off') : this.#verb(db => hearing(db, listenUrl))
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -132,6 +164,18 @@ export class PostgresStore implements Store {
     })
   }
 
+  fire(firings: readonly Firing[]): Promise<readonly Fired[]> {
+    return this.#verb(async db => {
+      const jobs = firings.flatMap(firing => firing.jobs)
+      await this.#queues.add(jobs.map(({ queue }) => queue))
+      const answers = await fire(db, firings)
+      if (jobs.some(({ runAt }) => 'at' in runAt)) this.#floors.reset()
+      if (jobs.length > 0 && answers.some(({ status }) => status === 'written'))
+        this.#tell(...jobs.map(({ runAt }) => runAt))
+      return answers
+    })
+  }
+
   claim(request: ClaimRequest): Promise<Claim> {
     return this.#verb(async db => {
       const answer = await claim(db, this.#floors, request)
@@ -145,17 +189,21 @@ export class PostgresStore implements Store {
     return this.#verb(db => lease.begin(db, requests))
   }
 
-  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LeaseStatus[]> {
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Extended[]> {
     return this.#verb(db => lease.extend(db, leases, leaseMs))
   }
 
-  report(reports: readonly Report[]): Promise<readonly LeaseStatus[]> {
-    return this.#verb(db => lease.report(db, reports))
+  report(reports: readonly Report[], tx?: unknown): Promise<readonly LeaseStatus[]> {
+    return this.#verb(db => (tx === undefined ? lease.report(db, reports) : lease.reportWithin(db, tx, reports)))
   }
 
-  settle(settlements: readonly Settlement[]): Promise<readonly Settled[]> {
+  settle(settlements: readonly Settlement[], tx?: unknown): Promise<readonly Settled[]> {
     return this.#verb(async db => {
+      if (tx !== undefined) return settleWithin(db, tx, settlements)
+      const spawned = settlements.flatMap(spawnOf)
+      await this.#queues.add(spawned.map(({ queue }) => queue))
       const answers = await settle(db, settlements)
+      if (spawned.length > 0) this.#tell(...spawned.map(({ runAt }) => runAt))
       // What was handed back keeps its place in the line.
       if (settlements.some(({ end }) => end.kind === 'handed-back')) this.#floors.reset()
       if (settlements.some((one, index) => isForOthers(one, answers[index]!))) this.#tell({ delayMs: 0 })
@@ -167,12 +215,12 @@ export class PostgresStore implements Store {
     return this.#verb(db => lease.expired(db, workers))
   }
 
-  expireDeadlines(limit: number): Promise<readonly Job[]> {
-    return this.#verb(db => manual.expireDeadlines(db, limit))
+  expireDeadlines(limit: number, following?: Following): Promise<readonly Job[]> {
+    return this.#followed(following, (db, follow) => manual.expireDeadlines(db, limit, follow))
   }
 
-  cancel(ids: readonly string[]): Promise<readonly Changed[]> {
-    return this.#verb(db => manual.cancel(db, ids))
+  cancel(ids: readonly string[], following?: Following): Promise<readonly Changed[]> {
+    return this.#followed(following, (db, follow) => manual.cancel(db, ids, follow))
   }
 
   reschedule(id: string, at: RunTime): Promise<Changed> {
@@ -184,12 +232,21 @@ export class PostgresStore implements Store {
     })
   }
 
-  redrive(ids: readonly string[]): Promise<readonly Changed[]> {
+  redrive(ids: readonly string[], options?: RedriveOptions): Promise<readonly Changed[]> {
     return this.#verb(async db => {
-      const answers = await manual.redrive(db, ids)
-      if (answers.some(({ status }) => status === 'changed')) this.#tell({ delayMs: 0 })
+      const answers = await dead.redrive(db, ids, options)
+      const times = ids.map((_, index) => ({ delayMs: options?.delaysMs?.[index] ?? 0 }))
+      if (answers.some(({ status }) => status === 'changed')) this.#tell(...times)
       return answers
     })
+  }
+
+  acknowledge(ids: readonly string[]): Promise<readonly Changed[]> {
+    return this.#verb(db => dead.acknowledge(db, ids))
+  }
+
+  discard(ids: readonly string[], following?: Following): Promise<readonly Changed[]> {
+    return this.#followed(following, (db, follow) => dead.discard(db, ids, follow))
   }
 
   remove(ids: readonly string[]): Promise<readonly Changed[]> {
@@ -198,6 +255,14 @@ export class PostgresStore implements Store {
 
   prune(request: PruneRequest): Promise<PruneReport> {
     return this.#verb(db => manual.prune(db, request))
+  }
+
+  park(request: ParkRequest): Promise<Parked> {
+    return this.#verb(async db => {
+      const answer = await park(db, request)
+      if (answer.moved > 0) this.#tell({ delayMs: Math.min(...request.delaysMs) })
+      return answer
+    })
   }
 
   get(id: string): Promise<Job | undefined> {
@@ -210,6 +275,18 @@ export class PostgresStore implements Store {
 
   count(filter: JobFilter, cap: number): Promise<Count> {
     return this.#verb(db => read.count(db, filter, cap))
+  }
+
+  liveSchedules(ids: readonly string[]): Promise<readonly LiveSchedule[]> {
+    return this.#verb(db => liveSchedules(db, ids))
+  }
+
+  backlog(request: BacklogRequest): Promise<readonly Backlog[]> {
+    return this.#verb(db => backlog(db, request))
+  }
+
+  tally(redriveId: string): Promise<Tally> {
+    return this.#verb(db => dead.tally(db, redriveId))
   }
 
   history(id: string, page: PageRequest): Promise<Page<AttemptRecord>> {
@@ -241,6 +318,22 @@ export class PostgresStore implements Store {
     return this.#verb(db => settings.policies(db, ids))
   }
 
+  records(kind: string, query: RecordQuery): Promise<readonly StoredRecord[]> {
+    return this.#verb(db => records.records(db, kind, query))
+  }
+
+  putRecords(writes: readonly RecordWrite[]): Promise<readonly Put[]> {
+    return this.#verb(db => records.putRecords(db, writes))
+  }
+
+  fold(limit: number): Promise<number> {
+    return this.#verb(db => fold(db, limit))
+  }
+
+  audit(): Promise<AuditSnapshot> {
+    return this.#verb(audit)
+  }
+
   beginEffect(one: Lease, name: string): Promise<EffectStatus> {
     return this.#verb(db => effects.beginEffect(db, one, name))
   }
@@ -267,6 +360,21 @@ export class PostgresStore implements Store {
     return answer
   }
 
+  /** What came into being with a change is told like any other new job. */
+  #followed<T>(following: Following = () => [], act: (db: Database, follow: Following) => Promise<T>): Promise<T> {
+    return this.#verb(async db => {
+      const queues = new Set<string>()
+      const answer = await act(db, job => {
+        const jobs = following(job)
+        for (const { queue } of jobs) queues.add(queue)
+        return jobs
+      })
+      if (queues.size > 0) this.#tell({ delayMs: 0 })
+      await this.#queues.add(queues).catch(() => undefined)
+      return answer
+    })
+  }
+
   async #close(): Promise<void> {
     this.#listener?.close()
     await Promise.allSettled(this.#underWay)
@@ -281,25 +389,10 @@ export class PostgresStore implements Store {
   }
 }
 
-/** The worker that ran it knows of its retry; what it let go of is for the others. */
-function isForOthers({ end }: Settlement, settled: Settled): boolean {
-  if (settled.status !== 'settled' || settled.state !== 'waiting') return false
-  return end.kind === 'handed-back' || end.transition.status === 'released' || end.transition.status === 'lost'
-}
-
 function placeOf({ url, pool, connection }: PostgresOptions): Place {
   if (pool !== undefined) return { pool }
   if (url !== undefined) return { url }
   return { settings: connection ?? {} }
-}
-
-/** Part of every statement, so it is what it looks like: nothing to quote, and short enough for the names in it. */
-function checkSchema(schema: unknown): string {
-  if (typeof schema === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,47}$/.test(schema)) return schema
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `schema: expected 1 to 48 letters, digits or _ that begin with a letter, got ${shown(schema)}`,
-  )
 }
 
 function closed(location: string): ChronosError {

@@ -85,11 +85,22 @@ export function query(text: string, values: readonly unknown[] = []): PgQuery {
 }
 
 async function together(client: PgClient, queries: readonly PgQuery[]): Promise<PgResult[]> {
-  const answers = await Promise.allSettled(queries.map(each => client.query(each)))
+  const answers = await Promise.allSettled(sendAll(client, queries))
   // A statement that failed turned the COMMIT behind it into a rollback, and all between them into echoes.
   const failed = answers.find(each => each.status === 'rejected')
   if (failed) throw failed.reason
   return answers.map(each => (each as PromiseFulfilledResult<PgResult>).value)
+}
+
+/** As one piece: each of its own would be a packet, and wake the other side. */
+function sendAll(client: PgClient, queries: readonly PgQuery[]): Promise<PgResult>[] {
+  const stream = client.connection?.stream
+  stream?.cork?.()
+  try {
+    return queries.map(each => client.query(each))
+  } finally {
+    stream?.uncork?.()
+  }
 }
 
 async function oneByOne(client: PgClient, queries: readonly PgQuery[]): Promise<PgResult[]> {

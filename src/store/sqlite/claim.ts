@@ -2,7 +2,7 @@ import { fromText, toText, toTextOrNull } from '../columns.js'
 import type { Claim, Claimed, ClaimRequest } from '../store.js'
 import type { Connection } from './connection.js'
 import type { Held } from './held.js'
-import { FACT_COLUMNS, type FactRow, readFacts } from './rows.js'
+import { FACT_COLUMNS, FACT_COUNT, type FactRow, readFacts } from './rows.js'
 
 const DUE = `
   SELECT ${FACT_COLUMNS} FROM jobs INDEXED BY jobs_waiting
@@ -43,8 +43,8 @@ export function claim(db: Connection, held: Held, request: ClaimRequest, now: nu
 function heldBy(db: Connection, token: string): Claimed[] {
   const rows = db.all<[...FactRow, string, number]>(HELD, toText(token))
   const jobs = rows.map(row => {
-    const workerId = fromText(row[24])
-    return { ...readFacts(row as unknown as FactRow), token, workerId, leaseUntil: row[25] }
+    const workerId = fromText(row[FACT_COUNT])
+    return { ...readFacts(row as unknown as FactRow), token, workerId, leaseUntil: row[FACT_COUNT + 1] as number }
   })
   return jobs.sort((a, b) => b.priority - a.priority || a.runAt - b.runAt)
 }

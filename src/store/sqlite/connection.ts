@@ -81,6 +81,21 @@ export class Connection {
     }
   }
 
+  /** From here to `endReading` every statement sees what is there now, whoever writes meanwhile. */
+  beginReading(): void {
+    this.exec('BEGIN')
+    try {
+      this.get('SELECT count(*) FROM sqlite_schema')
+    } catch (error) {
+      this.endReading()
+      throw error
+    }
+  }
+
+  endReading(): void {
+    this.#rollback()
+  }
+
   close(): void {
     this.#statements.clear()
     if (this.#isOurs) this.#checkpoint()
@@ -108,7 +123,7 @@ export class Connection {
     try {
       this.run('ROLLBACK')
     } catch {
-      // SQLite has rolled back already, as it does when the disk is full.
+      // There is nothing to roll back any more: SQLite does so itself when the disk is full.
     }
   }
 

@@ -1,4 +1,5 @@
 import { fromText, timeOf, toJson, toTags, toText, toTextOrNull } from '../columns.js'
+import type { DeltaDraft } from '../delta.js'
 import type { Enqueued, NewJob } from '../store.js'
 import type { Connection } from './connection.js'
 import { fromHex, ID } from './rows.js'
@@ -13,13 +14,16 @@ const FACT_VALUES = `${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?`
 const INSERT_PLAIN_JOB = `INSERT INTO jobs (${FACTS}) VALUES (${FACT_VALUES}) ON CONFLICT (id) DO NOTHING`
 
 const INSERT_JOB = `
-  INSERT INTO jobs (${FACTS}, deadline, timeout_ms, tenant_id, key, "unique", tags, override)
-  VALUES (${FACT_VALUES}, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO jobs (${FACTS}, deadline, timeout_ms, tenant_id, key, "unique", tags, override, gate, fingerprint,
+    schedule_id, webhook)
+  VALUES (${FACT_VALUES}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO NOTHING`
 
-export function enqueue(db: Connection, jobs: readonly NewJob[], now: number): Enqueued[] {
+export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, delta: DeltaDraft): Enqueued[] {
   let queue: string | undefined
-  return jobs.map(job => {
+  const before = lastKey(db)
+  const inserted: NewJob[] = []
+  const answers = jobs.map((job): Enqueued => {
     if (job.queue !== queue) {
       queue = job.queue
       db.do('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(queue))
@@ -27,8 +31,26 @@ export function enqueue(db: Connection, jobs: readonly NewJob[], now: number): E
     const known = job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)
     if (known) return known
     insert(db, job, now)
+    inserted.push(job)
     return { status: 'created', id: job.id }
   })
+  for (const job of createdOf(db, inserted, before)) delta.enqueued(job)
+  return answers
+}
+
+/**
+ * Those that were not there before. A new row has the key after the last one, so the keys tell how many came; to ask
+ * every insert whether it did anything would cost a sixth of it.
+ */
+function createdOf(db: Connection, inserted: readonly NewJob[], before: number): readonly NewJob[] {
+  if (lastKey(db) - before === inserted.length) return inserted
+  const rows = db.all<[id: string]>('SELECT hex(id) FROM jobs WHERE pk > ?', before)
+  const created = new Set(rows.map(([hex]) => fromHex(hex)))
+  return inserted.filter(({ id }) => created.delete(id.toLowerCase()))
+}
+
+function lastKey(db: Connection): number {
+  return db.get<[number | null]>('SELECT max(pk) FROM jobs')![0] ?? 0
 }
 
 function insert(db: Connection, job: NewJob, now: number): void {
@@ -54,6 +76,10 @@ function insert(db: Connection, job: NewJob, now: number): void {
     toTextOrNull(job.unique),
     toTags(job.tags),
     toJson(job.override),
+    toTextOrNull(job.gate),
+    toTextOrNull(job.fingerprint),
+    toTextOrNull(job.scheduleId),
+    toTextOrNull(job.webhook),
   )
   if (created === 0) return
   if (!inline) db.do('INSERT INTO payloads (job, payload) VALUES (last_insert_rowid(), ?)', payload)
@@ -68,7 +94,11 @@ function isPlain(job: NewJob): boolean {
     job.tags.length === 0 &&
     job.override === undefined &&
     job.timeoutMs === undefined &&
-    job.deadline === undefined
+    job.deadline === undefined &&
+    job.gate === undefined &&
+    job.fingerprint === undefined &&
+    job.scheduleId === undefined &&
+    job.webhook === undefined
   )
 }
 

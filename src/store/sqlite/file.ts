@@ -53,6 +53,13 @@ export class StoreFile {
     return this.#connection ?? (await this.open()).connection
   }
 
+  /** Another connection, for who asks to close. */
+  async another(): Promise<Connection> {
+    await this.connect()
+    const driver = await this.driver()
+    return this.#patience.until(() => new Connection(driver, this.path))
+  }
+
   open(): Promise<Opened> {
     if (this.#closed) return Promise.reject(closed(this.path))
     this.#opening ??= this.#open().catch(error => {

@@ -2,7 +2,7 @@ import { fromText, toText, toTextOrNull } from '../columns.js'
 import type { BeginRequest, EffectStatus, Expired, ExpiredJob, Lease, LeaseStatus, Report } from '../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
 import type { Connection } from './connection.js'
-import { FACT_COLUMNS, type FactRow, ID, readFacts } from './rows.js'
+import { FACT_COLUMNS, FACT_COUNT, type FactRow, ID, readFacts } from './rows.js'
 
 /** Every write of a worker is a compare-and-set on both; only a running job has a token. */
 const FENCE = `id = ${ID} AND token = ?`
@@ -75,8 +75,8 @@ export function expired(db: Connection, workers: number, now: number): Expired {
     db.all<[...FactRow, string, number]>(EXPIRED, workerId, now).map(
       (row): ExpiredJob => ({
         ...readFacts(row as unknown as FactRow),
-        token: fromText(row[24]),
-        leaseUntil: row[25],
+        token: fromText(row[FACT_COUNT]),
+        leaseUntil: row[FACT_COUNT + 1] as number,
         workerId: fromText(workerId),
         alone: running === 1,
       }),

@@ -1,9 +1,11 @@
-import type { Job } from '../../core/job.js'
-import { timeOf, toText } from '../columns.js'
-import type { Changed, PruneReport, PruneRequest, RunTime } from '../store.js'
+import type { DeathReason, Job } from '../../core/job.js'
+import { fromText, timeOf, toText, toTextOrNull } from '../columns.js'
+import type { DeltaDraft } from '../delta.js'
+import { present } from '../optional.js'
+import type { Changed, Following, PruneReport, PruneRequest, RunTime } from '../store.js'
 import { REMOVED_KEY_MS } from '../store.js'
 import type { Connection } from './connection.js'
-import { LIVE_UNIQUE } from './enqueue.js'
+import { enqueue, LIVE_UNIQUE } from './enqueue.js'
 import { fromHex, ID, JOB_COLUMNS, type JobRow, readJob } from './rows.js'
 import type { Ended } from './search.js'
 
@@ -17,9 +19,14 @@ function answer(db: Connection, id: string, status: 'changed' | 'requested' | 'r
   return job ? { id, status, job } : { id, status: 'not-found' }
 }
 
-export function cancel(db: Connection, id: string, now: number): Changed {
+export function cancel(db: Connection, id: string, now: number, delta: DeltaDraft, following?: Following): Changed {
   const waiting = `UPDATE jobs SET state = 'cancelled', finished_at = ? WHERE id = ${ID} AND +state = 'waiting'`
-  if (db.run(waiting, now, id) === 1) return answer(db, id, 'changed')
+  if (db.run(waiting, now, id) === 1) {
+    const changed = answer(db, id, 'changed')
+    if (changed.status !== 'changed') return changed
+    delta.ended(changed.job)
+    return followed(db, changed, following, now, delta)
+  }
   const running = `UPDATE jobs SET cancel_requested = 1 WHERE id = ${ID} AND +state = 'running'`
   if (db.run(running, id) === 1) return answer(db, id, 'requested')
   return answer(db, id, 'refused')
@@ -34,15 +41,57 @@ export function reschedule(db: Connection, id: string, at: RunTime, now: number)
 const NEXT_GENERATION = `
   UPDATE jobs SET state = 'waiting', generation = generation + 1, run_at = ?, attempt = 0, counters = NULL,
     begun = 0, cancel_requested = 0, reason = NULL, first_started_at = NULL, started_at = NULL, finished_at = NULL,
-    deadline = iif(deadline > ?, deadline, NULL), progress = NULL, result = NULL
+    deadline = iif(deadline > ?, deadline, NULL), progress = NULL, result = NULL, pass = NULL, acknowledged_at = NULL,
+    redrive_id = ?
   WHERE id = ${ID} AND (+state = 'dead' OR +state = 'cancelled')`
 
-export function redrive(db: Connection, id: string, now: number): Changed {
+export function redrive(
+  db: Connection,
+  id: string,
+  { redriveId, delayMs }: { readonly redriveId: string | undefined; readonly delayMs: number },
+  now: number,
+  delta: DeltaDraft,
+): Changed {
   const job = find(db, id)
   if (!job) return { id, status: 'not-found' }
+  if (redriveId !== undefined && job.redriveId === redriveId) return { id, status: 'changed', job }
   const twin = job.unique === undefined ? undefined : liveUnique(db, job, job.unique)
   if (twin !== undefined && twin !== job.id) return { id, status: 'refused', job, conflictId: twin }
-  return answer(db, id, db.run(NEXT_GENERATION, now, now, id) === 1 ? 'changed' : 'refused')
+  const runAt = timeOf({ delayMs }, now)
+  if (db.run(NEXT_GENERATION, runAt, now, toTextOrNull(redriveId), id) === 0) return { id, status: 'refused', job }
+  delta.leftDead(job)
+  return answer(db, id, 'changed')
+}
+
+export function acknowledge(db: Connection, id: string, now: number): Changed {
+  const sql = `UPDATE jobs SET acknowledged_at = ifnull(acknowledged_at, ?) WHERE id = ${ID} AND +state = 'dead'`
+  return answer(db, id, db.run(sql, now, id) === 1 ? 'changed' : 'refused')
+}
+
+export function discard(db: Connection, id: string, now: number, delta: DeltaDraft, following?: Following): Changed {
+  const job = find(db, id)
+  if (!job) return { id, status: 'not-found' }
+  const sql = `UPDATE jobs SET reason = 'discarded', acknowledged_at = ifnull(acknowledged_at, ?)
+    WHERE id = ${ID} AND +state = 'dead'`
+  if (db.run(sql, now, id) === 0) return { id, status: 'refused', job }
+  delta.leftDead(job)
+  return followed(db, answer(db, id, 'changed'), following, now, delta)
+}
+
+function followed(
+  db: Connection,
+  changed: Changed,
+  following: Following | undefined,
+  now: number,
+  delta: DeltaDraft,
+): Changed {
+  if (changed.status === 'changed') follow(db, changed.job, following, now, delta)
+  return changed
+}
+
+function follow(db: Connection, job: Job, following: Following | undefined, now: number, delta: DeltaDraft): void {
+  const jobs = following?.(job) ?? []
+  if (jobs.length > 0) enqueue(db, jobs, now, delta)
 }
 
 function liveUnique(db: Connection, job: Job, unique: string): string | undefined {
@@ -51,16 +100,23 @@ function liveUnique(db: Connection, job: Job, unique: string): string | undefine
   return row && fromHex(row[0])
 }
 
-export function remove(db: Connection, id: string, now: number): Changed {
+export function remove(db: Connection, id: string, now: number, delta: DeltaDraft): Changed {
   const job = find(db, id)
   if (!job) return { id, status: 'not-found' }
   if (job.state === 'running') return { id, status: 'refused', job }
   const [pk] = db.get<[number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, id)!
   forget(db, [pk], now + REMOVED_KEY_MS)
+  delta.removed(job)
   return { id, status: 'changed', job }
 }
 
-export function expireDeadlines(db: Connection, limit: number, now: number): readonly Job[] {
+export function expireDeadlines(
+  db: Connection,
+  limit: number,
+  now: number,
+  delta: DeltaDraft,
+  following?: Following,
+): readonly Job[] {
   const rows = db.all<[number]>(
     `SELECT pk FROM jobs INDEXED BY jobs_deadline
      WHERE deadline IS NOT NULL AND state = 'waiting' AND deadline <= ? ORDER BY deadline, pk LIMIT ?`,
@@ -69,7 +125,10 @@ export function expireDeadlines(db: Connection, limit: number, now: number): rea
   )
   return rows.map(([pk]) => {
     db.run(`UPDATE jobs SET state = 'dead', reason = 'expired', finished_at = ? WHERE pk = ?`, now, pk)
-    return readJob(db.get<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE pk = ?`, pk)!)
+    const job = readJob(db.get<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE pk = ?`, pk)!)
+    delta.ended(job)
+    follow(db, job, following, now, delta)
+    return job
   })
 }
 
@@ -79,17 +138,20 @@ export function prune(
   request: PruneRequest,
   candidates: Readonly<Record<Ended, readonly number[]>>,
   now: number,
+  delta: DeltaDraft,
 ): PruneReport {
   const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
   for (const state of ['succeeded', 'dead', 'cancelled'] as const) {
     const age = request.olderThanMs[state]
     if (age === undefined || candidates[state].length === 0) continue
-    const rows = db.all<[number]>(
-      `SELECT pk FROM jobs WHERE pk IN (SELECT value FROM json_each(?)) AND +state = ? AND finished_at <= ?`,
+    const rows = db.all<PrunedRow>(
+      `SELECT pk, hex(id), queue, name, tenant_id, reason, fingerprint FROM jobs
+       WHERE pk IN (SELECT value FROM json_each(?)) AND +state = ? AND finished_at <= ?`,
       JSON.stringify(candidates[state]),
       state,
       now - age,
     )
+    for (const row of rows) delta.removed(prunedOf(row, state))
     const keys = rows.map(([pk]) => pk)
     forget(db, keys, now + request.keyMs)
     pruned[state] = keys.length
@@ -101,6 +163,23 @@ export function prune(
     request.limit,
   )
   return { pruned, keys }
+}
+
+type PrunedRow = [
+  pk: number,
+  id: string,
+  queue: string,
+  name: string,
+  tenantId: string | null,
+  reason: DeathReason | null,
+  fingerprint: string | null,
+]
+
+function prunedOf([, id, queue, name, tenantId, reason, fingerprint]: PrunedRow, state: Ended) {
+  const facts = { id, state, queue: fromText(queue), name: fromText(name) }
+  const textOf = (text: string | null) => (text === null ? undefined : fromText(text))
+  const group = { tenantId: textOf(tenantId), fingerprint: textOf(fingerprint), reason: reason ?? undefined }
+  return { ...facts, ...present(group) }
 }
 
 /** Removes jobs and all that belongs to them; their keys stay a while. */

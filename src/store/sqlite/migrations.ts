@@ -1,6 +1,7 @@
 import { ChronosError } from '../../core/error.js'
 import type { Migration } from '../store.js'
 import type { Connection } from './connection.js'
+import { seedLedger } from './deltas.js'
 
 /** `CHRN` in the header of the file: it is ours. */
 const APPLICATION_ID = 0x4348524e
@@ -134,7 +135,40 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE policies (id TEXT PRIMARY KEY, policy TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE queues (name TEXT PRIMARY KEY, paused INTEGER NOT NULL DEFAULT 0, retry TEXT) WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE jobs ADD COLUMN gate TEXT;
+  ALTER TABLE jobs ADD COLUMN pass INTEGER;
+  ALTER TABLE jobs ADD COLUMN fingerprint TEXT;
+  ALTER TABLE jobs ADD COLUMN acknowledged_at INTEGER;
+  ALTER TABLE jobs ADD COLUMN redrive_id TEXT;
+  ALTER TABLE jobs ADD COLUMN schedule_id TEXT;
+  ALTER TABLE jobs ADD COLUMN webhook TEXT;
+  -- with the id, so that a line of jobs with one time need not be sorted
+  CREATE INDEX jobs_gate ON jobs (gate, run_at, id) WHERE gate IS NOT NULL AND state = 'waiting';
+  CREATE INDEX jobs_group ON jobs (fingerprint, finished_at) WHERE fingerprint IS NOT NULL AND state = 'dead';
+  CREATE INDEX jobs_redrive ON jobs (redrive_id, state) WHERE redrive_id IS NOT NULL;
+  -- of one schedule all jobs, and the few that are not over
+  CREATE INDEX jobs_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL;
+  CREATE INDEX jobs_schedule_live ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
+
+  ALTER TABLE remarks ADD COLUMN fingerprint TEXT;
+
+  -- what batches of writes changed, until it is added to the records
+  CREATE TABLE deltas (pk INTEGER PRIMARY KEY, body TEXT NOT NULL);
+
+  CREATE TABLE records (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (kind, id)
+  ) WITHOUT ROWID;
+  `,
 ]
+
+/** What the rows of a file that has some need after the step to a version. */
+const FILL: Readonly<Record<number, (db: Connection, now: number) => void>> = { 2: seedLedger }
 
 export const SCHEMA_VERSION = MIGRATIONS.length
 
@@ -162,8 +196,10 @@ export function migrate(db: Connection, now: number): Migration {
   const [from] = db.get<[number]>('SELECT ifnull(max(version), 0) FROM migrations')!
   if (from > SCHEMA_VERSION) throw newer(db.path, from)
   for (const [index, sql] of MIGRATIONS.slice(from).entries()) {
+    const version = from + index + 1
     db.exec(sql)
-    db.run('INSERT INTO migrations (version, applied_at) VALUES (?, ?)', from + index + 1, now)
+    FILL[version]?.(db, now)
+    db.run('INSERT INTO migrations (version, applied_at) VALUES (?, ?)', version, now)
   }
   return { from, to: SCHEMA_VERSION }
 }

@@ -1,26 +1,43 @@
-import type { Job } from '../../core/job.js'
-import { cut, readCursor, writeCursor } from '../cursor.js'
+import type { Job, JobState } from '../../core/job.js'
+import { toText } from '../columns.js'
+import { cut, jobsCursorOf, readCursor, writeCursor } from '../cursor.js'
 import { ATTEMPT_COLUMNS, type AttemptRow, type LogRow, readAttempt, readLine } from '../history.js'
-import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../store.js'
+import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest, Tally } from '../store.js'
 import type { Connection } from './connection.js'
 import { ID, JOB_COLUMNS, type JobRow, readJob } from './rows.js'
-import { countingParts, parts, type Steps } from './search.js'
+import { countingParts, DOWN, parts, type Steps, UP } from './search.js'
 
-/** Newest first, by the internal key: equal times are never skipped. */
+/** By the internal key: equal times are never skipped. */
 export async function list(steps: Steps, filter: JobFilter, page: PageRequest, now: number): Promise<Page<Job>> {
-  const before = page.cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor('jobs', page.cursor, 1)[0]!
+  const kind = jobsCursorOf(page)
+  const way = kind === 'jobs' ? DOWN : UP
+  const last = page.cursor === undefined ? way.start : readCursor(kind, page.cursor, 1)[0]!
   const found: number[] = []
-  for await (const { sql, values } of parts(steps, filter, now, before)) {
+  for await (const { sql, values } of parts(steps, filter, now, way, last)) {
     const room = page.limit + 1 - found.length
-    const rows = await steps(db => db.all<[number]>(`SELECT pk FROM ${sql} ORDER BY pk DESC LIMIT ?`, ...values, room))
+    const select = `SELECT pk FROM ${sql} ORDER BY pk ${way.order} LIMIT ?`
+    const rows = await steps(db => db.all<[number]>(select, ...values, room))
     found.push(...rows.map(([pk]) => pk))
     if (found.length > page.limit) break
   }
-  const sql = `SELECT ${JOB_COLUMNS} FROM jobs WHERE pk IN (SELECT value FROM json_each(?)) ORDER BY pk DESC`
+  const sql = `SELECT ${JOB_COLUMNS} FROM jobs WHERE pk IN (SELECT value FROM json_each(?)) ORDER BY pk ${way.order}`
   const shown = found.slice(0, page.limit)
   const data = (await steps(db => db.all<JobRow>(sql, JSON.stringify(shown)))).map(readJob)
-  const last = shown.at(-1)
-  return found.length > page.limit && last !== undefined ? { data, next: writeCursor('jobs', [last]) } : { data }
+  const end = shown.at(-1)
+  return found.length > page.limit && end !== undefined ? { data, next: writeCursor(kind, [end]) } : { data }
+}
+
+export function tally(db: Connection, redriveId: string): Tally {
+  const counts = { pending: 0, running: 0, retrying: 0, succeeded: 0, dead: 0, cancelled: 0 }
+  const rows = db.all<[JobState, again: number, count: number]>(
+    `SELECT state, state = 'waiting' AND attempt > 0, count(*) FROM jobs INDEXED BY jobs_redrive WHERE redrive_id = ?
+     GROUP BY 1, 2`,
+    toText(redriveId),
+  )
+  for (const [state, again, count] of rows) {
+    counts[state !== 'waiting' ? state : again ? 'retrying' : 'pending'] += count
+  }
+  return counts
 }
 
 export async function count(steps: Steps, filter: JobFilter, cap: number, now: number): Promise<Count> {

@@ -21,7 +21,10 @@ export function fromHex(hex: string): string {
  */
 export const FACT_COLUMNS = `pk, hex(id), name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
-  policy_id, override, ifnull(payload, (SELECT payload FROM payloads WHERE job = pk))`
+  policy_id, override, ifnull(payload, (SELECT payload FROM payloads WHERE job = pk)), gate, pass, fingerprint,
+  webhook`
+
+export const FACT_COUNT = 28
 
 export type FactRow = [
   pk: number,
@@ -48,6 +51,10 @@ export type FactRow = [
   policyId: string | null,
   override: string | null,
   payload: string,
+  gate: string | null,
+  pass: number | null,
+  fingerprint: string | null,
+  webhook: string | null,
 ]
 
 type Facts = { -readonly [Field in keyof Job]: Job[Field] }
@@ -85,14 +92,18 @@ export function readFacts(row: FactRow): Omit<Facts, 'state'> {
   if (row[19] !== null) facts.key = fromText(row[19])
   if (row[21] !== null) facts.policyId = fromText(row[21])
   if (row[22] !== null) facts.override = JSON.parse(row[22]) as PartialPolicy
+  if (row[24] !== null) facts.gate = fromText(row[24])
+  if (row[25] !== null) facts.pass = row[25]
+  if (row[26] !== null) facts.fingerprint = fromText(row[26])
+  if (row[27] !== null) facts.webhook = fromText(row[27])
   return facts
 }
 
 const ERROR = `(SELECT r.error FROM attempts a JOIN remarks r ON r.pk = a.remarks
   WHERE a.job = jobs.pk AND a.generation = jobs.generation AND r.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
 
-export const JOB_COLUMNS = `${FACT_COLUMNS}, state, reason, finished_at, "unique", progress, result,
-  CASE WHEN state <> 'succeeded' THEN ${ERROR} END`
+export const JOB_COLUMNS = `${FACT_COLUMNS}, state, reason, finished_at, "unique", progress, result, acknowledged_at, redrive_id,
+  schedule_id, CASE WHEN state <> 'succeeded' THEN ${ERROR} END`
 
 export type JobRow = [
   ...FactRow,
@@ -102,22 +113,25 @@ export type JobRow = [
   unique: string | null,
   progress: string | null,
   result: string | null,
+  acknowledgedAt: number | null,
+  redriveId: string | null,
+  scheduleId: string | null,
   error: string | null,
 ]
 
 export function readJob(row: JobRow): Job {
-  const [state, reason, finishedAt, unique, progress, result, error] = row.slice(24) as JobRow extends [
-    ...FactRow,
-    ...infer Rest,
-  ]
-    ? Rest
-    : never
+  const [state, reason, finishedAt, unique, progress, result, acknowledgedAt, redriveId, scheduleId, error] = row.slice(
+    FACT_COUNT,
+  ) as JobRow extends [...FactRow, ...infer Rest] ? Rest : never
   const job: Facts = { ...readFacts(row as unknown as FactRow), state }
   if (reason !== null) job.reason = reason
   if (finishedAt !== null) job.finishedAt = finishedAt
   if (unique !== null) job.unique = fromText(unique)
   if (progress !== null) job.progress = fromText(progress)
   if (result !== null) job.result = fromText(result)
+  if (acknowledgedAt !== null) job.acknowledgedAt = acknowledgedAt
+  if (redriveId !== null) job.redriveId = fromText(redriveId)
+  if (scheduleId !== null) job.scheduleId = fromText(scheduleId)
   if (error !== null) job.error = JSON.parse(error) as StoredError
   return job
 }

@@ -30,55 +30,102 @@ const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
   cancelled: `${ENDED} AND state = 'cancelled'`,
 }
 
-/** Where to look and for what, as `table WHERE condition`: parts that follow each other, newest first. */
-export async function* parts(steps: Steps, filter: JobFilter, now: number, before: number): AsyncGenerator<Fragment> {
+/** Jobs lie by their keys; a list goes down from the newest, or up from the oldest. */
+export const DOWN = {
+  start: Number.MAX_SAFE_INTEGER,
+  order: 'DESC',
+  beyond: 'pk < ?',
+  next: 'max(pk)',
+  step: -1,
+} as const
+export const UP = { start: 0, order: 'ASC', beyond: 'pk > ?', next: 'min(pk)', step: 1 } as const
+export type Way = typeof DOWN | typeof UP
+
+/** Where to look and for what, as `table WHERE condition`: parts that follow each other, after the key that was the last. */
+export async function* parts(
+  steps: Steps,
+  filter: JobFilter,
+  now: number,
+  way: Way,
+  last: number,
+): AsyncGenerator<Fragment> {
   const named = namedBy(filter)
   const where = whereOf(filter, now)
   if (named) {
-    yield join('jobs WHERE', named, { sql: 'pk < ?', values: [before] }, where)
+    yield join('jobs WHERE', named, { sql: way.beyond, values: [last] }, where)
     return
   }
   const index = indexOf(filter)
-  let high = before
+  let end = last
   for (let windows = 0; ; windows++) {
     if (windows === 1 && index && (await steps(db => areFew(db, index)))) {
-      yield join(`jobs ${index} AND`, { sql: 'pk < ?', values: [high] }, where)
+      yield join('jobs', index, { sql: way.beyond, values: [end] }, where)
       return
     }
-    const last = await steps(db => db.get<[number | null]>('SELECT max(pk) FROM jobs WHERE pk < ?', high)![0])
-    if (last === null) return
-    high = last - WINDOW + 1
-    yield join('jobs NOT INDEXED WHERE', { sql: 'pk <= ? AND pk >= ?', values: [last, high] }, where)
+    const next = `SELECT ${way.next} FROM jobs WHERE ${way.beyond}`
+    const start = await steps(db => db.get<[number | null]>(next, end)![0])
+    if (start === null) return
+    end = start + way.step * (WINDOW - 1)
+    const window = [Math.min(start, end), Math.max(start, end)]
+    yield join('jobs NOT INDEXED WHERE', { sql: 'pk BETWEEN ? AND ?', values: window }, where)
   }
 }
 
 /** The same for who only counts: in any order, and from the index alone where it knows enough. */
 export async function* countingParts(steps: Steps, filter: JobFilter, now: number): AsyncGenerator<Fragment> {
   const index = indexOf(filter)
-  const { state, queue, ...others } = filter
-  if (index && state !== undefined && Object.keys(others).length === 0) {
-    if (queue === undefined) return yield { sql: `jobs ${index}`, values: [] }
-    if (index === INDEXES.waiting) return yield { sql: `jobs ${index} AND queue = ?`, values: [toText(queue)] }
+  if (index) {
+    const { queue, ...others } = without(filter, index.answers)
+    const isAlone = Object.keys(others).length === 0
+    if (isAlone && queue === undefined) return yield join('jobs', index)
+    if (isAlone && index.sql === INDEXES.waiting)
+      return yield join('jobs', index, { sql: 'queue = ?', values: [toText(queue!)] })
   }
   if (index && !namedBy(filter) && (await steps(db => areFew(db, index))))
-    yield join(`jobs ${index} AND`, whereOf(filter, now))
-  else yield* parts(steps, filter, now, Number.MAX_SAFE_INTEGER)
+    yield join('jobs', index, whereOf(filter, now))
+  else yield* parts(steps, filter, now, DOWN, DOWN.start)
+}
+
+/** The conditions that are left when an index has answered some. */
+function without(filter: JobFilter, answered: Index['answers']): JobFilter {
+  const asked = Object.entries(filter).filter(([field, value]) => value !== undefined && !answered.includes(field))
+  return Object.fromEntries(asked)
 }
 
 function join(start: string, ...fragments: readonly Fragment[]): Fragment {
   return { sql: `${start} ${fragments.map(({ sql }) => sql).join(' AND ')}`, values: fragments.flatMap(f => f.values) }
 }
 
-/** The index that has all that can match. */
-function indexOf({ state, phase }: JobFilter): string | undefined {
+interface Index extends Fragment {
+  /** The conditions that all it has fulfil. */
+  readonly answers: readonly string[]
+}
+
+/** The index that has all that can match, and the least else. */
+function indexOf({ state, phase, redriveId, scheduleId, fingerprint, gate }: JobFilter): Index | undefined {
+  const sql = (text: string, answers: string[], ...values: Value[]): Index => ({ sql: text, values, answers })
+  if (redriveId !== undefined)
+    return sql('INDEXED BY jobs_redrive WHERE redrive_id = ?', ['redriveId'], toText(redriveId))
+  if (scheduleId !== undefined)
+    return sql('INDEXED BY jobs_schedule WHERE schedule_id = ?', ['scheduleId'], toText(scheduleId))
   const states = phase ? ['waiting' as const] : [state ?? []].flat()
-  return states.length === 1 ? INDEXES[states[0]!] : undefined
+  const only = states.length === 1 ? states[0]! : undefined
+  const answers = phase ? [] : ['state']
+  if (only === 'dead' && fingerprint !== undefined) {
+    const group = `INDEXED BY jobs_group WHERE state = 'dead' AND fingerprint = ?`
+    return sql(group, [...answers, 'fingerprint'], toText(fingerprint))
+  }
+  if (only === 'waiting' && gate !== undefined) {
+    return sql(`INDEXED BY jobs_gate WHERE state = 'waiting' AND gate = ?`, [...answers, 'gate'], toText(gate))
+  }
+  const whole = only && INDEXES[only]
+  return whole === undefined ? undefined : sql(whole, answers)
 }
 
 /** Then looking at all of them takes no longer than a few windows. */
-function areFew(db: Connection, index: string): boolean {
-  const sql = `SELECT count(*) FROM (SELECT 1 FROM jobs ${index} LIMIT ${FEW + 1})`
-  return db.get<[number]>(sql)![0] <= FEW
+function areFew(db: Connection, { sql, values }: Index): boolean {
+  const counted = `SELECT count(*) FROM (SELECT 1 FROM jobs ${sql} LIMIT ${FEW + 1})`
+  return db.get<[number]>(counted, ...values)![0] <= FEW
 }
 
 /** Ids and keys lead straight to their jobs; the other conditions still apply. */
@@ -110,6 +157,12 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.key !== undefined) add('key = ?', toText(filter.key))
   if (filter.tag !== undefined) add('instr(tags, ?) > 0', tagLine(filter.tag))
   if (filter.reason !== undefined) add('reason = ?', filter.reason)
+  if (filter.fingerprint !== undefined) add('+fingerprint = ?', toText(filter.fingerprint))
+  if (filter.gate !== undefined) add('+gate = ?', toText(filter.gate))
+  if (filter.redriveId !== undefined) add('+redrive_id = ?', toText(filter.redriveId))
+  if (filter.scheduleId !== undefined) add('+schedule_id = ?', toText(filter.scheduleId))
+  if (filter.acknowledged !== undefined) add(`acknowledged_at IS ${filter.acknowledged ? 'NOT NULL' : 'NULL'}`)
+  if (filter.finishedBefore !== undefined) add('+finished_at < ?', filter.finishedBefore)
   if (filter.createdAfter !== undefined) add('created_at >= ?', filter.createdAfter)
   if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore)
   return { sql: conditions.length === 0 ? 'true' : conditions.join(' AND '), values }

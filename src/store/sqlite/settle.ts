@@ -1,7 +1,10 @@
 import type { JobState } from '../../core/job.js'
-import { toCounters, toDecision, toJson, toText, toTextOrNull } from '../columns.js'
+import { fromText, toCounters, toDecision, toJson, toText, toTextOrNull } from '../columns.js'
+import type { DeltaDraft } from '../delta.js'
+import { spawnedBy } from '../run.js'
 import type { RunEnd, Settled, Settlement } from '../store.js'
 import type { Connection } from './connection.js'
+import { enqueue } from './enqueue.js'
 import type { Held, Place } from './held.js'
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
@@ -13,20 +16,24 @@ const FENCE = 'pk = ? AND token = ? AND lease_until < ?'
 const ANY_TIME = Number.MAX_SAFE_INTEGER
 
 const END = `
-  UPDATE jobs SET state = ?, reason = ?, finished_at = ?, attempt = attempt - ?, counters = ?, result = ?, ${NO_LEASE}
+  UPDATE jobs SET state = ?, reason = ?, finished_at = ?, attempt = attempt - ?, counters = ?, result = ?, pass = NULL,
+    fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
   WHERE ${FENCE}`
 
 /** What nearly every run ends with. */
 const SUCCEED = `
-  UPDATE jobs SET state = 'succeeded', finished_at = ?, counters = ?, result = ?, ${NO_LEASE} WHERE ${FENCE}`
+  UPDATE jobs SET state = 'succeeded', finished_at = ?, counters = ?, result = ?, pass = NULL, ${NO_LEASE}
+  WHERE ${FENCE}`
 
 const WAIT_AGAIN = `
-  UPDATE jobs SET state = 'waiting', run_at = ?, attempt = attempt - ?, counters = ?, ${NO_LEASE}
+  UPDATE jobs SET state = 'waiting', run_at = ?, gate = ifnull(gate, ?), pass = ?, attempt = attempt - ?, counters = ?,
+    fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
   WHERE ${FENCE} AND cancel_requested = 0`
 
 /** A cancel that was asked for while it ran turns waiting into cancelled. */
 const CANCEL_INSTEAD = `
-  UPDATE jobs SET state = 'cancelled', finished_at = ?, attempt = attempt - ?, counters = ?, ${NO_LEASE}
+  UPDATE jobs SET state = 'cancelled', finished_at = ?, pass = NULL, attempt = attempt - ?, counters = ?,
+    fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
   WHERE ${FENCE} AND cancel_requested = 1`
 
 const HAND_BACK = `
@@ -42,7 +49,8 @@ const HAND_BACK = `
   WHERE ${FENCE}
   RETURNING state, run_at, run`
 
-const INSERT_REMARKS = 'INSERT INTO remarks (error, note, delay_ms, next_run_at, decision) VALUES (?, ?, ?, ?, ?)'
+const INSERT_REMARKS = `
+  INSERT INTO remarks (error, note, delay_ms, next_run_at, decision, fingerprint) VALUES (?, ?, ?, ?, ?, ?)`
 
 /** Right after its remarks. */
 const INSERT_ATTEMPT = `
@@ -53,20 +61,34 @@ const INSERT_PLAIN_ATTEMPT = `
   INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-export function settle(db: Connection, held: Held, settlement: Settlement, now: number): Settled {
+export function settle(db: Connection, held: Held, settlement: Settlement, now: number, delta: DeltaDraft): Settled {
   const { lease, end } = settlement
   const place = held.find(db, lease.id)
   if (!place) return { status: 'lost' }
   held.forget(lease.id)
   const fence = [place.pk, toText(lease.token), settlement.onlyIfExpired ? now : ANY_TIME] as const
-  if (end.kind === 'handed-back') return handBack(db, fence, end.delayMs, now) ?? { status: 'lost' }
+  if (end.kind === 'handed-back') return handBack(db, fence, settlement, end, now, delta)
   const become =
     end.transition.to === 'waiting'
       ? waitAgain(db, fence, settlement, end, place, now)
       : finish(db, fence, settlement, end, place)
   if (!become) return wasSettled(db, place.pk, settlement, end) ? { status: 'already' } : { status: 'lost' }
+  delta.settled(settlement, end, become.state, groupOf(db, place.pk, end, become.state))
+  spawn(db, end, become.state, now, delta)
   insertAttempt(db, place.pk, settlement, end, become)
   return become
+}
+
+function spawn(db: Connection, end: RunEnd, state: JobState, now: number, delta: DeltaDraft): void {
+  const jobs = spawnedBy(end, state)
+  if (jobs.length > 0) enqueue(db, jobs, now, delta)
+}
+
+/** The group that a job is in: one that dies without an error of its own stays where it was. */
+function groupOf(db: Connection, pk: number, { group }: Ended, state: JobState): string | undefined {
+  if (group || state !== 'dead') return group?.fingerprint
+  const [known] = db.get<[string | null]>('SELECT fingerprint FROM jobs WHERE pk = ?', pk)!
+  return known === null ? undefined : fromText(known)
 }
 
 type Fence = readonly [pk: number, token: string, expiredBefore: number]
@@ -94,6 +116,7 @@ function finish(
           transition.attemptBack ? 1 : 0,
           counters,
           state === 'succeeded' ? result : null,
+          state === 'succeeded' ? null : toTextOrNull(end.group?.fingerprint),
           ...fence,
         )
   return changed === 1 ? { status: 'settled', state, runAt: place.runAt } : undefined
@@ -103,23 +126,34 @@ function waitAgain(
   db: Connection,
   fence: Fence,
   { finishedAt }: Settlement,
-  { transition }: Ended,
+  { transition, gate, pass, group }: Ended,
   place: Place,
   now: number,
 ): Became | undefined {
   const runAt = Math.ceil(now + transition.delayMs)
-  const counts = [transition.attemptBack ? 1 : 0, toCounters(transition)] as const
-  if (db.run(WAIT_AGAIN, runAt, ...counts, ...fence) === 1) return { status: 'settled', state: 'waiting', runAt }
-  if (db.run(CANCEL_INSTEAD, finishedAt, ...counts, ...fence) === 0) return undefined
+  const fingerprint = toTextOrNull(group?.fingerprint)
+  const facts = [transition.attemptBack ? 1 : 0, toCounters(transition), fingerprint, ...fence] as const
+  const waits = db.run(WAIT_AGAIN, runAt, toTextOrNull(gate), pass ?? null, ...facts) === 1
+  if (waits) return { status: 'settled', state: 'waiting', runAt }
+  if (db.run(CANCEL_INSTEAD, finishedAt, ...facts) === 0) return undefined
   return { status: 'settled', state: 'cancelled', runAt: place.runAt }
 }
 
 /** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
-function handBack(db: Connection, fence: Fence, delayMs: number, now: number): Became | undefined {
-  const runAt = delayMs > 0 ? Math.ceil(now + delayMs) : null
+function handBack(
+  db: Connection,
+  fence: Fence,
+  { lease, queue, name }: Settlement,
+  end: Extract<RunEnd, { kind: 'handed-back' }>,
+  now: number,
+  delta: DeltaDraft,
+): Settled {
+  const runAt = end.delayMs > 0 ? Math.ceil(now + end.delayMs) : null
   const row = db.get<[JobState, number, number]>(HAND_BACK, now, runAt, ...fence)
-  if (!row) return undefined
+  if (!row) return { status: 'lost' }
   const [state, at, run] = row
+  if (state === 'cancelled') delta.ended({ id: lease.id, queue, name, state })
+  spawn(db, end, state, now, delta)
   db.run('DELETE FROM job_logs WHERE job = ? AND run > ?', fence[0], run)
   return { status: 'settled', state, runAt: at }
 }
@@ -131,12 +165,13 @@ function insertAttempt(db: Connection, pk: number, settlement: Settlement, end: 
   const holder = [toText(workerId), toText(lease.token)] as const
   const why = toDecision(decision, attempt)
   const again = become.state === 'waiting'
-  if (why === null && end.error === undefined && end.note === undefined && !again) {
+  if (why === null && end.error === undefined && end.note === undefined && end.group === undefined && !again) {
     db.do(INSERT_PLAIN_ATTEMPT, ...facts, ...holder)
     return
   }
   const next = again ? [delayMs, become.runAt] : [null, null]
-  db.do(INSERT_REMARKS, toJson(end.error), toTextOrNull(end.note), ...next, why)
+  const group = toTextOrNull(end.group?.fingerprint)
+  db.do(INSERT_REMARKS, toJson(end.error), toTextOrNull(end.note), ...next, why, group)
   db.do(INSERT_ATTEMPT, ...facts, ...holder)
 }
 

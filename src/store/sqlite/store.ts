@@ -2,14 +2,20 @@ import { resolve } from 'node:path'
 import type { Clock, Dice } from '../../core/clock.js'
 import { ChronosError } from '../../core/error.js'
 import type { Store, StoreInfo } from '../store.js'
+import { audit } from './audit.js'
+import { backlog } from './backlog.js'
 import { claim } from './claim.js'
+import { fold } from './deltas.js'
 import type { Driver } from './driver.js'
 import { enqueue } from './enqueue.js'
+import { fire, liveSchedules } from './fire.js'
 import { guard } from './guard.js'
 import * as lease from './lease.js'
 import * as manual from './manual.js'
 import { SCHEMA_VERSION } from './migrations.js'
+import { park } from './park.js'
 import * as read from './read.js'
+import { putRecord, records } from './records.js'
 import { findOld } from './search.js'
 import { Session } from './session.js'
 import * as settings from './settings.js'
@@ -40,6 +46,7 @@ export function sqliteStore({ path, clock, dice, driver }: SqliteOptions): Store
     ...workVerbs(session),
     ...manualVerbs(session),
     ...readVerbs(session),
+    ...recordVerbs(session),
     // Nobody else can see a database in memory, not even another thread.
     watch: isInMemory ? () => () => undefined : onChange => watch(session.file, clock, onChange),
     ...(!isInMemory && { guard: options => guard(session.file, clock, options) }),
@@ -51,15 +58,21 @@ function workVerbs(session: Session) {
   return {
     enqueue: async (jobs, tx) => {
       if (tx !== undefined) throw noTransactions()
-      return session.write(jobs.length, (db, now) => enqueue(db, jobs, now))
+      return session.counted(jobs.length, (db, now, delta) => enqueue(db, jobs, now, delta))
     },
+    fire: firings => session.countedEach(firings, fire),
     claim: request => session.write(request.limit, (db, now) => claim(db, held, request, now)),
     begin: requests => session.each(requests, lease.begin),
     extend: (leases, leaseMs) => session.each(leases, (db, one, now) => lease.extend(db, one, leaseMs, now)),
     report: reports => session.each(reports, lease.report),
-    settle: settlements => session.each(settlements, (db, one, now) => settle(db, held, one, now)),
+    settle: async (settlements, tx) => {
+      if (tx !== undefined) throw noTransactions()
+      return session.countedEach(settlements, (db, one, now, delta) => settle(db, held, one, now, delta))
+    },
     expired: ({ workers }) => session.read(db => lease.expired(db, workers, session.clock.now())),
-    expireDeadlines: limit => session.write(limit, (db, now) => manual.expireDeadlines(db, limit, now)),
+    expireDeadlines: (limit, following) =>
+      session.counted(limit, (db, now, delta) => manual.expireDeadlines(db, limit, now, delta, following)),
+    park: request => session.write(request.delaysMs.length, (db, now) => park(db, request, now)),
     beginEffect: (one, name) => session.write(1, db => lease.beginEffect(db, one, name)),
     endEffect: (one, name, result) => session.write(1, db => lease.endEffect(db, one, name, result)),
   } satisfies Partial<Store>
@@ -67,13 +80,20 @@ function workVerbs(session: Session) {
 
 function manualVerbs(session: Session) {
   return {
-    cancel: ids => session.each(ids, manual.cancel),
+    cancel: (ids, following) =>
+      session.countedEach(ids, (db, id, now, delta) => manual.cancel(db, id, now, delta, following)),
     reschedule: (id, at) => session.write(1, (db, now) => manual.reschedule(db, id, at, now)),
-    redrive: ids => session.each(ids, manual.redrive),
-    remove: ids => session.each(ids, manual.remove),
+    redrive: (ids, { redriveId, delaysMs = [] } = {}) =>
+      session.counted(ids.length, (db, now, delta) =>
+        ids.map((id, index) => manual.redrive(db, id, { redriveId, delayMs: delaysMs[index] ?? 0 }, now, delta)),
+      ),
+    acknowledge: ids => session.each(ids, manual.acknowledge),
+    discard: (ids, following) =>
+      session.countedEach(ids, (db, id, now, delta) => manual.discard(db, id, now, delta, following)),
+    remove: ids => session.countedEach(ids, manual.remove),
     prune: async request => {
       const old = await findOld(session.steps(), request, session.clock.now())
-      return session.write(request.limit, (db, now) => manual.prune(db, request, old, now))
+      return session.counted(request.limit, (db, now, delta) => manual.prune(db, request, old, now, delta))
     },
     setQueue: (name, change) => session.write(1, db => settings.setQueue(db, name, change)),
     putPolicies: policies => session.write(policies.length, db => settings.putPolicies(db, policies)),
@@ -85,10 +105,22 @@ function readVerbs(session: Session) {
     get: id => session.read(db => manual.find(db, id)),
     list: (filter, page) => read.list(session.steps(), filter, page, session.clock.now()),
     count: (filter, cap) => read.count(session.steps(), filter, cap, session.clock.now()),
+    liveSchedules: ids => session.read(db => liveSchedules(db, ids)),
+    backlog: request => session.read(db => backlog(db, request, session.clock.now())),
+    tally: redriveId => session.read(db => read.tally(db, redriveId)),
     history: (id, page) => session.read(db => read.history(db, id, page)),
     logs: (id, page) => session.read(db => read.logs(db, id, page)),
     queues: () => session.read(settings.queues),
     policies: ids => session.read(db => settings.policies(db, ids)),
+  } satisfies Partial<Store>
+}
+
+function recordVerbs(session: Session) {
+  return {
+    records: (kind, query) => session.read(db => records(db, kind, query)),
+    putRecords: writes => session.each(writes, putRecord),
+    fold: limit => session.write(limit, (db, now) => fold(db, limit, now)),
+    audit: () => session.snapshot(audit),
   } satisfies Partial<Store>
 }
 
@@ -111,6 +143,6 @@ async function info(session: Session): Promise<StoreInfo> {
 function noTransactions(): ChronosError {
   return new ChronosError(
     'STORE_NOT_SUPPORTED',
-    'enqueue was given a transaction, and the SQLite store can take part in none; leave `tx` out, or use postgres://',
+    'the SQLite store can take part in no transaction of yours; leave `tx` out (or `job.complete`: return instead), or use postgres://',
   )
 }

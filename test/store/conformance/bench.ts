@@ -5,8 +5,10 @@ import type { Transition } from '../../../src/core/lifecycle.js'
 import type {
   Claimed,
   ClaimRequest,
+  JobFilter,
   Lease,
   NewJob,
+  PageRequest,
   RunEnd,
   Settled,
   Settlement,
@@ -14,6 +16,12 @@ import type {
 } from '../../../src/store/store.js'
 
 export type Open = (clock: Clock) => Promise<Store>
+
+/**
+ * Statements past the store that was opened last, as somebody might write them by hand: `@` stands before a table, and
+ * each `?` is an id. Absent where there is no way past the store.
+ */
+export type Sql = (text: string, ...ids: readonly string[]) => Promise<void>
 
 /** Time that moves only when a test says so. */
 export class TestClock implements Clock {
@@ -52,9 +60,11 @@ export class Bench {
   #count = 0
   #store: Store | undefined
   clock = new TestClock()
+  readonly sql: Sql | undefined
 
-  constructor(open: Open) {
+  constructor(open: Open, sql?: Sql) {
     this.#open = open
+    this.sql = sql
   }
 
   get store(): Store {
@@ -149,6 +159,9 @@ export class Bench {
       run: job.run,
       attempt: job.attempt,
       workerId: job.workerId,
+      queue: job.queue,
+      name: job.name,
+      ...(job.tenantId !== undefined && { tenantId: job.tenantId }),
       startedAt: job.startedAt ?? 0,
       finishedAt: this.now(),
       end,
@@ -165,6 +178,12 @@ export class Bench {
     const job = await this.store.get(id)
     expect(job).toBeDefined()
     return job!
+  }
+
+  /** Ids of what a filter finds, in the order of the list. */
+  async listed(filter: JobFilter, page: Partial<PageRequest> = {}): Promise<string[]> {
+    const { data } = await this.store.list(filter, { limit: 1000, ...page })
+    return data.map(({ id }) => id)
   }
 
   async history(id: string) {
@@ -201,7 +220,9 @@ export const BOOM: StoredError = {
   stack: 'Error: boom',
 }
 
-function ended(transition: Partial<Transition>, more: Partial<Extract<RunEnd, { kind: 'ended' }>> = {}): RunEnd {
+type Ended = Extract<RunEnd, { kind: 'ended' }>
+
+function ended(transition: Partial<Transition>, more: Partial<Ended> = {}): Ended {
   return {
     kind: 'ended',
     transition: {
@@ -221,32 +242,32 @@ function ended(transition: Partial<Transition>, more: Partial<Extract<RunEnd, { 
   }
 }
 
-export function succeeded(result?: string, transition: Partial<Transition> = {}): RunEnd {
+export function succeeded(result?: string, transition: Partial<Transition> = {}): Ended {
   return ended(transition, result === undefined ? {} : { result })
 }
 
-export function retry(delayMs: number, transition: Partial<Transition> = {}, error: StoredError = BOOM): RunEnd {
+export function retry(delayMs: number, transition: Partial<Transition> = {}, error: StoredError = BOOM): Ended {
   const decision = { action: 'retry', why: 'retry 1 of 3', retry: 1, maxRetries: 3, delayMs } as const
   return ended({ status: 'failed', to: 'waiting', delayMs, decision, ...transition }, { error })
 }
 
-export function died(reason: Transition['reason'] = 'exhausted', transition: Partial<Transition> = {}): RunEnd {
+export function died(reason: Transition['reason'] = 'exhausted', transition: Partial<Transition> = {}): Ended {
   const decision = { action: 'die', why: 'no retry was left' } as const
   return ended({ status: 'failed', to: 'dead', ...(reason && { reason }), decision, ...transition }, { error: BOOM })
 }
 
-export function snoozed(delayMs: number, transition: Partial<Transition> = {}): RunEnd {
+export function snoozed(delayMs: number, transition: Partial<Transition> = {}): Ended {
   const decision = { action: 'wait', why: 'snoozed' } as const
   const back = { status: 'snoozed', to: 'waiting', delayMs, attemptBack: true, snoozes: 1, decision } as const
   return ended({ ...back, ...transition }, { note: 'not yet' })
 }
 
-export function cancelled(): RunEnd {
+export function cancelled(): Ended {
   const decision = { action: 'cancel', why: 'was asked to stop' } as const
   return ended({ status: 'cancelled', to: 'cancelled', decision })
 }
 
-export function lost(transition: Partial<Transition> = {}): RunEnd {
+export function lost(transition: Partial<Transition> = {}): Ended {
   const decision = { action: 'wait', why: 'its worker is gone' } as const
   const back = { status: 'lost', to: 'waiting', attemptBack: true, losses: 1, suspect: true, decision } as const
   return ended({ ...back, ...transition })

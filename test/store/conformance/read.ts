@@ -199,6 +199,47 @@ export function readCases(bench: Bench): void {
     })
   })
 
+  describe('list, the oldest first', () => {
+    it('gives the same jobs the other way round', async () => {
+      const ids = await bench.addMany(5)
+      expect(await bench.listed({}, { order: 'oldest' })).toEqual(ids)
+      expect(await bench.listed({}, { order: 'newest' })).toEqual([...ids].reverse())
+    })
+
+    it('goes on in the order of the cursor, whatever else is asked for', async () => {
+      const ids = await bench.addMany(7)
+      const first = await bench.store.list({}, { limit: 3, order: 'oldest' })
+      const second = await bench.store.list({}, { limit: 3, cursor: first.next! })
+      const third = await bench.store.list({}, { limit: 3, cursor: second.next!, order: 'newest' })
+      expect([first, second, third].map(page => page.data.map(({ id }) => id))).toEqual([
+        ids.slice(0, 3),
+        ids.slice(3, 6),
+        ids.slice(6),
+      ])
+      expect(third).not.toHaveProperty('next')
+      const newest = await bench.store.list({}, { limit: 3 })
+      expect(await bench.listed({}, { cursor: newest.next!, order: 'oldest' })).toEqual(ids.slice(0, 4).reverse())
+    })
+
+    it('shows jobs that come later, after the others', async () => {
+      await bench.addMany(3)
+      const { next } = await bench.store.list({}, { limit: 2, order: 'oldest' })
+      const late = await bench.add()
+      expect((await bench.listed({}, { cursor: next! })).at(-1)).toBe(late)
+    })
+
+    it('finds few jobs among many, by every kind of condition', async () => {
+      const first = await bench.ended(died(), { name: 'first' })
+      await bench.addMany(4500, { queue: 'many' })
+      const last = await bench.ended(died(), { name: 'last' })
+      for (const filter of [{ state: 'dead' }, { queue: 'default' }, { ids: [last, first] }, { reason: 'exhausted' }]) {
+        const page = await bench.store.list(filter as JobFilter, { limit: 1, order: 'oldest' })
+        expect(page.data).toMatchObject([{ id: first }])
+        expect(await bench.listed(filter as JobFilter, { cursor: page.next! })).toEqual([last])
+      }
+    })
+  })
+
   describe('count', () => {
     it('counts exactly up to its cap, and says when there are more', async () => {
       await bench.addMany(5)

@@ -56,8 +56,15 @@ describe('query plans', () => {
       await store.cancel([two!.id])
       await store.redrive([three!.id])
       await store.expireDeadlines(10)
+      await store.park({ gate: 'g', from: { dueWithinMs: 5 }, delaysMs: [1], pass: 1, retriesOnly: true })
+      await store.park({ gate: 'g', from: { pass: 1 }, delaysMs: [1], pass: 2, exceptId: two!.id })
+      await store.putRecords([{ kind: 'k', id: 'a', body: '1', expect: 0 }])
+      await store.records('k', { ids: ['a'] })
+      await store.records('k', { from: 'a', to: 'b', limit: 5, order: 'down' })
+      await store.acknowledge([three!.id])
+      await store.discard([three!.id])
     })
-    expect(plans.size).toBeGreaterThan(20)
+    expect(plans.size).toBeGreaterThan(30)
     for (const [sql, plan] of plans) {
       // Queues are few, and a list of values that was handed over is no table.
       const steps = plan.split('\n').filter(step => !/^SCAN (queues|json_each)/.test(step))
@@ -74,6 +81,23 @@ describe('query plans', () => {
     expect(waiting).toHaveLength(3)
     for (const plan of waiting)
       expect(plan).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_waiting \(queue=\? AND priority[<=]/)
+  })
+
+  it('of redrives, groups and schedules use their index', async () => {
+    const plans = await plansOf(async store => {
+      await store.tally('r1')
+      await store.count({ redriveId: 'r1' }, 5)
+      await store.count({ state: 'dead', fingerprint: 'f1' }, 5)
+      await store.count({ state: 'waiting', gate: 'g1' }, 5)
+      await store.count({ scheduleId: 's1' }, 5)
+      await store.liveSchedules(['s1', 's2'])
+    })
+    const all = [...plans.values()].join('\n')
+    expect(all).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_redrive \(redrive_id=\?\)/)
+    expect(all).toMatch(/SEARCH jobs USING COVERING INDEX jobs_group \(fingerprint=\?\)/)
+    expect(all).toMatch(/SEARCH jobs USING COVERING INDEX jobs_gate \(gate=\?\)/)
+    expect(all).toMatch(/SEARCH jobs USING COVERING INDEX jobs_schedule \(schedule_id=\?\)/)
+    expect(all).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_schedule_live \(schedule_id=\?\)/)
   })
 
   it('of a prune and a sweep use the index of their state', async () => {

@@ -50,6 +50,34 @@ describe('several stores on one file', () => {
     expect(answers.flat().filter(({ status }) => status === 'created')).toHaveLength(1)
   })
 
+  it('fold everything once, and balance while they work', async () => {
+    const all = stores(4)
+    const work = all.map(async (store, index) => {
+      for (let round = 0; round < 5; round++) {
+        await store.enqueue(Array.from({ length: 4 }, () => bench.job()))
+        const { jobs } = await store.claim(bench.request({ limit: 3, workerId: `w${index}` }))
+        await store.settle(jobs.map(job => bench.settlement(job, succeeded())))
+        await store.fold(2)
+        const { queues, findings } = await store.audit()
+        expect(findings).toEqual([])
+        for (const { ledger, idSum } of queues) expect(ledger.idSum).toBe(idSum)
+      }
+    })
+    await Promise.all(work)
+    while ((await all[0]!.fold(100)) > 0);
+    const [ledger] = await all[1]!.records('ledger', { ids: ['default'] })
+    expect(JSON.parse(ledger!.body)).toMatchObject({ enqueued: 80, removed: 0 })
+  })
+
+  it('have one winner for a version of a record', async () => {
+    const all = stores(4)
+    await all[0]!.putRecords([{ kind: 'k', id: 'a', body: '0' }])
+    const answers = await Promise.all(
+      all.map((store, index) => store.putRecords([{ kind: 'k', id: 'a', body: `${index + 1}`, expect: 1 }])),
+    )
+    expect(answers.flat().filter(({ status }) => status === 'written')).toHaveLength(1)
+  })
+
   it('settle what another claimed, once', async () => {
     const [one, two, three] = stores(3)
     await one!.enqueue([bench.job()])

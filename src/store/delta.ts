@@ -1,0 +1,244 @@
+import type { Job, RunStatus } from '../core/job.js'
+import { IdSum } from './id-sum.js'
+import type { RunEnd, Settlement } from './run.js'
+
+/**
+ * What one batch of writes changed, in numbers. It is appended in the transaction of the writes and added up later
+ * (`fold.ts`): nobody who enqueues or ends a job waits for a row that another job's end would change too.
+ */
+export interface Delta {
+  readonly at: number
+  /** By queue. `idSum` is over the ids that came and those that went. */
+  readonly ledger: Readonly<Record<string, LedgerDelta>>
+  /** By `queue name`, joined with a space: how often what happened. */
+  readonly counts: Readonly<Record<string, Counts>>
+  readonly errors: readonly ErrorDelta[]
+}
+
+export interface LedgerDelta {
+  readonly enqueued: number
+  readonly removed: number
+  readonly idSum: string
+}
+
+/**
+ * `enqueued`; runs by how they ended (`run:failed`); of those that counted, `first` and `retry`; ends of jobs
+ * (`end:succeeded`, `end:cancelled`, `end:dead`, and `dead:exhausted` by reason); `ms`, what the runs took in all.
+ */
+export type Counts = Record<string, number>
+
+/** What happened to one group of errors. */
+export interface ErrorDelta {
+  readonly fingerprint: string
+  readonly tenantId?: string
+  /** Absent where jobs only left the dead letters. */
+  readonly seen?: {
+    readonly title: string
+    readonly error: string
+    readonly code?: string
+    readonly status?: number
+    readonly name: string
+    readonly queue: string
+    readonly jobId: string
+  }
+  readonly failures: number
+  readonly deaths: number
+  /** How many dead letters there are more, or less. */
+  readonly dead: number
+}
+
+type Ended = Extract<RunEnd, { kind: 'ended' }>
+/** What is counted of a run and of its end. */
+type Ran = Pick<Settlement, 'queue' | 'name' | 'tenantId' | 'attempt' | 'startedAt' | 'finishedAt'> & {
+  readonly lease: Pick<Settlement['lease'], 'id'>
+}
+type RanEnd = Pick<Ended, 'group' | 'error'> & {
+  readonly transition: Pick<Ended['transition'], 'status' | 'attemptBack' | 'reason'>
+}
+type Known = Pick<Job, 'id' | 'queue' | 'name' | 'tenantId' | 'state' | 'reason' | 'fingerprint'>
+
+/** A queue and a name. What nearly every job does has fields of its own, which are faster than names. */
+interface Place {
+  readonly queue: string
+  readonly name: string
+  enqueued: number
+  succeeded: number
+  first: number
+  retry: number
+  ms: number
+  readonly others: Counts
+}
+
+interface LedgerDraft {
+  enqueued: number
+  removed: number
+  readonly idSum: IdSum
+}
+
+type Unseen = Omit<ErrorDelta, 'seen'>
+type ErrorDraft = { -readonly [Field in keyof Unseen]: Unseen[Field] }
+
+/** A delta in the making: one per transaction. */
+export class DeltaDraft {
+  readonly #ledger = new Map<string, LedgerDraft>()
+  readonly #places = new Map<string, Place>()
+  readonly #errors = new Map<string, ErrorDraft>()
+  /** The last failure of each group. */
+  readonly #seen = new Map<ErrorDraft, readonly [Ran, RanEnd]>()
+  #last: Place | undefined
+
+  get isEmpty(): boolean {
+    return this.#ledger.size + this.#places.size + this.#errors.size === 0
+  }
+
+  enqueued(job: Pick<Job, 'id' | 'queue' | 'name'>): void {
+    this.found(job)
+    this.#placeOf(job.queue, job.name).enqueued++
+  }
+
+  /** A job that was there before there was a ledger. */
+  found({ id, queue }: Pick<Job, 'id' | 'queue'>): void {
+    const ledger = this.#ledgerOf(queue)
+    ledger.enqueued++
+    ledger.idSum.add(id)
+  }
+
+  /** A run ended, and the job became this. `fingerprint` is that of the job now: one may die without an error of its own. */
+  settled(settlement: Ran, end: RanEnd, state: Job['state'], fingerprint = end.group?.fingerprint): void {
+    const { queue, name, attempt, startedAt, finishedAt } = settlement
+    const { transition } = end
+    const place = this.#placeOf(queue, name)
+    place.ms += Math.max(0, Math.round(finishedAt - startedAt))
+    if (!transition.attemptBack) {
+      if (attempt <= 1) place.first++
+      else place.retry++
+    }
+    if (state === 'succeeded' && transition.status === 'succeeded') {
+      place.succeeded++
+      return
+    }
+    add(place.others, `run:${transition.status}`)
+    if (state !== 'waiting') add(place.others, `end:${state}`)
+    this.#failed(settlement, end, state === 'dead' ? 1 : 0)
+    if (state !== 'dead') return
+    add(place.others, `dead:${transition.reason ?? 'exhausted'}`)
+    if (fingerprint !== undefined) this.#errorOf(fingerprint, settlement.tenantId).dead++
+  }
+
+  /** A waiting job ended without a run. */
+  ended({ queue, name, state, reason, fingerprint, tenantId }: Known): void {
+    const { others } = this.#placeOf(queue, name)
+    add(others, `end:${state}`)
+    if (state !== 'dead') return
+    add(others, `dead:${reason ?? 'expired'}`)
+    if (fingerprint !== undefined) this.#errorOf(fingerprint, tenantId).dead++
+  }
+
+  /** A job that was dead, as it was, starts again or is given up. */
+  leftDead({ state, reason, fingerprint, tenantId }: Known): void {
+    if (state === 'dead' && reason !== 'discarded' && fingerprint !== undefined) {
+      this.#errorOf(fingerprint, tenantId).dead--
+    }
+  }
+
+  /** Its record, as it was, is gone. */
+  removed(job: Known): void {
+    const ledger = this.#ledgerOf(job.queue)
+    ledger.removed++
+    ledger.idSum.add(job.id)
+    this.leftDead(job)
+  }
+
+  /** JSON text of a `Delta`. */
+  toText(at: number): string {
+    const delta: Delta = {
+      at,
+      ledger: Object.fromEntries(
+        [...this.#ledger].map(([queue, { enqueued, removed, idSum }]) => [
+          queue,
+          { enqueued, removed, idSum: idSum.toString() },
+        ]),
+      ),
+      counts: Object.fromEntries([...this.#places].map(([key, place]) => [key, countsOf(place)])),
+      errors: [...this.#errors.values()].map(draft => ({ ...draft, ...seenIn(this.#seen.get(draft)) })),
+    }
+    return JSON.stringify(delta)
+  }
+
+  #failed(ran: Ran, end: RanEnd, deaths: number): void {
+    if (end.group === undefined || !FAILURES.has(end.transition.status)) return
+    const draft = this.#errorOf(end.group.fingerprint, ran.tenantId)
+    draft.failures++
+    draft.deaths += deaths
+    this.#seen.set(draft, [ran, end])
+  }
+
+  #ledgerOf(queue: string): LedgerDraft {
+    const known = this.#ledger.get(queue)
+    if (known) return known
+    const draft = { enqueued: 0, removed: 0, idSum: new IdSum() }
+    this.#ledger.set(queue, draft)
+    return draft
+  }
+
+  #placeOf(queue: string, name: string): Place {
+    // Nearly every batch is of one kind of job.
+    if (queue === this.#last?.queue && name === this.#last.name) return this.#last
+    const key = `${queue} ${name}`
+    const none = { enqueued: 0, succeeded: 0, first: 0, retry: 0, ms: 0 }
+    const place = this.#places.get(key) ?? { queue, name, ...none, others: {} }
+    this.#places.set(key, place)
+    this.#last = place
+    return place
+  }
+
+  #errorOf(fingerprint: string, tenantId: string | undefined): ErrorDraft {
+    const key = groupId(fingerprint, tenantId)
+    const known = this.#errors.get(key)
+    if (known) return known
+    const draft: ErrorDraft = {
+      fingerprint,
+      ...(tenantId !== undefined && { tenantId }),
+      failures: 0,
+      deaths: 0,
+      dead: 0,
+    }
+    this.#errors.set(key, draft)
+    return draft
+  }
+}
+
+function countsOf({ enqueued, succeeded, first, retry, ms, others }: Place): Counts {
+  const counts = { ...others }
+  const known = { enqueued, first, retry, ms, 'run:succeeded': succeeded, 'end:succeeded': succeeded }
+  for (const [what, by] of Object.entries(known)) if (by > 0) add(counts, what, by)
+  return counts
+}
+
+function seenIn(last: readonly [Ran, RanEnd] | undefined): Pick<ErrorDelta, 'seen'> {
+  if (last === undefined) return {}
+  const [{ name, queue, lease }, { group, error, transition }] = last
+  return {
+    seen: {
+      title: group!.title,
+      error: error?.name ?? transition.status,
+      ...(error?.code !== undefined && { code: error.code }),
+      ...(error?.status !== undefined && { status: error.status }),
+      name,
+      queue,
+      jobId: lease.id,
+    },
+  }
+}
+
+/** Ends of a run that belong to an error group. */
+const FAILURES: ReadonlySet<RunStatus> = new Set(['failed', 'timed-out', 'lost'])
+
+/** A group belongs to one tenant, or to none. No fingerprint has an `@`. */
+export function groupId(fingerprint: string, tenantId: string | undefined): string {
+  return tenantId === undefined ? fingerprint : `${fingerprint}@${tenantId}`
+}
+
+export function add(counts: Counts, what: string, by = 1): void {
+  counts[what] = (counts[what] ?? 0) + by
+}

@@ -1,0 +1,151 @@
+import { add, type Counts, type Delta, type ErrorDelta, groupId, type LedgerDelta } from './delta.js'
+import { IdSum } from './id-sum.js'
+import type { StoredRecord } from './record.js'
+
+// Where deltas add up: records that are read for charts, dead letters and the audit.
+
+export const LEDGER = 'ledger'
+export const COUNTS = 'counts'
+export const ERROR_GROUP = 'error-group'
+
+/** Minutes are for the last days, hours for the months before. */
+export type Resolution = '1m' | '1h'
+const RESOLUTION_MS: Readonly<Record<Resolution, number>> = { '1m': 60_000, '1h': 3_600_000 }
+
+export type GroupState = 'open' | 'resolved' | 'regressed' | 'ignored'
+
+export interface ErrorGroup {
+  readonly fingerprint: string
+  readonly tenantId?: string
+  readonly title: string
+  readonly error: string
+  readonly code?: string
+  readonly status?: number
+  /** Job names and queues that it was seen in; the first ten of each. */
+  readonly names: readonly string[]
+  readonly queues: readonly string[]
+  /** Failed runs, jobs that died of it, and dead letters that are there now. */
+  readonly failures: number
+  readonly deaths: number
+  readonly dead: number
+  readonly firstSeen: number
+  readonly lastSeen: number
+  /** Failed runs by hour (epoch ms of its start), the newest 48. */
+  readonly trend: Readonly<Record<string, number>>
+  /** Some of the newest jobs, at most five: the last one of each batch. */
+  readonly samples: readonly string[]
+  readonly state: GroupState
+  readonly stateAt: number
+}
+
+const PLACES_MAX = 10
+const SAMPLES_MAX = 5
+const TREND_HOURS = 48
+
+export interface RecordKey {
+  readonly kind: string
+  readonly id: string
+}
+
+/** By queue and name within a minute or an hour; ids sort by time. */
+export function countsId(resolution: Resolution, at: number, queueAndName = ''): string {
+  const start = Math.floor(at / RESOLUTION_MS[resolution]) * RESOLUTION_MS[resolution]
+  return `${resolution} ${new Date(start).toISOString().slice(0, 16)}Z ${queueAndName}`
+}
+
+/** The records that these deltas will change, without repetition and always in the same order. */
+export function keysOf(deltas: readonly Delta[]): readonly RecordKey[] {
+  const ids = { [LEDGER]: new Set<string>(), [COUNTS]: new Set<string>(), [ERROR_GROUP]: new Set<string>() }
+  for (const { at, ledger, counts, errors } of deltas) {
+    for (const queue of Object.keys(ledger)) ids[LEDGER].add(queue)
+    for (const place of Object.keys(counts)) {
+      ids[COUNTS].add(countsId('1m', at, place))
+      ids[COUNTS].add(countsId('1h', at, place))
+    }
+    for (const { fingerprint, tenantId } of errors) ids[ERROR_GROUP].add(groupId(fingerprint, tenantId))
+  }
+  return Object.entries(ids).flatMap(([kind, set]) => [...set].sort().map(id => ({ kind, id })))
+}
+
+/** What the records become. `current` holds those of `keysOf` that exist; an answer of null removes one. */
+export function foldInto(
+  deltas: readonly Delta[],
+  current: readonly StoredRecord[],
+): readonly (RecordKey & { readonly body: string | null })[] {
+  const bodies = new Map(current.map(({ kind, id, body }) => [`${kind} ${id}`, JSON.parse(body) as unknown]))
+  const bodyOf = <T>(kind: string, id: string): T | undefined => bodies.get(`${kind} ${id}`) as T | undefined
+  const put = (kind: string, id: string, body: unknown): void => void bodies.set(`${kind} ${id}`, body)
+  for (const { at, ledger, counts, errors } of deltas) {
+    for (const [queue, change] of Object.entries(ledger)) put(LEDGER, queue, foldLedger(bodyOf(LEDGER, queue), change))
+    for (const [place, change] of Object.entries(counts)) {
+      for (const id of [countsId('1m', at, place), countsId('1h', at, place)]) {
+        put(COUNTS, id, foldCounts(bodyOf(COUNTS, id), change))
+      }
+    }
+    for (const change of errors) {
+      const id = groupId(change.fingerprint, change.tenantId)
+      put(ERROR_GROUP, id, foldError(bodyOf(ERROR_GROUP, id), change, at))
+    }
+  }
+  return keysOf(deltas).map(({ kind, id }) => {
+    const body = bodies.get(`${kind} ${id}`)
+    return { kind, id, body: body === undefined ? null : JSON.stringify(body) }
+  })
+}
+
+export function foldLedger(old: LedgerDelta | undefined, change: LedgerDelta): LedgerDelta {
+  if (!old) return change
+  const idSum = IdSum.of(old.idSum)
+  idSum.add(change.idSum)
+  return {
+    enqueued: old.enqueued + change.enqueued,
+    removed: old.removed + change.removed,
+    idSum: idSum.toString(),
+  }
+}
+
+function foldCounts(old: Counts | undefined, change: Counts): Counts {
+  const sum = { ...old }
+  for (const [what, by] of Object.entries(change)) add(sum, what, by)
+  return sum
+}
+
+function foldError(old: ErrorGroup | undefined, change: ErrorDelta, at: number): ErrorGroup | undefined {
+  const { fingerprint, tenantId, seen, failures, deaths } = change
+  // Jobs may leave the dead letters after their group was forgotten.
+  if (!old && !seen) return undefined
+  const dead = Math.max(0, (old?.dead ?? 0) + change.dead)
+  if (!seen) return { ...old!, dead }
+  const { title, error, code, status, name, queue, jobId } = seen
+  const regressed = old?.state === 'resolved' && at > old.stateAt
+  return {
+    fingerprint,
+    ...(tenantId !== undefined && { tenantId }),
+    title,
+    error,
+    ...(code !== undefined && { code }),
+    ...(status !== undefined && { status }),
+    names: withPlace(old?.names, name),
+    queues: withPlace(old?.queues, queue),
+    failures: (old?.failures ?? 0) + failures,
+    deaths: (old?.deaths ?? 0) + deaths,
+    dead,
+    firstSeen: Math.min(old?.firstSeen ?? at, at),
+    lastSeen: Math.max(old?.lastSeen ?? at, at),
+    trend: withHour(old?.trend, at, failures),
+    samples: [jobId, ...(old?.samples ?? []).filter(id => id !== jobId)].slice(0, SAMPLES_MAX),
+    state: regressed ? 'regressed' : (old?.state ?? 'open'),
+    stateAt: regressed ? at : (old?.stateAt ?? at),
+  }
+}
+
+function withPlace(old: readonly string[] = [], place: string): readonly string[] {
+  return old.includes(place) || old.length >= PLACES_MAX ? old : [...old, place]
+}
+
+function withHour(old: ErrorGroup['trend'] = {}, at: number, failures: number): ErrorGroup['trend'] {
+  const hour = Math.floor(at / RESOLUTION_MS['1h']) * RESOLUTION_MS['1h']
+  const trend: Record<string, number> = { ...old, [hour]: (old[hour] ?? 0) + failures }
+  const hours = Object.keys(trend).sort((a, b) => Number(b) - Number(a))
+  return Object.fromEntries(hours.slice(0, TREND_HOURS).map(each => [each, trend[each]!]))
+}

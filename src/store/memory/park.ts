@@ -1,0 +1,28 @@
+import { timeOf } from '../columns.js'
+import type { Parked, ParkRequest } from '../store.js'
+import type { Row, Shelf } from './shelf.js'
+
+export function park(shelf: Shelf, request: ParkRequest, now: number): Parked {
+  const { delaysMs, from, pass } = request
+  const rows = [...shelf.rows.values()].filter(row => isMeant(row, request, now))
+  rows.sort((a, b) => a.job.runAt - b.job.runAt || (a.job.id < b.job.id ? -1 : 1))
+  const moved = rows.slice(0, delaysMs.length)
+  for (const [index, row] of moved.entries()) {
+    const at = timeOf({ delayMs: delaysMs[index]! }, now)
+    shelf.change(row, { ...row.job, pass, runAt: 'pass' in from ? at : Math.max(at, row.job.runAt) })
+  }
+  return { moved: moved.length }
+}
+
+function isMeant({ job }: Row, { gate, from, pass, ...only }: ParkRequest, now: number): boolean {
+  return (
+    job.state === 'waiting' &&
+    job.gate === gate &&
+    job.pass !== pass &&
+    ('pass' in from ? job.pass === from.pass : job.runAt <= now + from.dueWithinMs) &&
+    (job.deadline === undefined || job.deadline > now) &&
+    (!only.retriesOnly || job.attempt > 0) &&
+    (!only.repeatableOnly || job.delivery === 'at-least-once') &&
+    job.id !== only.exceptId
+  )
+}

@@ -1,0 +1,173 @@
+import type { Delivery, Job, JobState, StoredError } from '../core/job.js'
+import type { Transition } from '../core/lifecycle.js'
+import type { NewJob } from './store.js'
+
+// A run, from its claim to its end, as a worker and a store speak of it.
+
+export interface ClaimRequest {
+  readonly workerId: string
+  /** 128 random bits in hex, new for every claim, the same when one is repeated. */
+  readonly token: string
+  readonly queues: readonly string[]
+  readonly limit: number
+  readonly leaseMs: number
+  /** Policy id by `queue name`, joined with a space, for what this worker knows. */
+  readonly policyIds: Readonly<Record<string, string>>
+}
+
+export interface Claim {
+  /** The store's clock at the claim. */
+  readonly now: number
+  /** Highest priority first, then by due time. */
+  readonly jobs: readonly Claimed[]
+  /** When the next waiting job of these queues falls due, where fewer were due than asked for and there is one. */
+  readonly nextDueAt?: number
+}
+
+/** A job with its lease, as a worker holds it. */
+export type Claimed = Pick<
+  Job,
+  | 'id'
+  | 'name'
+  | 'queue'
+  | 'priority'
+  | 'delivery'
+  | 'payload'
+  | 'tenantId'
+  | 'key'
+  | 'tags'
+  | 'override'
+  | 'policyId'
+  | 'timeoutMs'
+  | 'deadline'
+  | 'runAt'
+  | 'createdAt'
+  | 'firstStartedAt'
+  | 'startedAt'
+  | 'generation'
+  | 'run'
+  | 'attempt'
+  | 'snoozes'
+  | 'releases'
+  | 'losses'
+  | 'strikes'
+  | 'suspect'
+  | 'backoffMs'
+  | 'begun'
+  | 'cancelRequested'
+  | 'gate'
+  | 'pass'
+  | 'fingerprint'
+  | 'webhook'
+> & {
+  readonly token: string
+  readonly workerId: string
+  readonly leaseUntil: number
+}
+
+/** The fence: every write of a running job is a compare-and-set on both. */
+export interface Lease {
+  readonly id: string
+  readonly token: string
+}
+
+/** `delivery` is what the worker's definition says; where it is stricter than the row, it wins and is kept. */
+export interface BeginRequest extends Lease {
+  readonly delivery?: Delivery
+}
+
+export type LeaseStatus = 'held' | 'cancel-requested' | 'lost'
+
+/** `locked`: a transaction of somebody else has its row at this moment, so it was not extended; nobody can take it meanwhile. */
+export type Extended = LeaseStatus | 'locked'
+
+export interface Report {
+  readonly lease: Lease
+  readonly logs: readonly LogLine[]
+  /** Number of the first line within its run, from 0, as the worker counts: it makes a repeated report harmless. */
+  readonly from?: number
+  /** JSON text. */
+  readonly progress?: string
+}
+
+export interface LogLine {
+  readonly at: number
+  readonly message: string
+  /** JSON text. */
+  readonly data?: string
+}
+
+export interface LogRecord extends LogLine {
+  readonly run: number
+}
+
+export interface Settlement {
+  readonly lease: Lease
+  /** From the claim; they can't change while the lease is held. */
+  readonly generation: number
+  readonly run: number
+  readonly attempt: number
+  readonly workerId: string
+  /** For the counters; from the claim too. */
+  readonly queue: string
+  readonly name: string
+  readonly tenantId?: string
+  readonly startedAt: number
+  readonly finishedAt: number
+  readonly end: RunEnd
+  /** Set by the sweeper: settles only while the lease is still run out, checked in the write. */
+  readonly onlyIfExpired?: boolean
+}
+
+export type RunEnd =
+  | {
+      readonly kind: 'ended'
+      readonly transition: Transition
+      readonly error?: StoredError
+      readonly note?: string
+      /** JSON text. */
+      readonly result?: string
+      /** The group of its error; kept with the attempt, and on a job that has not succeeded. */
+      readonly group?: ErrorGroupName
+      /** Written to a job that waits again and has none. */
+      readonly gate?: string
+      /** The slot that a gate gave a job which waits again; every other end takes it away. */
+      readonly pass?: number
+      /** Jobs that come into being with this end, or not at all. */
+      readonly spawn?: readonly NewJob[]
+      /** The same, instead of those, where a cancel came in between and the job does not wait again. */
+      readonly spawnIfCancelled?: readonly NewJob[]
+    }
+  /** Held but never started: waiting again as if it had not been claimed. No attempt, no run, no row. */
+  | { readonly kind: 'handed-back'; readonly delayMs: number; readonly spawnIfCancelled?: readonly NewJob[] }
+
+/**
+ * `state` and `runAt` are what the job has become; a cancel that came in between turns waiting into cancelled.
+ * `already`: this very run was settled before with the same status; `lost`: somebody else ended it, or it was handed back.
+ */
+export type Settled =
+  | { readonly status: 'settled'; readonly state: JobState; readonly runAt: number }
+  | { readonly status: 'already' }
+  | { readonly status: 'lost' }
+
+export interface Expired {
+  readonly now: number
+  readonly jobs: readonly ExpiredJob[]
+}
+
+export interface ExpiredJob extends Claimed {
+  /** No other job was held by its worker. */
+  readonly alone: boolean
+}
+
+export interface ErrorGroupName {
+  readonly fingerprint: string
+  /** The message with what differs from job to job masked. */
+  readonly title: string
+}
+
+/** Which jobs come into being with an end, by what the job has become. */
+export function spawnedBy(end: RunEnd, state: JobState): readonly NewJob[] {
+  if (end.kind === 'ended' && end.transition.to === state) return end.spawn ?? []
+  return state === 'cancelled' ? (end.spawnIfCancelled ?? []) : []
+}

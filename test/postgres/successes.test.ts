@@ -1,0 +1,60 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PostgresStore } from '../../src/store/postgres/store.js'
+import type { Claimed, Settlement } from '../../src/store/store.js'
+import { dropSchemas, openStore } from '../support/postgres.js'
+import { jobs, request, settlement } from './bench.js'
+
+afterAll(dropSchemas)
+
+let store: PostgresStore
+
+beforeEach(async () => {
+  store = await openStore()
+  await store.migrate()
+  await store.enqueue(jobs(6))
+})
+
+afterEach(() => store.close())
+
+/** In the words of the engine, of which there is nothing to keep. */
+function success(one: Claimed, result?: string): Settlement {
+  const told = settlement(one)
+  if (told.end.kind !== 'ended') return told
+  const decision = { action: 'succeed', why: 'succeeded at the first run' } as const
+  const transition = { ...told.end.transition, decision }
+  return { ...told, end: { ...told.end, transition, ...(result !== undefined && { result }) } }
+}
+
+async function claimed() {
+  return (await store.claim(request())).jobs
+}
+
+describe('settle, of many successes', () => {
+  it('answers each in its place, whatever order they came in', async () => {
+    const held = await claimed()
+    const ends = held.map(one => success(one)).reverse()
+    const answers = held.map(({ runAt }) => ({ status: 'settled', state: 'succeeded', runAt })).reverse()
+    expect(await store.settle(ends)).toEqual(answers)
+    expect(await store.settle(ends)).toEqual(held.map(() => ({ status: 'already' })))
+  })
+
+  it('tells which of them were lost', async () => {
+    const held = await claimed()
+    const ends = held.map(one => success(one))
+    await store.settle([settlement(held[1]!, 'failed'), settlement(held[4]!, 'failed')])
+    const statuses = (await store.settle(ends)).map(({ status }) => status)
+    expect(statuses).toEqual(['settled', 'lost', 'settled', 'settled', 'lost', 'settled'])
+    const none = await store.settle([ends[1]!, ends[4]!])
+    expect(none).toEqual([{ status: 'lost' }, { status: 'lost' }])
+  })
+
+  it('settles them beside other ends, with what they have to say', async () => {
+    const held = await claimed()
+    const results = [undefined, undefined, '{"sent":"\\""}']
+    const ends = held.map((one, index) => (index % 2 === 0 ? success(one, results[index]) : settlement(one, 'failed')))
+    const states = (await store.settle(ends)).map(answer => answer.status === 'settled' && answer.state)
+    expect(states).toEqual(['succeeded', 'waiting', 'succeeded', 'waiting', 'succeeded', 'waiting'])
+    expect(await store.get(held[2]!.id)).toMatchObject({ state: 'succeeded', result: '{"sent":"\\""}' })
+    expect((await store.history(held[2]!.id, { limit: 10 })).data).toMatchObject([{ status: 'succeeded', run: 1 }])
+  })
+})

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import type { Job } from '../../../src/core/job.js'
+import type { NewJob, RunEnd } from '../../../src/store/store.js'
+import { type Bench, cancelled, died, handedBack, retry, snoozed, succeeded } from './bench.js'
+
+/** A follower for every job that it is asked about, and whom it was asked about. */
+function follower(bench: Bench) {
+  const asked: Job[] = []
+  const made: NewJob[] = []
+  const following = (job: Job): readonly NewJob[] => {
+    asked.push(job)
+    made.push(bench.job({ queue: 'deliveries', payload: JSON.stringify(job.id) }))
+    return [made.at(-1)!]
+  }
+  return { asked, made, following }
+}
+
+export function followingCases(bench: Bench): void {
+  const deliveries = () => bench.listed({ queue: 'deliveries' })
+
+  describe('jobs that follow the change of another', () => {
+    it('are there when a waiting job is cancelled, and see it as it has become', async () => {
+      const id = await bench.add({ webhook: 'https://example.com/hook' })
+      const { asked, made, following } = follower(bench)
+      expect(await bench.store.cancel([id], following)).toMatchObject([{ status: 'changed' }])
+      expect(asked).toMatchObject([
+        { id, state: 'cancelled', finishedAt: bench.now(), webhook: 'https://example.com/hook' },
+      ])
+      expect(await deliveries()).toEqual([made[0]!.id])
+      expect((await bench.store.queues()).map(({ name }) => name)).toContain('deliveries')
+    })
+
+    it('do not come with a cancel that changes nothing yet, or nothing at all', async () => {
+      const running = await bench.running()
+      const done = await bench.ended(succeeded())
+      const { asked, following } = follower(bench)
+      await bench.store.cancel([running.id, done, bench.id()], following)
+      expect(asked).toEqual([])
+      expect(await deliveries()).toEqual([])
+    })
+
+    it('do not come again when a cancel is repeated', async () => {
+      const id = await bench.add()
+      const { made, following } = follower(bench)
+      await bench.store.cancel([id], following)
+      await bench.store.cancel([id], following)
+      expect(made).toHaveLength(1)
+    })
+
+    it('are there when a deadline has passed', async () => {
+      const id = await bench.add({ deadline: { delayMs: 100 } })
+      await bench.add({ deadline: { delayMs: 1000 } })
+      bench.clock.advance(100)
+      const { asked, made, following } = follower(bench)
+      expect(await bench.store.expireDeadlines(10, following)).toMatchObject([{ id }])
+      expect(asked).toMatchObject([{ id, state: 'dead', reason: 'expired' }])
+      expect(await deliveries()).toEqual([made[0]!.id])
+      expect(await bench.store.expireDeadlines(10, following)).toEqual([])
+      expect(await deliveries()).toHaveLength(1)
+    })
+
+    it('are there when a dead job is discarded', async () => {
+      const id = await bench.ended(died())
+      const alive = await bench.add()
+      const { asked, made, following } = follower(bench)
+      await bench.store.discard([id, alive], following)
+      expect(asked).toMatchObject([{ id, state: 'dead', reason: 'discarded' }])
+      expect(await deliveries()).toEqual([made[0]!.id])
+    })
+
+    it.each([
+      ['cancel', async (id: string, fail: () => never) => bench.store.cancel([id], fail)],
+      ['discard', async (id: string, fail: () => never) => bench.store.discard([id], fail)],
+      ['expireDeadlines', async (_id: string, fail: () => never) => bench.store.expireDeadlines(10, fail)],
+    ])('are of one piece with it: where they fail, %s has changed nothing', async (verb, act) => {
+      const id = verb === 'discard' ? await bench.ended(died()) : await bench.add({ deadline: { delayMs: 100 } })
+      bench.clock.advance(200)
+      const before = await bench.get(id)
+      const fail = (): never => {
+        throw new Error('the process dies here')
+      }
+      await expect(act(id, fail)).rejects.toThrow('the process dies here')
+      expect(await bench.get(id)).toEqual(before)
+    })
+
+    it('are on the ledger', async () => {
+      const ids = await bench.addMany(2)
+      await bench.store.cancel(ids, follower(bench).following)
+      const { queues } = await bench.store.audit()
+      const found = queues.find(({ queue }) => queue === 'deliveries')
+      expect(found).toMatchObject({ ledger: { enqueued: 2 }, rows: { waiting: 2 } })
+      expect(found?.idSum).toBe(found?.ledger.idSum)
+    })
+  })
+
+  describe('jobs that come into being when a cancel came in between', () => {
+    const ends: [string, RunEnd][] = [
+      ['retry', retry(1000)],
+      ['snooze', snoozed(1000)],
+      ['hand-back', handedBack()],
+    ]
+
+    it.each(ends)('take the place of those of a %s', async (_word, end) => {
+      const job = await bench.running()
+      await bench.store.cancel([job.id])
+      const [spawn, instead] = [[bench.job({ queue: 'retrying' })], [bench.job({ queue: 'cancelled' })]]
+      const both = { ...end, ...(end.kind === 'ended' && { spawn }), spawnIfCancelled: instead }
+      expect(await bench.settle(job, both)).toMatchObject({ status: 'settled', state: 'cancelled' })
+      expect(await bench.store.get(spawn[0]!.id)).toBeUndefined()
+      expect(await bench.get(instead[0]!.id)).toMatchObject({ queue: 'cancelled', state: 'waiting' })
+    })
+
+    it.each(ends)('do not come with a %s that nobody cancelled', async (_word, end) => {
+      const job = await bench.running()
+      const instead = [bench.job({ queue: 'cancelled' })]
+      expect(await bench.settle(job, { ...end, spawnIfCancelled: instead })).toMatchObject({ state: 'waiting' })
+      expect(await bench.store.get(instead[0]!.id)).toBeUndefined()
+    })
+
+    it('leave those of an end that is a cancel alone', async () => {
+      const job = await bench.running()
+      const spawn = [bench.job({ queue: 'cancelled' })]
+      await bench.settle(job, { ...cancelled(), spawn })
+      expect(await bench.get(spawn[0]!.id)).toMatchObject({ queue: 'cancelled' })
+    })
+  })
+
+  describe('the webhook of a job', () => {
+    it('is known by whoever claims it, reads it or finds it abandoned', async () => {
+      const webhook = 'https://example.com/hook?a=1'
+      const id = await bench.add({ webhook })
+      expect(await bench.get(id)).toMatchObject({ webhook })
+      expect(await bench.claimOne()).toMatchObject({ id, webhook })
+      bench.clock.advance(1e6)
+      expect((await bench.store.expired({ workers: 10 })).jobs).toMatchObject([{ id, webhook }])
+    })
+
+    it('is absent where there is none', async () => {
+      const id = await bench.add({ tenantId: 'a' })
+      expect(await bench.get(id)).not.toHaveProperty('webhook')
+      expect(await bench.claimOne()).not.toHaveProperty('webhook')
+    })
+
+    it('stays over a redrive', async () => {
+      const id = await bench.ended(died(), { webhook: 'https://example.com/' })
+      await bench.store.redrive([id])
+      expect(await bench.get(id)).toMatchObject({ webhook: 'https://example.com/' })
+    })
+  })
+}
