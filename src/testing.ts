@@ -1,7 +1,8 @@
 import { type Duration, toMs } from './core/duration.js'
 import { ChronosError } from './core/error.js'
-import { Chronos, type ChronosOptions, type WorkOptions } from './engine/chronos.js'
+import { Chronos } from './engine/chronos.js'
 import type { JobDefinition } from './engine/definition.js'
+import type { ChronosOptions, WorkOptions } from './engine/options.js'
 import { turn } from './engine/system.js'
 import { seededDice, VirtualClock } from './engine/virtual.js'
 import type { Worker } from './engine/worker.js'
@@ -37,7 +38,20 @@ export interface TestChronos extends Pick<Chronos, 'enqueue' | 'enqueueMany' | '
 // Nobody outside the test adds work: looking for it less often makes days of virtual time cheap.
 const POLL: Duration = '1h'
 const LEASE: Duration = '1h'
-const PACE = { queuesMs: 60_000, sweepMs: 60_000 }
+const PACE = {
+  queuesMs: 60_000,
+  sweepMs: 60_000,
+  foldMs: 600_000,
+  redrivesMs: 600_000,
+  gatesMs: 600_000,
+  fleetMs: 600_000,
+  schedulesMs: 600_000,
+  scheduleChangesMs: 600_000,
+  alertsMs: 600_000,
+  deliveriesMs: 3_600_000,
+  webhookChangesMs: 600_000,
+  webhooksMs: 600_000,
+}
 const DRAIN_WITHIN: Duration = '30d'
 /** Turns of the real event loop that a handler with real I/O is waited for before virtual time goes on. */
 const PATIENCE_TURNS = 20

@@ -1,18 +1,11 @@
 import type { Duration } from './duration.js'
 import { readForm } from './form.js'
-import type { Backoff, Jitter, PartialPolicy, Rule } from './policy.js'
+import type { Backoff, PartialPolicy } from './policy.js'
 import { parsePolicy } from './policy-form.js'
 
-interface Shared {
-  readonly maxRetries?: number
-  readonly jitter?: Jitter
-  readonly cap?: Duration
-  readonly maxElapsed?: Duration
-  readonly rules?: readonly Rule[]
-  readonly retryAfter?: boolean
-}
+type Shared = Omit<PartialPolicy, 'backoff'>
 
-const SHARED = ['maxRetries', 'jitter', 'cap', 'maxElapsed', 'rules', 'retryAfter']
+const SHARED = ['maxRetries', 'jitter', 'cap', 'maxElapsed', 'rules', 'retryAfter', 'circuit', 'budget']
 const BASE_DEFAULT: Duration = '60s'
 
 /** base, base · 2, base · 4, … */

@@ -50,6 +50,12 @@ export function formatMs(ms: number): string {
   return pair(Math.round(ms / HOUR_MS), 24, 'd', 'h')
 }
 
+/** The same duration as text that reads back as it: `90s`, `1500ms`, `2h`. */
+export function durationText(ms: number): Duration {
+  const unit = ['d', 'h', 'm', 's'].find(one => ms > 0 && ms % UNIT_MS[one]! === 0) ?? 'ms'
+  return `${ms / UNIT_MS[unit]!}${unit}` as Duration
+}
+
 function pair(total: number, size: number, big: string, small: string): string {
   const rest = total % size
   return `${Math.floor(total / size)}${big}${rest > 0 ? ` ${rest}${small}` : ''}`

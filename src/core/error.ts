@@ -7,11 +7,15 @@ export type ErrorCode =
   | 'INVALID_RESULT'
   | 'UNKNOWN_JOB'
   | 'KEY_CONFLICT'
+  /** Somebody changed it since it was read. */
+  | 'VERSION_CONFLICT'
   | 'NOT_FOUND'
   | 'NOT_ALLOWED'
   | 'CLOSED'
   | 'LEASE_LOST'
   | 'EFFECT_UNKNOWN'
+  /** The transaction of a `job.complete` did not commit. */
+  | 'ROLLED_BACK'
   | 'TIMED_OUT'
   | 'CANCELLED'
   | 'STOPPED'
@@ -25,6 +29,11 @@ export type ErrorCode =
   | 'STORE_CORRUPT'
   | 'STORE_NEWER'
   | 'STORE_NOT_SUPPORTED'
+  /** A webhook that nobody signed. */
+  | 'SIGNATURE_MISSING'
+  | 'SIGNATURE_INVALID'
+  /** Signed, but too long ago, or in the future. */
+  | 'SIGNATURE_EXPIRED'
 
 /** Everything that Chronos throws: a stable code, and a sentence that names the thing, the value and the way out. */
 export class ChronosError extends Error {

@@ -1,4 +1,6 @@
+import type { AlertView } from './alert.js'
 import type { DeathReason, StoredError } from './job.js'
+import type { DisabledReason } from './webhook.js'
 
 /** The job that an event is about. */
 export interface EventJob {
@@ -31,6 +33,27 @@ export interface Events {
   'job.dead': { readonly job: EventJob; readonly reason: DeathReason; readonly error?: StoredError }
   'job.cancelled': { readonly job: EventJob }
   'attempt.failed': { readonly job: EventJob; readonly error: StoredError; readonly timedOut: boolean }
+  'circuit.opened': { readonly key: string; readonly reason?: string; readonly openUntil?: string }
+  'circuit.closed': { readonly key: string }
+  'schedule.skipped': {
+    readonly scheduleId: string
+    readonly tenantId?: string
+    /** The tick that made no job, because an earlier occurrence was not over. */
+    readonly tickAt: string
+    /** All that were, until now. */
+    readonly skipped: number
+    readonly nextOccurrenceAt?: string
+  }
+  'webhook.disabled': {
+    readonly endpointId: string
+    readonly url: string
+    readonly reason: DisabledReason
+    readonly tenantId?: string
+    readonly failingSince?: string
+  }
+  /** Raised by the process that stored it, and by no other. */
+  'alert.firing': { readonly alert: AlertView; readonly isRepeat: boolean }
+  'alert.resolved': { readonly alert: AlertView }
   'lease.lost': { readonly job: EventJob; readonly workerId: string }
 }
 

@@ -1,4 +1,5 @@
 import { classify } from './classify.js'
+import { httpErrorFacts } from './http-error.js'
 import { fitsUtf8 } from './json.js'
 import type { Outcome } from './lifecycle.js'
 import type { Rule } from './policy.js'
@@ -37,6 +38,18 @@ export function failedOutcome(
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(maybeExecuted !== undefined && { maybeExecuted }),
   }
+}
+
+/** The same, where a call may have kept its own time: out of it with the request gone, nobody knows what became of it. */
+export function thrownOutcome(
+  thrown: unknown,
+  rules: readonly Rule[],
+  now: number,
+): Extract<Outcome, { kind: 'failed' | 'timed-out' }> {
+  const told = httpErrorFacts(thrown)
+  return told?.timedOut && told.maybeExecuted
+    ? { kind: 'timed-out', error: toStoredError(thrown) }
+    : failedOutcome(thrown, rules, now)
 }
 
 /** What a run ended with whose handler returned this. The work is done: a result that can't be kept changes nothing. */

@@ -1,11 +1,22 @@
 import { type Duration, toMs } from './duration.js'
 import { ChronosError, shown } from './error.js'
 import { type Form, readForm, suggest } from './form.js'
+import { parseBudget, parseCircuit } from './gate-settings.js'
 import type { Backoff, Jitter, PartialPolicy, Rule } from './policy.js'
 import { isPresetName, PRESETS } from './presets.js'
 import { parseRules } from './rules.js'
 
-const KEYS = ['maxRetries', 'backoff', 'jitter', 'cap', 'maxElapsed', 'rules', 'retryAfter'] as const
+const KEYS = [
+  'maxRetries',
+  'backoff',
+  'jitter',
+  'cap',
+  'maxElapsed',
+  'rules',
+  'retryAfter',
+  'circuit',
+  'budget',
+] as const
 /** Other people's names for the same things: on a job, and on an instance or a worker. */
 const JOB_KEYS = ['retryDelay', 'useExponentialBackoff'] as const
 const INSTANCE_KEYS = ['baseRetryDelay', 'maxRetryDelay', 'retryStrategy', 'jitterEnabled', 'jitterFactor'] as const
@@ -71,6 +82,8 @@ function policyOf(form: Form, where: string, stored: boolean): PartialPolicy {
     parseRules(value, `${where}.rules`, stored),
   )
   const retryAfter = optional(form, 'retryAfter', value => boolean(value, `${where}.retryAfter`))
+  const circuit = optional(form, 'circuit', value => parseCircuit(value, `${where}.circuit`))
+  const budget = optional(form, 'budget', value => parseBudget(value, `${where}.budget`))
   const policy: PartialPolicy = {
     ...(maxRetries !== undefined && { maxRetries }),
     ...(backoff !== undefined && { backoff }),
@@ -79,6 +92,8 @@ function policyOf(form: Form, where: string, stored: boolean): PartialPolicy {
     ...(maxElapsed !== undefined && { maxElapsed }),
     ...(rules !== undefined && { rules }),
     ...(retryAfter !== undefined && { retryAfter }),
+    ...(circuit !== undefined && { circuit }),
+    ...(budget !== undefined && { budget }),
   }
   checkTogether(policy, where)
   return policy

@@ -1,5 +1,6 @@
 import { longestNamedMs } from './backoff.js'
 import { type Duration, toMs } from './duration.js'
+import type { BudgetInput, CircuitInput } from './gate-settings.js'
 import { PRESETS, type PresetName } from './presets.js'
 
 export { MAX_RETRIES, parsePolicy } from './policy-form.js'
@@ -15,7 +16,7 @@ export type Backoff =
 /** A number r between 0 and 1 is ±r of the delay. */
 export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated' | number
 
-export type FailureKind = 'transient' | 'throttled' | 'permanent' | 'gone' | 'blocked'
+export type FailureKind = 'transient' | 'throttled' | 'permanent' | 'gone' | 'blocked' | 'endpoint-disabled'
 
 export type StatusMatch = number | `${1 | 2 | 3 | 4 | 5}xx` | readonly [from: number, to: number]
 
@@ -43,6 +44,10 @@ export interface Policy {
   readonly rules?: readonly Rule[]
   /** Whether a `Retry-After` from the other side is honoured. Default true. */
   readonly retryAfter?: boolean
+  /** Shared by all jobs of its gate: while what they depend on is down, they wait and lose no attempt. Off by default. */
+  readonly circuit?: CircuitInput
+  /** How many retries may start, as a share of first attempts. Off by default. */
+  readonly budget?: BudgetInput
 }
 
 /** One level's say (job, definition, queue or instance): whatever it leaves out comes from the next. */
@@ -90,6 +95,8 @@ export function mergePolicies(...levels: readonly (PartialPolicy | undefined)[])
   const cap = first('cap')
   const maxElapsed = first('maxElapsed')
   const retryAfter = first('retryAfter')
+  const circuit = first('circuit')
+  const budget = first('budget')
   const rules = all.flatMap(level => level.rules ?? [])
   return {
     maxRetries,
@@ -99,6 +106,8 @@ export function mergePolicies(...levels: readonly (PartialPolicy | undefined)[])
     ...(maxElapsed !== undefined && { maxElapsed }),
     ...(rules.length > 0 && { rules }),
     ...(retryAfter !== undefined && { retryAfter }),
+    ...(circuit && { circuit }),
+    ...(budget && { budget }),
   }
 }
 

@@ -101,6 +101,7 @@ export function viewJob(job: Job, policy: Policy, now: number): JobView {
     ...(job.result !== undefined && { result: parsed(job.result) }),
     ...(job.error !== undefined && { error: job.error }),
     ...(job.progress !== undefined && { progress: parsed(job.progress) }),
+    ...(job.scheduleId !== undefined && { scheduleId: job.scheduleId }),
     generation: job.generation,
     retry: storablePolicy(policy),
   }

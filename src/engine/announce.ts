@@ -1,9 +1,12 @@
 import { maxRetriesOf, type StoredError } from '../core/job.js'
 import type { Outcome, Transition } from '../core/lifecycle.js'
 import type { Policy } from '../core/policy.js'
+import { DELIVERIES } from '../core/webhook.js'
 import type { Claimed, Settled } from '../store/store.js'
 import { type Attempt, eventJob } from './attempt.js'
+import { type Entry, nextAfter, scheduleIdOf } from './calendar.js'
 import type { Environment } from './environment.js'
+import { EventHub } from './events.js'
 
 /** A run whose end has been stored: one log line, and the events that somebody listens for. */
 export interface Ended {
@@ -17,8 +20,10 @@ export interface Ended {
   readonly result?: string
 }
 
-export function announce(env: Environment, ended: Ended): void {
-  const { settled, transition } = ended
+export function announce(given: Environment, ended: Ended): void {
+  const { settled, transition, claimed } = ended
+  // What becomes of a delivery is on the log, and raises no events.
+  const env = claimed.queue === DELIVERIES ? { ...given, events: new EventHub(given.log) } : given
   const state = settled.status === 'settled' ? settled.state : transition.to
   switch (state) {
     case 'succeeded':
@@ -87,14 +92,33 @@ function announceWait({ log }: Environment, ended: Ended): void {
   log.info({ event: `job.${status}`, ...fields(ended), delayMs, why: transition.decision.why }, 'job waits again')
 }
 
-function announceDeath({ log, events }: Environment, ended: Ended): void {
+function announceDeath(env: Environment, ended: Ended): void {
+  const { events } = env
   const { claimed, policy, transition, error } = ended
   const reason = transition.reason!
-  const why = transition.decision.why
-  log.error({ event: 'job.dead', ...fields(ended), reason, why, error: brief(error) }, 'job died')
+  logDeath(env, ended)
   if (events.hears('job.dead')) {
     events.emit('job.dead', { job: eventJob(claimed, policy), reason, ...(error && { error }) })
   }
+}
+
+/** Of a schedule's job it is said when the next one comes; where this process does not know, after the store was asked. */
+function logDeath({ log, calendar, time }: Environment, ended: Ended): void {
+  const { reason, decision } = ended.transition
+  const facts = { event: 'job.dead', ...fields(ended), reason, why: decision.why, error: brief(ended.error) }
+  const scheduleId = scheduleIdOf(ended.claimed.key)
+  const said = (found?: Pick<Entry, 'schedule' | 'ticks'>): void => {
+    const nextAt = found && nextAfter(found.schedule, found.ticks, time.now())
+    const nextOccurrenceAt = nextAt === undefined ? undefined : new Date(nextAt).toISOString()
+    log.error({ ...facts, ...(found && { scheduleId, nextOccurrenceAt }) }, 'job died')
+  }
+  if (scheduleId === undefined) {
+    said()
+    return
+  }
+  const found = calendar.find(scheduleId)
+  if (found instanceof Promise) found.then(said, () => said())
+  else said(found)
 }
 
 function announceCancel({ log, events }: Environment, ended: Ended): void {

@@ -1,15 +1,17 @@
 import type { Timer } from '../core/clock.js'
 import { type Duration, formatMs, toMs } from '../core/duration.js'
-import { ChronosError } from '../core/error.js'
+import { ChronosError, shown } from '../core/error.js'
 import type { EventJob } from '../core/event.js'
-import { type JobFacts, maxRetriesOf } from '../core/job.js'
+import { type Delivery, type JobFacts, maxRetriesOf } from '../core/job.js'
 import { checkText } from '../core/limits.js'
 import { Snooze, toLogText } from '../core/outcome.js'
 import { toPayload } from '../core/payload.js'
 import type { Policy } from '../core/policy.js'
-import { type Claimed, type Lease, LOG_LINES_MAX, type LogLine, type Report } from '../store/store.js'
+import { type Claimed, type Lease, LOG_LINES_MAX, type LogLine, type Report, type Settlement } from '../store/store.js'
+import type { Completion } from './completion.js'
 import type { JobContext, JobDefinition, OnceOptions } from './definition.js'
 import type { Held } from './fetcher.js'
+import { type GatePlace, gateOf } from './gate-answer.js'
 
 /** Why a running handler was told to stop. */
 export type Interruption = 'timed-out' | 'cancelled' | 'lost' | 'stopped' | 'lease-at-risk'
@@ -17,6 +19,7 @@ export type Interruption = 'timed-out' | 'cancelled' | 'lost' | 'stopped' | 'lea
 /** What an attempt asks of its worker. */
 export interface AttemptPort {
   runOnce<T>(attempt: Attempt, name: string, effect: () => T | Promise<T>, whenUnknown: 'run' | 'fail'): Promise<T>
+  complete(attempt: Attempt, tx: unknown, result: unknown): Promise<void>
   hasNews(attempt: Attempt): void
   now(): number
 }
@@ -26,12 +29,18 @@ export class Attempt implements JobContext {
   readonly claimed: Claimed
   readonly definition: JobDefinition
   readonly policy: Policy
+  /** Where its circuit and its budget are shared with others; undefined where it has neither. */
+  readonly gate: GatePlace | undefined
+  /** It was sent ahead to try an open circuit. */
+  isProbe = false
   /** On this process's clock, counted from when the claim was sent: before this nobody else can have the job. */
   leaseUntil: number
   readonly #startBefore: number
   startedAt = 0
   begun = false
   interruption: Interruption | undefined
+  /** Its handler called `job.complete`; from then on the fate of that transaction decides. */
+  completion: Completion | undefined
   /** Nothing may be written any more: it has ended, or its lease is gone. */
   over = false
   timeoutTimer: Timer | undefined
@@ -51,6 +60,7 @@ export class Attempt implements JobContext {
     this.#startBefore = held.startBefore
     this.definition = definition
     this.policy = policy
+    this.gate = gateOf(this.claimed, definition, policy)
     this.#port = port
   }
 
@@ -92,6 +102,8 @@ export class Attempt implements JobContext {
       ...(claimed.backoffMs !== undefined && { backoffMs: claimed.backoffMs }),
       ...(claimed.firstStartedAt !== undefined && { firstStartedAt: claimed.firstStartedAt }),
       ...(claimed.deadline !== undefined && { deadline: claimed.deadline }),
+      ...(this.definition.retryUnsent && { retryUnsent: true }),
+      ...(this.gate && { gate: this.gate.key }),
     }
   }
 
@@ -139,6 +151,14 @@ export class Attempt implements JobContext {
     )
   }
 
+  /** It would wait for the transaction that has this job's row. */
+  #mustBeOpen(what: string): void {
+    if (this.completion === undefined) return
+    throw new ChronosError('NOT_ALLOWED', `${what}: job ${this.id} was completed in a transaction; do it before that`, {
+      details: { jobId: this.id, run: this.run },
+    })
+  }
+
   // What the handler sees.
 
   get id(): string {
@@ -174,8 +194,14 @@ export class Attempt implements JobContext {
   get generation(): number {
     return this.claimed.generation
   }
+  get delivery(): Delivery {
+    return this.claimed.delivery
+  }
   get createdAt(): Date {
     return new Date(this.claimed.createdAt)
+  }
+  get runAt(): Date {
+    return new Date(this.claimed.runAt)
   }
   get deadline(): Date | undefined {
     return this.claimed.deadline === undefined ? undefined : new Date(this.claimed.deadline)
@@ -197,7 +223,20 @@ export class Attempt implements JobContext {
   once<T>(name: string, effect: () => T | Promise<T>, options: OnceOptions = {}): Promise<T> {
     checkText(name, 'job.once: name')
     this.#mustBeHeld('job.once')
+    this.#mustBeOpen('job.once')
     return this.#port.runOnce(this, name, effect, options.whenUnknown ?? (this.atMostOnce ? 'fail' : 'run'))
+  }
+
+  async complete(tx: unknown, result?: unknown): Promise<void> {
+    this.#mustBeHeld('job.complete')
+    if (this.interruption === 'timed-out') throw interruptionError('timed-out', this)
+    if (tx === undefined || tx === null) {
+      throw new ChronosError(
+        'INVALID_OPTION',
+        `job.complete: expected your open transaction, got ${shown(tx)}; without one, return the result instead`,
+      )
+    }
+    await this.#port.complete(this, tx, result)
   }
 
   log(message: string, data?: unknown): void {
@@ -214,6 +253,13 @@ export class Attempt implements JobContext {
     this.#port.hasNews(this)
   }
 }
+
+/** What a settlement says about the run that it ends. */
+export function runOf({ generation, run, attempt, workerId, queue, name, tenantId }: Claimed): RunOf {
+  return { generation, run, attempt, workerId, queue, name, ...(tenantId !== undefined && { tenantId }) }
+}
+
+type RunOf = Pick<Settlement, 'generation' | 'run' | 'attempt' | 'workerId' | 'queue' | 'name' | 'tenantId'>
 
 export function eventJob(
   job: Pick<

@@ -1,19 +1,21 @@
 import type { Clock, Dice } from '../core/clock.js'
-import { type Duration, toMs } from '../core/duration.js'
-import { ChronosError, shown } from '../core/error.js'
+import { ChronosError } from '../core/error.js'
 import type { EventName, Events } from '../core/event.js'
-import { checkInteger, checkKeys, checkName } from '../core/limits.js'
-import {
-  type InstanceRetryOptions,
-  type PartialPolicy,
-  type PolicyInput,
-  parsePolicy,
-  type Rule,
-} from '../core/policy.js'
+import type { HttpRequest } from '../core/http-request.js'
+import { checkKeys } from '../core/limits.js'
 import type { QueueRecord, Store, StoreInfo } from '../store/store.js'
+import { Alerts } from './alerts.js'
+import { type AuditReport, judge } from './audit.js'
+import { Calendar } from './calendar.js'
+import { Circuits } from './circuits.js'
 import { Connection } from './connection.js'
 import type { CustomBackoffs } from './custom-backoff.js'
-import type { JobDefinition } from './definition.js'
+import { Dead } from './dead.js'
+import { HTTP_JOB, type JobDefinition } from './definition.js'
+import { Deliverer } from './deliverer.js'
+import { Egress } from './egress/egress.js'
+import { parseEgress } from './egress/rules.js'
+import { Endpoints } from './endpoints.js'
 import {
   type EnqueueManyResult,
   type EnqueueOptions,
@@ -23,83 +25,54 @@ import {
 } from './enqueuer.js'
 import type { Environment } from './environment.js'
 import { EventHub } from './events.js'
+import { Fleet, type WorkerView } from './fleet.js'
+import { Gates } from './gates.js'
+import { checkedRequest, httpJob } from './http-job.js'
 import { Jobs } from './jobs.js'
-import { defaultLog, type Log, silentLog } from './log.js'
-import { Maintenance, PACE, type Pace } from './maintenance.js'
-import { Policies, type PolicyLevels } from './policies.js'
-import { parseRetention, type Retention } from './pruner.js'
+import { defaultLog, silentLog } from './log.js'
+import { Company, Maintenance, PACE, type Pace } from './maintenance.js'
+import {
+  type ChronosOptions,
+  instanceLevel,
+  OPTIONS,
+  policyLevels,
+  type WorkOptions,
+  workerSettings,
+} from './options.js'
+import { Outbox, relay } from './outbox.js'
+import { Policies } from './policies.js'
+import { parseRetention } from './pruner.js'
 import { Queues } from './queues.js'
+import { Redrives } from './redrives.js'
+import { Schedules } from './schedules.js'
 import { stopOnSignals } from './signals.js'
 import { StoreTime } from './store-time.js'
-import { Worker, type WorkerSettings } from './worker.js'
-
-export interface ChronosOptions extends InstanceRetryOptions {
-  /** A pino logger, or false for none. Default: lines on stderr. */
-  readonly log?: Log | false
-  /** Policy for jobs that say nothing else. */
-  readonly retry?: PolicyInput
-  readonly rules?: readonly Rule[]
-  readonly queues?: Readonly<Record<string, { readonly retry?: PolicyInput; readonly rules?: readonly Rule[] }>>
-  /** How long ended jobs are kept. Default: for ever. */
-  readonly retention?: Retention
-  /** Functions for `backoff: { type: 'custom', name }`. */
-  readonly backoffs?: CustomBackoffs
-}
-
-export interface WorkOptions extends InstanceRetryOptions {
-  /** Policy for this worker's jobs that say nothing else; before the instance's. */
-  readonly retry?: PolicyInput
-  /** Handlers at the same time. Default 10. */
-  readonly concurrency?: number
-  /** Default: the queues of the definitions. */
-  readonly queues?: readonly string[]
-  /** How long a claim holds without a sign of life. Default 30 s, at least 1 s. */
-  readonly lease?: Duration
-  /** How often to look for work that nobody announced. Default 1 s. */
-  readonly poll?: Duration
-  /** How long running handlers may go on after `stop()`. Default 25 s. */
-  readonly grace?: Duration
-  /** Sweeper, pruner and the like beside this worker. Default true. */
-  readonly maintenance?: boolean
-  /** Stop on SIGTERM and SIGINT, and exit with 0. Default true. */
-  readonly signals?: boolean
-}
+import { checkAddress, Webhooks } from './webhooks.js'
+import { Worker } from './worker.js'
 
 /** The payload may be left out where the job has none; its handler then sees null. */
 type EnqueueArguments<Input> = undefined extends Input
   ? [payload?: Input, options?: EnqueueOptions]
   : [payload: Input, options?: EnqueueOptions]
 
-const SHORT_NAMES: readonly (keyof InstanceRetryOptions)[] = [
-  'maxRetries',
-  'baseRetryDelay',
-  'maxRetryDelay',
-  'retryStrategy',
-  'jitterEnabled',
-  'jitterFactor',
-]
-const WORK_OPTIONS = [
-  'concurrency',
-  'queues',
-  'lease',
-  'poll',
-  'grace',
-  'maintenance',
-  'signals',
-  'retry',
-  ...SHORT_NAMES,
-]
-const OPTIONS = ['store', 'log', 'retry', 'rules', 'queues', 'retention', 'backoffs', ...SHORT_NAMES]
-const CONCURRENCY_MAX = 10_000
-const LEASE_DEFAULT_MS = 30_000
-const HOUR_MS = 3_600_000
-
 /** The façade: what users hold. */
 export class Chronos {
   readonly jobs: Jobs
   readonly queues: Queues
+  readonly dead: Dead
+  readonly redrives: Redrives
+  readonly circuits: Circuits
+  readonly schedules: Schedules
+  readonly alerts: Alerts
+  readonly webhooks: Webhooks
+  readonly #gates: Gates
+  readonly #fleet: Fleet
   readonly #env: Environment
   readonly #enqueuer: Enqueuer
+  readonly #egress: Egress
+  readonly #deliverer: Deliverer
+  /** Jobs that every worker knows, by name. */
+  readonly #builtIns: ReadonlyMap<string, JobDefinition>
   readonly #backoffs: CustomBackoffs
   readonly #retention: ReturnType<typeof parseRetention>
   readonly #workers = new Set<Worker>()
@@ -109,6 +82,9 @@ export class Chronos {
   /** Workers beside which the maintenance loops run. */
   readonly #maintained = new Set<Worker>()
   #maintenance: Maintenance | undefined
+  #company: Company | undefined
+  /** Loops that have no worker any more. */
+  #ending: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
   constructor(open: () => Promise<Store>, clock: Clock, dice: Dice, options: ChronosOptions = {}, pace: Pace = PACE) {
@@ -119,16 +95,54 @@ export class Chronos {
     const policies = new Policies(policyLevels(options), () => connection.store())
     this.#policies.add(policies)
     const events = new EventHub(log)
-    this.#env = { clock, dice, log, connection, policies, events, time: new StoreTime(clock) }
+    const time = new StoreTime(clock)
+    const endpoints = new Endpoints({ connection, clock, dice, time })
+    const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, () => this.#deliverer.hasNew())
+    const calendar = new Calendar(connection, log)
+    this.#env = { clock, dice, log, connection, policies, events, time, calendar, outbox }
     this.#backoffs = options.backoffs ?? {}
     this.#retention = parseRetention(options.retention ?? {}, 'createChronos: retention')
+    this.#egress = new Egress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
+    this.#builtIns = new Map([[HTTP_JOB, httpJob(this.#egress)]])
     const wake = (delayMs: number): void => this.#wake(delayMs)
-    this.#enqueuer = new Enqueuer({ connection, clock, dice, policies, events, wake })
+    const builtIns = this.#builtIns
+    const checkWebhook = (url: string, where: string): void => checkAddress(url, this.#egress, where)
+    this.#enqueuer = new Enqueuer({ connection, clock, dice, policies, events, builtIns, wake, checkWebhook })
     const cancelHere = (id: string): void => {
       for (const worker of this.#workers) worker.cancel(id)
     }
     this.jobs = new Jobs({ env: this.#env, enqueuer: this.#enqueuer, wake, cancelHere })
     this.queues = new Queues(this.#env, queue => this.#queueChanged(queue))
+    this.redrives = new Redrives(this.#env, () => this.#maintenance?.redrive())
+    this.schedules = new Schedules({
+      env: this.#env,
+      enqueuer: this.#enqueuer,
+      checkRequest: request => void checkedRequest(request, this.#egress),
+      onChanged: () => this.#maintenance?.schedule(),
+    })
+    this.dead = new Dead(this.#env, this.jobs, this.redrives)
+    this.#gates = new Gates(this.#env, () => wake(0))
+    this.circuits = new Circuits(this.#env, this.#gates)
+    this.#fleet = new Fleet(this.#env, this.#workers)
+    const { jobs, redrives } = this
+    this.webhooks = new Webhooks({ env: this.#env, endpoints, egress: this.#egress, jobs, redrives })
+    this.alerts = new Alerts({
+      env: this.#env,
+      enqueuer: this.#enqueuer,
+      egress: this.#egress,
+      options: options.alerts,
+      onDelivery: () => this.#deliverer.hasNew(),
+    })
+    const others = this.alerts.channels.map(({ job }) => job)
+    this.#deliverer = new Deliverer({
+      env: this.#env,
+      endpoints,
+      egress: this.#egress,
+      gates: this.#gates,
+      pace,
+      others,
+    })
+    relay(events, outbox, log)
   }
 
   enqueue<Input>(job: JobReference<Input>, ...[payload, options]: EnqueueArguments<Input>): Promise<EnqueueResult> {
@@ -144,7 +158,15 @@ export class Chronos {
     return this.#enqueuer.enqueueMany(job as JobReference<never>, payloads, options)
   }
 
-  /** Starts a worker for these definitions. */
+  /** A job that is a call to a URL; every worker knows how to make it. */
+  async http(request: HttpRequest, options: EnqueueOptions = {}): Promise<EnqueueResult> {
+    const { timeout, ...rest } = options
+    const asked = timeout === undefined || request.timeout !== undefined ? request : { ...request, timeout }
+    checkedRequest(asked, this.#egress)
+    return this.#enqueuer.enqueue(HTTP_JOB, asked, rest)
+  }
+
+  /** Starts a worker for these definitions, and for the jobs that are built in. */
   work(definitions: readonly JobDefinition<never>[], options: WorkOptions = {}): Worker {
     if (this.#closing) throw new ChronosError('CLOSED', 'work: this Chronos is closed')
     const settings = workerSettings(definitions, options)
@@ -155,8 +177,10 @@ export class Chronos {
     const worker = new Worker({
       env: { ...this.#env, policies },
       definitions,
+      builtIns: this.#builtIns.values(),
       settings,
       backoffs: this.#backoffs,
+      gates: this.#gates,
       onStopped: stopped => this.#workerStopped(stopped),
     })
     this.#workers.add(worker)
@@ -165,6 +189,7 @@ export class Chronos {
         worker,
         stopOnSignals(() => worker.stop()),
       )
+    this.#company ??= new Company(this.#env, this.#pace, this.#gates, this.#fleet, this.#deliverer)
     if (maintenance) this.#maintain(worker, settings.leaseMs)
     return worker
   }
@@ -179,6 +204,16 @@ export class Chronos {
     return (await this.#env.connection.store()).info()
   }
 
+  /** Workers of the whole fleet, newest first. */
+  workers(): Promise<readonly WorkerView[]> {
+    return this.#fleet.list()
+  }
+
+  /** Whether every job that was ever enqueued is accounted for; on a live store, at one moment. */
+  async audit(): Promise<AuditReport> {
+    return judge(await (await this.#env.connection.store()).audit())
+  }
+
   /** Stops the workers and closes the store. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -191,12 +226,14 @@ export class Chronos {
 
   async #close(): Promise<void> {
     await Promise.all([...this.#workers].map(worker => worker.stop()))
-    await this.#maintenance?.stop()
+    await this.#ending
+    await this.#egress.close()
     await this.#env.connection.close()
   }
 
   #wake(delayMs: number): void {
     for (const worker of this.#workers) worker.wake(delayMs)
+    this.#deliverer.wake(delayMs)
   }
 
   #maintain(worker: Worker, leaseMs: number): void {
@@ -205,9 +242,12 @@ export class Chronos {
       env: this.#env,
       leaseMs,
       pace: this.#pace,
+      alerts: this.alerts,
       olderThanMs: this.#retention,
       onHandedOn: () => this.#wake(0),
+      definitionOf: name => [...this.#workers].map(known => known.definitionOf(name)).find(found => found),
       onQueues: queues => this.#queuesSeen(queues),
+      onFired: delayMs => this.#wake(delayMs),
     })
   }
 
@@ -216,81 +256,34 @@ export class Chronos {
       if (queue.paused) worker.pauseQueue(queue.name)
       else worker.wake()
     }
+    if (queue.paused) this.#deliverer.pauseQueue(queue.name)
+    else this.#deliverer.wake()
   }
 
   #queuesSeen(queues: readonly QueueRecord[]): void {
     for (const policies of this.#policies) policies.setQueues(queues)
-    for (const queue of queues) if (queue.paused) for (const worker of this.#workers) worker.pauseQueue(queue.name)
+    for (const { name } of queues.filter(queue => queue.paused)) {
+      for (const worker of this.#workers) worker.pauseQueue(name)
+      this.#deliverer.pauseQueue(name)
+    }
   }
 
   #workerStopped(worker: Worker): void {
     this.#workers.delete(worker)
     this.#maintained.delete(worker)
+    const over: (Maintenance | Company | undefined)[] = []
     if (this.#maintained.size === 0) {
-      void this.#maintenance?.stop()
+      over.push(this.#maintenance)
       this.#maintenance = undefined
     }
+    if (this.#workers.size === 0) {
+      over.push(this.#company)
+      this.#company = undefined
+    }
+    // Last a courtesy: without it the others would have to notice the silence.
+    const stopped = Promise.all(over.map(loops => loops?.stop())).then(() => this.#fleet.left(worker))
+    this.#ending = Promise.allSettled([this.#ending, stopped])
     this.#unsignals.get(worker)?.()
     this.#unsignals.delete(worker)
-  }
-}
-
-function policyLevels(options: ChronosOptions): PolicyLevels {
-  const { queues = {} } = options
-  const instance = instanceLevel(options, 'createChronos')
-  const byQueue = new Map<string, PartialPolicy>()
-  for (const [name, settings] of Object.entries(queues)) {
-    checkName(name, 'createChronos: queues')
-    checkKeys(settings, ['retry', 'rules'], `createChronos: queues.${name}`)
-    const policy = level(settings.retry, settings.rules, `createChronos: queues.${name}.retry`)
-    if (policy) byQueue.set(name, policy)
-  }
-  return { queues: byQueue, instance }
-}
-
-/** `retry`, `rules` and the short names say the same thing in three ways; each setting may be said once. */
-function instanceLevel(
-  options: InstanceRetryOptions & { retry?: PolicyInput; rules?: readonly Rule[] },
-  where: string,
-): PartialPolicy | undefined {
-  const short = Object.fromEntries(
-    SHORT_NAMES.filter(name => options[name] !== undefined).map(name => [name, options[name]]),
-  )
-  const named = Object.keys(short).length > 0
-  if (named && options.retry !== undefined) {
-    throw new ChronosError('INVALID_OPTION', `${where}: give retry or ${Object.keys(short).join(', ')}, not both`)
-  }
-  return level(named ? short : options.retry, options.rules, named ? where : `${where}: retry`)
-}
-
-function level(
-  retry: PolicyInput | undefined,
-  rules: readonly Rule[] | undefined,
-  where: string,
-): PartialPolicy | undefined {
-  const policy = retry === undefined ? undefined : parsePolicy(retry, where)
-  if (!rules) return policy
-  const own = parsePolicy({ rules }, where).rules ?? []
-  return { ...policy, rules: [...(policy?.rules ?? []), ...own] }
-}
-
-function workerSettings(definitions: readonly JobDefinition<never>[], options: WorkOptions): WorkerSettings {
-  if (!Array.isArray(definitions) || definitions.length === 0) {
-    throw new ChronosError('INVALID_OPTION', `work: expected an array of job definitions, got ${shown(definitions)}`)
-  }
-  checkKeys(options, WORK_OPTIONS, 'work')
-  const names = definitions.map(definition => definition.name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw new ChronosError('INVALID_OPTION', `work: two definitions are named "${twice}"`)
-  const { concurrency = 10, queues = [...new Set(definitions.map(definition => definition.queue))] } = options
-  checkInteger(concurrency, 'work: concurrency', 1, CONCURRENCY_MAX)
-  if (queues.length === 0) throw new ChronosError('INVALID_OPTION', 'work: queues is empty; leave it out or name one')
-  for (const queue of queues) checkName(queue, 'work: queues')
-  return {
-    concurrency,
-    queues,
-    leaseMs: toMs(options.lease ?? LEASE_DEFAULT_MS, 'work: lease', { min: 1000, max: HOUR_MS }),
-    pollMs: toMs(options.poll ?? 1000, 'work: poll', { min: 1, max: HOUR_MS }),
-    graceMs: toMs(options.grace ?? 25_000, 'work: grace', { max: 24 * HOUR_MS }),
   }
 }

@@ -1,5 +1,5 @@
 import type { Report, Settled, Settlement, Store } from '../store/store.js'
-import { isRepeatable } from './connection.js'
+import { isOutage, isRepeatable } from './connection.js'
 import type { Environment } from './environment.js'
 import { backOffMs } from './loop.js'
 
@@ -10,15 +10,20 @@ interface Entry {
 }
 
 const BATCH_MAX = 500
+/** While one batch is on its way to the disk, the next may be worked out; but many small ones would only be in the way. */
+const SENT_MAX = 2
+const SECOND_MIN = 200
 /** With so many ends not stored yet, no more work is started. */
-const BACKLOG_MAX = 1000
+const BACKLOG_MAX = 1500
 
 /** Stores how runs ended: at once when idle, in groups under load, again and again until the store has them. */
 export class Committer {
   readonly #env: Environment
   #waiting: Entry[] = []
   #inFlight = 0
-  #busy = false
+  /** Batches. */
+  #sent = 0
+  #scheduled = false
   #failures = 0
   #idle: (() => void)[] = []
 
@@ -41,13 +46,17 @@ export class Committer {
 
   add(settlement: Settlement, report: Report | undefined, done: (settled: Settled) => void): void {
     this.#waiting.push({ settlement, report, done })
-    if (!this.#busy) this.#schedule()
+    this.#schedule()
   }
 
   /** After everything of this moment: what ends together is stored together. */
   #schedule(): void {
-    this.#busy = true
-    this.#env.clock.soon(() => void this.#flush())
+    if (this.#scheduled || this.#sent === SENT_MAX) return
+    this.#scheduled = true
+    this.#env.clock.soon(() => {
+      this.#scheduled = false
+      if (this.#waiting.length >= (this.#sent === 0 ? 1 : SECOND_MIN)) void this.#flush()
+    })
   }
 
   /** Resolves when nothing waits to be stored. */
@@ -57,12 +66,15 @@ export class Committer {
 
   async #flush(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH_MAX)
-    this.#inFlight = batch.length
+    this.#inFlight += batch.length
+    this.#sent++
+    // There may be a second one already.
+    this.#schedule()
     await this.#store(batch)
-    this.#inFlight = 0
-    this.#busy = false
+    this.#inFlight -= batch.length
+    this.#sent--
     if (this.#waiting.length > 0) this.#schedule()
-    else for (const resolve of this.#idle.splice(0)) resolve()
+    else if (this.backlog === 0) for (const resolve of this.#idle.splice(0)) resolve()
     if (!this.isFull) this.#onRoom()
   }
 
@@ -112,10 +124,4 @@ export class Committer {
     this.#env.log.error({ event: 'settle.failed', jobId: id, err: error }, 'the end of a run could not be stored')
     done({ status: 'lost' })
   }
-}
-
-/** Troubles of the store as a whole, which a person mends while the work waits. */
-function isOutage(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  return code === 'STORE_FULL' || code === 'STORE_READ_ONLY'
 }

@@ -17,6 +17,10 @@ export class Connection {
     return this.#store
   }
 
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
   store(): Promise<Store> {
     if (this.#closed) {
       return Promise.reject(new ChronosError('CLOSED', 'this Chronos is closed; create another with createChronos()'))
@@ -56,4 +60,10 @@ export function isUnknown(error: unknown): boolean {
 /** Whether the same call may simply be made again: nothing was done, or it is safe to do it twice. */
 export function isRepeatable(error: unknown): boolean {
   return error instanceof ChronosError && (error.code === 'STORE_UNKNOWN' || error.code === 'STORE_UNAVAILABLE')
+}
+
+/** Troubles of the store as a whole, which a person mends while the work waits. */
+export function isOutage(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return code === 'STORE_FULL' || code === 'STORE_READ_ONLY'
 }

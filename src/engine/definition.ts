@@ -1,11 +1,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type Duration, toMs } from '../core/duration.js'
-import { ChronosError } from '../core/error.js'
+import { ChronosError, shown } from '../core/error.js'
+import { checkFingerprint, type FingerprintFunction } from '../core/fingerprint.js'
 import type { Delivery } from '../core/job.js'
-import { checkKeys, checkName, checkPriority, checkTags } from '../core/limits.js'
+import { checkKeys, checkName, checkPriority, checkTags, checkText } from '../core/limits.js'
 import type { Snooze } from '../core/outcome.js'
 import type { PartialPolicy } from '../core/policy.js'
 import { type PolicyInput, parsePolicy } from '../core/policy.js'
+import type { Reconcile } from './reconcile.js'
 
 /** What a handler is told about its job, and what it can say about it. */
 export interface JobContext {
@@ -22,7 +24,10 @@ export interface JobContext {
   readonly isLastAttempt: boolean
   readonly run: number
   readonly generation: number
+  readonly delivery: Delivery
   readonly createdAt: Date
+  /** When this attempt was due. */
+  readonly runAt: Date
   readonly deadline: Date | undefined
   /** Aborts when the attempt times out, is cancelled, loses its lease, or the worker must stop. */
   readonly signal: AbortSignal
@@ -31,6 +36,11 @@ export interface JobContext {
   snooze(delay: Duration, note?: string): Snooze
   /** Runs a side effect and remembers its result over all attempts. A throw is not remembered. */
   once<T>(name: string, effect: () => T | Promise<T>, options?: OnceOptions): Promise<T>
+  /**
+   * Where the store is PostgreSQL: writes the success of this job into your own open transaction, as the last thing in
+   * it. When that commits the job is done, and never otherwise, whatever the handler returns or throws afterwards.
+   */
+  complete(tx: unknown, result?: unknown): Promise<void>
   /** A line in the job's own log. */
   log(message: string, data?: unknown): void
   /** How far it has come: any JSON, shown to people. */
@@ -60,6 +70,15 @@ interface CommonOptions {
   /** Not started later than this after its enqueue. */
   readonly deadline?: Duration
   readonly tags?: readonly string[]
+  /** What it needs to be up, by a name of yours: jobs with the same one share a circuit and a retry budget. */
+  readonly dependsOn?: string
+  /**
+   * At-most-once jobs whose handler makes one request and does nothing before it: where that request certainly never left
+   * (no such name, connection refused), the policy may try again. Default false.
+   */
+  readonly retryUnsent?: boolean
+  /** Groups errors of this job by a name of your own instead of by their text; undefined leaves it to Chronos. */
+  readonly fingerprint?: string | FingerprintFunction
 }
 
 type Handler<Payload, Result> = (payload: Payload, job: JobContext) => Result | Snooze | Promise<Result | Snooze>
@@ -67,11 +86,15 @@ type Handler<Payload, Result> = (payload: Payload, job: JobContext) => Result | 
 export interface DefinitionWithSchema<Schema extends StandardSchemaV1, Result> extends CommonOptions {
   readonly payload: Schema
   readonly run: Handler<StandardSchemaV1.InferOutput<Schema>, Result>
+  /** At-most-once jobs: asked when nobody saw how a run ended. It may be asked more than once. */
+  readonly reconcile?: Reconcile<StandardSchemaV1.InferOutput<Schema>>
 }
 
 export interface DefinitionWithoutSchema<Payload, Result> extends CommonOptions {
   readonly payload?: undefined
   readonly run: Handler<Payload, Result>
+  /** At-most-once jobs: asked when nobody saw how a run ended. It may be asked more than once. */
+  readonly reconcile?: Reconcile<NoInfer<Payload>>
 }
 
 /** A job's name, its rules and its function. `Input` is what `enqueue` takes. */
@@ -86,6 +109,12 @@ export interface JobDefinition<Input = never> {
   readonly retry?: PartialPolicy
   readonly schema?: StandardSchemaV1
   readonly handler: Handler<never, unknown>
+  readonly reconcile?: Reconcile<never>
+  readonly retryUnsent?: boolean
+  readonly fingerprint?: string | FingerprintFunction
+  readonly dependsOn?: string
+  /** What a job depends on, told from its payload as the schema reads it; `dependsOn` goes before it. */
+  readonly gateOf?: (payload: never) => string
   /** Only for the type of the payload; never there at run time. */
   readonly input?: (input: Input) => void
 }
@@ -102,19 +131,43 @@ const OPTION_NAMES: readonly string[] = [
   'tags',
   'payload',
   'run',
+  'reconcile',
+  'retryUnsent',
+  'fingerprint',
+  'dependsOn',
 ]
 
 export const TIMEOUT_DEFAULT_MS = 15 * 60_000
 const TIMEOUT_MAX_MS = 24 * 3_600_000
 export const QUEUE_DEFAULT = 'default'
+/** Jobs that every worker knows. */
+export const HTTP_JOB = 'http'
+const BUILT_IN_NAMES: readonly string[] = [HTTP_JOB]
 
 export function defineJob<Schema extends StandardSchemaV1, Result>(
   options: DefinitionWithSchema<Schema, Result>,
 ): JobDefinition<StandardSchemaV1.InferInput<Schema>>
 export function defineJob<Payload, Result>(options: DefinitionWithoutSchema<Payload, Result>): JobDefinition<Payload>
-export function defineJob(
-  options: DefinitionWithSchema<StandardSchemaV1, unknown> | DefinitionWithoutSchema<unknown, unknown>,
-): JobDefinition<unknown> {
+export function defineJob(options: AnyDefinition): JobDefinition<unknown> {
+  const definition = define(options)
+  if (!BUILT_IN_NAMES.includes(definition.name)) return definition
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `defineJob: "${definition.name}" is a job that every worker knows already; choose another name`,
+  )
+}
+
+type AnyDefinition = DefinitionWithSchema<StandardSchemaV1, unknown> | DefinitionWithoutSchema<unknown, unknown>
+
+/** A job that comes with Chronos; its name is no one else's. */
+export function defineBuiltIn<Schema extends StandardSchemaV1, Result>(
+  options: DefinitionWithSchema<Schema, Result>,
+  gateOf: (payload: StandardSchemaV1.InferOutput<Schema>) => string,
+): JobDefinition<StandardSchemaV1.InferInput<Schema>> {
+  return { ...define(options), gateOf: gateOf as (payload: never) => string }
+}
+
+function define(options: AnyDefinition): JobDefinition<unknown> {
   checkKeys(options, OPTION_NAMES, 'defineJob')
   const {
     name,
@@ -149,6 +202,36 @@ export function defineJob(
     ...(retry && { retry }),
     ...(payload && { schema: payload }),
     handler: run as Handler<never, unknown>,
+    ...afterFailure(options, where),
+  }
+}
+
+/** What a definition says about failures beside its policy. */
+function afterFailure(
+  options: AnyDefinition,
+  where: string,
+): Pick<JobDefinition, 'reconcile' | 'retryUnsent' | 'fingerprint' | 'dependsOn'> {
+  const { reconcile, retryUnsent, fingerprint, dependsOn, delivery } = options
+  if (dependsOn !== undefined) checkText(dependsOn, `${where}: dependsOn`)
+  if (reconcile !== undefined && typeof reconcile !== 'function') {
+    throw new ChronosError('INVALID_OPTION', `${where}: reconcile must be a function, got ${shown(reconcile)}`)
+  }
+  if (retryUnsent !== undefined && typeof retryUnsent !== 'boolean') {
+    throw new ChronosError('INVALID_OPTION', `${where}: retryUnsent must be true or false, got ${shown(retryUnsent)}`)
+  }
+  const idle = reconcile ? 'reconcile' : retryUnsent ? 'retryUnsent' : undefined
+  if (idle !== undefined && delivery !== 'at-most-once') {
+    const why = 'an at-least-once job is retried by its policy anyway'
+    throw new ChronosError('INVALID_OPTION', `${where}: ${idle} is for delivery "at-most-once"; ${why}`)
+  }
+  if (fingerprint !== undefined && typeof fingerprint !== 'function') {
+    checkFingerprint(fingerprint, `${where}: fingerprint`)
+  }
+  return {
+    ...(reconcile && { reconcile: reconcile as Reconcile<never> }),
+    ...(retryUnsent && { retryUnsent }),
+    ...(fingerprint !== undefined && { fingerprint }),
+    ...(dependsOn !== undefined && { dependsOn }),
   }
 }
 

@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Clock, Dice } from '../core/clock.js'
 import { type Duration, toMs } from '../core/duration.js'
 import { ChronosError, shown } from '../core/error.js'
+import { checkFingerprint } from '../core/fingerprint.js'
 import { type Delivery, PRIORITY_DEFAULT } from '../core/job.js'
 import { BATCH_MAX, checkKeys, checkName, checkPriority, checkTags, checkText } from '../core/limits.js'
 import { canonicalJson, toPayload } from '../core/payload.js'
 import type { PartialPolicy } from '../core/policy.js'
 import { type PolicyInput, parsePolicy } from '../core/policy.js'
 import { parseWith } from '../core/schema.js'
+import { webhookUrl } from '../core/webhook.js'
 import type { Enqueued, NewJob, RunTime } from '../store/store.js'
 import { Batcher } from './batcher.js'
 import { type Connection, isRepeatable, isUnknown } from './connection.js'
@@ -34,6 +36,12 @@ export interface EnqueueOptions {
   readonly timeout?: Duration
   readonly retry?: PolicyInput
   readonly maxElapsed?: Duration
+  /** What it needs to be up; goes before the definition's. */
+  readonly dependsOn?: string
+  /** The error group that its failures belong to. */
+  readonly fingerprint?: string
+  /** Gets a POST when the job ends. */
+  readonly webhook?: string
   /** The caller's own database transaction, where the store can join one. */
   readonly tx?: unknown
 }
@@ -52,6 +60,9 @@ const OPTION_NAMES: readonly (keyof EnqueueOptions)[] = [
   'timeout',
   'retry',
   'maxElapsed',
+  'dependsOn',
+  'fingerprint',
+  'webhook',
   'tx',
 ]
 
@@ -75,6 +86,10 @@ interface EnqueuerOptions {
   readonly dice: Dice
   readonly policies: Policies
   readonly events: EventHub
+  /** Jobs that every worker knows, by name. */
+  readonly builtIns: ReadonlyMap<string, JobDefinition>
+  /** Whether a webhook may go there. */
+  readonly checkWebhook: (url: string, where: string) => void
   /** New work for the workers of this process, due in so many milliseconds. */
   readonly wake: (delayMs: number) => void
 }
@@ -123,6 +138,16 @@ export class Enqueuer {
     return enqueued.map(({ id, status }) => ({ id, status }))
   }
 
+  /** A job as it would be enqueued: everything checked, nothing done. */
+  prepare(reference: JobReference<never>, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
+    return this.#newJob(reference, payload, options)
+  }
+
+  /** One that was prepared. */
+  add(job: NewJob): Promise<Enqueued> {
+    return this.#batcher.add(job)
+  }
+
   async #insertOne(job: NewJob, tx: unknown): Promise<Enqueued> {
     return (await this.#insert([job], tx))[0]!
   }
@@ -138,7 +163,8 @@ export class Enqueuer {
         const inserting = store.enqueue(jobs, tx)
         // An idle worker's claim may share the commit; where it can't, it looks again after it. Not where somebody
         // listens: a job must not be heard to start before it was heard to be enqueued.
-        if (dueInMs <= 0 && tx === undefined && !events.hears('job.enqueued')) wake(0)
+        const mayShare = tx === undefined && store.commitsAlone !== true && !events.hears('job.enqueued')
+        if (dueInMs <= 0 && mayShare) wake(0)
         const enqueued = await inserting
         this.#announce(jobs, enqueued)
         wake(dueInMs)
@@ -166,17 +192,20 @@ export class Enqueuer {
   }
 
   async #newJob(reference: JobReference<never>, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
-    const definition = typeof reference === 'string' ? undefined : reference
+    const definition = typeof reference === 'string' ? this.#options.builtIns.get(reference) : reference
     const name = definition ? definition.name : (reference as string)
     if (!definition) checkName(name, 'enqueue: name')
     const where = `enqueue "${name}"`
     if (options !== NO_OPTIONS) checkOptions(options, where)
-    if (definition?.schema) await parseWith(definition.schema, payload, `payload of "${name}"`)
+    const input: unknown = definition?.schema
+      ? await parseWith(definition.schema, payload, `payload of "${name}"`)
+      : payload
     const { clock, dice, policies } = this.#options
     const now = clock.now()
     const queue = options.queue ?? definition?.queue ?? QUEUE_DEFAULT
     const text = toPayload(payload, 'payload')
-    const { key, unique, tenantId } = options
+    const { key, unique, tenantId, fingerprint } = options
+    const gate = options.dependsOn ?? definition?.dependsOn ?? definition?.gateOf?.(input as never)
     const override = overrideOf(options, where)
     const policyId = definition && (await policies.publish(definition, queue))
     const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, `${where}: timeout`, { min: 1 })
@@ -197,7 +226,16 @@ export class Enqueuer {
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(override && { override }),
       ...(policyId !== undefined && { policyId }),
+      ...(gate !== undefined && { gate }),
+      ...(fingerprint !== undefined && { fingerprint }),
+      ...(options.webhook !== undefined && { webhook: this.#webhook(options.webhook, `${where}: webhook`) }),
     }
+  }
+
+  #webhook(given: string, where: string): string {
+    const url = webhookUrl(given, where)
+    this.#options.checkWebhook(url, where)
+    return url
   }
 }
 
@@ -210,6 +248,8 @@ function checkOptions(options: EnqueueOptions, where: string): void {
   if (options.priority !== undefined) checkPriority(options.priority, where)
   if (options.queue !== undefined) checkName(options.queue, `${where}: queue`)
   if (options.delivery !== undefined) checkDelivery(options.delivery, where)
+  if (options.dependsOn !== undefined) checkText(options.dependsOn, `${where}: dependsOn`)
+  if (options.fingerprint !== undefined) checkFingerprint(options.fingerprint, `${where}: fingerprint`)
 }
 
 function overrideOf(options: EnqueueOptions, where: string): PartialPolicy | undefined {

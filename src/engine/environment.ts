@@ -1,7 +1,9 @@
 import type { Clock, Dice } from '../core/clock.js'
+import type { Calendar } from './calendar.js'
 import type { Connection } from './connection.js'
 import type { EventHub } from './events.js'
 import type { Log } from './log.js'
+import type { Outbox } from './outbox.js'
 import type { Policies } from './policies.js'
 import type { StoreTime } from './store-time.js'
 
@@ -14,4 +16,6 @@ export interface Environment {
   readonly policies: Policies
   readonly events: EventHub
   readonly time: StoreTime
+  readonly calendar: Calendar
+  readonly outbox: Outbox
 }

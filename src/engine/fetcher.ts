@@ -21,7 +21,7 @@ export interface FetcherOptions {
   readonly workerId: string
   readonly queues: readonly string[]
   readonly leaseMs: number
-  readonly pollMs: number
+  readonly pollMs?: number
   readonly policyIds: () => PolicyIds | Promise<PolicyIds>
   /** How many handlers could start now. */
   readonly freeSlots: () => number
@@ -30,10 +30,17 @@ export interface FetcherOptions {
   readonly handBack: (held: Held, delayMs: number) => void
 }
 
+/** How often to look for work that nobody announced, unless somebody says otherwise. */
+const POLL_MS = 1_000
+const POLL_ANNOUNCED_MS = 3_000
 const CLAIM_MAX = 500
 const BUFFER_MAX = 1000
-/** The buffer holds no more than was finished in this time, so that slow jobs are not hoarded. */
+/**
+ * The buffer holds no more than was finished in this time, so that slow jobs are not hoarded; or, where a claim takes
+ * its time, in that of two claims: the one that is under way, and the next.
+ */
 const WINDOW_MS = 20
+const WINDOW_MAX_MS = 200
 const UNUSED_MAX_MS = 1000
 
 /** Claims jobs ahead of the handlers, and gives back what they do not need. */
@@ -52,6 +59,7 @@ export class Fetcher {
   /** When work falls due of which a claim under way may not know yet. */
   #dueHint = Number.POSITIVE_INFINITY
   #staleTimer: Timer | undefined
+  #windowMs = WINDOW_MS
   #failures = 0
   #stopped = false
 
@@ -65,6 +73,11 @@ export class Fetcher {
 
   held(): readonly Held[] {
     return this.#buffer.slice(this.#next)
+  }
+
+  /** Nothing is held, and no claim is out that might still bring something. */
+  get isEmpty(): boolean {
+    return this.size === 0 && this.#fetching === undefined && this.#unanswered === undefined
   }
 
   /** The next job to start. One with less than half its lease left, or past its deadline, goes back instead. */
@@ -174,13 +187,14 @@ export class Fetcher {
   #finishedLately(): number {
     const now = this.#options.env.clock.now()
     if (this.#samples.at(-1)?.at !== now) this.#samples.push({ at: now, finished: this.#finished })
-    while (this.#samples.length > 1 && this.#samples[1]!.at <= now - WINDOW_MS) this.#samples.shift()
+    const windowMs = this.#windowMs
+    while (this.#samples.length > 1 && this.#samples[1]!.at <= now - windowMs) this.#samples.shift()
     const { at, finished } = this.#samples[0]!
-    return Math.floor((this.#finished - finished) * (WINDOW_MS / Math.max(WINDOW_MS, now - at)))
+    return Math.floor((this.#finished - finished) * (windowMs / Math.max(windowMs, now - at)))
   }
 
   async #claim(limit: number): Promise<void> {
-    const { env, workerId, queues, leaseMs, pollMs, policyIds } = this.#options
+    const { env, workerId, queues, leaseMs, policyIds } = this.#options
     this.#woken = false
     this.#dueHint = Number.POSITIVE_INFINITY
     this.#unanswered ??= { token: env.dice.token(), limit, sentAt: env.clock.now() }
@@ -193,9 +207,11 @@ export class Fetcher {
       const claim = await store.claim({ workerId, token, queues, limit, leaseMs, policyIds: ids })
       this.#unanswered = undefined
       this.#failures = 0
+      this.#windowMs = Math.min(WINDOW_MAX_MS, Math.max(WINDOW_MS, 2 * (env.clock.now() - askedAt)))
       env.time.observe(claim.now, askedAt)
       this.#keep(claim, sentAt)
       if (claim.jobs.length < limit && !this.#woken) {
+        const pollMs = this.#options.pollMs ?? (store.announcesWork ? POLL_ANNOUNCED_MS : POLL_MS)
         const dueInMs = claim.nextDueAt === undefined ? pollMs : Math.max(0, claim.nextDueAt - claim.now)
         this.#idleUntil(Math.min(env.clock.now() + Math.min(pollMs, dueInMs), this.#dueHint))
       }

@@ -1,43 +1,19 @@
 import { type Duration, toMs } from '../core/duration.js'
 import { ChronosError, shown } from '../core/error.js'
-import type { Job, Phase } from '../core/job.js'
-import { checkInteger, checkKeys, checkWord, PAGE_MAX } from '../core/limits.js'
+import type { Explanation } from '../core/explain.js'
+import type { Job } from '../core/job.js'
+import { checkInteger } from '../core/limits.js'
 import type { Policy } from '../core/policy.js'
 import { type AttemptView, type JobView, viewAttempt, viewJob } from '../core/view.js'
-import type { Changed, Count, JobFilter, LogRecord, PageRequest, RunTime, Store } from '../store/store.js'
+import { DELIVERIES } from '../core/webhook.js'
+import type { Changed, Count, LogRecord, RunTime, Store } from '../store/store.js'
 import { eventJob } from './attempt.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from './enqueuer.js'
 import type { Environment } from './environment.js'
+import { explainJob } from './explainer.js'
+import { type JobQuery, jobFilter, type List, listOf, type PageQuery, pageOf } from './job-query.js'
 
-const PAGE_DEFAULT = 50
 const COUNT_CAP = 10_000
-const STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
-const PHASES = ['scheduled', 'queued', 'retrying', ...STATES] as const
-const FILTERS = ['state', 'phase', 'queue', 'name', 'tenantId', 'key', 'tag', 'reason', 'createdAfter', 'createdBefore']
-
-/** Which jobs to list or count. */
-export interface JobQuery {
-  readonly state?: Job['state'] | readonly Job['state'][]
-  readonly phase?: Phase
-  readonly queue?: string
-  readonly name?: string
-  readonly tenantId?: string
-  readonly key?: string
-  readonly tag?: string
-  readonly reason?: string
-  readonly createdAfter?: Date | string | number
-  readonly createdBefore?: Date | string | number
-}
-
-export interface PageQuery {
-  readonly limit?: number
-  readonly cursor?: string
-}
-
-export interface List<T> {
-  readonly data: readonly T[]
-  readonly page: { readonly next?: string }
-}
 
 export interface LogView {
   readonly at: string
@@ -54,6 +30,8 @@ interface JobsOptions {
   readonly cancelHere: (id: string) => void
 }
 
+export type { JobQuery, List, PageQuery } from './job-query.js'
+
 /** `chronos.jobs`: look at jobs, and set them right by hand. */
 export class Jobs {
   readonly #options: JobsOptions
@@ -69,14 +47,14 @@ export class Jobs {
 
   /** Newest first. */
   async list(query: JobQuery = {}, page: PageQuery = {}): Promise<List<JobView>> {
-    const found = await (await this.#store()).list(filterOf(query), pageOf(page, 'jobs.list'))
+    const found = await (await this.#store()).list(jobFilter(query, 'jobs filter'), pageOf(page, 'jobs.list'))
     return listOf(await Promise.all(found.data.map(job => this.#view(job))), found.next)
   }
 
   /** Exact up to `cap` (10,000), then "at least". */
   async count(query: JobQuery = {}, cap = COUNT_CAP): Promise<Count> {
     checkInteger(cap, 'jobs.count: cap', 1, Number.MAX_SAFE_INTEGER)
-    return (await this.#store()).count(filterOf(query), cap)
+    return (await this.#store()).count(jobFilter(query, 'jobs filter'), cap)
   }
 
   /** The runs of a job, newest first. */
@@ -91,10 +69,18 @@ export class Jobs {
     return listOf(found.data.map(viewLog), found.next)
   }
 
+  /** In plain words: why it is not running now, why its last failure was or wasn't retried, and what happens next. */
+  explain(id: string): Promise<Explanation> {
+    return explainJob(this.#options.env, id)
+  }
+
   /** A waiting job ends at once; a running one is asked to stop (`job.signal`) and ends when it does. */
   async cancel(id: string): Promise<JobView> {
-    const [changed] = await (await this.#store()).cancel([id])
+    const { outbox } = this.#options.env
+    await outbox.fresh()
+    const [changed] = await (await this.#store()).cancel([id], job => outbox.following(job))
     const job = this.#done(changed!, 'cancel', 'only a waiting or running job can be cancelled')
+    outbox.wake()
     if (changed!.status === 'requested') this.#options.cancelHere(id)
     else await this.#announceCancel(job)
     return this.#viewChanged(job)
@@ -124,7 +110,7 @@ export class Jobs {
   async replay(id: string): Promise<EnqueueResult> {
     const job = await (await this.#store()).get(id)
     if (!job) throw notFound(id)
-    const { name, payload, queue, priority, tenantId, tags, delivery, timeoutMs, override } = job
+    const { name, payload, queue, priority, tenantId, tags, delivery, timeoutMs, override, webhook } = job
     return this.#options.enqueuer.enqueue(name, JSON.parse(payload), {
       queue,
       priority,
@@ -133,6 +119,7 @@ export class Jobs {
       ...(tenantId !== undefined && { tenantId }),
       ...(timeoutMs !== undefined && { timeout: timeoutMs }),
       ...(override && { retry: override }),
+      ...(webhook !== undefined && { webhook }),
     })
   }
 
@@ -163,7 +150,7 @@ export class Jobs {
     const { log, events } = this.#options.env
     const { id: jobId, name, queue, tenantId } = job
     log.info({ event: 'job.cancelled', jobId, tenantId, name, queue }, 'job was cancelled')
-    if (!events.hears('job.cancelled')) return
+    if (queue === DELIVERIES || !events.hears('job.cancelled')) return
     events.emit('job.cancelled', { job: eventJob(job, await this.#policyOfChanged(job)) })
   }
 
@@ -196,10 +183,6 @@ function notFound(id: string): ChronosError {
   return new ChronosError('NOT_FOUND', `there is no job ${shown(id)}`, { details: { jobId: id } })
 }
 
-function listOf<T>(data: readonly T[], next: string | undefined): List<T> {
-  return { data, page: { ...(next !== undefined && { next }) } }
-}
-
 function viewLog({ at, run, message, data }: LogRecord): LogView {
   return {
     at: new Date(at).toISOString(),
@@ -207,27 +190,4 @@ function viewLog({ at, run, message, data }: LogRecord): LogView {
     message,
     ...(data !== undefined && { data: JSON.parse(data) as unknown }),
   }
-}
-
-function pageOf({ limit = PAGE_DEFAULT, cursor }: PageQuery, where: string): PageRequest {
-  checkInteger(limit, `${where}: limit`, 1, PAGE_MAX)
-  return { limit, ...(cursor !== undefined && { cursor }) }
-}
-
-function filterOf(query: JobQuery): JobFilter {
-  checkKeys(query, FILTERS, 'jobs filter')
-  const { phase, createdAfter, createdBefore, state, ...rest } = query
-  for (const one of state === undefined ? [] : [state].flat()) checkWord(one, STATES, 'jobs filter: state')
-  if (phase !== undefined) checkWord(phase, PHASES, 'jobs filter: phase')
-  return {
-    ...rest,
-    ...(state !== undefined && { state }),
-    ...(phase !== undefined && phaseFilter(phase)),
-    ...(createdAfter !== undefined && { createdAfter: timeOf(createdAfter, 'jobs filter: createdAfter') }),
-    ...(createdBefore !== undefined && { createdBefore: timeOf(createdBefore, 'jobs filter: createdBefore') }),
-  }
-}
-
-function phaseFilter(phase: Phase): Pick<JobFilter, 'phase' | 'state'> {
-  return phase === 'scheduled' || phase === 'queued' || phase === 'retrying' ? { phase } : { state: phase }
 }

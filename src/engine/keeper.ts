@@ -76,13 +76,14 @@ export class Keeper {
       const statuses = await store.extend(leases, leaseMs)
       for (const [index, one] of old.entries()) {
         const status = statuses[index]!
+        if (status === 'locked') continue
         if (status !== 'lost') one.leaseUntil = sentAt + leaseMs
         if (!isAttempt(one)) continue
         if (status === 'lost') onLost(one)
         else if (status === 'cancel-requested') onCancel(one)
       }
       this.#failures = 0
-      return leaseMs / 3
+      return statuses.includes('locked') ? leaseMs / 6 : leaseMs / 3
     } catch (error) {
       const retryInMs = Math.min(leaseMs / 6, backOffMs(this.#failures++, env.dice))
       env.log.warn({ event: 'extend.failed', retryInMs, err: error }, 'leases could not be extended')

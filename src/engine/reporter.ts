@@ -28,7 +28,7 @@ export class Reporter {
 
   async #send(): Promise<void> {
     this.#timer = undefined
-    const speaking = [...this.#news].filter(attempt => this.#runner.isRunning(attempt))
+    const speaking = [...this.#news].filter(attempt => this.#runner.isRunning(attempt) && !attempt.completion)
     this.#news.clear()
     const sent = speaking.flatMap(attempt => {
       const report = attempt.report()

@@ -1,15 +1,20 @@
+import type { Verdict } from '../core/gate.js'
 import { decide, type Outcome, type Transition } from '../core/lifecycle.js'
-import { failedOutcome, outcomeOf, toStoredError } from '../core/outcome.js'
+import { outcomeOf, thrownOutcome, toStoredError } from '../core/outcome.js'
 import { parseWith } from '../core/schema.js'
-import type { LeaseStatus, Settled, Settlement } from '../store/store.js'
+import type { Claimed, LeaseStatus, Settled } from '../store/store.js'
 import { announceEnd } from './announce.js'
 import { type Attempt, type Interruption, interruptionError } from './attempt.js'
 import { Batcher } from './batcher.js'
 import type { Committer } from './committer.js'
+import { type Completion, fateOf, rolledBack, warnOfLateEnd } from './completion.js'
 import { isRepeatable } from './connection.js'
 import { type CustomBackoffs, customDelayMs } from './custom-backoff.js'
 import type { Environment } from './environment.js'
+import type { Gates } from './gates.js'
 import { backOffMs } from './loop.js'
+import { reconcileEnd } from './reconcile.js'
+import { settlementOf } from './settlement.js'
 import type { Counters } from './stats.js'
 
 interface RunnerOptions {
@@ -17,7 +22,9 @@ interface RunnerOptions {
   readonly workerId: string
   readonly committer: Committer
   readonly counters: Counters
+  readonly leaseMs: number
   readonly backoffs: CustomBackoffs
+  readonly gates: Gates
   /** A handler is done, or lost its slot: there is room for another. */
   readonly onRoom: () => void
   /** A stored end left the job waiting for so long. */
@@ -37,6 +44,9 @@ export class Runner {
   readonly #running = new Set<Attempt>()
   /** Ended, and not stored yet: their leases are kept too. */
   readonly #settling = new Set<Attempt>()
+  /** Their handlers are done, or given up; what became of their `job.complete` is being found out. */
+  readonly #finishing = new Set<Attempt>()
+  readonly #reconciling = new Set<Promise<void>>()
   #fresh: Attempt[] = []
   #whenIdle: (() => void)[] = []
 
@@ -52,8 +62,16 @@ export class Runner {
   }
 
   *held(): Iterable<Attempt> {
-    yield* this.#running
+    for (const attempt of this.#running) if (!attempt.completion?.committed) yield attempt
     yield* this.#settling
+  }
+
+  *suspects(): Iterable<Claimed> {
+    for (const { claimed } of this.#running) if (claimed.suspect) yield claimed
+  }
+
+  *claimed(): Iterable<Claimed> {
+    for (const { claimed } of this.#running) yield claimed
   }
 
   isRunning(attempt: Attempt): boolean {
@@ -62,8 +80,30 @@ export class Runner {
 
   start(attempt: Attempt): void {
     this.#running.add(attempt)
+    const asked = attempt.gate && this.#options.gates.ask(attempt)
+    if (asked) void this.#startBehindGate(attempt, asked)
+    else this.#pass(attempt)
+  }
+
+  #pass(attempt: Attempt): void {
     if (attempt.needsBegin) void this.#startBehindBegin(attempt)
     else this.#start(attempt)
+  }
+
+  async #startBehindGate(attempt: Attempt, asked: Promise<Verdict>): Promise<void> {
+    const verdict = await asked
+    if (!this.isRunning(attempt)) return
+    attempt.isProbe = verdict.kind === 'probe'
+    if (verdict.kind !== 'defer' && attempt.mayStart(this.#env.clock.now())) {
+      this.#pass(attempt)
+      return
+    }
+    attempt.startedAt = this.#env.time.now()
+    const nothing: Outcome =
+      verdict.kind === 'defer'
+        ? { ...verdict, kind: 'deferred', note: verdict.why }
+        : { kind: 'released', note: 'it could not start in time' }
+    this.#end(attempt, this.#interrupted(attempt, nothing) ?? nothing)
   }
 
   /** Tells the handler to stop; one that does not hear loses its slot after a while. */
@@ -88,9 +128,26 @@ export class Runner {
 
   loseLease(attempt: Attempt): void {
     if (attempt.over) return
+    if (attempt.completion && !attempt.completion.committed) void this.#loseOrComplete(attempt, attempt.completion)
+    else this.#loseForGood(attempt)
+  }
+
+  /** A lease that ended by the handler's own commit is not lost: the handler may go on. */
+  async #loseOrComplete(attempt: Attempt, completion: Completion): Promise<void> {
+    const fate = await fateOf(this.#env, attempt, this.#options.leaseMs)
+    if (fate === 'committed') completion.committed = true
+    else if (fate === 'lost' && !attempt.over) this.#loseForGood(attempt)
+  }
+
+  #loseForGood(attempt: Attempt): void {
     this.interrupt(attempt, 'lost')
     attempt.over = true
     this.#leaseWasLost(attempt)
+  }
+
+  /** Nothing is being asked about any more. */
+  async reconciled(): Promise<void> {
+    await Promise.all(this.#reconciling)
   }
 
   /** Whether nothing runs any more within so many milliseconds. */
@@ -118,12 +175,16 @@ export class Runner {
     } else if (status === 'cancel-requested') {
       attempt.startedAt = this.#env.time.now()
       this.#end(attempt, { kind: 'cancelled' })
-    } else {
-      this.#running.delete(attempt)
-      attempt.over = true
-      this.#leaseWasLost(attempt)
-      this.#afterEnd()
-    }
+    } else this.#drop(attempt)
+  }
+
+  /** Nothing is written of it: it is somebody else's now, or will be. */
+  #drop(attempt: Attempt): void {
+    this.#free(attempt)
+    // Where its lease was seen to be lost before, that was told then.
+    if (!attempt.over) this.#leaseWasLost(attempt)
+    attempt.over = true
+    this.#afterEnd()
   }
 
   /** Asked until answered: an at-most-once handler starts only when it is known that it may. */
@@ -150,6 +211,7 @@ export class Runner {
     const { clock, time, events } = this.#env
     attempt.startedAt = time.now()
     this.#counters.started++
+    if (attempt.gate) this.#options.gates.started(attempt)
     if (attempt.attempt > 1) this.#counters.totalRetries++
     if (this.#fresh.push(attempt) === 1) clock.soon(() => this.#armTimeouts())
     if (events.hears('job.started')) {
@@ -182,11 +244,42 @@ export class Runner {
     } catch (thrown) {
       outcome = this.#thrown(attempt, thrown)
     }
-    if (this.isRunning(attempt)) this.#end(attempt, this.#interrupted(attempt, outcome) ?? outcome)
+    this.#done(attempt, outcome)
+  }
+
+  #done(attempt: Attempt, outcome: Outcome): void {
+    if (!this.isRunning(attempt)) return
+    if (attempt.completion) void this.#finish(attempt, attempt.completion, outcome)
+    else this.#end(attempt, this.#interrupted(attempt, outcome) ?? outcome)
+  }
+
+  /** Its transaction decides; where that did not commit, a handler that returned all the same has failed. */
+  async #finish(attempt: Attempt, completion: Completion, outcome: Outcome): Promise<void> {
+    if (this.#finishing.has(attempt)) return
+    this.#finishing.add(attempt)
+    const fate = await fateOf(this.#env, attempt, this.#options.leaseMs)
+    this.#finishing.delete(attempt)
+    if (!this.isRunning(attempt)) return
+    if (fate === 'rolled-back') {
+      const ended = outcome.kind === 'succeeded' ? this.#thrown(attempt, rolledBack(attempt)) : outcome
+      this.#end(attempt, this.#interrupted(attempt, ended) ?? ended)
+    } else if (fate === 'committed') {
+      if (outcome.kind !== 'succeeded') warnOfLateEnd(this.#env, attempt, outcome)
+      this.#completed(attempt, completion)
+    } else this.#drop(attempt)
+  }
+
+  #completed(attempt: Attempt, { outcome, transition, finishedAt }: Completion): void {
+    this.#free(attempt)
+    attempt.over = true
+    if (attempt.gate) this.#options.gates.ended(attempt, outcome)
+    this.#settled(attempt, outcome, transition, { status: 'already' }, finishedAt)
+    this.#env.outbox.wake()
+    this.#afterEnd()
   }
 
   #thrown(attempt: Attempt, thrown: unknown): Outcome {
-    const outcome = failedOutcome(thrown, attempt.policy.rules ?? [], this.#env.time.now())
+    const outcome = thrownOutcome(thrown, attempt.policy.rules ?? [], this.#env.time.now())
     return this.#withCustomDelay(attempt, thrown, outcome)
   }
 
@@ -217,14 +310,18 @@ export class Runner {
     this.#counters.handlersStuck++
     const { id: jobId, name, run, interruption } = attempt
     this.#env.log.warn({ event: 'handler.stuck', jobId, name, run, interruption }, 'a handler ignored its abort signal')
-    const nothing: Outcome = { kind: 'released', note: 'the worker stopped' }
-    this.#end(attempt, this.#interrupted(attempt, nothing) ?? nothing)
+    if (this.#finishing.has(attempt)) this.#drop(attempt)
+    else this.#done(attempt, { kind: 'released', note: 'the worker stopped' })
   }
 
-  #end(attempt: Attempt, outcome: Outcome): void {
+  #free(attempt: Attempt): void {
     this.#running.delete(attempt)
     attempt.timeoutTimer?.cancel()
     attempt.stuckTimer?.cancel()
+  }
+
+  #end(attempt: Attempt, outcome: Outcome): void {
+    this.#free(attempt)
     if (!attempt.over) this.#settle(attempt, outcome)
     this.#afterEnd()
   }
@@ -234,17 +331,33 @@ export class Runner {
     if (this.#running.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  #settle(attempt: Attempt, outcome: Outcome): void {
+  #settle(attempt: Attempt, ended: Outcome): void {
+    const outcome = attempt.gate ? this.#options.gates.ended(attempt, ended) : ended
     // What is known of the store's time may have been corrected since.
     const finishedAt = Math.max(attempt.startedAt, this.#env.time.now())
     const transition = decide(attempt.facts, outcome, finishedAt, this.#env.dice.random)
-    const settlement = settlementOf(attempt, outcome, transition, finishedAt)
-    const report = attempt.report()
     attempt.over = true
     this.#settling.add(attempt)
-    this.#options.committer.add(settlement, report, settled => {
+    if (transition.reason === 'unknown-outcome' && attempt.definition.reconcile) {
+      const asking = this.#reconcile(attempt, outcome, finishedAt).finally(() => this.#reconciling.delete(asking))
+      this.#reconciling.add(asking)
+    } else this.#commit(attempt, outcome, transition, finishedAt)
+  }
+
+  /** Nobody saw how it ended; the definition knows whom to ask. Its lease is kept meanwhile. */
+  async #reconcile(attempt: Attempt, outcome: Outcome, finishedAt: number): Promise<void> {
+    const { known, transition } = await reconcileEnd(this.#env, attempt, outcome, finishedAt)
+    this.#commit(attempt, known, transition, finishedAt)
+  }
+
+  #commit(attempt: Attempt, outcome: Outcome, transition: Transition, finishedAt: number): void {
+    const { outbox } = this.#env
+    const plain = settlementOf(attempt, outcome, transition, finishedAt)
+    const settlement = outbox.attach(plain, attempt.claimed)
+    this.#options.committer.add(settlement, attempt.report(), settled => {
       this.#settling.delete(attempt)
       this.#settled(attempt, outcome, transition, settled, finishedAt)
+      if (settlement !== plain) outbox.wake()
     })
   }
 
@@ -270,26 +383,5 @@ export class Runner {
     const { id: jobId, name, queue, run, tenantId } = attempt
     log.warn({ event: 'lease.lost', jobId, name, queue, run, tenantId, workerId }, 'a lease was lost')
     if (events.hears('lease.lost')) events.emit('lease.lost', { job: attempt.eventJob, workerId })
-  }
-}
-
-function settlementOf(attempt: Attempt, outcome: Outcome, transition: Transition, finishedAt: number): Settlement {
-  const { claimed, lease, startedAt } = attempt
-  const { generation, run, workerId } = claimed
-  return {
-    lease,
-    generation,
-    run,
-    attempt: claimed.attempt,
-    workerId,
-    startedAt,
-    finishedAt,
-    end: {
-      kind: 'ended',
-      transition,
-      ...('error' in outcome && { error: outcome.error }),
-      ...('note' in outcome && outcome.note !== undefined && { note: outcome.note }),
-      ...(outcome.kind === 'succeeded' && outcome.result !== undefined && { result: outcome.result }),
-    },
   }
 }

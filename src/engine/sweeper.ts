@@ -1,15 +1,34 @@
 import { ChronosError } from '../core/error.js'
-import type { Job, JobFacts } from '../core/job.js'
-import { decide } from '../core/lifecycle.js'
+import type { Job, JobFacts, StoredError } from '../core/job.js'
+import { decide, type Transition } from '../core/lifecycle.js'
 import { toStoredError } from '../core/outcome.js'
 import type { Policy } from '../core/policy.js'
-import type { ExpiredJob, Settlement, Store } from '../store/store.js'
+import type { ExpiredJob, Settled, Settlement, Store } from '../store/store.js'
 import { announce } from './announce.js'
-import { eventJob } from './attempt.js'
+import { eventJob, runOf } from './attempt.js'
+import type { JobDefinition } from './definition.js'
 import type { Environment } from './environment.js'
+import { type Found, reconcile } from './reconcile.js'
+import { groupOf } from './settlement.js'
 
 const WORKERS_PER_STEP = 20
 const DEADLINES_PER_STEP = 500
+/** Hooks of users at the same time. */
+const ASKING_MAX = 10
+
+export interface SweeperOptions {
+  readonly env: Environment
+  readonly leaseMs: number
+  readonly everyMaxMs: number
+  readonly onHandedOn: () => void
+  readonly definitionOf: (name: string) => JobDefinition | undefined
+}
+
+/** A job taken from a worker that seems dead, and its policy. */
+interface Taken {
+  readonly job: ExpiredJob
+  readonly policy: Policy
+}
 
 /** Hands on what dead workers held, by the same rules as any end of a run, and ends jobs past their deadline. */
 export class Sweeper {
@@ -17,27 +36,44 @@ export class Sweeper {
   readonly #leaseMs: number
   readonly #everyMs: number
   readonly #onHandedOn: () => void
+  readonly #definitionOf: SweeperOptions['definitionOf']
+  /** Whose `reconcile` has not answered yet, by job and run. */
+  readonly #asking = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>()
+  /** How many waited at the last look until there was somebody free to ask about them. */
+  #unasked = 0
+  #stopped = false
   /** Since when every look at the store was answered. */
   #contactSince: number | undefined
   #lastLookAt = 0
 
-  constructor(env: Environment, leaseMs: number, everyMaxMs: number, onHandedOn: () => void) {
+  constructor({ env, leaseMs, everyMaxMs, onHandedOn, definitionOf }: SweeperOptions) {
     this.#env = env
     this.#leaseMs = leaseMs
     this.#everyMs = Math.min(everyMaxMs, leaseMs / 3)
     this.#onHandedOn = onHandedOn
+    this.#definitionOf = definitionOf
+  }
+
+  /** What was being asked about is left to the next sweep, here or elsewhere. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    const asking = [...this.#asking.values()]
+    for (const { stop } of asking) stop.abort(new ChronosError('STOPPED', 'the process stops'))
+    await Promise.all(asking.map(({ done }) => done))
   }
 
   /** A step of a loop: says when to come back. */
   async step(): Promise<number> {
-    const { connection, clock } = this.#env
+    const { connection, clock, outbox } = this.#env
     const now = clock.now()
     // A process that was stopped for a while knows as little as one that had no store.
     if (now - this.#lastLookAt > this.#leaseMs) this.#contactSince = undefined
     try {
       const store = connection.opened ?? (await connection.store())
       const swept = await this.#sweep(store)
-      const overdue = await store.expireDeadlines(DEADLINES_PER_STEP)
+      await outbox.ready()
+      const overdue = await store.expireDeadlines(DEADLINES_PER_STEP, job => outbox.following(job))
+      if (overdue.length > 0) outbox.wake()
       for (const job of overdue) await this.#announceOverdue(job)
       this.#contactSince ??= now
       return swept >= WORKERS_PER_STEP || overdue.length === DEADLINES_PER_STEP ? 0 : this.#everyMs
@@ -59,45 +95,95 @@ export class Sweeper {
 
   async #sweep(store: Store): Promise<number> {
     const sentAt = this.#env.clock.now()
-    const { now, jobs } = await store.expired({ workers: WORKERS_PER_STEP })
+    // Those that wait for an answer must not stand in the way of others.
+    const workers = WORKERS_PER_STEP + this.#asking.size + this.#unasked
+    const { now, jobs } = await store.expired({ workers })
     this.#env.time.observe(now, sentAt)
+    this.#unasked = 0
     if (jobs.length === 0 || !this.#mayTake()) return 0
     const policies = await Promise.all(jobs.map(job => this.#env.policies.of(job)))
-    const settlements = jobs.map((job, index) => this.#lost(job, policies[index]!, now))
-    const settled = await store.settle(settlements)
-    for (const [index, job] of jobs.entries())
-      this.#announce(job, policies[index]!, settlements[index]!, settled[index]!)
-    if (settled.some(one => one.status === 'settled' && one.state === 'waiting')) this.#onHandedOn()
-    return new Set(jobs.map(job => job.workerId)).size
+    const taken = jobs.map((job, index): Taken => ({ job, policy: policies[index]! }))
+    const certain = taken.filter(one => !this.#mustAsk(one, now))
+    await this.#settle(store, certain, now)
+    return new Set(certain.map(({ job }) => job.workerId)).size
   }
 
-  #lost(job: ExpiredJob, policy: Policy, now: number): Settlement {
+  async #settle(store: Store, taken: readonly Taken[], now: number, found?: Found): Promise<void> {
+    if (taken.length === 0) return
+    const { outbox } = this.#env
+    await outbox.ready()
+    const settlements = taken.map(one => outbox.attach(this.#lost(one, now, found), one.job))
+    const settled = await store.settle(settlements)
+    outbox.wake()
+    for (const [index, one] of taken.entries()) this.#announce(one, settlements[index]!, settled[index]!)
+    if (settled.some(one => one.status === 'settled' && one.state === 'waiting')) this.#onHandedOn()
+  }
+
+  /** Nobody saw how it ended, and this process has its definition, which knows whom to ask: that comes first. */
+  #mustAsk({ job, policy }: Taken, now: number): boolean {
+    const key = `${job.id} ${job.run}`
+    if (this.#asking.has(key)) return true
+    const definition = this.#definitionOf(job.name)
+    if (!definition?.reconcile || this.#decide({ job, policy }, now).reason !== 'unknown-outcome') return false
+    if (this.#asking.size >= ASKING_MAX) this.#unasked++
+    else if (!this.#stopped) {
+      const stop = new AbortController()
+      const done = this.#ask({ job, policy }, definition, stop).finally(() => this.#asking.delete(key))
+      this.#asking.set(key, { stop, done })
+    }
+    return true
+  }
+
+  /** Its lease stays run out meanwhile: a worker that wakes up, or another sweeper, may be faster, and is then right. */
+  async #ask(taken: Taken, definition: JobDefinition, stop: AbortController): Promise<void> {
+    const { connection, time, log } = this.#env
+    const { job } = taken
+    const startedAt = new Date(job.startedAt ?? job.createdAt)
+    const found = await reconcile(this.#env, definition, job, { startedAt, status: 'lost', error: vanished(job) }, stop)
+    if (this.#stopped) return
+    try {
+      await this.#settle(await connection.store(), [taken], time.now(), found)
+    } catch (error) {
+      log.warn(
+        { event: 'reconcile.failed', jobId: job.id, err: error },
+        'an answer was not stored; it is asked for again',
+      )
+    }
+  }
+
+  #decide({ job, policy }: Taken, now: number, found?: Found): Transition {
     const facts: JobFacts = { ...job, policy }
-    const transition = decide(facts, { kind: 'lost', alone: job.alone }, now, this.#env.dice.random)
-    const error = new ChronosError('LEASE_LOST', `its worker ${job.workerId} vanished`)
-    const { id, token, generation, run, attempt, workerId } = job
+    return decide(facts, { kind: 'lost', alone: job.alone }, now, this.#env.dice.random, found?.found)
+  }
+
+  #lost(taken: Taken, now: number, found: Found | undefined): Settlement {
+    const { job } = taken
+    const { id, token } = job
+    const { note, result } = found ?? {}
+    const transition = this.#decide(taken, now, found)
+    const error = vanished(job)
+    const group = groupOf(job, error, transition.decision.kind, this.#definitionOf(job.name))
     return {
       lease: { id, token },
-      generation,
-      run,
-      attempt,
-      workerId,
+      ...runOf(job),
       startedAt: job.startedAt ?? now,
       finishedAt: now,
-      end: { kind: 'ended', transition, error: { ...toStoredError(error), name: 'WorkerLost' } },
+      end: {
+        kind: 'ended',
+        transition,
+        ...(found?.found !== 'done' && { error, group }),
+        ...(note !== undefined && { note }),
+        ...(result !== undefined && { result }),
+      },
       onlyIfExpired: true,
     }
   }
 
-  #announce(
-    job: ExpiredJob,
-    policy: Policy,
-    { end, startedAt, finishedAt }: Settlement,
-    settled: Awaited<ReturnType<Store['settle']>>[number],
-  ): void {
+  #announce({ job, policy }: Taken, { end, startedAt, finishedAt }: Settlement, settled: Settled): void {
     if (settled.status !== 'settled' || end.kind !== 'ended') return
-    const { transition, error } = end
-    announce(this.#env, { claimed: job, policy, transition, settled, startedAt, finishedAt, ...(error && { error }) })
+    const { transition, error, result } = end
+    const more = { ...(error && { error }), ...(result !== undefined && { result }) }
+    announce(this.#env, { claimed: job, policy, transition, settled, startedAt, finishedAt, ...more })
   }
 
   async #announceOverdue(job: Job): Promise<void> {
@@ -108,4 +194,8 @@ export class Sweeper {
     if (!events.hears('job.dead')) return
     events.emit('job.dead', { job: eventJob(job, await policies.of(job)), reason: 'expired' })
   }
+}
+
+function vanished({ workerId }: ExpiredJob): StoredError {
+  return { ...toStoredError(new ChronosError('LEASE_LOST', `its worker ${workerId} vanished`)), name: 'WorkerLost' }
 }

@@ -1,14 +1,19 @@
+import { hostname } from 'node:os'
 import type { Clock, Timer } from '../core/clock.js'
-import type { Settlement } from '../store/store.js'
-import { Attempt, type AttemptPort } from './attempt.js'
+import type { Claimed, Settlement } from '../store/store.js'
+import { Attempt, type AttemptPort, runOf } from './attempt.js'
 import { Committer } from './committer.js'
+import { complete } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
 import type { JobDefinition } from './definition.js'
 import { runOnce } from './effects.js'
 import type { Environment } from './environment.js'
 import { Fetcher, type Held } from './fetcher.js'
+import type { WorkerRecord } from './fleet.js'
+import type { Gates } from './gates.js'
 import { Keeper } from './keeper.js'
 import { backOffMs } from './loop.js'
+import { Quarantine } from './quarantine.js'
 import { Reporter } from './reporter.js'
 import { Runner, STUCK_MS } from './runner.js'
 import { Counters, type WorkerStats } from './stats.js'
@@ -17,7 +22,7 @@ export interface WorkerSettings {
   readonly concurrency: number
   readonly queues: readonly string[]
   readonly leaseMs: number
-  readonly pollMs: number
+  readonly pollMs?: number
   /** How long running handlers may go on after `stop()`. */
   readonly graceMs: number
 }
@@ -25,8 +30,13 @@ export interface WorkerSettings {
 interface WorkerOptions {
   readonly env: Environment
   readonly definitions: readonly JobDefinition[]
+  /** Jobs that every worker knows. */
+  readonly builtIns: Iterable<JobDefinition>
   readonly settings: WorkerSettings
   readonly backoffs: CustomBackoffs
+  readonly gates: Gates
+  /** How long a job is put off that may not start beside those that run; undefined where it may. */
+  readonly admit?: (claimed: Claimed, running: Iterable<Claimed>) => number | undefined
   readonly onStopped: (worker: Worker) => void
 }
 
@@ -38,9 +48,13 @@ const NO_HANDLER_MAX_MS = 60_000
 /** fetcher → runner → committer: claims jobs, runs their handlers, stores how each run ended. */
 export class Worker {
   readonly id: string
+  readonly host = hostname()
+  readonly pid = process.pid
   readonly #env: Environment
   readonly #settings: WorkerSettings
   readonly #definitions: ReadonlyMap<string, JobDefinition>
+  readonly #own: readonly JobDefinition[]
+  readonly #admit: WorkerOptions['admit']
   readonly #onStopped: (worker: Worker) => void
   readonly #startedAt: number
   readonly #counters = new Counters()
@@ -49,6 +63,7 @@ export class Worker {
   readonly #committer: Committer
   readonly #keeper: Keeper
   readonly #reporter: Reporter
+  readonly #quarantine: Quarantine
   readonly #port: AttemptPort
   /** How long a job without a handler here is put off, by name. */
   readonly #unknownNames = new Map<string, number>()
@@ -56,11 +71,13 @@ export class Worker {
   #stopping: Promise<void> | undefined
   #unwatch: (() => void) | undefined
 
-  constructor({ env, definitions, settings, backoffs, onStopped }: WorkerOptions) {
+  constructor({ env, definitions, builtIns, settings, backoffs, gates, admit, onStopped }: WorkerOptions) {
     this.id = env.dice.id(env.clock.now())
     this.#env = env
     this.#settings = settings
-    this.#definitions = new Map(definitions.map(definition => [definition.name, definition]))
+    this.#own = definitions
+    this.#definitions = new Map([...definitions, ...builtIns].map(definition => [definition.name, definition]))
+    this.#admit = admit
     this.#onStopped = onStopped
     this.#startedAt = env.time.now()
     this.#committer = new Committer(env, () => this.#pump())
@@ -69,7 +86,9 @@ export class Worker {
       workerId: this.id,
       committer: this.#committer,
       counters: this.#counters,
+      leaseMs: settings.leaseMs,
       backoffs,
+      gates,
       onRoom: () => {
         this.#fetcher.countFinished()
         this.#pump()
@@ -81,22 +100,33 @@ export class Worker {
       workerId: this.id,
       queues: settings.queues,
       leaseMs: settings.leaseMs,
-      pollMs: settings.pollMs,
+      ...(settings.pollMs !== undefined && { pollMs: settings.pollMs }),
       policyIds: () => this.#policyIds(),
       freeSlots: () => settings.concurrency - this.#runner.size,
-      mayFetch: () => !this.#committer.isFull,
+      // Until it is known who is to be told of ends, nothing may end.
+      mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
       onFetched: () => {
         if (this.#fetcher.size > 0) this.#keeper.watch()
         this.#pump()
       },
       handBack: (held, delayMs) => this.#handBack(held, delayMs),
     })
+    this.#quarantine = new Quarantine({
+      clock: env.clock,
+      dice: env.dice,
+      running: () => this.#runner.suspects(),
+      isAlone: () => this.#runner.size === 0 && this.#fetcher.isEmpty,
+      handBack: (held, delayMs) => this.#handBack(held, delayMs),
+      clear: () => this.#fetcher.giveBack(),
+      onRoom: () => this.#pump(),
+    })
     this.#keeper = new Keeper({
       env,
       workerId: this.id,
       leaseMs: settings.leaseMs,
-      stuckAfterMs: Math.max(...definitions.map(definition => definition.timeoutMs)) + STUCK_MS,
-      held: () => [...this.#runner.held(), ...this.#fetcher.held()],
+      // Those of others may block this thread; what is built in never does.
+      stuckAfterMs: Math.max(0, ...definitions.map(definition => definition.timeoutMs)) + STUCK_MS,
+      held: () => [...this.#runner.held(), ...this.#fetcher.held(), ...this.#quarantine.held()],
       onLost: attempt => this.#runner.loseLease(attempt),
       onCancel: attempt => this.#runner.interrupt(attempt, 'cancelled'),
       onAtRisk: attempt => this.#runner.interrupt(attempt, 'lease-at-risk'),
@@ -104,6 +134,7 @@ export class Worker {
     this.#reporter = new Reporter(env, this.#runner)
     this.#port = {
       now: () => env.time.now(),
+      complete: (attempt, ...success) => complete(env, attempt, ...success),
       hasNews: attempt => this.#reporter.hasNews(attempt),
       runOnce: (attempt, ...effect) => runOnce(env, attempt.lease, ...effect),
     }
@@ -112,6 +143,29 @@ export class Worker {
 
   getStats(): WorkerStats {
     return this.#counters.report(this.id, this.#startedAt, this.#runner.size, this.#fetcher.size)
+  }
+
+  definitionOf(name: string): JobDefinition | undefined {
+    return this.#definitions.get(name)
+  }
+
+  /** What the rest of the fleet is told about it. */
+  describe(now: number, beatMs: number): WorkerRecord {
+    const { queues, concurrency } = this.#settings
+    const names = [...this.#definitions.keys()]
+    const { id, host, pid } = this
+    return {
+      id,
+      host,
+      pid,
+      queues,
+      names,
+      concurrency,
+      running: this.#runner.size,
+      startedAt: this.#startedAt,
+      seenAt: now,
+      beatMs,
+    }
   }
 
   /** There may be work now, or will be in so many milliseconds. */
@@ -140,10 +194,11 @@ export class Worker {
   }
 
   async #open(): Promise<void> {
-    const { connection, clock, dice, log } = this.#env
+    const { connection, clock, dice, log, outbox } = this.#env
     for (let failures = 0; !this.#stopping; failures++) {
       try {
         const store = await connection.store()
+        await outbox.ready()
         if (this.#stopping) return
         this.#unwatch = store.watch(() => this.wake())
         if (store.guard) this.#keeper.guardWith(options => store.guard!(options))
@@ -160,12 +215,14 @@ export class Worker {
   async #stop(): Promise<void> {
     const { graceMs, leaseMs } = this.#settings
     this.#unwatch?.()
+    this.#quarantine.giveBack()
     const fetcherStopped = this.#fetcher.stop()
     if (!(await this.#runner.idleWithin(graceMs))) {
       this.#runner.interruptAll('stopped')
       if (!(await this.#runner.idleWithin(LAST_MOMENT_MS))) this.#runner.abandonAll()
     }
-    const stored = fetcherStopped.then(() => this.#committer.drained())
+    const ended = Promise.all([fetcherStopped, this.#runner.reconciled()])
+    const stored = ended.then(() => this.#committer.drained())
     // A store that stays away must not keep the process: the leases run out by themselves.
     await within(leaseMs, stored, this.#env.clock)
     await this.#keeper.stop()
@@ -183,7 +240,8 @@ export class Worker {
     const { version } = policies
     const ids: Record<string, string> = {}
     for (const queue of this.#settings.queues) {
-      for (const definition of this.#definitions.values()) {
+      // Built-in jobs get theirs at their enqueue.
+      for (const definition of this.#own) {
         ids[`${queue} ${definition.name}`] = await policies.publish(definition, queue)
       }
     }
@@ -194,11 +252,23 @@ export class Worker {
   #pump(): void {
     if (this.#stopping) return
     while (this.#runner.size < this.#settings.concurrency && !this.#committer.isFull) {
-      const held = this.#fetcher.take()
+      const held = this.#quarantine.take() ?? this.#takeFetched()
       if (!held) break
       this.#take(held)
     }
     this.#fetcher.fetch()
+  }
+
+  /** Suspects wait for their group; the next one that is none. */
+  #takeFetched(): Held | undefined {
+    if (this.#quarantine.isClosed) return undefined
+    for (;;) {
+      const held = this.#fetcher.take()
+      if (!held?.claimed.suspect) return held
+      this.#quarantine.add(held)
+      const suspect = this.#quarantine.take()
+      if (suspect || this.#quarantine.isClosed) return suspect
+    }
   }
 
   #take(held: Held): void {
@@ -206,6 +276,12 @@ export class Worker {
     const definition = this.#definitions.get(claimed.name)
     if (!definition) {
       this.#handBackUnknown(held)
+      return
+    }
+    const putOffMs = this.#admit?.(claimed, this.#runner.claimed())
+    if (putOffMs !== undefined) {
+      this.#handBack(held, Math.max(1, putOffMs))
+      this.wake(putOffMs)
       return
     }
     const { policies } = this.#env
@@ -216,11 +292,10 @@ export class Worker {
 
   #handBack({ claimed }: Held, delayMs: number): void {
     const now = this.#env.time.now()
-    const { id, token, generation, run, attempt } = claimed
+    const { id, token } = claimed
     const end = { kind: 'handed-back', delayMs } as const
-    const times = { startedAt: now, finishedAt: now }
-    const settlement: Settlement = { lease: { id, token }, generation, run, attempt, workerId: this.id, ...times, end }
-    this.#committer.add(settlement, undefined, () => {
+    const plain: Settlement = { lease: { id, token }, ...runOf(claimed), startedAt: now, finishedAt: now, end }
+    this.#committer.add(this.#env.outbox.attach(plain, claimed), undefined, () => {
       // Free for this worker too. One that it can't run is left to the others first.
       if (delayMs === 0) this.wake()
     })

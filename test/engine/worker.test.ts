@@ -170,7 +170,7 @@ describe.each(STORES)('a worker on %s', (_, store) => {
   })
 
   test.each<[Parameters<TestChronos['chronos']['work']>, RegExp]>([
-    [[[]], /expected an array of job definitions/],
+    [[undefined as never], /expected an array of job definitions/],
     [[[noop, noop]], /two definitions are named "noop"/],
     [[[noop], { concurrency: 0 }], /concurrency: expected a whole number from 1 to 10000, got 0/],
     [[[noop], { lease: '1ms' }], /lease: expected a duration of at least 1s/],

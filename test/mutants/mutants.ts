@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a lost job past its last attempt',
     file: LIFECYCLE,
-    find: '    return afterFailure(ended, { ...failure, words }, change, random)\n  }\n  const change = { losses',
+    find: '    return afterFailure(ended, { ...failure, words }, change)\n  }\n  const change = { losses',
     replace: "    return wait(ended, 0, words, change, failure, 'retry')\n  }\n  const change = { losses",
   },
   {

@@ -1,0 +1,108 @@
+import { attemptLabel, type JobState } from './job.js'
+import type { AttemptView, JobView } from './view.js'
+
+/**
+ * A stretch of a job's life. `waiting`: it was to wait, by its policy or by request; `queued`: it was due, and nobody
+ * took it; `ended`: it was over, until somebody started it again.
+ */
+export interface Span {
+  readonly kind: 'waiting' | 'queued' | 'running' | 'ended'
+  /** Epoch milliseconds. */
+  readonly from: number
+  readonly to: number
+}
+
+/** One run with what came before it: one line of the drawing. */
+export interface TimelineRow {
+  readonly label: string
+  readonly generation: number
+  /** How it ended; `running` while it has not, `next` for the one to come, or how the job ended without another run. */
+  readonly status: string
+  readonly spans: readonly Span[]
+  /** The record of the run, where it has ended. */
+  readonly attempt?: AttemptView
+}
+
+export interface Timeline {
+  readonly from: number
+  readonly to: number
+  readonly now: number
+  /** Runs before the first row, which are left out. */
+  readonly earlier: number
+  readonly rows: readonly TimelineRow[]
+}
+
+/** What to draw of a job, from its newest attempts, in any order. Everybody who draws it draws the same. */
+export function timelineOf(job: JobView, attempts: readonly AttemptView[], now: number): Timeline {
+  const ordered = [...attempts].sort((a, b) => a.run - b.run)
+  const first = ordered[0]
+  const earlier = first ? first.run - 1 : 0
+  const rows: TimelineRow[] = []
+  // The wait before the first row is known only where it is the first of all.
+  let before: Before = {
+    at: earlier > 0 ? time(first!.startedAt) : time(job.createdAt),
+    generation: first?.generation ?? 1,
+  }
+  for (const attempt of ordered) {
+    const [from, to] = [time(attempt.startedAt), time(attempt.finishedAt)]
+    const spans = [...waitUntil(from, before, attempt.generation), ...span('running', from, Math.max(from, to))]
+    rows.push({ label: attempt.label, generation: attempt.generation, status: attempt.status, spans, attempt })
+    before = {
+      at: Math.max(from, to),
+      generation: attempt.generation,
+      ...(attempt.nextRunAt !== undefined && { plannedAt: time(attempt.nextRunAt) }),
+    }
+  }
+  rows.push(...present(job, before, now))
+  const spans = rows.flatMap(row => row.spans)
+  return { from: spans[0]?.from ?? time(job.createdAt), to: spans.at(-1)?.to ?? now, now, earlier, rows }
+}
+
+/** How the last row ended, and when the next run was planned then. */
+interface Before {
+  readonly at: number
+  readonly generation: number
+  readonly plannedAt?: number
+}
+
+/** What of the job is not among its attempts: the run of now, the one to come, an end without a run. */
+function present(job: JobView, before: Before, now: number): TimelineRow[] {
+  const row = (status: string, label: string, spans: readonly Span[]): TimelineRow[] => [
+    { label, generation: job.generation, status, spans },
+  ]
+  switch (job.state) {
+    case 'running': {
+      const from = time(job.startedAt ?? job.runAt)
+      const run = span('running', from, Math.max(from, now))
+      return row('running', attemptLabel(job.attempt), [...waitUntil(from, before, job.generation), ...run])
+    }
+    case 'waiting': {
+      // Somebody may have moved it: what was planned holds no longer.
+      const planned = { ...before, plannedAt: time(job.runAt) }
+      const until = Math.max(now, planned.plannedAt)
+      return row('next', attemptLabel(job.attempt + 1), waitUntil(until, planned, job.generation))
+    }
+    case 'succeeded':
+    case 'dead':
+    case 'cancelled': {
+      const at = time(job.finishedAt ?? job.runAt)
+      return at > before.at && endedWithoutRun(job.state)
+        ? row(job.state, 'End', waitUntil(at, before, job.generation))
+        : []
+    }
+  }
+}
+
+const endedWithoutRun = (state: JobState): boolean => state !== 'succeeded'
+
+function waitUntil(at: number, before: Before, generation: number): readonly Span[] {
+  if (generation > before.generation) return span('ended', before.at, at)
+  const planned = Math.min(at, before.plannedAt ?? at)
+  return [...span('waiting', before.at, planned), ...span('queued', Math.max(before.at, planned), at)]
+}
+
+function span(kind: Span['kind'], from: number, to: number): readonly Span[] {
+  return to > from || (kind === 'running' && to === from) ? [{ kind, from, to }] : []
+}
+
+const time = (text: string): number => Date.parse(text)

@@ -1,0 +1,80 @@
+import { type Fingerprint, fingerprintOf, isOwnFingerprint } from '../core/fingerprint.js'
+import type { StoredError } from '../core/job.js'
+import type { Outcome, Transition } from '../core/lifecycle.js'
+import type { FailureKind } from '../core/policy.js'
+import type { Claimed, Settlement } from '../store/store.js'
+import { type Attempt, runOf } from './attempt.js'
+import type { JobDefinition } from './definition.js'
+
+/** What the store is told about the end of a run. */
+export function settlementOf(
+  attempt: Attempt,
+  outcome: Outcome,
+  transition: Transition,
+  finishedAt: number,
+): Settlement {
+  const { claimed, lease, startedAt, definition, gate } = attempt
+  const pass = 'probe' in outcome ? outcome.probe?.pass : outcome.kind === 'deferred' ? outcome.pass : undefined
+  return {
+    lease,
+    ...runOf(claimed),
+    startedAt,
+    finishedAt,
+    end: {
+      kind: 'ended',
+      transition,
+      ...('error' in outcome && {
+        error: outcome.error,
+        group: groupOf(claimed, outcome.error, transition.decision.kind, definition),
+      }),
+      ...('note' in outcome && outcome.note !== undefined && { note: outcome.note }),
+      ...(outcome.kind === 'succeeded' && outcome.result !== undefined && { result: outcome.result }),
+      ...(gate && { gate: gate.key }),
+      ...(pass !== undefined && { pass }),
+    },
+  }
+}
+
+/** The errors that this process saw last: most failures are like one before. */
+const seen = new Map<string, Fingerprint>()
+const SEEN_MAX = 500
+
+/** Which group of equal errors a failed run belongs to: by what the job says, or else by the error itself. */
+export function groupOf(
+  claimed: Claimed,
+  error: StoredError,
+  kind: FailureKind | undefined,
+  definition?: JobDefinition,
+): Fingerprint {
+  const { name } = claimed
+  const own = ownOf(claimed, error, definition)
+  const key = JSON.stringify([name, own, kind, error.name, error.code, error.status, error.message])
+  const known = seen.get(key)
+  if (known) return known
+  const group = fingerprintOf({ name, error, ...(kind && { kind }), ...(own !== undefined && { own }) })
+  if (seen.size >= SEEN_MAX) seen.clear()
+  seen.set(key, group)
+  return group
+}
+
+function ownOf(claimed: Claimed, error: StoredError, definition: JobDefinition | undefined): string | undefined {
+  if (isOwnFingerprint(claimed.fingerprint)) return claimed.fingerprint
+  const said = definition?.fingerprint
+  if (typeof said !== 'function') return said
+  try {
+    const { id, name, queue, tenantId, key, tags } = claimed
+    const job = {
+      id,
+      name,
+      queue,
+      tags,
+      ...(tenantId !== undefined && { tenantId }),
+      ...(key !== undefined && { key }),
+    }
+    const own: unknown = said(error, job)
+    return isOwnFingerprint(own) ? own : undefined
+  } catch {
+    // Of the user's making: that it throws must not hide the error that it was asked about.
+    return undefined
+  }
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type Chronos, createChronos, defineJob } from '../../src/index.js'
+import { dropSchemas, freshSchema, postgresUrl } from '../support/postgres.js'
+import { exitOf, startProcess, temporaryFolder } from '../support/process.js'
+
+const JOBS = 50
+
+afterAll(dropSchemas)
+
+/** Starts the worker again whenever its process has died, until nothing is left to do. */
+async function workUntilDone(store: string, ledger: string, chronos: Chronos): Promise<number> {
+  let crashes = 0
+  for (;;) {
+    // What a process prints when it aborts is no news here.
+    const worker = await startProcess('chaos/poison-worker.js', [store, ledger], { stderr: 'ignore' })
+    const died = exitOf(worker).then(() => 'died' as const)
+    for (;;) {
+      const live = (await chronos.jobs.count({ name: 'task', state: ['waiting', 'running'] })).value
+      if (live === 0) {
+        worker.kill('SIGTERM')
+        await died
+        return crashes
+      }
+      if ((await Promise.race([died, wait(50)])) === 'died') break
+    }
+    crashes++
+    if (crashes > 20) throw new Error(`the one that kills was not found in ${crashes} crashes`)
+  }
+}
+
+describe.concurrent.each([
+  ['SQLite', async (folder: string) => `sqlite:${join(folder, 'chronos.db')}`],
+  ['PostgreSQL', async () => `${await postgresUrl()}?schema=${freshSchema()}`],
+])('a job that kills its process, on %s', (_, storeIn) => {
+  test('is found among fifty and ends as poison; the others lose nothing', async () => {
+    using folder = temporaryFolder()
+    const ledger = join(folder.path, 'ledger')
+    const store = await storeIn(folder.path)
+    // It stays: somebody in the fleet notices the dead.
+    const chronos = createChronos({ store, log: false })
+    chronos.work([defineJob({ name: 'other', queue: 'other', run: () => undefined })], { lease: '1s', signals: false })
+    const killer = await chronos.enqueue('task', { kills: true })
+    await chronos.enqueueMany(
+      'task',
+      Array.from({ length: JOBS - 1 }, () => ({ kills: false })),
+    )
+
+    const crashes = await workUntilDone(store, ledger, chronos)
+
+    const jobs = (await chronos.jobs.list({ name: 'task' }, { limit: 100 })).data
+    const dead = jobs.filter(job => job.state !== 'succeeded')
+    expect(dead.map(({ id, state, reason }) => ({ id, state, reason }))).toEqual([
+      { id: killer.id, state: 'dead', reason: 'poison' },
+    ])
+    for (const job of jobs.filter(each => each.id !== killer.id)) expect(job.attempt, `attempts of ${job.id}`).toBe(1)
+    // All together, groups that halve, and three times alone.
+    expect(crashes).toBeGreaterThanOrEqual(5)
+    expect(crashes).toBeLessThanOrEqual(9)
+    const alone = (await chronos.jobs.history(killer.id, { limit: 50 })).data
+    expect(alone[0]!.decision?.why).toContain('strike 3 of 3')
+    expect(readFileSync(ledger, 'utf8')).toContain(killer.id)
+    await chronos.close()
+  }, 90_000)
+})
