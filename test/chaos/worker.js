@@ -16,6 +16,8 @@ function note(what, job) {
 const behaviours = {
   ok: async () => 'done',
   slow: async () => sleep(150),
+  // Longer than its lease.
+  long: async () => sleep(2500),
   flaky: async job => {
     if (job.attempt < 2) throw new Error('not yet')
   },

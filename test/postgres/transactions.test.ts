@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PostgresTransaction } from '../../src/postgres.js'
 import type { Store } from '../../src/store/store.js'
 import { dropSchemas, openStore, postgresUrl } from '../support/postgres.js'
 import { job, request } from './bench.js'
@@ -124,9 +125,7 @@ describe('enqueue within a transaction of the caller', () => {
   })
 
   it('also goes through something that only asks like a client, with rows as objects', async () => {
-    const tx = {
-      query: async ({ text, values }: { text: string; values: unknown[] }) => client.query(text, values),
-    }
+    const tx: PostgresTransaction = { query: (text, values) => client.query(text, values) }
     await client.query('BEGIN')
     const keyed = { key: 'k', payloadHash: 'h', unique: 'u' }
     const [first] = await store.enqueue([job(keyed)], tx)
