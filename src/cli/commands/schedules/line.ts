@@ -1,0 +1,14 @@
+import type { ScheduleView } from '../../../engine/schedule-view.js'
+import { absolute } from '../../moment.js'
+import { oneLine } from '../../width.js'
+
+export function whenText({ cron, every, timeZone }: ScheduleView): string {
+  return cron === undefined ? `every ${every}` : `${cron} (${timeZone})`
+}
+
+/** A schedule after something was done to it. */
+export function scheduleLine(schedule: ScheduleView): string {
+  const { id, state, nextOccurrenceAt, version } = schedule
+  const next = nextOccurrenceAt === undefined ? 'no next tick' : `next tick ${absolute(nextOccurrenceAt)}`
+  return `schedule ${oneLine(id)} is ${state}: ${oneLine(whenText(schedule))}; ${next} (version ${version})\n`
+}

@@ -1,0 +1,50 @@
+import { type Duration, parseDuration } from '../../../core/duration.js'
+import { checkInteger } from '../../../core/limits.js'
+import { type TickView, viewTicks } from '../../../core/tick-view.js'
+import { checkHappens, parseTiming } from '../../../core/ticks.js'
+import { timeOf } from '../../../engine/enqueuer.js'
+import { systemClock } from '../../../engine/system.js'
+import type { Io } from '../../io.js'
+import { relative } from '../../moment.js'
+import { type Cell, type Style, table } from '../../print.js'
+import { show } from '../../show.js'
+
+interface NextFlags {
+  readonly tz?: string
+  readonly count?: number
+  readonly from?: string
+  readonly json?: true
+}
+
+const COUNT_MAX = 1_000
+
+/** Needs no store: the same code as the scheduler's tells it. */
+export function showNext(expression: string, { tz, count = 10, from, json }: NextFlags, io: Io): void {
+  checkInteger(count, '--count', 1, COUNT_MAX)
+  const now = systemClock.now()
+  const since = from === undefined ? now : timeOf(from, '--from')
+  const when = parseDuration(expression) === undefined ? { cron: expression } : { every: expression as Duration }
+  const timing = parseTiming({ ...when, ...(tz !== undefined && { timeZone: tz }) }, since, 'next')
+  checkHappens(timing, since, 'next')
+  const data = viewTicks(timing, since, count)
+  show(io, json ? { json } : {}, { data }, style => tickTable(data, timing.timeZone, now, style))
+}
+
+function tickTable(ticks: readonly TickView[], timeZone: string, now: number, style: Style): string {
+  const isUtc = timeZone === 'UTC'
+  const columns = [{ title: timeZone }, ...(isUtc ? [] : [{ title: 'UTC' }]), { title: 'When' }, { title: '' }]
+  const rows = ticks.map(({ at, local, clocks }): Cell[] => [
+    local.replace('T', ' '),
+    ...(isUtc ? [] : [at.replace('T', ' ').replace('.000Z', '')]),
+    relative(at, now),
+    clocks === undefined ? '' : { text: clockWords(clocks), tone: 'warn' },
+  ])
+  return table(columns, rows, { ...style, boxes: false })
+}
+
+/** `+1h` in words. */
+function clockWords(clocks: string): string {
+  return clocks.startsWith('-')
+    ? `clocks were put back ${clocks.slice(1)}`
+    : `clocks were put forward ${clocks.slice(1)}`
+}
