@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest'
+import { DELIVERIES } from '../../../src/core/webhook.js'
+import { LANE_WIDTH } from '../../../src/engine/lanes.js'
+import { verifyWebhook } from '../../../src/engine/signature.js'
+import { STORES } from '../../support/stores.js'
+import { good, type Postbox, postbox, quiet, until, webhookChronos } from './postbox.js'
+
+const DAY_MS = 86_400_000
+
+const seconds = (box: Postbox): number[] => {
+  const at = box.heard.map(({ headers }) => Number(headers['webhook-timestamp']))
+  return at.map(one => one - at[0]!)
+}
+const ids = (box: Postbox): Set<unknown> => new Set(box.heard.map(({ headers }) => headers['webhook-id']))
+const EVENTS = ['job.succeeded'] as const
+
+describe.each(STORES)('deliveries on %s', (_, store) => {
+  test('are tried again after 30, 60 and 120 seconds, with the same id and the same bytes', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { secret } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    box.answer = () => (box.heard.length < 4 ? 500 : 204)
+    await t.enqueue(good)
+    for (const wait of ['0s', '30s', '60s', '120s'] as const) {
+      await t.advance(wait)
+      await quiet(t)
+    }
+    expect(seconds(box)).toEqual([0, 30, 90, 210])
+    expect(ids(box).size).toBe(1)
+    expect(new Set(box.heard.map(({ body }) => body)).size).toBe(1)
+    expect(box.heard.map(({ headers }) => headers['x-chronos-attempt'])).toEqual(['1', '2', '3', '4'])
+    for (const { body, headers } of box.heard) {
+      const now = Number(headers['webhook-timestamp']) * 1000
+      expect(verifyWebhook({ body, headers, secret, now }).type).toBe('job.succeeded')
+    }
+  })
+
+  test('that fail for good are dead letters, and keep their id when they are redriven', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    box.answer = () => 404
+    await t.enqueue(good)
+    for (const wait of ['0s', '30s', '60s', '120s'] as const) {
+      await t.advance(wait)
+      await quiet(t)
+    }
+    const [dead] = (await t.chronos.webhooks.deliveries(id, { state: 'dead' })).data
+    expect(dead).toMatchObject({ reason: 'exhausted', attempt: 4, error: { name: 'HttpError', status: 404 } })
+    expect((await t.chronos.dead.list({ queue: DELIVERIES })).data).toHaveLength(1)
+    box.answer = () => 200
+    await t.jobs.retry(dead!.id)
+    await quiet(t)
+    expect(box.heard).toHaveLength(5)
+    expect(ids(box).size).toBe(1)
+    expect(await t.jobs.get(dead!.id)).toMatchObject({ state: 'succeeded', generation: 2 })
+  })
+
+  test('wait as long as the endpoint asks for', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    box.answer = () => (box.heard.length > 1 ? 200 : { status: 429, headers: { 'retry-after': '300' } })
+    await t.enqueue(good)
+    await quiet(t)
+    await t.advance('299s')
+    await quiet(t)
+    expect(box.heard).toHaveLength(1)
+    // And a little longer: not everybody should come back in the same second.
+    await t.advance('30s')
+    await quiet(t)
+    expect(box.heard).toHaveLength(2)
+    expect(ids(box).size).toBe(1)
+  })
+
+  test('go by the policy of their endpoint, where it has one', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS, retry: 'none' })
+    box.answer = () => 500
+    await t.enqueue(good)
+    await quiet(t)
+    expect((await t.chronos.webhooks.deliveries(id)).data).toMatchObject([{ state: 'dead', reason: 'exhausted' }])
+  })
+
+  test('are not sent on by a redirect', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    box.answer = () => ({ status: 302, headers: { location: box.url } })
+    await t.enqueue(good)
+    await quiet(t)
+    expect(box.heard).toHaveLength(1)
+    expect((await t.chronos.webhooks.deliveries(id)).data).toMatchObject([{ phase: 'retrying' }])
+  })
+
+  test('of which one is answered 410 disable the endpoint, and others are told', async () => {
+    await using box = await postbox()
+    await using other = await postbox()
+    await using t = webhookChronos({ store })
+    const { webhooks } = t.chronos
+    const { id } = await webhooks.create({ url: box.url, events: EVENTS })
+    await webhooks.create({ url: other.url, events: ['webhook.disabled'] })
+    const heard: unknown[] = []
+    t.on('webhook.disabled', event => heard.push(event))
+    box.answer = () => (box.heard.length === 1 ? 500 : 410)
+    await t.enqueue(good)
+    await quiet(t)
+    await t.enqueue(good)
+    await quiet(t)
+    expect(await webhooks.get(id)).toMatchObject({ state: 'disabled', disabledReason: 'gone' })
+    expect(heard).toMatchObject([{ endpointId: id, url: box.url, reason: 'gone' }])
+    expect(other.bodies()).toMatchObject([{ type: 'webhook.disabled', data: { endpointId: id, reason: 'gone' } }])
+    await t.enqueue(good)
+    await t.advance('1h')
+    await quiet(t)
+    expect(box.heard).toHaveLength(2)
+    const reasons = (await webhooks.deliveries(id)).data.map(({ reason }) => reason)
+    expect(reasons).toEqual(['gone', 'endpoint-disabled'])
+  })
+
+  test('start again when their endpoint is enabled, and what failed can be recovered', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { webhooks } = t.chronos
+    const { id } = await webhooks.create({ url: box.url, events: EVENTS })
+    box.answer = () => 410
+    await t.enqueue(good)
+    await quiet(t)
+    await expect(webhooks.test(id)).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+    await t.advance('1h')
+    const since = t.now()
+    await webhooks.enable(id)
+    await t.enqueue(good)
+    await quiet(t)
+    expect(await webhooks.get(id)).toMatchObject({ state: 'disabled' })
+    box.answer = () => 200
+    await webhooks.enable(id)
+    await webhooks.recover(id, { since })
+    await t.advance('1m')
+    await quiet(t)
+    expect(box.heard).toHaveLength(3)
+    const states = (await webhooks.deliveries(id)).data.map(({ state }) => state)
+    expect(states).toEqual(['succeeded', 'dead'])
+  })
+
+  test('that fail for five days disable their endpoint; one success in between does not let it come to that', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store, work: { maintenance: false } })
+    const { webhooks } = t.chronos
+    const { id } = await webhooks.create({ url: box.url, events: EVENTS, retry: 'none' })
+    let isWell = false
+    box.answer = () => (isWell ? 200 : 503)
+    const day = async (): Promise<void> => {
+      await t.enqueue(good)
+      await quiet(t)
+      await t.clock.settle()
+      await t.advance('1d')
+    }
+    const first = t.now()
+    for (let i = 0; i < 4; i++) await day()
+    expect(await webhooks.get(id)).toMatchObject({ state: 'enabled', failingSince: first.toISOString() })
+    isWell = true
+    await day()
+    expect(await webhooks.get(id)).not.toHaveProperty('failingSince')
+    isWell = false
+    const again = t.now()
+    for (let i = 0; i < 5; i++) await day()
+    expect(await webhooks.get(id)).toMatchObject({ state: 'enabled', failingSince: again.toISOString() })
+    expect(t.now().getTime() - again.getTime()).toBe(5 * DAY_MS)
+    await day()
+    expect(await webhooks.get(id)).toMatchObject({ state: 'disabled', disabledReason: 'failing' })
+  })
+
+  test('are signed with both secrets for a day after one was replaced', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { id, secret: old } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    const { secret } = await t.chronos.webhooks.rotateSecret(id)
+    const send = async () => {
+      await t.enqueue(good)
+      await quiet(t)
+      const { body, headers } = box.heard.at(-1)!
+      return (key: string) => verifyWebhook({ body, headers, secret: key, now: t.now() })
+    }
+    await t.advance('23h')
+    const during = await send()
+    expect([during(old).type, during(secret).type]).toEqual(['job.succeeded', 'job.succeeded'])
+    await t.advance('1h')
+    const later = await send()
+    expect(later(secret).type).toBe('job.succeeded')
+    expect(() => later(old)).toThrow(expect.objectContaining({ code: 'SIGNATURE_INVALID' }))
+  })
+
+  test('to one endpoint are few at a time, and one that never answers holds up nobody else', async () => {
+    await using slow = await postbox()
+    await using fast = await postbox()
+    await using t = webhookChronos({ store })
+    const { webhooks } = t.chronos
+    const { id } = await webhooks.create({ url: slow.url, events: EVENTS, queues: ['default'] })
+    await webhooks.create({ url: fast.url, events: EVENTS, queues: ['fast'] })
+    slow.answer = () => undefined
+    t.chronos.work([good], { queues: ['fast'], signals: false })
+    await t.chronos.enqueueMany(good, Array(400).fill({}))
+    await until(async () => {
+      await t.clock.advance(0)
+      return (await t.jobs.count({ name: 'good', state: 'succeeded' })).value === 400
+    }, 'the jobs')
+    await until(() => slow.heard.length >= LANE_WIDTH, 'the slow ones')
+    const begun = t.clock.now()
+    await t.chronos.enqueueMany(good, Array(20).fill({}), { queue: 'fast' })
+    await until(async () => {
+      await t.advance('2ms')
+      return fast.heard.length === 20
+    }, 'the fast ones')
+    // Not one of the slow ones had given up its place by then.
+    expect(t.clock.now() - begun).toBeLessThan(15_000)
+    expect(slow.heard).toHaveLength(LANE_WIDTH)
+    expect((await t.jobs.count({ queue: DELIVERIES, state: 'running', tag: id })).value).toBe(LANE_WIDTH)
+  })
+
+  test('can be tried out', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    const delivery = await t.chronos.webhooks.test(id)
+    await quiet(t)
+    expect(box.bodies()).toMatchObject([{ type: 'webhook.test', data: { endpointId: id } }])
+    expect(await t.jobs.get(delivery.id)).toMatchObject({ state: 'succeeded', result: { status: 200 } })
+  })
+
+  test('to an endpoint that was deleted end', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    box.answer = () => 500
+    await t.enqueue(good)
+    await quiet(t)
+    await t.chronos.webhooks.delete(id)
+    await t.advance('1m')
+    await quiet(t)
+    expect(box.heard).toHaveLength(1)
+    expect((await t.jobs.list({ queue: DELIVERIES })).data).toMatchObject([{ reason: 'endpoint-disabled' }])
+  })
+})

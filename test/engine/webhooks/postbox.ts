@@ -1,0 +1,86 @@
+import type { ServerResponse } from 'node:http'
+import { expect } from 'vitest'
+import { defineJob, type JobDefinition } from '../../../src/engine/definition.js'
+import { turn } from '../../../src/engine/system.js'
+import { type TestChronos, type TestOptions, testChronos } from '../../../src/testing.js'
+import { type Heard, hear, type Receiver, startReceiver } from '../../support/receiver.js'
+
+/** What a postbox answers; undefined leaves the caller waiting. */
+export type Answer =
+  | number
+  | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
+  | undefined
+
+/** Somebody who gets webhooks, on this machine. */
+export interface Postbox {
+  readonly url: string
+  readonly heard: readonly Heard[]
+  answer: (heard: Heard) => Answer
+  bodies(): readonly Message[]
+  /** Resolves when so many messages have come. */
+  got(count: number): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export interface Message {
+  readonly type: string
+  readonly timestamp: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export async function postbox(): Promise<Postbox> {
+  const heard: Heard[] = []
+  const waiting: ServerResponse[] = []
+  const receiver: Receiver = await startReceiver(async (request, response) => {
+    const one = await hear(request)
+    heard.push(one)
+    const answer = box.answer(one)
+    if (answer === undefined) waiting.push(response)
+    else if (typeof answer === 'number') response.writeHead(answer).end('thanks')
+    else response.writeHead(answer.status, answer.headers).end()
+  })
+  const box: Postbox = {
+    url: `${receiver.origin}/hook`,
+    heard,
+    answer: () => 200,
+    bodies: () => heard.map(({ body }) => JSON.parse(body) as Message),
+    got: count => until(() => heard.length >= count, `${count} messages, not ${heard.length}`),
+    [Symbol.asyncDispose]: () => receiver.close(),
+  }
+  return box
+}
+
+const TURNS_MAX = 5_000
+
+/** Lets what really happens happen, while virtual time stands still. */
+export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let turns = 0; turns < TURNS_MAX; turns++) {
+    if (await isSo()) return
+    await turn()
+  }
+  expect.fail(`waited in vain for ${what}`)
+}
+
+/** Until nothing waits that is due, and nothing runs. */
+export async function quiet(t: TestChronos): Promise<void> {
+  const isBusy = async (): Promise<boolean> => {
+    // What needs no time to pass.
+    await t.clock.advance(0)
+    const live = await t.jobs.list({ state: ['waiting', 'running'] }, { limit: 200 })
+    return live.data.some(job => job.state === 'running' || Date.parse(job.runAt) <= t.clock.now())
+  }
+  await until(async () => !(await isBusy()), 'quiet')
+}
+
+export const good: JobDefinition<unknown> = defineJob({ name: 'good', run: async (_: unknown) => ({ ok: true }) })
+export const bad: JobDefinition<unknown> = defineJob({
+  name: 'bad',
+  retry: 'none',
+  async run(_: unknown) {
+    throw new Error('no')
+  },
+})
+
+export function webhookChronos(options: Partial<TestOptions> = {}): TestChronos {
+  return testChronos({ jobs: [good, bad], egress: { allow: ['loopback'] }, ...options })
+}
