@@ -1,0 +1,292 @@
+import { describe, expect, it } from 'vitest'
+import { newGate } from '../../../src/core/gate.js'
+import { STORES } from '../../support/stores.js'
+import { die, World, work } from './world.js'
+
+const OTHERS_OFF = {
+  'retry-rate': false,
+  'exhausted-burst': false,
+  'retry-latency': false,
+  'queue-latency': false,
+  'no-workers': false,
+} as const
+
+describe.each(STORES)('dead letters on %s', (_, open) => {
+  it('are told of after five minutes, and that they are over when somebody has seen them', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    await die(world, chronos, 3)
+    await world.advance('5m')
+    expect(world.heard()).toEqual([])
+    expect((await chronos.alerts.list()).data).toMatchObject([{ rule: 'dead-letters', state: 'pending', value: 3 }])
+    await world.advance('30s')
+    expect(world.heard()).toEqual(['firing dead-letters 315s'])
+    expect(world.told[0]).toMatchObject({
+      labels: { queue: 'payments' },
+      summary: '3 unacknowledged dead letters in queue payments, the oldest for 5m 14s',
+    })
+    await chronos.dead.acknowledge({})
+    await world.advance('3m')
+    expect(world.heard().slice(1)).toEqual(['resolved dead-letters 450s'])
+    expect((await chronos.alerts.list()).data).toMatchObject([{ state: 'resolved', severity: 'warning' }])
+  })
+
+  it('are told of again while they stay, and as critical after a day', async () => {
+    await using world = new World(open)
+    const rules = { 'dead-letters': { for: '1m', repeat: '10m' } } as const
+    const first = world.start({ alerts: { rules } })
+    await die(world, first, 1)
+    await world.advance('25m')
+    expect(world.heard()).toEqual(['firing dead-letters 75s', 'repeat dead-letters 675s', 'repeat dead-letters 1275s'])
+    await world.stop(first)
+    await world.advance('24h')
+    const second = world.start({ alerts: { rules } })
+    await world.advance('15s')
+    expect((await second.alerts.list()).data).toMatchObject([{ state: 'firing', severity: 'critical' }])
+  })
+
+  it('that are over are forgotten after a day', async () => {
+    await using world = new World(open)
+    const rules = { 'dead-letters': { for: '0s', keep: '0s' } } as const
+    const first = world.start({ alerts: { rules } })
+    await die(world, first, 1)
+    await world.advance('15s')
+    await first.dead.acknowledge({})
+    await world.advance('15s')
+    expect((await first.alerts.list()).data).toMatchObject([{ state: 'resolved' }])
+    await world.stop(first)
+    await world.advance('24h')
+    const second = world.start({ alerts: { rules } })
+    await world.advance('15s')
+    expect((await second.alerts.list()).data).toEqual([])
+  })
+
+  it('that are discarded are nobody’s concern any more', async () => {
+    await using world = new World(open)
+    const chronos = world.start({ alerts: { rules: OTHERS_OFF } })
+    await die(world, chronos, 2)
+    await world.advance('1m')
+    await chronos.dead.discard({})
+    await world.advance('10m')
+    expect(world.heard()).toEqual([])
+    expect((await chronos.alerts.list()).data).toEqual([])
+  })
+})
+
+describe.each(STORES)('alerts on %s', (_, open) => {
+  it('go on over a restart as if nothing had been', async () => {
+    await using world = new World(open)
+    const first = world.start()
+    await die(world, first, 1)
+    await world.advance('2m')
+    await world.stop(first)
+    await world.advance('1m')
+    const second = world.start()
+    await world.advance('2m')
+    expect(world.heard()).toEqual([])
+    await world.advance('1m')
+    // The first look after five minutes from when the other process saw it.
+    expect(world.heard()).toEqual(['firing dead-letters 317s'])
+    await world.stop(second)
+    world.start()
+    await world.advance('30m')
+    expect(world.heard()).toEqual(['firing dead-letters 317s'])
+  })
+
+  it('are told of once, however many processes look', async () => {
+    await using world = new World(open)
+    const channels = { ops: { type: 'email', from: 'a@example.com', to: 'b@example.com', transport: deaf } } as const
+    const [chronos] = [1, 2, 3].map(() => world.start({ alerts: { channels } }))
+    await die(world, chronos!, 12)
+    await world.advance('10m')
+    expect(world.told.map(({ notice, rule }) => `${notice} ${rule}`)).toEqual([
+      'firing exhausted-burst',
+      'firing dead-letters',
+    ])
+    expect(await world.store.count({ queue: 'chronos:deliveries' }, 100)).toMatchObject({ value: 2 })
+  })
+
+  it('are left to those whose code says something about them', async () => {
+    await using world = new World(open)
+    const plain = world.start()
+    const sure = world.start({ alerts: { rules: { 'dead-letters': { for: '1m' } } } })
+    await die(world, plain, 1)
+    await world.advance('90s')
+    expect(world.heard()).toEqual(['firing dead-letters 75s'])
+    await world.stop(sure)
+    await plain.dead.acknowledge({})
+    await world.advance('4m')
+    expect(world.heard().map(line => line.split(' ')[0])).toEqual(['firing', 'resolved'])
+  })
+
+  it('are kept quiet by a silence, and told of when it ends', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    const { id } = await chronos.alerts.silence({ rule: 'dead-letters', labels: { queue: 'payments' }, for: '20m' })
+    await die(world, chronos, 1)
+    await world.advance('10m')
+    expect(world.heard()).toEqual([])
+    expect((await chronos.alerts.list({ state: 'firing' })).data).toHaveLength(1)
+    await world.advance('11m')
+    expect(world.heard()).toEqual(['firing dead-letters 1200s'])
+    expect((await chronos.alerts.silences()).data).toMatchObject([{ id, rule: 'dead-letters' }])
+    await chronos.alerts.unsilence(id)
+    expect((await chronos.alerts.silences()).data).toEqual([])
+    await expect(chronos.alerts.unsilence(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('have rules that can be changed while everything runs, over what the code says', async () => {
+    await using world = new World(open)
+    const chronos = world.start({ alerts: { rules: { 'dead-letters': { for: '30m', fire: 5 } } } })
+    const ruleOf = async () => (await chronos.alerts.rules()).find(({ name }) => name === 'dead-letters')
+    expect(await ruleOf()).toMatchObject({ for: '30m', fire: 5 })
+    await chronos.alerts.setRules({ 'dead-letters': { for: '1m' } })
+    await chronos.alerts.setRules({ 'dead-letters': { fire: 1 } })
+    expect(await ruleOf()).toMatchObject({ for: '1m', fire: 1, clear: 0 })
+    await die(world, chronos, 2)
+    await world.advance('90s')
+    expect(world.heard()).toEqual(['firing dead-letters 75s'])
+    await chronos.alerts.setRules({ 'dead-letters': false })
+    await world.advance('1m')
+    expect((await chronos.alerts.list()).data).toEqual([])
+    await chronos.alerts.setRules({ 'dead-letters': null })
+    expect(await ruleOf()).toMatchObject({ enabled: true, for: '30m', fire: 5 })
+    await expect(chronos.alerts.setRules({ 'dead-letters': { fire: -1 } })).rejects.toThrow(
+      'alerts.setRules.dead-letters',
+    )
+    expect(await ruleOf()).toMatchObject({ for: '30m' })
+  })
+})
+
+describe.each(STORES)('the rule on %s', (_, open) => {
+  /** So many jobs every 15 seconds, of which some need a retry. */
+  async function traffic(
+    world: World,
+    chronos: ReturnType<World['start']>,
+    all: number,
+    failing: number,
+    minutes: number,
+  ) {
+    for (let round = 0; round < minutes * 4; round++) {
+      await chronos.enqueueMany(
+        work,
+        Array.from({ length: all }, (_each, index) => ({ fails: index < failing ? 1 : 0 })),
+      )
+      await world.advance('15s')
+    }
+  }
+
+  it('retry-rate fires when more than a tenth is retried for five minutes, and ends with it', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    await traffic(world, chronos, 20, 2, 8)
+    expect(world.heard()).toEqual([])
+    await traffic(world, chronos, 20, 4, 11)
+    expect(world.told.map(({ notice, rule }) => `${notice} ${rule}`)).toEqual(['firing retry-rate'])
+    expect(world.told[0]!.summary).toMatch(
+      /^the retry rate of queue payments is \d+(\.\d)? %: \d+ retries to \d+ first/,
+    )
+    await traffic(world, chronos, 20, 0, 12)
+    expect(world.told.map(({ notice }) => notice)).toEqual(['firing', 'resolved'])
+  })
+
+  it('retry-rate says nothing about a handful of jobs', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    await traffic(world, chronos, 1, 1, 12)
+    expect(world.heard()).toEqual([])
+  })
+
+  it('exhausted-burst fires at once when ten run out of retries, and not for nine', async () => {
+    await using world = new World(open)
+    const chronos = world.start({ alerts: { rules: { 'dead-letters': false } } })
+    await die(world, chronos, 9)
+    await world.advance('1m')
+    expect(world.heard()).toEqual([])
+    await die(world, chronos, 1)
+    await world.advance('15s')
+    expect(world.told).toMatchObject([{ notice: 'firing', rule: 'exhausted-burst', value: 10 }])
+    await die(world, chronos, 10)
+    await world.advance('15s')
+    expect(world.told.slice(1)).toMatchObject([{ notice: 'repeat', value: 20 }])
+  })
+
+  it('no-workers and queue-latency fire for a queue that nobody serves, unless it is paused', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    await chronos.queues.pause('held')
+    await chronos.enqueue('mail', {}, { queue: 'lonely' })
+    await chronos.enqueue('mail', {}, { queue: 'held' })
+    await world.advance('10m')
+    expect(world.heard()).toEqual(['firing no-workers 60s', 'firing queue-latency 375s'])
+    expect(world.told.map(({ labels }) => labels)).toEqual([{ queue: 'lonely' }, { queue: 'lonely' }])
+    await chronos.queues.resume('held')
+    await world.advance('2m')
+    expect(world.told.at(-1)).toMatchObject({ labels: { queue: 'held' } })
+  })
+
+  it('retry-latency fires when a retry is due and nobody takes it', async () => {
+    await using world = new World(open)
+    const first = world.start()
+    await first.enqueueMany(work, [{ fails: 1 }])
+    await world.advance('100ms')
+    await world.stop(first)
+    const second = world.start({ alerts: { rules: { 'queue-latency': false, 'no-workers': false } } }, ['other'])
+    await world.advance('4m')
+    expect(world.told).toMatchObject([{ rule: 'retry-latency', labels: { queue: 'payments' } }])
+    await world.stop(second)
+    world.start()
+    await world.advance('4m')
+    expect(world.told.map(({ notice }) => notice)).toEqual(['firing', 'resolved'])
+  })
+
+  it('circuit-open fires when a circuit is open for two minutes', async () => {
+    await using world = new World(open)
+    world.start()
+    const now = world.clock.now()
+    const gate = {
+      ...newGate('api.example', {}, now),
+      circuit: 'open',
+      openUntil: now + 3_600_000,
+      reason: '9 of 10 failed',
+    }
+    await world.store.putRecords([{ kind: 'gate', id: gate.key, body: JSON.stringify(gate) }])
+    await world.advance('150s')
+    expect(world.told).toMatchObject([
+      { rule: 'circuit-open', labels: { circuit: 'api.example' }, summary: expect.stringContaining('9 of 10 failed') },
+    ])
+  })
+
+  it('endpoint-disabled fires for one that Chronos disabled, and not by hand', async () => {
+    await using world = new World(open)
+    world.start()
+    const bodies = [
+      { id: 'a', state: 'disabled', disabledReason: 'gone', events: [], secrets: [] },
+      { id: 'b', state: 'disabled', disabledReason: 'by-hand', events: [], secrets: [] },
+      { id: 'c', state: 'enabled', events: [], secrets: [] },
+    ]
+    await world.store.putRecords(bodies.map(body => ({ kind: 'webhook', id: body.id, body: JSON.stringify(body) })))
+    await world.advance('1m')
+    expect(world.told).toMatchObject([{ rule: 'endpoint-disabled', labels: { endpoint: 'a' } }])
+  })
+
+  it('schedule-missed fires when nobody was there for ticks, once', async () => {
+    await using world = new World(open)
+    const first = world.start({ alerts: { rules: OTHERS_OFF } })
+    await first.schedules.put('tick', { every: '1m', job: work, payload: { fails: 0 } })
+    await world.advance('10m')
+    expect(world.heard()).toEqual([])
+    await world.stop(first)
+    await world.advance('1h')
+    world.start({ alerts: { rules: OTHERS_OFF } })
+    await world.advance('30m')
+    expect(world.told.map(({ notice, rule, labels }) => ({ notice, rule, labels }))).toEqual([
+      { notice: 'firing', rule: 'schedule-missed', labels: { schedule: 'tick' } },
+      { notice: 'resolved', rule: 'schedule-missed', labels: { schedule: 'tick' } },
+    ])
+    expect(world.told[0]!.summary).toMatch(/^\d+ ticks were missed by schedule tick: no scheduler was alive$/)
+  })
+})
+
+/** Takes every mail and tells nobody. */
+const deaf = { sendMail: async () => undefined }
