@@ -12,6 +12,8 @@ export interface Io {
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Environment
+  /** What is piped in; asked for only by a command that is told to read it. */
+  readonly stdin?: () => AsyncIterable<string | Uint8Array>
   /** Aborts, with an `Interruption`, when somebody wants the command to stop: it cleans up and throws the reason. */
   readonly interrupted: AbortSignal
 }

@@ -4,18 +4,52 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 import { ChronosError } from '../core/error.js'
+import { addAlerts } from './commands/alerts.js'
+import { addAudit } from './commands/audit.js'
+import { addCircuits } from './commands/circuits.js'
+import { addCompletion } from './commands/completion.js'
+import { addDead } from './commands/dead.js'
 import { addDemo } from './commands/demo.js'
+import { addDoctor } from './commands/doctor.js'
+import { addEnqueue } from './commands/enqueue.js'
+import { addHttp } from './commands/http.js'
+import { addJobs } from './commands/jobs.js'
+import { addMigrate } from './commands/migrate.js'
+import { addPolicy } from './commands/policy.js'
+import { addQueues } from './commands/queues.js'
+import { addRedrives } from './commands/redrives.js'
+import { addSchedules } from './commands/schedules.js'
+import { addWebhooks } from './commands/webhooks.js'
+import { addWorkers } from './commands/workers.js'
 import { EXIT, EXIT_OF } from './exit.js'
 import { type Environment, Interruption, type Io } from './io.js'
 import { paint, styleOf } from './print.js'
+import { oneLine } from './width.js'
 
 /** Runs one command line and says what the shell is to be told. Touches nothing but `io`. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   let exitCode: number = EXIT.ok
   const program = createProgram(io)
-  addDemo(program, io, code => {
+  const exit = (code: number): void => {
     exitCode = code
-  })
+  }
+  addDemo(program, io, exit)
+  addEnqueue(program, io, exit)
+  addHttp(program, io, exit)
+  addJobs(program, io, exit)
+  addDead(program, io, exit)
+  addRedrives(program, io, exit)
+  addCircuits(program, io)
+  addAlerts(program, io)
+  addQueues(program, io)
+  addSchedules(program, io)
+  addWebhooks(program, io)
+  addWorkers(program, io)
+  addMigrate(program, io, exit)
+  addDoctor(program, io, exit)
+  addAudit(program, io, exit)
+  addCompletion(program, io)
+  addPolicy(program, io, exit)
   try {
     await program.parseAsync(argv, { from: 'user' })
     return exitCode
@@ -26,9 +60,13 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
 
 const EXAMPLES = `
 Examples:
-  $ chronos demo                 eight jobs, eight fates, live
-  $ chronos demo --json | jq     the same for machines
-  $ chronos help demo            what else it can do
+  $ chronos demo                       eight jobs, eight fates, live
+  $ chronos dead groups                what jobs died of
+  $ chronos jobs timeline ID           the life of one job, drawn
+  $ chronos doctor                     whether all is well
+  $ chronos help jobs                  what else there is
+
+Commands look into sqlite:./chronos.db, or where CHRONOS_STORE or --store says.
 
 Data goes to stdout, words to stderr; NO_COLOR=1 turns colours off.
 Exit codes: 0 ok, 1 unexpected, 2 usage, 3 not found, 4 not allowed, 5 conflict,
@@ -68,7 +106,8 @@ function explain(error: unknown, { stderr, env }: Io): number {
     return error.exitCode
   }
   const known = error instanceof ChronosError ? error : undefined
-  const message = error instanceof Error ? error.message : String(error)
+  // It may quote what somebody else has written.
+  const message = oneLine(error instanceof Error ? error.message : String(error))
   stderr.write(`error: ${message}${known ? ` (${known.code})` : ''}\n`)
   const debug = isSet(env, 'CHRONOS_DEBUG')
   if (debug && error instanceof Error) stderr.write(`${error.stack}\n`)
@@ -99,7 +138,8 @@ async function runProcess(): Promise<void> {
       controller.abort(new Interruption('', BROKEN_PIPE_EXIT))
     })
   }
-  process.exitCode = await main(process.argv.slice(2), { stdout, stderr, env, interrupted: controller.signal })
+  const io: Io = { stdout, stderr, stdin: () => process.stdin, env, interrupted: controller.signal }
+  process.exitCode = await main(process.argv.slice(2), io)
 }
 
 /** Whether this file is what was started: by its path, without its ending, or by the link that npm makes. */

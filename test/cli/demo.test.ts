@@ -106,8 +106,8 @@ describe('demo in a pipe', () => {
   })
 
   it('tells what happens while it happens', () => {
-    expect(text.stdout).toMatch(/^\+0\.\d\ds ✗ failed {4}charge-card {8}attempt 1 of 4: connect ETIMEDOUT$/m)
-    expect(text.stdout).toMatch(/^\+0\.\d\ds ↻ retrying {2}charge-card {8}retry 1 of 3 in \d+ms$/m)
+    expect(text.stdout).toMatch(/^\+\d\.\d\ds ✗ failed {4}charge-card {8}attempt 1 of 4: connect ETIMEDOUT$/m)
+    expect(text.stdout).toMatch(/^\+\d\.\d\ds ↻ retrying {2}charge-card {8}retry 1 of 3 in \d+ms$/m)
     expect(text.stdout).toMatch(/^\+\d\.\d\ds ■ dead {6}resize-image {7}poison: it kills its workers$/m)
   })
 

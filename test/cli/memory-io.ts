@@ -7,11 +7,19 @@ export interface Said {
   readonly stderr: string
 }
 
+export interface Surroundings {
+  readonly env?: Environment
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly stdin?: readonly (string | Uint8Array)[]
+  readonly interrupted?: AbortSignal
+  /** Hears words as they are written. */
+  readonly onStderr?: (text: string) => void
+}
+
 /** Runs a command line against nothing but memory. */
-export async function say(
-  argv: readonly string[],
-  { env = {}, isTTY = false, columns = 80 }: { env?: Environment; isTTY?: boolean; columns?: number } = {},
-): Promise<Said> {
+export async function say(argv: readonly string[], around: Surroundings = {}): Promise<Said> {
+  const { env = {}, isTTY = false, columns = 80, stdin = [], interrupted = new AbortController().signal } = around
   let [stdout, stderr] = ['', '']
   const io: Io = {
     stdout: {
@@ -24,12 +32,16 @@ export async function say(
     stderr: {
       write(text) {
         stderr += text
+        around.onStderr?.(text)
       },
       isTTY,
       columns,
     },
     env,
-    interrupted: new AbortController().signal,
+    async *stdin() {
+      yield* stdin
+    },
+    interrupted,
   }
   const code = await main(argv, io)
   return { code, stdout, stderr }

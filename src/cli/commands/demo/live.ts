@@ -1,28 +1,22 @@
 import { formatMs } from '../../../core/duration.js'
 import type { DeathReason } from '../../../core/job.js'
-import { paint, type Style, type Tone } from '../../print.js'
+import { type Mark, PHASE_MARKS, RUN_MARKS } from '../../marks.js'
+import { paint, type Style } from '../../print.js'
 import { cut, oneLine, padEnd, padStart } from '../../width.js'
 import type { DemoEvent } from './recorder.js'
 import { STORIES } from './stories.js'
 
-interface Mark {
-  readonly symbol: string
-  readonly ascii: string
-  readonly word: string
-  readonly tone: Tone
-}
-
 export const MARKS = {
-  started: { symbol: '▸', ascii: '>', word: 'started', tone: 'dim' },
-  succeeded: { symbol: '✓', ascii: '+', word: 'succeeded', tone: 'good' },
-  failed: { symbol: '✗', ascii: 'x', word: 'failed', tone: 'bad' },
-  timedOut: { symbol: '◷', ascii: 'x', word: 'timed out', tone: 'bad' },
-  retrying: { symbol: '↻', ascii: '~', word: 'retrying', tone: 'warn' },
-  snoozed: { symbol: '◌', ascii: 'z', word: 'snoozed', tone: 'calm' },
+  started: { ...PHASE_MARKS.running, word: 'started', tone: 'dim' },
+  succeeded: PHASE_MARKS.succeeded,
+  failed: RUN_MARKS.failed,
+  timedOut: RUN_MARKS['timed-out'],
+  retrying: PHASE_MARKS.retrying,
+  snoozed: RUN_MARKS.snoozed,
   killed: { symbol: '↯', ascii: '!', word: 'killed', tone: 'odd' },
-  lost: { symbol: '?', ascii: '?', word: 'lost', tone: 'odd' },
-  dead: { symbol: '■', ascii: '#', word: 'dead', tone: 'bad' },
-  cancelled: { symbol: '–', ascii: '-', word: 'cancelled', tone: 'dim' },
+  lost: RUN_MARKS.lost,
+  dead: PHASE_MARKS.dead,
+  cancelled: PHASE_MARKS.cancelled,
 } as const satisfies Record<string, Mark>
 
 const WHY_DEAD: Readonly<Partial<Record<DeathReason, string>>> = {

@@ -1,0 +1,45 @@
+import { ChronosError } from '../../../core/error.js'
+import type { DeadQuery } from '../../../engine/redrives.js'
+import type { Target, TargetOptions } from '../../target.js'
+import { type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'
+import { found } from '../jobs/job.js'
+
+/** Which dead jobs something is to be done to, and whether it may be. */
+export interface ChoiceOptions extends TargetOptions, DeadFilterOptions {
+  readonly json?: true
+  readonly all?: true
+  readonly yes?: true
+  readonly dryRun?: true
+}
+
+/** By ids, by a filter, or all of them; never all by mistake. */
+export function choiceOf(name: string, ids: readonly string[], options: ChoiceOptions): DeadQuery {
+  const query = deadQueryOf(options)
+  const filtered = Object.keys(query).length > 0
+  if (ids.length > 0 && (filtered || options.all)) throw usage(name, 'give ids or a filter, not both')
+  if (ids.length === 0 && !filtered && !options.all) {
+    throw usage(name, 'name dead jobs by their ids, by a filter such as --group or --queue, or by --all')
+  }
+  return ids.length > 0 ? { ids: [...new Set(ids)] } : query
+}
+
+export function usage(name: string, words: string): ChronosError {
+  return new ChronosError('INVALID_OPTION', `dead ${name}: ${words}`)
+}
+
+const IDS_AT_ONCE = 200
+
+/** Whoever names a job wants to hear that it isn't there, or isn't dead. */
+export async function checkDead(name: string, ids: readonly string[], target: Target): Promise<void> {
+  for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
+    const asked = ids.slice(from, from + IDS_AT_ONCE)
+    const { data } = await target.dead.list({ ids: asked }, { limit: IDS_AT_ONCE })
+    const dead = new Set(data.map(({ id }) => id))
+    const odd = asked.find(id => !dead.has(id))
+    if (odd === undefined) continue
+    const { id, state } = await found(target, odd)
+    throw new ChronosError('NOT_ALLOWED', `dead ${name}: job ${id} is ${state}; this is for dead jobs`, {
+      details: { jobId: id, state },
+    })
+  }
+}

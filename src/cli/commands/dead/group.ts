@@ -1,0 +1,78 @@
+import type { JobView } from '../../../core/view.js'
+import type { ErrorGroupView } from '../../../engine/dead.js'
+import type { Io } from '../../io.js'
+import { GROUP_MARKS, markText } from '../../marks.js'
+import { absolute, relative } from '../../moment.js'
+import { paint, type Style } from '../../print.js'
+import { countText, hang, many, show } from '../../show.js'
+import { lastHours, sparkline } from '../../sparkline.js'
+import { type TargetOptions, withTarget } from '../../target.js'
+import { oneLine, padEnd } from '../../width.js'
+import { jobTable } from '../jobs/list.js'
+import { kindOf } from './groups.js'
+
+export interface GroupOptions extends TargetOptions {
+  readonly json?: true
+  readonly tenant?: string
+}
+
+export async function showGroup(fingerprint: string, options: GroupOptions, io: Io): Promise<void> {
+  await withTarget(options, io, async target => {
+    const group = await target.dead.group(fingerprint, options.tenant)
+    const [{ data: jobs }, { now }] = await Promise.all([target.jobs.list({ ids: group.samples }), target.info()])
+    show(io, options, group, style => cardOf(group, jobs, now, style))
+    if (options.json || group.dead === 0) return
+    io.stderr.write(`\nsend them round again: chronos dead redrive --group ${oneLine(fingerprint)} --dry-run\n`)
+  })
+}
+
+const LABEL_COLUMNS = 8
+const TWO_DAYS = { cells: 48, cellHours: 1 } as const
+
+function cardOf(group: ErrorGroupView, jobs: readonly JobView[], now: number, style: Style): string {
+  const { title, fingerprint, state, names, queues, tenantId, dead, deaths, failures } = group
+  const when = (at: string): string => `${absolute(at)} (${relative(at, now)})`
+  const hours = lastHours(group.trend, now, TWO_DAYS)
+  const peak = Math.max(...hours)
+  const rows: readonly (readonly [label: string, words: string | undefined])[] = [
+    ['error', kindOf(group)],
+    ['jobs', `${names.join(', ')} in ${queues.length === 1 ? 'queue' : 'queues'} ${queues.join(', ')}`],
+    ['tenant', tenantId],
+    ['count', `${countText(dead)} dead now; ${many(failures, 'failed run')}, ${many(deaths, 'death')} in all`],
+    ['first', when(group.firstSeen)],
+    ['last', when(group.lastSeen)],
+    ['48 h', `${sparkline(hours, style)} ${peak === 0 ? 'quiet' : `at most ${countText(peak)} an hour`}`],
+  ]
+  const lines = rows.flatMap(([label, words]) =>
+    words === undefined
+      ? []
+      : [hang(`  ${paint(padEnd(label, LABEL_COLUMNS), 'dim', style)}  `, LABEL_COLUMNS + 4, words, style)],
+  )
+  const head = hang('', 0, title, style)
+    .split('\n')
+    .map(line => paint(line, 'strong', style))
+    .join('\n')
+  const where = `${markText(GROUP_MARKS[state], style)}  ${paint(fingerprint, 'dim', style)}\n`
+  const newest = jobs.length === 0 ? '' : `\n${paint('Newest jobs', 'strong', style)}\n${jobTable(jobs, now, style)}`
+  return `${head}${where}\n${lines.join('')}${newest}`
+}
+
+const CHANGES = {
+  resolve: { state: 'resolved', hint: 'seen again, it comes back as regressed' },
+  ignore: { state: 'ignored', hint: '`chronos dead groups --all` shows it still' },
+  reopen: { state: 'open', hint: 'it is among the groups again' },
+} as const
+
+export async function setGroup(
+  name: keyof typeof CHANGES,
+  fingerprint: string,
+  options: GroupOptions,
+  io: Io,
+): Promise<void> {
+  const { state, hint } = CHANGES[name]
+  await withTarget(options, io, async target => {
+    const group = await target.dead.setGroup(fingerprint, state, options.tenant)
+    show(io, options, group, () => `group ${group.fingerprint} is ${group.state}: ${oneLine(group.title)}\n`)
+    if (!options.json) io.stderr.write(`${hint}\n`)
+  })
+}

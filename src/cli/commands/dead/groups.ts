@@ -1,0 +1,96 @@
+import { checkWord } from '../../../core/limits.js'
+import type { ErrorGroupView } from '../../../engine/dead.js'
+import type { GroupState } from '../../../store/fold.js'
+import { type Entry, entryTable } from '../../entries.js'
+import type { Io } from '../../io.js'
+import { GROUP_MARKS, markCell } from '../../marks.js'
+import { brief, timeOf } from '../../moment.js'
+import type { Style } from '../../print.js'
+import { countText, many, show } from '../../show.js'
+import { lastHours, sparkline } from '../../sparkline.js'
+import { type TargetOptions, withTarget } from '../../target.js'
+import { cut } from '../../width.js'
+import { type PageOptions, pageOf } from '../jobs/list.js'
+
+export interface GroupsOptions extends TargetOptions, PageOptions {
+  readonly json?: true
+  readonly all?: true
+  readonly state?: string
+  readonly tenant?: string
+}
+
+const STATES = ['open', 'resolved', 'regressed', 'ignored'] as const satisfies readonly GroupState[]
+
+export async function listGroups(options: GroupsOptions, io: Io): Promise<void> {
+  const { all, state, tenant } = options
+  if (state !== undefined) checkWord(state, STATES, '--state')
+  await withTarget(options, io, async target => {
+    const { data, page } = await target.dead.groups({
+      ...pageOf(options),
+      ...(all && { all }),
+      ...(state !== undefined && { state: state as GroupState }),
+      ...(tenant !== undefined && { tenantId: tenant }),
+    })
+    const { now } = await target.info()
+    show(io, options, { data, page }, style => (data.length === 0 ? '' : groupTable(data, now, style)))
+    if (!options.json) io.stderr.write(summary(data, page.next, options))
+  })
+}
+
+function summary(groups: readonly ErrorGroupView[], next: string | undefined, { all, state }: GroupsOptions): string {
+  if (groups.length === 0) {
+    if (state !== undefined) return `no error group is ${state}\n`
+    return all ? 'No run has failed yet: there is no error group.\n' : 'No job is dead: nothing needs you here.\n'
+  }
+  const dead = groups.reduce((sum, group) => sum + group.dead, 0)
+  const more = next === undefined ? '' : `more: --cursor ${next}\n`
+  return `${many(groups.length, 'group')}, ${many(dead, 'dead job')}\n${more}`
+}
+
+const WIDE_FROM_COLUMNS = 120
+/** Names that people gave may be longer. */
+const GROUP_MAX_COLUMNS = 26
+const DAY_WIDE = { cells: 24, cellHours: 1 } as const
+const DAY_NARROW = { cells: 12, cellHours: 2 } as const
+
+function groupTable(groups: readonly ErrorGroupView[], now: number, style: Style): string {
+  const isWide = style.columns >= WIDE_FROM_COLUMNS
+  const day = isWide ? DAY_WIDE : DAY_NARROW
+  const between = style.unicode ? ' · ' : ', '
+  const entries = groups.map((group): Entry => {
+    const { fingerprint, title, names, failures, dead, tenantId, state } = group
+    const jobs = names.join(', ')
+    const kind = kindOf(group)
+    const short = isWide ? fingerprint : cut(fingerprint, GROUP_MAX_COLUMNS)
+    const whole = short === fingerprint ? [] : [`group ${fingerprint}`]
+    const whose = tenantId === undefined ? [] : [`tenant ${tenantId}`]
+    return {
+      cells: [
+        { text: countText(dead), tone: dead > 0 ? 'bad' : 'dim' },
+        sparkline(lastHours(group.trend, now, day), style),
+        ago(group.firstSeen, now),
+        ago(group.lastSeen, now),
+        markCell(GROUP_MARKS[state], style),
+        { text: short, tone: 'strong' },
+      ],
+      below: [title, [kind, jobs, many(failures, 'failed run'), ...whose, ...whole].join(between)],
+      beside: [countText(failures), kind, jobs, tenantId ?? '-', title],
+    }
+  })
+  const columns = [
+    { title: 'Dead', align: 'right' },
+    { title: 'Last 24 h' },
+    { title: 'First', align: 'right' },
+    { title: 'Last', align: 'right' },
+    { title: 'State' },
+    { title: 'Group' },
+  ] as const
+  return entryTable(columns, ['Failures', 'Error', 'Jobs', 'Tenant', 'Title'], entries, style)
+}
+
+/** What kind of error it is: `FetchError ETIMEDOUT`, `HttpError 503`. */
+export function kindOf({ error, code, status }: ErrorGroupView): string {
+  return [error, code, status === undefined ? undefined : `HTTP ${status}`].filter(part => part !== undefined).join(' ')
+}
+
+const ago = (at: string, now: number): string => `${brief(now - timeOf(at))} ago`

@@ -1,0 +1,75 @@
+import type { DeathReason } from '../../../core/job.js'
+import type { Rate } from '../../../core/rate.js'
+import { isLeftAlone, type RedriveFilter } from '../../../core/redrive.js'
+import type { DeadQuery, DryRun, RedriveOptions } from '../../../engine/redrives.js'
+import type { Count } from '../../../store/store.js'
+import { EXIT } from '../../exit.js'
+import type { Io } from '../../io.js'
+import { jsonText, many, show } from '../../show.js'
+import { type Target, withTarget } from '../../target.js'
+import { follow } from '../redrives/follow.js'
+import { type ChoiceOptions, checkDead, choiceOf, usage } from './choice.js'
+import { deadTable } from './list.js'
+
+export interface RedriveFlags extends ChoiceOptions {
+  readonly rate?: Rate
+  readonly canary?: number
+  readonly stopWhenFailing?: number
+  readonly force?: true
+  readonly detach?: true
+}
+
+/** Counts first, and starts nothing without `--yes`. Workers carry it out; this only watches. */
+export async function redriveDead(ids: readonly string[], flags: RedriveFlags, io: Io): Promise<number> {
+  const query = choiceOf('redrive', ids, flags)
+  const options = optionsOf(flags)
+  return withTarget(flags, io, async target => {
+    await checkDead('redrive', ids, target)
+    const counted = await target.dead.redrive(query, { ...options, dryRun: true })
+    const words = wordsOf(counted)
+    if (flags.dryRun) return showSample(target, query, counted, flags, io)
+    if (ids.length === 0 && !flags.yes) {
+      throw usage('redrive', `${words}; add --yes to do it, or --dry-run to see some of them`)
+    }
+    if (counted.count.value === 0) return nothing(counted, flags, io)
+    const { id } = await target.dead.redrive(query, options)
+    if (!flags.json) io.stderr.write(`redrive ${id} begins: ${many(counted.count.value, 'job')}${leftAlone(counted)}\n`)
+    if (!flags.detach) return follow(target, id, flags, io)
+    io.stdout.write(flags.json ? jsonText(await target.redrives.get(id)) : `${id}\n`)
+    return EXIT.ok
+  })
+}
+
+function optionsOf({ rate, canary, stopWhenFailing, force }: RedriveFlags): Omit<RedriveOptions, 'dryRun'> {
+  return {
+    ...(rate !== undefined && { rate }),
+    ...(canary !== undefined && { canary }),
+    ...(stopWhenFailing !== undefined && { stopWhenFailing }),
+    ...(force && { force }),
+  }
+}
+
+const counted = ({ value, relation }: Count): string =>
+  `${relation === 'exact' ? '' : 'more than '}${many(value, 'dead job')}`
+
+const leftAlone = ({ skipped }: DryRun): string =>
+  skipped === 0 ? '' : `, and ${many(skipped, 'job')} of unknown outcome or discarded left alone`
+
+const wordsOf = (dry: DryRun): string => `${counted(dry.count)} would start again${leftAlone(dry)}`
+
+function nothing(dry: DryRun, flags: RedriveFlags, io: Io): number {
+  if (flags.json) io.stdout.write(jsonText(dry))
+  else io.stderr.write(`${wordsOf(dry)}: there is nothing to redrive\n`)
+  return EXIT.ok
+}
+
+const SAMPLE = 5
+
+async function showSample(target: Target, query: DeadQuery, dry: DryRun, flags: RedriveFlags, io: Io): Promise<number> {
+  const [{ data }, { now }] = await Promise.all([target.dead.list(query, { limit: 4 * SAMPLE }), target.info()])
+  const asked = { filter: query as RedriveFilter, force: flags.force === true }
+  const sample = data.filter(({ reason }) => !isLeftAlone(asked, reason as DeathReason)).slice(0, SAMPLE)
+  show(io, flags, { ...dry, sample }, style => (sample.length === 0 ? '' : deadTable(sample, now, style)))
+  if (!flags.json) io.stderr.write(`${wordsOf(dry)}; nothing was changed\n`)
+  return EXIT.ok
+}

@@ -1,0 +1,40 @@
+import type { Io } from '../../io.js'
+import { many, show } from '../../show.js'
+import { withTarget } from '../../target.js'
+import { type ChoiceOptions, checkDead, choiceOf, usage } from './choice.js'
+import { deadTable } from './list.js'
+
+const DONE = { acknowledge: 'acknowledged', discard: 'discarded' } as const
+const SAMPLE = 5
+
+/** What a person decides about dead jobs that are not to run again. Counts first, and does nothing without `--yes`. */
+export async function settleDead(
+  name: keyof typeof DONE,
+  ids: readonly string[],
+  options: ChoiceOptions,
+  io: Io,
+): Promise<void> {
+  const query = choiceOf(name, ids, options)
+  const done = DONE[name]
+  await withTarget(options, io, async target => {
+    const { dead } = target
+    await checkDead(name, ids, target)
+    if (options.dryRun || (ids.length === 0 && !options.yes)) {
+      const result = await dead[name](query, { dryRun: true })
+      const words = `${many(result.matched, 'dead job')} would be ${done}`
+      if (!options.dryRun) throw usage(name, `${words}; add --yes to do it, or --dry-run to see some of them`)
+      const unseen = name === 'acknowledge' ? { acknowledged: false } : {}
+      const [{ data }, { now }] = await Promise.all([
+        dead.list({ ...unseen, ...query }, { limit: SAMPLE }),
+        target.info(),
+      ])
+      show(io, options, { action: name, ...result, sample: data }, style =>
+        result.matched === 0 ? '' : deadTable(data, now, style),
+      )
+      if (!options.json) io.stderr.write(`${words}; nothing was changed\n`)
+      return
+    }
+    const result = await dead[name](query)
+    show(io, options, { action: name, ...result }, () => `${many(result.changed, 'dead job')} ${done}\n`)
+  })
+}

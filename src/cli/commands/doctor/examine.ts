@@ -1,0 +1,94 @@
+import { systemClock, systemDice } from '../../../engine/system.js'
+import type { Io } from '../../io.js'
+import { paint, type Style, type Tone } from '../../print.js'
+import { schemaOf } from '../../schema.js'
+import { hang, many, show } from '../../show.js'
+import { type Address, addressOf, unlessInterrupted } from '../../target.js'
+import { oneLine, padEnd } from '../../width.js'
+import type { DoctorOptions } from '../doctor.js'
+import { type Check, checkSchema, postgresChecks, sqliteChecks } from './checks.js'
+
+export interface Examination {
+  readonly location: string
+  readonly ok: boolean
+  readonly checks: readonly Check[]
+}
+
+/** True where there is no problem. */
+export async function examine(options: DoctorOptions, io: Io): Promise<boolean> {
+  const address = addressOf(options, io.env)
+  const examination = await unlessInterrupted(examinationOf(address, options), io.interrupted)
+  show(io, options, examination, style => reportOf(examination, style))
+  return examination.ok
+}
+
+async function examinationOf(address: Address, { integrity }: DoctorOptions): Promise<Examination> {
+  const schema = await schemaOf(address)
+  const first = checkSchema(schema)
+  // Tables that are not there, or are others, can't be asked.
+  const rest =
+    first.status === 'ok' ? await (address.kind === 'sqlite' ? file(address.path, integrity) : server(address.url)) : []
+  const checks = [first, ...rest]
+  return { location: schema.location, ok: checks.every(({ status }) => status !== 'problem'), checks }
+}
+
+async function file(path: string, integrity: boolean): Promise<readonly Check[]> {
+  const [{ sqlite }, { health }] = await Promise.all([
+    import('../../../sqlite.js'),
+    import('../../../store/sqlite/health.js'),
+  ])
+  const facts = await health(path, { clock: systemClock, dice: systemDice }, integrity ? 'damage' : 'none')
+  const store = sqlite(path)
+  try {
+    return sqliteChecks(await store.info(), facts)
+  } finally {
+    await store.close()
+  }
+}
+
+async function server(url: string): Promise<readonly Check[]> {
+  const { postgres } = await import('../../../postgres.js')
+  const store = postgres(url)
+  try {
+    return postgresChecks(await store.info(), await store.health(), await store.hearing())
+  } finally {
+    await store.close()
+  }
+}
+
+const SIGNS = {
+  ok: { symbol: '✓', ascii: 'ok', tone: 'good' },
+  warning: { symbol: '!', ascii: 'warning', tone: 'warn' },
+  problem: { symbol: '✗', ascii: 'PROBLEM', tone: 'bad' },
+} as const satisfies Record<Check['status'], { symbol: string; ascii: string; tone: Tone }>
+
+const ASCII_COLUMNS = Math.max(...Object.values(SIGNS).map(({ ascii }) => ascii.length))
+
+function reportOf({ location, checks }: Examination, style: Style): string {
+  const nameColumns = Math.max(...checks.map(({ name }) => name.length))
+  return `${paint(oneLine(location), 'strong', style)}\n\n${checks.map(check => lineOf(check, nameColumns, style)).join('')}\n${verdict(checks, style)}`
+}
+
+function lineOf({ name, status, found, wayOut }: Check, nameColumns: number, style: Style): string {
+  const { symbol, ascii, tone } = SIGNS[status]
+  const mark = style.unicode ? symbol : padEnd(ascii, ASCII_COLUMNS)
+  const head = `  ${mark} ${padEnd(name, nameColumns)}  `
+  // The shape alone would be a riddle to who has never seen it.
+  const words = status === 'ok' || !style.unicode ? found : `${status}: ${found}`
+  const text = hang(
+    head.replace(mark, () => paint(mark, tone, style)),
+    head.length,
+    words,
+    style,
+  )
+  const blank = ' '.repeat(head.length)
+  return wayOut === undefined ? text : text + hang(blank, head.length, `${style.unicode ? '→' : '->'} ${wayOut}`, style)
+}
+
+function verdict(checks: readonly Check[], style: Style): string {
+  const count = (status: Check['status']): number => checks.filter(check => check.status === status).length
+  const [problems, warnings] = [count('problem'), count('warning')]
+  if (problems > 0) return `${paint(many(problems, 'problem'), 'bad', style)}, ${many(warnings, 'warning')}.\n`
+  if (warnings > 0) return `No problem, ${paint(many(warnings, 'warning'), 'warn', style)}.\n`
+  return `${paint('All is well.', 'good', style)}\n`
+}

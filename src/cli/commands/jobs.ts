@@ -1,0 +1,91 @@
+import { type Command, Option } from 'commander'
+import { wholeNumber } from '../argument.js'
+import type { Io } from '../io.js'
+import { addTargetOptions } from '../target.js'
+import { addFilterOptions } from './jobs/filter.js'
+import { ACTION_WORDS, type ActionWords, JOBS_EXAMPLES, READ_WORDS } from './jobs/help.js'
+
+type Exit = (code: number) => void
+
+/** Looking at jobs, and setting them right by hand. */
+export function addJobs(program: Command, io: Io, exit: Exit): void {
+  const jobs = program
+    .command('jobs')
+    .summary('look at jobs, and set them right by hand')
+    .description('Looks at jobs, and sets them right by hand.')
+    .helpCommand('help [command]', 'show the help of a command')
+    .addHelpText('after', JOBS_EXAMPLES)
+  addReading(jobs, io)
+  for (const words of ACTION_WORDS) addAction(jobs, words, io, exit)
+  addReplay(jobs, io, exit)
+}
+
+function addReading(jobs: Command, io: Io): void {
+  const list = reading(jobs, 'list')
+  addFilterOptions(paged(list))
+  addTargetOptions(list).action(async options => (await import('./jobs/list.js')).listJobs(options, io))
+
+  const get = reading(jobs, 'get').argument('<id>', 'of the job').option('--stack', 'the last error with its stack')
+  addTargetOptions(get).action(async (id, options) => (await import('./jobs/get.js')).getJob(id, options, io))
+
+  const history = paged(reading(jobs, 'history').argument('<id>', 'of the job'))
+  addTargetOptions(history).action(async (id, options) =>
+    (await import('./jobs/history.js')).showHistory(id, options, io),
+  )
+
+  const timeline = reading(jobs, 'timeline')
+    .argument('<id>', 'of the job')
+    .addOption(new Option('--limit <number>', 'how many of its last runs (default: 20)').argParser(wholeNumber))
+  addTargetOptions(timeline).action(async (id, options) =>
+    (await import('./jobs/timeline.js')).showTimeline(id, options, io),
+  )
+
+  const explain = reading(jobs, 'explain').argument('<id>', 'of the job')
+  addTargetOptions(explain).action(async (id, options) =>
+    (await import('./jobs/explain.js')).explainJob(id, options, io),
+  )
+
+  const logs = paged(reading(jobs, 'logs').argument('<id>', 'of the job'))
+  addTargetOptions(logs).action(async (id, options) => (await import('./jobs/history.js')).showLogs(id, options, io))
+}
+
+function reading(jobs: Command, name: keyof typeof READ_WORDS): Command {
+  const { summary, description, examples } = READ_WORDS[name]
+  return jobs.command(name).summary(summary).description(description).addHelpText('after', examples)
+}
+
+function paged(command: Command): Command {
+  return command
+    .addOption(new Option('--limit <number>', 'how many, up to 200 (default: 50)').argParser(wholeNumber))
+    .option('--cursor <text>', 'go on where another page ended')
+}
+
+function addAction(jobs: Command, words: ActionWords, io: Io, exit: Exit): void {
+  const command = jobs
+    .command(words.name)
+    .summary(words.summary)
+    .description(words.description)
+    .argument('[ids...]', 'jobs, by their ids')
+    .addHelpText('after', words.examples)
+  if (words.name === 'reschedule') {
+    command
+      .option('--delay <duration>', 'so long from now: 30s, 15m, 2h, 7d')
+      .option('--run-at <time>', 'at this time: 2026-12-24T18:00Z')
+  }
+  addFilterOptions(command)
+    .option('--all', words.all)
+    .option('--dry-run', 'only tell how many there are, and show some')
+    .option('--yes', 'do it: without this, nothing is done to jobs that a filter chose')
+  addTargetOptions(command).action(async (ids, options) => {
+    const { perform } = await import('./jobs/action.js')
+    exit(await perform(words.name, ids, options, io))
+  })
+}
+
+function addReplay(jobs: Command, io: Io, exit: Exit): void {
+  const replay = reading(jobs, 'replay').argument('<id>', 'of the job')
+  addTargetOptions(replay).action(async (id, options) => {
+    const { replayJob } = await import('./enqueue/run.js')
+    exit(await replayJob(id, options, io))
+  })
+}

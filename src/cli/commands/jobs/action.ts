@@ -1,0 +1,120 @@
+import type { Duration } from '../../../core/duration.js'
+import { ChronosError } from '../../../core/error.js'
+import type { JobState } from '../../../core/job.js'
+import type { JobView } from '../../../core/view.js'
+import type { JobQuery } from '../../../engine/jobs.js'
+import { EXIT, EXIT_OF } from '../../exit.js'
+import type { Io } from '../../io.js'
+import { show } from '../../show.js'
+import { type Target, type TargetOptions, withTarget } from '../../target.js'
+import { oneLine } from '../../width.js'
+import { actOnAll } from './bulk.js'
+import { type FilterOptions, queryOf } from './filter.js'
+import { standing } from './job.js'
+
+export interface ActionOptions extends TargetOptions, FilterOptions {
+  readonly json?: true
+  readonly all?: true
+  readonly yes?: true
+  readonly dryRun?: true
+  readonly delay?: Duration
+  readonly runAt?: string
+}
+
+/** One of the words for what people do to jobs; the façade does it. */
+export interface Action {
+  /** In a sentence: `3 jobs were retried`. */
+  readonly done: string
+  /** Which jobs a filter means that says nothing of their state. */
+  readonly states: readonly JobState[]
+  /** Undefined where nothing is left of the job. */
+  act(target: Target, id: string, options: ActionOptions): Promise<JobView | undefined>
+}
+
+export const ACTIONS = {
+  retry: { done: 'retried', states: ['dead'], act: ({ jobs }, id) => jobs.retry(id) },
+  'run-now': { done: 'made due', states: ['waiting'], act: ({ jobs }, id) => jobs.runNow(id) },
+  reschedule: {
+    done: 'rescheduled',
+    states: ['waiting'],
+    act: ({ jobs }, id, options) => jobs.reschedule(id, newTime(options)),
+  },
+  cancel: { done: 'cancelled', states: ['waiting', 'running'], act: ({ jobs }, id) => jobs.cancel(id) },
+  delete: {
+    done: 'deleted',
+    states: ['succeeded', 'dead', 'cancelled'],
+    act: async ({ jobs }, id) => {
+      await jobs.delete(id)
+      return undefined
+    },
+  },
+} as const satisfies Record<string, Action>
+
+export type ActionName = keyof typeof ACTIONS
+
+/** What the shell is told: the first thing that went wrong. */
+export async function perform(
+  name: ActionName,
+  ids: readonly string[],
+  options: ActionOptions,
+  io: Io,
+): Promise<number> {
+  const query = queryOf(options)
+  const filtered = Object.keys(query).length > 0
+  if (name === 'reschedule') newTime(options)
+  if (ids.length > 0 && (filtered || options.all)) throw usage(name, 'give ids or a filter, not both')
+  if (ids.length === 0 && !filtered && !options.all)
+    throw usage(name, 'name jobs by their ids, by a filter such as --queue, or by --all')
+  const action: Action = ACTIONS[name]
+  return withTarget(options, io, target =>
+    ids.length > 0
+      ? actOnEach(action, target, ids, options, io)
+      : actOnAll({ name, action, target, query: inStates(action, query), options, io }),
+  )
+}
+
+/** A phase says the state already. */
+function inStates({ states }: Action, query: JobQuery): JobQuery {
+  return query.phase === undefined ? { state: states, ...query } : query
+}
+
+async function actOnEach(
+  action: Action,
+  target: Target,
+  ids: readonly string[],
+  options: ActionOptions,
+  io: Io,
+): Promise<number> {
+  const { now } = await target.info()
+  const changed: unknown[] = []
+  let exitCode: number = EXIT.ok
+  for (const id of ids) {
+    try {
+      const job = await action.act(target, id, options)
+      changed.push(job ?? { id })
+      if (!options.json)
+        show(io, options, job, style => `${lineOf(action, id, job)}${job ? standing(job, now, style) : '\n'}`)
+    } catch (error) {
+      // One of several must not keep the others from being done.
+      if (ids.length === 1 || !(error instanceof ChronosError)) throw error
+      io.stderr.write(`error: ${error.message} (${error.code})\n`)
+      if (exitCode === EXIT.ok) exitCode = EXIT_OF[error.code]
+    }
+  }
+  if (options.json) show(io, options, ids.length === 1 ? changed[0] : { data: changed }, () => '')
+  return exitCode
+}
+
+function lineOf({ done }: Action, id: string, job: JobView | undefined): string {
+  return job ? `${done} ${job.id} ${oneLine(job.name)}: ` : `${done} ${oneLine(id)}`
+}
+
+function newTime({ delay, runAt }: ActionOptions): { delay: Duration } | { runAt: string } {
+  if (delay !== undefined && runAt === undefined) return { delay }
+  if (runAt !== undefined && delay === undefined) return { runAt }
+  throw usage('reschedule', 'give --delay or --run-at, one of them')
+}
+
+function usage(name: ActionName, words: string): ChronosError {
+  return new ChronosError('INVALID_OPTION', `jobs ${name}: ${words}`)
+}

@@ -1,0 +1,104 @@
+import { ChronosError } from '../../../core/error.js'
+import type { JobQuery } from '../../../engine/jobs.js'
+import type { Count } from '../../../store/store.js'
+import { EXIT } from '../../exit.js'
+import type { Io } from '../../io.js'
+import { countText, many, show } from '../../show.js'
+import type { Target } from '../../target.js'
+import type { Action, ActionOptions } from './action.js'
+import { jobTable } from './list.js'
+
+/** An action on all jobs that match. */
+export interface Bulk {
+  readonly name: string
+  readonly action: Action
+  readonly query: JobQuery
+  readonly target: Target
+  readonly options: ActionOptions
+  readonly io: Io
+}
+
+interface Tally {
+  changed: number
+  refused: number
+  firstRefusal?: string
+}
+
+const COUNT_MAX = 1_000_000
+const PAGE = 200
+/** At a time: a store that shares commits does them in one, and no pool is asked for more than it soon has. */
+const TOGETHER = 50
+const SAMPLE = 5
+
+/** Counts first, and does nothing without `--yes`. */
+export async function actOnAll(bulk: Bulk): Promise<number> {
+  const { name, action, target, query, options, io } = bulk
+  const count = await target.jobs.count(query, COUNT_MAX)
+  if (options.dryRun) return showSample(bulk, count)
+  if (!options.yes) {
+    throw new ChronosError(
+      'INVALID_OPTION',
+      `jobs ${name}: ${matching(count)} would be ${action.done}; add --yes to do it, or --dry-run to see some of them`,
+    )
+  }
+  const tally = await work(bulk, count.value)
+  const { changed, refused, firstRefusal } = tally
+  show(
+    io,
+    options,
+    { action: name, count, changed, refused, dryRun: false },
+    () => `${many(changed, 'job')} ${action.done}\n`,
+  )
+  if (refused > 0) io.stderr.write(`${many(refused, 'job')} refused, the first of them: ${firstRefusal}\n`)
+  return refused > 0 && changed === 0 ? EXIT.notAllowed : EXIT.ok
+}
+
+const matching = ({ value, relation }: Count): string =>
+  `${relation === 'exact' ? '' : 'more than '}${many(value, 'job')}`
+
+async function showSample({ name, action, target, query, options, io }: Bulk, count: Count): Promise<number> {
+  const [{ data }, { now }] = await Promise.all([target.jobs.list(query, { limit: SAMPLE }), target.info()])
+  show(io, options, { action: name, count, sample: data, dryRun: true }, style =>
+    data.length === 0 ? '' : jobTable(data, now, style),
+  )
+  if (!options.json) io.stderr.write(`${matching(count)} would be ${action.done}; nothing was changed\n`)
+  return EXIT.ok
+}
+
+/** From the newest on by their keys, so that what changes or is added meanwhile neither repeats nor skips any. */
+async function work(bulk: Bulk, expected: number): Promise<Tally> {
+  const { action, target, query, io } = bulk
+  const { stderr, interrupted } = io
+  const tally: Tally = { changed: 0, refused: 0 }
+  const showsProgress = stderr.isTTY === true && expected > TOGETHER
+  const tell = (): void => void stderr.write(`${many(tally.changed, 'job')} ${action.done} so far\n`)
+  interrupted.addEventListener('abort', tell, { once: true })
+  try {
+    for (let cursor: string | undefined; ; ) {
+      const { data, page } = await target.jobs.list(query, { limit: PAGE, ...(cursor !== undefined && { cursor }) })
+      for (let from = 0; from < data.length; from += TOGETHER) {
+        interrupted.throwIfAborted()
+        const jobs = data.slice(from, from + TOGETHER)
+        await Promise.all(jobs.map(({ id }) => actOnOne(bulk, id, tally)))
+        if (showsProgress) stderr.write(`\r${countText(tally.changed)} of ${countText(expected)} ${action.done} …`)
+      }
+      cursor = page.next
+      if (cursor === undefined) return tally
+    }
+  } finally {
+    interrupted.removeEventListener('abort', tell)
+    if (showsProgress) stderr.write('\r\u001b[K')
+  }
+}
+
+/** What has moved on meanwhile is left alone, and counted. */
+async function actOnOne({ action, target, options }: Bulk, id: string, tally: Tally): Promise<void> {
+  try {
+    await action.act(target, id, options)
+    tally.changed++
+  } catch (error) {
+    if (!(error instanceof ChronosError) || (error.code !== 'NOT_ALLOWED' && error.code !== 'NOT_FOUND')) throw error
+    tally.refused++
+    tally.firstRefusal ??= error.message
+  }
+}

@@ -1,0 +1,82 @@
+import type { AttemptView, JobView } from '../../../core/view.js'
+import type { Io } from '../../io.js'
+import { absolute, relative } from '../../moment.js'
+import { policyWords } from '../../policy-words.js'
+import { paint, type Style } from '../../print.js'
+import { block, hang, show, valueText } from '../../show.js'
+import { type TargetOptions, withTarget } from '../../target.js'
+import { padEnd } from '../../width.js'
+import { attemptTable } from './history.js'
+import { found, standing, title } from './job.js'
+import { errorText } from './note.js'
+
+export interface GetOptions extends TargetOptions {
+  readonly json?: true
+  readonly stack?: true
+}
+
+const ATTEMPTS_SHOWN = 10
+
+export async function getJob(id: string, options: GetOptions, io: Io): Promise<void> {
+  await withTarget(options, io, async target => {
+    const job = await found(target, id)
+    const [{ data: attempts, page }, { now }] = await Promise.all([
+      target.jobs.history(job.id, { limit: ATTEMPTS_SHOWN }),
+      target.info(),
+    ])
+    show(io, options, { ...job, attempts }, style => {
+      const more = page.next === undefined ? '' : `All of them: chronos jobs history ${job.id}\n`
+      return [
+        title(job, style),
+        facts(job, now, style),
+        content(job, options, style),
+        attemptList(attempts, now, style),
+        more,
+      ].join('')
+    })
+  })
+}
+
+const LABEL_COLUMNS = 9
+
+function facts(job: JobView, now: number, style: Style): string {
+  const when = (at: string): string => `${absolute(at)} (${relative(at, now)})`
+  const rows: readonly (readonly [label: string, words: string | undefined])[] = [
+    ['queue', `${job.queue}, priority ${job.priority}`],
+    ['delivery', job.delivery.replaceAll('-', ' ')],
+    ['policy', job.delivery === 'at-most-once' ? 'never retried' : policyWords(job.retry, style)],
+    ['created', when(job.createdAt)],
+    ['started', job.startedAt && when(job.startedAt)],
+    ['due', job.state === 'waiting' ? when(job.runAt) : undefined],
+    ['ended', job.finishedAt && when(job.finishedAt)],
+    ['key', job.key],
+    ['tenant', job.tenantId],
+    ['tags', job.tags.length > 0 ? job.tags.join(', ') : undefined],
+    ['schedule', job.scheduleId],
+    ['progress', job.progress === undefined ? undefined : JSON.stringify(job.progress)],
+    ['retried', job.generation > 1 ? `by hand or redrive; this is generation ${job.generation}` : undefined],
+  ]
+  const lines = rows.flatMap(([label, words]) =>
+    words === undefined ? [] : [hang(labelled(label, style), LABEL_COLUMNS + 4, words, style)],
+  )
+  return `${standing(job, now, style)}\n${lines.join('')}`
+}
+
+function labelled(label: string, style: Style): string {
+  return `  ${paint(padEnd(label, LABEL_COLUMNS), 'dim', style)}  `
+}
+
+function content({ payload, result, error }: JobView, { stack }: GetOptions, style: Style): string {
+  const part = (name: string, text: string): string => `\n${paint(name, 'strong', style)}\n${block(text, '  ')}`
+  const room = style.columns - 2
+  return [
+    part('Payload', valueText(payload, room)),
+    result === undefined ? '' : part('Result', valueText(result, room)),
+    error ? part('Last error', (stack && error.stack) || errorText(error)) : '',
+  ].join('')
+}
+
+function attemptList(attempts: readonly AttemptView[], now: number, style: Style): string {
+  if (attempts.length === 0) return ''
+  return `\n${paint('Attempts', 'strong', style)}, newest first\n${attemptTable(attempts, now, style)}`
+}

@@ -1,0 +1,70 @@
+import { formatMs } from '../../../core/duration.js'
+import type { RunStatus } from '../../../core/job.js'
+import type { AttemptView } from '../../../core/view.js'
+import type { LogView } from '../../../engine/jobs.js'
+import type { Io } from '../../io.js'
+import { markCell, RUN_MARKS } from '../../marks.js'
+import { brief, timeOf } from '../../moment.js'
+import { type Cell, paint, type Style, table } from '../../print.js'
+import { hang, show } from '../../show.js'
+import { type TargetOptions, withTarget } from '../../target.js'
+import { found, title } from './job.js'
+import { type PageOptions, pageOf } from './list.js'
+import { noteOf } from './note.js'
+
+export interface HistoryOptions extends TargetOptions, PageOptions {
+  readonly json?: true
+}
+
+export async function showHistory(id: string, options: HistoryOptions, io: Io): Promise<void> {
+  await withTarget(options, io, async target => {
+    const job = await found(target, id)
+    const [list, { now }] = await Promise.all([target.jobs.history(job.id, pageOf(options)), target.info()])
+    show(io, options, list, style =>
+      list.data.length === 0 ? '' : `${title(job, style)}${attemptTable(list.data, now, style)}`,
+    )
+    tellMore(list.data.length === 0 ? `job ${job.id} has not run yet` : undefined, list.page.next, options, io)
+  })
+}
+
+export function attemptTable(attempts: readonly AttemptView[], now: number, style: Style): string {
+  const columns = [
+    { title: 'Run', align: 'right' },
+    { title: 'Attempt' },
+    { title: 'Status' },
+    { title: 'Started', align: 'right' },
+    { title: 'Took', align: 'right' },
+    { title: 'What happened', wraps: true },
+  ] as const
+  const rows = attempts.map((attempt): Cell[] => [
+    String(attempt.run),
+    attempt.label,
+    markCell(RUN_MARKS[attempt.status as RunStatus], style),
+    `${brief(now - timeOf(attempt.startedAt))} ago`,
+    formatMs(attempt.durationMs),
+    noteOf(attempt, style),
+  ])
+  return table(columns, rows, { ...style, boxes: false })
+}
+
+export async function showLogs(id: string, options: HistoryOptions, io: Io): Promise<void> {
+  await withTarget(options, io, async target => {
+    const job = await found(target, id)
+    const list = await target.jobs.logs(job.id, pageOf(options))
+    show(io, options, list, style => list.data.map(line => logLine(line, style)).join(''))
+    tellMore(list.data.length === 0 ? `job ${job.id} has logged nothing` : undefined, list.page.next, options, io)
+  })
+}
+
+function logLine({ at, run, message, data }: LogView, style: Style): string {
+  const time = at.slice('2026-11-16T'.length, -1)
+  const head = `${time}  run ${run}  `
+  const words = data === undefined ? message : `${message}  ${JSON.stringify(data)}`
+  return hang(paint(head, 'dim', style), head.length, words, style)
+}
+
+function tellMore(empty: string | undefined, next: string | undefined, options: HistoryOptions, { stderr }: Io): void {
+  if (options.json) return
+  if (empty !== undefined) stderr.write(`${empty}\n`)
+  if (next !== undefined) stderr.write(`more: --cursor ${next}\n`)
+}

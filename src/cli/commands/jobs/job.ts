@@ -1,0 +1,31 @@
+import { ChronosError, shown } from '../../../core/error.js'
+import type { JobView } from '../../../core/view.js'
+import { markText, PHASE_MARKS } from '../../marks.js'
+import { relative, timeOf } from '../../moment.js'
+import { paint, type Style } from '../../print.js'
+import { many } from '../../show.js'
+import type { Target } from '../../target.js'
+import { oneLine } from '../../width.js'
+
+export async function found({ jobs }: Target, id: string): Promise<JobView> {
+  const job = await jobs.get(id)
+  if (job) return job
+  throw new ChronosError('NOT_FOUND', `there is no job ${shown(id)}`, { details: { jobId: id } })
+}
+
+export function title({ name, id }: JobView, style: Style): string {
+  return `${paint(oneLine(name), 'strong', style)}  ${paint(id, 'dim', style)}\n`
+}
+
+/** One line: where it is in its life. */
+export function standing(job: JobView, now: number, style: Style): string {
+  const attempts = job.attempt === 0 ? many(job.maxAttempts, 'attempt') : `attempt ${job.attempt} of ${job.maxAttempts}`
+  const mark = markText(PHASE_MARKS[job.phase], style)
+  return `${[mark, ...(job.reason ? [job.reason] : []), attempts, timing(job, now)].join(style.unicode ? ' · ' : ', ')}\n`
+}
+
+function timing(job: JobView, now: number): string {
+  if (job.state === 'waiting') return `${timeOf(job.runAt) > now + 1_000 ? 'runs' : 'due'} ${relative(job.runAt, now)}`
+  if (job.state === 'running') return `started ${relative(job.startedAt ?? job.runAt, now)}`
+  return `ended ${relative(job.finishedAt ?? job.runAt, now)}`
+}

@@ -1,0 +1,40 @@
+import { type Timeline, timelineOf } from '../../../core/timeline.js'
+import { type JobView, timeText } from '../../../core/view.js'
+import type { Io } from '../../io.js'
+import { show } from '../../show.js'
+import { type TargetOptions, withTarget } from '../../target.js'
+import { found } from './job.js'
+import { draw } from './picture.js'
+
+export interface TimelineOptions extends TargetOptions {
+  readonly json?: true
+  readonly limit?: number
+}
+
+const ROWS_DEFAULT = 20
+
+export async function showTimeline(id: string, options: TimelineOptions, io: Io): Promise<void> {
+  await withTarget(options, io, async target => {
+    const job = await found(target, id)
+    const { limit = ROWS_DEFAULT } = options
+    const [{ data }, { now }] = await Promise.all([target.jobs.history(job.id, { limit }), target.info()])
+    const timeline = timelineOf(job, data, now)
+    show(io, options, wire(job, timeline), style => draw(job, timeline, style))
+  })
+}
+
+function wire({ id, name, state, phase, attempt, maxAttempts }: JobView, timeline: Timeline): unknown {
+  const { from, to, now, earlier, rows } = timeline
+  const times = <T extends { from: number; to: number }>(span: T) => ({
+    ...span,
+    from: timeText(span.from),
+    to: timeText(span.to),
+  })
+  return {
+    job: { id, name, state, phase, attempt, maxAttempts },
+    ...times({ from, to }),
+    now: timeText(now),
+    earlier,
+    rows: rows.map(row => ({ ...row, spans: row.spans.map(times) })),
+  }
+}

@@ -1,0 +1,133 @@
+import { isActive } from '../../../core/redrive.js'
+import type { RedriveView } from '../../../engine/redrives.js'
+import { systemClock } from '../../../engine/system.js'
+import { EXIT } from '../../exit.js'
+import type { Io } from '../../io.js'
+import { markText, REDRIVE_MARKS } from '../../marks.js'
+import { type Style, styleOf } from '../../print.js'
+import { many, show } from '../../show.js'
+import type { Target } from '../../target.js'
+import { cut, padEnd, widthOf } from '../../width.js'
+import { barOf, leftWords, progressWords, wholeOf } from './words.js'
+
+const LOOK_FIRST_MS = 100
+const LOOK_MAX_MS = 1_000
+/** Standing still for longer than a worker needs to hear of it. */
+const STILL_MS = 15_000
+
+/** Watches a redrive until it ends; the workers that carry it out are other processes. */
+export async function follow(target: Target, id: string, options: { readonly json?: true }, io: Io): Promise<number> {
+  const { stderr, interrupted } = io
+  const progress = new Progress(io, options.json === true)
+  const leave = (): void => {
+    progress.end()
+    stderr.write(`redrive ${id} goes on; watch it with \`chronos redrives get ${id} --follow\`\n`)
+  }
+  interrupted.addEventListener('abort', leave, { once: true })
+  try {
+    await warn(target, progress)
+    const redrive = await ended(target, id, progress, interrupted)
+    progress.end()
+    return tell(redrive, options, io)
+  } finally {
+    interrupted.removeEventListener('abort', leave)
+  }
+}
+
+async function ended(target: Target, id: string, progress: Progress, interrupted: AbortSignal): Promise<RedriveView> {
+  let movedAt = systemClock.now()
+  for (let pauseMs = LOOK_FIRST_MS; ; pauseMs = Math.min(LOOK_MAX_MS, pauseMs * 1.5)) {
+    interrupted.throwIfAborted()
+    const redrive = await target.redrives.get(id)
+    if (!isActive(redrive) && redrive.state !== 'paused') return redrive
+    if (progress.show(redrive)) movedAt = systemClock.now()
+    if (systemClock.now() - movedAt > STILL_MS) {
+      movedAt = systemClock.now()
+      await warn(target, progress)
+    }
+    await new Promise<void>(resolve => systemClock.timer(pauseMs, resolve))
+  }
+}
+
+/** A redrive that nobody carries out would be watched for ever. */
+async function warn(target: Target, progress: Progress): Promise<void> {
+  const workers = await target.workers()
+  if (workers.some(({ state }) => state === 'alive')) return
+  progress.say('no worker is alive: it is carried out once one is started (see `chronos workers`)')
+}
+
+const WORD_COLUMNS = 9
+const BAR_MIN_COLUMNS = 5
+const BAR_MAX_COLUMNS = 40
+
+/** On a terminal one line that changes; elsewhere a line for every change. */
+class Progress {
+  readonly #io: Io
+  readonly #style: Style
+  readonly #isTerminal: boolean
+  readonly #isSilent: boolean
+  #last = ''
+
+  constructor(io: Io, isSilent: boolean) {
+    this.#io = io
+    this.#style = styleOf(io.stderr, io.env)
+    this.#isTerminal = io.stderr.isTTY === true
+    this.#isSilent = isSilent
+  }
+
+  /** Whether anything has changed. */
+  show(redrive: RedriveView): boolean {
+    const line = this.#line(redrive)
+    if (line === this.#last) return false
+    this.#last = line
+    if (this.#isSilent) return true
+    this.#io.stderr.write(this.#isTerminal ? `\r\u001b[K${line}` : `${line}\n`)
+    return true
+  }
+
+  say(words: string): void {
+    this.end()
+    this.#io.stderr.write(`${words}\n`)
+  }
+
+  /** Leaves the terminal as a new line. */
+  end(): void {
+    if (this.#isTerminal && !this.#isSilent && this.#last !== '') this.#io.stderr.write('\r\u001b[K')
+    this.#last = ''
+  }
+
+  #line(redrive: RedriveView): string {
+    const style = this.#style
+    const mark = REDRIVE_MARKS[redrive.state]
+    const head = markText({ ...mark, word: padEnd(mark.word, WORD_COLUMNS - 2) }, style)
+    const words = progressWords(redrive)
+    if (!this.#isTerminal) return `${head}  ${words}`
+    const whole = wholeOf(redrive)
+    // As wide as it will be in the end, so that the bar does not jump; the last column stays free, where lines break.
+    const widest = progressWords({ ...redrive, started: whole, succeeded: whole })
+    const room = style.columns - WORD_COLUMNS - widthOf(widest) - 3
+    if (room < BAR_MIN_COLUMNS) return `${head} ${cut(words, style.columns - WORD_COLUMNS - 2)}`
+    return `${head} ${barOf(redrive, Math.min(BAR_MAX_COLUMNS, room), style)} ${words}`
+  }
+}
+
+const CONFLICTS_SHOWN = 5
+
+function tell(redrive: RedriveView, options: { readonly json?: true }, io: Io): number {
+  const { id, state, conflicts, conflictCount } = redrive
+  show(io, options, redrive, style => `redrive ${id} ${markText(REDRIVE_MARKS[state], style)}: ${endWords(redrive)}\n`)
+  if (!options.json) {
+    for (const { jobId, conflictId } of conflicts.slice(0, CONFLICTS_SHOWN)) {
+      io.stderr.write(`job ${jobId} was kept back: job ${conflictId} is live under the same unique value\n`)
+    }
+    if (conflictCount > CONFLICTS_SHOWN) io.stderr.write(`… and ${many(conflictCount - CONFLICTS_SHOWN, 'job')} more\n`)
+    if (state === 'stopped')
+      io.stderr.write('mend the cause, then redrive them again: what has not started is still dead\n')
+  }
+  return state === 'done' ? EXIT.ok : EXIT.checkFailed
+}
+
+/** How it ended, in a line. */
+export function endWords(redrive: RedriveView): string {
+  return [...(redrive.why === undefined ? [] : [redrive.why]), progressWords(redrive), ...leftWords(redrive)].join('; ')
+}

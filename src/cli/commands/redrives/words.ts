@@ -1,0 +1,56 @@
+import type { RedriveFilter } from '../../../core/redrive.js'
+import type { RedriveView } from '../../../engine/redrives.js'
+import { type BarPart, bar } from '../../bar.js'
+import { absolute } from '../../moment.js'
+import type { Style } from '../../print.js'
+import { countText, many } from '../../show.js'
+
+/** How many there are to come to an end: those that began, where more began than were counted. */
+export function wholeOf({ total, started, conflictCount }: RedriveView): number {
+  return Math.max(started, total.value - conflictCount)
+}
+
+export function barOf(redrive: RedriveView, columns: number, style: Style): string {
+  const { succeeded, failing, results } = redrive
+  const parts: readonly BarPart[] = [
+    { value: succeeded, symbol: '█', ascii: '#', tone: 'good' },
+    { value: failing, symbol: '▓', ascii: 'x', tone: 'bad' },
+    { value: results.pending + results.running + results.cancelled, symbol: '▒', ascii: '=', tone: 'calm' },
+  ]
+  return bar(parts, wholeOf(redrive), columns, style)
+}
+
+/** `1,200 of 2,000 started, 1,180 succeeded, 3 failing`. */
+export function progressWords(redrive: RedriveView): string {
+  const { started, succeeded, failing, total, results } = redrive
+  const whole = `${countText(wholeOf(redrive))}${total.relation === 'exact' ? '' : '+'}`
+  const cancelled = results.cancelled > 0 ? `, ${countText(results.cancelled)} cancelled` : ''
+  return `${countText(started)} of ${whole} started, ${countText(succeeded)} succeeded, ${countText(failing)} failing${cancelled}`
+}
+
+/** What was not started, and why. */
+export function leftWords({ skipped, conflictCount }: RedriveView): readonly string[] {
+  return [
+    ...(skipped > 0 ? [`${many(skipped, 'job')} of unknown outcome or discarded left alone`] : []),
+    ...(conflictCount > 0 ? [`${many(conflictCount, 'job')} kept back by a live job of the same unique value`] : []),
+  ]
+}
+
+const WORDS: readonly (readonly [key: keyof RedriveFilter, words: (value: string) => string])[] = [
+  ['fingerprint', value => `group ${value}`],
+  ['queue', value => `queue ${value}`],
+  ['name', value => `name ${value}`],
+  ['tenantId', value => `tenant ${value}`],
+  ['tag', value => `tag ${value}`],
+  ['reason', value => `died of ${value}`],
+  ['createdAfter', value => `created after ${absolute(Number(value))}`],
+  ['createdBefore', value => `created before ${absolute(Number(value))}`],
+]
+
+export function filterWords(filter: RedriveFilter): string {
+  const traits = WORDS.flatMap(([key, words]) => (filter[key] === undefined ? [] : [words(String(filter[key]))]))
+  const acknowledged = filter.acknowledged === undefined ? [] : [filter.acknowledged ? 'acknowledged' : 'unseen']
+  const ids = filter.ids ? [`${many(filter.ids.length, 'job')} by id`] : []
+  const all = [...ids, ...traits, ...acknowledged]
+  return all.length === 0 ? 'all dead jobs' : all.join(', ')
+}

@@ -1,0 +1,23 @@
+import { formatMs, toMs } from '../core/duration.js'
+import { jitterLabel } from '../core/jitter.js'
+import type { PartialPolicy } from '../core/policy.js'
+import { backoffWords, spelled } from './commands/policy/words.js'
+import type { Style } from './print.js'
+
+/** What one level says of retrying, in a line: `exponential 1m ×2, at most 1h, jitter ±20 %, up to 3 retries`. */
+export function policyWords(policy: PartialPolicy, style: Style): string {
+  const { backoff, cap, jitter, maxRetries, maxElapsed } = policy
+  const parts = [
+    backoff && backoffWords(backoff),
+    cap === undefined ? undefined : `at most ${formatMs(toMs(cap, 'cap'))}`,
+    jitter === undefined ? undefined : `jitter ${jitterLabel(jitter)}`,
+    maxRetries === undefined ? undefined : retriesWords(maxRetries),
+    maxElapsed === undefined ? undefined : `for ${formatMs(toMs(maxElapsed, 'maxElapsed'))} in all`,
+  ]
+  return spelled(parts.filter(part => part !== undefined).join(', '), style)
+}
+
+function retriesWords(maxRetries: number): string {
+  if (maxRetries === 0) return 'no retries'
+  return maxRetries === 1 ? 'one retry' : `up to ${maxRetries} retries`
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { say } from './memory-io.js'
+
+const help = async (path: readonly string[]): Promise<string> =>
+  (await say([...path, '--help'], { isTTY: true, columns: 200, env: { NO_COLOR: '1' } })).stdout
+
+/** Every command by its path, found as a person would find it: by reading one help after the other. */
+async function commands(path: readonly string[] = []): Promise<readonly (readonly string[])[]> {
+  const section = /^Commands:\n((?: {2}.*\n)+)/m.exec(await help(path))?.[1] ?? ''
+  const names = [...section.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!).filter(name => name !== 'help')
+  const below = await Promise.all(names.map(name => commands([...path, name])))
+  return [path, ...below.flat()]
+}
+
+const PATHS = await commands()
+
+describe('the help of every command', () => {
+  it('is found', () => {
+    const found = PATHS.map(path => path.join(' '))
+    for (const path of ['jobs list', 'jobs run-now', 'migrate', 'queues set', 'doctor', 'enqueue', 'completion'])
+      expect(found).toContain(path)
+  })
+
+  it.each(PATHS.map(path => [`chronos ${path.join(' ')}`.trim(), path] as const))(
+    '%s fits 80 columns, and has examples where it does something',
+    async (name, path) => {
+      const text = await help(path)
+      expect(text.split('\n').filter(line => line.length > 80)).toEqual([])
+      const isGroup = PATHS.some(
+        other => other.length === path.length + 1 && path.every((name, i) => name === other[i]),
+      )
+      if (!isGroup) expect(text).toContain('\nExamples:\n  $ ')
+      expect(text).toContain(`Usage: ${name}`)
+    },
+  )
+})
+
+describe('a misspelt command', () => {
+  it.each([
+    [['doktor'], 'doctor'],
+    [['jobs', 'timline'], 'timeline'],
+    [['jobs', 'runnow'], 'run-now'],
+    [['queues', 'pasue'], 'pause'],
+    [['migrate', 'statsu'], 'status'],
+  ])('%j is told what was meant', async (argv, meant) => {
+    const { code, stdout, stderr } = await say(argv)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(meant)
+  })
+})

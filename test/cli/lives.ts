@@ -1,0 +1,76 @@
+import { seededDice } from '../../src/engine/virtual.js'
+import { defineJob, exponential } from '../../src/index.js'
+import { sqliteStore } from '../../src/store/sqlite/store.js'
+import { testChronos } from '../../src/testing.js'
+
+/** What a terminal must never get to see as it is. */
+export const HOSTILE = '\u001b[31mred\u001b[0m \u202Eback\u0007 \u009b2J'
+
+export interface Lives {
+  /** Failed twice, a minute and two minutes apart, and succeeded at the third attempt. */
+  readonly succeeded: string
+  /** Failed three times, and is dead. */
+  readonly dead: string
+  /** Failed once, and waits for its retry: due long ago, since nobody works any more. */
+  readonly retrying: string
+  /** Waits for a day that is far away. */
+  readonly scheduled: string
+  /** Was stopped before it ran. */
+  readonly cancelled: string
+  /** In the order of `jobs list`: newest first. */
+  readonly all: readonly string[]
+}
+
+const retry = exponential({ base: '1m', jitter: 'none', maxRetries: 2 })
+
+/** A file with jobs that have lived for an hour of virtual time; what it tells is the same at every run. */
+export async function live(path: string, startAt = new Date('2026-03-01T09:00:00Z')): Promise<Lives> {
+  const charge = defineJob({
+    name: 'charge-card',
+    queue: 'payments',
+    retry,
+    run(payload: { orderId: string }, job) {
+      job.log('asking the bank', payload)
+      if (job.attempt < 3) throw Object.assign(new Error('card network timed out'), { code: 'ETIMEDOUT' })
+      return { receipt: 'R-1' }
+    },
+  })
+  const sync = defineJob({
+    name: 'sync-inventory',
+    retry,
+    run(_: unknown, job) {
+      job.log(HOSTILE)
+      throw new Error(`warehouse said ${HOSTILE}`)
+    },
+  })
+  const slow = defineJob({
+    name: 'import-csv',
+    retry: { maxRetries: 3, backoff: { type: 'fixed', delay: '2h' }, jitter: 'none' },
+    run() {
+      throw new Error('row 17 is missing')
+    },
+  })
+  const chronos = testChronos({
+    jobs: [charge, sync, slow],
+    startAt,
+    store: clock => sqliteStore({ path, clock, dice: seededDice(7) }),
+  })
+  try {
+    const succeeded = (
+      await chronos.enqueue(
+        charge,
+        { orderId: 'A-17' },
+        { key: 'order:A-17', tenantId: 'acme', tags: ['vip', 'card'], priority: 7 },
+      )
+    ).id
+    const dead = (await chronos.enqueue(sync, { text: HOSTILE })).id
+    const retrying = (await chronos.enqueue(slow, undefined)).id
+    const scheduled = (await chronos.enqueue('weekly-digest', null, { runAt: '2099-01-01T00:00:00Z' })).id
+    const cancelled = (await chronos.enqueue('weekly-digest', null, { delay: '2d' })).id
+    await chronos.jobs.cancel(cancelled)
+    await chronos.advance('1h')
+    return { succeeded, dead, retrying, scheduled, cancelled, all: [cancelled, scheduled, retrying, dead, succeeded] }
+  } finally {
+    await chronos.close()
+  }
+}
