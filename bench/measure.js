@@ -1,10 +1,12 @@
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Databases } from './databases.js'
+import { Files } from './files.js'
 import { busyCoreSeconds, pause } from './sample.js'
 
 /** Every measurement runs on this Node, whatever started the benchmark: the peers need 22 or later. */
@@ -12,7 +14,7 @@ const NODE = fileURLToPath(new URL('./node_modules/node/bin/node', import.meta.u
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url))
 /** On the disk of the repository: a temporary directory may be memory, where durability costs nothing. */
 const CACHE = fileURLToPath(new URL('./.cache/', import.meta.url))
-const TASK_LIMIT_MS = 10 * 60_000
+const TASK_LIMIT_MS = 30 * 60_000
 
 /**
  * What one subject does for one figure.
@@ -23,22 +25,32 @@ const TASK_LIMIT_MS = 10 * 60_000
  * @property {string} task function of that file
  * @property {Record<string, unknown>} options
  * @property {readonly string[]} [node] flags for the node that runs it
- * @property {{ task: string, options: Record<string, unknown> }} [fill] prepares the file, in a process of its own
+ * @property {'file' | 'postgres'} [on] a file if nothing is said
+ * @property {{ task: string, options: Record<string, unknown> }} [fill] prepares the place, in a process of its own
  *
  * @typedef {Record<string, number>} Figures
+ *
+ * Where a task works: what it is told of that, and a folder for what it says.
+ *
+ * @typedef {object} Place
+ * @property {string} dir
+ * @property {Record<string, unknown>} options
  */
 
-/** The files of one run of the benchmark. A prepared file is made once and copied for every round. */
+/** The files and databases of one run of the benchmark. What is prepared is made once and copied for every round. */
 export class Workbench {
-  /** @type {Map<string, Promise<string>>} */
+  /** @type {Map<string, Promise<Place>>} */
   #prepared = new Map()
   #dirs = 0
   /** @type {string} */
   #root
 
+  #shelves
+
   /** @param {string} root */
   constructor(root) {
     this.#root = root
+    this.#shelves = { file: new Files(), postgres: new Databases(root, NODE) }
   }
 
   static async open() {
@@ -53,22 +65,31 @@ export class Workbench {
   }
 
   async close() {
+    for (const shelf of Object.values(this.#shelves)) await shelf.close()
     await rm(this.#root, { recursive: true, force: true })
   }
 
+  /** What the figures were measured on. */
+  async machine() {
+    const all = cpus()
+    const node = execFileSync(NODE, ['--version'], { encoding: 'utf8' }).trim()
+    const parts = [`${all.length} × ${all[0]?.model.trim() ?? 'unknown'}`, `Node ${node}`]
+    return [...parts, (await this.#shelves.postgres.about()) ?? []].flat().join(', ')
+  }
+
   /**
-   * One measurement: a fresh process on a fresh file.
+   * One measurement: a fresh process on a fresh file or database.
    *
    * @param {Lane} lane
    * @returns {Promise<Figures>}
    */
   async measure(lane) {
+    const shelf = this.#shelves[lane.on ?? 'file']
     const template = lane.fill && (await this.#prepare(lane, lane.fill))
-    const dir = await this.#dir()
-    if (template) await copyToDisk(template, dir)
+    const place = await shelf.place(await this.#dir(), template)
     await untilQuiet()
-    const figures = await inFreshProcess(lane.subject, lane.task, dir, lane.options, lane.node)
-    await rm(dir, { recursive: true, force: true })
+    const figures = await inFreshProcess(lane.subject, lane.task, place, lane.options, lane.node)
+    await shelf.remove(place)
     return figures
   }
 
@@ -77,12 +98,15 @@ export class Workbench {
    * @param {NonNullable<Lane['fill']>} fill
    */
   #prepare(lane, fill) {
-    const key = JSON.stringify([lane.subject, fill])
+    const shelf = this.#shelves[lane.on ?? 'file']
+    const key = JSON.stringify([lane.on, lane.subject, fill])
     let template = this.#prepared.get(key)
     if (!template) {
       template = this.#dir().then(async dir => {
-        await inFreshProcess(lane.subject, fill.task, dir, fill.options)
-        return dir
+        const place = await shelf.place(dir)
+        await inFreshProcess(lane.subject, fill.task, place, fill.options)
+        await shelf.keep(place)
+        return place
       })
       this.#prepared.set(key, template)
     }
@@ -97,19 +121,19 @@ export class Workbench {
 }
 
 /**
- * Runs one task on `jobs.db` in `dir`. What the process says on stderr goes to a file there, as a service's log does.
+ * Runs one task. What the process says on stderr goes to a file, as a service's log does.
  *
  * @param {string} subject
  * @param {string} task
- * @param {string} dir
+ * @param {Place} place
  * @param {Record<string, unknown>} options
  * @param {readonly string[]} [node]
  * @returns {Promise<Figures>}
  */
-async function inFreshProcess(subject, task, dir, options, node = []) {
-  const logFile = join(dir, 'stderr.log')
+async function inFreshProcess(subject, task, place, options, node = []) {
+  const logFile = join(place.dir, 'stderr.log')
   const log = await open(logFile, 'w')
-  const child = fork(CHILD, [subject, task, JSON.stringify({ file: join(dir, 'jobs.db'), ...options })], {
+  const child = fork(CHILD, [subject, task, JSON.stringify({ ...place.options, ...options })], {
     execPath: NODE,
     execArgv: [...node],
     timeout: TASK_LIMIT_MS,
@@ -128,21 +152,6 @@ async function inFreshProcess(subject, task, dir, options, node = []) {
   throw new Error(`${subject} › ${task} ended with ${signal ?? `exit code ${code}`} and no figures:\n${lastWords}`)
 }
 
-/**
- * Copies and waits for the disk, so that the copy is not still being written during the measurement.
- *
- * @param {string} from
- * @param {string} to
- */
-async function copyToDisk(from, to) {
-  for (const name of await readdir(from)) {
-    await copyFile(join(from, name), join(to, name))
-    const copy = await open(join(to, name), 'r+')
-    await copy.sync()
-    await copy.close()
-  }
-}
-
 /** Gives other work on this machine a few seconds to end; the figures say how much of it was left. */
 async function untilQuiet() {
   const quietCores = 0.3
@@ -154,11 +163,4 @@ async function untilQuiet() {
     if (before === undefined || after === undefined) return
     if ((after - before) / (windowMs / 1_000) < quietCores) return
   }
-}
-
-/** What the figures were measured on. */
-export function machine() {
-  const all = cpus()
-  const node = execFileSync(NODE, ['--version'], { encoding: 'utf8' }).trim()
-  return `${all.length} × ${all[0]?.model.trim() ?? 'unknown'}, Node ${node}`
 }

@@ -38,3 +38,87 @@ declare module 'plainjob' {
     options: { queue: Queue; logger: Logger; pollIntervall: number; onCompleted?: () => void },
   ): Worker
 }
+
+declare module 'graphile-worker' {
+  export class Logger {
+    constructor(factory: () => () => void)
+  }
+  export const WorkerPreset: object
+  export interface Runner {
+    stop(): Promise<void>
+  }
+  export interface WorkerUtils {
+    migrate(): Promise<void>
+    addJob(identifier: string, payload: object): Promise<unknown>
+    addJobs(specs: { identifier: string; payload: object; maxAttempts: number }[]): Promise<unknown>
+    release(): Promise<void>
+  }
+  export function makeWorkerUtils(options: {
+    connectionString: string
+    maxPoolSize: number
+    logger: Logger
+  }): Promise<WorkerUtils>
+  export function run(options: {
+    preset: object
+    taskList: Record<string, () => Promise<void>>
+    noHandleSignals: boolean
+  }): Promise<Runner>
+}
+
+declare module 'pg-boss' {
+  export interface Job {
+    readonly id: string
+  }
+  export interface WorkOptions {
+    readonly batchSize?: number
+    readonly localConcurrency?: number
+    readonly burstWhenBatchFull?: boolean
+    readonly pollingIntervalSeconds?: number
+    readonly perJobResults?: boolean
+  }
+  export class PgBoss {
+    constructor(options: { connectionString: string; max: number; useListenNotify: boolean })
+    on(event: 'error', listener: (error: Error) => void): this
+    start(): Promise<this>
+    stop(): Promise<void>
+    createQueue(name: string, options: { notify: boolean; retryLimit: number; retryDelay: number }): Promise<void>
+    send(name: string, data: object): Promise<string | null>
+    insert(name: string, jobs: { data: object }[]): Promise<unknown>
+    work(name: string, options: WorkOptions, handler: (jobs: Job[]) => Promise<unknown>): Promise<string>
+  }
+}
+
+declare module 'bullmq' {
+  export interface Job {
+    readonly attemptsMade: number
+  }
+  export interface Queue {
+    waitUntilReady(): Promise<unknown>
+    add(name: string, data: object): Promise<unknown>
+    addBulk(jobs: { name: string; data: object; opts: { attempts: number } }[]): Promise<unknown>
+    getJobCountByTypes(...types: ('waiting' | 'active' | 'delayed')[]): Promise<number>
+    close(): Promise<void>
+  }
+  export interface Worker {
+    waitUntilReady(): Promise<unknown>
+    close(): Promise<void>
+  }
+  interface Connected {
+    connection: { connectionString: string; max: number; migrate: boolean }
+  }
+  interface Backend {
+    readonly kind: 'postgres'
+  }
+  const bullmq: {
+    readonly createPostgresBackend: Backend
+    withBackend(backend: Backend): {
+      Queue: new (name: string, options: Connected) => Queue
+      Worker: new (
+        name: string,
+        run: (job: Job) => Promise<void>,
+        options: Connected & { concurrency: number },
+      ) => Worker
+    }
+  }
+  export default bullmq
+}

@@ -1,9 +1,13 @@
+import { postgresPlan } from './plan-postgres.js'
+import { sqlitePlan } from './plan-sqlite.js'
+
 /**
  * What is measured, and what Chronos wants to reach.
  *
  * @typedef {import('./measure.js').Lane} Lane
  *
- * A target compares one figure of one lane with a number, or with the best of other lanes in the same run.
+ * A target compares one figure of one lane with a number, or with the best of other lanes in the same
+ * run: the highest, or the lowest where there is an `atMost`.
  *
  * @typedef {object} Target
  * @property {string} says
@@ -19,143 +23,13 @@
  * @property {readonly string[]} figures shown for each lane
  * @property {readonly Lane[]} lanes
  * @property {readonly Target[]} targets
+ * @property {number} [roundsMax] fewer rounds than others get, of what takes long and is judged within itself
  */
-
-const RAW_BATCHES = [100, 500, 1_000]
-const RAW = RAW_BATCHES.map(k => `raw loop, k = ${k}`)
 
 /**
  * @param {{ quick: boolean }} size quick runs give a first impression, not a verdict
  * @returns {readonly Measurement[]}
  */
-export function plan({ quick }) {
-  const jobs = quick ? 20_000 : 100_000
-  const finished = quick ? 100_000 : 1_000_000
-  const future = quick ? 50_000 : 500_000
-  const latencies = quick ? 100 : 400
-  const idleSeconds = quick ? 3 : 10
-
-  /** @type {Lane} */
-  const chronosDrain = {
-    label: 'chronos',
-    subject: 'chronos-sqlite',
-    fill: { task: 'fill', options: { jobs } },
-    task: 'drain',
-    options: { jobs, concurrency: 100 },
-  }
-  // Node 24 lets the space for young objects grow to 128 MB whatever lives in it; Node 20 stops at 48.
-  /** @type {Lane} */
-  const chronosLean = { ...chronosDrain, label: 'chronos, lean', node: ['--max-semi-space-size=8'] }
-  /** @type {Lane} */
-  const plainjobDrain = {
-    label: 'plainjob',
-    subject: 'plainjob',
-    fill: { task: 'fill', options: { jobs } },
-    task: 'drain',
-    options: { jobs },
-  }
-  const rawDrains = RAW_BATCHES.map(k => ({
-    label: `raw loop, k = ${k}`,
-    subject: 'raw-sqlite',
-    fill: { task: 'fill', options: { jobs } },
-    task: 'drain',
-    options: { jobs, k },
-  }))
-
-  return [
-    {
-      name: 'drain',
-      about: `${jobs} no-op jobs wait; one process, until the store says that nothing is left`,
-      figures: ['perSecond', 'maxRssMb'],
-      lanes: [chronosDrain, chronosLean, plainjobDrain, ...rawDrains],
-      targets: [
-        { says: '≥ 4 × plainjob', of: 'chronos', figure: 'perSecond', against: ['plainjob'], atLeast: 4 },
-        { says: '≥ 50 % of the raw loop', of: 'chronos', figure: 'perSecond', against: RAW, atLeast: 0.5 },
-        ...(quick ? [] : [{ says: '≤ 150 MB', of: chronosLean.label, figure: 'maxRssMb', atMost: 150 }]),
-      ],
-    },
-    {
-      name: 'enqueue',
-      about: 'single enqueues, each awaited, 50 in flight',
-      figures: ['perSecond'],
-      lanes: [
-        {
-          label: 'chronos',
-          subject: 'chronos-sqlite',
-          task: 'enqueue',
-          options: { jobs, inFlight: 50 },
-        },
-        { label: 'plainjob', subject: 'plainjob', task: 'enqueue', options: { jobs, inFlight: 50 } },
-      ],
-      targets: [{ says: '≥ plainjob', of: 'chronos', figure: 'perSecond', against: ['plainjob'], atLeast: 1 }],
-    },
-    {
-      name: 'retry',
-      about: 'each job fails once, is retried without delay, and succeeds; against the success path of plainjob',
-      figures: ['perSecond'],
-      lanes: [{ ...chronosDrain, task: 'drainFailingOnce' }, plainjobDrain],
-      targets: [{ says: '≥ 1.5 × plainjob', of: 'chronos', figure: 'perSecond', against: ['plainjob'], atLeast: 1.5 }],
-    },
-    {
-      name: 'latency',
-      about: 'from the call of enqueue to the start of the handler, while nothing else happens',
-      figures: ['p50Ms', 'p99Ms'],
-      lanes: [
-        { label: 'chronos, one process', subject: 'chronos-sqlite', task: 'latency', options: { times: latencies } },
-        {
-          label: 'chronos, two processes',
-          subject: 'chronos-sqlite',
-          task: 'latencyAcross',
-          options: { times: latencies },
-        },
-        { label: 'plainjob, one process', subject: 'plainjob', task: 'latency', options: { times: latencies } },
-        { label: 'one bare commit', subject: 'raw-sqlite', task: 'commit', options: { times: latencies } },
-      ],
-      targets: [
-        { says: 'p50 ≤ 0.5 ms', of: 'chronos, one process', figure: 'p50Ms', atMost: 0.5 },
-        { says: 'p50 ≤ 1.5 ms', of: 'chronos, two processes', figure: 'p50Ms', atMost: 1.5 },
-      ],
-    },
-    {
-      name: 'idle',
-      about: `one worker with nothing to do for ${idleSeconds} s`,
-      figures: ['cpuPercent', 'maxRssMb'],
-      lanes: [{ label: 'chronos', subject: 'chronos-sqlite', task: 'idle', options: { seconds: idleSeconds } }],
-      targets: [{ says: '≤ 1.5 % of a core', of: 'chronos', figure: 'cpuPercent', atMost: 1.5 }],
-    },
-    {
-      name: 'full-file',
-      about: `drain, beside ${finished} finished jobs or ${future} future jobs of a higher priority`,
-      figures: ['perSecond'],
-      lanes: [
-        { ...chronosDrain, label: 'chronos, empty file' },
-        {
-          ...chronosDrain,
-          label: 'chronos, finished jobs',
-          fill: { task: 'fillBesideFinished', options: { jobs, finished } },
-        },
-        {
-          ...chronosDrain,
-          label: 'chronos, future jobs',
-          fill: { task: 'fillBesideFuture', options: { jobs, future } },
-        },
-      ],
-      targets: [
-        {
-          says: '≥ 80 % of the empty file',
-          of: 'chronos, finished jobs',
-          figure: 'perSecond',
-          against: ['chronos, empty file'],
-          atLeast: 0.8,
-        },
-        {
-          says: '≥ 70 % of the empty file',
-          of: 'chronos, future jobs',
-          figure: 'perSecond',
-          against: ['chronos, empty file'],
-          atLeast: 0.7,
-        },
-      ],
-    },
-  ]
+export function plan(size) {
+  return [...sqlitePlan(size), ...postgresPlan(size)]
 }

@@ -15,9 +15,14 @@ import { median } from './sample.js'
 const HEADINGS = /** @type {Record<string, string>} */ ({
   perSecond: 'per second',
   cpuPercent: 'CPU, % of a core',
+  cpuMicros: 'CPU of all, µs each',
   maxRssMb: 'max RSS, MB',
   p50Ms: 'p50, ms',
   p99Ms: 'p99, ms',
+  transactionsPerSecond: 'transactions/s',
+  firstPerSecond: 'per second at first',
+  lastPerSecond: 'per second at last',
+  lastShare: 'last ÷ first',
 })
 
 /**
@@ -69,7 +74,8 @@ function verdictOf(target, lanes) {
   const own = medianOf(target.of)
   const others = target.against?.map(medianOf)
   if (own === undefined || others?.includes(undefined)) return []
-  const value = others ? own / Math.max(...others.map(Number)) : own
+  const best = target.atMost === undefined ? Math.max : Math.min
+  const value = others ? own / best(...others.map(Number)) : own
   const reached = value >= (target.atLeast ?? -Infinity) && value <= (target.atMost ?? Infinity)
   return [{ says: target.says, of: target.of, value, isRatio: others !== undefined, reached }]
 }

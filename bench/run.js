@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { machine, Workbench } from './measure.js'
+import { Workbench } from './measure.js'
 import { plan } from './plan.js'
 import { judge, render } from './report.js'
 
@@ -20,31 +20,35 @@ if (!Number.isInteger(rounds) || rounds < 1) {
 }
 
 const measurements = plan({ quick: flags.quick })
-for (const name of flags.only ?? []) {
+const only = flags.only?.flatMap(names => names.split(','))
+for (const name of only ?? []) {
   if (measurements.every(measurement => measurement.name !== name)) {
-    throw new Error(`no measurement is called ${name}; there are ${measurements.map(each => each.name).join(', ')}`)
+    const names = new Set(measurements.map(each => each.name))
+    throw new Error(`no measurement is called ${name}; there are ${[...names].join(', ')}`)
   }
 }
 
 /** @type {ReturnType<typeof judge>[]} */
 const reports = []
+let machine
 const workbench = await Workbench.open()
 try {
   for (const measurement of measurements) {
-    if (flags.only && !flags.only.includes(measurement.name)) continue
+    if (only && !only.includes(measurement.name)) continue
     reports.push(judge(measurement, await samplesOf(measurement)))
     const report = reports.at(-1)
     if (!flags.json && report) console.log(render(report))
   }
+  machine = await workbench.machine()
 } finally {
   await workbench.close()
 }
 
 const judged = reports.flatMap(report => report.verdicts)
 const missed = judged.filter(verdict => !verdict.reached)
-if (flags.json) console.log(JSON.stringify({ machine: machine(), rounds, quick: flags.quick, reports }, undefined, 2))
+if (flags.json) console.log(JSON.stringify({ machine, rounds, quick: flags.quick, reports }, undefined, 2))
 else {
-  console.log(`${machine()}; medians of ${rounds} rounds, range in brackets`)
+  console.log(`${machine}; medians of ${rounds} rounds, range in brackets`)
   if (flags.quick) console.log('a quick run: a first impression, not a verdict')
   console.log(`${judged.length - missed.length} of ${judged.length} targets reached`)
 }
@@ -59,9 +63,10 @@ async function samplesOf(measurement) {
   const lanes = measurement.lanes.filter(lane => !flags.subject || flags.subject.includes(lane.subject))
   /** @type {import('./report.js').Samples} */
   const samples = new Map(lanes.map(lane => [lane.label, []]))
-  for (let round = 1; round <= rounds; round++) {
+  const most = Math.min(rounds, measurement.roundsMax ?? rounds)
+  for (let round = 1; round <= most; round++) {
     for (const lane of lanes) {
-      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${measurement.name} ${round}/${rounds} ${lane.label} …`)
+      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${measurement.name} ${round}/${most} ${lane.label} …`)
       samples.get(lane.label)?.push(await workbench.measure(lane))
     }
   }

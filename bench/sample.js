@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * One measured stretch of one process.
@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
  * @property {number} seconds
  * @property {number} perSecond what was done per second
  * @property {number} cpuPercent of one core, used by this process
+ * @property {number} cpuMicros used by this process and its server for each of the things, where the system tells
  * @property {number} maxRssMb highest so far in this process
  * @property {number} [foreignCores] cores kept busy by everybody else; absent where the system doesn't tell
  */
@@ -16,14 +17,17 @@ import { readFileSync } from 'node:fs'
  *
  * @param {number} count
  * @param {() => Promise<void>} run
+ * @param {number} [serverPid] of a database server that works for this process
  * @returns {Promise<Sample>}
  */
-export async function sample(count, run) {
+export async function sample(count, run, serverPid) {
   const cpuBefore = process.cpuUsage()
   const busyBefore = busyCoreSeconds()
+  const serverBefore = serverCoreSeconds(serverPid)
   const startedAt = process.hrtime.bigint()
   await run()
   const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9
+  const serverSeconds = serverCoreSeconds(serverPid) - serverBefore
   const busyAfter = busyCoreSeconds()
   const cpu = process.cpuUsage(cpuBefore)
   const cpuSeconds = (cpu.user + cpu.system) / 1e6
@@ -31,9 +35,10 @@ export async function sample(count, run) {
     seconds,
     perSecond: count / seconds,
     cpuPercent: (cpuSeconds / seconds) * 100,
+    cpuMicros: ((cpuSeconds + serverSeconds) / count) * 1e6,
     maxRssMb: process.resourceUsage().maxRSS / 1024,
     ...(busyBefore !== undefined && busyAfter !== undefined
-      ? { foreignCores: Math.max(0, (busyAfter - busyBefore - cpuSeconds) / seconds) }
+      ? { foreignCores: Math.max(0, (busyAfter - busyBefore - cpuSeconds - serverSeconds) / seconds) }
       : {}),
   }
 }
@@ -51,8 +56,51 @@ export function busyCoreSeconds() {
     .trim()
     .split(/\s+/)
     .map(Number)
-  const ticksPerSecond = 100
-  return (user + nice + system + irq + softirq + steal) / ticksPerSecond
+  return (user + nice + system + irq + softirq + steal) / TICKS_PER_SECOND
+}
+
+const TICKS_PER_SECOND = 100
+
+/**
+ * Seconds that a server and its processes were busy.
+ *
+ * @param {number} [serverPid]
+ */
+function serverCoreSeconds(serverPid) {
+  const server = serverPid === undefined ? undefined : statOf(serverPid)
+  if (server === undefined) return 0
+  let ticks = server.ticks + server.endedTicks
+  for (const pid of readdirSync('/proc')) {
+    const stat = /^\d+$/.test(pid) ? statOf(Number(pid)) : undefined
+    if (stat && stat.parent === serverPid) ticks += stat.ticks
+  }
+  return ticks / TICKS_PER_SECOND
+}
+
+/**
+ * The process that started the one which answers a connection; undefined where it can't be seen from here.
+ *
+ * @param {number} backendPid
+ */
+export function serverPidOf(backendPid) {
+  const backend = statOf(backendPid)
+  return backend?.name === 'postgres' && statOf(backend.parent)?.name === 'postgres' ? backend.parent : undefined
+}
+
+/** @param {number} pid */
+function statOf(pid) {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const name = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')'))
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
+    const [parent = 0, user = 0, system = 0, endedUser = 0, endedSystem = 0] = [1, 11, 12, 13, 14].map(i => fields[i])
+    return { name, parent, ticks: user + system, endedTicks: endedUser + endedSystem }
+  } catch {
+    return undefined
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import { pause, percentile, sample } from '../sample.js'
  * a file that Chronos filled, through the driver, the settings and the prepared statements of its store. It knows
  * that there is one queue with one priority, and that every run succeeds.
  */
-export { fill } from './chronos-sqlite.js'
+export { fill } from './chronos.js'
 
 /**
  * @typedef {typeof import('../../src/store/sqlite/driver.js')} DriverModule

@@ -1,0 +1,76 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { payload } from './payload.js'
+import { pause, percentile } from './sample.js'
+
+/**
+ * Enqueues one job at a time, with pauses that fall into step with nothing.
+ *
+ * @param {number} times
+ * @param {(data: object) => Promise<unknown>} enqueue
+ * @param {() => Promise<bigint>} nextStart
+ */
+export async function latencies(times, enqueue, nextStart) {
+  const warmUps = 20
+  /** @type {number[]} */
+  const measuredMs = []
+  for (let i = -warmUps; i < times; i++) {
+    await pause(5 + ((Math.abs(i) * 7) % 20))
+    const start = nextStart()
+    const enqueuedAt = process.hrtime.bigint()
+    await enqueue(payload(Math.abs(i)))
+    const ms = Number((await start) - enqueuedAt) / 1e6
+    if (i >= 0) measuredMs.push(ms)
+  }
+  return { p50Ms: percentile(measuredMs, 0.5), p99Ms: percentile(measuredMs, 0.99) }
+}
+
+/** Handlers that start in this process, one at a time. */
+export class Starts {
+  /** @type {(at: bigint) => void} */
+  #started = () => {}
+
+  tell = () => this.#started(process.hrtime.bigint())
+
+  /** @type {() => Promise<bigint>} */
+  next = () =>
+    new Promise(resolve => {
+      this.#started = resolve
+    })
+}
+
+/**
+ * Another process works, as the task `tellStarts` of the subject, and tells when handlers start; the monotonic clock is
+ * one for all processes of a machine.
+ *
+ * @param {string} subject
+ * @param {Record<string, unknown>} options
+ */
+export async function otherProcess(subject, options) {
+  const child = fileURLToPath(new URL('./child.js', import.meta.url))
+  const other = fork(child, [subject, 'tellStarts', JSON.stringify(options)])
+  await once(other, 'message')
+  return {
+    /** @returns {Promise<bigint>} */
+    async next() {
+      const [startedAt] = await once(other, 'message')
+      return BigInt(String(startedAt))
+    },
+    async stop() {
+      other.send('stop')
+      await once(other, 'exit')
+    },
+  }
+}
+
+/** The other side of it. */
+export const teller = {
+  tell() {
+    process.send?.(String(process.hrtime.bigint()))
+  },
+  async untilStopped() {
+    process.send?.('ready')
+    await once(process, 'message')
+  },
+}

@@ -1,0 +1,251 @@
+import pg from 'pg'
+import { idleFor } from '../idle.js'
+import { latencies, otherProcess, Starts, teller } from '../latency.js'
+import { batches, payload } from '../payload.js'
+import { Runs, together } from '../runs.js'
+import { pause, sample } from '../sample.js'
+
+/**
+ * Chronos as a user gets it: SQLite with synchronous=FULL or PostgreSQL with its defaults, the attempt log kept, and the
+ * default log, which goes to stderr and from there to a file. The package as it was built, with the types of its source.
+ *
+ * @typedef {typeof import('../../src/index.js')} Package
+ * @typedef {ReturnType<Package['createChronos']>} Chronos
+ *
+ * A file, or a database with the process id of its server, where that is known.
+ *
+ * @typedef {{ file?: string, url?: string, serverPid?: number }} Place
+ */
+const built = new URL('../../dist/index.js', import.meta.url).href
+const { createChronos, defineJob, fixed } = /** @type {Package} */ (await import(built))
+
+/** @param {Place} place */
+function open({ file, url = `sqlite:${file}` }) {
+  return createChronos({ store: url })
+}
+
+/** @param {Place & { jobs: number, large?: boolean }} options */
+export async function fill({ jobs, large = false, ...place }) {
+  const chronos = open(place)
+  for (const batch of batches(jobs, { large })) await chronos.enqueueMany('noop', batch)
+  await chronos.close()
+}
+
+/**
+ * Finished jobs beside the waiting ones. They really ran, so that the store looks as it would in use.
+ *
+ * @param {Place & { jobs: number, finished: number }} options
+ */
+export async function fillBesideFinished({ jobs, finished, ...place }) {
+  await fill({ ...place, jobs: finished })
+  await drain({ ...place, jobs: finished, concurrency: 100 })
+  await fill({ ...place, jobs })
+}
+
+/** @param {Place & { jobs: number, future: number }} options */
+export async function fillBesideFuture({ jobs, future, ...place }) {
+  const chronos = open(place)
+  for (const batch of batches(future)) await chronos.enqueueMany('noop', batch, { priority: 9, delay: '7d' })
+  await chronos.close()
+  await fill({ ...place, jobs })
+}
+
+/** @param {Place & { jobs: number, concurrency: number, gated?: boolean }} options */
+export async function drain(options) {
+  return drainRuns({ ...options, runsPerJob: 1 })
+}
+
+/** @param {Place & { jobs: number, concurrency: number }} options */
+export async function drainFailingOnce(options) {
+  return drainRuns({ ...options, runsPerJob: 2 })
+}
+
+/**
+ * Jobs whose last run succeeds and whose others fail. The clock stops when every run has ended in the store: as many
+ * handlers have started as there are runs to make, and none is running any more.
+ *
+ * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, gated?: boolean }} options
+ */
+async function drainRuns({ jobs, concurrency, runsPerJob, gated = false, ...place }) {
+  const chronos = open(place)
+  const succeededBefore = await count(chronos, 'succeeded')
+  const runs = new Runs(jobs * runsPerJob)
+  const noop = defineJob({
+    name: 'noop',
+    retry: fixed({ delay: 0, maxRetries: runsPerJob - 1, jitter: 'none', circuit: gated, budget: gated }),
+    async run(_payload, job) {
+      runs.add()
+      if (job.attempt < runsPerJob) throw new Error('the first run fails')
+    },
+  })
+
+  /** @type {ReturnType<Chronos['work']> | undefined} */
+  let worker
+  async function drained() {
+    worker = chronos.work([noop], { concurrency })
+    await runs.all
+    while ((await count(chronos, 'running')) > 0) await pause(1)
+  }
+  const result = await sample(jobs, drained, place.serverPid)
+  await worker?.stop()
+  const succeeded = (await count(chronos, 'succeeded')) - succeededBefore
+  await chronos.close()
+  if (succeeded !== jobs || runs.started !== jobs * runsPerJob) {
+    throw new Error(`expected ${jobs} jobs in ${jobs * runsPerJob} runs, got ${succeeded} in ${runs.started}`)
+  }
+  return result
+}
+
+/**
+ * @param {Chronos} chronos
+ * @param {'running' | 'succeeded'} state
+ */
+async function count(chronos, state) {
+  const { value } = await chronos.jobs.count({ state }, Number.MAX_SAFE_INTEGER)
+  return value
+}
+
+/** @param {Place & { jobs: number, inFlight: number }} options */
+export async function enqueue({ jobs, inFlight, ...place }) {
+  const chronos = open(place)
+  const noop = defineJob({ name: 'noop', async run() {} })
+  // The store opens with the first.
+  await chronos.enqueue(noop, payload(0))
+  const result = await sample(
+    jobs,
+    () => together(jobs, inFlight, n => chronos.enqueue(noop, payload(n))),
+    place.serverPid,
+  )
+  await chronos.close()
+  return result
+}
+
+/** @param {Place & { jobs: number, inFlight: number }} options */
+export async function bulk({ jobs, inFlight, ...place }) {
+  const chronos = open(place)
+  await chronos.enqueue('noop', payload(0))
+  const all = [...batches(jobs)]
+  const result = await sample(
+    jobs,
+    () => together(all.length, inFlight, n => chronos.enqueueMany('noop', all[n] ?? [])),
+    place.serverPid,
+  )
+  await chronos.close()
+  return result
+}
+
+/** @param {Place & { times: number }} options */
+export async function latency({ times, ...place }) {
+  const chronos = open(place)
+  const starts = new Starts()
+  const worker = chronos.work([defineJob({ name: 'noop', run: async () => starts.tell() })])
+  const result = await latencies(times, data => chronos.enqueue('noop', data), starts.next)
+  await worker.stop()
+  await chronos.close()
+  return result
+}
+
+/**
+ * This process enqueues, another one on the same store works.
+ *
+ * @param {Place & { times: number }} options
+ */
+export async function latencyAcross({ times, ...place }) {
+  const chronos = open(place)
+  const other = await otherProcess('chronos', place)
+  const result = await latencies(times, data => chronos.enqueue('noop', data), other.next)
+  await other.stop()
+  await chronos.close()
+  return result
+}
+
+/** @param {Place} place */
+export async function tellStarts(place) {
+  const chronos = open(place)
+  const worker = chronos.work([defineJob({ name: 'noop', run: async () => teller.tell() })])
+  await teller.untilStopped()
+  await worker.stop()
+  await chronos.close()
+}
+
+/** @param {Place & { seconds: number }} options */
+export async function idle({ seconds, ...place }) {
+  const chronos = open(place)
+  const worker = chronos.work([defineJob({ name: 'noop', async run() {} })])
+  const result = await idleFor({ seconds, ...place })
+  await worker.stop()
+  await chronos.close()
+  return result
+}
+
+/** So many jobs wait while they are enqueued and run at the same time. */
+const BACKLOG = 20_000
+
+/**
+ * Enqueues and runs jobs for a while, and compares the end with the beginning. Meanwhile another connection may hold a
+ * snapshot of the database, as a long report or a backup does.
+ *
+ * @param {Place & { seconds: number, windowSeconds: number, snapshot?: boolean }} options
+ */
+export async function churn({ seconds, windowSeconds, snapshot = false, ...place }) {
+  const chronos = open(place)
+  let enqueued = 0
+  let done = 0
+  const noop = defineJob({
+    name: 'noop',
+    async run() {
+      done++
+    },
+  })
+  for (const batch of batches(BACKLOG)) await chronos.enqueueMany(noop, batch)
+  enqueued += BACKLOG
+  const holder = snapshot ? await holdSnapshot(String(place.url)) : undefined
+  const worker = chronos.work([noop], { concurrency: 100 })
+  const timeUp = pause(seconds * 1_000)
+  let isOver = false
+  void timeUp.then(() => {
+    isOver = true
+  })
+  const [block = []] = batches(500, { size: 500 })
+  async function produce() {
+    while (!isOver) {
+      if (enqueued - done > BACKLOG) {
+        await pause(1)
+      } else {
+        enqueued += block.length
+        await chronos.enqueueMany(noop, block)
+      }
+    }
+  }
+  /** @type {number[]} */
+  const rates = []
+  async function look() {
+    while (rates.length < Math.floor(seconds / windowSeconds)) {
+      const before = done
+      const startedAt = process.hrtime.bigint()
+      await pause(windowSeconds * 1_000)
+      rates.push((done - before) / (Number(process.hrtime.bigint() - startedAt) / 1e9))
+    }
+  }
+  const result = await sample(
+    1,
+    async () => {
+      await Promise.all([produce(), look(), timeUp])
+    },
+    place.serverPid,
+  )
+  await holder?.end()
+  await worker.stop()
+  await chronos.close()
+  const [first = 0, last = 0] = [rates[0], rates.at(-1)]
+  return { ...result, firstPerSecond: first, lastPerSecond: last, lastShare: last / first }
+}
+
+/** @param {string} url */
+async function holdSnapshot(url) {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await client.query('SELECT count(*) FROM chronos.queues')
+  return client
+}
