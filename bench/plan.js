@@ -1,3 +1,4 @@
+import { callsPlan } from './plan-calls.js'
 import { postgresPlan } from './plan-postgres.js'
 import { sqlitePlan } from './plan-sqlite.js'
 
@@ -31,5 +32,5 @@ import { sqlitePlan } from './plan-sqlite.js'
  * @returns {readonly Measurement[]}
  */
 export function plan(size) {
-  return [...sqlitePlan(size), ...postgresPlan(size)]
+  return [...sqlitePlan(size), ...callsPlan(size), ...postgresPlan(size)]
 }

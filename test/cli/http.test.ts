@@ -114,4 +114,30 @@ describe('http', () => {
     expect(bad.code).toBe(7)
     expect(bad.stderr).toContain(`died (permanent): HttpError: POST ${receiver.origin} answered 400`)
   })
+
+  it('makes a schedule of a call with --cron, and refuses what is for one job', async () => {
+    const store = `sqlite:${join(folder, 'cron.db')}`
+    const url = 'https://api.example/ping'
+    const made = await say([
+      'http',
+      'POST',
+      url,
+      '--cron',
+      '*/5 * * * *',
+      '--tz',
+      'Europe/Paris',
+      '--json',
+      '--store',
+      store,
+    ])
+    expect(JSON.parse(made.stdout)).toMatchObject({
+      id: 'api.example',
+      cron: '*/5 * * * *',
+      timeZone: 'Europe/Paris',
+      job: 'http',
+    })
+    const refused = await say(['http', url, '--cron', '* * * * *', '--run-at', '2027-01-01', '--store', store])
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('--run-at is for one job, and --cron makes many')
+  })
 })

@@ -11,6 +11,7 @@ Examples:
   $ chronos http PUT https://api.example/page --data @page.html \\
       --header 'Content-Type: text/html' --header 'Authorization: Bearer …'
   $ chronos http https://api.example/report --expect 200,404 --wait 2m --json
+  $ chronos http POST https://api.example/ping --cron '*/5 * * * *'
 
 Any running worker makes the call, if its egress rules allow the address. It is
 retried after 1, 2 and 4 s unless --retry says otherwise; most 4xx answers are
@@ -31,6 +32,9 @@ export function addHttp(program: Command, io: Io, exit: (code: number) => void):
     .option('--follow-redirects <number>', 'at most 3 (default: 0)', wholeNumber)
     .option('--retry-client-errors', 'retry 4xx answers too')
     .option('--no-capture-body', "keep nothing of the answer's body")
+    .option('--cron <expression>', 'again and again: a schedule, five fields or six with seconds first')
+    .option('--tz <zone>', 'time zone that cron is read in: Europe/Paris (default: UTC)')
+    .option('--schedule <id>', 'what the schedule is called (default: the host of the URL)')
   addTargetOptions(addJobOptions(http))
     .addHelpText('after', EXAMPLES)
     .action(async (method, url, options) => {

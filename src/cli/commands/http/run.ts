@@ -1,9 +1,11 @@
 import { ChronosError, shown } from '../../../core/error.js'
 import { parseHttpRequest } from '../../../core/http-request.js'
 import { HTTP_JOB } from '../../../engine/definition.js'
+import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { readText } from '../enqueue/payload.js'
 import { addJob, type EnqueueFlags } from '../enqueue/run.js'
+import { putSchedule } from '../schedules/put.js'
 
 interface HttpFlags extends EnqueueFlags {
   readonly header?: readonly string[]
@@ -12,7 +14,27 @@ interface HttpFlags extends EnqueueFlags {
   readonly followRedirects?: number
   readonly retryClientErrors?: true
   readonly captureBody: boolean
+  readonly cron?: string
+  readonly tz?: string
+  readonly schedule?: string
 }
+
+/** What makes no sense for a job that comes again and again. */
+const ONE_JOB = [
+  'wait',
+  'delay',
+  'runAt',
+  'deadline',
+  'key',
+  'unique',
+  'maxRetries',
+  'maxElapsed',
+  'dependsOn',
+  'fingerprint',
+  'webhook',
+] as const
+
+const dashed = (flag: string): string => flag.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
 export async function enqueueCall(
   [method, url]: readonly [method: string | undefined, url: string],
@@ -34,7 +56,21 @@ export async function enqueueCall(
   }
   // Here as well, so that a mistake is named by what was typed.
   parseHttpRequest(request, 'http')
-  return addJob(HTTP_JOB, request, rest, io)
+  const { cron, tz, schedule, ...job } = rest
+  if (cron === undefined) return addJob(HTTP_JOB, request, job, io)
+  const single = ONE_JOB.find(flag => job[flag] !== undefined)
+  if (single !== undefined) {
+    throw new ChronosError(
+      'INVALID_OPTION',
+      `--${dashed(single)} is for one job, and --cron makes many; give one of them`,
+    )
+  }
+  const { store, json, log, queue, priority, retry, tenant, tag, atMostOnce } = job
+  const kept = { store, json, log, queue, priority, retry, tenant, tag, atMostOnce, cron, tz }
+  const given = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined))
+  const call = { ...given, job: HTTP_JOB, payload: JSON.stringify(request) }
+  await putSchedule(schedule ?? new URL(url).hostname, call, io)
+  return EXIT.ok
 }
 
 /** Text that is JSON is said to be JSON, unless somebody says what it is. */
