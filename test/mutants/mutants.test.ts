@@ -19,9 +19,9 @@ interface Verdict {
 }
 
 /** Only what runs on the mutated store can see a bug of it: the odd seeds are on SQLite. */
-function seedsFor({ file, mood }: Mutant): { from: number; step: number } {
-  if (mood) return { from: FIRST_SEED_OF[mood], step: MOOD_EVERY }
-  return { from: 1, step: file.startsWith('src/store/') ? 2 : 1 }
+function seedsFor({ file, mood, from }: Mutant): { from: number; step: number } {
+  if (mood) return { from: from ?? FIRST_SEED_OF[mood], step: MOOD_EVERY }
+  return { from: from ?? 1, step: file.startsWith('src/store/') ? 2 : 1 }
 }
 
 const directoryOf = (name: string): string => join(CACHE, 'run', name.replaceAll(/[^a-z0-9]+/g, '-'))

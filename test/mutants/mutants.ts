@@ -2,6 +2,8 @@ import type { Mood } from '../simulation/plan.js'
 
 /** A bug that somebody could write, or has written: put back on purpose, the simulation must notice it. */
 export interface Mutant {
+  /** A seed that is known to catch it, to begin with. */
+  readonly from?: number
   readonly name: string
   readonly file: string
   /** Exact text of the file, found once. */
@@ -28,12 +30,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'settle by state, without the token',
+    from: 91,
     file: SETTLE,
     find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?'",
     replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND lease_until < ?'",
   },
   {
     name: 'extend without the token',
+    from: 17,
     file: LEASE,
     find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
     replace:
@@ -41,6 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a sweep from a stale look',
+    from: 87,
     file: SETTLE,
     find: 'settlement.onlyIfExpired ? now : ANY_TIME',
     replace: 'ANY_TIME',
@@ -84,6 +89,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a claim from a paused queue',
+    from: 13,
     file: CLAIM,
     find: 'SELECT name FROM queues WHERE paused = 1',
     replace: 'SELECT name FROM queues WHERE paused = 2',
@@ -140,6 +146,7 @@ export const MUTANTS: readonly Mutant[] = [
   // The engine
   {
     name: 'a lease counted from the answer',
+    from: 11,
     file: FETCHER,
     find: 'leaseUntil: sentAt + leaseMs, startBefore',
     replace: 'leaseUntil: heldSince + leaseMs, startBefore',
@@ -159,6 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ends forgotten when their answer is lost',
+    from: 12,
     file: 'src/engine/committer.ts',
     find: '        if (isRepeatable(error) || isOutage(error)) {',
     replace:
@@ -174,18 +182,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a claim with a lost answer left behind by stop',
+    from: 118,
     file: FETCHER,
     find: '    await this.#recall()\n',
     replace: '',
   },
   {
     name: 'a start after the deadline',
+    from: 129,
     file: FETCHER,
     find: 'if (held.leaseUntil - now >= leaseMs / 2 && now < held.startBefore) return held',
     replace: 'if (held.leaseUntil - now >= leaseMs / 2) return held',
   },
   {
     name: 'a late answer to begin starts a job whose lease is gone',
+    from: 8,
     file: RUNNER,
     find: "if (status === 'held' && attempt.mayStart(this.#env.clock.now())) {",
     replace: "if (status === 'held') {",
@@ -198,12 +209,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "times by the worker's own clock",
+    from: 9,
     file: 'src/engine/store-time.ts',
     find: 'return this.#clock.now() + (this.#offsetMs ?? 0)',
     replace: 'return this.#clock.now()',
   },
   {
     name: 'an enqueue said not to be done that was',
+    from: 91,
     file: 'src/engine/enqueuer.ts',
     find: 'throw lost ?? error',
     replace: 'throw error',
