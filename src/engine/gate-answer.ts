@@ -11,24 +11,47 @@ export interface GatePlace {
   readonly settings: GateSettings
 }
 
-const known = new WeakMap<Policy, GateSettings>()
+/** What a policy says about gates, and the places that its jobs pass: made once, because every job asks. */
+interface Known {
+  readonly settings: GateSettings
+  readonly given: Map<string, GatePlace>
+  readonly byDefault: Map<string, GatePlace>
+}
+
+const known = new WeakMap<Policy, Known>()
 
 /** undefined where neither circuit nor budget is asked for: then nothing is counted and nobody waits. */
 export function gateOf(claimed: Claimed, definition: JobDefinition, policy: Policy): GatePlace | undefined {
   if (!policy.circuit && !policy.budget) return undefined
-  const key =
-    claimed.gate ?? definition.dependsOn ?? (policy.circuit ? `job:${claimed.name}` : `queue:${claimed.queue}`)
-  return { key, settings: settingsOf(policy) }
+  const { settings, given, byDefault } = knownOf(policy)
+  const asked = claimed.gate ?? definition.dependsOn
+  if (asked !== undefined) return placeOf(given, asked, asked, settings)
+  return policy.circuit
+    ? placeOf(byDefault, claimed.name, `job:${claimed.name}`, settings)
+    : placeOf(byDefault, claimed.queue, `queue:${claimed.queue}`, settings)
 }
 
-function settingsOf(policy: Policy): GateSettings {
+/** Gates of customers' addresses may be many. */
+const PLACES_MAX = 10_000
+
+function placeOf(places: Map<string, GatePlace>, id: string, key: string, settings: GateSettings): GatePlace {
+  const place = places.get(id)
+  if (place) return place
+  if (places.size >= PLACES_MAX) places.clear()
+  const made = { key, settings }
+  places.set(id, made)
+  return made
+}
+
+function knownOf(policy: Policy): Known {
   const cached = known.get(policy)
   if (cached) return cached
   const circuit = circuitSettings(policy.circuit)
   const budget = budgetSettings(policy.budget)
   const settings = { ...(circuit && { circuit }), ...(budget && { budget }) }
-  known.set(policy, settings)
-  return settings
+  const made = { settings, given: new Map(), byDefault: new Map() }
+  known.set(policy, made)
+  return made
 }
 
 /**

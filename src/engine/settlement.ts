@@ -29,7 +29,7 @@ export function settlementOf(
       }),
       ...('note' in outcome && outcome.note !== undefined && { note: outcome.note }),
       ...(outcome.kind === 'succeeded' && outcome.result !== undefined && { result: outcome.result }),
-      ...(gate && { gate: gate.key }),
+      ...(gate && transition.to === 'waiting' && { gate: gate.key }),
       ...(pass !== undefined && { pass }),
     },
   }
