@@ -14,7 +14,7 @@ import {
   type Verdict,
   withSettings,
 } from '../core/gate.js'
-import type { Outcome } from '../core/lifecycle.js'
+import { type Outcome, RETRY_AFTER_MAX_MS } from '../core/lifecycle.js'
 import type { StoredRecord } from '../store/record.js'
 import type { Store } from '../store/store.js'
 import type { Attempt } from './attempt.js'
@@ -111,8 +111,8 @@ export class Gates {
     const entry = this.#entry(place.key, place.settings)
     const answer = answerOf(outcome)
     const why = whyOf(outcome)
-    if (outcome.kind === 'failed' && outcome.retryAfterMs !== undefined)
-      entry.throttleMs = Math.max(entry.throttleMs, outcome.retryAfterMs)
+    if (outcome.kind === 'failed' && outcome.retryAfterMs !== undefined && attempt.policy.retryAfter !== false)
+      entry.throttleMs = Math.max(entry.throttleMs, Math.min(outcome.retryAfterMs, RETRY_AFTER_MAX_MS))
     if (attempt.isProbe) return this.#probeEnded(entry, attempt, outcome, answer, why)
     if (answer === 'up') entry.untold.ok++
     if (answer === 'down') {
@@ -134,12 +134,21 @@ export class Gates {
     const now = this.#env.time.now()
     const next = probed(entry.gate, id, answer, now, why)
     void this.#change(entry, gate => probed(gate, id, answer, this.#env.time.now(), why)).then(() =>
-      this.#parking.tend(entry),
+      this.#tendNow(entry),
     )
     this.#tellSoon(entry)
     if (answer !== 'down' || (outcome.kind !== 'failed' && outcome.kind !== 'timed-out')) return outcome
     const [delayMs] = parkDelaysMs(next, 1, now)
     return { ...outcome, probe: { delayMs: delayMs!, pass: next.round } }
+  }
+
+  /** At once instead of with the next step, which does it again where this could not. */
+  async #tendNow(entry: Entry): Promise<void> {
+    try {
+      await this.#parking.tend(entry)
+    } catch (error) {
+      this.#env.log.warn({ event: 'gate.failed', gate: entry.gate.key, err: error }, 'waiting jobs could not be moved')
+    }
   }
 
   /** A step of a loop: hears what others decided, and moves waiting jobs out of the way of a shut gate and back. */
@@ -161,7 +170,7 @@ export class Gates {
   async change(key: string, change: (gate: Gate, now: number) => Gate): Promise<Gate> {
     const entry = this.#entry(key)
     await this.#change(entry, gate => change(gate, this.#env.time.now()))
-    await this.#parking.tend(entry)
+    await this.#tendNow(entry)
     return entry.gate
   }
 

@@ -1,5 +1,5 @@
 import { ChronosError, shown } from '../core/error.js'
-import type { Job, Phase } from '../core/job.js'
+import type { Phase } from '../core/job.js'
 import { checkInteger, checkKeys, checkText, checkWord, PAGE_MAX } from '../core/limits.js'
 import type { JobFilter, PageRequest } from '../store/store.js'
 import { timeOf } from './enqueuer.js'
@@ -23,24 +23,8 @@ const TEXTS = [
 const FILTERS = ['ids', 'state', 'phase', ...TEXTS, 'acknowledged', 'createdAfter', 'createdBefore']
 
 /** Which jobs to list or count. */
-export interface JobQuery {
-  readonly ids?: readonly string[]
-  readonly state?: Job['state'] | readonly Job['state'][]
+export interface JobQuery extends Omit<JobFilter, 'phase' | 'createdAfter' | 'createdBefore' | 'finishedBefore'> {
   readonly phase?: Phase
-  readonly queue?: string
-  readonly name?: string
-  readonly tenantId?: string
-  readonly key?: string
-  readonly tag?: string
-  readonly reason?: string
-  /** The group of its last error. */
-  readonly fingerprint?: string
-  /** What it depends on. */
-  readonly gate?: string
-  readonly redriveId?: string
-  /** The schedule that made it. */
-  readonly scheduleId?: string
-  readonly acknowledged?: boolean
   readonly createdAfter?: Date | string | number
   readonly createdBefore?: Date | string | number
 }

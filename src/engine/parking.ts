@@ -39,8 +39,8 @@ export class Parking<One extends Tended> {
   async #tendOpen(store: Store, entry: One): Promise<void> {
     const { key, round } = entry.gate
     if (entry.movedRound < round) {
-      entry.movedRound = round
       await this.#park(store, entry.gate, { pass: round - 1 })
+      entry.movedRound = round
     }
     await this.#park(store, entry.gate, { dueWithinMs: PARK_AHEAD_MS })
     if (!callProbe(entry.gate, this.#options.env.time.now())) return

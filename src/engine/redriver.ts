@@ -19,8 +19,8 @@ const STEP_MS = 100
 const LOCK_MS = 5_000
 const BATCH_MAX = 500
 const CONFLICTS_MAX = 100
-/** Older ones are over. */
-const LOOK_AT = 200
+/** All that are kept: one that was paused long ago may have been resumed. */
+const LOOK_AT = 10_000
 
 /** Carries redrives out, a step at a time; of many processes the one that has the lock. */
 export class Redriver {

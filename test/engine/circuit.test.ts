@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ChronosError } from '../../src/core/error.js'
 import { RetryAfter } from '../../src/core/retry-after.js'
 import { Chronos } from '../../src/engine/chronos.js'
 import { defineJob } from '../../src/engine/definition.js'
@@ -168,6 +169,42 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
     expect(await t.chronos.circuits.close('pay')).toMatchObject({ state: 'ramping' })
     await t.advance('1m')
     expect(target.calls).toHaveLength(2)
+    await t.close()
+  })
+
+  it('holds while the store fails again and again, and loses nobody', async () => {
+    const target = new Target()
+    const pay = defineJob({
+      name: 'pay',
+      dependsOn: 'pay',
+      retry: { maxRetries: 3, backoff: { type: 'fixed', delay: '1s' }, jitter: 'none', circuit: { minimumCalls: 5 } },
+      run: () => target.call(t.clock.now()),
+    })
+    const dice = seededDice(3)
+    let failures = 0
+    const unsteady = (clock: VirtualClock) => {
+      const store = open(clock)
+      const sometimes =
+        <A extends unknown[], R>(verb: (...args: A) => Promise<R>) =>
+        (...args: A): Promise<R> => {
+          if (dice.random() > 0.4) return verb(...args)
+          failures++
+          return Promise.reject(new ChronosError('STORE_UNAVAILABLE', 'away'))
+        }
+      const { records, putRecords, park, count } = store
+      return { ...store, records: sometimes(records), putRecords: sometimes(putRecords), park: sometimes(park), count }
+    }
+    const t = testChronos({ jobs: [pay], store: unsteady, work: { concurrency: 20 } })
+    target.isUp = false
+    await t.enqueueMany(
+      pay,
+      Array.from({ length: 100 }, () => undefined),
+    )
+    await t.advance('5m')
+    target.isUp = true
+    await t.drain({ within: '2h' })
+    expect((await t.jobs.count({ state: 'succeeded' })).value).toBe(100)
+    expect(failures).toBeGreaterThan(100)
     await t.close()
   })
 })
