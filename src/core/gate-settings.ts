@@ -1,7 +1,7 @@
 import { type Duration, HOUR_MS, toMs } from './duration.js'
 import { ChronosError, shown } from './error.js'
 import { type Form, readForm } from './form.js'
-import type { Ramp } from './ramp.js'
+import { RAMP_DEFAULT, type Ramp } from './ramp.js'
 
 /** When a gate shuts, for how long, and how it opens again. `true` takes every default; `false` switches off a wider one. */
 export type CircuitInput = boolean | CircuitOptions
@@ -46,7 +46,6 @@ export interface BudgetSettings {
 }
 
 const WINDOW_MAX_MS = HOUR_MS
-const DEFAULT_RAMP: Ramp = { perSecond: 5, doubleEveryMs: 5_000 }
 
 /** Checks, and returns what was written: people read policies back. */
 export function parseCircuit(input: unknown, where: string): CircuitInput {
@@ -87,11 +86,11 @@ export function budgetSettings(input: unknown, where = 'budget'): BudgetSettings
 }
 
 function rampOf(input: unknown, where: string): Ramp {
-  if (input === undefined) return DEFAULT_RAMP
+  if (input === undefined) return RAMP_DEFAULT
   const form = readForm(input, where, ['perSecond', 'doubleEvery'], 'INVALID_POLICY')
   return {
-    perSecond: number(form, 'perSecond', where, DEFAULT_RAMP.perSecond, { min: 0.1, max: 1_000_000 }),
-    doubleEveryMs: time(form, 'doubleEvery', where, DEFAULT_RAMP.doubleEveryMs, { min: 100, max: WINDOW_MAX_MS }),
+    perSecond: number(form, 'perSecond', where, RAMP_DEFAULT.perSecond, { min: 0.1, max: 1_000_000 }),
+    doubleEveryMs: time(form, 'doubleEvery', where, RAMP_DEFAULT.doubleEveryMs, { min: 100, max: WINDOW_MAX_MS }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { formatMs } from './duration.js'
 import type { BudgetSettings, CircuitSettings } from './gate-settings.js'
-import { type Ramp, rampDelayMs, rampedBy, rampLengthMs } from './ramp.js'
+import { RAMP_DEFAULT, type Ramp, rampDelayMs, rampedBy, rampLengthMs } from './ramp.js'
 
 /**
  * What all jobs that depend on one thing share: its circuit, its retry budget and the word of the other side that it
@@ -97,7 +97,6 @@ const OTHERS_FIRST_MS = 5_000
 const BUDGET_HORIZON_MS = 60_000
 /** Unused slots are lost after so long: what waited must not come all at once. */
 const SLOT_LIFE_MS = 500
-const DEFAULT_RAMP: Ramp = { perSecond: 5, doubleEveryMs: 5_000 }
 const BUCKETS = 10
 
 export function newGate(key: string, settings: GateSettings, now: number): Gate {
@@ -336,7 +335,7 @@ export function parkDelaysMs(gate: Gate, count: number, now: number): readonly n
 }
 
 function rampOf({ settings }: Gate): Ramp {
-  return settings.circuit?.ramp ?? DEFAULT_RAMP
+  return settings.circuit?.ramp ?? RAMP_DEFAULT
 }
 
 /** What people call the state of a gate. */

@@ -4,6 +4,8 @@ export interface Ramp {
   readonly doubleEveryMs: number
 }
 
+export const RAMP_DEFAULT: Ramp = { perSecond: 5, doubleEveryMs: 5_000 }
+
 /** After so many doublings nobody notices the ramp any more. */
 export const RAMP_DOUBLINGS = 8
 

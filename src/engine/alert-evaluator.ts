@@ -1,5 +1,6 @@
 import { type Alert, advance, alertId, type Notification, notificationOf, type Reading } from '../core/alert.js'
 import type { AlertRule } from '../core/alert-rules.js'
+import { DAY_MS } from '../core/duration.js'
 import { isSilenced, type Silence } from '../core/silence.js'
 import type { Firing, Store } from '../store/store.js'
 import { type Readings, readAll } from './alert-readings.js'
@@ -16,7 +17,7 @@ const NOT_READY_MS = 100
 const FOLD_BATCH = 500
 const FOLDS_MAX = 20
 /** A silence that is over can be looked up for so long. */
-const SILENCE_KEPT_MS = 86_400_000
+const SILENCE_KEPT_MS = DAY_MS
 
 interface Turn {
   readonly at: number

@@ -1,6 +1,6 @@
 import type { Reading } from '../core/alert.js'
 import type { AlertRule, RuleName } from '../core/alert-rules.js'
-import { formatMs } from '../core/duration.js'
+import { DAY_MS, formatMs } from '../core/duration.js'
 import { circuitState, type Gate } from '../core/gate.js'
 import type { Schedule } from '../core/schedule.js'
 import { DELIVERIES, type Endpoint } from '../core/webhook.js'
@@ -24,7 +24,7 @@ const DEAD_MAX = 5_000
 const RECORDS_MAX = 10_000
 const COUNTS_MAX = 50_000
 const PAGE = 2_000
-const URGENT_AFTER_MS = 86_400_000
+const URGENT_AFTER_MS = DAY_MS
 const WRITES_MAX = 500
 
 export type Readings = ReadonlyMap<RuleName, readonly Reading[]>

@@ -2,9 +2,7 @@ import { ChronosError, shown } from '../core/error.js'
 import { type CircuitState, circuitState, force, type Gate, isProbed } from '../core/gate.js'
 import { timeText } from '../core/view.js'
 import type { Environment } from './environment.js'
-import { GATE, type Gates } from './gates.js'
-
-const CIRCUITS_MAX = 10_000
+import { GATE, GATES_MAX, type Gates } from './gates.js'
 
 /** What jobs that depend on one thing share, for people. */
 export interface CircuitView {
@@ -36,7 +34,7 @@ export class Circuits {
 
   async list(): Promise<readonly CircuitView[]> {
     const store = await this.#env.connection.store()
-    const records = await store.records(GATE, { limit: CIRCUITS_MAX })
+    const records = await store.records(GATE, { limit: GATES_MAX })
     const { now } = await store.info()
     return records.map(({ body }) => viewGate(JSON.parse(body) as Gate, now))
   }

@@ -1,7 +1,7 @@
 import { ChronosError, shown } from '../core/error.js'
 import { checkInteger, checkText, checkWord, PAGE_MAX } from '../core/limits.js'
 import { type JobView, timeText } from '../core/view.js'
-import { ERROR_GROUP, type ErrorGroup, type GroupState } from '../store/fold.js'
+import { ERROR_GROUP, type ErrorGroup, type GroupState, groupId } from '../store/fold.js'
 import type { Changed, Store } from '../store/store.js'
 import type { Environment } from './environment.js'
 import { jobFilter, type List, PAGE_DEFAULT, type PageQuery } from './job-query.js'
@@ -153,8 +153,7 @@ export class Dead {
   }
 }
 
-const idOf = ({ fingerprint, tenantId }: ErrorGroup): string =>
-  tenantId === undefined ? fingerprint : `${fingerprint}@${tenantId}`
+const idOf = ({ fingerprint, tenantId }: ErrorGroup): string => groupId(fingerprint, tenantId)
 
 async function findGroup(
   store: Store,
@@ -162,7 +161,7 @@ async function findGroup(
   tenantId: string | undefined,
 ): Promise<{ readonly group: ErrorGroup; readonly id: string; readonly version: number }> {
   checkText(fingerprint, 'dead: fingerprint')
-  const id = tenantId === undefined ? fingerprint : `${fingerprint}@${tenantId}`
+  const id = groupId(fingerprint, tenantId)
   const [record] = await store.records(ERROR_GROUP, { ids: [id] })
   if (record) return { group: JSON.parse(record.body) as ErrorGroup, id, version: record.version }
   throw new ChronosError(

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { type Duration, toMs } from '../core/duration.js'
+import { DAY_MS, type Duration, toMs } from '../core/duration.js'
 import { ChronosError, shown } from '../core/error.js'
 import { checkFingerprint, type FingerprintFunction } from '../core/fingerprint.js'
 import type { Delivery } from '../core/job.js'
@@ -138,7 +138,7 @@ const OPTION_NAMES: readonly string[] = [
 ]
 
 export const TIMEOUT_DEFAULT_MS = 15 * 60_000
-const TIMEOUT_MAX_MS = 24 * 3_600_000
+const TIMEOUT_MAX_MS = DAY_MS
 export const QUEUE_DEFAULT = 'default'
 /** Jobs that every worker knows. */
 export const HTTP_JOB = 'http'

@@ -5,12 +5,11 @@ import type { Job } from '../core/job.js'
 import { DELIVERIES } from '../core/webhook.js'
 import type { Store } from '../store/store.js'
 import type { Environment } from './environment.js'
-import { isAlive, WORKER, type WorkerRecord } from './fleet.js'
+import { isAlive, WORKER, WORKERS_MAX, type WorkerRecord } from './fleet.js'
 import { GATE } from './gates.js'
 
 /** Enough to find the last decision behind a few runs that were put off. */
 const ATTEMPTS = 5
-const WORKERS_MAX = 1_000
 
 /** Gathers what is known about a job and what is around it, and says in plain words what it means. */
 export async function explainJob(env: Environment, id: string): Promise<Explanation> {

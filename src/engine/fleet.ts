@@ -6,7 +6,7 @@ export const WORKER = 'worker'
 
 /** A worker whose sign of life is so many times overdue is not counted on. */
 const SILENT_BEATS = 3
-const WORKERS_MAX = 10_000
+export const WORKERS_MAX = 10_000
 
 /** A worker as it tells of itself. */
 export interface WorkerRecord {

@@ -31,7 +31,7 @@ const TELL_MS = 250
 const LOOK_MS = 500
 /** A gate that no job of this process passed for so long is looked at seldom. */
 const IN_USE_MS = 10_000
-const GATES_MAX = 10_000
+export const GATES_MAX = 10_000
 
 interface Waiting {
   readonly ask: Ask

@@ -1,4 +1,4 @@
-import { type Duration, toMs } from '../core/duration.js'
+import { type Duration, HOUR_MS, toMs } from '../core/duration.js'
 import { ChronosError, shown } from '../core/error.js'
 import type { BudgetInput, CircuitInput } from '../core/gate-settings.js'
 import { checkInteger, checkKeys, checkName } from '../core/limits.js'
@@ -100,7 +100,6 @@ export const OPTIONS = [
 ]
 const CONCURRENCY_MAX = 10_000
 const LEASE_DEFAULT_MS = 30_000
-const HOUR_MS = 3_600_000
 
 export function policyLevels(options: ChronosOptions): PolicyLevels {
   const { queues = {} } = options

@@ -1,4 +1,4 @@
-import { type Duration, toMs } from '../core/duration.js'
+import { DAY_MS, type Duration, toMs } from '../core/duration.js'
 import { checkKeys } from '../core/limits.js'
 import type { PruneReport, PruneRequest } from '../store/store.js'
 import type { Environment } from './environment.js'
@@ -14,7 +14,7 @@ const STATES = ['succeeded', 'cancelled', 'dead'] as const
 const ROWS_PER_STEP = 500
 const EVERY_MS = 60_000
 /** A key outlives its pruned job by this, so that a late repeat of an enqueue still finds it. */
-const KEY_MS = 24 * 3_600_000
+const KEY_MS = DAY_MS
 
 export function parseRetention(retention: Retention, where: string): PruneRequest['olderThanMs'] {
   checkKeys(retention, STATES, where)

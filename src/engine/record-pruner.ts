@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../core/duration.js'
 import type { Redrive } from '../core/redrive.js'
 import { COUNTS, countsId, ERROR_GROUP, type ErrorGroup } from '../store/fold.js'
 import type { RecordQuery } from '../store/record.js'
@@ -6,8 +7,6 @@ import type { Connection } from './connection.js'
 import { WORKER, type WorkerRecord } from './fleet.js'
 import { REDRIVE } from './redriver.js'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const EVERY_MS = HOUR_MS
 const BATCH = 500
 

@@ -2,6 +2,8 @@ import { add, type Counts, type Delta, type ErrorDelta, groupId, type LedgerDelt
 import { IdSum } from './id-sum.js'
 import type { StoredRecord } from './record.js'
 
+export { groupId } from './delta.js'
+
 // Where deltas add up: records that are read for charts, dead letters and the audit.
 
 export const LEDGER = 'ledger'
