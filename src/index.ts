@@ -24,19 +24,35 @@ export type { EndpointInput, EndpointView, WebhookEvent } from './core/webhook.j
 export type { ChannelOptions } from './engine/alert-channels.js'
 export type { AlertsOptions } from './engine/alerts.js'
 export type { AuditReport } from './engine/audit.js'
+export type { BulkOptions, BulkResult } from './engine/bulk.js'
 export type { Chronos } from './engine/chronos.js'
 export type { CircuitView } from './engine/circuits.js'
 export type { ErrorGroupView } from './engine/dead.js'
 export { defineJob, type JobContext, type JobDefinition } from './engine/definition.js'
 export type { EgressOptions } from './engine/egress/rules.js'
 export type { EnqueueOptions, EnqueueResult } from './engine/enqueuer.js'
+export type { JobChanges } from './engine/job-edit.js'
+export type { JobQuery, List, PageQuery } from './engine/job-query.js'
+export type { JobTimeline } from './engine/job-timeline.js'
+export type {
+  ClaimOptions,
+  ExtendOptions,
+  LeaseEnd,
+  LeaseExtension,
+  LeaseView,
+  ReportedError,
+} from './engine/leases.js'
 export type { WorkOptions } from './engine/options.js'
+export type { QueueReport, RetryWave } from './engine/queue-report.js'
 export type { ReconcileAnswer, ReconcileAttempt, ReconcileJob } from './engine/reconcile.js'
 export type { RedriveOptions, RedriveView } from './engine/redrives.js'
 export type { ScheduleOptions } from './engine/schedule-options.js'
 export type { ScheduleView } from './engine/schedule-view.js'
 export { verifyWebhook, type WebhookMessage } from './engine/signature.js'
+export type { FleetStats, SeriesQuery, StatsSeries } from './engine/statistics.js'
 export type { WorkerStats } from './engine/stats.js'
+export type { Meter } from './engine/telemetry.js'
+export type { OpenTelemetry } from './engine/tracing.js'
 export type { Worker } from './engine/worker.js'
 
 export interface CreateOptions extends ChronosOptions {

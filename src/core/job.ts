@@ -100,6 +100,8 @@ export interface Job {
   readonly scheduleId?: string
   /** Where to tell of its end. */
   readonly webhook?: string
+  /** JSON text of the headers that carry the trace that it was made in, where somebody traces. */
+  readonly trace?: string
 
   readonly result?: string
   readonly error?: StoredError

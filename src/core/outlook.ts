@@ -1,5 +1,6 @@
 import { delayWindow } from './backoff.js'
 import { toMs } from './duration.js'
+import type { DelayWindow } from './jitter.js'
 import type { Job } from './job.js'
 import type { Policy } from './policy.js'
 
@@ -15,7 +16,10 @@ export interface Outlook {
   readonly endedBy?: 'deadline' | 'maxElapsed'
 }
 
-type OutlookJob = Pick<Job, 'state' | 'delivery' | 'attempt' | 'runAt' | 'firstStartedAt' | 'deadline' | 'backoffMs'>
+export type OutlookJob = Pick<
+  Job,
+  'state' | 'delivery' | 'attempt' | 'runAt' | 'firstStartedAt' | 'deadline' | 'backoffMs'
+>
 
 export function outlookOf(job: OutlookJob, policy: Policy, now: number): Outlook {
   const startAt = job.state === 'running' ? now : Math.max(now, job.runAt)
@@ -38,8 +42,9 @@ export function outlookOf(job: OutlookJob, policy: Policy, now: number): Outlook
   }
 }
 
-function windowsOf(policy: Policy, attempt: number, backoffMs: number | undefined) {
-  const windows: { readonly lo: number; readonly hi: number }[] = []
+/** How long each retry from this attempt on is waited for; the widest where one depends on the one before it. */
+export function windowsOf(policy: Policy, attempt: number, backoffMs: number | undefined): readonly DelayWindow[] {
+  const windows: DelayWindow[] = []
   let previous = backoffMs
   for (let retry = attempt; retry <= policy.maxRetries; retry++) {
     const window = delayWindow(policy, retry, previous)

@@ -22,6 +22,18 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   none: { ...standard, maxRetries: 0 },
 }
 
+/** What each is for, in a few words. */
+export const GOOD_FOR: Readonly<Record<PresetName, string>> = {
+  standard: 'the default',
+  http: 'HTTP jobs, unless told otherwise',
+  lowLatency: 'somebody waits for the answer',
+  financial: 'few, spread attempts at what must not stampede',
+  queue: 'a quick second and third try',
+  webhook: 'deliveries, unless told otherwise',
+  patient: 'outages of a day',
+  none: 'what must not run twice',
+}
+
 export function isPresetName(name: string): name is PresetName {
   return Object.hasOwn(PRESETS, name)
 }

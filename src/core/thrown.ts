@@ -33,16 +33,19 @@ function linkOf(value: unknown): Link {
   const code = property(value, 'code')
   // HTTP clients put the status on the error, or on the answer that they put on the error.
   const response = property(value, 'response')
-  const status = [value, response].flatMap(one => [property(one, 'status'), property(one, 'statusCode')]).find(isStatus)
+  const status = statusOf(value) ?? statusOf(response)
   const syscall = syscallOf(value)
-  return {
-    value,
-    types: typesOf(value),
-    // DOMException has a number here, which means nothing.
-    ...(typeof code === 'string' && code !== '' && { code }),
-    ...(status !== undefined && { status }),
-    ...(syscall !== undefined && { syscall }),
-  }
+  const link: { -readonly [Field in keyof Link]: Link[Field] } = { value, types: typesOf(value) }
+  // DOMException has a number here, which means nothing.
+  if (typeof code === 'string' && code !== '') link.code = code
+  if (status !== undefined) link.status = status
+  if (syscall !== undefined) link.syscall = syscall
+  return link
+}
+
+function statusOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined
+  return [property(value, 'status'), property(value, 'statusCode')].find(isStatus)
 }
 
 /** Clients that wrap an error keep its message (`connect ETIMEDOUT 10.0.0.1:443`), and lose the rest. */

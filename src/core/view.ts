@@ -38,6 +38,21 @@ export interface JobView {
   readonly scheduleId?: string
   readonly generation: number
   readonly retry: Policy
+  /** Grows with every claim, and is never given back. */
+  readonly run?: number
+  /** The group of its last error. */
+  readonly fingerprint?: string
+  /** What it depends on. */
+  readonly gate?: string
+  /** Not started after this. */
+  readonly deadline?: string
+  readonly timeoutMs?: number
+  /** Where its end is told. */
+  readonly webhook?: string
+  /** The redrive that started this generation. */
+  readonly redriveId?: string
+  /** Somebody has seen that it is dead. */
+  readonly acknowledged?: boolean
 }
 
 export interface AttemptView {
@@ -104,6 +119,20 @@ export function viewJob(job: Job, policy: Policy, now: number): JobView {
     ...(job.scheduleId !== undefined && { scheduleId: job.scheduleId }),
     generation: job.generation,
     retry: storablePolicy(policy),
+    ...moreOf(job),
+  }
+}
+
+function moreOf(job: Job): Partial<JobView> {
+  return {
+    run: job.run,
+    ...(job.fingerprint !== undefined && { fingerprint: job.fingerprint }),
+    ...(job.gate !== undefined && { gate: job.gate }),
+    ...(job.deadline !== undefined && { deadline: timeText(job.deadline) }),
+    ...(job.timeoutMs !== undefined && { timeoutMs: job.timeoutMs }),
+    ...(job.webhook !== undefined && { webhook: job.webhook }),
+    ...(job.redriveId !== undefined && { redriveId: job.redriveId }),
+    ...(job.acknowledgedAt !== undefined && { acknowledged: true }),
   }
 }
 

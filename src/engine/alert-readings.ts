@@ -20,8 +20,8 @@ export const ALERT_JOB = 'chronos:alert/'
 /** How many ticks a schedule had missed when somebody last looked, and when that grew. */
 const MARK = 'alert-mark'
 
-const DEAD_MAX = 5_000
-const RECORDS_MAX = 10_000
+export const DEAD_MAX = 5_000
+export const RECORDS_MAX = 10_000
 const COUNTS_MAX = 50_000
 const PAGE = 2_000
 const URGENT_AFTER_MS = DAY_MS
@@ -107,7 +107,7 @@ function deadLetters({ queue, dead, deadSince }: Backlog, now: number): Reading 
   }
 }
 
-async function liveWorkers(store: Store, now: number): Promise<readonly WorkerRecord[]> {
+export async function liveWorkers(store: Store, now: number): Promise<readonly WorkerRecord[]> {
   const workers = (await store.records(WORKER, { limit: RECORDS_MAX, order: 'down' })).flatMap(bodyOf<WorkerRecord>)
   return workers.filter(worker => isAlive(worker, now))
 }
@@ -119,7 +119,10 @@ interface QueueCounts {
 }
 
 /** By queue, over the minutes of the window and the one that it begins in. */
-async function countsOf({ store, now }: Scene, { windowMs }: AlertRule): Promise<ReadonlyMap<string, QueueCounts>> {
+export async function countsOf(
+  { store, now }: Scene,
+  { windowMs }: Pick<AlertRule, 'windowMs'>,
+): Promise<ReadonlyMap<string, QueueCounts>> {
   const sums = new Map<string, QueueCounts>()
   let from = countsId('1m', now - windowMs!)
   for (let read = 0; read < COUNTS_MAX; ) {

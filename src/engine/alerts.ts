@@ -1,12 +1,4 @@
-import {
-  type AlertView,
-  alertId,
-  headline,
-  type Notice,
-  type Notification,
-  type Severity,
-  viewAlert,
-} from '../core/alert.js'
+import { type AlertView, alertId, type Notice, type Notification, type Severity, viewAlert } from '../core/alert.js'
 import {
   type AlertRule,
   parseRules,
@@ -157,7 +149,7 @@ export class Alerts {
     const channels = this.channels.filter(({ name }) => channel === undefined || name === channel)
     const jobs = await this.#jobs(notification, channels)
     if (jobs.length > 0) await store.enqueue(jobs)
-    this.#env.log.info({ event: 'alert.test', channels: channels.map(({ name }) => name) }, headline(notification))
+    this.#env.log.info({ event: 'alert.test', channels: channels.map(({ name }) => name) }, 'channels are tested')
     if (jobs.length > 0) this.#parts.onDelivery()
     return channels.map(({ name }) => name)
   }

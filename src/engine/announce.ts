@@ -138,6 +138,10 @@ function brief(error: StoredError | undefined): Omit<StoredError, 'stack'> | und
   return rest
 }
 
+/** Nobody hears of successes, as is usual: then nothing is made to be told. */
+const isUnheard = ({ log, events }: Environment): boolean =>
+  !log.isLevelEnabled('debug') && !events.hears('job.succeeded')
+
 export function announceEnd(
   env: Environment,
   attempt: Attempt,
@@ -147,6 +151,7 @@ export function announceEnd(
   finishedAt: number,
 ): void {
   const { claimed, policy, startedAt } = attempt
+  if (outcome.kind === 'succeeded' && isUnheard(env)) return
   announce(env, {
     claimed,
     policy,

@@ -29,8 +29,11 @@ import { Fleet, type WorkerView } from './fleet.js'
 import { Gates } from './gates.js'
 import { checkedRequest, httpJob } from './http-job.js'
 import { Jobs } from './jobs.js'
+import { LEASE_DEFAULT_MS } from './lease-options.js'
+import { Leases } from './leases.js'
 import { defaultLog, silentLog } from './log.js'
 import { Company, Maintenance, PACE, type Pace } from './maintenance.js'
+import { measuredStore } from './measured-store.js'
 import {
   type ChronosOptions,
   instanceLevel,
@@ -46,7 +49,10 @@ import { Queues } from './queues.js'
 import { Redrives } from './redrives.js'
 import { Schedules } from './schedules.js'
 import { stopOnSignals } from './signals.js'
+import { type FleetStats, readSeries, readStats, type SeriesQuery, type StatsSeries } from './statistics.js'
 import { StoreTime } from './store-time.js'
+import { type Meter, Telemetry } from './telemetry.js'
+import { tracingOf } from './tracing.js'
 import { checkAddress, Webhooks } from './webhooks.js'
 import { Worker } from './worker.js'
 
@@ -65,6 +71,7 @@ export class Chronos {
   readonly schedules: Schedules
   readonly alerts: Alerts
   readonly webhooks: Webhooks
+  readonly leases: Leases
   readonly #gates: Gates
   readonly #fleet: Fleet
   readonly #env: Environment
@@ -81,6 +88,8 @@ export class Chronos {
   readonly #unsignals = new Map<Worker, () => void>()
   /** Workers beside which the maintenance loops run. */
   readonly #maintained = new Set<Worker>()
+  /** The loops run here whether there is a worker or not. */
+  #isMaintaining = false
   #maintenance: Maintenance | undefined
   #company: Company | undefined
   /** Loops that have no worker any more. */
@@ -92,6 +101,7 @@ export class Chronos {
     checkKeys(options, OPTIONS, 'createChronos')
     const log = options.log === false ? silentLog : (options.log ?? defaultLog())
     const connection = new Connection(open)
+    const telemetry = new Telemetry(connection, tracingOf(options.tracing))
     const policies = new Policies(policyLevels(options), () => connection.store())
     this.#policies.add(policies)
     const events = new EventHub(log)
@@ -99,31 +109,39 @@ export class Chronos {
     const endpoints = new Endpoints({ connection, clock, dice, time })
     const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, () => this.#deliverer.hasNew())
     const calendar = new Calendar(connection, log)
-    this.#env = { clock, dice, log, connection, policies, events, time, calendar, outbox }
+    this.#env = { clock, dice, log, connection, policies, events, time, calendar, outbox, telemetry }
     this.#backoffs = options.backoffs ?? {}
     this.#retention = parseRetention(options.retention ?? {}, 'createChronos: retention')
     this.#egress = new Egress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
-    this.#builtIns = new Map([[HTTP_JOB, httpJob(this.#egress)]])
+    this.#builtIns = new Map([[HTTP_JOB, httpJob(this.#egress, job => telemetry.tracing?.headersOf(job) ?? {})]])
     const wake = (delayMs: number): void => this.#wake(delayMs)
     const builtIns = this.#builtIns
     const checkWebhook = (url: string, where: string): void => checkAddress(url, this.#egress, where)
-    this.#enqueuer = new Enqueuer({ connection, clock, dice, policies, events, builtIns, wake, checkWebhook })
+    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, checkWebhook })
     const cancelHere = (id: string): void => {
       for (const worker of this.#workers) worker.cancel(id)
     }
-    this.jobs = new Jobs({ env: this.#env, enqueuer: this.#enqueuer, wake, cancelHere })
+    const checkRequest = (request: HttpRequest): void => void checkedRequest(request, this.#egress)
+    this.jobs = new Jobs({ env: this.#env, enqueuer: this.#enqueuer, wake, cancelHere, checkRequest })
     this.queues = new Queues(this.#env, queue => this.#queueChanged(queue))
     this.redrives = new Redrives(this.#env, () => this.#maintenance?.redrive())
     this.schedules = new Schedules({
       env: this.#env,
       enqueuer: this.#enqueuer,
-      checkRequest: request => void checkedRequest(request, this.#egress),
+      checkRequest,
       onChanged: () => this.#maintenance?.schedule(),
     })
     this.dead = new Dead(this.#env, this.jobs, this.redrives)
     this.#gates = new Gates(this.#env, () => wake(0))
     this.circuits = new Circuits(this.#env, this.#gates)
     this.#fleet = new Fleet(this.#env, this.#workers)
+    this.leases = new Leases({
+      env: this.#env,
+      gates: this.#gates,
+      backoffs: this.#backoffs,
+      wake,
+      onClaim: () => this.maintain(),
+    })
     const { jobs, redrives } = this
     this.webhooks = new Webhooks({ env: this.#env, endpoints, egress: this.#egress, jobs, redrives })
     this.alerts = new Alerts({
@@ -189,14 +207,44 @@ export class Chronos {
         worker,
         stopOnSignals(() => worker.stop()),
       )
-    this.#company ??= new Company(this.#env, this.#pace, this.#gates, this.#fleet, this.#deliverer)
-    if (maintenance) this.#maintain(worker, settings.leaseMs)
+    this.#keepCompany()
+    if (maintenance) {
+      this.#maintained.add(worker)
+      this.#maintain(settings.leaseMs)
+    }
     return worker
+  }
+
+  /**
+   * Runs here, until `close()`, what runs beside a worker: schedules fire, dead workers' jobs are handed on, redrives and
+   * webhooks go out, alerts are told. For a process that has no worker but whose own workers are elsewhere.
+   */
+  maintain(): void {
+    if (this.#isMaintaining || this.#closing) return
+    this.#isMaintaining = true
+    this.#keepCompany()
+    this.#maintain(LEASE_DEFAULT_MS)
   }
 
   /** Hears what happens in this process. Returns how to stop listening. */
   on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
     return this.#env.events.on(name, listener)
+  }
+
+  /** Has what happens in this process measured from now on, by one meter at a time. Returns how to stop. */
+  measure(meter: Meter): () => void {
+    const { telemetry, connection } = this.#env
+    if (telemetry.meter) throw new ChronosError('NOT_ALLOWED', 'measure: this Chronos is measured already')
+    telemetry.meter = meter
+    connection.wrap(store => measuredStore(store, telemetry))
+    return () => {
+      if (telemetry.meter === meter) telemetry.meter = undefined
+    }
+  }
+
+  /** What keeps the data, opened: for what is built on top of Chronos. */
+  store(): Promise<Store> {
+    return this.#env.connection.store()
   }
 
   /** What keeps the data, and what it promises. */
@@ -207,6 +255,21 @@ export class Chronos {
   /** Workers of the whole fleet, newest first. */
   workers(): Promise<readonly WorkerView[]> {
     return this.#fleet.list()
+  }
+
+  /** What runs in this process. */
+  here(): { readonly workers: number; readonly maintenance: boolean } {
+    return { workers: this.#workers.size, maintenance: this.#maintenance !== undefined }
+  }
+
+  /** The whole fleet in numbers. */
+  stats(): Promise<FleetStats> {
+    return readStats(this.#env)
+  }
+
+  /** What happened, step by step: for charts. */
+  series(query: SeriesQuery = {}): Promise<StatsSeries> {
+    return readSeries(this.#env, query)
   }
 
   /** Whether every job that was ever enqueued is accounted for; on a live store, at one moment. */
@@ -225,7 +288,9 @@ export class Chronos {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([...this.#workers].map(worker => worker.stop()))
+    await Promise.all([this.leases.stop(), ...[...this.#workers].map(worker => worker.stop())])
+    this.#isMaintaining = false
+    await this.#stopIdleLoops()
     await this.#ending
     await this.#egress.close()
     await this.#env.connection.close()
@@ -234,10 +299,14 @@ export class Chronos {
   #wake(delayMs: number): void {
     for (const worker of this.#workers) worker.wake(delayMs)
     this.#deliverer.wake(delayMs)
+    this.leases.wake(delayMs)
   }
 
-  #maintain(worker: Worker, leaseMs: number): void {
-    this.#maintained.add(worker)
+  #keepCompany(): void {
+    this.#company ??= new Company(this.#env, this.#pace, this.#gates, this.#fleet, this.#deliverer)
+  }
+
+  #maintain(leaseMs: number): void {
     this.#maintenance ??= new Maintenance({
       env: this.#env,
       leaseMs,
@@ -252,12 +321,16 @@ export class Chronos {
   }
 
   #queueChanged(queue: QueueRecord): void {
+    for (const policies of this.#policies) policies.setQueue(queue)
     for (const worker of this.#workers) {
       if (queue.paused) worker.pauseQueue(queue.name)
       else worker.wake()
     }
     if (queue.paused) this.#deliverer.pauseQueue(queue.name)
-    else this.#deliverer.wake()
+    else {
+      this.#deliverer.wake()
+      this.leases.wake(0)
+    }
   }
 
   #queuesSeen(queues: readonly QueueRecord[]): void {
@@ -271,19 +344,24 @@ export class Chronos {
   #workerStopped(worker: Worker): void {
     this.#workers.delete(worker)
     this.#maintained.delete(worker)
-    const over: (Maintenance | Company | undefined)[] = []
-    if (this.#maintained.size === 0) {
-      over.push(this.#maintenance)
-      this.#maintenance = undefined
-    }
-    if (this.#workers.size === 0) {
-      over.push(this.#company)
-      this.#company = undefined
-    }
     // Last a courtesy: without it the others would have to notice the silence.
-    const stopped = Promise.all(over.map(loops => loops?.stop())).then(() => this.#fleet.left(worker))
+    const stopped = this.#stopIdleLoops().then(() => this.#fleet.left(worker))
     this.#ending = Promise.allSettled([this.#ending, stopped])
     this.#unsignals.get(worker)?.()
     this.#unsignals.delete(worker)
+  }
+
+  /** Those that nobody here has a use for any more. */
+  async #stopIdleLoops(): Promise<void> {
+    const over: (Maintenance | Company | undefined)[] = []
+    if (this.#maintained.size === 0 && !this.#isMaintaining) {
+      over.push(this.#maintenance)
+      this.#maintenance = undefined
+    }
+    if (this.#workers.size === 0 && !this.#isMaintaining) {
+      over.push(this.#company)
+      this.#company = undefined
+    }
+    await Promise.all(over.map(loops => loops?.stop()))
   }
 }

@@ -9,12 +9,12 @@ interface Entry {
   readonly done: (settled: Settled) => void
 }
 
-const BATCH_MAX = 500
+const BATCH_MAX = 1_000
 /** While one batch is on its way to the disk, the next may be worked out; but many small ones would only be in the way. */
 const SENT_MAX = 2
 const SECOND_MIN = 200
 /** With so many ends not stored yet, no more work is started. */
-const BACKLOG_MAX = 1500
+const BACKLOG_MAX = 3_000
 
 /** Stores how runs ended: at once when idle, in groups under load, again and again until the store has them. */
 export class Committer {
@@ -84,7 +84,7 @@ export class Committer {
       try {
         const answers = await this.#send(batch)
         this.#failures = 0
-        for (const [index, entry] of batch.entries()) entry.done(answers[index]!)
+        for (let index = 0; index < batch.length; index++) batch[index]!.done(answers[index]!)
         return
       } catch (error) {
         if (isRepeatable(error) || isOutage(error)) {

@@ -6,6 +6,8 @@ export class Connection {
   readonly #open: () => Promise<Store>
   #opening: Promise<Store> | undefined
   #store: Store | undefined
+  /** Puts itself between the store and who asks it. */
+  #wrap: ((store: Store) => Store) | undefined
   #closed = false
 
   constructor(open: () => Promise<Store>) {
@@ -25,11 +27,19 @@ export class Connection {
     if (this.#closed) {
       return Promise.reject(new ChronosError('CLOSED', 'this Chronos is closed; create another with createChronos()'))
     }
+    if (this.#store) return Promise.resolve(this.#store)
     this.#opening ??= this.#openAndMigrate().catch(error => {
       this.#opening = undefined
       throw error
     })
     return this.#opening
+  }
+
+  /** From now on every question goes through this, once, however often it is asked for. */
+  wrap(wrap: (store: Store) => Store): void {
+    if (this.#wrap) return
+    this.#wrap = wrap
+    if (this.#store) this.#store = wrap(this.#store)
   }
 
   async close(): Promise<void> {
@@ -47,8 +57,8 @@ export class Connection {
       await store.close()
       throw error
     }
-    this.#store = store
-    return store
+    this.#store = this.#wrap ? this.#wrap(store) : store
+    return this.#store
   }
 }
 

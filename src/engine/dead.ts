@@ -3,9 +3,12 @@ import { checkInteger, checkText, checkWord, PAGE_MAX } from '../core/limits.js'
 import { type JobView, timeText } from '../core/view.js'
 import { ERROR_GROUP, type ErrorGroup, type GroupState, groupId } from '../store/fold.js'
 import type { Changed, Store } from '../store/store.js'
+import { actOnAll, type BulkResult } from './bulk.js'
+import { folded } from './counts.js'
 import type { Environment } from './environment.js'
 import { jobFilter, type List, PAGE_DEFAULT, type PageQuery } from './job-query.js'
 import type { Jobs } from './jobs.js'
+import { recordPage } from './record-page.js'
 import type { DeadQuery, DryRun, RedriveOptions, Redrives, RedriveView } from './redrives.js'
 
 /** Equal errors, told as one. */
@@ -16,6 +19,8 @@ export interface ErrorGroupView extends Omit<ErrorGroup, 'firstSeen' | 'lastSeen
   readonly trend: readonly { readonly at: string; readonly failures: number }[]
 }
 
+export type { BulkResult } from './bulk.js'
+
 export interface GroupQuery extends PageQuery {
   /** Also those without a dead letter, resolved and ignored ones. Default false. */
   readonly all?: boolean
@@ -23,19 +28,9 @@ export interface GroupQuery extends PageQuery {
   readonly tenantId?: string
 }
 
-/** What a bulk action did, or would do. */
-export interface BulkResult {
-  readonly matched: number
-  readonly changed: number
-  readonly dryRun: boolean
-}
-
 const GROUP_STATES: readonly GroupState[] = ['open', 'resolved', 'regressed', 'ignored']
 const SETTABLE = ['open', 'resolved', 'ignored'] as const
 const GROUPS_MAX = 10_000
-const FOLD_BATCH = 500
-const FOLDS_MAX = 20
-const BULK_BATCH = 500
 const CHANGES_MAX = 20
 
 /** `chronos.dead`: what ended without success, why, and how to send it round again. */
@@ -60,10 +55,8 @@ export class Dead {
     const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = query
     checkInteger(limit, 'dead.groups: limit', 1, PAGE_MAX)
     if (state !== undefined) checkWord(state, GROUP_STATES, 'dead.groups: state')
-    const groups = (await this.#groups()).filter(
-      group =>
-        (tenantId === undefined || group.tenantId === tenantId) &&
-        (state === undefined ? all || (group.dead > 0 && group.state !== 'ignored') : group.state === state),
+    const groups = (await this.#groups(tenantId)).filter(group =>
+      state === undefined ? all || (group.dead > 0 && group.state !== 'ignored') : group.state === state,
     )
     groups.sort((a, b) => b.dead - a.dead || b.lastSeen - a.lastSeen || (a.fingerprint < b.fingerprint ? -1 : 1))
     const from = cursor === undefined ? 0 : groups.findIndex(group => idOf(group) === cursor) + 1
@@ -121,35 +114,20 @@ export class Dead {
   ): Promise<BulkResult> {
     const store = await this.#env.connection.store()
     const filter = { ...jobFilter(query, 'dead'), state: 'dead' } as const
-    let [matched, changed] = [0, 0]
-    let cursor: string | undefined
-    do {
-      const page = await store.list(filter, {
-        limit: BULK_BATCH,
-        order: 'oldest',
-        ...(cursor !== undefined && { cursor }),
-      })
-      const ids = page.data.filter(job => query.reason === 'discarded' || job.reason !== 'discarded').map(job => job.id)
-      matched += ids.length
-      if (!dryRun && ids.length > 0) {
-        changed += (await act(store, ids)).filter(one => one.status === 'changed').length
-      }
-      cursor = page.next
-    } while (cursor !== undefined)
-    return { matched, changed, dryRun }
+    // What was given up is meant only where somebody asks for it.
+    const except = query.reason === 'discarded' ? {} : { exceptReason: 'discarded' }
+    return actOnAll({ store, filter, dryRun, act: ids => act(store, ids), ...except })
   }
 
-  async #groups(): Promise<ErrorGroup[]> {
+  async #groups(tenantId: string | undefined): Promise<ErrorGroup[]> {
     const store = await this.#folded()
-    const records = await store.records(ERROR_GROUP, { limit: GROUPS_MAX })
-    return records.map(({ body }) => JSON.parse(body) as ErrorGroup)
+    const mine = (group: ErrorGroup): boolean => tenantId === undefined || group.tenantId === tenantId
+    const found = await recordPage<ErrorGroup>(store, ERROR_GROUP, { limit: GROUPS_MAX }, mine)
+    return found.map(({ body }) => body)
   }
 
-  /** What has just happened is counted too. */
   async #folded(): Promise<Store> {
-    const store = await this.#env.connection.store()
-    for (let folds = 0; folds < FOLDS_MAX; folds++) if ((await store.fold(FOLD_BATCH)) < FOLD_BATCH) break
-    return store
+    return folded(await this.#env.connection.store())
   }
 }
 

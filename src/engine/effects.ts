@@ -38,7 +38,8 @@ export async function runOnce<T>(
   return value
 }
 
-async function repeated<T>(env: Environment, call: (store: Store) => Promise<T>): Promise<T> {
+/** Made again where nothing was done, or no answer came: only for calls that are safe to repeat. */
+export async function repeated<T>(env: Environment, call: (store: Store) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await call(env.connection.opened ?? (await env.connection.store()))

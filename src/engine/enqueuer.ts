@@ -17,6 +17,7 @@ import { checkDelivery, type JobDefinition, QUEUE_DEFAULT } from './definition.j
 import type { EventHub } from './events.js'
 import { backOffMs } from './loop.js'
 import type { Policies } from './policies.js'
+import type { Telemetry } from './telemetry.js'
 
 export interface EnqueueOptions {
   /** Idempotency key, per tenant and job name: the same key gives the same job. */
@@ -86,6 +87,7 @@ interface EnqueuerOptions {
   readonly dice: Dice
   readonly policies: Policies
   readonly events: EventHub
+  readonly telemetry: Telemetry
   /** Jobs that every worker knows, by name. */
   readonly builtIns: ReadonlyMap<string, JobDefinition>
   /** Whether a webhook may go there. */
@@ -105,7 +107,10 @@ export class Enqueuer {
 
   async enqueue(reference: JobReference<never>, payload: unknown, options = NO_OPTIONS): Promise<EnqueueResult> {
     const job = await this.#newJob(reference, payload, options)
-    const enqueued = await (options.tx === undefined ? this.#batcher.add(job) : this.#insertOne(job, options.tx))
+    const { tracing } = this.#options.telemetry
+    const enqueued = await (tracing
+      ? tracing.send([job], ([traced]) => this.#store(traced!, options.tx))
+      : this.#store(job, options.tx))
     if (enqueued.status === 'conflict') throw keyConflict(job, enqueued.id, enqueued.payloadHash)
     return enqueued
   }
@@ -134,7 +139,8 @@ export class Enqueuer {
       tx = own.tx
       jobs.push(await this.#newJob(reference, payload, own))
     }
-    const enqueued = await this.#insert(jobs, tx)
+    const { tracing } = this.#options.telemetry
+    const enqueued = await (tracing ? tracing.send(jobs, traced => this.#insert(traced, tx)) : this.#insert(jobs, tx))
     return enqueued.map(({ id, status }) => ({ id, status }))
   }
 
@@ -146,6 +152,10 @@ export class Enqueuer {
   /** One that was prepared. */
   add(job: NewJob): Promise<Enqueued> {
     return this.#batcher.add(job)
+  }
+
+  #store(job: NewJob, tx: unknown): Promise<Enqueued> {
+    return tx === undefined ? this.#batcher.add(job) : this.#insertOne(job, tx)
   }
 
   async #insertOne(job: NewJob, tx: unknown): Promise<Enqueued> {
@@ -183,7 +193,8 @@ export class Enqueuer {
   }
 
   #announce(jobs: readonly NewJob[], enqueued: readonly Enqueued[]): void {
-    const { events } = this.#options
+    const { events, telemetry } = this.#options
+    if (telemetry.meter) telemetry.enqueued(jobs, enqueued)
     if (!events.hears('job.enqueued')) return
     for (const [index, { id, name, queue, tenantId }] of jobs.entries()) {
       if (enqueued[index]?.status !== 'created') continue

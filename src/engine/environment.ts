@@ -6,6 +6,7 @@ import type { Log } from './log.js'
 import type { Outbox } from './outbox.js'
 import type { Policies } from './policies.js'
 import type { StoreTime } from './store-time.js'
+import type { Telemetry } from './telemetry.js'
 
 /** What every part of the engine is given. */
 export interface Environment {
@@ -18,4 +19,5 @@ export interface Environment {
   readonly time: StoreTime
   readonly calendar: Calendar
   readonly outbox: Outbox
+  readonly telemetry: Telemetry
 }

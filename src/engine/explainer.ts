@@ -5,7 +5,7 @@ import type { Job } from '../core/job.js'
 import { DELIVERIES } from '../core/webhook.js'
 import type { Store } from '../store/store.js'
 import type { Environment } from './environment.js'
-import { isAlive, WORKER, WORKERS_MAX, type WorkerRecord } from './fleet.js'
+import { isAlive, knows, WORKER, WORKERS_MAX, type WorkerRecord } from './fleet.js'
 import { GATE } from './gates.js'
 
 /** Enough to find the last decision behind a few runs that were put off. */
@@ -46,7 +46,7 @@ async function workersFor(
   // Wherever there is a worker, deliveries are sent too.
   if (queue === DELIVERIES) return { forQueue: all.length, forName: all.length }
   const alive = all.filter(worker => worker.queues.includes(queue))
-  return { forQueue: alive.length, forName: alive.filter(worker => worker.names.includes(name)).length }
+  return { forQueue: alive.length, forName: alive.filter(worker => knows(worker, name)).length }
 }
 
 async function gateOf(store: Store, { gate: key }: Job, now: number): Promise<GateFacts | undefined> {

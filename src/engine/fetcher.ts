@@ -32,9 +32,9 @@ export interface FetcherOptions {
 
 /** How often to look for work that nobody announced, unless somebody says otherwise. */
 const POLL_MS = 1_000
-const POLL_ANNOUNCED_MS = 3_000
-const CLAIM_MAX = 500
-const BUFFER_MAX = 1000
+const POLL_ANNOUNCED_MS = 5_000
+const CLAIM_MAX = 1_000
+const BUFFER_MAX = 2_000
 /**
  * The buffer holds no more than was finished in this time, so that slow jobs are not hoarded; or, where a claim takes
  * its time, in that of two claims: the one that is under way, and the next.

@@ -1,4 +1,5 @@
 import { timeText } from '../core/view.js'
+import { HTTP_JOB } from './definition.js'
 import type { Environment } from './environment.js'
 import type { Worker } from './worker.js'
 
@@ -7,14 +8,17 @@ export const WORKER = 'worker'
 /** A worker whose sign of life is so many times overdue is not counted on. */
 const SILENT_BEATS = 3
 export const WORKERS_MAX = 10_000
+export const EVERY_NAME = '*'
 
 /** A worker as it tells of itself. */
 export interface WorkerRecord {
   readonly id: string
+  /** It is outside our processes, and asks for work through `chronos.leases`. */
+  readonly kind?: 'pull'
   readonly host: string
   readonly pid: number
   readonly queues: readonly string[]
-  /** The jobs that it has handlers for. */
+  /** The jobs that it has handlers for; `EVERY_NAME` for all but those that Chronos runs itself. */
   readonly names: readonly string[]
   readonly concurrency: number
   readonly running: number
@@ -65,6 +69,10 @@ export class Fleet {
     const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
     return records.map(({ body }) => viewWorker(JSON.parse(body) as WorkerRecord, now))
   }
+}
+
+export function knows({ names }: WorkerRecord, name: string): boolean {
+  return names.includes(name) || (names.includes(EVERY_NAME) && name !== HTTP_JOB)
 }
 
 export function isAlive({ seenAt, beatMs }: WorkerRecord, now: number): boolean {

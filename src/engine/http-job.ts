@@ -19,14 +19,14 @@ import { BODY_KEPT_BYTES, logResponse, type Response, responseOf } from './http-
 const TIMEOUT_MS = HTTP_TIMEOUT_MAX_MS + 60_000
 
 /** A job that is a call: its payload is the request, its result the answer. */
-export function httpJob(egress: Egress): JobDefinition<HttpRequest> {
+export function httpJob(egress: Egress, traceHeaders: TraceHeaders = () => ({})): JobDefinition<HttpRequest> {
   return defineBuiltIn(
     {
       name: HTTP_JOB,
       payload: SCHEMA,
       timeout: TIMEOUT_MS,
       retry: 'http',
-      run: (call, job) => perform(call, job, egress),
+      run: (call, job) => perform(call, job, egress, traceHeaders),
     },
     call => call.origin,
   )
@@ -59,11 +59,14 @@ export function checkedRequest(request: HttpRequest, egress: Egress): HttpCall {
   return call
 }
 
-async function perform(call: HttpCall, job: JobContext, egress: Egress): Promise<Response> {
+/** What tells the other side which attempt calls it, where somebody traces. */
+type TraceHeaders = (job: JobContext) => Readonly<Record<string, string>>
+
+async function perform(call: HttpCall, job: JobContext, egress: Egress, traceHeaders: TraceHeaders): Promise<Response> {
   const answer = await egress.send({
     method: call.method,
     url: call.url,
-    headers: headersOf(call, job),
+    headers: { ...traceHeaders(job), ...headersOf(call, job) },
     ...(call.body !== undefined && { body: call.body }),
     timeoutMs: call.timeoutMs,
     bodyMaxBytes: BODY_KEPT_BYTES,

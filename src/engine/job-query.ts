@@ -3,6 +3,7 @@ import type { Phase } from '../core/job.js'
 import { checkInteger, checkKeys, checkText, checkWord, PAGE_MAX } from '../core/limits.js'
 import type { JobFilter, PageRequest } from '../store/store.js'
 import { timeOf } from './enqueuer.js'
+import type { Searched } from './job-search.js'
 
 export const PAGE_DEFAULT = 50
 const IDS_MAX = 10_000
@@ -19,12 +20,19 @@ const TEXTS = [
   'gate',
   'redriveId',
   'scheduleId',
+  'error',
+  'q',
 ] as const
 const FILTERS = ['ids', 'state', 'phase', ...TEXTS, 'acknowledged', 'createdAfter', 'createdBefore']
 
 /** Which jobs to list or count. */
-export interface JobQuery extends Omit<JobFilter, 'phase' | 'createdAfter' | 'createdBefore' | 'finishedBefore'> {
+export interface JobQuery
+  extends Omit<JobFilter, 'phase' | 'createdAfter' | 'createdBefore' | 'finishedBefore' | 'error' | 'text'> {
   readonly phase?: Phase
+  /** Part of the name, code or message of the last error; upper and lower case are the same. */
+  readonly error?: string
+  /** Part of the id, name, queue, key, tags, payload or error; upper and lower case are the same. */
+  readonly q?: string
   readonly createdAfter?: Date | string | number
   readonly createdBefore?: Date | string | number
 }
@@ -34,9 +42,16 @@ export interface PageQuery {
   readonly cursor?: string
 }
 
+export interface TenantQuery extends PageQuery {
+  /** Only what belongs to this tenant. */
+  readonly tenantId?: string
+}
+
 export interface List<T> {
   readonly data: readonly T[]
   readonly page: { readonly next?: string }
+  /** How far a text (`q`, `error`) was looked for. */
+  readonly searched?: Searched
 }
 
 export function listOf<T>(data: readonly T[], next: string | undefined): List<T> {
@@ -51,8 +66,8 @@ export function pageOf({ limit = PAGE_DEFAULT, cursor }: PageQuery, where: strin
 /** The store's filter from what somebody asked for; `where` names the place in errors. */
 export function jobFilter(query: JobQuery, where: string): JobFilter {
   checkKeys(query, FILTERS, where)
-  const { phase, createdAfter, createdBefore, state, ids, acknowledged, ...rest } = query
-  for (const text of TEXTS) if (rest[text] !== undefined) checkText(rest[text], `${where}: ${text}`)
+  for (const text of TEXTS) if (query[text] !== undefined) checkText(query[text], `${where}: ${text}`)
+  const { phase, createdAfter, createdBefore, state, ids, acknowledged, q, ...rest } = query
   for (const one of state === undefined ? [] : [state].flat()) checkWord(one, STATES, `${where}: state`)
   if (phase !== undefined) checkWord(phase, PHASES, `${where}: phase`)
   if (ids !== undefined) checkIds(ids, where)
@@ -64,6 +79,7 @@ export function jobFilter(query: JobQuery, where: string): JobFilter {
   }
   return {
     ...rest,
+    ...(q !== undefined && { text: q }),
     ...(ids !== undefined && { ids }),
     ...(acknowledged !== undefined && { acknowledged }),
     ...(state !== undefined && { state }),

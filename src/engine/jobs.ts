@@ -1,17 +1,22 @@
 import { type Duration, toMs } from '../core/duration.js'
-import { ChronosError, shown } from '../core/error.js'
+import { ChronosError } from '../core/error.js'
 import type { Explanation } from '../core/explain.js'
-import type { Job } from '../core/job.js'
-import { checkInteger } from '../core/limits.js'
+import type { HttpRequest } from '../core/http-request.js'
+import type { Job, JobState } from '../core/job.js'
+import { checkInteger, checkKeys } from '../core/limits.js'
 import type { Policy } from '../core/policy.js'
 import { type AttemptView, type JobView, viewAttempt, viewJob } from '../core/view.js'
 import { DELIVERIES } from '../core/webhook.js'
 import type { Changed, Count, LogRecord, RunTime, Store } from '../store/store.js'
 import { eventJob } from './attempt.js'
+import { actOnAll, type BulkOptions, type BulkResult, checkMeant } from './bulk.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from './enqueuer.js'
 import type { Environment } from './environment.js'
 import { explainJob } from './explainer.js'
+import { type EditOptions, editJob, type JobChanges, notFound, parseChanges } from './job-edit.js'
 import { type JobQuery, jobFilter, type List, listOf, type PageQuery, pageOf } from './job-query.js'
+import { countJobs, findJobs } from './job-search.js'
+import { type JobTimeline, type TimelineQuery, timelineOfJob } from './job-timeline.js'
 
 const COUNT_CAP = 10_000
 
@@ -28,9 +33,15 @@ interface JobsOptions {
   readonly wake: (delayMs: number) => void
   /** Tells this process's workers; others hear of it with their next extension. */
   readonly cancelHere: (id: string) => void
+  /** Whether a call may be made from here. */
+  readonly checkRequest: (request: HttpRequest) => void
 }
 
+export type { BulkOptions, BulkResult } from './bulk.js'
+export type { EditOptions, JobChanges } from './job-edit.js'
+export { jobVersion } from './job-edit.js'
 export type { JobQuery, List, PageQuery } from './job-query.js'
+export type { Searched } from './job-search.js'
 
 /** `chronos.jobs`: look at jobs, and set them right by hand. */
 export class Jobs {
@@ -45,16 +56,20 @@ export class Jobs {
     return job && this.#view(job)
   }
 
-  /** Newest first. */
+  /**
+   * Newest first. A page may have fewer than asked for, or none, and still a next one: where few of very many match, it
+   * comes back after a while with what it has found so far.
+   */
   async list(query: JobQuery = {}, page: PageQuery = {}): Promise<List<JobView>> {
-    const found = await (await this.#store()).list(jobFilter(query, 'jobs filter'), pageOf(page, 'jobs.list'))
-    return listOf(await Promise.all(found.data.map(job => this.#view(job))), found.next)
+    const found = await findJobs(this.#options.env, jobFilter(query, 'jobs filter'), pageOf(page, 'jobs.list'))
+    const list = listOf(await Promise.all(found.data.map(job => this.#view(job))), found.next)
+    return found.searched ? { ...list, searched: found.searched } : list
   }
 
-  /** Exact up to `cap` (10,000), then "at least". */
+  /** Exact up to `cap` (10,000), then "at least"; that too where only the newest jobs were looked at. */
   async count(query: JobQuery = {}, cap = COUNT_CAP): Promise<Count> {
     checkInteger(cap, 'jobs.count: cap', 1, Number.MAX_SAFE_INTEGER)
-    return (await this.#store()).count(jobFilter(query, 'jobs filter'), cap)
+    return countJobs(await this.#store(), jobFilter(query, 'jobs filter'), cap)
   }
 
   /** The runs of a job, newest first. */
@@ -72,6 +87,11 @@ export class Jobs {
   /** In plain words: why it is not running now, why its last failure was or wasn't retried, and what happens next. */
   explain(id: string): Promise<Explanation> {
     return explainJob(this.#options.env, id)
+  }
+
+  /** What to draw: its runs and waits so far, and those that would come if every run from now on failed. */
+  timeline(id: string, query: TimelineQuery = {}): Promise<JobTimeline> {
+    return timelineOfJob(this.#options.env, id, query)
   }
 
   /** A waiting job ends at once; a running one is asked to stop (`job.signal`) and ends when it does. */
@@ -96,6 +116,17 @@ export class Jobs {
     const at: RunTime =
       'delay' in to ? { delayMs: toMs(to.delay, 'reschedule: delay') } : { at: timeOf(to.runAt, 'reschedule: runAt') }
     return this.#reschedule(id, at, 'reschedule')
+  }
+
+  /** Changes what a waiting job is to do; what is left out stays. Checked as an enqueue is. */
+  async edit(id: string, changes: JobChanges, { version }: EditOptions = {}): Promise<JobView> {
+    const { env, enqueuer, checkRequest, wake } = this.#options
+    const parsed = parseChanges(changes, 'jobs.edit')
+    const store = await this.#store()
+    const view = (job: Job): Promise<JobView> => this.#view(job)
+    const job = await editJob({ store, id, changes: parsed, version, view, enqueuer, checkRequest })
+    wake(Math.max(0, job.runAt - env.time.now()))
+    return this.#viewChanged(job)
   }
 
   /** Starts a dead or cancelled job again: a new generation with all its attempts, the same id, key and history. */
@@ -129,6 +160,51 @@ export class Jobs {
     this.#done(changed!, 'delete', 'a running job can only be cancelled')
   }
 
+  /** Of the waiting and running jobs that match; those of other states are meant only where `state` says so. */
+  async cancelAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
+    const { outbox } = this.#options.env
+    return this.#all('jobs.cancelAll', query, options, ['waiting', 'running'], async (store, ids) => {
+      await outbox.fresh()
+      const changed = await store.cancel(ids, job => outbox.following(job))
+      outbox.wake()
+      for (const one of changed) {
+        if (one.status === 'requested') this.#options.cancelHere(one.id)
+        else if (one.status === 'changed') await this.#announceCancel(one.job)
+      }
+      return changed
+    })
+  }
+
+  /** Of the dead and cancelled jobs that match; at once. `chronos.dead.redrive` does it at a rate. */
+  async retryAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
+    return this.#all('jobs.retryAll', query, options, ['dead', 'cancelled'], async (store, ids) => {
+      const changed = await store.redrive(ids)
+      this.#options.wake(0)
+      return changed
+    })
+  }
+
+  /** Of the jobs that match and do not run. */
+  async deleteAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
+    const states = ['waiting', 'succeeded', 'dead', 'cancelled'] as const
+    return this.#all('jobs.deleteAll', query, options, states, (store, ids) => store.remove(ids))
+  }
+
+  async #all(
+    action: string,
+    query: JobQuery,
+    options: BulkOptions,
+    states: readonly JobState[],
+    act: (store: Store, ids: readonly string[]) => Promise<readonly Changed[]>,
+  ): Promise<BulkResult> {
+    checkKeys(options, ['dryRun', 'all'], action)
+    const asked = jobFilter(query, action)
+    checkMeant(query, options, action)
+    const store = await this.#store()
+    const filter = asked.state === undefined && asked.phase === undefined ? { ...asked, state: states } : asked
+    return actOnAll({ store, filter, dryRun: options.dryRun ?? false, act: ids => act(store, ids) })
+  }
+
   async #reschedule(id: string, at: RunTime, action: string): Promise<JobView> {
     const changed = await (await this.#store()).reschedule(id, at)
     const job = this.#done(changed, action, 'only a waiting job has a time to move')
@@ -147,7 +223,8 @@ export class Jobs {
   }
 
   async #announceCancel(job: Job): Promise<void> {
-    const { log, events } = this.#options.env
+    const { log, events, telemetry } = this.#options.env
+    telemetry.meter?.finished(job, { result: 'cancelled' })
     const { id: jobId, name, queue, tenantId } = job
     log.info({ event: 'job.cancelled', jobId, tenantId, name, queue }, 'job was cancelled')
     if (queue === DELIVERIES || !events.hears('job.cancelled')) return
@@ -177,10 +254,6 @@ export class Jobs {
   #store(): Promise<Store> {
     return this.#options.env.connection.store()
   }
-}
-
-function notFound(id: string): ChronosError {
-  return new ChronosError('NOT_FOUND', `there is no job ${shown(id)}`, { details: { jobId: id } })
 }
 
 function viewLog({ at, run, message, data }: LogRecord): LogView {

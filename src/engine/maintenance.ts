@@ -46,7 +46,7 @@ export interface Pace extends DelivererPace {
 }
 
 export const PACE: Pace = {
-  queuesMs: 10_000,
+  queuesMs: 15_000,
   sweepMs: 5_000,
   foldMs: 10_000,
   redrivesMs: 15_000,
@@ -55,7 +55,7 @@ export const PACE: Pace = {
   schedulesMs: 15_000,
   scheduleChangesMs: 1_000,
   alertsMs: 30_000,
-  deliveriesMs: 10_000,
+  deliveriesMs: 15_000,
   webhookChangesMs: 1_000,
   webhooksMs: 15_000,
 }

@@ -16,6 +16,7 @@ import type { EgressOptions } from './egress/rules.js'
 import type { Log } from './log.js'
 import type { PolicyLevels } from './policies.js'
 import type { Retention } from './pruner.js'
+import type { OpenTelemetry } from './tracing.js'
 import type { WorkerSettings } from './worker.js'
 
 export interface ChronosOptions extends InstanceRetryOptions {
@@ -37,6 +38,8 @@ export interface ChronosOptions extends InstanceRetryOptions {
   readonly retention?: Retention
   /** Functions for `backoff: { type: 'custom', name }`. */
   readonly backoffs?: CustomBackoffs
+  /** The module `@opentelemetry/api`: enqueues and attempts become spans. Default: none. */
+  readonly tracing?: OpenTelemetry
 }
 
 export interface QueueOptions {
@@ -55,7 +58,7 @@ export interface WorkOptions extends InstanceRetryOptions {
   readonly queues?: readonly string[]
   /** How long a claim holds without a sign of life. Default 30 s, at least 1 s. */
   readonly lease?: Duration
-  /** How often to look for work that nobody announced. Default 1 s; 3 s where PostgreSQL announces it (LISTEN). */
+  /** How often to look for work that nobody announced. Default 1 s; 5 s where PostgreSQL announces it (LISTEN). */
   readonly poll?: Duration
   /** How long running handlers may go on after `stop()`. Default 25 s. */
   readonly grace?: Duration
@@ -96,6 +99,7 @@ export const OPTIONS = [
   'alerts',
   'retention',
   'backoffs',
+  'tracing',
   ...SHORT_NAMES,
 ]
 const CONCURRENCY_MAX = 10_000

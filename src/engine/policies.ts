@@ -54,6 +54,11 @@ export class Policies {
     this.#version++
   }
 
+  /** What one of them was told just now, by this process. */
+  setQueue(record: QueueRecord): void {
+    this.setQueues([...new Map(this.#queues).set(record.name, record).values()])
+  }
+
   /** The policy of a definition in a queue, without any job's override. */
   base(definition: JobDefinition | undefined, queue: string): Base {
     const cacheKey = `${queue} ${definition?.name ?? ''}`
@@ -70,8 +75,8 @@ export class Policies {
     return base
   }
 
-  /** The id of a definition's policy, known to the store once this resolves. */
-  publish(definition: JobDefinition, queue: string): string | Promise<string> {
+  /** The id of the policy of a definition, or of none, in a queue; known to the store once this resolves. */
+  publish(definition: JobDefinition | undefined, queue: string): string | Promise<string> {
     const { id, policy } = this.base(definition, queue)
     return this.#published.has(id) ? id : this.#put(id, policy)
   }

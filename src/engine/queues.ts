@@ -2,6 +2,14 @@ import { checkKeys, checkName } from '../core/limits.js'
 import { type PolicyInput, parsePolicy } from '../core/policy.js'
 import type { QueueChange, QueueRecord } from '../store/store.js'
 import type { Environment } from './environment.js'
+import {
+  checkQueue,
+  type QueueReport,
+  type RetryWave,
+  reportQueues,
+  retryWave,
+  type WaveQuery,
+} from './queue-report.js'
 
 export interface QueueSettings {
   readonly paused?: boolean
@@ -21,6 +29,24 @@ export class Queues {
 
   async list(): Promise<readonly QueueRecord[]> {
     return (await this.#env.connection.store()).queues()
+  }
+
+  /** One row per queue: what is in it, what it does, who works on it. */
+  async report(): Promise<readonly QueueReport[]> {
+    return reportQueues(await this.#env.connection.store())
+  }
+
+  /** The same for one. */
+  async get(name: string): Promise<QueueReport> {
+    const store = await this.#env.connection.store()
+    await checkQueue(store, name)
+    const [report] = await reportQueues(store, name)
+    return report!
+  }
+
+  /** When waiting jobs fall due, of one queue or of all: retries, and first runs beside them. */
+  async retryWave(name: string | undefined, query: WaveQuery = {}): Promise<RetryWave> {
+    return retryWave(await this.#env.connection.store(), name, query)
   }
 
   async set(name: string, settings: QueueSettings): Promise<QueueRecord> {

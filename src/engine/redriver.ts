@@ -21,6 +21,8 @@ const BATCH_MAX = 500
 const CONFLICTS_MAX = 100
 /** All that are kept: one that was paused long ago may have been resumed. */
 const LOOK_AT = 10_000
+/** For one step: where few of very many match, the next step goes on from there. */
+const LOOK_AT_JOBS = 20_000
 
 /** Carries redrives out, a step at a time; of many processes the one that has the lock. */
 export class Redriver {
@@ -88,6 +90,7 @@ export class Redriver {
     const page = await store.list(filterOf(redrive), {
       limit: count,
       order: 'oldest',
+      lookAt: LOOK_AT_JOBS,
       ...(redrive.cursor !== undefined && { cursor: redrive.cursor }),
     })
     const wanted = page.data.filter(job => !isLeftAlone(redrive, job.reason))

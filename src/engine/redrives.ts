@@ -12,11 +12,13 @@ import {
   startedOf,
 } from '../core/redrive.js'
 import { timeText } from '../core/view.js'
-import { ERROR_GROUP } from '../store/fold.js'
+import { ERROR_GROUP, groupId } from '../store/fold.js'
 import type { StoredRecord } from '../store/record.js'
 import type { Count, JobFilter, Store } from '../store/store.js'
 import type { Environment } from './environment.js'
-import { type JobQuery, jobFilter, type List, PAGE_DEFAULT } from './job-query.js'
+import { type JobQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from './job-query.js'
+import { SEARCH_MAX } from './job-search.js'
+import { recordPage } from './record-page.js'
 import { filterOf, REDRIVE } from './redriver.js'
 
 export interface RedriveOptions {
@@ -53,6 +55,7 @@ export interface RedriveView {
   readonly skipped: number
   readonly conflicts: readonly RedriveConflict[]
   readonly conflictCount: number
+  readonly tenantId?: string
   readonly createdAt: string
   readonly finishedAt?: string
 }
@@ -123,14 +126,14 @@ export class Redrives {
   }
 
   /** Newest first. */
-  async list({ limit = PAGE_DEFAULT, cursor }: { limit?: number; cursor?: string } = {}): Promise<List<RedriveView>> {
+  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<RedriveView>> {
     checkInteger(limit, 'redrives.list: limit', 1, PAGE_MAX)
     const store = await this.#env.connection.store()
-    const to = cursor === undefined ? {} : { to: cursor }
-    const records = await store.records(REDRIVE, { limit: limit + 1, order: 'down', ...to })
-    const shown = records.slice(0, limit)
-    const data = await Promise.all(shown.map(({ body }) => this.#view(store, JSON.parse(body) as Redrive)))
-    return { data, page: records.length > limit ? { next: shown.at(-1)!.id } : {} }
+    const order = { order: 'down', ...(cursor !== undefined && { to: cursor }) } as const
+    const mine = ({ tenantId: own }: Redrive): boolean => tenantId === undefined || own === tenantId
+    const found = await recordPage<Redrive>(store, REDRIVE, { limit: limit + 1, ...order }, mine)
+    const data = await Promise.all(found.slice(0, limit).map(({ body }) => this.#view(store, body)))
+    return listOf(data, found.length > limit ? found[limit - 1]!.id : undefined)
   }
 
   /** What has started goes on; nothing else starts. */
@@ -208,6 +211,7 @@ export class Redrives {
       skipped,
       conflicts,
       conflictCount,
+      ...(redrive.tenantId !== undefined && { tenantId: redrive.tenantId }),
       createdAt: timeText(redrive.createdAt),
       ...(redrive.finishedAt !== undefined && { finishedAt: timeText(redrive.finishedAt) }),
     }
@@ -223,10 +227,11 @@ function checkShare(value: unknown): void {
 }
 
 /** A misspelt fingerprint would redrive nothing and look like success. */
-async function checkGroup(store: Store, { fingerprint }: RedriveFilter): Promise<void> {
+async function checkGroup(store: Store, { fingerprint, tenantId }: RedriveFilter): Promise<void> {
   if (fingerprint === undefined) return
-  const { value } = await store.count({ state: 'dead', fingerprint }, 1)
-  if (value > 0 || (await store.records(ERROR_GROUP, { ids: [fingerprint] })).length > 0) return
+  const { value } = await store.count({ state: 'dead', fingerprint, ...(tenantId !== undefined && { tenantId }) }, 1)
+  if (value > 0) return
+  if ((await store.records(ERROR_GROUP, { ids: [groupId(fingerprint, tenantId)] })).length > 0) return
   throw new ChronosError('NOT_FOUND', `there is no error group ${shown(fingerprint)}; the list of groups has them all`)
 }
 
@@ -237,9 +242,11 @@ async function countDead(
   now: number,
 ): Promise<Omit<DryRun, 'dryRun'>> {
   const dead: JobFilter = filterOf({ filter, createdAt: now })
-  const all = await store.count(dead, COUNT_CAP)
+  const isSearch = dead.text !== undefined || dead.error !== undefined
+  const lookAt = isSearch ? SEARCH_MAX : undefined
+  const all = await store.count(dead, COUNT_CAP, lookAt)
   const left = filter.reason === undefined ? ['discarded', ...(force ? [] : ['unknown-outcome'])] : []
-  const skips = await Promise.all(left.map(reason => store.count({ ...dead, reason }, COUNT_CAP)))
+  const skips = await Promise.all(left.map(reason => store.count({ ...dead, reason }, COUNT_CAP, lookAt)))
   const own = !force && filter.reason === 'unknown-outcome' ? all.value : 0
   const skipped = skips.reduce((sum, { value }) => sum + value, own)
   return { count: { value: Math.max(0, all.value - skipped), relation: all.relation }, skipped }

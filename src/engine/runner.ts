@@ -208,9 +208,10 @@ export class Runner {
   }
 
   #start(attempt: Attempt): void {
-    const { clock, time, events } = this.#env
+    const { clock, time, events, telemetry } = this.#env
     attempt.startedAt = time.now()
     this.#counters.started++
+    telemetry.started(attempt)
     if (attempt.gate) this.#options.gates.started(attempt)
     if (attempt.attempt > 1) this.#counters.totalRetries++
     if (this.#fresh.push(attempt) === 1) clock.soon(() => this.#armTimeouts())
@@ -240,7 +241,7 @@ export class Runner {
       const { schema, handler } = attempt.definition
       const payload: unknown = JSON.parse(attempt.claimed.payload)
       const input = schema ? await parseWith(schema, payload, `payload of "${attempt.name}"`) : payload
-      outcome = outcomeOf(await handler(input as never, attempt))
+      outcome = outcomeOf(await this.#env.telemetry.within(attempt, () => handler(input as never, attempt)))
     } catch (thrown) {
       outcome = this.#thrown(attempt, thrown)
     }
@@ -272,9 +273,11 @@ export class Runner {
   #completed(attempt: Attempt, { outcome, transition, finishedAt }: Completion): void {
     this.#free(attempt)
     attempt.over = true
+    const { outbox, telemetry } = this.#env
     if (attempt.gate) this.#options.gates.ended(attempt, outcome)
+    telemetry.tracing?.ended(attempt, settlementOf(attempt, outcome, transition, finishedAt))
     this.#settled(attempt, outcome, transition, { status: 'already' }, finishedAt)
-    this.#env.outbox.wake()
+    outbox.wake()
     this.#afterEnd()
   }
 
@@ -351,8 +354,9 @@ export class Runner {
   }
 
   #commit(attempt: Attempt, outcome: Outcome, transition: Transition, finishedAt: number): void {
-    const { outbox } = this.#env
+    const { outbox, telemetry } = this.#env
     const plain = settlementOf(attempt, outcome, transition, finishedAt)
+    telemetry.tracing?.ended(attempt, plain)
     const settlement = outbox.attach(plain, attempt.claimed)
     this.#options.committer.add(settlement, attempt.report(), settled => {
       this.#settling.delete(attempt)
@@ -372,13 +376,15 @@ export class Runner {
     if (transition.status === 'succeeded' && attempt.attempt > 1) counters.successfulRetries++
     if (state === 'dead') counters.dead++
     if (state === 'waiting' && !transition.attemptBack) counters.retried++
+    this.#env.telemetry.ended(attempt, transition, settled, finishedAt)
     announceEnd(this.#env, attempt, outcome, transition, settled, finishedAt)
     if (state === 'waiting') this.#options.onWaiting(transition.delayMs)
   }
 
   #leaseWasLost(attempt: Attempt): void {
     this.#counters.leasesLost++
-    const { events, log } = this.#env
+    const { events, log, telemetry } = this.#env
+    telemetry.lost(attempt)
     const { workerId } = this.#options
     const { id: jobId, name, queue, run, tenantId } = attempt
     log.warn({ event: 'lease.lost', jobId, name, queue, run, tenantId, workerId }, 'a lease was lost')

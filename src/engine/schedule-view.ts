@@ -32,6 +32,8 @@ export interface ScheduleView {
   readonly timeout?: Duration
   readonly retry?: PartialPolicy
   readonly webhook?: string
+  readonly dependsOn?: string
+  readonly fingerprint?: string
   readonly nextOccurrenceAt?: string
   readonly lastOccurrenceAt?: string
   readonly lastJobId?: string
@@ -70,6 +72,8 @@ export function viewSchedule(schedule: Schedule, now: number): ScheduleView {
     ...(job.timeoutMs !== undefined && { timeout: durationText(job.timeoutMs) }),
     ...(job.override && { retry: job.override }),
     ...(job.webhook !== undefined && { webhook: job.webhook }),
+    ...(job.gate !== undefined && { dependsOn: job.gate }),
+    ...(job.fingerprint !== undefined && { fingerprint: job.fingerprint }),
     ...time('nextOccurrenceAt', next),
     ...time('lastOccurrenceAt', schedule.lastTick),
     ...(schedule.lastJobId !== undefined && { lastJobId: schedule.lastJobId }),

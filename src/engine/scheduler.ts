@@ -152,8 +152,13 @@ export class Scheduler {
   }
 
   #announce({ round, next, entry, jobs }: Planned, enqueued: readonly Enqueued[], now: number): void {
-    const { log, events } = this.#env
+    const { log, events, telemetry } = this.#env
     const { name, queue, tenantId } = next.job
+    if (telemetry.meter) {
+      telemetry.enqueued(jobs, enqueued)
+      const { skipped, missed } = round
+      telemetry.meter.ticked({ fired: jobs.length, skipped: skipped.length, missed: missed?.count ?? 0 })
+    }
     if (round.skipped.length > 0) this.#announceSkipped(round, next, entry, now)
     if (round.missed) {
       const { from, to, count } = round.missed

@@ -11,8 +11,9 @@ import { SCHEDULE, SCHEDULE_CHANGES, scheduleOf } from './calendar.js'
 import { HTTP_JOB } from './definition.js'
 import { type EnqueueOptions, type EnqueueResult, type Enqueuer, timeOf } from './enqueuer.js'
 import type { Environment } from './environment.js'
-import { type List, listOf, PAGE_DEFAULT, type PageQuery, pageOf } from './job-query.js'
+import { type List, listOf, PAGE_DEFAULT, type PageQuery, pageOf, type TenantQuery } from './job-query.js'
 import { type OccurrenceAttempt, occurrenceHistory } from './occurrences.js'
+import { recordPage } from './record-page.js'
 import {
   isSame,
   JOB,
@@ -106,16 +107,17 @@ export class Schedules {
   }
 
   /** By id. */
-  async list({ limit = PAGE_DEFAULT, cursor }: PageQuery = {}): Promise<List<ScheduleView>> {
+  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<ScheduleView>> {
     checkInteger(limit, 'schedules.list: limit', 1, PAGE_MAX)
     const store = await this.#env.connection.store()
     const from = cursor === undefined ? {} : { from: cursor }
-    const records = await store.records(SCHEDULE, { limit: limit + 1, ...from })
+    const mine = ({ job }: Schedule): boolean => tenantId === undefined || job?.tenantId === tenantId
+    const found = await recordPage<Schedule>(store, SCHEDULE, { limit: limit + 1, ...from }, mine)
     const now = this.#env.time.now()
-    const data = records.slice(0, limit).flatMap(record => scheduleOf(record) ?? [])
+    const data = found.slice(0, limit).flatMap(({ record }) => scheduleOf(record) ?? [])
     return listOf(
       data.map(schedule => viewSchedule(schedule, now)),
-      records[limit]?.id,
+      found[limit]?.id,
     )
   }
 

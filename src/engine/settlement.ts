@@ -2,8 +2,8 @@ import { type Fingerprint, fingerprintOf, isOwnFingerprint } from '../core/finge
 import type { StoredError } from '../core/job.js'
 import type { Outcome, Transition } from '../core/lifecycle.js'
 import type { FailureKind } from '../core/policy.js'
-import type { Claimed, Settlement } from '../store/store.js'
-import { type Attempt, runOf } from './attempt.js'
+import type { Claimed, RunEnd, Settlement } from '../store/store.js'
+import type { Attempt } from './attempt.js'
 import type { JobDefinition } from './definition.js'
 
 /** What the store is told about the end of a run. */
@@ -13,26 +13,28 @@ export function settlementOf(
   transition: Transition,
   finishedAt: number,
 ): Settlement {
-  const { claimed, lease, startedAt, definition, gate } = attempt
-  const pass = 'probe' in outcome ? outcome.probe?.pass : outcome.kind === 'deferred' ? outcome.pass : undefined
-  return {
-    lease,
-    ...runOf(claimed),
-    startedAt,
-    finishedAt,
-    end: {
-      kind: 'ended',
-      transition,
-      ...('error' in outcome && {
-        error: outcome.error,
-        group: groupOf(claimed, outcome.error, transition.decision.kind, definition),
-      }),
-      ...('note' in outcome && outcome.note !== undefined && { note: outcome.note }),
-      ...(outcome.kind === 'succeeded' && outcome.result !== undefined && { result: outcome.result }),
-      ...(gate && transition.to === 'waiting' && { gate: gate.key }),
-      ...(pass !== undefined && { pass }),
-    },
+  const { claimed, startedAt, definition, gate } = attempt
+  const end: End = { kind: 'ended', transition }
+  if ('error' in outcome) {
+    end.error = outcome.error
+    end.group = groupOf(claimed, outcome.error, transition.decision.kind, definition)
   }
+  if ('note' in outcome && outcome.note !== undefined) end.note = outcome.note
+  if (outcome.kind === 'succeeded' && outcome.result !== undefined) end.result = outcome.result
+  if (gate && transition.to === 'waiting') end.gate = gate.key
+  const pass = 'probe' in outcome ? outcome.probe?.pass : outcome.kind === 'deferred' ? outcome.pass : undefined
+  if (pass !== undefined) end.pass = pass
+  return settlementFor(claimed, startedAt, finishedAt, end)
+}
+
+type Ended = Extract<RunEnd, { kind: 'ended' }>
+type End = { -readonly [Field in keyof Ended]: Ended[Field] }
+
+/** Field by field: every job comes by, and spreads take several times as long. */
+function settlementFor(claimed: Claimed, startedAt: number, finishedAt: number, end: RunEnd): Settlement {
+  const { generation, run, attempt, workerId, queue, name, tenantId } = claimed
+  const settlement = { lease: claimed, generation, run, attempt, workerId, queue, name, startedAt, finishedAt, end }
+  return tenantId === undefined ? settlement : { ...settlement, tenantId }
 }
 
 /** The errors that this process saw last: most failures are like one before. */

@@ -182,12 +182,16 @@ export class Sweeper {
   #announce({ job, policy }: Taken, { end, startedAt, finishedAt }: Settlement, settled: Settled): void {
     if (settled.status !== 'settled' || end.kind !== 'ended') return
     const { transition, error, result } = end
+    const { telemetry } = this.#env
+    telemetry.meter?.leaseLost(job, 'sweeper')
+    telemetry.ended({ claimed: job, startedAt }, transition, settled, finishedAt)
     const more = { ...(error && { error }), ...(result !== undefined && { result }) }
     announce(this.#env, { claimed: job, policy, transition, settled, startedAt, finishedAt, ...more })
   }
 
   async #announceOverdue(job: Job): Promise<void> {
-    const { log, events, policies } = this.#env
+    const { log, events, policies, telemetry } = this.#env
+    telemetry.meter?.finished(job, { result: 'dead', reason: 'expired' })
     const { id: jobId, name, queue, tenantId, attempt } = job
     const why = 'its deadline passed before it could start'
     log.error({ event: 'job.dead', jobId, tenantId, name, queue, attempt, reason: 'expired', why }, 'job died')

@@ -17,8 +17,9 @@ import type { Egress } from './egress/egress.js'
 import { type Endpoints, PER_JOB, WEBHOOK } from './endpoints.js'
 import { timeOf } from './enqueuer.js'
 import type { Environment } from './environment.js'
-import { type List, listOf, PAGE_DEFAULT, type PageQuery } from './job-query.js'
+import { type List, listOf, PAGE_DEFAULT, type PageQuery, type TenantQuery } from './job-query.js'
 import type { Jobs } from './jobs.js'
+import { recordPage } from './record-page.js'
 import type { RedriveOptions, Redrives, RedriveView } from './redrives.js'
 import { newSecret } from './signature.js'
 
@@ -72,14 +73,17 @@ export class Webhooks {
   }
 
   /** By id, which is by age. */
-  async list({ limit = PAGE_DEFAULT, cursor }: PageQuery = {}): Promise<List<EndpointView>> {
+  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<EndpointView>> {
     checkInteger(limit, 'webhooks.list: limit', 1, PAGE_MAX)
     const store = await this.#options.env.connection.store()
     const from = cursor === undefined ? {} : { from: cursor }
-    const records = await store.records(WEBHOOK, { limit: limit + 1, ...from })
+    const mine = ({ tenantId: own }: Endpoint): boolean => tenantId === undefined || own === tenantId
+    const found = await recordPage<Endpoint>(store, WEBHOOK, { limit: limit + 1, ...from }, mine)
     const now = this.#options.env.time.now()
-    const data = records.slice(0, limit).map(({ body }) => viewEndpoint(JSON.parse(body) as Endpoint, now))
-    return listOf(data, records[limit]?.id)
+    return listOf(
+      found.slice(0, limit).map(({ body }) => viewEndpoint(body, now)),
+      found[limit]?.id,
+    )
   }
 
   async get(id: string): Promise<EndpointView> {
@@ -147,8 +151,9 @@ export class Webhooks {
     checkKeys(options, ['since', 'rate', 'canary', 'stopWhenFailing', 'force'], 'webhooks.recover')
     const { since, ...rest } = options
     const createdAfter = timeOf(since, 'webhooks.recover: since')
-    await this.#options.endpoints.get(id)
-    return this.#options.redrives.start({ queue: DELIVERIES, tag: id, createdAfter }, { canary: 1, ...rest })
+    const { tenantId } = await this.#options.endpoints.get(id)
+    const query = { queue: DELIVERIES, tag: id, createdAfter, ...(tenantId !== undefined && { tenantId }) }
+    return this.#options.redrives.start(query, { canary: 1, ...rest })
   }
 
   #checked(input: EndpointInput, where: string): ReturnType<typeof parseEndpoint> {

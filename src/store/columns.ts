@@ -12,9 +12,16 @@ const ESCAPED = '\u0001'
  * JSON behind a mark; so is text that begins with the mark.
  */
 export function toText(text: string): string {
+  // Tokens, names and queues come many times in a row.
+  if (text === lastPlain) return text
   const plain = !text.includes('\0') && (text as WellFormed).isWellFormed() && text.charCodeAt(0) !== 1
-  return plain ? text : ESCAPED + JSON.stringify(text)
+  if (!plain) return ESCAPED + JSON.stringify(text)
+  if (text.length <= SHORT) lastPlain = text
+  return text
 }
+
+const SHORT = 64
+let lastPlain = ''
 
 /** In Node since 20, in the library of TypeScript since ES2024. */
 type WellFormed = string & { isWellFormed(): boolean }

@@ -22,8 +22,8 @@ export interface LedgerDelta {
 }
 
 /**
- * `enqueued`; runs by how they ended (`run:failed`); of those that counted, `first` and `retry`; ends of jobs
- * (`end:succeeded`, `end:cancelled`, `end:dead`, and `dead:exhausted` by reason); `ms`, what the runs took in all.
+ * `enqueued`; runs by how they ended (`run:failed`); of those that counted, `first` and `retry`; `retry:succeeded`, jobs
+ * that succeeded at a retry; ends of jobs (`end:succeeded`, `end:cancelled`, `end:dead`, and `dead:exhausted` by reason); `ms`, what the runs took in all.
  */
 export type Counts = Record<string, number>
 
@@ -65,6 +65,8 @@ interface Place {
   succeeded: number
   first: number
   retry: number
+  /** Succeeded at a retry. */
+  mended: number
   ms: number
   readonly others: Counts
 }
@@ -103,6 +105,14 @@ export class DeltaDraft {
     ledger.idSum.add(id)
   }
 
+  /** A job went to another queue: there it has come, here it is gone. */
+  moved({ id, queue }: Pick<Job, 'id' | 'queue'>, to: string): void {
+    const ledger = this.#ledgerOf(queue)
+    ledger.removed++
+    ledger.idSum.add(id)
+    this.found({ id, queue: to })
+  }
+
   /** A run ended, and the job became this. `fingerprint` is that of the job now: one may die without an error of its own. */
   settled(settlement: Ran, end: RanEnd, state: Job['state'], fingerprint = end.group?.fingerprint): void {
     const { queue, name, attempt, startedAt, finishedAt } = settlement
@@ -115,6 +125,7 @@ export class DeltaDraft {
     }
     if (state === 'succeeded' && transition.status === 'succeeded') {
       place.succeeded++
+      if (attempt > 1) place.mended++
       return
     }
     add(place.others, `run:${transition.status}`)
@@ -185,7 +196,7 @@ export class DeltaDraft {
     // Nearly every batch is of one kind of job.
     if (queue === this.#last?.queue && name === this.#last.name) return this.#last
     const key = `${queue} ${name}`
-    const none = { enqueued: 0, succeeded: 0, first: 0, retry: 0, ms: 0 }
+    const none = { enqueued: 0, succeeded: 0, first: 0, retry: 0, mended: 0, ms: 0 }
     const place = this.#places.get(key) ?? { queue, name, ...none, others: {} }
     this.#places.set(key, place)
     this.#last = place
@@ -208,9 +219,17 @@ export class DeltaDraft {
   }
 }
 
-function countsOf({ enqueued, succeeded, first, retry, ms, others }: Place): Counts {
+function countsOf({ enqueued, succeeded, first, retry, mended, ms, others }: Place): Counts {
   const counts = { ...others }
-  const known = { enqueued, first, retry, ms, 'run:succeeded': succeeded, 'end:succeeded': succeeded }
+  const known = {
+    enqueued,
+    first,
+    retry,
+    'retry:succeeded': mended,
+    ms,
+    'run:succeeded': succeeded,
+    'end:succeeded': succeeded,
+  }
   for (const [what, by] of Object.entries(known)) if (by > 0) add(counts, what, by)
   return counts
 }

@@ -1,11 +1,34 @@
 import type { RunStatus, StoredError } from '../core/job.js'
-import { fromDecision, fromText } from './columns.js'
-import type { AttemptRecord, LogRecord } from './store.js'
+import { fromDecision, fromText, toDecision } from './columns.js'
+import type { AttemptRecord, LogRecord, RunEnd } from './store.js'
 
 // What the SQL stores tell about a run, row by row.
 
 export const ATTEMPT_COLUMNS = `run, generation, attempt, status, started_at, finished_at, worker_id, error, note,
   delay_ms, next_run_at, decision, fingerprint`
+
+/**
+ * Nearly every job succeeds at last, and of nearly every success there is nothing to say but when it began and ended, and
+ * where. Such a run has no row among the attempts: its job, which nothing can start again, tells all of it. `ran_token` is
+ * set on such a job, and on no other.
+ */
+export const OWN_ATTEMPT_COLUMNS = `run, generation, attempt, 'succeeded', ran_at, finished_at, worker_id, NULL, NULL,
+  NULL, NULL, NULL, NULL`
+
+/** Whether a run succeeded, and that is all. */
+export function isPlainSuccess(end: RunEnd, attempt: number): boolean {
+  if (end.kind !== 'ended') return false
+  const { transition, error, note, group } = end
+  return (
+    transition.to === 'succeeded' &&
+    transition.status === 'succeeded' &&
+    !transition.attemptBack &&
+    error === undefined &&
+    note === undefined &&
+    group === undefined &&
+    toDecision(transition.decision, attempt) === null
+  )
+}
 
 export type AttemptRow = [
   run: number,

@@ -3,6 +3,7 @@ import { ChronosError } from '../core/error.js'
 import { DeltaDraft } from './delta.js'
 import { audit } from './memory/audit.js'
 import { backlog } from './memory/backlog.js'
+import { census, wave } from './memory/census.js'
 import * as manual from './memory/manual.js'
 import { park } from './memory/park.js'
 import * as read from './memory/read.js'
@@ -104,6 +105,7 @@ function manualVerbs(session: Session) {
     cancel: (ids, following) =>
       session.countedEach(ids, (shelf, id, now, delta) => manual.cancel(shelf, id, now, delta, following)),
     reschedule: (id, at) => session.verb((shelf, now) => manual.reschedule(shelf, id, at, now)),
+    edit: (id, edit) => session.counted((shelf, now, delta) => manual.edit(shelf, id, edit, now, delta)),
     redrive: (ids, { redriveId, delaysMs = [] } = {}) =>
       session.counted((shelf, now, delta) =>
         ids.map((id, index) => manual.redrive(shelf, id, { redriveId, delayMs: delaysMs[index] ?? 0 }, now, delta)),
@@ -125,9 +127,11 @@ function readVerbs(session: Session) {
   return {
     get: id => session.verb(shelf => shelf.rows.get(id)?.job),
     list: (filter, page) => session.verb((shelf, now) => read.list(shelf, filter, page, now)),
-    count: (filter, cap) => session.verb((shelf, now) => read.count(shelf, filter, cap, now)),
+    count: (filter, cap, lookAt) => session.verb((shelf, now) => read.count(shelf, filter, cap, lookAt, now)),
     liveSchedules: ids => session.verb(shelf => read.liveSchedules(shelf, ids)),
     backlog: request => session.verb((shelf, now) => backlog(shelf, request, now)),
+    census: request => session.verb((shelf, now) => census(shelf, request, now)),
+    wave: request => session.verb((shelf, now) => wave(shelf, request, now)),
     tally: redriveId => session.verb(shelf => read.tally(shelf, redriveId)),
     history: (id, page) => session.verb(shelf => read.history(shelf.rows.get(id), page)),
     logs: (id, page) => session.verb(shelf => read.logs(shelf.rows.get(id), page)),

@@ -11,9 +11,31 @@ export interface ClaimRequest {
   readonly queues: readonly string[]
   readonly limit: number
   readonly leaseMs: number
-  /** Policy id by `queue name`, joined with a space, for what this worker knows. */
+  /**
+   * Policy id by `queue name`, joined with a space, for what this worker knows; by the queue alone, for jobs that carry
+   * none.
+   */
   readonly policyIds: Readonly<Record<string, string>>
+  /** Takes only jobs with these names, or with others; only the first `NAMED_DUE_MAX` due ones may be looked at. */
+  readonly names?: NameChoice
 }
+
+/** A queue may be called like something that every object has. */
+export function policyIdOf(
+  { name, queue, policyId }: Pick<Job, 'name' | 'queue' | 'policyId'>,
+  policyIds: ClaimRequest['policyIds'],
+): string | undefined {
+  const known = policyIds[`${queue} ${name}`] ?? policyId
+  return known === undefined && Object.hasOwn(policyIds, queue) ? policyIds[queue] : known
+}
+
+export interface NameChoice {
+  readonly list: readonly string[]
+  readonly isExcluded: boolean
+}
+
+/** So many due jobs of a queue and priority are looked at for those with the right names. */
+export const NAMED_DUE_MAX = 1_000
 
 export interface Claim {
   /** The store's clock at the claim. */
@@ -59,6 +81,7 @@ export type Claimed = Pick<
   | 'pass'
   | 'fingerprint'
   | 'webhook'
+  | 'trace'
 > & {
   readonly token: string
   readonly workerId: string

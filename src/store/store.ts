@@ -2,6 +2,8 @@ import type { Delivery, Job, JobState, RunStatus, StoredError } from '../core/jo
 import type { Decision } from '../core/lifecycle.js'
 import type { PartialPolicy } from '../core/policy.js'
 import type { AuditSnapshot } from './audit.js'
+import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
+import type { JobEdit } from './edit.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from './record.js'
 import type {
   BeginRequest,
@@ -17,6 +19,8 @@ import type {
   Settlement,
 } from './run.js'
 
+export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
+export type { JobEdit } from './edit.js'
 export type * from './run.js'
 
 /**
@@ -67,6 +71,8 @@ export interface Store {
   cancel(ids: readonly string[], following?: Following): Promise<readonly Changed[]>
   /** Moves a waiting job to another time. */
   reschedule(id: string, at: RunTime): Promise<Changed>
+  /** Changes what a waiting job is to do, if it still is as it was read; `refused` where it is not. */
+  edit(id: string, edit: JobEdit): Promise<Changed>
   /** dead | cancelled → waiting, as a new generation. Repeated for the same redrive it answers `changed` again. */
   redrive(ids: readonly string[], options?: RedriveOptions): Promise<readonly Changed[]>
   /** A dead job was seen by a person: it stays, and alarms nobody any more. */
@@ -83,12 +89,15 @@ export interface Store {
 
   get(id: string): Promise<Job | undefined>
   list(filter: JobFilter, page: PageRequest): Promise<Page<Job>>
-  /** Counts up to `cap`; `at-least` says that there are more. */
-  count(filter: JobFilter, cap: number): Promise<Count>
+  /** Counts up to `cap`; `at-least` says that there are, or (with `lookAt`, as for a page) may be, more. */
+  count(filter: JobFilter, cap: number, lookAt?: number): Promise<Count>
   /** Which of these schedules have jobs that wait or run, and how many. */
   liveSchedules(ids: readonly string[]): Promise<readonly LiveSchedule[]>
   /** Queues in which something is due and waits, or died and nobody has seen it; by name. */
   backlog(request: BacklogRequest): Promise<readonly Backlog[]>
+  /** Every queue that has been set or enqueued into, with what is in it, by name. */
+  census(request: CensusRequest): Promise<readonly QueueCensus[]>
+  wave(request: WaveRequest): Promise<Wave>
   /** How far the jobs of a redrive have come. */
   tally(redriveId: string): Promise<Tally>
   /** Attempts, newest first. */
@@ -177,6 +186,8 @@ export interface NewJob {
   readonly scheduleId?: string
   /** Where to tell of its end. */
   readonly webhook?: string
+  /** JSON text of the headers that carry the trace that it was made in, where somebody traces. */
+  readonly trace?: string
 }
 
 /** Jobs that come into being with the change of this one, or not at all. Decided in the transaction of the change. */
@@ -195,24 +206,6 @@ export type Fired =
 export interface LiveSchedule {
   readonly id: string
   readonly live: number
-}
-
-export interface BacklogRequest {
-  /** Dead letters with this tag are not counted. */
-  readonly exceptTag: string
-  /** How many of the newest dead jobs are looked at. */
-  readonly deadMax: number
-}
-
-export interface Backlog {
-  readonly queue: string
-  /** Since when its oldest due job waits … */
-  readonly dueAt?: number
-  /** … and the oldest that has run before, among the first `BACKLOG_DUE_MAX` due ones of each priority. */
-  readonly retryDueAt?: number
-  /** Dead letters that are neither acknowledged nor discarded, and when the oldest of them died. */
-  readonly dead: number
-  readonly deadSince?: number
 }
 
 /** So many due jobs of a queue and priority are looked at for one that is retried. */
@@ -305,6 +298,10 @@ export interface JobFilter {
   readonly createdAfter?: number
   /** … and before this one. */
   readonly createdBefore?: number
+  /** Part of the name, code or message of its last error; of ASCII, upper and lower case are the same … */
+  readonly error?: string
+  /** … and of its id, name, queue, key, tags, payload or error. */
+  readonly text?: string
 }
 
 export interface PageRequest {
@@ -312,11 +309,15 @@ export interface PageRequest {
   readonly cursor?: string
   /** Newest first unless asked for; a cursor goes on in the order that it came from. Only `list` knows another. */
   readonly order?: 'newest' | 'oldest'
+  /** After about so many jobs a `list` that has no index to go by stops looking, and its page says where to go on. */
+  readonly lookAt?: number
 }
 
 export interface Page<T> {
   readonly data: readonly T[]
   readonly next?: string
+  /** How many jobs were looked at, where `lookAt` was given and a text was looked for. */
+  readonly looked?: number
 }
 
 export interface Count {

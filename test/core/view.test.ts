@@ -46,6 +46,7 @@ describe('viewJob', () => {
       delivery: 'at-least-once',
       payload: { orderId: 'A-17' },
       generation: 1,
+      run: 0,
       retry: PRESETS.standard,
     })
   })

@@ -66,8 +66,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no row for a run that is retried',
     file: SETTLE,
-    find: '  insertAttempt(db, place.pk, settlement, end, become)\n  return become',
-    replace: "  if (become.state !== 'waiting') insertAttempt(db, place.pk, settlement, end, become)\n  return become",
+    find: '  if (!isPlain) insertAttempt(db, place.pk, settlement, end, become)\n  return become',
+    replace:
+      "  if (!isPlain && become.state !== 'waiting') insertAttempt(db, place.pk, settlement, end, become)\n  return become",
   },
   {
     name: 'a repeated claim takes more',

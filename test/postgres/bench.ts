@@ -27,6 +27,12 @@ export function request(given: Partial<ClaimRequest> = {}): ClaimRequest {
   return { workerId: 'worker-1', token, queues: ['default'], limit: 100, leaseMs: 30_000, policyIds: {}, ...given }
 }
 
+/** Every run that has ended: rows of their own, and plain successes, of which the jobs tell. */
+export function runsIn(schema: string): string {
+  const plain = `SELECT pk, run, 'succeeded', ran_at, finished_at FROM ${schema}.jobs WHERE ran_token IS NOT NULL`
+  return `(SELECT job, run, status, started_at, finished_at FROM ${schema}.attempts UNION ALL ${plain})`
+}
+
 type Status = 'succeeded' | 'failed'
 
 /** How a run ended: well, or with a retry at once. */

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createChronos, defineJob } from '../../src/index.js'
 import { dropSchemas, freshSchema, postgresUrl, sql } from '../support/postgres.js'
 import { exitOf, startProcess, temporaryFolder } from '../support/process.js'
+import { runsIn } from './bench.js'
 
 afterAll(dropSchemas)
 
@@ -43,7 +44,7 @@ test.each([
     `SELECT a.status, (a.started_at - j.created_at)::float8 AS "sinceMs",
        (a.finished_at - a.started_at)::float8 AS "lastedMs",
        (extract(epoch FROM clock_timestamp()) * 1000 - a.finished_at)::float8 AS "agoMs"
-     FROM ${schema}.attempts a JOIN ${schema}.jobs j ON a.job = j.pk`,
+     FROM ${runsIn(schema)} a JOIN ${schema}.jobs j ON a.job = j.pk`,
   )
   expect(runs).toHaveLength(2 + payloads.length + payloads.length / 3)
   for (const { status, sinceMs, lastedMs, agoMs } of runs) {

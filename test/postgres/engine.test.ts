@@ -3,6 +3,7 @@ import { type Chronos, createChronos, defineJob } from '../../src/index.js'
 import { postgres } from '../../src/postgres.js'
 import { dropSchemas, freshSchema, postgresUrl, sql } from '../support/postgres.js'
 import { PostgresServer } from '../support/postgres-server.js'
+import { runsIn } from './bench.js'
 
 afterAll(dropSchemas)
 
@@ -53,7 +54,7 @@ describe('the engine on PostgreSQL', () => {
     for (const [index, { id }] of enqueued.entries()) expect(runs.get(id)).toBe(payloads[index]!.fails ? 2 : 1)
     await Promise.all(workers.map(worker => worker.stop()))
     await Promise.all(all.map(one => one.close()))
-    const [row] = await sql(`SELECT count(*)::int AS rows, sum(run)::int AS runs FROM ${schema}.attempts`)
+    const [row] = await sql(`SELECT count(*)::int AS rows, sum(run)::int AS runs FROM ${runsIn(schema)} a`)
     expect(row).toEqual({ rows: 800, runs: 1000 })
   })
 })

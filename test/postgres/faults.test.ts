@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.js'
 import { Line } from '../support/line.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../support/postgres.js'
 import { PostgresServer } from '../support/postgres-server.js'
-import { drain, expectBalance, job, jobs, request, settlement } from './bench.js'
+import { drain, expectBalance, job, jobs, request, runsIn, settlement } from './bench.js'
 
 afterAll(dropSchemas)
 
@@ -80,7 +80,7 @@ describe('an answer that is lost after the commit', () => {
     line.loseAnswers()
     await expect(far.settle(ends)).rejects.toMatchObject({ code: 'STORE_UNKNOWN' })
     expect(await far.settle(ends)).toEqual(ends.map(() => ({ status: 'already' })))
-    const [{ n }] = (await sql<{ n: string }>(`SELECT count(*) AS n FROM ${schema}.attempts`)) as [{ n: string }]
+    const [{ n }] = (await sql<{ n: string }>(`SELECT count(*) AS n FROM ${runsIn(schema)} a`)) as [{ n: string }]
     expect(n).toBe('5')
     await far.close()
     line.close()
@@ -222,7 +222,7 @@ describe('backends that are terminated under load', () => {
     expect(new Set(done).size).toBe(2000)
     expect((await store.count({ state: 'succeeded' }, 5000)).value).toBe(2000)
     const [{ runs, jobs: ran }] = (await sql(
-      `SELECT count(*)::int AS runs, count(DISTINCT job)::int AS jobs FROM ${schema}.attempts`,
+      `SELECT count(*)::int AS runs, count(DISTINCT job)::int AS jobs FROM ${runsIn(schema)} a`,
     )) as [{ runs: number; jobs: number }]
     expect([runs, ran]).toEqual([2000, 2000])
     await expectBalance(store)

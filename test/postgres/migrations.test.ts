@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { MIGRATIONS, SCHEMA_VERSION } from '../../src/store/postgres/migrations.js'
+import type { RunEnd } from '../../src/store/store.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../support/postgres.js'
 import { expectBalance, job, request, settlement } from './bench.js'
 
@@ -92,6 +93,8 @@ describe('migrate', () => {
   })
 })
 
+type Ended = Extract<RunEnd, { kind: 'ended' }>
+
 describe('migrate from version 1', () => {
   const TOKEN = 'a'.repeat(32)
   const idOf = (number: number) => `01890000-0000-7000-8000-${String(number).padStart(12, '0')}`
@@ -149,6 +152,32 @@ describe('migrate from version 1', () => {
     ])
     expect(await store.redrive([idOf(5), idOf(6)])).toMatchObject([{ status: 'changed' }, { status: 'changed' }])
     expect(await store.remove([idOf(4)])).toMatchObject([{ status: 'changed' }])
+    await expectBalance(store)
+    await store.close()
+  })
+
+  it('goes on from version 2 too, and tells of a success whether or not it has a row', async () => {
+    const schema = freshSchema()
+    await versionOne(schema)
+    await sql(MIGRATIONS[1]!.replaceAll(/@(?=[a-z])/g, `${schema}.`))
+    await sql(`INSERT INTO ${schema}.migrations VALUES (2, 0)`)
+    const store = await openStore({ schema })
+    expect(await store.migrate()).toEqual({ from: 2, to: SCHEMA_VERSION })
+    const facts = { name: 'send-mail', queue: 'queue-1', generation: 1, run: 1, attempt: 1, workerId: 'worker-1' }
+    const held = settlement({ ...(await store.get(idOf(3)))!, ...facts, token: TOKEN, leaseUntil: 4e12 })
+    const decision = { action: 'succeed', why: 'succeeded at the first run' } as const
+    const end = { ...held.end, transition: { ...(held.end as Ended).transition, decision } } as Ended
+    expect(await store.settle([{ ...held, end }])).toMatchObject([{ status: 'settled', state: 'succeeded' }])
+    for (const id of [idOf(3), idOf(4)]) {
+      const { data } = await store.history(id, { limit: 5 })
+      expect(data).toMatchObject([
+        { jobId: id, run: 1, attempt: 1, status: 'succeeded', workerId: 'worker-1', decision },
+      ])
+    }
+    const rows = await sql(
+      `SELECT 1 FROM ${schema}.attempts a JOIN ${schema}.jobs j ON j.pk = a.job WHERE state = 'succeeded'`,
+    )
+    expect(rows).toHaveLength(1)
     await expectBalance(store)
     await store.close()
   })

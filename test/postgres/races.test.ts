@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../../src/store/store.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../support/postgres.js'
-import { drain, job, jobs, request, settlement } from './bench.js'
+import { drain, job, jobs, request, runsIn, settlement } from './bench.js'
 
 afterAll(dropSchemas)
 
@@ -29,7 +29,7 @@ describe('several stores on one database', () => {
     const done = (await Promise.all(drains)).flat()
     expect(done).toHaveLength(3000)
     expect(new Set(done).size).toBe(3000)
-    const runs = await sql<{ n: string }>(`SELECT count(*) AS n FROM ${schema}.attempts WHERE run = 1`)
+    const runs = await sql<{ n: string }>(`SELECT count(*) AS n FROM ${runsIn(schema)} a WHERE run = 1`)
     expect(runs).toEqual([{ n: '3000' }])
     expect(await stores[0]!.count({ state: 'succeeded' }, 5000)).toMatchObject({ value: 3000 })
   })
@@ -128,7 +128,7 @@ describe('several stores on one database', () => {
     ])
     const pruned = first.pruned.succeeded + second.pruned.succeeded
     expect(pruned + removed.filter(({ status }) => status === 'changed').length).toBe(200)
-    expect((await sql(`SELECT 1 FROM ${schema}.attempts`)).length).toBe(0)
+    expect((await sql(`SELECT 1 FROM ${runsIn(schema)} a`)).length).toBe(0)
   })
 })
 

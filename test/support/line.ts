@@ -6,6 +6,7 @@ export class Line {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #silent = false
+  #down = false
   #cuts = 0
   /** Answers to a COMMIT that never arrived. */
   lost = 0
@@ -44,6 +45,16 @@ export class Line {
     this.cut()
   }
 
+  /** Nobody answers any more, and whoever comes is turned away. */
+  goDown(): void {
+    this.#down = true
+    this.cut()
+  }
+
+  comeUp(): void {
+    this.#down = false
+  }
+
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
@@ -54,6 +65,11 @@ export class Line {
   }
 
   #join(client: Socket, server: Socket): void {
+    if (this.#down) {
+      client.destroy()
+      server.destroy()
+      return
+    }
     for (const socket of [client, server]) {
       this.#sockets.add(socket)
       socket.on('error', () => undefined)

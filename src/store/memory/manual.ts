@@ -2,6 +2,7 @@ import type { Job } from '../../core/job.js'
 import type { PartialPolicy } from '../../core/policy.js'
 import { timeOf } from '../columns.js'
 import type { DeltaDraft } from '../delta.js'
+import { edited, isAsRead, type JobEdit } from '../edit.js'
 import type {
   Changed,
   Enqueued,
@@ -57,6 +58,7 @@ function insert(shelf: Shelf, input: NewJob, now: number): void {
   if (input.fingerprint !== undefined) job.fingerprint = input.fingerprint
   if (input.scheduleId !== undefined) job.scheduleId = input.scheduleId
   if (input.webhook !== undefined) job.webhook = input.webhook
+  if (input.trace !== undefined) job.trace = input.trace
   if (input.deadline) job.deadline = timeOf(input.deadline, now)
   // What is stored is data: a later change of the caller's object must not reach it.
   if (input.override) job.override = JSON.parse(JSON.stringify(input.override)) as PartialPolicy
@@ -105,6 +107,17 @@ export function reschedule(shelf: Shelf, id: string, at: RunTime, now: number): 
   if (!row) return { id, status: 'not-found' }
   if (row.job.state !== 'waiting') return { id, status: 'refused', job: row.job }
   return changed(shelf, row, { ...row.job, runAt: timeOf(at, now) })
+}
+
+export function edit(shelf: Shelf, id: string, asked: JobEdit, now: number, delta: DeltaDraft): Changed {
+  const row = shelf.rows.get(id)
+  if (!row) return { id, status: 'not-found' }
+  const { job } = row
+  if (!isAsRead(job, asked.expect)) return { id, status: 'refused', job }
+  const next = edited(job, asked, now)
+  if (next.queue !== job.queue) delta.moved(job, next.queue)
+  if (!shelf.queues.has(next.queue)) shelf.queues.set(next.queue, { name: next.queue, paused: false })
+  return changed(shelf, row, next)
 }
 
 export function redrive(

@@ -1,20 +1,22 @@
 import { type Job, phaseOf } from '../../core/job.js'
 import { jobsCursorOf, readCursor, writeCursor } from '../cursor.js'
+import { errorHas, jobHas } from '../needle.js'
 import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
 import type { Row, Shelf } from './shelf.js'
 
 export function list(shelf: Shelf, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
   const kind = jobsCursorOf(page)
   const [after] = page.cursor === undefined ? [] : readCursor(kind, page.cursor, 1)
-  const rows = [...shelf.rows.values()].filter(row => matches(row.job, filter, now))
+  const rows = [...shelf.rows.values()]
   if (kind === 'jobs') rows.reverse()
   const rest = rows.filter(({ seq }) => after === undefined || (kind === 'jobs' ? seq < after : seq > after))
-  return cut(
-    rest,
-    page.limit,
-    row => row.job,
-    row => writeCursor(kind, [row.seq]),
-  )
+  const looked = rest.slice(0, page.lookAt)
+  const found = looked.filter(row => matches(row.job, filter, now))
+  const cursor = (row: Row): string => writeCursor(kind, [row.seq])
+  const shown = cut(found, page.limit, row => row.job, cursor)
+  if (page.lookAt === undefined) return shown
+  if (shown.next !== undefined) return { ...shown, looked: looked.indexOf(found[page.limit - 1]!) + 1 }
+  return { ...shown, looked: looked.length, ...(looked.length < rest.length && { next: cursor(looked.at(-1)!) }) }
 }
 
 export function tally(shelf: Shelf, redriveId: string): Tally {
@@ -35,9 +37,14 @@ export function liveSchedules(shelf: Shelf, ids: readonly string[]): readonly Li
   return [...live].map(([id, count]) => ({ id, live: count }))
 }
 
-export function count(shelf: Shelf, filter: JobFilter, cap: number, now: number): Count {
+export function count(shelf: Shelf, filter: JobFilter, cap: number, most: number | undefined, now: number): Count {
+  const { phase, state, text, error } = filter
+  // Live and dead jobs are few beside those that succeeded: as from an index, all of them are counted.
+  const isNarrow = phase !== undefined || (state !== undefined && ![state].flat().includes('succeeded'))
+  const lookAt = isNarrow && text === undefined && error === undefined ? undefined : most
   let value = 0
-  for (const { job } of shelf.rows.values()) {
+  for (const [index, { job }] of [...shelf.rows.values()].reverse().entries()) {
+    if (index === lookAt) return { value, relation: 'at-least' }
     if (!matches(job, filter, now)) continue
     if (value === cap) return { value, relation: 'at-least' }
     value += 1
@@ -96,6 +103,8 @@ export function matches(job: Job, filter: JobFilter, now: number): boolean {
     (filter.acknowledged === undefined || (job.acknowledgedAt !== undefined) === filter.acknowledged) &&
     (filter.finishedBefore === undefined || (job.finishedAt ?? filter.finishedBefore) < filter.finishedBefore) &&
     (filter.createdAfter === undefined || job.createdAt >= filter.createdAfter) &&
-    (filter.createdBefore === undefined || job.createdAt < filter.createdBefore)
+    (filter.createdBefore === undefined || job.createdAt < filter.createdBefore) &&
+    (filter.error === undefined || errorHas(job.error, filter.error)) &&
+    (filter.text === undefined || jobHas(job, filter.text))
   )
 }

@@ -1,7 +1,7 @@
 import { type Job, PRIORITY_MAX } from '../../core/job.js'
 import type { DeltaDraft } from '../delta.js'
 import { present } from '../optional.js'
-import { spawnedBy } from '../run.js'
+import { NAMED_DUE_MAX, policyIdOf, spawnedBy } from '../run.js'
 import type {
   AttemptRecord,
   BeginRequest,
@@ -13,13 +13,14 @@ import type {
   ExpiredJob,
   Lease,
   LeaseStatus,
+  NameChoice,
   Report,
   Settled,
   Settlement,
 } from '../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
 import { enqueue } from './manual.js'
-import { byDueTime, type Draft, type HeldLease, type Row, type Shelf } from './shelf.js'
+import { byDueTime, type Draft, type HeldLease, type Line, type Row, type Shelf } from './shelf.js'
 
 type HeldRow = Row & { lease: HeldLease }
 
@@ -27,7 +28,9 @@ export function claim(shelf: Shelf, request: ClaimRequest, now: number): Claim {
   const held = [...shelf.running].filter(row => row.lease?.token === request.token) as HeldRow[]
   const queues = [...new Set(request.queues)].filter(name => !shelf.queues.get(name)?.paused)
   const rows =
-    held.length > 0 ? held : due(shelf, queues, now, request.limit).map(row => take(shelf, row, request, now))
+    held.length > 0
+      ? held
+      : due(shelf, queues, now, request.limit, request.names).map(row => take(shelf, row, request, now))
   rows.sort((a, b) => b.job.priority - a.job.priority || byDueTime(a, b))
   const isShort = held.length === 0 && rows.length < request.limit
   const nextDueAt = isShort ? nextDue(shelf, queues, now) : undefined
@@ -35,14 +38,20 @@ export function claim(shelf: Shelf, request: ClaimRequest, now: number): Claim {
 }
 
 /** Highest priority first; within one, by due time over all queues. */
-function due(shelf: Shelf, queues: readonly string[], now: number, limit: number): Row[] {
+function due(shelf: Shelf, queues: readonly string[], now: number, limit: number, names?: NameChoice): Row[] {
   const taken: Row[] = []
   for (let priority = PRIORITY_MAX; priority >= 0 && taken.length < limit; priority--) {
     const room = limit - taken.length
-    const level = queues.flatMap(queue => shelf.line(queue, priority).due(now, room))
+    const level = queues.flatMap(queue => chosen(shelf.line(queue, priority), now, room, names))
     taken.push(...level.sort(byDueTime).slice(0, room))
   }
   return taken
+}
+
+function chosen(line: Line, now: number, limit: number, names: NameChoice | undefined): Row[] {
+  if (!names) return line.due(now, limit)
+  const first = line.due(now, NAMED_DUE_MAX)
+  return first.filter(({ job }) => names.list.includes(job.name) !== names.isExcluded).slice(0, limit)
 }
 
 function take(shelf: Shelf, row: Row, request: ClaimRequest, now: number): HeldRow {
@@ -56,7 +65,7 @@ function take(shelf: Shelf, row: Row, request: ClaimRequest, now: number): HeldR
     firstStartedAt: job.firstStartedAt ?? now,
     begun: false,
   }
-  const policyId = request.policyIds[`${job.queue} ${job.name}`]
+  const policyId = policyIdOf(job, request.policyIds)
   if (policyId !== undefined) running.policyId = policyId
   const lease = { token: request.token, workerId: request.workerId, ms: request.leaseMs, until: now + request.leaseMs }
   shelf.change(row, running, lease)

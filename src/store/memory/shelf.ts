@@ -156,6 +156,11 @@ export class Line {
     this.#front = 0
   }
 
+  /** All of them, the first due first. */
+  rows(): readonly Row[] {
+    return this.#rows.slice(this.#front)
+  }
+
   /** Those that may run now; one whose deadline has passed never does. */
   due(now: number, limit: number): Row[] {
     const due: Row[] = []

@@ -25,6 +25,12 @@ export function words(values: readonly (string | null | undefined)[]): string {
   return `{${values.map(value => (value == null ? 'NULL' : quoted(value))).join(',')}}`
 }
 
+/** JSON, which has no character of its own that an array would need another escape for: so JSON quotes it, and faster. */
+export function jsons(values: readonly (string | null | undefined)[]): string {
+  if (values.every(value => value == null)) return ALL_NULL
+  return `{${values.map(value => (value == null ? 'NULL' : JSON.stringify(value))).join(',')}}`
+}
+
 const SPECIAL = /["\\]/
 const EVERY_SPECIAL = /["\\]/g
 

@@ -69,12 +69,16 @@ const ODD = `
         state = 'succeeded' AND successes <> 1 AS is_wrong,
         state = 'running' AND lease_until + 2 * lease_ms < $1::bigint AS is_late
       FROM (
-        SELECT j.*, CASE j.state WHEN 'running' THEN j.run - 1 ELSE j.run END AS ended, count(a.run) AS attempts,
-          coalesce(max(a.run), 0) AS last_run,
-          count(*) FILTER (WHERE a.status = 'succeeded' AND a.generation = j.generation) AS successes
-        FROM (SELECT pk, id, state, generation, run, lease_until, lease_ms FROM @jobs) AS j
+        SELECT j.*, CASE j.state WHEN 'running' THEN j.run - 1 ELSE j.run END AS ended, count(a.run) + own AS attempts,
+          greatest(coalesce(max(a.run), 0), own * run_of_job) AS last_run,
+          count(*) FILTER (WHERE a.status = 'succeeded' AND a.generation = j.generation) + own AS successes
+        FROM (
+          SELECT pk, id, state, generation, run, run AS run_of_job, lease_until, lease_ms,
+            (ran_token IS NOT NULL)::integer AS own
+          FROM @jobs
+        ) AS j
         LEFT JOIN @attempts a ON a.job = j.pk
-        GROUP BY j.pk, j.id, j.state, j.generation, j.run, j.lease_until, j.lease_ms
+        GROUP BY j.pk, j.id, j.state, j.generation, j.run, j.run_of_job, j.lease_until, j.lease_ms, j.own
       ) AS told
     ) AS seen
     WHERE is_gap OR is_wrong OR is_late

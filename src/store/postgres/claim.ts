@@ -7,15 +7,22 @@ import type { Database } from './pool.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, HELD_COLUMNS, type HeldRow, readFacts, readHeld } from './rows.js'
 
 /** Due jobs of one queue and priority, by a step into the index; perhaps on from a floor, which has a place in arrays. */
-const lineText = (isFloored: boolean): string => `
+const lineText = (kind: Kind): string => `
   SELECT ctid AS spot, run_at, pk FROM @jobs
   WHERE state = 'waiting' AND queue = open.name AND priority = level.priority AND run_at <= clock.now
-    ${isFloored ? FLOORED : ''} AND (deadline IS NULL OR deadline > clock.now)
+    ${CONDITIONS[kind]} AND (deadline IS NULL OR deadline > clock.now)
   ORDER BY run_at, pk LIMIT $6 FOR UPDATE SKIP LOCKED`
 
 const PLACE = '(open.place - 1) * 10 + level.priority + 1'
 const FLOORED = `AND (run_at, pk) >
   (coalesce(($8::bigint[])[${PLACE}], ${Number.MIN_SAFE_INTEGER}), coalesce(($9::bigint[])[${PLACE}], 0))`
+
+type Kind = 'all' | 'floored' | 'named'
+const CONDITIONS: Readonly<Record<Kind, string>> = {
+  all: '',
+  floored: FLOORED,
+  named: 'AND (name = ANY ($8::text[])) = $9::boolean',
+}
 
 /**
  * Of one queue they come as they are, and no more are locked than are taken. Of several they are merged: up to the
@@ -35,26 +42,31 @@ const OPEN = `
  * a higher priority that wait for their time cost anything. A LATERAL join runs in the order of what it depends on,
  * whatever plan is chosen, and stops at the limit; materialized, it runs once. What is locked stays where it is.
  */
-const claimText = (merge: string, isFloored: boolean): string => `
+const claimText = (merge: string, kind: Kind): string => `
   WITH ${CLOCK},
   held AS MATERIALIZED (SELECT 1 FROM @jobs WHERE $7::boolean AND state = 'running' AND token = $2 LIMIT 1),
   ${OPEN},
   due AS MATERIALIZED (
     SELECT waiting.spot
     FROM clock, generate_series(9, 0, -1) AS level (priority),
-      LATERAL (SELECT line.spot FROM open, LATERAL (${lineText(isFloored)}) AS line ${merge}) AS waiting
+      LATERAL (SELECT line.spot FROM open, LATERAL (${lineText(kind)}) AS line ${merge}) AS waiting
     WHERE NOT EXISTS (SELECT 1 FROM held)
     LIMIT $6
   )
   UPDATE @jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = false, token = $2,
     worker_id = $3, lease_until = (SELECT now FROM clock) + $4::bigint, lease_ms = $4::bigint,
     started_at = (SELECT now FROM clock), first_started_at = coalesce(first_started_at, (SELECT now FROM clock)),
-    policy_id = coalesce($5::jsonb ->> (queue || ' ' || name), policy_id)
+    policy_id = coalesce((SELECT $5::jsonb) ->> (queue || ' ' || name), policy_id, (SELECT $5::jsonb) ->> queue)
   WHERE ctid = ANY (ARRAY(SELECT spot FROM due))
   RETURNING ${FACT_COLUMNS}, pk`
 
-const CLAIMS = [claimText('', false), claimText('', true)] as const
-const MERGED_CLAIMS = [claimText(MERGED, false), claimText(MERGED, true)] as const
+const claimTexts = (merge: string): Readonly<Record<Kind, string>> => ({
+  all: claimText(merge, 'all'),
+  floored: claimText(merge, 'floored'),
+  named: claimText(merge, 'named'),
+})
+const CLAIMS = claimTexts('')
+const MERGED_CLAIMS = claimTexts(MERGED)
 
 /** Asked for before a claim, and so never too late: by then nothing is due that the claim doesn't see. */
 const PROSPECT = `
@@ -85,7 +97,7 @@ interface Taken {
 
 export async function claim(db: Database, floors: Floors, request: ClaimRequest): Promise<Claim> {
   // Whoever asks for nothing wants to know what was granted before.
-  const from = request.limit > 0 ? floors.get() : []
+  const from = request.limit > 0 && !request.names ? floors.get() : []
   const onward = from.length > 0 ? await takeOnward(db, request, from) : []
   if (from.length > 0 && onward.length === request.limit) {
     floors.raise(endsOf(onward))
@@ -95,8 +107,10 @@ export async function claim(db: Database, floors: Floors, request: ClaimRequest)
   const sentAt = db.clock.now()
   const { now, rows, held, nextDueAt } = await take(db, request, request.limit - onward.length, onward.length === 0)
   if (held) return { now, jobs: await heldBy(db, request.token) }
-  floors.reset()
-  if (onward.length + rows.length === request.limit) floors.raise(endsOf(rows), db.clock.now() - sentAt)
+  if (!request.names) {
+    floors.reset()
+    if (onward.length + rows.length === request.limit) floors.raise(endsOf(rows), db.clock.now() - sentAt)
+  }
   const claim = answer(now, [...onward, ...rows], request)
   return nextDueAt === null || claim.jobs.length === request.limit ? claim : { ...claim, nextDueAt }
 }
@@ -104,9 +118,17 @@ export async function claim(db: Database, floors: Floors, request: ClaimRequest)
 /** From the beginning of every line. Without `mayBeHeld`, the token is one under which we hold something already. */
 async function take(db: Database, request: ClaimRequest, limit: number, mayBeHeld: boolean): Promise<Taken> {
   const queues = [...new Set(request.queues)]
-  const prospect = { sql: PROSPECT, values: [texts(queues), mayBeHeld, toText(request.token)] }
-  const values = claimValues(request, queues, limit, mayBeHeld)
-  const statement = { sql: (queues.length === 1 ? CLAIMS : MERGED_CLAIMS)[0], values }
+  const prospect = { sql: PROSPECT, values: [texts(queues), mayBeHeld, toText(request.token)], isKept: true }
+  const { names } = request
+  const values = [
+    ...claimValues(request, queues, limit, mayBeHeld),
+    ...(names ? [texts(names.list), !names.isExcluded] : []),
+  ]
+  const statement = {
+    sql: (queues.length === 1 ? CLAIMS : MERGED_CLAIMS)[names ? 'named' : 'all'],
+    values,
+    isKept: true,
+  }
   const [told, taken] = await db.write('control', [prospect, statement], lockFor(request.token))
   const [now, held, nextDueAt] = told![0] as unknown as ProspectRow
   const rows = taken as unknown as ClaimRow[]
@@ -127,8 +149,8 @@ async function takeOnward(db: Database, request: ClaimRequest, floors: readonly 
     numbers(lines.map(line => line?.runAt)),
     numbers(lines.map(line => line?.pk)),
   ]
-  const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS)[1]
-  const [rows] = await db.write('control', [{ sql, values }], lockFor(request.token))
+  const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS).floored
+  const [rows] = await db.write('control', [{ sql, values, isKept: true }], lockFor(request.token))
   return rows as unknown as ClaimRow[]
 }
 

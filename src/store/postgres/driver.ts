@@ -45,6 +45,8 @@ export interface PgPoolClient extends PgClient {
 
 export interface PgQuery {
   readonly text: string
+  /** Under which the server keeps it, prepared, for as long as the connection lives. */
+  readonly name?: string
   readonly values?: readonly unknown[]
   readonly rowMode?: 'array'
   readonly types?: { getTypeParser(oid: number): (text: string) => unknown }

@@ -15,22 +15,22 @@ const insertText = (answer: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   made AS (
     INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, timeout_ms,
-      tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook)
+      tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook, trace)
     SELECT id, name, queue, priority, 'waiting', coalesce(run_at, ceil((SELECT now FROM clock) + delay_ms)::bigint),
       at_most_once IS TRUE, (SELECT now FROM clock),
       coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), timeout_ms, tenant_id, key, "unique",
-      unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook
+      unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook, trace
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::float8[], $7::boolean[],
       $8::bigint[], $9::float8[], $10::float8[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[],
-      $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[])
+      $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[])
       AS told (id, name, queue, priority, run_at, delay_ms, at_most_once, deadline, deadline_ms, timeout_ms,
-        tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook)
+        tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook, trace)
     ON CONFLICT DO NOTHING
     RETURNING id, queue, name
   )${answer}`
 
-const INSERT = insertText(appendEnqueued('$23'))
-const INSERT_TOLD = insertText(`, counted AS (${appendEnqueued('$23')}) SELECT id FROM made`)
+const INSERT = insertText(appendEnqueued('$24'))
+const INSERT_TOLD = insertText(`, counted AS (${appendEnqueued('$24')}) SELECT id FROM made`)
 
 function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
   const of = <T>(value: (job: NewJob) => T): T[] => jobs.map(value)
@@ -61,9 +61,10 @@ function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
     texts(of(({ fingerprint }) => fingerprint)),
     texts(of(({ scheduleId }) => scheduleId)),
     texts(of(({ webhook }) => webhook)),
+    texts(of(({ trace }) => trace)),
     delta.toText(0),
   ]
-  return { sql, values }
+  return { sql, values, isKept: true }
 }
 
 const keyHash = ({ tenantId, name, key }: NewJob) => (key === undefined ? undefined : hashOf(tenantId, name, key))

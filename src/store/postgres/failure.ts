@@ -87,6 +87,14 @@ export function lostRace(error: unknown): boolean {
   return takenMeanwhile || ['40001', '40P01', '55P03'].includes(state)
 }
 
+/**
+ * A pooler between us gave the transaction a connection on which a statement was not prepared, or on which somebody else
+ * had prepared it: nothing was done.
+ */
+export function lostStatement(error: unknown): boolean {
+  return ['26000', '42P05'].includes(sqlState(error) ?? '')
+}
+
 /** After a failover the connection may lead to what is a standby now: another one leads to the primary. */
 export function needsAnotherConnection(error: unknown): boolean {
   return sqlState(error) === '25006'

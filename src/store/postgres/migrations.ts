@@ -187,6 +187,13 @@ export const MIGRATIONS: readonly string[] = [
   SELECT @now_ms(), json_build_object('found', json_build_array(queue, count(*), @id_sum(${ID_BITS})))::text
   FROM @jobs GROUP BY queue;
   `,
+  `
+  SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+  -- headers that carry the trace in which a job was made; NULL where nobody traces
+  ALTER TABLE @jobs ADD COLUMN trace text COLLATE "C";
+  -- of a job whose last run has no row among the attempts: see OWN_ATTEMPT_COLUMNS
+  ALTER TABLE @jobs ADD COLUMN ran_at bigint, ADD COLUMN ran_token text COLLATE "C";
+  `,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Clock, Dice } from '../../core/clock.js'
 import { ChronosError, shown } from '../../core/error.js'
 import {
@@ -6,10 +7,19 @@ import {
   type PgModule,
   type PgPool,
   type PgPoolClient,
+  type PgQuery,
   type Place,
   settingsOf,
 } from './driver.js'
-import { connectFailure, failure, lostConnection, lostRace, needsAnotherConnection, type Site } from './failure.js'
+import {
+  connectFailure,
+  failure,
+  lostConnection,
+  lostRace,
+  lostStatement,
+  needsAnotherConnection,
+  type Site,
+} from './failure.js'
 import { type Ask, conversation, flight, listenForWarnings, query, type Row } from './transaction.js'
 
 export type { Ask, Row } from './transaction.js'
@@ -18,6 +28,8 @@ export type { Ask, Row } from './transaction.js'
 export interface Statement {
   readonly sql: string
   readonly values?: readonly unknown[]
+  /** One of the few that carry the load: the server keeps it, with its plan. */
+  readonly isKept?: boolean
 }
 
 /** Leases and ends of runs have connections of their own: whatever callers ask for can't starve them. */
@@ -25,6 +37,8 @@ export type Lane = 'control' | 'work'
 
 const CONNECTIONS: Readonly<Record<Lane, number>> = { control: 3, work: 4 }
 const STATEMENT_MS = 5_000
+/** Longer than any loop sleeps: to close a connection and open another costs more than to keep it. */
+const IDLE_MS = 60_000
 /** When the server should long have given up a statement, we give up the server: its socket is destroyed. */
 const DEADLINE_SHARE = 1.5
 const TRIES_MAX = 5
@@ -47,8 +61,9 @@ interface Opened extends Readonly<Record<Lane, PgPool>> {
 
 /**
  * The database behind a store, and the rules by which it is spoken to: everything happens in a short transaction
- * whose settings end with it, with statements that have no name, so that a pooler which gives every transaction
- * another connection changes nothing.
+ * whose settings end with it, so that a pooler which gives every transaction another connection changes nothing. A few
+ * statements have names, and are kept by the server with their plans; names tell texts apart, so a wrong one is never
+ * run. Where a pooler does not know of names, that shows at once, and from then on there are none.
  */
 export class Database implements Site {
   readonly schema: string
@@ -57,6 +72,8 @@ export class Database implements Site {
   readonly #place: Place
   readonly #statementMs: number
   readonly #texts = new Map<string, string>()
+  readonly #names = new Map<string, string>()
+  #keepsStatements = true
   #location = 'PostgreSQL'
   #opening: Promise<Opened> | undefined
 
@@ -84,9 +101,25 @@ export class Database implements Site {
 
   /** All of it in one transaction. `before` is SQL without values that comes first. */
   write(lane: Lane, statements: readonly Statement[], before?: string): Promise<Row[][]> {
-    const queries = statements.map(({ sql, values }) => query(this.text(sql), values))
     const manners = { site: this, statementMs: this.#statementMs }
-    return this.#session(lane, client => flight(client, manners, queries, before), manners.statementMs)
+    const send = (client: PgClient) => flight(client, manners, this.#queriesOf(statements), before)
+    return this.#session(lane, send, manners.statementMs)
+  }
+
+  #queriesOf(statements: readonly Statement[]): PgQuery[] {
+    return statements.map(({ sql, values, isKept }) => {
+      const text = this.text(sql)
+      return query(text, values, isKept && this.#keepsStatements ? this.#nameOf(text) : undefined)
+    })
+  }
+
+  #nameOf(text: string): string {
+    let name = this.#names.get(text)
+    if (name === undefined) {
+      name = `chronos_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`
+      this.#names.set(text, name)
+    }
+    return name
   }
 
   async read<R extends Row>(sql: string, ...values: readonly unknown[]): Promise<R[]> {
@@ -131,7 +164,9 @@ export class Database implements Site {
       try {
         return await this.#once(lane, act, statementMs)
       } catch (error) {
-        if (tries === TRIES_MAX || !(lostRace(error) || needsAnotherConnection(error))) throw failure(error, this)
+        const isUnnamed = lostStatement(error) && this.#keepsStatements
+        if (isUnnamed) this.#keepsStatements = false
+        else if (tries === TRIES_MAX || !(lostRace(error) || needsAnotherConnection(error))) throw failure(error, this)
         await new Promise<void>(resolve => this.clock.timer(this.dice.random() * 2 ** tries, resolve))
       }
     }
@@ -179,6 +214,7 @@ export class Database implements Site {
       const limits = {
         max: CONNECTIONS[lane],
         min: 0,
+        idleTimeoutMillis: IDLE_MS,
         connectionTimeoutMillis: this.#statementMs,
         allowExitOnIdle: true,
       }

@@ -15,9 +15,9 @@ export function hashOf(...parts: readonly (string | undefined)[]): string {
 /** Facts that a running job shares with a waiting one, for `readFacts`. */
 export const FACT_COLUMNS = `id, name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
-  policy_id, override, payload, gate, pass, fingerprint, webhook`
+  policy_id, override, payload, gate, pass, fingerprint, webhook, trace`
 
-export const FACT_COUNT = 27
+export const FACT_COUNT = 28
 
 export type FactRow = [
   id: string,
@@ -47,6 +47,7 @@ export type FactRow = [
   pass: number | null,
   fingerprint: string | null,
   webhook: string | null,
+  trace: string | null,
 ]
 
 type Facts = { -readonly [Field in keyof Job]: Job[Field] }
@@ -88,6 +89,7 @@ export function readFacts(row: FactRow): Omit<Facts, 'state'> {
   if (row[24] !== null) facts.pass = row[24]
   if (row[25] !== null) facts.fingerprint = fromText(row[25])
   if (row[26] !== null) facts.webhook = fromText(row[26])
+  if (row[27] !== null) facts.trace = fromText(row[27])
   return facts
 }
 
@@ -102,7 +104,7 @@ export function readHeld(row: HeldRow): Claimed {
 }
 
 /** The last error is not a column of the job: its attempts know it. */
-const ERROR = `(SELECT a.error FROM @attempts a WHERE a.job = jobs.pk AND a.generation = jobs.generation
+export const ERROR = `(SELECT a.error FROM @attempts a WHERE a.job = jobs.pk AND a.generation = jobs.generation
   AND a.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
 
 /** Of a table that is called `jobs`. */

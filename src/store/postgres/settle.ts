@@ -3,7 +3,7 @@ import { toCounters, toDecision, toJson, toText } from '../columns.js'
 import { DeltaDraft } from '../delta.js'
 import { spawnedBy } from '../run.js'
 import type { NewJob, RunEnd, Settled, Settlement } from '../store.js'
-import { booleans, ids, isId, numbers, texts, words } from './arrays.js'
+import { booleans, ids, isId, jsons, numbers, texts, words } from './arrays.js'
 import { askThrough } from './caller.js'
 import { chunks } from './chunks.js'
 import { appendEnded, appendSettled } from './deltas.js'
@@ -11,7 +11,7 @@ import { enqueueAsking } from './enqueue.js'
 import { failure } from './failure.js'
 import type { Ask, Database, Row, Statement } from './pool.js'
 import { rounds } from './rounds.js'
-import { isPlainSuccess, readSucceeded, successes } from './succeed.js'
+import { isSuccess, readSucceeded, successes } from './succeed.js'
 
 type Ended = Settlement & { readonly end: Extract<RunEnd, { kind: 'ended' }> }
 type HandedBack = Settlement & { readonly end: Extract<RunEnd, { kind: 'handed-back' }> }
@@ -93,7 +93,9 @@ const HAND_BACK = `
 /** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
 const ALREADY = `
   SELECT j.id, a.token, a.status FROM @attempts a JOIN @jobs j ON a.job = j.pk
-  WHERE j.id = ANY ($1::uuid[]) AND a.token = ANY ($2::text[])`
+  WHERE j.id = ANY ($1::uuid[]) AND a.token = ANY ($2::text[])
+  UNION ALL
+  SELECT id, ran_token, 'succeeded' FROM @jobs WHERE id = ANY ($1::uuid[]) AND ran_token = ANY ($2::text[])`
 
 type SettledRow = [id: string, token: string, state: JobState, runAt: number]
 type AlreadyRow = [id: string, token: string, status: string]
@@ -179,8 +181,8 @@ interface Part {
 /** In the order of their ids, as everybody locks them: two who settle the same jobs wait for each other in turn. */
 function partsOf(round: readonly Entry[]): Part[] {
   const sorted = [...round].sort((a, b) => (a.name < b.name ? -1 : 1))
-  const plain = sorted.filter(({ settlement }) => isPlainSuccess(settlement))
-  const rest = plain.length === sorted.length ? [] : sorted.filter(({ settlement }) => !isPlainSuccess(settlement))
+  const plain = sorted.filter(({ settlement }) => isSuccess(settlement))
+  const rest = plain.length === sorted.length ? [] : sorted.filter(({ settlement }) => !isSuccess(settlement))
   const ended = rest.filter(({ settlement }) => settlement.end.kind === 'ended')
   const handedBack = rest.filter(({ settlement }) => settlement.end.kind === 'handed-back')
   return [
@@ -211,19 +213,19 @@ function endStatement(entries: readonly Entry[]): Statement {
     numbers(of(({ finishedAt }) => finishedAt)),
     numbers(of(({ end }) => (end.transition.attemptBack ? 1 : null))),
     numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.transition.delayMs : null))),
-    words(of(({ end }) => toCounters(end.transition))),
+    jsons(of(({ end }) => toCounters(end.transition))),
     words(of(({ end }) => (end.transition.to === 'dead' ? end.transition.reason : null))),
     texts(of(({ end }) => (end.transition.to === 'succeeded' ? end.result : null))),
-    words(of(({ end }) => toJson(end.error))),
+    jsons(of(({ end }) => toJson(end.error))),
     texts(of(({ end }) => end.note)),
-    words(of(({ end, attempt }) => toDecision(end.transition.decision, attempt))),
+    jsons(of(({ end, attempt }) => toDecision(end.transition.decision, attempt))),
     booleans(of(({ onlyIfExpired }) => onlyIfExpired === true)),
     texts(of(({ end }) => end.group?.fingerprint)),
     texts(of(({ end }) => (end.transition.to === 'waiting' ? end.gate : null))),
     numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.pass : null))),
     delta.toText(0),
   ]
-  return { sql: END, values }
+  return { sql: END, values, isKept: true }
 }
 
 function handBackStatement(entries: readonly Entry[]): Statement {

@@ -4,14 +4,10 @@ import type { Job } from '../../core/job.js'
 import type { AuditSnapshot } from '../audit.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from '../record.js'
 import type {
-  AttemptRecord,
-  Backlog,
-  BacklogRequest,
   BeginRequest,
   Changed,
   Claim,
   ClaimRequest,
-  Count,
   EffectStatus,
   Enqueued,
   Expired,
@@ -21,15 +17,11 @@ import type {
   Following,
   Guard,
   GuardOptions,
-  JobFilter,
+  JobEdit,
   Lease,
   LeaseStatus,
-  LiveSchedule,
-  LogRecord,
   Migration,
   NewJob,
-  Page,
-  PageRequest,
   Parked,
   ParkRequest,
   PolicyRecord,
@@ -44,14 +36,15 @@ import type {
   Settlement,
   Store,
   StoreInfo,
-  Tally,
 } from '../store.js'
 import { audit } from './audit.js'
 import { backlog } from './backlog.js'
+import { census, wave } from './census.js'
 import { claim } from './claim.js'
 import * as dead from './dead.js'
 import { fold } from './deltas.js'
 import type { CallersPool, PgSettings, Place } from './driver.js'
+import { edit } from './edit.js'
 import * as effects from './effects.js'
 import { enqueue, enqueueWithin } from './enqueue.js'
 import { fire, liveSchedules } from './fire.js'
@@ -232,6 +225,16 @@ export class PostgresStore implements Store {
     })
   }
 
+  edit(id: string, asked: JobEdit): Promise<Changed> {
+    return this.#verb(async db => {
+      if (asked.queue !== undefined) await this.#queues.add([asked.queue])
+      const answer = await edit(db, id, asked)
+      this.#floors.reset()
+      if (answer.status === 'changed') this.#tell({ at: answer.job.runAt })
+      return answer
+    })
+  }
+
   redrive(ids: readonly string[], options?: RedriveOptions): Promise<readonly Changed[]> {
     return this.#verb(async db => {
       const answers = await dead.redrive(db, ids, options)
@@ -265,37 +268,17 @@ export class PostgresStore implements Store {
     })
   }
 
-  get(id: string): Promise<Job | undefined> {
-    return this.#verb(db => manual.find(db, id))
-  }
-
-  list(filter: JobFilter, page: PageRequest): Promise<Page<Job>> {
-    return this.#verb(db => read.list(db, filter, page))
-  }
-
-  count(filter: JobFilter, cap: number): Promise<Count> {
-    return this.#verb(db => read.count(db, filter, cap))
-  }
-
-  liveSchedules(ids: readonly string[]): Promise<readonly LiveSchedule[]> {
-    return this.#verb(db => liveSchedules(db, ids))
-  }
-
-  backlog(request: BacklogRequest): Promise<readonly Backlog[]> {
-    return this.#verb(db => backlog(db, request))
-  }
-
-  tally(redriveId: string): Promise<Tally> {
-    return this.#verb(db => dead.tally(db, redriveId))
-  }
-
-  history(id: string, page: PageRequest): Promise<Page<AttemptRecord>> {
-    return this.#verb(db => read.history(db, id, page))
-  }
-
-  logs(id: string, page: PageRequest): Promise<Page<LogRecord>> {
-    return this.#verb(db => read.logs(db, id, page))
-  }
+  // What only reads.
+  readonly get: Store['get'] = id => this.#verb(db => manual.find(db, id))
+  readonly list: Store['list'] = (filter, page) => this.#verb(db => read.list(db, filter, page))
+  readonly count: Store['count'] = (filter, cap, lookAt) => this.#verb(db => read.count(db, filter, cap, lookAt))
+  readonly liveSchedules: Store['liveSchedules'] = ids => this.#verb(db => liveSchedules(db, ids))
+  readonly backlog: Store['backlog'] = request => this.#verb(db => backlog(db, request))
+  readonly census: Store['census'] = request => this.#verb(db => census(db, request))
+  readonly wave: Store['wave'] = request => this.#verb(db => wave(db, request))
+  readonly tally: Store['tally'] = redriveId => this.#verb(db => dead.tally(db, redriveId))
+  readonly history: Store['history'] = (id, page) => this.#verb(db => read.history(db, id, page))
+  readonly logs: Store['logs'] = (id, page) => this.#verb(db => read.logs(db, id, page))
 
   queues(): Promise<readonly QueueRecord[]> {
     return this.#verb(settings.queues)

@@ -1,14 +1,15 @@
-import { toCounters, toDecision } from '../columns.js'
+import { toCounters } from '../columns.js'
 import { DeltaDraft } from '../delta.js'
-import type { RunEnd, Settlement } from '../store.js'
+import { isPlainSuccess } from '../history.js'
+import type { Settlement } from '../store.js'
 import { numbers, texts, words } from './arrays.js'
 import { appendSettled } from './deltas.js'
 import type { Row, Statement } from './pool.js'
 
 /**
- * What nearly every run comes to: it succeeded, and there is nothing more to say. It says only what such an end needs,
- * and one row answers for all of them: the due times that they had, in the order of the ids, and the ids of those that
- * were settled, where some were not.
+ * What nearly every run comes to: it succeeded, and there is nothing more to say, so that its job tells all of it. One
+ * row answers for all of them: the due times that they had, in the order of the ids, and the ids of those that were
+ * settled, where some were not.
  */
 const SUCCEED = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
@@ -19,16 +20,11 @@ const SUCCEED = `
   ),
   ended AS (
     UPDATE @jobs j SET state = 'succeeded', finished_at = told.finished_at, result = told.result, token = NULL,
-      counters = told.counters, reason = NULL, pass = NULL
+      counters = told.counters, reason = NULL, pass = NULL, ran_at = told.started_at, ran_token = told.token
     FROM told
     WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
-    RETURNING j.id, j.pk, j.run_at, j.run, j.generation, j.attempt, j.worker_id, j.fingerprint, j.state,
-      told.token, told.started_at, told.finished_at, 'succeeded'::text AS told_state, 'succeeded'::text AS status,
-      NULL::text AS group_name, NULL::text AS error
-  ),
-  logged AS (
-    INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token)
-    SELECT pk, run, generation, attempt, status, started_at, finished_at, worker_id, token FROM ended
+    RETURNING j.id, j.run_at, j.attempt, j.fingerprint, j.state, told.started_at, told.finished_at,
+      'succeeded'::text AS told_state, 'succeeded'::text AS status, NULL::text AS group_name, NULL::text AS error
   ),
   counted AS (${appendSettled('$7')})
   SELECT string_agg(run_at::text, ',' ORDER BY id),
@@ -48,7 +44,7 @@ export function successes(settlements: readonly Settlement[]): Statement {
     words(settlements.map(({ end }) => (end.kind === 'ended' ? toCounters(end.transition) : null))),
     delta.toText(0),
   ]
-  return { sql: SUCCEED, values }
+  return { sql: SUCCEED, values, isKept: true }
 }
 
 export interface Succeeded {
@@ -64,18 +60,9 @@ export function readSucceeded(rows: readonly Row[]): Succeeded {
   return { runAts: runAts.split(',').map(Number), ids: ids === null ? undefined : ids.split(',') }
 }
 
-/** Whether the run succeeded, and that is all. */
-export function isPlainSuccess({ end, attempt, onlyIfExpired }: Settlement): boolean {
-  if (end.kind !== 'ended' || onlyIfExpired === true) return false
-  const { transition } = end
+/** Whether it has nothing to say but that, and nothing depends on it. */
+export function isSuccess({ end, attempt, onlyIfExpired }: Settlement): boolean {
   return (
-    transition.to === 'succeeded' &&
-    transition.status === 'succeeded' &&
-    !transition.attemptBack &&
-    saysNothing(end) &&
-    toDecision(transition.decision, attempt) === null
+    isPlainSuccess(end, attempt) && onlyIfExpired !== true && ((end.kind === 'ended' && end.spawn) || []).length === 0
   )
 }
-
-const saysNothing = ({ error, note, group, spawn }: Extract<RunEnd, { kind: 'ended' }>): boolean =>
-  error === undefined && note === undefined && group === undefined && (spawn ?? []).length === 0

@@ -19,6 +19,12 @@ const begin = (statementMs: number): string => `
   SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS};
   SET LOCAL jit = off;`
 
+/**
+ * A kept plan is made once, for any values; and it must not be one that reads a whole table because that was empty
+ * when it was made.
+ */
+const KEPT = 'SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off;'
+
 /** How a transaction goes on: where, and by when the server gives up a statement, or half of it for a lock. */
 export interface Manners {
   readonly site: Site
@@ -36,7 +42,8 @@ export async function flight(
   before = '',
 ): Promise<Row[][]> {
   const warned = unreplicated(client)
-  const all = [{ text: begin(statementMs) + before }, ...queries, { text: 'COMMIT' }]
+  const kept = queries.some(({ name }) => name !== undefined) ? KEPT : ''
+  const all = [{ text: begin(statementMs) + kept + before }, ...queries, { text: 'COMMIT' }]
   try {
     const answers = client.pipeline ? await together(client, all) : await oneByOne(client, all)
     if (unreplicated(client) !== warned) throw new UnreplicatedError()
@@ -80,8 +87,8 @@ async function commit(client: PgClient, site: Site): Promise<void> {
 
 const isInDoubt = (error: unknown): boolean => lostConnection(error) || error instanceof UnreplicatedError
 
-export function query(text: string, values: readonly unknown[] = []): PgQuery {
-  return { text, values, rowMode: 'array', types: TYPES }
+export function query(text: string, values: readonly unknown[] = [], name?: string): PgQuery {
+  return { text, values, rowMode: 'array', types: TYPES, ...(name !== undefined && { name }) }
 }
 
 async function together(client: PgClient, queries: readonly PgQuery[]): Promise<PgResult[]> {

@@ -49,8 +49,9 @@ type JobRecordsRow = [
 ]
 
 const JOBS = `
-  SELECT hex(j.id), j.queue, j.state, j.generation, j.run, j.lease_until, j.lease_ms, count(a.run), ifnull(max(a.run), 0),
-    count(CASE WHEN a.status = 'succeeded' AND a.generation = j.generation THEN 1 END)
+  SELECT hex(j.id), j.queue, j.state, j.generation, j.run, j.lease_until, j.lease_ms,
+    count(a.run) + (j.ran_token IS NOT NULL), max(ifnull(max(a.run), 0), (j.ran_token IS NOT NULL) * j.run),
+    count(CASE WHEN a.status = 'succeeded' AND a.generation = j.generation THEN 1 END) + (j.ran_token IS NOT NULL)
   FROM jobs j NOT INDEXED LEFT JOIN attempts a ON a.job = j.pk WHERE j.pk BETWEEN ? AND ? GROUP BY j.pk`
 
 function* readJobs(db: Connection, draft: AuditDraft): Generator<void> {

@@ -1,13 +1,22 @@
 import { fromText, toText, toTextOrNull } from '../columns.js'
+import { NAMED_DUE_MAX, policyIdOf } from '../run.js'
 import type { Claim, Claimed, ClaimRequest } from '../store.js'
 import type { Connection } from './connection.js'
 import type { Held } from './held.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, readFacts } from './rows.js'
 
-const DUE = `
-  SELECT ${FACT_COLUMNS} FROM jobs INDEXED BY jobs_waiting
+const LINE = `
+  FROM jobs INDEXED BY jobs_waiting
   WHERE state = 'waiting' AND queue = ? AND priority = ? AND run_at <= ? AND (deadline IS NULL OR deadline > ?)
   ORDER BY run_at, pk LIMIT ?`
+
+const DUE = `SELECT ${FACT_COLUMNS} ${LINE}`
+
+/** The same with the right names, among the first of the line: how many others wait there must not matter. */
+const DUE_NAMED = `
+  SELECT ${FACT_COLUMNS} FROM jobs WHERE pk IN (
+    SELECT pk FROM (SELECT pk, name ${LINE}) WHERE (name IN (SELECT value FROM json_each(?))) = ? LIMIT ?
+  ) ORDER BY run_at, pk`
 
 /** The next lower priority of a queue that has any job waiting: one step in the index. */
 const PRIORITY_BELOW = `
@@ -34,7 +43,7 @@ export function claim(db: Connection, held: Held, request: ClaimRequest, now: nu
   if (again.length > 0) return { now, jobs: again }
   const paused = new Set(db.all<[string]>('SELECT name FROM queues WHERE paused = 1').map(([name]) => name))
   const queues = [...new Set(request.queues)].map(toText).filter(name => !paused.has(name))
-  const jobs = take(db, held, due(db, queues, now, request.limit), request, now)
+  const jobs = take(db, held, due(db, queues, now, request), request, now)
   const nextDueAt = jobs.length < request.limit ? nextDue(db, queues, now) : undefined
   return nextDueAt === undefined ? { now, jobs } : { now, jobs, nextDueAt }
 }
@@ -53,16 +62,19 @@ function heldBy(db: Connection, token: string): Claimed[] {
  * Walks down the priorities and takes the due ones of each by a step into the index, so that neither finished jobs nor
  * those of a higher priority that wait for their time cost anything.
  */
-function due(db: Connection, queues: readonly string[], now: number, limit: number): FactRow[] {
+function due(db: Connection, queues: readonly string[], now: number, { limit, names }: ClaimRequest): FactRow[] {
+  const list = names && JSON.stringify(names.list.map(toText))
+  const line = (queue: string, priority: number, room: number): FactRow[] =>
+    names
+      ? db.all<FactRow>(DUE_NAMED, queue, priority, now, now, NAMED_DUE_MAX, list!, names.isExcluded ? 0 : 1, room)
+      : db.all<FactRow>(DUE, queue, priority, now, now, room)
   const taken: FactRow[] = []
   let priorities = queues.map(queue => priorityBelow(db, queue, 10))
   while (taken.length < limit) {
     const priority = Math.max(-1, ...priorities)
     if (priority < 0) break
     const room = limit - taken.length
-    const level = queues.flatMap((queue, index) =>
-      priorities[index] === priority ? db.all<FactRow>(DUE, queue, priority, now, now, room) : [],
-    )
+    const level = queues.flatMap((queue, index) => (priorities[index] === priority ? line(queue, priority, room) : []))
     if (queues.length > 1) level.sort((a, b) => a[5] - b[5] || a[0] - b[0])
     taken.push(...level.slice(0, room))
     priorities = priorities.map((old, index) => (old === priority ? priorityBelow(db, queues[index]!, old) : old))
@@ -85,7 +97,7 @@ function take(
   const byPolicy = new Map<string | undefined, number[]>()
   const jobs = rows.map(row => {
     const facts = readFacts(row)
-    const policyId = policyIds[`${facts.queue} ${facts.name}`]
+    const policyId = policyIdOf(facts, policyIds)
     if (policyId !== undefined) facts.policyId = policyId
     facts.run += 1
     facts.attempt += 1

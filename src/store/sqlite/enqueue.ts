@@ -5,7 +5,7 @@ import type { Connection } from './connection.js'
 import { fromHex, ID } from './rows.js'
 
 /** Characters. A longer payload is kept beside its job, where claim and settle do not rewrite it. */
-const INLINE_PAYLOAD_MAX = 400
+export const INLINE_PAYLOAD_MAX = 400
 
 const FACTS = 'id, name, queue, priority, state, run_at, at_most_once, created_at, policy_id, payload'
 const FACT_VALUES = `${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?`
@@ -15,8 +15,8 @@ const INSERT_PLAIN_JOB = `INSERT INTO jobs (${FACTS}) VALUES (${FACT_VALUES}) ON
 
 const INSERT_JOB = `
   INSERT INTO jobs (${FACTS}, deadline, timeout_ms, tenant_id, key, "unique", tags, override, gate, fingerprint,
-    schedule_id, webhook)
-  VALUES (${FACT_VALUES}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    schedule_id, webhook, trace)
+  VALUES (${FACT_VALUES}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO NOTHING`
 
 export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, delta: DeltaDraft): Enqueued[] {
@@ -80,6 +80,7 @@ function insert(db: Connection, job: NewJob, now: number): void {
     toTextOrNull(job.fingerprint),
     toTextOrNull(job.scheduleId),
     toTextOrNull(job.webhook),
+    toTextOrNull(job.trace),
   )
   if (created === 0) return
   if (!inline) db.do('INSERT INTO payloads (job, payload) VALUES (last_insert_rowid(), ?)', payload)
@@ -98,7 +99,8 @@ function isPlain(job: NewJob): boolean {
     job.gate === undefined &&
     job.fingerprint === undefined &&
     job.scheduleId === undefined &&
-    job.webhook === undefined
+    job.webhook === undefined &&
+    job.trace === undefined
   )
 }
 

@@ -1,11 +1,12 @@
 import type { DeathReason, Job } from '../../core/job.js'
-import { fromText, timeOf, toText, toTextOrNull } from '../columns.js'
+import { fromText, timeOf, toJson, toTags, toText, toTextOrNull } from '../columns.js'
 import type { DeltaDraft } from '../delta.js'
+import { edited, isAsRead, type JobEdit } from '../edit.js'
 import { present } from '../optional.js'
 import type { Changed, Following, PruneReport, PruneRequest, RunTime } from '../store.js'
 import { REMOVED_KEY_MS } from '../store.js'
 import type { Connection } from './connection.js'
-import { enqueue, LIVE_UNIQUE } from './enqueue.js'
+import { enqueue, INLINE_PAYLOAD_MAX, LIVE_UNIQUE } from './enqueue.js'
 import { fromHex, ID, JOB_COLUMNS, type JobRow, readJob } from './rows.js'
 import type { Ended } from './search.js'
 
@@ -35,6 +36,33 @@ export function cancel(db: Connection, id: string, now: number, delta: DeltaDraf
 export function reschedule(db: Connection, id: string, at: RunTime, now: number): Changed {
   const sql = `UPDATE jobs SET run_at = ? WHERE id = ${ID} AND +state = 'waiting'`
   return answer(db, id, db.run(sql, timeOf(at, now), id) === 1 ? 'changed' : 'refused')
+}
+
+const EDIT = `
+  UPDATE jobs SET queue = ?, priority = ?, run_at = ?, tags = ?, timeout_ms = ?, deadline = ?, override = ?, payload = ?,
+    gate = ?, pass = ?
+  WHERE pk = ?`
+
+/** The write lock is held: what was read can't change before it is written. */
+export function edit(db: Connection, id: string, asked: JobEdit, now: number, delta: DeltaDraft): Changed {
+  const job = find(db, id)
+  if (!job) return { id, status: 'not-found' }
+  if (!isAsRead(job, asked.expect)) return { id, status: 'refused', job }
+  const { queue, priority, runAt, tags, timeoutMs, deadline, override, ...next } = edited(job, asked, now)
+  const [pk] = db.get<[number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, id)!
+  const payload = toText(next.payload)
+  const isInline = payload.length <= INLINE_PAYLOAD_MAX
+  const times = [timeoutMs ?? null, deadline ?? null] as const
+  const texts = [toJson(override), isInline ? payload : null] as const
+  const gate = [toTextOrNull(next.gate), next.pass ?? null] as const
+  db.run(EDIT, toText(queue), priority, runAt, toTags(tags), ...times, ...texts, ...gate, pk)
+  db.run('DELETE FROM payloads WHERE job = ?', pk)
+  if (!isInline) db.run('INSERT INTO payloads (job, payload) VALUES (?, ?)', pk, payload)
+  if (queue !== job.queue) {
+    db.run('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(queue))
+    delta.moved(job, queue)
+  }
+  return answer(db, id, 'changed')
 }
 
 /** A deadline that has passed would end the job again at once; whoever redrives it wants it to run. */

@@ -165,6 +165,13 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (kind, id)
   ) WITHOUT ROWID;
   `,
+  `
+  -- headers that carry the trace in which a job was made; NULL where nobody traces
+  ALTER TABLE jobs ADD COLUMN trace TEXT;
+  -- of a job whose last run has no row among the attempts: see OWN_ATTEMPT_COLUMNS
+  ALTER TABLE jobs ADD COLUMN ran_at INTEGER;
+  ALTER TABLE jobs ADD COLUMN ran_token TEXT;
+  `,
 ]
 
 /** What the rows of a file that has some need after the step to a version. */

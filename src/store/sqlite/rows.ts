@@ -22,9 +22,9 @@ export function fromHex(hex: string): string {
 export const FACT_COLUMNS = `pk, hex(id), name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
   policy_id, override, ifnull(payload, (SELECT payload FROM payloads WHERE job = pk)), gate, pass, fingerprint,
-  webhook`
+  webhook, trace`
 
-export const FACT_COUNT = 28
+export const FACT_COUNT = 29
 
 export type FactRow = [
   pk: number,
@@ -55,6 +55,7 @@ export type FactRow = [
   pass: number | null,
   fingerprint: string | null,
   webhook: string | null,
+  trace: string | null,
 ]
 
 type Facts = { -readonly [Field in keyof Job]: Job[Field] }
@@ -96,10 +97,11 @@ export function readFacts(row: FactRow): Omit<Facts, 'state'> {
   if (row[25] !== null) facts.pass = row[25]
   if (row[26] !== null) facts.fingerprint = fromText(row[26])
   if (row[27] !== null) facts.webhook = fromText(row[27])
+  if (row[28] !== null) facts.trace = fromText(row[28])
   return facts
 }
 
-const ERROR = `(SELECT r.error FROM attempts a JOIN remarks r ON r.pk = a.remarks
+export const ERROR = `(SELECT r.error FROM attempts a JOIN remarks r ON r.pk = a.remarks
   WHERE a.job = jobs.pk AND a.generation = jobs.generation AND r.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
 
 export const JOB_COLUMNS = `${FACT_COLUMNS}, state, reason, finished_at, "unique", progress, result, acknowledged_at, redrive_id,

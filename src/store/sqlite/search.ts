@@ -1,16 +1,21 @@
 import type { JobState } from '../../core/job.js'
 import { tagLine, toText } from '../columns.js'
+import { mayBeOfId, withinJson } from '../needle.js'
 import type { JobFilter, PruneRequest } from '../store.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
+import { ERROR } from './rows.js'
 
 // No index serves the many ways to look for jobs: each would cost every enqueue, claim and settle. Jobs lie in the
 // order in which they were made, and are looked through window by window, between which the event loop turns; the
 // states that are rare among millions of succeeded jobs have an index of their own.
 
-/** Keys looked through in one go. */
+/** Keys looked through in one go; fewer where texts are searched, of which one may have a megabyte. */
 const WINDOW = 4_000
+const TEXT_WINDOW = 250
 const FEW = 10_000
+/** Of an index that answers all conditions no job has to be looked at. */
+const FEW_OF_INDEX = 100_000
 
 /** How a long read meets the database: one step at a time, not blocking in between. */
 export type Steps = <T>(step: (db: Connection) => T) => Promise<T>
@@ -41,48 +46,108 @@ export const DOWN = {
 export const UP = { start: 0, order: 'ASC', beyond: 'pk > ?', next: 'min(pk)', step: 1 } as const
 export type Way = typeof DOWN | typeof UP
 
-/** Where to look and for what, as `table WHERE condition`: parts that follow each other, after the key that was the last. */
+/** Where to look and for what, as `table WHERE condition`. */
+export interface Part extends Fragment {
+  /** The keys from the first to the last that are looked at, where they are all of a window. */
+  readonly window?: readonly [first: number, last: number]
+  /** How many jobs are looked at, where an index named them. */
+  readonly size?: number
+}
+
+/** Parts that follow each other, after the key that was the last. */
 export async function* parts(
   steps: Steps,
   filter: JobFilter,
   now: number,
   way: Way,
   last: number,
-): AsyncGenerator<Fragment> {
+): AsyncGenerator<Part> {
   const named = namedBy(filter)
   const where = whereOf(filter, now)
   if (named) {
-    yield join('jobs WHERE', named, { sql: way.beyond, values: [last] }, where)
+    yield join('jobs WHERE', named, beyond(way, last), where)
     return
   }
-  const index = indexOf(filter)
-  let end = last
+  const indexes = indexesOf(filter, now)
+  const size = isText(filter) ? TEXT_WINDOW : WINDOW
+  const [low, high] = await steps(db => keysOf(db, filter))
+  let end = way === DOWN ? Math.min(last, high) : Math.max(last, low - 1)
   for (let windows = 0; ; windows++) {
-    if (windows === 1 && index && (await steps(db => areFew(db, index)))) {
-      yield join('jobs', index, { sql: way.beyond, values: [end] }, where)
+    if (windows === 1 && (await steps(db => areFew(db, indexes, filter)))) {
+      const [only, another] = indexes
+      if (another || isText(filter)) yield* chunks(steps, indexes, where, way, end)
+      else yield join('jobs', only!, beyond(way, end), where)
       return
     }
     const next = `SELECT ${way.next} FROM jobs WHERE ${way.beyond}`
     const start = await steps(db => db.get<[number | null]>(next, end)![0])
-    if (start === null) return
-    end = start + way.step * (WINDOW - 1)
-    const window = [Math.min(start, end), Math.max(start, end)]
-    yield join('jobs NOT INDEXED WHERE', { sql: 'pk BETWEEN ? AND ?', values: window }, where)
+    if (start === null || start < low || start >= high) return
+    end = start + way.step * (size - 1)
+    const keys = [Math.min(start, end), Math.max(start, end)]
+    const part = join('jobs NOT INDEXED WHERE', { sql: 'pk BETWEEN ? AND ?', values: keys }, where)
+    yield { ...part, window: [start, end] }
   }
 }
 
-/** The same for who only counts: in any order, and from the index alone where it knows enough. */
-export async function* countingParts(steps: Steps, filter: JobFilter, now: number): AsyncGenerator<Fragment> {
-  const index = indexOf(filter)
-  if (index) {
-    const { queue, ...others } = without(filter, index.answers)
-    const isAlone = Object.keys(others).length === 0
-    if (isAlone && queue === undefined) return yield join('jobs', index)
-    if (isAlone && index.sql === INDEXES.waiting)
-      return yield join('jobs', index, { sql: 'queue = ?', values: [toText(queue!)] })
+const beyond = (way: Way, last: number): Fragment => ({ sql: way.beyond, values: [last] })
+
+/** Jobs lie in the order of their making, but for a clock that was set back by so much. */
+const CLOCK_SLACK_MS = 300_000
+
+/** Between which keys the jobs lie that were made when the filter says; the second is not included. */
+function keysOf(db: Connection, { createdAfter, createdBefore }: JobFilter): readonly [low: number, high: number] {
+  return [
+    createdAfter === undefined ? 0 : keyAt(db, createdAfter - CLOCK_SLACK_MS),
+    createdBefore === undefined ? Number.MAX_SAFE_INTEGER : keyAt(db, createdBefore + CLOCK_SLACK_MS),
+  ]
+}
+
+/** The first key of a job that was made at this time or later, by halves. */
+function keyAt(db: Connection, at: number): number {
+  let low = 0
+  let high = (db.get<[number | null]>('SELECT max(pk) FROM jobs')![0] ?? 0) + 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const job = db.get<[pk: number, createdAt: number]>(
+      'SELECT pk, created_at FROM jobs WHERE pk >= ? ORDER BY pk LIMIT 1',
+      middle,
+    )
+    if (!job || job[1] >= at) high = middle
+    else low = job[0] + 1
   }
-  if (index && !namedBy(filter) && (await steps(db => areFew(db, index))))
-    yield join('jobs', index, whereOf(filter, now))
+  return low
+}
+
+/** All that indexes have, in order, some at a time. */
+async function* chunks(
+  steps: Steps,
+  indexes: readonly Index[],
+  where: Fragment,
+  way: Way,
+  last: number,
+): AsyncGenerator<Part> {
+  const found = new Set<number>()
+  for (const index of indexes) {
+    const { sql, values } = join('jobs', index, beyond(way, last))
+    for (const [pk] of await steps(db => db.all<[number]>(`SELECT pk FROM ${sql}`, ...values))) found.add(pk)
+  }
+  const keys = [...found].sort((a, b) => way.step * (a - b))
+  for (let from = 0; from < keys.length; from += TEXT_WINDOW) {
+    const some = keys.slice(from, from + TEXT_WINDOW)
+    const named = { sql: 'pk IN (SELECT value FROM json_each(?))', values: [JSON.stringify(some)] }
+    yield { ...join('jobs WHERE', named, where), size: some.length }
+  }
+}
+
+const isText = ({ text, error }: JobFilter): boolean => text !== undefined || error !== undefined
+
+/** The same for who only counts: in any order, and from the index alone where it knows enough. */
+export async function* countingParts(steps: Steps, filter: JobFilter, now: number): AsyncGenerator<Part> {
+  const indexes = indexesOf(filter, now)
+  if (indexes.every(({ answers }) => Object.keys(without(filter, answers)).length === 0) && indexes.length > 0)
+    for (const index of indexes) yield join('jobs', index)
+  else if (!isText(filter) && !namedBy(filter) && (await steps(db => areFew(db, indexes, filter))))
+    for (const index of indexes) yield join('jobs', index, whereOf(filter, now))
   else yield* parts(steps, filter, now, DOWN, DOWN.start)
 }
 
@@ -101,31 +166,61 @@ interface Index extends Fragment {
   readonly answers: readonly string[]
 }
 
-/** The index that has all that can match, and the least else. */
-function indexOf({ state, phase, redriveId, scheduleId, fingerprint, gate }: JobFilter): Index | undefined {
-  const sql = (text: string, answers: string[], ...values: Value[]): Index => ({ sql: text, values, answers })
+const index = (sql: string, answers: readonly string[], ...values: readonly Value[]): Index => ({
+  sql,
+  values,
+  answers,
+})
+
+/** Indexes that together have all that can match, and the least else; none where there are no such. */
+function indexesOf(filter: JobFilter, now: number): readonly Index[] {
+  const { state, phase, redriveId, scheduleId } = filter
   if (redriveId !== undefined)
-    return sql('INDEXED BY jobs_redrive WHERE redrive_id = ?', ['redriveId'], toText(redriveId))
+    return [index('INDEXED BY jobs_redrive WHERE redrive_id = ?', ['redriveId'], toText(redriveId))]
   if (scheduleId !== undefined)
-    return sql('INDEXED BY jobs_schedule WHERE schedule_id = ?', ['scheduleId'], toText(scheduleId))
-  const states = phase ? ['waiting' as const] : [state ?? []].flat()
-  const only = states.length === 1 ? states[0]! : undefined
-  const answers = phase ? [] : ['state']
-  if (only === 'dead' && fingerprint !== undefined) {
+    return [index('INDEXED BY jobs_schedule WHERE schedule_id = ?', ['scheduleId'], toText(scheduleId))]
+  if (phase !== undefined) return [waitingIndex(filter, now)]
+  const states = [...new Set([state ?? []].flat())]
+  const found = states.flatMap(one => stateIndex(one, filter, now) ?? [])
+  return found.length === states.length ? found : []
+}
+
+function stateIndex(state: JobState, filter: JobFilter, now: number): Index | undefined {
+  const { fingerprint } = filter
+  if (state === 'waiting') return waitingIndex(filter, now)
+  if (state === 'dead' && fingerprint !== undefined) {
     const group = `INDEXED BY jobs_group WHERE state = 'dead' AND fingerprint = ?`
-    return sql(group, [...answers, 'fingerprint'], toText(fingerprint))
+    return index(group, ['state', 'fingerprint'], toText(fingerprint))
   }
-  if (only === 'waiting' && gate !== undefined) {
-    return sql(`INDEXED BY jobs_gate WHERE state = 'waiting' AND gate = ?`, [...answers, 'gate'], toText(gate))
+  const sql = INDEXES[state]
+  return sql === undefined ? undefined : index(sql, ['state'])
+}
+
+const DUE = `state = 'waiting' AND priority IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)`
+
+function waitingIndex({ phase, gate, queue }: JobFilter, now: number): Index {
+  const state = phase ? [] : ['state']
+  if (gate !== undefined)
+    return index(`INDEXED BY jobs_gate WHERE state = 'waiting' AND gate = ?`, [...state, 'gate'], toText(gate))
+  if (phase === 'queued') {
+    const queues = queue === undefined ? 'IN (SELECT name FROM queues)' : '= ?'
+    const values = queue === undefined ? [now] : [toText(queue), now]
+    return index(`INDEXED BY jobs_waiting WHERE queue ${queues} AND ${DUE} AND run_at <= ?`, [], ...values)
   }
-  const whole = only && INDEXES[only]
-  return whole === undefined ? undefined : sql(whole, answers)
+  if (queue === undefined) return index(INDEXES.waiting!, state)
+  return index(`${INDEXES.waiting} AND queue = ?`, [...state, 'queue'], toText(queue))
 }
 
 /** Then looking at all of them takes no longer than a few windows. */
-function areFew(db: Connection, { sql, values }: Index): boolean {
-  const counted = `SELECT count(*) FROM (SELECT 1 FROM jobs ${sql} LIMIT ${FEW + 1})`
-  return db.get<[number]>(counted, ...values)![0] <= FEW
+function areFew(db: Connection, indexes: readonly Index[], filter: JobFilter): boolean {
+  return (
+    indexes.length > 0 &&
+    indexes.every(({ sql, values, answers }) => {
+      const few = Object.keys(without(filter, answers)).length === 0 ? FEW_OF_INDEX : FEW
+      const counted = `SELECT count(*) FROM (SELECT 1 FROM jobs ${sql} LIMIT ${few + 1})`
+      return db.get<[number]>(counted, ...values)![0] <= few
+    })
+  )
 }
 
 /** Ids and keys lead straight to their jobs; the other conditions still apply. */
@@ -165,7 +260,37 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.finishedBefore !== undefined) add('+finished_at < ?', filter.finishedBefore)
   if (filter.createdAfter !== undefined) add('created_at >= ?', filter.createdAfter)
   if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore)
+  // Last, as they take longest.
+  if (filter.error !== undefined) add(...errorHas(filter.error))
+  if (filter.text !== undefined) add(...jobHas(filter.text))
   return { sql: conditions.length === 0 ? 'true' : conditions.join(' AND '), values }
+}
+
+// LIKE takes half the time that `instr` takes of what `lower` made.
+const has = (column: string): string => `${column} LIKE ? ESCAPE '\\'`
+const pattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
+/** A long error is not taken apart where the text is nowhere in it. */
+const ERROR_HAS = `(+state <> 'succeeded' AND run > 0 AND EXISTS (
+  SELECT 1 FROM (SELECT ${ERROR} AS error) WHERE ${has('error')} AND (
+    ${has(`json_extract(error, '$.name')`)} OR ${has(`json_extract(error, '$.code')`)}
+    OR ${has(`json_extract(error, '$.message')`)})))`
+const PAYLOAD = 'ifnull(payload, (SELECT payload FROM payloads WHERE job = pk))'
+const COLUMNS = ['name', 'queue', 'key', 'tags', PAYLOAD].map(has).join(' OR ')
+const HEX = ['1, 8', '9, 4', '13, 4', '17, 4', '21'].map(piece => `substr(hex(id), ${piece})`).join(` || '-' || `)
+const ID_HAS = `(${has('hex(id)')} AND ${has(HEX)})`
+
+function errorHas(text: string): [sql: string, ...values: string[]] {
+  const wanted = pattern(text)
+  return [ERROR_HAS, pattern(withinJson(text)), wanted, wanted, wanted]
+}
+
+function jobHas(text: string): [sql: string, ...values: string[]] {
+  const wanted = pattern(text)
+  const own = [wanted, wanted, wanted, wanted, wanted]
+  const [error, ...values] = errorHas(text)
+  if (!mayBeOfId(text)) return [`(${COLUMNS} OR ${error})`, ...own, ...values]
+  return [`(${COLUMNS} OR ${ID_HAS} OR ${error})`, ...own, pattern(text.replaceAll('-', '')), wanted, ...values]
 }
 
 export type Ended = keyof PruneRequest['olderThanMs']

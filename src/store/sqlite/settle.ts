@@ -1,6 +1,7 @@
 import type { JobState } from '../../core/job.js'
 import { fromText, toCounters, toDecision, toJson, toText, toTextOrNull } from '../columns.js'
 import type { DeltaDraft } from '../delta.js'
+import { isPlainSuccess } from '../history.js'
 import { spawnedBy } from '../run.js'
 import type { RunEnd, Settled, Settlement } from '../store.js'
 import type { Connection } from './connection.js'
@@ -20,9 +21,10 @@ const END = `
     fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
   WHERE ${FENCE}`
 
-/** What nearly every run ends with. */
+/** What nearly every run ends with: then its job tells all of it, and keeps who ran it. */
 const SUCCEED = `
-  UPDATE jobs SET state = 'succeeded', finished_at = ?, counters = ?, result = ?, pass = NULL, ${NO_LEASE}
+  UPDATE jobs SET state = 'succeeded', finished_at = ?, counters = ?, result = ?, pass = NULL, ran_at = ?,
+    ran_token = token, token = NULL, lease_until = NULL, lease_ms = NULL
   WHERE ${FENCE}`
 
 const WAIT_AGAIN = `
@@ -57,10 +59,6 @@ const INSERT_ATTEMPT = `
   INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, remarks)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, last_insert_rowid())`
 
-const INSERT_PLAIN_ATTEMPT = `
-  INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
 export function settle(db: Connection, held: Held, settlement: Settlement, now: number, delta: DeltaDraft): Settled {
   const { lease, end } = settlement
   const place = held.find(db, lease.id)
@@ -68,14 +66,16 @@ export function settle(db: Connection, held: Held, settlement: Settlement, now: 
   held.forget(lease.id)
   const fence = [place.pk, toText(lease.token), settlement.onlyIfExpired ? now : ANY_TIME] as const
   if (end.kind === 'handed-back') return handBack(db, fence, settlement, end, now, delta)
-  const become =
-    end.transition.to === 'waiting'
+  const isPlain = isPlainSuccess(end, settlement.attempt)
+  const become = isPlain
+    ? succeed(db, fence, settlement, end, place)
+    : end.transition.to === 'waiting'
       ? waitAgain(db, fence, settlement, end, place, now)
       : finish(db, fence, settlement, end, place)
   if (!become) return wasSettled(db, place.pk, settlement, end) ? { status: 'already' } : { status: 'lost' }
-  delta.settled(settlement, end, become.state, groupOf(db, place.pk, end, become.state))
+  delta.settled(settlement, end, become.state, isPlain ? undefined : groupOf(db, place.pk, end, become.state))
   spawn(db, end, become.state, now, delta)
-  insertAttempt(db, place.pk, settlement, end, become)
+  if (!isPlain) insertAttempt(db, place.pk, settlement, end, become)
   return become
 }
 
@@ -94,6 +94,17 @@ function groupOf(db: Connection, pk: number, { group }: Ended, state: JobState):
 type Fence = readonly [pk: number, token: string, expiredBefore: number]
 type Became = Extract<Settled, { status: 'settled' }>
 
+function succeed(
+  db: Connection,
+  fence: Fence,
+  { startedAt, finishedAt }: Settlement,
+  end: Ended,
+  { runAt }: Place,
+): Became | undefined {
+  const changed = db.run(SUCCEED, finishedAt, toCounters(end.transition), toTextOrNull(end.result), startedAt, ...fence)
+  return changed === 1 ? { status: 'settled', state: 'succeeded', runAt } : undefined
+}
+
 function finish(
   db: Connection,
   fence: Fence,
@@ -103,22 +114,17 @@ function finish(
 ): Became | undefined {
   const { transition } = end
   const state = transition.to
-  const counters = toCounters(transition)
-  const result = toTextOrNull(end.result)
-  const changed =
-    state === 'succeeded' && !transition.attemptBack
-      ? db.run(SUCCEED, finishedAt, counters, result, ...fence)
-      : db.run(
-          END,
-          state,
-          state === 'dead' ? (transition.reason ?? null) : null,
-          finishedAt,
-          transition.attemptBack ? 1 : 0,
-          counters,
-          state === 'succeeded' ? result : null,
-          state === 'succeeded' ? null : toTextOrNull(end.group?.fingerprint),
-          ...fence,
-        )
+  const changed = db.run(
+    END,
+    state,
+    state === 'dead' ? (transition.reason ?? null) : null,
+    finishedAt,
+    transition.attemptBack ? 1 : 0,
+    toCounters(transition),
+    state === 'succeeded' ? toTextOrNull(end.result) : null,
+    state === 'succeeded' ? null : toTextOrNull(end.group?.fingerprint),
+    ...fence,
+  )
   return changed === 1 ? { status: 'settled', state, runAt: place.runAt } : undefined
 }
 
@@ -165,18 +171,19 @@ function insertAttempt(db: Connection, pk: number, settlement: Settlement, end: 
   const holder = [toText(workerId), toText(lease.token)] as const
   const why = toDecision(decision, attempt)
   const again = become.state === 'waiting'
-  if (why === null && end.error === undefined && end.note === undefined && end.group === undefined && !again) {
-    db.do(INSERT_PLAIN_ATTEMPT, ...facts, ...holder)
-    return
-  }
   const next = again ? [delayMs, become.runAt] : [null, null]
   const group = toTextOrNull(end.group?.fingerprint)
   db.do(INSERT_REMARKS, toJson(end.error), toTextOrNull(end.note), ...next, why, group)
   db.do(INSERT_ATTEMPT, ...facts, ...holder)
 }
 
+const SAME = `
+  SELECT 1 FROM attempts WHERE job = ? AND run = ? AND token = ? AND status = ?
+  UNION ALL
+  SELECT 1 FROM jobs WHERE pk = ? AND run = ? AND ran_token = ? AND 'succeeded' = ?`
+
 /** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
 function wasSettled(db: Connection, pk: number, { lease, run }: Settlement, { transition }: Ended): boolean {
-  const same = 'SELECT 1 FROM attempts WHERE job = ? AND run = ? AND token = ? AND status = ?'
-  return db.get(same, pk, run, toText(lease.token), transition.status) !== undefined
+  const told = [pk, run, toText(lease.token), transition.status] as const
+  return db.get(SAME, ...told, ...told) !== undefined
 }

@@ -4,6 +4,7 @@ import { ChronosError } from '../../core/error.js'
 import type { Store, StoreInfo } from '../store.js'
 import { audit } from './audit.js'
 import { backlog } from './backlog.js'
+import { census, wave } from './census.js'
 import { claim } from './claim.js'
 import { fold } from './deltas.js'
 import type { Driver } from './driver.js'
@@ -83,6 +84,7 @@ function manualVerbs(session: Session) {
     cancel: (ids, following) =>
       session.countedEach(ids, (db, id, now, delta) => manual.cancel(db, id, now, delta, following)),
     reschedule: (id, at) => session.write(1, (db, now) => manual.reschedule(db, id, at, now)),
+    edit: (id, edit) => session.counted(1, (db, now, delta) => manual.edit(db, id, edit, now, delta)),
     redrive: (ids, { redriveId, delaysMs = [] } = {}) =>
       session.counted(ids.length, (db, now, delta) =>
         ids.map((id, index) => manual.redrive(db, id, { redriveId, delayMs: delaysMs[index] ?? 0 }, now, delta)),
@@ -104,9 +106,11 @@ function readVerbs(session: Session) {
   return {
     get: id => session.read(db => manual.find(db, id)),
     list: (filter, page) => read.list(session.steps(), filter, page, session.clock.now()),
-    count: (filter, cap) => read.count(session.steps(), filter, cap, session.clock.now()),
+    count: (filter, cap, lookAt) => read.count(session.steps(), filter, cap, lookAt, session.clock.now()),
     liveSchedules: ids => session.read(db => liveSchedules(db, ids)),
     backlog: request => session.read(db => backlog(db, request, session.clock.now())),
+    census: request => census(session.steps(), request, session.clock.now()),
+    wave: request => wave(session.steps(), request, session.clock.now()),
     tally: redriveId => session.read(db => read.tally(db, redriveId)),
     history: (id, page) => session.read(db => read.history(db, id, page)),
     logs: (id, page) => session.read(db => read.logs(db, id, page)),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AUDIT_FINDINGS_MAX, type AuditSnapshot, type QueueAudit } from '../../../src/store/audit.js'
 import { IdSum } from '../../../src/store/id-sum.js'
+import type { RunEnd } from '../../../src/store/store.js'
 import { type Bench, cancelled, died, handedBack, LEASE_MS, lost, retry, snoozed, succeeded, uuid } from './bench.js'
 
 export function auditCases(bench: Bench): void {
@@ -157,11 +158,15 @@ export function auditCases(bench: Bench): void {
     })
 
     it('finds a success without a run', async () => {
-      const id = await bench.ended(succeeded())
-      await sql('DELETE FROM @attempts WHERE job = (SELECT pk FROM @jobs WHERE id = ?)', id)
+      const plain = await bench.ended(succeeded())
+      const noted = await bench.ended({ ...succeeded(), note: 'its result was not kept' } as RunEnd)
+      await sql('UPDATE @jobs SET ran_token = NULL WHERE id = ?', plain)
+      await sql('DELETE FROM @attempts WHERE job = (SELECT pk FROM @jobs WHERE id = ?)', noted)
       expect(await findings()).toEqual([
-        [id, 'run-gap'],
-        [id, 'success-runs'],
+        [plain, 'run-gap'],
+        [plain, 'success-runs'],
+        [noted, 'run-gap'],
+        [noted, 'success-runs'],
       ])
     })
 

@@ -193,6 +193,34 @@ export function claimCases(bench: Bench): void {
       expect((await bench.get(id)).policyId).toBe('new')
     })
 
+    it('gives a job that carries no policy the one of its queue', async () => {
+      await bench.add({ policyId: 'old' })
+      await bench.add()
+      const jobs = await bench.claim({ policyIds: { default: 'of the queue', other: 'of another' } })
+      expect(jobs.map(({ policyId }) => policyId)).toEqual(['old', 'of the queue'])
+      expect((await bench.get(jobs[1]!.id)).policyId).toBe('of the queue')
+    })
+
+    it.each(['toString', 'constructor', '__proto__'])('finds no policy for the queue %s', async queue => {
+      await bench.add({ queue })
+      expect(await bench.claimOne({ queues: [queue], policyIds: { other: 'p' } })).not.toHaveProperty('policyId')
+    })
+
+    it('takes only jobs with the names that were asked for, and leaves the others in their place', async () => {
+      const [a1, b, a2, c] = [
+        await bench.add({ name: 'a' }),
+        await bench.add({ name: 'b' }),
+        await bench.add({ name: 'a', priority: 9 }),
+        await bench.add({ name: 'c' }),
+      ]
+      const only = { list: ['a', 'x'], isExcluded: false }
+      expect(idsOf(await bench.claim({ names: only, limit: 1 }))).toEqual([a2])
+      expect(idsOf(await bench.claim({ names: only, queues: ['default', 'other'] }))).toEqual([a1])
+      expect(await bench.claim({ names: only })).toEqual([])
+      expect(idsOf(await bench.claim({ names: { list: ['b'], isExcluded: true } }))).toEqual([c])
+      expect(idsOf(await bench.claim())).toEqual([b])
+    })
+
     it('leaves a job its policy where the worker has none', async () => {
       const id = await bench.add({ policyId: 'old' })
       const [bare] = await bench.addMany(1)

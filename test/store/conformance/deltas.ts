@@ -65,6 +65,7 @@ export function deltaCases(bench: Bench): void {
         'run:succeeded': 1,
         first: 1,
         retry: 1,
+        'retry:succeeded': 1,
         ms: 20,
         'end:succeeded': 1,
       })

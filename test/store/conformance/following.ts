@@ -147,4 +147,18 @@ export function followingCases(bench: Bench): void {
       expect(await bench.get(id)).toMatchObject({ webhook: 'https://example.com/' })
     })
   })
+
+  describe('the trace that a job was made in', () => {
+    it('is known by whoever claims it, reads it or finds it abandoned, and is absent where nobody traces', async () => {
+      const trace = '{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}'
+      const plain = await bench.add()
+      const id = await bench.add({ trace })
+      expect(await bench.get(plain)).not.toHaveProperty('trace')
+      expect(await bench.get(id)).toMatchObject({ trace })
+      expect(await bench.claimOne()).not.toHaveProperty('trace')
+      expect(await bench.claimOne()).toMatchObject({ id, trace })
+      bench.clock.advance(1e6)
+      expect((await bench.store.expired({ workers: 10 })).jobs).toContainEqual(expect.objectContaining({ id, trace }))
+    })
+  })
 }

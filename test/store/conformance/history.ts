@@ -28,6 +28,36 @@ export function historyCases(bench: Bench): void {
       ])
     })
 
+    it('has the same of a success, whether or not there is more to say of it', async () => {
+      const plain = { action: 'succeed', why: 'succeeded at retry 1' } as const
+      for (const note of [undefined, 'the result was not kept']) {
+        const job = await bench.running()
+        await bench.settle(job, retry(0))
+        const again = await bench.claimOne({ workerId: 'worker-2' })
+        bench.clock.advance(20)
+        const startedAt = bench.now()
+        bench.clock.advance(30)
+        const end = { ...succeeded('{"sent":1}', { decision: plain }), ...(note !== undefined && { note }) } as RunEnd
+        const told = { workerId: 'worker-2', startedAt, finishedAt: bench.now() }
+        expect(await bench.settle(again, end, told)).toMatchObject({ status: 'settled', state: 'succeeded' })
+        expect(await bench.settle(again, end, told)).toEqual({ status: 'already' })
+        expect(await bench.settle(again, retry(0), told)).toEqual({ status: 'lost' })
+        const [last, first, ...rest] = await bench.history(job.id)
+        expect(last).toEqual({
+          jobId: job.id,
+          generation: 1,
+          run: 2,
+          attempt: 2,
+          status: 'succeeded',
+          ...told,
+          ...(note !== undefined && { note }),
+          decision: plain,
+        })
+        expect([first?.run, rest]).toEqual([1, []])
+        expect((await bench.store.audit()).findings).toEqual([])
+      }
+    })
+
     it('says nothing of a next run where there is none', async () => {
       const [row] = await bench.history(await bench.ended(died()))
       expect(row).not.toHaveProperty('nextRunAt')

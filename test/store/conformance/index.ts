@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe } from 'vitest'
 import { auditCases } from './audit.js'
 import { backlogCases } from './backlog.js'
 import { Bench, type Open, type Sql } from './bench.js'
+import { censusCases } from './census.js'
 import { claimCases } from './claim.js'
 import { deltaCases } from './deltas.js'
+import { editCases } from './edit.js'
 import { effectCases } from './effects.js'
 import { enqueueCases } from './enqueue.js'
 import { foldCases } from './fold.js'
@@ -20,6 +22,7 @@ import { readCases } from './read.js'
 import { recordCases } from './records.js'
 import { redriveCases } from './redrive.js'
 import { scheduleCases } from './schedules.js'
+import { searchCases } from './search.js'
 import { settleCases } from './settle.js'
 import { spawnCases } from './spawn.js'
 import { sweepCases } from './sweep.js'
@@ -40,7 +43,10 @@ export function conformance(name: string, open: Open, sql?: Sql): void {
     historyCases(bench)
     sweepCases(bench)
     manualCases(bench)
+    editCases(bench)
     readCases(bench)
+    searchCases(bench)
+    censusCases(bench)
     backlogCases(bench)
     effectCases(bench)
     queueCases(bench)

@@ -45,6 +45,7 @@ describe('a file of version 1', () => {
     expect(data[0]).toMatchObject({ result: '{"ok":true}', tags: ['a', 'b'], tenantId: 't1', key: 'k1' })
     expect(data[1]).toMatchObject({ reason: 'exhausted', error: { message: 'boom' }, payload: /^"long long/ })
     expect(data[6]).toMatchObject({ deadline: Date.UTC(2026, 0, 3) + 42 })
+    expect((await store.history(data[0]!.id, { limit: 5 })).data).toMatchObject([{ run: 1, status: 'succeeded' }])
     const [attempt] = (await store.history(data[3]!.id, { limit: 5 })).data
     expect(attempt).toMatchObject({ status: 'failed', delayMs: 60_000, error: { code: 'ECONNRESET' } })
     expect(attempt).not.toHaveProperty('fingerprint')

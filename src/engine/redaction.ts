@@ -1,0 +1,65 @@
+import { stdSerializers } from 'pino'
+
+const REDACTED = '[redacted]'
+
+/** What the names of secrets look like, wherever they are: an error brings along whatever its library hung onto it. */
+const SECRET =
+  /^(?:proxy-?)?authorization$|^(?:set-?)?cookies?$|pass(?:word|wd|phrase)|secret|^(?:.*[-_])?tokens?$|(?:access|refresh|id|bearer|auth|session)token$|api[-_]?key|private[-_]?key|^payload$/i
+/** Who logs in where, in the middle of a text: `postgres://user:password@host`. */
+const LOGIN = /(\b[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/?#@"']{1,200}@/gi
+/** What moves the cursor of a terminal, or paints it. */
+const CONTROL = /[\p{Cc}\u2028\u2029]/gu
+const LINE_BREAKS: readonly string[] = ['\n', '\t']
+
+const DEPTH_MAX = 6
+const FIELDS_MAX = 100
+
+type Text = (text: string) => string
+
+/** A copy of what is to be logged without what must not be: secrets by their names, payloads, logins in addresses. */
+export function redacted(fields: object): Record<string, unknown> {
+  return copy(fields, 0, withoutLogin)
+}
+
+/** The same for the eyes of somebody at a terminal, which must not obey what an error says. */
+export function redactedForTerminal(fields: object): Record<string, unknown> {
+  return copy(fields, 0, text => withoutLogin(text).replace(CONTROL, visible))
+}
+
+/** Nearly no text has an address in it, and to look for that is a tenth of the work. */
+const withoutLogin: Text = text => (text.includes('://') ? text.replace(LOGIN, `$1${REDACTED}@`) : text)
+
+/** The names of fields are few, and the same in every line. */
+const secrecy = new Map<string, boolean>()
+const NAMES_MAX = 500
+
+function isSecret(name: string): boolean {
+  let known = secrecy.get(name)
+  if (known === undefined) {
+    known = SECRET.test(name)
+    if (secrecy.size >= NAMES_MAX) secrecy.clear()
+    secrecy.set(name, known)
+  }
+  return known
+}
+
+function visible(character: string): string {
+  return LINE_BREAKS.includes(character) ? character : `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+}
+
+function copy(value: object, depth: number, text: Text): Record<string, unknown> {
+  const fields = Object.entries(value).slice(0, FIELDS_MAX)
+  return Object.fromEntries(
+    fields.map(([name, each]) => [name, isSecret(name) ? REDACTED : plain(each, depth + 1, text)]),
+  )
+}
+
+function plain(value: unknown, depth: number, text: Text): unknown {
+  if (typeof value === 'string') return text(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > DEPTH_MAX) return '…'
+  if (value instanceof Error) return copy(stdSerializers.err(value), depth, text)
+  if (Array.isArray(value)) return value.slice(0, FIELDS_MAX).map(each => plain(each, depth + 1, text))
+  // Others know how to write themselves: a date, a URL, a buffer.
+  return 'toJSON' in value ? value : copy(value, depth, text)
+}

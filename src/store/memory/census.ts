@@ -1,0 +1,78 @@
+import { PRIORITY_MAX } from '../../core/job.js'
+import {
+  addLine,
+  type CensusDraft,
+  type CensusRequest,
+  censusDraft,
+  censusOf,
+  countOf,
+  lineCap,
+  nothing,
+  type QueueCensus,
+  type Wave,
+  type WaveRequest,
+} from '../census.js'
+import { byBytes } from '../columns.js'
+import type { Row, Shelf } from './shelf.js'
+
+export function census(shelf: Shelf, { queue, cap }: CensusRequest, now: number): readonly QueueCensus[] {
+  const names = [...shelf.queues.keys()].filter(name => queue === undefined || name === queue).sort(byBytes)
+  const drafts = new Map(names.map(name => [name, censusDraft(name)]))
+  const most = lineCap(cap, names.length)
+  for (const draft of drafts.values()) {
+    for (const line of linesOf(shelf, draft.queue)) {
+      for (const isDue of [true, false]) {
+        const rows = line.filter(({ job }) => job.runAt <= now === isDue).slice(0, most + 1)
+        addLine(draft, isDue, rows.length, rows.filter(isAgain).length, most)
+      }
+    }
+  }
+  for (const state of ['running', 'dead'] as const) {
+    const rows = [...shelf.rows.values()].filter(({ job }) => job.state === state)
+    if (state === 'dead') rows.sort((a, b) => b.job.finishedAt! - a.job.finishedAt!)
+    addState(drafts, state, rows, 2 * cap)
+  }
+  return [...drafts.values()].map(draft => censusOf(draft, cap))
+}
+
+function addState(
+  drafts: ReadonlyMap<string, CensusDraft>,
+  state: 'running' | 'dead',
+  rows: readonly Row[],
+  lookAt: number,
+): void {
+  for (const { job } of rows.slice(0, lookAt)) {
+    const draft = drafts.get(job.queue)
+    if (draft) draft[state].value += 1
+  }
+  if (rows.length > lookAt) for (const draft of drafts.values()) draft[state].isCut = true
+}
+
+export function wave(shelf: Shelf, { queue, windowMs, buckets, lookAt }: WaveRequest, now: number): Wave {
+  const names = [...shelf.queues.keys()].filter(name => queue === undefined || name === queue)
+  const waiting = names.flatMap(name => linesOf(shelf, name).flat())
+  const retrying = Array.from({ length: buckets }, () => 0)
+  const scheduled = Array.from({ length: buckets }, () => 0)
+  const coming = waiting.filter(({ job }) => job.runAt > now && job.runAt < now + windowMs)
+  for (const row of coming.slice(0, lookAt)) {
+    const bucket = Math.floor(((row.job.runAt - now) * buckets) / windowMs)
+    ;(isAgain(row) ? retrying : scheduled)[bucket]! += 1
+  }
+  const due = waiting.filter(({ job }) => job.runAt <= now).slice(0, lookAt)
+  const beyond = { ...nothing(), value: waiting.filter(({ job }) => job.runAt >= now + windowMs).length }
+  return {
+    from: now,
+    retrying,
+    scheduled,
+    due: due.filter(isAgain).length,
+    beyond: countOf(beyond, lookAt),
+    complete: coming.length <= lookAt && due.length < lookAt,
+  }
+}
+
+const isAgain = ({ job }: Row): boolean => job.attempt > 0
+
+/** The waiting jobs of a queue, by priority, each line by due time. */
+function linesOf(shelf: Shelf, queue: string): readonly (readonly Row[])[] {
+  return Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => shelf.line(queue, priority).rows())
+}
