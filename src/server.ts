@@ -1,0 +1,22 @@
+import type { Chronos } from './engine/chronos.js'
+import { systemClock, systemDice } from './engine/system.js'
+import { type Metrics, metricsOf as metricsWith } from './server/metrics/metrics.js'
+import { ChronosServer } from './server/server.js'
+import type { ServerOptions } from './server/settings.js'
+
+export type { Role } from './server/caller.js'
+export type { JournalEntry } from './server/journal.js'
+export type { Metrics, Scrape } from './server/metrics/metrics.js'
+export type { ChronosServer, Listening } from './server/server.js'
+export type { ServerOptions } from './server/settings.js'
+export type { NewToken, TokenInput, TokenView } from './server/tokens.js'
+
+/** REST API and dashboard over a Chronos; `listen()` on its own port, or `fetch` inside another server. */
+export function createServer(chronos: Chronos, options: ServerOptions = {}): ChronosServer {
+  return new ChronosServer(chronos, options, systemClock, systemDice)
+}
+
+/** What `/metrics` says, for who serves it from an application of their own: `(await metricsOf(chronos).render()).text`. */
+export function metricsOf(chronos: Chronos): Metrics {
+  return metricsWith(chronos, systemClock)
+}

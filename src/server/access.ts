@@ -1,0 +1,143 @@
+import type { Clock, Dice } from '../core/clock.js'
+import type { Store } from '../store/store.js'
+import type { Caller } from './caller.js'
+import { Limiter } from './limiter.js'
+import { Problem } from './problem.js'
+import { equal, hashOf, type Tokens } from './tokens.js'
+
+const SESSION = 'session'
+export const SESSION_COOKIE = 'chronos_session'
+export const SESSION_MS = 12 * 3_600_000
+const SESSIONS_SWEPT = 1_000
+const FAILURES_MAX = 10
+const FAILURES_EVERYWHERE_MAX = 200
+const FAILURES_WINDOW_MS = 60_000
+const EVERYWHERE = '*'
+
+/** What a request says of whoever makes it. */
+export interface Credentials {
+  /** Where it comes from, for counting failures. */
+  readonly place: string
+  readonly authorization?: string | undefined
+  readonly session?: string | undefined
+}
+
+interface SessionRecord {
+  /** The token that it was opened with: its id, or the hash of the one in the configuration. */
+  readonly tokenId?: string
+  readonly configured?: string
+  readonly expiresAt: number
+}
+
+interface AccessOptions {
+  readonly store: () => Promise<Store>
+  readonly tokens: Tokens
+  readonly clock: Clock
+  readonly dice: Dice
+  /** The token of the configuration. */
+  readonly token: string | undefined
+}
+
+const ADMIN = { name: 'admin', role: 'admin' } as const
+const ANYBODY: Caller = { name: 'anybody', role: 'admin', by: 'open' }
+
+/** Finds out who is calling. */
+export class Access {
+  readonly #options: AccessOptions
+  readonly #limiter: Limiter
+  /** Guesses from many places at once. */
+  readonly #everywhere: Limiter
+  readonly #configured: string | undefined
+  /** Without it everybody on this machine may do everything; set when the server begins to listen. */
+  isRequired: boolean
+
+  constructor(options: AccessOptions) {
+    this.#options = options
+    this.#limiter = new Limiter(options.clock, FAILURES_MAX, FAILURES_WINDOW_MS)
+    this.#everywhere = new Limiter(options.clock, FAILURES_EVERYWHERE_MAX, FAILURES_WINDOW_MS)
+    this.#configured = options.token === undefined ? undefined : hashOf(options.token)
+    this.isRequired = options.token !== undefined
+  }
+
+  /** Whether anybody at all could come in. */
+  async hasTokens(): Promise<boolean> {
+    return this.#configured !== undefined || this.#options.tokens.any()
+  }
+
+  async callerOf({ place, authorization, session }: Credentials): Promise<Caller> {
+    if (authorization !== undefined) return (await this.#byToken(bearerOf(authorization), place)).caller
+    const caller = session === undefined ? undefined : await this.#bySession(session)
+    if (caller) return caller
+    if (!this.isRequired) return ANYBODY
+    throw unauthenticated('this server wants to know who calls: send `Authorization: Bearer …`, or sign in')
+  }
+
+  /** Signs in: the secret of a new session, and whose it is. */
+  async open(token: string, place: string): Promise<{ readonly secret: string; readonly caller: Caller }> {
+    const { id, caller } = await this.#byToken(token, place)
+    const secret = this.#options.dice.token() + this.#options.dice.token()
+    const expiresAt = this.#options.clock.now() + SESSION_MS
+    const record: SessionRecord =
+      id === undefined ? { configured: this.#configured!, expiresAt } : { tokenId: id, expiresAt }
+    const store = await this.#options.store()
+    await this.#sweep(store)
+    await store.putRecords([{ kind: SESSION, id: hashOf(secret), body: JSON.stringify(record) }])
+    return { secret, caller: { ...caller, by: 'session' } }
+  }
+
+  async close(secret: string): Promise<void> {
+    await (await this.#options.store()).putRecords([{ kind: SESSION, id: hashOf(secret), body: null }])
+  }
+
+  async #byToken(token: string, place: string): Promise<{ readonly id?: string; readonly caller: Caller }> {
+    const waitMs = Math.max(this.#limiter.waitMs(place), this.#everywhere.waitMs(EVERYWHERE))
+    if (waitMs > 0) {
+      throw new Problem(429, 'TOO_MANY_REQUESTS', 'too many wrong tokens came from here; wait a little', {
+        headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
+      })
+    }
+    const found = this.#isConfigured(token)
+      ? { caller: { ...ADMIN, by: 'token' } as const }
+      : await this.#options.tokens.verify(token)
+    if (found) {
+      this.#limiter.succeeded(place)
+      return found
+    }
+    this.#limiter.failed(place)
+    this.#everywhere.failed(EVERYWHERE)
+    throw unauthenticated('this token is not known here: it is wrong, revoked or out of time')
+  }
+
+  #isConfigured(token: string): boolean {
+    return this.#configured !== undefined && equal(hashOf(token), this.#configured)
+  }
+
+  async #bySession(secret: string): Promise<Caller | undefined> {
+    const [stored] = await (await this.#options.store()).records(SESSION, { ids: [hashOf(secret)] })
+    if (!stored) return undefined
+    const { tokenId, configured, expiresAt } = JSON.parse(stored.body) as SessionRecord
+    if (expiresAt <= this.#options.clock.now()) return undefined
+    // With the token goes every session that it opened.
+    if (tokenId !== undefined) return this.#options.tokens.holder(tokenId)
+    return configured === this.#configured ? { ...ADMIN, by: 'session' } : undefined
+  }
+
+  /** Whoever signs in tidies up behind those who never signed out. */
+  async #sweep(store: Store): Promise<void> {
+    const now = this.#options.clock.now()
+    const sessions = await store.records(SESSION, { limit: SESSIONS_SWEPT })
+    const over = sessions.filter(({ body }) => (JSON.parse(body) as SessionRecord).expiresAt <= now)
+    if (over.length === 0) return
+    await store.putRecords(over.map(({ id, version }) => ({ kind: SESSION, id, body: null, expect: version })))
+  }
+}
+
+function bearerOf(authorization: string): string {
+  const [, token] = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
+  if (token !== undefined) return token
+  throw unauthenticated('Authorization: expected `Bearer` and a token')
+}
+
+function unauthenticated(detail: string): Problem {
+  return new Problem(401, 'UNAUTHENTICATED', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="chronos"' } })
+}

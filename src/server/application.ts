@@ -1,0 +1,27 @@
+import type { Clock, Dice } from '../core/clock.js'
+import type { Chronos } from '../engine/chronos.js'
+import type { Log } from '../engine/log.js'
+import type { Access } from './access.js'
+import type { EventFeed } from './events/feed.js'
+import type { Health } from './health.js'
+import type { Journal } from './journal.js'
+import type { Replies } from './replies.js'
+import type { ServerSettings } from './settings.js'
+import type { Tokens } from './tokens.js'
+
+/** What every route is given. */
+export interface Application {
+  readonly chronos: Chronos
+  readonly settings: ServerSettings
+  readonly clock: Clock
+  readonly dice: Dice
+  readonly log: Log
+  readonly access: Access
+  readonly tokens: Tokens
+  readonly journal: Journal
+  readonly replies: Replies
+  readonly feed: EventFeed
+  readonly health: Health
+  /** Aborts when the server closes: whoever waits for something is answered at once. */
+  readonly closing: AbortSignal
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join, relative, sep } from 'node:path'
+
+interface Asset {
+  readonly body: Buffer
+  readonly type: string
+  readonly etag: string
+  /** Its name has a hash of its content: it never changes. */
+  readonly isForever: boolean
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+}
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The files of the dashboard, read once. */
+export class Assets {
+  readonly #files: ReadonlyMap<string, Asset>
+  readonly #page: string | undefined
+
+  private constructor(files: ReadonlyMap<string, Asset>, page: string | undefined) {
+    this.#files = files
+    this.#page = page
+  }
+
+  /** From a folder; without one, or with an empty one, there is no dashboard. */
+  static async read(folder: string | undefined, basePath: string): Promise<Assets> {
+    const files = new Map<string, Asset>()
+    for (const path of folder === undefined ? [] : await filesIn(folder)) {
+      const name = relative(folder!, path).split(sep).join('/')
+      files.set(name, assetOf(name, await readFile(path)))
+    }
+    const page = files.get('index.html')?.body.toString('utf8')
+    const base = `${basePath}/`
+    const config = JSON.stringify({ base }).replaceAll('<', '\\u003c')
+    return new Assets(files, page?.replaceAll('__CHRONOS_BASE__', base).replaceAll('__CHRONOS_CONFIG__', config))
+  }
+
+  get hasPage(): boolean {
+    return this.#page !== undefined
+  }
+
+  /** The file of this name, or the page, which shows whatever the address says. */
+  answer(name: string, ifNoneMatch: string | undefined): Response | undefined {
+    const asset = name === 'index.html' ? undefined : this.#files.get(name)
+    if (asset) return fileResponse(asset, ifNoneMatch)
+    if (this.#page === undefined || isFileName(name)) return undefined
+    return new Response(this.#page, {
+      headers: {
+        'Content-Type': TYPES['.html']!,
+        'Content-Security-Policy': POLICY,
+        'Cache-Control': 'no-store',
+      },
+    })
+  }
+}
+
+/** A file that is not there; a page's address may have dots too: `queues/mail.v2`. */
+function isFileName(name: string): boolean {
+  return name.startsWith('assets/') || (!name.includes('/') && extname(name) !== '')
+}
+
+function fileResponse({ body, type, etag, isForever }: Asset, ifNoneMatch: string | undefined): Response {
+  const headers = {
+    'Content-Type': type,
+    'Content-Security-Policy': POLICY,
+    'Cache-Control': isForever ? 'public, max-age=31536000, immutable' : 'no-cache',
+    ETag: etag,
+  }
+  return ifNoneMatch === etag
+    ? new Response(null, { status: 304, headers })
+    : new Response(new Uint8Array(body), { headers })
+}
+
+function assetOf(name: string, body: Buffer): Asset {
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 16)
+  return {
+    body,
+    type: TYPES[extname(name)] ?? 'application/octet-stream',
+    etag: `"${hash}"`,
+    isForever: /^assets\/.+-[\w-]{8,}\.\w+$/.test(name),
+  }
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  return entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+}

@@ -1,0 +1,110 @@
+import type { Clock, Timer } from '../../core/clock.js'
+import type { ChangedJob } from './feed.js'
+
+export interface Message {
+  readonly id: string
+  readonly sequence: number
+  readonly topics: readonly { readonly topic: string; readonly tenantId: string | undefined }[]
+  readonly jobs: readonly { readonly job: ChangedJob; readonly tenantId: string | undefined }[]
+}
+
+const BEAT_MS = 15_000
+/** Who a listener is, and what it may see, is asked again when it comes back. */
+const LIFE_MS = 3_600_000
+/** What may lie ready for one that reads slowly. */
+const READY_MAX_BYTES = 64 * 1024
+const RETRY_MS = 2_000
+
+interface ListenerOptions {
+  readonly clock: Clock
+  readonly tenantId: string | undefined
+  readonly onClosed: () => void
+}
+
+/** One open stream of server-sent events. */
+export class Listener {
+  readonly body: ReadableStream<Uint8Array>
+  readonly #options: ListenerOptions
+  readonly #encoder = new TextEncoder()
+  #controller!: ReadableStreamDefaultController<Uint8Array>
+  /** It missed something because it read too slowly. */
+  #isBehind = false
+  #isClosed = false
+  #beat: Timer | undefined
+  readonly #end: Timer
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: controller => {
+          this.#controller = controller
+        },
+        pull: () => this.#catchUp(),
+        cancel: () => this.close(),
+      },
+      { highWaterMark: READY_MAX_BYTES, size: chunk => chunk?.byteLength ?? 0 },
+    )
+    this.#end = options.clock.timer(LIFE_MS, () => this.close())
+    this.#beatLater()
+  }
+
+  begin(id: string): void {
+    this.#write(`retry: ${RETRY_MS}\n`)
+    this.#event('hello', { at: new Date(this.#options.clock.now()).toISOString() }, id)
+  }
+
+  /** What this listener may see of it, if anything. */
+  hear({ id, topics, jobs }: Message): void {
+    const { tenantId } = this.#options
+    const mine = (one: { readonly tenantId: string | undefined }): boolean =>
+      tenantId === undefined || one.tenantId === tenantId
+    const seen = [...new Set(topics.filter(mine).map(({ topic }) => topic))]
+    if (seen.length === 0) return
+    this.#event('change', { topics: seen, jobs: jobs.filter(mine).map(({ job }) => job) }, id)
+  }
+
+  /** It has to look at everything again. */
+  reset(): void {
+    this.#event('reset', {})
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#beat?.cancel()
+    this.#end.cancel()
+    try {
+      this.#controller.close()
+    } catch {
+      // The other side was faster.
+    }
+    this.#options.onClosed()
+  }
+
+  #catchUp(): void {
+    if (!this.#isBehind) return
+    this.#isBehind = false
+    this.reset()
+  }
+
+  #beatLater(): void {
+    this.#beat = this.#options.clock.timer(BEAT_MS, () => {
+      this.#write(': still here\n\n')
+      if (!this.#isClosed) this.#beatLater()
+    })
+  }
+
+  #event(name: string, data: unknown, id?: string): void {
+    this.#write(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+
+  #write(text: string): void {
+    if (this.#isClosed) return
+    if ((this.#controller.desiredSize ?? 0) <= 0) {
+      this.#isBehind = true
+      return
+    }
+    this.#controller.enqueue(this.#encoder.encode(text))
+  }
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+
+/** So many values of a label, or pairs of them, are told apart; what is beyond is `other`. */
+export const SERIES_MAX = 200
+export const OTHER = 'other'
+
+/** A label is UTF-8, which has no lone surrogates: two that differ only there would be one line twice. */
+export function labelText(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\uFFFD')
+}
+
+/** Raw names that are found without a second look. */
+const FAST_MAX = 1_000
+
+/** What is counted for one thing each (or for one pair of them), and for all others together once there are too many. */
+export class Bounded<Value> {
+  readonly #make: (first: string, second: string) => Value
+  readonly #fast = new Map<string, Map<string, Value>>()
+  #fastSize = 0
+  readonly #values = new Map<string, Value>()
+
+  constructor(make: (first: string, second: string) => Value) {
+    this.#make = make
+  }
+
+  of(first: string, second = ''): Value {
+    return this.#fast.get(first)?.get(second) ?? this.#find(first, second)
+  }
+
+  values(): readonly Value[] {
+    return [...this.#values.values()]
+  }
+
+  #find(first: string, second: string): Value {
+    const value = this.#values.get(keyOf(first, second)) ?? this.#added(first, second)
+    if (this.#fastSize < FAST_MAX) {
+      const seconds = this.#fast.get(first) ?? new Map<string, Value>()
+      this.#fast.set(first, seconds.set(second, value))
+      this.#fastSize++
+    }
+    return value
+  }
+
+  #added(first: string, second: string): Value {
+    // The last place is for all that have none.
+    const hasRoom = this.#values.size < SERIES_MAX - 1
+    const texts = hasRoom ? ([labelText(first), labelText(second)] as const) : ([OTHER, OTHER] as const)
+    const key = keyOf(...texts)
+    const value = this.#values.get(key) ?? this.#make(...texts)
+    this.#values.set(key, value)
+    return value
+  }
+}
+
+function keyOf(first: string, second: string): string {
+  return JSON.stringify([labelText(first), labelText(second)])
+}
+
+/** Names that say what they mean, and nothing else: those of jobs and queues, and of what a job depends on. */
+const PLAIN = /^((job|queue):[A-Za-z0-9._:/-]{1,128}|[A-Za-z0-9][A-Za-z0-9._:-]{0,63})$/
+
+/**
+ * A gate may be named by an origin, or by any text of the user's. Of an origin the host is shown; what could be an
+ * address or a secret is told apart by a hash.
+ */
+export function circuitLabel(key: string): string {
+  if (PLAIN.test(key)) return key
+  if (/^https?:\/\//.test(key) && URL.canParse(key)) return new URL(key).host
+  return `gate-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`
+}

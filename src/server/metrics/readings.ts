@@ -1,0 +1,147 @@
+import type { Clock } from '../../core/clock.js'
+import type { CircuitState } from '../../core/gate.js'
+import { GAUGE_PHASES, type Gauges, type QueueGauges, readGauges } from '../../engine/gauges.js'
+import type { Store } from '../../store/store.js'
+import type { MetricName } from './catalog.js'
+import type { Sample } from './exposition.js'
+import { circuitLabel, labelText, OTHER, SERIES_MAX } from './labels.js'
+
+/** However often somebody scrapes, the store is read this often at most. */
+const KNOWN_MS = 5_000
+/** A scrape does not wait longer for a store than this. */
+const PATIENCE_MS = 3_000
+
+const CIRCUIT: Readonly<Record<CircuitState, number>> = { closed: 0, 'half-open': 1, ramping: 1, open: 2 }
+
+/** The numbers of the whole fleet, read from the store. One that does not answer leaves the last ones standing. */
+export class Readings {
+  readonly #store: () => Promise<Store>
+  readonly #clock: Clock
+  #reading: Promise<void> | undefined
+  #known: { readonly gauges: Gauges; readonly at: number } | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
+  #isUp = false
+
+  constructor(store: () => Promise<Store>, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  async samples(): Promise<ReadonlyMap<MetricName, readonly Sample[]>> {
+    const now = this.#clock.now()
+    if (now - this.#askedAt >= KNOWN_MS) await this.#within(this.#read(now))
+    const up: [MetricName, readonly Sample[]] = ['store_up', [plain(this.#isUp ? 1 : 0)]]
+    if (!this.#known) return new Map([up])
+    const { gauges, at } = this.#known
+    return new Map([up, ['reading_age_seconds', [plain((this.#clock.now() - at) / 1000)]], ...gaugeSamples(gauges)])
+  }
+
+  /** One at a time: scrapes that come meanwhile wait for the same. */
+  #read(now: number): Promise<void> {
+    this.#reading ??= this.#ask(now).finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  async #ask(now: number): Promise<void> {
+    try {
+      const gauges = await readGauges(await this.#store())
+      this.#known = { gauges, at: this.#clock.now() }
+      this.#isUp = true
+    } catch {
+      // That it is down is the answer; who asked it for work says more in the log.
+      this.#isUp = false
+    }
+    this.#askedAt = now
+  }
+
+  async #within(done: Promise<void>): Promise<void> {
+    let timer: { cancel(): void } | undefined
+    const silence = new Promise<void>(resolve => {
+      timer = this.#clock.timer(PATIENCE_MS, () => {
+        this.#isUp = false
+        resolve()
+      })
+    })
+    await Promise.race([done, silence])
+    timer?.cancel()
+  }
+}
+
+const plain = (value: number): Sample => ({ labels: {}, value })
+
+function gaugeSamples(gauges: Gauges): readonly (readonly [MetricName, readonly Sample[]])[] {
+  const queues = bounded(gauges.queues)
+  const each = (value: (queue: QueueGauges) => number): readonly Sample[] =>
+    queues.map(queue => ({ labels: { queue: queue.queue }, value: value(queue) }))
+  const { busy, total } = gauges.slots
+  return [
+    [
+      'jobs',
+      queues.flatMap(({ queue, jobs }) =>
+        GAUGE_PHASES.map(phase => ({ labels: { queue, phase }, value: jobs[phase] })),
+      ),
+    ],
+    ['dead_letters', each(({ deadLetters }) => deadLetters)],
+    ['queue_oldest_due_age_seconds', each(({ oldestDueMs }) => oldestDueMs / 1000)],
+    ['queue_oldest_due_retry_age_seconds', each(({ oldestRetryDueMs }) => oldestRetryDueMs / 1000)],
+    ['queue_paused', each(({ paused }) => (paused ? 1 : 0))],
+    ['queue_workers', each(({ workers }) => workers)],
+    [
+      'retry_rate',
+      queues.flatMap(({ queue, retryRate }) =>
+        retryRate === undefined ? [] : { labels: { queue }, value: retryRate },
+      ),
+    ],
+    ['workers', [plain(gauges.workers)]],
+    [
+      'worker_slots',
+      [
+        { labels: { state: 'busy' }, value: busy },
+        { labels: { state: 'total' }, value: total },
+      ],
+    ],
+    ['circuit_state', circuits(gauges.circuits)],
+    ['webhook_endpoints_disabled', [plain(gauges.endpointsDisabled)]],
+  ]
+}
+
+/** Too many queues are one: their jobs together, and the worst of everything else. */
+function bounded(queues: readonly QueueGauges[]): readonly QueueGauges[] {
+  const byLabel = new Map<string, QueueGauges>()
+  for (const queue of queues) {
+    const own = labelText(queue.queue)
+    const label = byLabel.has(own) || byLabel.size < SERIES_MAX - 1 ? own : OTHER
+    const known = byLabel.get(label)
+    byLabel.set(label, known ? both(known, queue) : { ...queue, queue: label })
+  }
+  return [...byLabel.values()]
+}
+
+function both(one: QueueGauges, other: QueueGauges): QueueGauges {
+  const rate = Math.max(one.retryRate ?? 0, other.retryRate ?? 0)
+  return {
+    queue: one.queue,
+    paused: one.paused && other.paused,
+    jobs: Object.fromEntries(
+      GAUGE_PHASES.map(phase => [phase, one.jobs[phase] + other.jobs[phase]]),
+    ) as QueueGauges['jobs'],
+    deadLetters: one.deadLetters + other.deadLetters,
+    oldestDueMs: Math.max(one.oldestDueMs, other.oldestDueMs),
+    oldestRetryDueMs: Math.max(one.oldestRetryDueMs, other.oldestRetryDueMs),
+    workers: Math.min(one.workers, other.workers),
+    ...(rate > 0 && { retryRate: rate }),
+  }
+}
+
+/** The open ones first, where there are too many. */
+function circuits(all: Gauges['circuits']): readonly Sample[] {
+  const byLabel = new Map<string, number>()
+  for (const { key, state } of all) {
+    const label = circuitLabel(key)
+    byLabel.set(label, Math.max(byLabel.get(label) ?? 0, CIRCUIT[state]))
+  }
+  const worstFirst = [...byLabel].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
+  return worstFirst.slice(0, SERIES_MAX).map(([key, value]) => ({ labels: { key }, value }))
+}

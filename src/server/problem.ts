@@ -1,0 +1,124 @@
+import { ChronosError, type ErrorCode } from '../core/error.js'
+
+/** What can be wrong with a request before Chronos itself sees it. */
+export type RequestCode =
+  | 'INVALID_REQUEST'
+  | 'NOT_JSON'
+  | 'BODY_TOO_LARGE'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'CROSS_SITE'
+  | 'UNKNOWN_HOST'
+  | 'NO_SUCH_ROUTE'
+  | 'METHOD_NOT_ALLOWED'
+  | 'PRECONDITION_FAILED'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'IDEMPOTENCY_KEY_IN_USE'
+  | 'TOO_MANY_REQUESTS'
+  | 'TOO_MANY_CLIENTS'
+  | 'SHUTTING_DOWN'
+  | 'UNEXPECTED'
+
+/** One thing that is wrong in a request: where (a JSON pointer, or `query.limit`), and what. */
+export interface Fault {
+  readonly pointer: string
+  readonly detail: string
+}
+
+interface ProblemOptions {
+  readonly errors?: readonly Fault[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
+/** An answer that is not the one asked for; RFC 9457 on the wire. */
+export class Problem extends Error {
+  override readonly name: string = 'Problem'
+  readonly status: number
+  readonly code: RequestCode | ErrorCode
+  readonly errors: readonly Fault[] | undefined
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: number, code: RequestCode | ErrorCode, detail: string, options: ProblemOptions = {}) {
+    super(detail, 'cause' in options ? { cause: options.cause } : undefined)
+    this.status = status
+    this.code = code
+    this.errors = options.errors
+    this.headers = options.headers ?? {}
+  }
+}
+
+/** Codes whose status is not 422. */
+const STATUS_OF: Readonly<Partial<Record<ErrorCode, number>>> = {
+  PAYLOAD_TOO_LARGE: 413,
+  UNKNOWN_JOB: 404,
+  NOT_FOUND: 404,
+  KEY_CONFLICT: 409,
+  VERSION_CONFLICT: 412,
+  NOT_ALLOWED: 409,
+  LEASE_LOST: 409,
+  EFFECT_UNKNOWN: 409,
+  ROLLED_BACK: 409,
+  CANCELLED: 409,
+  CLOSED: 503,
+  TIMED_OUT: 503,
+  STOPPED: 503,
+  STORE_UNAVAILABLE: 503,
+  STORE_UNKNOWN: 503,
+  STORE_FULL: 503,
+  STORE_READ_ONLY: 503,
+  STORE_NOT_A_DATABASE: 503,
+  STORE_CORRUPT: 503,
+  STORE_NEWER: 503,
+  STORE_NOT_SUPPORTED: 503,
+}
+
+const RETRY_AFTER_S = '2'
+const RETRYABLE = new Set([429, 503])
+
+/** Whatever was thrown, as an answer. What nobody foresaw tells its reason to the log only. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (!(error instanceof ChronosError)) {
+    return new Problem(500, 'UNEXPECTED', 'something unexpected happened; the log has it under this request id', {
+      cause: error,
+    })
+  }
+  const status = STATUS_OF[error.code] ?? 422
+  return new Problem(status, error.code, error.message, {
+    cause: error,
+    ...(status === 503 && { headers: { 'Retry-After': RETRY_AFTER_S } }),
+  })
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Not signed in',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  412: 'Changed meanwhile',
+  413: 'Too large',
+  415: 'Unsupported media type',
+  421: 'Wrong host',
+  422: 'Invalid',
+  429: 'Too many requests',
+  500: 'Unexpected error',
+  503: 'Unavailable',
+}
+
+/** The document of RFC 9457. */
+export function problemBody({ status, code, message, errors }: Problem, requestId: string): Record<string, unknown> {
+  return {
+    type: `/problems/${code.toLowerCase().replaceAll('_', '-')}`,
+    title: TITLES[status] ?? 'Error',
+    status,
+    code,
+    detail: message,
+    requestId,
+    retryable: RETRYABLE.has(status),
+    ...(errors && { errors }),
+  }
+}

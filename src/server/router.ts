@@ -1,0 +1,218 @@
+import { getConnInfo } from '@hono/node-server/conninfo'
+import { type Context, Hono } from 'hono'
+import { getCookie } from 'hono/cookie'
+import { SESSION_COOKIE } from './access.js'
+import type { Application } from './application.js'
+import { readBody } from './body.js'
+import { type Caller, mayAct } from './caller.js'
+import { type Answer, type Call, type Endpoint, successOf } from './endpoint.js'
+import { checkOrigin } from './origin.js'
+import { type Fault, Problem } from './problem.js'
+import type { z } from './schemas/zod.js'
+
+/** What travels with a request through the layers. */
+export interface Env {
+  readonly Variables: { requestId: string }
+}
+
+const STRANGER: Caller = { name: 'stranger', role: 'viewer', by: 'open' }
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/
+
+/** The API: every endpoint behind the same checks, in the same order. */
+export function apiOf(app: Application, endpoints: readonly Endpoint[]): Hono<Env> {
+  const api = new Hono<Env>()
+  for (const endpoint of endpoints) {
+    api.on(endpoint.method.toUpperCase(), honoPath(endpoint.path), context => answer(app, endpoint, context))
+  }
+  const patterns = endpoints.map(({ method, path }) => ({ method: method.toUpperCase(), matches: patternOf(path) }))
+  api.all('*', context => {
+    const path = context.req.path.slice(`${app.settings.basePath}/api/v1`.length)
+    const allowed = [...new Set(patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method))]
+    if (allowed.length === 0)
+      throw new Problem(
+        404,
+        'NO_SUCH_ROUTE',
+        `there is no ${context.req.method} ${path} here; /api/openapi.json lists what there is`,
+      )
+    throw new Problem(
+      405,
+      'METHOD_NOT_ALLOWED',
+      `${context.req.method} is not for ${path}; it takes ${allowed.join(', ')}`,
+      {
+        headers: { Allow: allowed.join(', ') },
+      },
+    )
+  })
+  return api
+}
+
+const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+
+async function answer(app: Application, endpoint: Endpoint, context: Context<Env>): Promise<Response> {
+  const caller = endpoint.isOpen ? stranger(context) : await callerOf(app, context)
+  checkRights(app, endpoint, caller)
+  const params = checked(endpoint.params, context.req.param(), 'path')
+  const query = checked(endpoint.query, queryOf(context.req.url), 'query')
+  const text = endpoint.body === undefined ? '' : await readBody(context.req.raw, app.settings.maxBodyBytes)
+  const body = endpoint.body === undefined ? undefined : checkedBody(endpoint, endpoint.body, text)
+  const facts: Record<string, unknown> = {}
+  const idempotencyKey = endpoint.creates ? keyOf(context) : undefined
+  const call: Call<unknown, unknown, unknown> = {
+    app,
+    caller,
+    params,
+    query,
+    body,
+    requestId: context.get('requestId'),
+    ifMatch: unquoted(context.req.header('If-Match')),
+    idempotencyKey,
+    signal: context.req.raw.signal,
+    place: placeOf(context),
+    session: getCookie(context, SESSION_COOKIE),
+    isSecure: isSecure(context.req.raw),
+    header: name => context.req.header(name),
+    note: more => void Object.assign(facts, more),
+  }
+  const act = (): Promise<Answer> => endpoint.handle(call as Call<never, never, never>)
+  const scope = `${caller.name}\n${caller.tenantId ?? ''}\n${endpoint.method} ${context.req.path}`
+  const given =
+    idempotencyKey === undefined ? await act() : await app.replies.once({ key: idempotencyKey, scope, body: text }, act)
+  await journal(app, endpoint, call, facts, given)
+  return respond(endpoint, given, context)
+}
+
+export function callerOf(app: Application, context: Context<Env>): Promise<Caller> {
+  const authorization = context.req.header('Authorization')
+  // A token is proof enough; what a browser adds by itself is not.
+  if (authorization === undefined) checkOrigin(context.req.raw)
+  return app.access.callerOf({ place: placeOf(context), authorization, session: getCookie(context, SESSION_COOKIE) })
+}
+
+/** Signing in is for whoever is not known yet, but for no other site either. */
+function stranger(context: Context<Env>): Caller {
+  checkOrigin(context.req.raw)
+  return STRANGER
+}
+
+function isSecure(request: Request): boolean {
+  return request.url.startsWith('https:') || request.headers.get('X-Forwarded-Proto') === 'https'
+}
+
+/** The address of the other side. Without a socket, as in tests that call `fetch` alone, there is one place. */
+export function placeOf(context: Context): string {
+  try {
+    return getConnInfo(context).remote.address ?? 'unknown'
+  } catch {
+    return 'unknown'
+  }
+}
+
+function checkRights(app: Application, endpoint: Endpoint, caller: Caller): void {
+  if (!mayAct(caller.role, endpoint.role)) {
+    throw new Problem(403, 'FORBIDDEN', `this takes the role ${endpoint.role}, and ${caller.name} is ${caller.role}`)
+  }
+  if (caller.tenantId !== undefined && endpoint.tenants === 'none') {
+    throw new Problem(403, 'FORBIDDEN', 'this is not for the token of one tenant')
+  }
+  if (app.settings.readOnly && journalOf(endpoint) !== 'none') {
+    throw new Problem(403, 'FORBIDDEN', 'this server only shows: it was started with readOnly')
+  }
+}
+
+function checkedBody({ choose }: Endpoint, schema: z.ZodType, text: string): unknown {
+  const value = parsed(text, schema)
+  return checked(choose ? choose(value) : schema, value, 'body')
+}
+
+function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const errors = result.error.issues.slice(0, 20).flatMap(issue => faultsOf(issue, part))
+  throw new Problem(422, 'INVALID_REQUEST', `${errors[0]!.pointer}: ${errors[0]!.detail}`, { errors })
+}
+
+/** Where and what, as a person would say it. */
+function faultsOf(issue: z.core.$ZodIssue, part: string): Fault[] {
+  const path = issue.path.map(String)
+  const at = (names: readonly string[]): string =>
+    part === 'body' ? `/${names.map(escaped).join('/')}`.replace(/^\/$/, '') || '/' : `${part}.${names.join('.')}`
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map(key => ({ pointer: at([...path, key]), detail: 'is not known here' }))
+  }
+  return [{ pointer: at(path), detail: issue.message }]
+}
+
+const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+function parsed(text: string, schema: z.ZodType): unknown {
+  // An action that may say more may also say nothing.
+  if (text === '' && schema.safeParse({}).success) return {}
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Problem(400, 'NOT_JSON', `the body is not JSON: ${(error as Error).message}`)
+  }
+}
+
+/** A name that comes twice is a list, which only some schemas take. */
+function queryOf(url: string): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = {}
+  for (const [name, value] of new URL(url).searchParams) {
+    const before = Object.hasOwn(query, name) ? query[name] : undefined
+    Object.defineProperty(query, name, {
+      value: before === undefined ? value : [before, value].flat(),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
+  }
+  return query
+}
+
+function keyOf(context: Context): string | undefined {
+  const key = context.req.header('Idempotency-Key')
+  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key
+  throw new Problem(422, 'INVALID_REQUEST', 'Idempotency-Key: expected 1 to 200 visible ASCII characters')
+}
+
+function unquoted(tag: string | undefined): string | undefined {
+  return tag?.replace(/^W\//, '').replace(/^"(.*)"$/, '$1')
+}
+
+function journalOf({ method, journal }: Endpoint): 'entry' | 'sum' | 'none' {
+  return journal ?? (method === 'get' ? 'none' : 'entry')
+}
+
+async function journal(
+  app: Application,
+  endpoint: Endpoint,
+  { caller, params, requestId }: Call<unknown, unknown, unknown>,
+  facts: Readonly<Record<string, unknown>>,
+  { headers }: Answer,
+): Promise<void> {
+  const how = journalOf(endpoint)
+  if (how === 'none' || headers?.['Idempotency-Replayed'] !== undefined) return
+  const target = Object.values(params as Record<string, string>).join(' ')
+  const deed = {
+    caller,
+    action: `${endpoint.method.toUpperCase()} ${endpoint.path}`,
+    ...(target !== '' && { target }),
+    requestId,
+    ...(Object.keys(facts).length > 0 && { facts }),
+  }
+  if (how === 'sum') app.journal.sum(deed)
+  else await app.journal.add(deed)
+}
+
+function respond(endpoint: Endpoint, given: Answer, context: Context): Response {
+  const { status = successOf(endpoint), body, headers = {}, etag } = given
+  for (const [name, value] of Object.entries(headers)) context.header(name, value)
+  if (etag !== undefined) {
+    context.header('ETag', `"${etag}"`)
+    if (endpoint.method === 'get' && unquoted(context.req.header('If-None-Match')) === etag)
+      return context.body(null, 304)
+  }
+  if (body instanceof ReadableStream) return context.body(body, status as 200)
+  return body === undefined ? context.body(null, status as 204) : context.json(body as object, status as 200)
+}

@@ -1,0 +1,71 @@
+import type { CircuitView } from '../../engine/circuits.js'
+import type { Application } from '../application.js'
+import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { byKey, circuitList, circuitSchema, closeRequest } from '../schemas/circuit.js'
+import { z } from '../schemas/zod.js'
+
+const list = endpoint({
+  method: 'get',
+  path: '/circuits',
+  tag: 'circuits',
+  summary: 'What jobs depend on, and how it is',
+  role: 'viewer',
+  tenants: 'none',
+  answers: ok(circuitList, 'All of them'),
+  async handle({ app }): Promise<Answer> {
+    return { body: { data: await app.chronos.circuits.list(), page: {} } }
+  },
+})
+
+const get = endpoint({
+  method: 'get',
+  path: '/circuits/{key}',
+  tag: 'circuits',
+  summary: 'One of them',
+  description: 'A key with `/` or `:` is written percent-encoded: `https%3A%2F%2Fapi.example`.',
+  role: 'viewer',
+  tenants: 'none',
+  params: byKey,
+  answers: ok(circuitSchema, 'The circuit'),
+  async handle({ app, params: { key } }): Promise<Answer> {
+    return { body: await app.chronos.circuits.get(key) }
+  },
+})
+
+const open = endpoint({
+  method: 'post',
+  path: '/circuits/{key}/open',
+  tag: 'circuits',
+  summary: 'Hold it open: its jobs wait and lose no attempt',
+  role: 'operator',
+  tenants: 'none',
+  params: byKey,
+  body: z.strictObject({}),
+  answers: ok(circuitSchema, 'The circuit as it is now'),
+  async handle({ app, params: { key } }): Promise<Answer> {
+    return changed(app, await app.chronos.circuits.open(key))
+  },
+})
+
+const close = endpoint({
+  method: 'post',
+  path: '/circuits/{key}/close',
+  tag: 'circuits',
+  summary: 'Close it: what waited comes back step by step',
+  role: 'operator',
+  tenants: 'none',
+  params: byKey,
+  body: closeRequest,
+  answers: ok(circuitSchema, 'The circuit as it is now'),
+  async handle({ app, params: { key }, body, note }): Promise<Answer> {
+    note(body)
+    return changed(app, await app.chronos.circuits.close(key, body))
+  },
+})
+
+function changed({ feed }: Application, circuit: CircuitView): Answer {
+  feed.changed(['circuits', 'jobs'])
+  return { body: circuit }
+}
+
+export const CIRCUITS: readonly Endpoint[] = [list, get, open, close]

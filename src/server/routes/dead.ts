@@ -1,0 +1,133 @@
+import { type BulkResult, checkMeant } from '../../engine/bulk.js'
+import type { GroupQuery } from '../../engine/dead.js'
+import type { DeadQuery } from '../../engine/redrives.js'
+import type { Application } from '../application.js'
+import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import {
+  byFingerprint,
+  deadFilterBody,
+  deadQuery,
+  groupEdit,
+  groupList,
+  groupQuery,
+  groupSchema,
+  groupWithJobs,
+  ofTenant,
+} from '../schemas/dead.js'
+import { jobList } from '../schemas/job.js'
+import { bulkSchema } from '../schemas/words.js'
+import { z } from '../schemas/zod.js'
+import { ownTenant, shownTo } from './tenancy.js'
+
+const list = endpoint({
+  method: 'get',
+  path: '/dead',
+  tag: 'dead',
+  summary: 'List dead letters, newest first',
+  description: 'The filters of `GET /jobs`. The count is exact up to 10,000.',
+  role: 'viewer',
+  tenants: 'own',
+  query: deadQuery,
+  answers: ok(jobList, 'A page of jobs'),
+  async handle({ app, caller, query }): Promise<Answer> {
+    const { limit, cursor, ...asked } = query
+    const filter = { ...ownTenant(caller, asked), state: 'dead' } as const
+    const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
+    const [found, total] = await Promise.all([app.chronos.jobs.list(filter, page), app.chronos.jobs.count(filter)])
+    return { body: { ...found, data: found.data.map(job => shownTo(caller, job)), count: total } }
+  },
+})
+
+const groups = endpoint({
+  method: 'get',
+  path: '/dead/groups',
+  tag: 'dead',
+  summary: 'Dead letters by error, most first',
+  role: 'viewer',
+  tenants: 'own',
+  query: groupQuery,
+  answers: ok(groupList, 'A page of groups'),
+  async handle({ app, caller, query }): Promise<Answer> {
+    return { body: await app.chronos.dead.groups(ownTenant(caller, query) as GroupQuery) }
+  },
+})
+
+const group = endpoint({
+  method: 'get',
+  path: '/dead/groups/{fingerprint}',
+  tag: 'dead',
+  summary: 'A group of equal errors, with some of its jobs',
+  role: 'viewer',
+  tenants: 'own',
+  params: byFingerprint,
+  query: ofTenant,
+  answers: ok(groupWithJobs, 'The group'),
+  async handle({ app, caller, params: { fingerprint }, query }): Promise<Answer> {
+    const { tenantId } = ownTenant(caller, query)
+    const { dead, jobs } = app.chronos
+    const found = await dead.group(fingerprint, tenantId)
+    const samples = await Promise.all(found.samples.map(id => jobs.get(id)))
+    return { body: { ...found, jobs: samples.flatMap(job => (job ? [shownTo(caller, job)] : [])) } }
+  },
+})
+
+const setGroup = endpoint({
+  method: 'patch',
+  path: '/dead/groups/{fingerprint}',
+  tag: 'dead',
+  summary: 'Say what is thought of a group',
+  role: 'operator',
+  tenants: 'own',
+  params: byFingerprint,
+  query: ofTenant,
+  body: groupEdit,
+  answers: ok(groupSchema, 'The group as it is now'),
+  async handle({ app, caller, params: { fingerprint }, query, body: { state }, note }): Promise<Answer> {
+    const { tenantId } = ownTenant(caller, query)
+    const set = await app.chronos.dead.setGroup(fingerprint, state, tenantId)
+    note({ state, ...(tenantId !== undefined && { tenantId }) })
+    app.feed.changed(['dead'], tenantId)
+    return { body: set }
+  },
+})
+
+const bulkBody = z
+  .strictObject({
+    filter: deadFilterBody,
+    dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and say how many there are.' }),
+    all: z.boolean().optional().openapi({ description: 'An empty filter means every dead letter; it has to be said.' }),
+  })
+  .openapi('DeadBulkRequest')
+
+type Act = (app: Application, query: DeadQuery, options: { readonly dryRun: boolean }) => Promise<BulkResult>
+
+/** An action on all dead letters that match. */
+function bulk(path: string, summary: string, act: Act): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: `/dead/${path}`,
+    tag: 'dead',
+    summary,
+    role: 'operator',
+    tenants: 'own',
+    body: bulkBody,
+    answers: ok(bulkSchema, 'How many'),
+    async handle({ app, caller, body: { filter, dryRun = false, all = false }, note }): Promise<Answer> {
+      checkMeant(filter, { all }, `dead/${path}`)
+      const query = ownTenant(caller, filter)
+      const result = await act(app, query, { dryRun })
+      note({ filter: query, dryRun, count: result.changed })
+      if (result.changed > 0) app.feed.changed(['dead', 'jobs', 'queues'], query.tenantId)
+      return { body: result }
+    },
+  })
+}
+
+const acknowledge = bulk('acknowledge', 'Seen: they stay, and alarm nobody any more', ({ chronos }, query, options) =>
+  chronos.dead.acknowledge(query, options),
+)
+const discard = bulk('discard', 'Give them up for good; their records stay', ({ chronos }, query, options) =>
+  chronos.dead.discard(query, options),
+)
+
+export const DEAD: readonly Endpoint[] = [list, groups, group, setGroup, acknowledge, discard]

@@ -1,0 +1,36 @@
+import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { Problem } from '../problem.js'
+import { z } from '../schemas/zod.js'
+
+const listen = endpoint({
+  method: 'get',
+  path: '/events',
+  tag: 'events',
+  summary: 'What changes, as it changes',
+  description:
+    'Server-sent events: `hello`, then `change` with `topics` (what to look at again) and `jobs` (some that changed), at most ' +
+    'four a second. `Last-Event-ID` brings what was missed; `reset` says that too much was.',
+  role: 'viewer',
+  tenants: 'own',
+  answers: ok(z.string(), 'A stream of events'),
+  async handle({ app, caller, header, signal }): Promise<Answer> {
+    if (app.feed.isFull) {
+      throw new Problem(
+        503,
+        'TOO_MANY_CLIENTS',
+        'as many as may already listen to events; ask again from time to time',
+        {
+          headers: { 'Retry-After': '10' },
+        },
+      )
+    }
+    const listener = app.feed.listen(caller.tenantId, header('Last-Event-ID'))
+    signal.addEventListener('abort', () => listener.close(), { once: true })
+    return {
+      body: listener.body,
+      headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
+    }
+  },
+})
+
+export const EVENTS: readonly Endpoint[] = [listen]

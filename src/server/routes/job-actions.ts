@@ -1,0 +1,132 @@
+import type { JobView } from '../../core/view.js'
+import { jobVersion } from '../../engine/job-edit.js'
+import type { JobQuery } from '../../engine/job-query.js'
+import type { Application } from '../application.js'
+import { type Answer, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
+import { enqueuedSchema, jobEdit, jobFilterBody, jobSchema } from '../schemas/job.js'
+import { bulkSchema, byId } from '../schemas/words.js'
+import { z } from '../schemas/zod.js'
+import { readDeadline } from './jobs.js'
+import { ownJob, ownTenant } from './tenancy.js'
+
+/** An action on one job, which answers with the job as it is then. */
+function action(path: string, summary: string, act: (app: Application, id: string) => Promise<JobView>): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: `/jobs/{id}/${path}`,
+    tag: 'jobs',
+    summary,
+    role: 'operator',
+    tenants: 'own',
+    params: byId,
+    body: z.strictObject({}),
+    answers: ok(jobSchema, 'The job as it is now'),
+    async handle(call): Promise<Answer> {
+      const { id } = await ownJob(call, call.params.id)
+      return { body: await act(call.app, id) }
+    },
+  })
+}
+
+const cancel = action('cancel', 'Stop it and keep its record', ({ chronos }, id) => chronos.jobs.cancel(id))
+const retry = action('retry', 'Start a dead or cancelled job again', ({ chronos }, id) => chronos.jobs.retry(id))
+const runNow = action('run-now', 'Skip the wait and keep the count', ({ chronos }, id) => chronos.jobs.runNow(id))
+
+const replay = endpoint({
+  method: 'post',
+  path: '/jobs/{id}/replay',
+  tag: 'jobs',
+  summary: "Make a new job from this one's payload",
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  params: byId,
+  body: z.strictObject({}),
+  answers: { 201: { description: 'The new job', schema: enqueuedSchema } },
+  async handle(call): Promise<Answer> {
+    const { id } = await ownJob(call, call.params.id)
+    const result = await call.app.chronos.jobs.replay(id)
+    call.note({ newJobId: result.id })
+    return { body: { ...(await call.app.chronos.jobs.get(result.id)), ...result } }
+  },
+})
+
+const edit = endpoint({
+  method: 'patch',
+  path: '/jobs/{id}',
+  tag: 'jobs',
+  summary: 'Change a waiting job',
+  description: 'With `If-Match` only if it is still as it was read: its `ETag`.',
+  role: 'operator',
+  tenants: 'own',
+  params: byId,
+  body: jobEdit,
+  answers: ok(jobSchema, 'The job as it is now'),
+  async handle(call): Promise<Answer> {
+    const { id } = await ownJob(call, call.params.id)
+    const { jobs } = call.app.chronos
+    const version = call.ifMatch === undefined ? {} : { version: call.ifMatch }
+    const job = await jobs.edit(id, readDeadline(call.body) as Parameters<typeof jobs.edit>[1], version)
+    call.note({ fields: Object.keys(call.body) })
+    return { body: job, etag: jobVersion(job) }
+  },
+})
+
+const remove = endpoint({
+  method: 'delete',
+  path: '/jobs/{id}',
+  tag: 'jobs',
+  summary: 'Remove the record of a job that does not run',
+  role: 'operator',
+  tenants: 'own',
+  params: byId,
+  answers: gone,
+  async handle(call): Promise<Answer> {
+    const { id } = await ownJob(call, call.params.id)
+    await call.app.chronos.jobs.delete(id)
+    return {}
+  },
+})
+
+type BulkVerb = 'cancelAll' | 'retryAll' | 'deleteAll'
+
+const bulkBody = z
+  .strictObject({
+    filter: jobFilterBody,
+    dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and say how many there are.' }),
+    all: z.boolean().optional().openapi({ description: 'An empty filter means every job; it has to be said.' }),
+  })
+  .openapi('BulkRequest')
+
+/** An action on all jobs that match. */
+function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: `/jobs:${path}`,
+    tag: 'jobs',
+    summary,
+    description: 'Jobs made after the call began are left alone.',
+    role: 'operator',
+    tenants: 'own',
+    body: bulkBody,
+    answers: ok(bulkSchema, 'How many'),
+    async handle({ app, caller, body: { filter, dryRun = false, all = false }, note }): Promise<Answer> {
+      const query = ownTenant(caller, filter) as JobQuery
+      const result = await app.chronos.jobs[verb](query, { dryRun, all })
+      note({ filter: query, dryRun, count: result.changed })
+      return { body: result }
+    },
+  })
+}
+
+export const JOB_ACTIONS: readonly Endpoint[] = [
+  cancel,
+  retry,
+  runNow,
+  replay,
+  edit,
+  remove,
+  bulk('cancel', 'Cancel all that match', 'cancelAll'),
+  bulk('retry', 'Retry all that match', 'retryAll'),
+  bulk('delete', 'Delete all that match', 'deleteAll'),
+]

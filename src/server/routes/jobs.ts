@@ -1,0 +1,264 @@
+import type { HttpRequest } from '../../core/http-request.js'
+import { isScheduleForm, type ScheduleForm } from '../../core/schedule-form.js'
+import type { EnqueueOptions, EnqueueResult } from '../../engine/enqueuer.js'
+import { jobVersion } from '../../engine/job-edit.js'
+import type { JobQuery } from '../../engine/job-query.js'
+import type { Application } from '../application.js'
+import type { Caller } from '../caller.js'
+import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { problemOf } from '../problem.js'
+import {
+  attemptList,
+  attemptSchema,
+  enqueuedSchema,
+  jobList,
+  jobQuery,
+  jobSchema,
+  logList,
+  newHttpJob,
+  newJob,
+  scheduleForm,
+} from '../schemas/job.js'
+import { explanationSchema, timelineSchema } from '../schemas/job-story.js'
+import { scheduleSchema } from '../schemas/schedule.js'
+import { byId, count, time as isTime, pageQuery } from '../schemas/words.js'
+import { z } from '../schemas/zod.js'
+import { isOwn, noSuch, ownJob, ownTenant, scheduleShownTo, shownTo } from './tenancy.js'
+
+const BATCH_MAX = 1_000
+const ATTEMPTS_SHOWN = 200
+
+type NewJob = z.output<typeof newJob>
+type NewHttpJob = z.output<typeof newHttpJob>
+
+/** Which of the forms somebody meant. */
+function formOf(body: unknown): z.ZodType {
+  if (isScheduleForm(body)) return scheduleForm
+  return typeof body === 'object' && body !== null && 'http' in body ? newHttpJob : newJob
+}
+
+const newSchedule = scheduleSchema.extend({ warnings: z.array(z.string()) }).openapi('CreatedSchedule')
+
+const create = endpoint({
+  method: 'post',
+  path: '/jobs',
+  tag: 'jobs',
+  summary: 'Make a job',
+  description:
+    'A job by name, a call to a URL (`http`), or a schedule of calls in its short form (`schedule`, `api`, …). ' +
+    'A repeated `key` answers 200 with the job that there is.',
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  journal: 'sum',
+  body: z.union([newJob, newHttpJob, scheduleForm]),
+  choose: formOf,
+  answers: {
+    200: { description: 'There was one with this key', schema: enqueuedSchema },
+    201: { description: 'Made', schema: z.union([enqueuedSchema, newSchedule]) },
+  },
+  async handle({ app, caller, body, idempotencyKey }): Promise<Answer> {
+    if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm)
+    // If our answer is lost together with what we remember of it, the job is still made only once.
+    const key = idempotencyKey === undefined ? {} : { key: `request:${idempotencyKey}` }
+    const result = await enqueue(app, caller, { ...key, ...(body as NewJob | NewHttpJob) })
+    const job = await app.chronos.jobs.get(result.id)
+    return { status: result.status === 'created' ? 201 : 200, body: { ...(job ?? result), status: result.status } }
+  },
+})
+
+async function makeSchedule({ chronos }: Application, caller: Caller, form: ScheduleForm): Promise<Answer> {
+  const own = caller.tenantId === undefined ? {} : { tenantId: caller.tenantId }
+  const { schedule, warnings } = await chronos.schedules.create(form, own)
+  return { status: 201, body: { ...schedule, warnings } }
+}
+
+/** In JSON a time is a text, as a duration is. */
+export function readDeadline<T extends object>(given: T): T {
+  const { deadline } = given as { readonly deadline?: unknown }
+  if (typeof deadline !== 'string' || !isTime.safeParse(deadline).success) return given
+  return { ...given, deadline: new Date(deadline) }
+}
+
+function enqueue({ chronos }: Application, caller: Caller, job: NewJob | NewHttpJob): Promise<EnqueueResult> {
+  const own = readDeadline(ownTenant(caller, job))
+  if ('http' in own) {
+    const { http, ...options } = own
+    return chronos.http(http as HttpRequest, options as EnqueueOptions)
+  }
+  const { name, payload, ...options } = own
+  return chronos.enqueue<unknown>(name, payload, options as EnqueueOptions)
+}
+
+const batchResult = z
+  .object({
+    status: z.enum(['created', 'existing', 'refused']),
+    id: z.string().optional(),
+    code: z.string().optional(),
+    detail: z.string().optional(),
+  })
+  .openapi('BatchResult')
+
+type BatchResult = z.output<typeof batchResult>
+
+const batch = endpoint({
+  method: 'post',
+  path: '/jobs:batch',
+  tag: 'jobs',
+  summary: 'Make many jobs',
+  description: `Up to ${BATCH_MAX}; one result each, in the same order. One that is refused does not stop the others.`,
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  journal: 'sum',
+  body: z.strictObject({
+    jobs: z
+      .array(z.union([newJob, newHttpJob]))
+      .min(1)
+      .max(BATCH_MAX),
+  }),
+  choose: () => z.strictObject({ jobs: z.array(z.unknown()).min(1).max(BATCH_MAX) }),
+  answers: ok(z.object({ data: z.array(batchResult), created: count, refused: count }).openapi('BatchResults')),
+  async handle({ app, caller, body, idempotencyKey, note }): Promise<Answer> {
+    const data = await Promise.all(
+      body.jobs.map((job, index) =>
+        one(app, caller, job, idempotencyKey === undefined ? undefined : `request:${idempotencyKey}:${index}`),
+      ),
+    )
+    const made = data.filter(({ status }) => status === 'created').length
+    note({ count: made })
+    return { body: { data, created: made, refused: data.filter(({ status }) => status === 'refused').length } }
+  },
+})
+
+async function one(app: Application, caller: Caller, job: unknown, key: string | undefined): Promise<BatchResult> {
+  const checked = formOf(job).safeParse(job)
+  if (!checked.success || isScheduleForm(job)) {
+    const issue = checked.error?.issues[0]
+    const detail = issue
+      ? `/${issue.path.join('/')}: ${issue.message}`
+      : 'a schedule is made by itself, with POST /jobs'
+    return { status: 'refused', code: 'INVALID_REQUEST', detail }
+  }
+  try {
+    return await enqueue(app, caller, { ...(key !== undefined && { key }), ...(checked.data as NewJob) })
+  } catch (error) {
+    const { code, message, status } = problemOf(error)
+    if (status >= 500) throw error
+    return { status: 'refused', code, detail: message }
+  }
+}
+
+const list = endpoint({
+  method: 'get',
+  path: '/jobs',
+  tag: 'jobs',
+  summary: 'List jobs, newest first',
+  description: 'Filters add up. The count is exact up to 10,000.',
+  role: 'viewer',
+  tenants: 'own',
+  query: jobQuery,
+  answers: ok(jobList, 'A page of jobs'),
+  async handle({ app, caller, query }): Promise<Answer> {
+    const { limit, cursor, ...asked } = query
+    const filter = ownTenant(caller, asked) as JobQuery
+    const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
+    const [found, total] = await Promise.all([app.chronos.jobs.list(filter, page), app.chronos.jobs.count(filter)])
+    return { body: { ...found, data: found.data.map(job => shownTo(caller, job)), count: total } }
+  },
+})
+
+const get = endpoint({
+  method: 'get',
+  path: '/jobs/{id}',
+  tag: 'jobs',
+  summary: 'A job with its attempts',
+  description: 'The newest 200 attempts, newest first. The id of a schedule answers with the schedule.',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  answers: ok(
+    z.union([jobSchema.extend({ attempts: z.array(attemptSchema) }).openapi('JobWithAttempts'), scheduleSchema]),
+    'The job',
+  ),
+  async handle({ app, caller, params: { id } }): Promise<Answer> {
+    const job = await app.chronos.jobs.get(id)
+    if (job && isOwn(caller, job)) {
+      const { data: attempts } = await app.chronos.jobs.history(id, { limit: ATTEMPTS_SHOWN })
+      return { body: { ...shownTo(caller, job), attempts }, etag: jobVersion(job) }
+    }
+    const schedule = await app.chronos.schedules.get(id)
+    if (schedule && isOwn(caller, schedule)) return { body: scheduleShownTo(caller, schedule) }
+    throw noSuch('job', id)
+  },
+})
+
+const history = endpoint({
+  method: 'get',
+  path: '/jobs/{id}/history',
+  tag: 'jobs',
+  summary: 'The attempts of a job, newest first',
+  description: "With a schedule's id, the attempts of all its jobs.",
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  query: pageQuery,
+  answers: ok(attemptList, 'A page of attempts'),
+  async handle({ app, caller, params: { id }, query }): Promise<Answer> {
+    const { jobs, schedules } = app.chronos
+    const job = await jobs.get(id)
+    if (job && isOwn(caller, job)) return { body: await jobs.history(id, query) }
+    const schedule = await schedules.get(id)
+    if (schedule && isOwn(caller, schedule)) return { body: await schedules.history(id, query) }
+    throw noSuch('job', id)
+  },
+})
+
+const logs = endpoint({
+  method: 'get',
+  path: '/jobs/{id}/logs',
+  tag: 'jobs',
+  summary: 'What its handlers said',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  query: pageQuery,
+  answers: ok(logList, 'A page of lines, oldest first'),
+  async handle(call): Promise<Answer> {
+    const { id } = await ownJob(call, call.params.id)
+    return { body: await call.app.chronos.jobs.logs(id, call.query) }
+  },
+})
+
+const explain = endpoint({
+  method: 'get',
+  path: '/jobs/{id}/explain',
+  tag: 'jobs',
+  summary: 'Why it waits, and why it was or was not retried',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  answers: ok(explanationSchema, 'In plain words'),
+  async handle(call): Promise<Answer> {
+    const { id } = await ownJob(call, call.params.id)
+    return { body: await call.app.chronos.jobs.explain(id) }
+  },
+})
+
+const timeline = endpoint({
+  method: 'get',
+  path: '/jobs/{id}/timeline',
+  tag: 'jobs',
+  summary: 'What to draw of its life',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  answers: ok(timelineSchema, 'Spans, attempts and what is to come'),
+  async handle(call): Promise<Answer> {
+    const { id } = await ownJob(call, call.params.id)
+    const drawn = await call.app.chronos.jobs.timeline(id)
+    return { body: { ...drawn, job: shownTo(call.caller, drawn.job) } }
+  },
+})
+
+export const JOBS: readonly Endpoint[] = [create, batch, list, get, history, logs, explain, timeline]

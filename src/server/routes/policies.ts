@@ -1,0 +1,119 @@
+import { ChronosError } from '../../core/error.js'
+import { lintPolicy } from '../../core/lint.js'
+import { mergePolicies, type Policy, type PolicyInput, parsePolicy } from '../../core/policy.js'
+import { GOOD_FOR, PRESETS, type PresetName } from '../../core/presets.js'
+import { preview, typicalStarts } from '../../core/preview.js'
+import { type Scenario, simulate } from '../../core/simulate.js'
+import { outageSurvived } from '../../core/survival.js'
+import type { Application } from '../application.js'
+import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import {
+  policiesSchema,
+  policyPreview,
+  policyPreviewRequest,
+  RETRIES_MAX,
+  SIMULATED_JOBS_MAX,
+  simulationRequest,
+  simulationSchema,
+} from '../schemas/simulation.js'
+
+/** Jobs times runs: about a quarter of a second, in which nobody else is answered. */
+const RUNS_MAX = 80_000
+
+const presetsOnce = once(() =>
+  (Object.keys(PRESETS) as PresetName[]).map(name => ({
+    name,
+    goodFor: GOOD_FOR[name],
+    outageSurvivedMs: outageSurvived(PRESETS[name]),
+    policy: PRESETS[name],
+  })),
+)
+
+const list = endpoint({
+  method: 'get',
+  path: '/policies',
+  tag: 'policies',
+  summary: 'Presets, and the policies of queues',
+  role: 'viewer',
+  tenants: 'none',
+  answers: ok(policiesSchema, 'All of them'),
+  async handle({ app }): Promise<Answer> {
+    const queues = await app.chronos.queues.list()
+    const own = queues.flatMap(({ name: queue, retry }) => (retry ? [{ queue, retry }] : []))
+    return { body: { presets: presetsOnce(), queues: own } }
+  },
+})
+
+const previewPolicy = endpoint({
+  method: 'post',
+  path: '/policies:preview',
+  tag: 'policies',
+  summary: 'What a policy does, retry by retry',
+  description: `Up to ${RETRIES_MAX} retries. Nothing is changed.`,
+  role: 'viewer',
+  tenants: 'none',
+  journal: 'none',
+  body: policyPreviewRequest,
+  answers: ok(policyPreview, 'Its delays, how long an outage it survives, and what stands out'),
+  async handle({ app, body }): Promise<Answer> {
+    const policy = policyOf(body.policy)
+    const isCustom = policy.backoff.type === 'custom'
+    const typical = typicalStarts(policy)
+    const rows = preview(policy).map((row, index) => ({ ...row, typicalMs: isCustom ? null : typical[index]! }))
+    const findings = lintPolicy(policy)
+    await breath(app)
+    return { body: { policy, rows, outageSurvivedMs: isCustom ? null : outageSurvived(policy), findings } }
+  },
+})
+
+const simulatePolicy = endpoint({
+  method: 'post',
+  path: '/policies:simulate',
+  tag: 'policies',
+  summary: 'What a policy makes of an outage',
+  description:
+    `Up to ${SIMULATED_JOBS_MAX} jobs and ${RUNS_MAX} runs; \`chronos policy simulate\` takes more. ` +
+    'The same seed gives the same answer.',
+  role: 'viewer',
+  tenants: 'none',
+  journal: 'none',
+  body: simulationRequest,
+  answers: ok(simulationSchema, 'How it went, with the jitter of the policy and without any'),
+  async handle({ body: { policy: given, scenario } }): Promise<Answer> {
+    const policy = policyOf(given)
+    const runs = scenario.jobs * (policy.maxRetries + 1)
+    if (runs > RUNS_MAX) {
+      throw new ChronosError(
+        'INVALID_OPTION',
+        `scenario.jobs: ${scenario.jobs} jobs of up to ${policy.maxRetries + 1} runs each are more than ${RUNS_MAX} runs; ` +
+          `simulate at most ${Math.floor(RUNS_MAX / (policy.maxRetries + 1))} jobs of this policy here, or use \`chronos policy simulate\``,
+      )
+    }
+    return { body: simulate(policy, scenario as Scenario) }
+  },
+})
+
+function policyOf(given: unknown): Policy {
+  const policy = mergePolicies(parsePolicy(given as PolicyInput, 'policy', { stored: true }))
+  if (policy.maxRetries <= RETRIES_MAX) return policy
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `policy.maxRetries: a server looks at up to ${RETRIES_MAX} retries, got ${policy.maxRetries}; ` +
+      'the command line (`chronos policy preview`) takes more',
+  )
+}
+
+/** Lets others be answered between two pieces of work. */
+function breath({ clock }: Application): Promise<void> {
+  return new Promise(resolve => void clock.timer(0, resolve))
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+export const POLICIES: readonly Endpoint[] = [list, previewPolicy, simulatePolicy]

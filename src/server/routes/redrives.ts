@@ -1,0 +1,129 @@
+import type { Rate } from '../../core/rate.js'
+import type { RedriveOptions, RedriveView } from '../../engine/redrives.js'
+import type { Application } from '../application.js'
+import type { Caller } from '../caller.js'
+import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { dryRunSchema, newRedrive, redriveEdit, redriveList, redriveQuery, redriveSchema } from '../schemas/redrive.js'
+import { byId } from '../schemas/words.js'
+import { z } from '../schemas/zod.js'
+import { isOwn, noSuch, ownTenant } from './tenancy.js'
+
+const create = endpoint({
+  method: 'post',
+  path: '/redrives',
+  tag: 'redrives',
+  summary: 'Send dead jobs round again, at a rate',
+  description:
+    'A few go first (`canary`); when too many fail again (`stopWhenFailing`) it stops. An empty filter means every dead ' +
+    'letter. With `dryRun` nothing changes, and 200 says how many there are.',
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  body: newRedrive,
+  answers: {
+    200: { description: 'How many there are (`dryRun`)', schema: dryRunSchema },
+    201: { description: 'It begins', schema: redriveSchema },
+  },
+  async handle({ app, caller, body: { filter, ...given }, note }): Promise<Answer> {
+    const { redrives } = app.chronos
+    const query = ownTenant(caller, filter)
+    const { dryRun = false, ...options } = given as RedriveOptions
+    note({ filter: query, dryRun })
+    if (dryRun) return { status: 200, body: await redrives.start(query, { ...options, dryRun }) }
+    const redrive = await redrives.start(query, options)
+    note({ redriveId: redrive.id, count: redrive.total.value })
+    tell(app, redrive)
+    return { status: 201, body: redrive }
+  },
+})
+
+const list = endpoint({
+  method: 'get',
+  path: '/redrives',
+  tag: 'redrives',
+  summary: 'List redrives, newest first',
+  role: 'viewer',
+  tenants: 'own',
+  query: redriveQuery,
+  answers: ok(redriveList, 'A page of redrives'),
+  async handle({ app, caller, query }): Promise<Answer> {
+    return { body: await app.chronos.redrives.list(ownTenant(caller, query)) }
+  },
+})
+
+const get = endpoint({
+  method: 'get',
+  path: '/redrives/{id}',
+  tag: 'redrives',
+  summary: 'How far a redrive has come',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  answers: ok(redriveSchema, 'The redrive'),
+  async handle({ app, caller, params: { id } }): Promise<Answer> {
+    return { body: await ownRedrive(app, caller, id) }
+  },
+})
+
+const setRate = endpoint({
+  method: 'patch',
+  path: '/redrives/{id}',
+  tag: 'redrives',
+  summary: 'Go faster, or slower',
+  role: 'operator',
+  tenants: 'own',
+  params: byId,
+  body: redriveEdit,
+  answers: ok(redriveSchema, 'The redrive as it is now'),
+  async handle({ app, caller, params: { id }, body: { rate }, note }): Promise<Answer> {
+    await ownRedrive(app, caller, id)
+    note({ rate })
+    return changed(app, await app.chronos.redrives.setRate(id, rate as Rate))
+  },
+})
+
+type Verb = 'pause' | 'resume' | 'abort'
+
+function action(verb: Verb, summary: string): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: `/redrives/{id}/${verb}`,
+    tag: 'redrives',
+    summary,
+    role: 'operator',
+    tenants: 'own',
+    params: byId,
+    body: z.strictObject({}),
+    answers: ok(redriveSchema, 'The redrive as it is now'),
+    async handle({ app, caller, params: { id } }): Promise<Answer> {
+      await ownRedrive(app, caller, id)
+      return changed(app, await app.chronos.redrives[verb](id))
+    },
+  })
+}
+
+/** The redrive, if it is one that this caller may see. */
+async function ownRedrive({ chronos }: Application, caller: Caller, id: string): Promise<RedriveView> {
+  const redrive = await chronos.redrives.get(id)
+  if (isOwn(caller, redrive)) return redrive
+  throw noSuch('redrive', id)
+}
+
+function changed(app: Application, redrive: RedriveView): Answer {
+  tell(app, redrive)
+  return { body: redrive }
+}
+
+function tell({ feed }: Application, { tenantId }: RedriveView): void {
+  feed.changed(['redrives', 'dead', 'jobs'], tenantId)
+}
+
+export const REDRIVES: readonly Endpoint[] = [
+  create,
+  list,
+  get,
+  setRate,
+  action('pause', 'Start no more; what has started goes on'),
+  action('resume', 'Go on; one that stopped goes on without a canary'),
+  action('abort', 'End it'),
+]

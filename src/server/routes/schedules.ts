@@ -1,0 +1,237 @@
+import { ChronosError } from '../../core/error.js'
+import { TIME_ZONE_DEFAULT } from '../../core/ticks.js'
+import type { ScheduleOptions, TimingOptions } from '../../engine/schedule-options.js'
+import type { ScheduleView } from '../../engine/schedule-view.js'
+import type { Application } from '../application.js'
+import type { Caller } from '../caller.js'
+import { type Answer, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
+import { Problem } from '../problem.js'
+import { enqueuedSchema } from '../schemas/job.js'
+import {
+  newSchedule,
+  occurrenceList,
+  previewRequest,
+  scheduleInput,
+  scheduleList,
+  schedulePreview,
+  scheduleQuery,
+  scheduleSchema,
+} from '../schemas/schedule.js'
+import { byId, pageQuery } from '../schemas/words.js'
+import { z } from '../schemas/zod.js'
+import { isOwn, noSuch, ownTenant, scheduleShownTo } from './tenancy.js'
+
+const list = endpoint({
+  method: 'get',
+  path: '/schedules',
+  tag: 'schedules',
+  summary: 'List schedules, by id',
+  role: 'viewer',
+  tenants: 'own',
+  query: scheduleQuery,
+  answers: ok(scheduleList, 'A page of schedules'),
+  async handle({ app, caller, query }): Promise<Answer> {
+    const found = await app.chronos.schedules.list(ownTenant(caller, query))
+    return { body: { ...found, data: found.data.map(schedule => scheduleShownTo(caller, schedule)) } }
+  },
+})
+
+const create = endpoint({
+  method: 'post',
+  path: '/schedules',
+  tag: 'schedules',
+  summary: 'Make a schedule',
+  description: '`cron` or `every` says when, `job` or `http` what. An `id` that is taken is refused with 409.',
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  body: newSchedule,
+  answers: { 201: { description: 'Made', schema: scheduleSchema } },
+  async handle({ app, caller, body: { id: asked, ...options }, note }): Promise<Answer> {
+    const id = asked ?? app.dice.id(app.clock.now())
+    const schedule = await put(app, caller, id, options, 0).catch((error: unknown) => {
+      throw isTaken(error)
+        ? new Problem(409, 'KEY_CONFLICT', `there is a schedule "${id}" already; PUT changes one`)
+        : error
+    })
+    note({ scheduleId: id })
+    return { body: schedule, headers: versionTag(schedule) }
+  },
+})
+
+const isTaken = (error: unknown): boolean => error instanceof ChronosError && error.code === 'VERSION_CONFLICT'
+
+/** For `If-Match` only: ticks change what a schedule shows and not its version, so nobody may be told "not modified". */
+const versionTag = ({ version }: ScheduleView): Record<string, string> => ({ ETag: `"${version}"` })
+
+const get = endpoint({
+  method: 'get',
+  path: '/schedules/{id}',
+  tag: 'schedules',
+  summary: 'A schedule',
+  description: 'Its `ETag` is its version, for `If-Match`.',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  answers: ok(scheduleSchema, 'The schedule'),
+  async handle({ app, caller, params: { id } }): Promise<Answer> {
+    const schedule = await ownSchedule(app, caller, id)
+    return { body: scheduleShownTo(caller, schedule), headers: versionTag(schedule) }
+  },
+})
+
+const replace = endpoint({
+  method: 'put',
+  path: '/schedules/{id}',
+  tag: 'schedules',
+  summary: 'Make a schedule, or say it anew',
+  description:
+    'What is not given goes back to its default. With `If-Match` only if it still has that version, else 412.',
+  role: 'operator',
+  tenants: 'own',
+  params: byId,
+  body: scheduleInput,
+  answers: {
+    200: { description: 'As it is now', schema: scheduleSchema },
+    201: { description: 'Made', schema: scheduleSchema },
+  },
+  async handle({ app, caller, params: { id }, body, ifMatch }): Promise<Answer> {
+    const current = await app.chronos.schedules.get(id)
+    if (current && !isOwn(caller, current)) throw noSuch('schedule', id)
+    // What a tenant has not seen could be another's by now.
+    const seen = caller.tenantId === undefined ? undefined : (current?.version ?? 0)
+    const schedule = await put(app, caller, id, body, ifMatch === undefined ? seen : versionOf(ifMatch, id, current))
+    return { status: current ? 200 : 201, body: schedule, headers: versionTag(schedule) }
+  },
+})
+
+function versionOf(ifMatch: string, id: string, current: ScheduleView | undefined): number {
+  if (ifMatch === '*' && current) return current.version
+  if (/^\d{1,15}$/.test(ifMatch)) return Number(ifMatch)
+  const have = current ? `has version ${current.version}` : 'is not there'
+  throw new Problem(412, 'PRECONDITION_FAILED', `schedule "${id}" ${have}, and If-Match says "${ifMatch}"`)
+}
+
+async function put(
+  app: Application,
+  caller: Caller,
+  id: string,
+  body: { readonly tenantId?: string },
+  version: number | undefined,
+): Promise<ScheduleView> {
+  const options = ownTenant(caller, body) as ScheduleOptions
+  const schedule = await app.chronos.schedules.put(id, options, version === undefined ? {} : { version })
+  app.feed.changed(['schedules'], schedule.tenantId)
+  return schedule
+}
+
+const remove = endpoint({
+  method: 'delete',
+  path: '/schedules/{id}',
+  tag: 'schedules',
+  summary: 'Remove a schedule; the jobs that it made go on',
+  role: 'operator',
+  tenants: 'own',
+  params: byId,
+  answers: gone,
+  async handle({ app, caller, params: { id } }): Promise<Answer> {
+    const { tenantId } = await ownSchedule(app, caller, id)
+    await app.chronos.schedules.delete(id)
+    app.feed.changed(['schedules'], tenantId)
+    return {}
+  },
+})
+
+function action(verb: 'pause' | 'resume', summary: string): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: `/schedules/{id}/${verb}`,
+    tag: 'schedules',
+    summary,
+    role: 'operator',
+    tenants: 'own',
+    params: byId,
+    body: z.strictObject({}),
+    answers: ok(scheduleSchema, 'The schedule as it is now'),
+    async handle({ app, caller, params: { id } }): Promise<Answer> {
+      await ownSchedule(app, caller, id)
+      const schedule = await app.chronos.schedules[verb](id)
+      app.feed.changed(['schedules'], schedule.tenantId)
+      return { body: schedule, headers: versionTag(schedule) }
+    },
+  })
+}
+
+const run = endpoint({
+  method: 'post',
+  path: '/schedules/{id}/run',
+  tag: 'schedules',
+  summary: 'Make one of its jobs now, beside its ticks',
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  params: byId,
+  body: z.strictObject({}),
+  answers: { 201: { description: 'The job', schema: enqueuedSchema } },
+  async handle({ app, caller, params: { id }, note }): Promise<Answer> {
+    const { tenantId } = await ownSchedule(app, caller, id)
+    const result = await app.chronos.schedules.run(id)
+    note({ jobId: result.id })
+    app.feed.changed(['schedules', 'jobs', 'queues'], tenantId)
+    return { body: { ...(await app.chronos.jobs.get(result.id)), ...result } }
+  },
+})
+
+const history = endpoint({
+  method: 'get',
+  path: '/schedules/{id}/history',
+  tag: 'schedules',
+  summary: 'The attempts of all its jobs, newest job first',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  query: pageQuery,
+  answers: ok(occurrenceList, 'A page of attempts'),
+  async handle({ app, caller, params: { id }, query }): Promise<Answer> {
+    await ownSchedule(app, caller, id)
+    return { body: await app.chronos.schedules.history(id, query) }
+  },
+})
+
+const preview = endpoint({
+  method: 'post',
+  path: '/schedules:preview',
+  tag: 'schedules',
+  summary: 'When it would happen',
+  description: 'Where the clocks are changed between two times, the second says so (`clocks`). Nothing is made.',
+  role: 'viewer',
+  tenants: 'own',
+  journal: 'none',
+  body: previewRequest,
+  answers: ok(schedulePreview, 'The next times'),
+  async handle({ app, body: { count, from, ...timing } }): Promise<Answer> {
+    const asked = { ...(count !== undefined && { count }), ...(from !== undefined && { from }) }
+    const data = app.chronos.schedules.preview(timing as TimingOptions, asked)
+    return { body: { data, timeZone: timing.timeZone ?? TIME_ZONE_DEFAULT } }
+  },
+})
+
+/** The schedule, if it is one that this caller may see. */
+async function ownSchedule({ chronos }: Application, caller: Caller, id: string): Promise<ScheduleView> {
+  const schedule = await chronos.schedules.get(id)
+  if (schedule && isOwn(caller, schedule)) return schedule
+  throw noSuch('schedule', id)
+}
+
+export const SCHEDULES: readonly Endpoint[] = [
+  list,
+  create,
+  get,
+  replace,
+  remove,
+  action('pause', 'Make no more jobs; those that there are go on'),
+  action('resume', 'Go on with the next tick'),
+  run,
+  history,
+  preview,
+]

@@ -1,0 +1,86 @@
+import { SESSION_COOKIE, SESSION_MS } from '../access.js'
+import type { Application } from '../application.js'
+import type { Caller } from '../caller.js'
+import { ROLES } from '../caller.js'
+import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { z } from '../schemas/zod.js'
+import { VERSION } from '../version.js'
+
+const sessionSchema = z
+  .object({
+    name: z.string(),
+    role: z.enum(ROLES),
+    tenantId: z.string().optional(),
+    by: z.enum(['open', 'token', 'session']),
+    authRequired: z.boolean(),
+    readOnly: z.boolean(),
+    version: z.string(),
+    env: z.object({ name: z.string(), color: z.string().optional() }).optional(),
+  })
+  .openapi('Session')
+
+function sessionOf({ access, settings }: Application, { name, role, tenantId, by }: Caller): object {
+  return {
+    name,
+    role,
+    ...(tenantId !== undefined && { tenantId }),
+    by,
+    authRequired: access.isRequired,
+    readOnly: settings.readOnly,
+    version: VERSION,
+    ...(settings.env && { env: settings.env }),
+  }
+}
+
+const whoAmI = endpoint({
+  method: 'get',
+  path: '/session',
+  tag: 'access',
+  summary: 'Who am I, and what may I do',
+  role: 'viewer',
+  tenants: 'own',
+  answers: ok(sessionSchema, 'Whoever called'),
+  async handle({ app, caller }): Promise<Answer> {
+    return { body: sessionOf(app, caller) }
+  },
+})
+
+const signIn = endpoint({
+  method: 'post',
+  path: '/session',
+  tag: 'access',
+  summary: 'Sign in with a token',
+  description: 'Sets a cookie that scripts of a page cannot read. Wrong tokens are counted, and soon refused unseen.',
+  role: 'viewer',
+  tenants: 'own',
+  isOpen: true,
+  body: z.strictObject({ token: z.string().min(1).max(512) }),
+  answers: ok(sessionSchema, 'Signed in'),
+  async handle({ app, body, place, isSecure, note }): Promise<Answer> {
+    const { secret, caller } = await app.access.open(body.token, place)
+    note({ name: caller.name })
+    return { body: sessionOf(app, caller), headers: { 'Set-Cookie': cookie(app, secret, SESSION_MS, isSecure) } }
+  },
+})
+
+const signOut = endpoint({
+  method: 'delete',
+  path: '/session',
+  tag: 'access',
+  summary: 'Sign out',
+  role: 'viewer',
+  tenants: 'own',
+  isOpen: true,
+  answers: { 204: { description: 'Signed out' } },
+  async handle({ app, session, isSecure }): Promise<Answer> {
+    if (session !== undefined) await app.access.close(session)
+    return { headers: { 'Set-Cookie': cookie(app, '', 0, isSecure) } }
+  },
+})
+
+function cookie({ settings }: Application, secret: string, ms: number, isSecure: boolean): string {
+  const path = `${settings.basePath}/`
+  return `${SESSION_COOKIE}=${secret}; Path=${path}; Max-Age=${ms / 1000}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+}
+
+export const SESSION: readonly Endpoint[] = [whoAmI, signIn, signOut]

@@ -1,0 +1,226 @@
+import type { EndpointInput, EndpointView } from '../../core/webhook.js'
+import { PER_JOB } from '../../engine/endpoints.js'
+import type { RecoverOptions } from '../../engine/webhooks.js'
+import type { Application } from '../application.js'
+import type { Caller } from '../caller.js'
+import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
+import { jobSchema } from '../schemas/job.js'
+import { redriveSchema } from '../schemas/redrive.js'
+import {
+  createdWebhook,
+  deliveryQuery,
+  recoverRequest,
+  secretSchema,
+  webhookInput,
+  webhookList,
+  webhookQuery,
+  webhookSchema,
+} from '../schemas/webhook.js'
+import { byId, listSchema } from '../schemas/words.js'
+import { z } from '../schemas/zod.js'
+import { isOwn, noSuch, ownTenant, shownTo } from './tenancy.js'
+
+const list = endpoint({
+  method: 'get',
+  path: '/webhooks',
+  tag: 'webhooks',
+  summary: 'List webhooks, oldest first',
+  role: 'viewer',
+  tenants: 'own',
+  query: webhookQuery,
+  answers: ok(webhookList, 'A page of webhooks'),
+  async handle({ app, caller, query }): Promise<Answer> {
+    return { body: await app.chronos.webhooks.list(ownTenant(caller, query)) }
+  },
+})
+
+const create = endpoint({
+  method: 'post',
+  path: '/webhooks',
+  tag: 'webhooks',
+  summary: 'Have somebody told when something happens',
+  description: 'The `secret` that messages are signed with is told in this answer and never again.',
+  role: 'admin',
+  tenants: 'own',
+  creates: true,
+  body: webhookInput,
+  answers: created(createdWebhook),
+  async handle({ app, caller, body, note }): Promise<Answer> {
+    const webhook = await app.chronos.webhooks.create(ownTenant(caller, body) as EndpointInput)
+    note({ webhookId: webhook.id })
+    tell(app, webhook)
+    return { body: webhook, once: ['secret'] }
+  },
+})
+
+const get = endpoint({
+  method: 'get',
+  path: '/webhooks/{id}',
+  tag: 'webhooks',
+  summary: 'A webhook',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  answers: ok(webhookSchema, 'The webhook'),
+  async handle({ app, caller, params: { id } }): Promise<Answer> {
+    return { body: await ownWebhook(app, caller, id) }
+  },
+})
+
+const replace = endpoint({
+  method: 'put',
+  path: '/webhooks/{id}',
+  tag: 'webhooks',
+  summary: 'Say a webhook anew',
+  description: 'What is not given goes back to its default. State, secrets and deliveries stay.',
+  role: 'admin',
+  tenants: 'own',
+  params: byId,
+  body: webhookInput,
+  answers: ok(webhookSchema, 'The webhook as it is now'),
+  async handle({ app, caller, params: { id }, body }): Promise<Answer> {
+    await ownWebhook(app, caller, id)
+    return changed(app, await app.chronos.webhooks.update(id, ownTenant(caller, body) as EndpointInput))
+  },
+})
+
+const remove = endpoint({
+  method: 'delete',
+  path: '/webhooks/{id}',
+  tag: 'webhooks',
+  summary: 'Remove a webhook',
+  description: 'What is still on its way to it ends as `endpoint-disabled`.',
+  role: 'admin',
+  tenants: 'own',
+  params: byId,
+  answers: gone,
+  async handle({ app, caller, params: { id } }): Promise<Answer> {
+    const webhook = await ownWebhook(app, caller, id)
+    await app.chronos.webhooks.delete(id)
+    tell(app, webhook)
+    return {}
+  },
+})
+
+function action(verb: 'enable' | 'disable', summary: string): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: `/webhooks/{id}/${verb}`,
+    tag: 'webhooks',
+    summary,
+    role: 'operator',
+    tenants: 'own',
+    params: byId,
+    body: z.strictObject({}),
+    answers: ok(webhookSchema, 'The webhook as it is now'),
+    async handle({ app, caller, params: { id } }): Promise<Answer> {
+      await ownWebhook(app, caller, id)
+      return changed(app, await app.chronos.webhooks[verb](id))
+    },
+  })
+}
+
+const rotate = endpoint({
+  method: 'post',
+  path: '/webhooks/{id}/rotate-secret',
+  tag: 'webhooks',
+  summary: 'Make a new secret',
+  description:
+    'Told in this answer and never again; the old one signs beside it for another day. ' +
+    `\`${PER_JOB}\` is the one for addresses that jobs name themselves.`,
+  role: 'admin',
+  tenants: 'own',
+  creates: true,
+  params: byId,
+  body: z.strictObject({}),
+  answers: ok(secretSchema, 'The new secret'),
+  async handle({ app, caller, params: { id } }): Promise<Answer> {
+    if (id !== PER_JOB || caller.tenantId !== undefined) tell(app, await ownWebhook(app, caller, id))
+    return { body: await app.chronos.webhooks.rotateSecret(id), once: ['secret'] }
+  },
+})
+
+const test = endpoint({
+  method: 'post',
+  path: '/webhooks/{id}/test',
+  tag: 'webhooks',
+  summary: 'Send it a message of the type `webhook.test`',
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  params: byId,
+  body: z.strictObject({}),
+  answers: created(jobSchema, 'The delivery, a job like any other'),
+  async handle({ app, caller, params: { id } }): Promise<Answer> {
+    tell(app, await ownWebhook(app, caller, id))
+    const delivery = await app.chronos.webhooks.test(id)
+    return { body: await app.chronos.jobs.get(delivery.id) }
+  },
+})
+
+const recover = endpoint({
+  method: 'post',
+  path: '/webhooks/{id}/recover',
+  tag: 'webhooks',
+  summary: 'Send again what failed for good since a time',
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  params: byId,
+  body: recoverRequest,
+  answers: created(redriveSchema, 'A redrive like any other'),
+  async handle({ app, caller, params: { id }, body, note }): Promise<Answer> {
+    tell(app, await ownWebhook(app, caller, id))
+    const redrive = await app.chronos.webhooks.recover(id, body as RecoverOptions)
+    note({ redriveId: redrive.id, count: redrive.total.value })
+    app.feed.changed(['redrives'], redrive.tenantId)
+    return { body: redrive }
+  },
+})
+
+const deliveries = endpoint({
+  method: 'get',
+  path: '/webhooks/{id}/deliveries',
+  tag: 'webhooks',
+  summary: 'What was sent to it, newest first',
+  role: 'viewer',
+  tenants: 'own',
+  params: byId,
+  query: deliveryQuery,
+  answers: ok(listSchema(jobSchema, 'DeliveryList'), 'A page of deliveries: jobs like any other'),
+  async handle({ app, caller, params: { id }, query }): Promise<Answer> {
+    await ownWebhook(app, caller, id)
+    const found = await app.chronos.webhooks.deliveries(id, query)
+    return { body: { ...found, data: found.data.map(job => shownTo(caller, job)) } }
+  },
+})
+
+/** The webhook, if it is one that this caller may see. */
+async function ownWebhook({ chronos }: Application, caller: Caller, id: string): Promise<EndpointView> {
+  const webhook = await chronos.webhooks.get(id)
+  if (isOwn(caller, webhook)) return webhook
+  throw noSuch('webhook', id)
+}
+
+function changed(app: Application, webhook: EndpointView): Answer {
+  tell(app, webhook)
+  return { body: webhook }
+}
+
+function tell({ feed }: Application, { tenantId }: EndpointView): void {
+  feed.changed(['webhooks'], tenantId)
+}
+
+export const WEBHOOKS: readonly Endpoint[] = [
+  list,
+  create,
+  get,
+  replace,
+  remove,
+  action('enable', 'Tell it again, from now on'),
+  action('disable', 'Tell it nothing more'),
+  rotate,
+  test,
+  recover,
+  deliveries,
+]

@@ -1,0 +1,35 @@
+import { ROLES } from '../caller.js'
+import { duration, listSchema, text, time } from './words.js'
+import { z } from './zod.js'
+
+export const newToken = z
+  .strictObject({
+    name: z.string().min(1).max(100).openapi({ description: 'Whose it is, as the journal will say.' }),
+    role: z.enum(ROLES),
+    tenantId: text.optional().openapi({ description: 'It sees and touches only what belongs to this tenant.' }),
+    expiresIn: duration.optional(),
+  })
+  .openapi('NewToken', { example: { name: 'deploy', role: 'operator', expiresIn: '90d' } })
+
+export const tokenSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    role: z.enum(ROLES),
+    tenantId: z.string().optional(),
+    createdAt: time,
+    expiresAt: time.optional(),
+    usedAt: time.optional().openapi({ description: 'To the minute.' }),
+  })
+  .openapi('Token')
+
+export const createdToken = tokenSchema
+  .extend({
+    token: z
+      .string()
+      .optional()
+      .openapi({ description: '`chr_…`, told this once: a repeated request is answered without.' }),
+  })
+  .openapi('CreatedToken')
+
+export const tokenList = listSchema(tokenSchema, 'TokenList')

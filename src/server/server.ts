@@ -1,0 +1,290 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { createAdaptorServer } from '@hono/node-server'
+import { type Context, Hono } from 'hono'
+import type { Clock, Dice } from '../core/clock.js'
+import { ChronosError } from '../core/error.js'
+import { checkInteger } from '../core/limits.js'
+import { toStoredError } from '../core/outcome.js'
+import type { Chronos } from '../engine/chronos.js'
+import { defaultLog, type Log, silentLog } from '../engine/log.js'
+import { Access } from './access.js'
+import type { Application } from './application.js'
+import { Assets } from './assets.js'
+import { EventFeed } from './events/feed.js'
+import { Health } from './health.js'
+import { Journal } from './journal.js'
+import { type Metrics, metricsOf } from './metrics/metrics.js'
+import { openApiDocument } from './openapi.js'
+import { hostCheck, isLoopback } from './origin.js'
+import { Problem, problemBody, problemOf } from './problem.js'
+import { Replies } from './replies.js'
+import { apiOf, callerOf, type Env } from './router.js'
+import { ENDPOINTS } from './routes/all.js'
+import { parseServerOptions, type ServerOptions, type ServerSettings } from './settings.js'
+import { Tokens } from './tokens.js'
+
+export interface Listening {
+  readonly host: string
+  readonly port: number
+  readonly url: string
+}
+
+export interface ListenOptions {
+  /** Default 127.0.0.1: this machine only. */
+  readonly host?: string
+  /** Default 4100; 0 takes a free one. */
+  readonly port?: number
+}
+
+export const PORT_DEFAULT = 4100
+export const HOST_DEFAULT = '127.0.0.1'
+const PROBES = new Set(['/healthz', '/readyz'])
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_ID = /^[\w.:-]{1,100}$/
+const JOURNAL_PRUNE_MS = 3_600_000
+
+/** REST API, events and dashboard over one Chronos. It closes itself; the Chronos stays its owner's. */
+export class ChronosServer {
+  readonly #app: Application
+  readonly #settings: ServerSettings
+  readonly #assets: Promise<Assets>
+  readonly #hono: Hono<Env>
+  readonly #metrics: Metrics
+  #checkHost = hostCheck(['*'], HOST_DEFAULT)
+  readonly #closing = new AbortController()
+  #server: Server | undefined
+  #tidying: { cancel(): void } | undefined
+
+  constructor(chronos: Chronos, options: ServerOptions, clock: Clock, dice: Dice) {
+    const settings = parseServerOptions(options)
+    const log = options.log === false ? silentLog : (options.log ?? defaultLog())
+    const store = (): ReturnType<Chronos['store']> => chronos.store()
+    const tokens = new Tokens(store, clock, dice)
+    this.#settings = settings
+    this.#app = {
+      chronos,
+      settings,
+      clock,
+      dice,
+      log,
+      tokens,
+      access: new Access({ store, tokens, clock, dice, token: settings.token }),
+      journal: new Journal({ store, clock, dice, log }),
+      replies: new Replies(store, clock),
+      feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),
+      health: new Health(chronos, clock),
+      closing: this.#closing.signal,
+    }
+    const folder = options.dashboard ?? fileURLToPath(new URL('../dashboard/', import.meta.url))
+    this.#assets = Assets.read(folder === false ? undefined : folder, settings.basePath)
+    this.#metrics = metricsOf(chronos, clock)
+    this.#hono = this.#routes()
+  }
+
+  get tokens(): Tokens {
+    return this.#app.tokens
+  }
+
+  /** For other servers: whatever lies below the base path. */
+  readonly fetch = (request: Request, env?: unknown): Promise<Response> =>
+    Promise.resolve(this.#hono.fetch(request, env as Record<string, unknown>))
+
+  /** Says 503 at `/readyz` from now on, so that nobody sends anything new; everything is still answered. */
+  drain(): void {
+    this.#app.health.isDraining = true
+  }
+
+  async listen({ host = HOST_DEFAULT, port = PORT_DEFAULT }: ListenOptions = {}): Promise<Listening> {
+    checkInteger(port, 'listen: port', 0, 65_535)
+    await this.#checkBind(host)
+    this.#checkHost = hostCheck(this.#settings.allowedHosts, host)
+    const server = createAdaptorServer({ fetch: this.#hono.fetch, overrideGlobalObjects: false }) as Server
+    server.headersTimeout = HEADERS_TIMEOUT_MS
+    server.requestTimeout = this.#settings.requestTimeoutMs
+    this.#server = server
+    try {
+      server.listen(port, host)
+      await once(server, 'listening')
+    } catch (error) {
+      throw cantListen(host, port, error)
+    }
+    this.#tidyLater()
+    if (this.#settings.maintenance) this.#app.chronos.maintain()
+    const { port: bound } = server.address() as AddressInfo
+    const name = host.includes(':') ? `[${host}]` : host
+    return { host, port: bound, url: `http://${name}:${bound}${this.#settings.basePath}/` }
+  }
+
+  /** Streams end at once; requests under way may finish. */
+  async close(): Promise<void> {
+    this.drain()
+    this.#closing.abort()
+    this.#tidying?.cancel()
+    this.#app.feed.close()
+    const server = this.#server
+    if (server) {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeIdleConnections()
+      const patience = this.#app.clock.timer(this.#settings.closeTimeoutMs, () => server.closeAllConnections())
+      await closed
+      patience.cancel()
+    }
+    await this.#app.journal.flush()
+    this.#metrics.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Anybody could reach it there: nobody may come in without a token. */
+  async #checkBind(host: string): Promise<void> {
+    const { access } = this.#app
+    if (isLoopback(host)) return
+    if (!(await access.hasTokens())) {
+      throw new ChronosError(
+        'NOT_ALLOWED',
+        `listen: ${host} can be reached from other machines, and there is no token yet; ` +
+          'set CHRONOS_TOKEN, make one with `chronos tokens create`, or listen on 127.0.0.1',
+      )
+    }
+    access.isRequired = true
+  }
+
+  #tidyLater(): void {
+    this.#tidying = this.#app.clock.timer(JOURNAL_PRUNE_MS, () => {
+      this.#app.journal.prune().catch(() => {})
+      this.#tidyLater()
+    })
+  }
+
+  #routes(): Hono<Env> {
+    const app = this.#app
+    const { basePath } = this.#settings
+    const hono = new Hono<Env>().basePath(basePath || '/')
+    hono.use('*', async (context, next) => {
+      const asked = context.req.header('X-Request-Id')
+      const requestId = asked !== undefined && REQUEST_ID.test(asked) ? asked : app.dice.token()
+      context.set('requestId', requestId)
+      // Whoever probes goes by addresses, and learns nothing there.
+      if (!PROBES.has(context.req.path.slice(basePath.length))) this.#checkHost(context.req.raw)
+      await within(app, next())
+      headersFor(context, requestId)
+      // Kept open, the connection would keep the server from closing.
+      if (app.closing.aborted) context.res.headers.set('Connection', 'close')
+    })
+    hono.onError((error, context) => this.#failed(error, context))
+    hono.notFound(context => this.#failed(notFound(context), context))
+    let document: object | undefined
+    hono.get('/healthz', context => context.json({ status: 'alive' }))
+    hono.get('/readyz', async context => {
+      const { isReady, checks } = await app.health.readiness()
+      return context.json({ status: isReady ? 'ready' : 'unavailable', checks }, isReady ? 200 : 503)
+    })
+    hono.get('/robots.txt', context => context.text('User-agent: *\nDisallow: /\n'))
+    hono.get('/api/openapi.json', context => {
+      document ??= openApiDocument(ENDPOINTS, basePath)
+      return context.json(document)
+    })
+    hono.route('/api/v1', apiOf(app, ENDPOINTS))
+    hono.get('/metrics', async context => {
+      const { tenantId } = await callerOf(app, context)
+      if (tenantId !== undefined) throw new Problem(403, 'FORBIDDEN', 'this is not for the token of one tenant')
+      const { contentType, text } = await this.#metrics.render()
+      return context.body(text, 200, { 'Content-Type': contentType })
+    })
+    hono.all('*', context => this.#rest(context))
+    return hono
+  }
+
+  /** What is neither API nor health: what the owner adds, and the dashboard. */
+  async #rest(context: Context<Env>): Promise<Response> {
+    const extra = await this.#settings.extra?.(context.req.raw)
+    if (extra) return extra
+    const name = context.req.path.slice(this.#settings.basePath.length + 1)
+    const isRead = context.req.method === 'GET' || context.req.method === 'HEAD'
+    const isOurs = !name.startsWith('api/')
+    const found = isRead && isOurs ? (await this.#assets).answer(name, context.req.header('If-None-Match')) : undefined
+    if (found) return found
+    throw notFound(context)
+  }
+
+  #failed(error: unknown, context: Context<Env>): Response {
+    const problem = problemOf(error)
+    const requestId = context.get('requestId') ?? this.#app.dice.token()
+    const facts = {
+      requestId,
+      method: context.req.method,
+      path: context.req.path,
+      status: problem.status,
+      code: problem.code,
+    }
+    if (problem.status >= 500) {
+      this.#app.log.error(
+        { event: 'request.failed', ...facts, error: toStoredError(problem.cause ?? problem) },
+        'a request failed',
+      )
+    } else this.#app.log.debug({ event: 'request.refused', ...facts }, 'a request was refused')
+    for (const [name, value] of Object.entries(problem.headers)) context.header(name, value)
+    headersFor(context, requestId)
+    context.header('Content-Type', 'application/problem+json')
+    return context.body(JSON.stringify(problemBody(problem, requestId)), problem.status as 400)
+  }
+}
+
+function headersFor(context: Context, requestId: string): void {
+  const { headers } = context.res
+  headers.set('X-Request-Id', requestId)
+  headers.set('X-Content-Type-Options', 'nosniff')
+  headers.set('X-Frame-Options', 'DENY')
+  headers.set('Referrer-Policy', 'no-referrer')
+  headers.set('Cross-Origin-Resource-Policy', 'same-origin')
+  if (!headers.has('Content-Security-Policy'))
+    headers.set('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
+  if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store')
+}
+
+/** No request waits for ever; its work may still be done, as with any answer that is lost. */
+async function within({ clock, settings }: Application, work: Promise<void>): Promise<void> {
+  let timer: { cancel(): void } | undefined
+  const silence = new Promise<never>((_, reject) => {
+    timer = clock.timer(settings.requestTimeoutMs, () =>
+      reject(
+        new Problem(
+          503,
+          'TIMED_OUT',
+          `no answer within ${settings.requestTimeoutMs} ms; it may have been done: look before you repeat it`,
+          {
+            headers: { 'Retry-After': '2' },
+          },
+        ),
+      ),
+    )
+  })
+  try {
+    await Promise.race([work, silence])
+  } finally {
+    timer?.cancel()
+  }
+}
+
+function notFound(context: Context): Problem {
+  return new Problem(404, 'NO_SUCH_ROUTE', `there is nothing at ${context.req.method} ${context.req.path}`)
+}
+
+function cantListen(host: string, port: number, error: unknown): ChronosError {
+  const { code } = error as { code?: string }
+  const why =
+    code === 'EADDRINUSE'
+      ? `something else listens on port ${port} already; choose another with --port or CHRONOS_PORT`
+      : code === 'EACCES'
+        ? `port ${port} may not be taken without special rights; choose one above 1023 with --port or CHRONOS_PORT`
+        : `it can't be listened on: ${(error as Error).message}`
+  return new ChronosError('NOT_ALLOWED', `listen: ${host}: ${why}`, { cause: error })
+}
+
+export type { Log }

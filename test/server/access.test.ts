@@ -1,0 +1,161 @@
+import { request } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { ROLES, type Role } from '../../src/server/caller.js'
+import { startServer, type TestServer } from './server.js'
+
+const TOKEN = 'a-token-of-the-configuration'
+const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
+
+/** Headers that a page's script may not set, but a browser does. */
+async function raw(
+  t: TestServer,
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ status: number; body: string; cookie: string | undefined }> {
+  const url = new URL(path.replace(/^\//, ''), t.url)
+  return new Promise((resolve, reject) => {
+    const call = request(url, { method, headers }, response => {
+      let body = ''
+      response.setEncoding('utf8').on('data', chunk => {
+        body += chunk
+      })
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body, cookie: response.headers['set-cookie']?.[0] }),
+      )
+    })
+    call.on('error', reject)
+    call.end(method === 'POST' ? '{}' : undefined)
+  })
+}
+
+describe('access', () => {
+  it('is open on loopback as long as no token is configured', async () => {
+    await using t = await startServer()
+    expect((await t.api('GET', '/session')).body).toMatchObject({ role: 'admin', by: 'open', authRequired: false })
+  })
+
+  it('wants the configured token everywhere once there is one', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const without = await t.api('GET', '/jobs')
+    expect(without.status).toBe(401)
+    expect(without.headers.get('WWW-Authenticate')).toContain('Bearer')
+    expect(without.body).toMatchObject({ code: 'UNAUTHENTICATED' })
+    expect((await t.api('GET', '/jobs', undefined, bearer(TOKEN))).status).toBe(200)
+    expect((await t.api('GET', '/jobs', undefined, bearer(`${TOKEN}x`))).status).toBe(401)
+    expect((await fetch(new URL('healthz', t.url))).status).toBe(200)
+  })
+
+  it('refuses to listen where others can reach it without a token', async () => {
+    await expect(startServer({ host: '0.0.0.0' })).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+    await using t = await startServer({ host: '0.0.0.0', token: TOKEN })
+    const url = t.url.replace('0.0.0.0', '127.0.0.1')
+    expect((await fetch(new URL('api/v1/jobs', url))).status).toBe(401)
+  })
+
+  it('keeps only a hash of a token, and forgets it when it is revoked', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const made = await t.server.tokens.create({ name: 'ci', role: 'operator' })
+    const [stored] = await (await t.chronos.store()).records('token', { limit: 10 })
+    expect(stored!.body).not.toContain(made.token.split('_')[2])
+    expect((await t.api('GET', '/session', undefined, bearer(made.token))).body).toMatchObject({
+      name: 'ci',
+      role: 'operator',
+    })
+    await t.server.tokens.revoke(made.id)
+    expect((await t.api('GET', '/session', undefined, bearer(made.token))).status).toBe(401)
+  })
+
+  it('signs a browser in with a cookie that scripts cannot read, and out again', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const signedIn = await t.api('POST', '/session', { token: TOKEN })
+    expect(signedIn.body).toMatchObject({ role: 'admin', by: 'session' })
+    const cookie = signedIn.headers.get('Set-Cookie')!
+    expect(cookie).toMatch(/HttpOnly; SameSite=Strict/)
+    const session = { Cookie: cookie.split(';')[0]! }
+    expect((await t.api('GET', '/jobs', undefined, session)).status).toBe(200)
+    expect((await t.api('DELETE', '/session', undefined, session)).status).toBe(204)
+    expect((await t.api('GET', '/jobs', undefined, session)).status).toBe(401)
+  })
+
+  it('ends the sessions of a token with the token', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const { id, token } = await t.server.tokens.create({ name: 'ann', role: 'viewer' })
+    const signedIn = await t.api('POST', '/session', { token })
+    const session = { Cookie: signedIn.headers.get('Set-Cookie')!.split(';')[0]! }
+    expect((await t.api('GET', '/jobs', undefined, session)).status).toBe(200)
+    await t.server.tokens.revoke(id)
+    expect((await t.api('GET', '/jobs', undefined, session)).status).toBe(401)
+  })
+
+  it('soon refuses whoever guesses, unseen', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const statuses: number[] = []
+    for (let guess = 0; guess < 12; guess++) {
+      statuses.push((await t.api('POST', '/session', { token: `guess-number-${guess}` })).status)
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
+    const right = await t.api('POST', '/session', { token: TOKEN })
+    expect(right.status).toBe(429)
+    expect(Number(right.headers.get('Retry-After'))).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ['another site asks', { 'Sec-Fetch-Site': 'cross-site' }],
+    ['a sibling site asks', { 'Sec-Fetch-Site': 'same-site' }],
+    ['another origin asks', { Origin: 'https://evil.example' }],
+    ['no origin at all asks', { Origin: 'null' }],
+  ])('does nothing for a browser when %s', async (_, headers) => {
+    await using t = await startServer()
+    const { status, body } = await raw(t, 'POST', '/api/v1/jobs', { 'Content-Type': 'application/json', ...headers })
+    expect([status, JSON.parse(body).code]).toEqual([403, 'CROSS_SITE'])
+    expect((await raw(t, 'GET', '/api/v1/jobs', headers)).status).toBe(403)
+  })
+
+  it('goes by its own names only', async () => {
+    await using t = await startServer()
+    expect((await raw(t, 'GET', '/api/v1/jobs', { Host: 'evil.example' })).status).toBe(421)
+    expect((await raw(t, 'GET', '/', { Host: 'evil.example' })).status).toBe(421)
+    expect((await raw(t, 'GET', '/healthz', { Host: '10.1.2.3' })).status).toBe(200)
+    expect((await raw(t, 'GET', '/api/v1/jobs', { Host: 'localhost' })).status).toBe(200)
+    await using named = await startServer({ allowedHosts: ['jobs.example'] })
+    expect((await raw(named, 'GET', '/api/v1/jobs', { Host: 'jobs.example:443' })).status).toBe(200)
+  })
+
+  it('shows and changes nothing where it only shows', async () => {
+    await using t = await startServer({ readOnly: true })
+    expect((await t.api('GET', '/jobs')).status).toBe(200)
+    expect((await t.api('POST', '/jobs', { name: 'mail' })).body).toMatchObject({ code: 'FORBIDDEN' })
+  })
+
+  it('writes every change into the journal, with who made it', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const { token } = await t.server.tokens.create({ name: 'ann', role: 'operator' })
+    const made = await t.api<{ id: string }>('POST', '/jobs', { name: 'mail', delay: '1h' }, bearer(token))
+    await t.api('POST', `/jobs/${made.body.id}/run-now`, {}, bearer(token))
+    await t.api('POST', `/jobs/${made.body.id}/cancel`, undefined, bearer(token))
+    const { data } = (await t.api<{ data: object[] }>('GET', '/audit', undefined, bearer(TOKEN))).body
+    expect(data.toReversed()).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ actor: 'ann', action: 'POST /jobs/{id}/run-now', target: made.body.id }),
+        expect.objectContaining({ actor: 'ann', action: 'POST /jobs/{id}/cancel', role: 'operator' }),
+        expect.objectContaining({ actor: 'ann', action: 'POST /jobs', count: 1 }),
+      ]),
+    )
+    expect(data).toHaveLength(3)
+  })
+
+  it('hides what calls carry from whoever only looks', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const tokens = await Promise.all(ROLES.map(role => t.server.tokens.create({ name: role, role })))
+    const http = { url: 'https://api.example/', headers: { Authorization: 'Bearer s3cret', Accept: 'text/plain' } }
+    const { id } = (await t.api<{ id: string }>('POST', '/jobs', { http, delay: '1h' }, bearer(TOKEN))).body
+    const seen = async (role: Role): Promise<unknown> => {
+      const { token } = tokens.find(each => each.role === role)!
+      return (await t.api<{ payload: typeof http }>('GET', `/jobs/${id}`, undefined, bearer(token))).body.payload
+        .headers
+    }
+    expect(await seen('viewer')).toEqual({ Authorization: '•••', Accept: 'text/plain' })
+    expect(await seen('operator')).toEqual(http.headers)
+  })
+})

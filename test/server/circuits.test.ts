@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { defineJob } from '../../src/index.js'
+import { startServer } from './server.js'
+
+const KEY = 'https://api.example:8443/v1'
+const path = `/circuits/${encodeURIComponent(KEY)}`
+
+describe('circuits', () => {
+  it('are held open and closed by hand, under keys that hold slashes and colons', async () => {
+    await using t = await startServer()
+    const served = new EventTarget()
+    t.chronos.on('job.succeeded', () => served.dispatchEvent(new Event('end')))
+    const call = defineJob({ name: 'call', dependsOn: KEY, retry: { circuit: true }, run: async () => 'ok' })
+    t.chronos.work([call], { signals: false })
+    const end = once(served, 'end')
+    await t.chronos.enqueue(call)
+    await end
+    // What was seen at a gate is told a little later.
+    await expect
+      .poll(async () => (await t.api('GET', '/circuits')).body, { timeout: 20_000 })
+      .toMatchObject({ data: [{ key: KEY, state: 'closed' }], page: {} })
+    expect((await t.api('GET', path)).body).toMatchObject({ key: KEY })
+    expect((await t.api('POST', `${path}/open`)).body).toMatchObject({ state: 'open', forced: 'open' })
+    expect((await t.api('POST', `${path}/close`, { hold: true })).body).toMatchObject({ forced: 'closed' })
+    const closed = await t.api('POST', `${path}/close`)
+    expect(closed.body).not.toHaveProperty('forced')
+  })
+
+  it('are known once a job has passed them, and refuse what is wrong', async () => {
+    await using t = await startServer()
+    expect((await t.api('GET', '/circuits')).body).toEqual({ data: [], page: {} })
+    expect((await t.api('GET', path)).status).toBe(404)
+    const missing = await t.api('POST', `${path}/open`)
+    expect([missing.status, missing.body]).toMatchObject([404, { code: 'NOT_FOUND' }])
+    const wrong = await t.api('POST', `${path}/close`, { hold: 'yes', now: true })
+    expect([wrong.status, wrong.body]).toMatchObject([422, { errors: [{ pointer: '/hold' }, { pointer: '/now' }] }])
+  })
+})

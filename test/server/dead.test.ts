@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { deadJobs, tokenOf } from './deaths.js'
+import { startServer } from './server.js'
+
+interface Group {
+  readonly fingerprint: string
+  readonly dead: number
+}
+interface Groups {
+  readonly data: readonly Group[]
+  readonly page: { readonly next?: string }
+}
+
+const pointersOf = (body: unknown): readonly string[] =>
+  (body as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)
+
+describe('dead letters', () => {
+  it('are listed, told as a group with its jobs, acknowledged and discarded', async () => {
+    await using t = await startServer()
+    const ids = await deadJobs(t, 3, { queue: 'payments' })
+    const list = await t.api<{ data: { id: string }[] }>('GET', '/dead?queue=payments&limit=2')
+    expect(list.body).toMatchObject({ count: { value: 3, relation: 'exact' }, page: { next: expect.any(String) } })
+    expect(list.body.data.map(({ id }) => id)).toEqual([ids[2], ids[1]])
+
+    const groups = await t.api<Groups>('GET', '/dead/groups')
+    expect(groups.body.data).toMatchObject([
+      { title: expect.stringContaining('card declined'), dead: 3, state: 'open' },
+    ])
+    const { fingerprint } = groups.body.data[0]!
+    const group = await t.api('GET', `/dead/groups/${fingerprint}`)
+    expect(group.body).toMatchObject({ fingerprint, deaths: 3, jobs: [{ state: 'dead' }, {}, {}] })
+
+    const seen = await t.api('POST', '/dead/acknowledge', { filter: { fingerprint } })
+    expect(seen.body).toEqual({ matched: 3, changed: 3, dryRun: false })
+    expect((await t.api('GET', '/dead?acknowledged=false')).body).toMatchObject({ data: [], count: { value: 0 } })
+    const trial = await t.api('POST', '/dead/discard', { filter: { ids: [ids[0]] }, dryRun: true })
+    expect(trial.body).toEqual({ matched: 1, changed: 0, dryRun: true })
+    const given = await t.api('POST', '/dead/discard', { filter: { ids: [ids[0]] } })
+    expect(given.body).toMatchObject({ matched: 1, changed: 1 })
+    expect((await t.api('GET', `/jobs/${ids[0]}`)).body).toMatchObject({ state: 'dead', reason: 'discarded' })
+  })
+
+  it('page through their groups, most dead letters first', async () => {
+    await using t = await startServer()
+    await deadJobs(t, 2, {}, 'card declined')
+    await deadJobs(t, 1, {}, 'host not found')
+    const first = await t.api<Groups>('GET', '/dead/groups?limit=1')
+    expect(first.body.data).toMatchObject([{ dead: 2 }])
+    const second = await t.api<Groups>(
+      'GET',
+      `/dead/groups?limit=1&cursor=${encodeURIComponent(first.body.page.next!)}`,
+    )
+    expect(second.body).toMatchObject({ data: [{ dead: 1 }], page: {} })
+  })
+
+  it('can be thought of as resolved', async () => {
+    await using t = await startServer()
+    await deadJobs(t, 1)
+    const { fingerprint } = (await t.api<Groups>('GET', '/dead/groups')).body.data[0]!
+    const path = `/dead/groups/${fingerprint}`
+    expect((await t.api('PATCH', path, { state: 'resolved' })).body).toMatchObject({ state: 'resolved' })
+    expect((await t.api('GET', '/dead/groups?state=resolved')).body).toMatchObject({ data: [{ fingerprint }] })
+    await deadJobs(t, 1)
+    expect((await t.api('GET', path)).body).toMatchObject({ state: 'regressed', dead: 2 })
+  })
+
+  it('want an empty filter to be meant', async () => {
+    await using t = await startServer()
+    await deadJobs(t, 2)
+    const refused = await t.api('POST', '/dead/discard', { filter: {} })
+    expect([refused.status, refused.body]).toMatchObject([422, { code: 'INVALID_OPTION' }])
+    expect((await t.api('POST', '/dead/discard', { filter: {}, all: true })).body).toMatchObject({ changed: 2 })
+  })
+
+  it('refuse what is not known, and know no group that was never seen', async () => {
+    await using t = await startServer()
+    const wrong = await t.api('POST', '/dead/discard', { filter: { state: 'waiting' }, force: true })
+    expect([wrong.status, pointersOf(wrong.body)]).toEqual([422, ['/filter/state', '/force']])
+    expect((await t.api('GET', '/dead?state=dead')).status).toBe(422)
+    expect((await t.api('PATCH', '/dead/groups/f', { state: 'regressed' })).status).toBe(422)
+    expect((await t.api('GET', '/dead/groups/f')).body).toMatchObject({ status: 404, code: 'NOT_FOUND' })
+  })
+
+  it("of another tenant are nobody's business", async () => {
+    await using t = await startServer()
+    const acme = await tokenOf(t, 'operator', 'acme')
+    const globex = await tokenOf(t, 'operator', 'globex')
+    const [id] = await deadJobs(t, 1, { tenantId: 'acme' })
+    const { body } = await t.api<Groups>('GET', '/dead/groups', undefined, acme)
+    const path = `/dead/groups/${body.data[0]!.fingerprint}`
+    expect((await t.api('GET', path, undefined, acme)).body).toMatchObject({ tenantId: 'acme', jobs: [{ id }] })
+
+    expect((await t.api('GET', '/dead', undefined, globex)).body).toMatchObject({ data: [], count: { value: 0 } })
+    expect((await t.api('GET', '/dead/groups?all=true', undefined, globex)).body).toMatchObject({ data: [] })
+    expect((await t.api('GET', path, undefined, globex)).status).toBe(404)
+    expect((await t.api('PATCH', path, { state: 'ignored' }, globex)).status).toBe(404)
+    const discarded = await t.api('POST', '/dead/discard', { filter: {}, all: true }, globex)
+    expect(discarded.body).toMatchObject({ matched: 0, changed: 0 })
+    expect((await t.api('GET', '/dead?tenantId=acme', undefined, globex)).status).toBe(403)
+    expect((await t.api('GET', `${path}?tenantId=acme`)).body).toMatchObject({ dead: 1, state: 'open' })
+  })
+})

@@ -1,0 +1,172 @@
+import { connect } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { openApiDocument } from '../../src/server/openapi.js'
+import { ENDPOINTS } from '../../src/server/routes/all.js'
+import { Fuzzer, type Schema } from './fuzzer.js'
+import { startServer, type TestServer } from './server.js'
+
+const REQUESTS = Number(process.env['CHRONOS_FUZZ'] ?? 20_000)
+const SEED = Number(process.env['CHRONOS_FUZZ_SEED'] ?? 20_261_116)
+const AT_ONCE = 16
+const SLOW_MS = 1_000
+const HEAP_GROWTH_MAX = 150 * 1024 * 1024
+
+/** Answers that never end, or that wait on purpose, are tested elsewhere. */
+const ENDLESS = new Set(['GET /events', 'POST /leases:claim'])
+
+interface Operation {
+  readonly method: string
+  readonly path: string
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[]
+  readonly body: Schema | undefined
+}
+
+function operations(document: Document): readonly Operation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .map(([method, { parameters = [], requestBody }]) => ({
+        method: method.toUpperCase(),
+        path,
+        parameters,
+        body: requestBody?.content['application/json']?.schema,
+      }))
+      .filter(({ method }) => !ENDLESS.has(`${method} ${path}`)),
+  )
+}
+
+interface Document {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly parameters?: Operation['parameters']
+            readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+          }
+        >
+      >
+    >
+  >
+}
+
+function requestFor(t: TestServer, fuzzer: Fuzzer, { method, path, parameters, body }: Operation): Request {
+  const filled = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(fuzzer.text()) || 'x')
+  const url = new URL(`api/v1${filled}`, t.url)
+  for (const { name, in: place, schema } of parameters) {
+    if (place !== 'query' || fuzzer.chance(0.6)) continue
+    const value = fuzzer.value(schema)
+    url.searchParams.append(name, typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+  }
+  if (fuzzer.chance(0.05)) url.searchParams.append(fuzzer.text(), fuzzer.text())
+  const text = body === undefined ? undefined : fuzzer.body(body)
+  const headers = new Headers({
+    Host: 'localhost',
+    'Content-Type': fuzzer.chance(0.97) ? 'application/json' : 'text/plain',
+  })
+  if (fuzzer.chance(0.1)) headers.set('Idempotency-Key', fuzzer.header())
+  if (fuzzer.chance(0.05)) headers.set('If-Match', fuzzer.header())
+  if (fuzzer.chance(0.05)) headers.set('X-Request-Id', fuzzer.header())
+  return new Request(url, { method, headers, ...(text !== undefined && { body: text }) })
+}
+
+describe('whatever is asked', () => {
+  it(`is answered, by a server that stays well (${REQUESTS} requests, seed ${SEED})`, async () => {
+    await using t = await startServer({ maxBody: 256 * 1024 })
+    const document = openApiDocument(ENDPOINTS, '') as Document
+    const fuzzer = new Fuzzer(SEED, document.components.schemas)
+    const all = operations(document)
+    const failures: string[] = []
+    const statuses = new Map<number, number>()
+    let left = REQUESTS
+    let heapBefore = 0
+    const slow: Request[] = []
+    const ask = async (request: Request): Promise<number> => {
+      const { method, url } = request
+      const started = performance.now()
+      const response = await t.server.fetch(request)
+      const body = await response.text()
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
+      if (response.status >= 500 || (response.status >= 400 && !isProblem(response, body))) {
+        failures.push(`${method} ${url.slice(0, 300)} → ${response.status}: ${body.slice(0, 300)}`)
+      }
+      return performance.now() - started
+    }
+    const client = async (): Promise<void> => {
+      while (left-- > 0) {
+        if (left === Math.floor(REQUESTS * 0.8)) heapBefore = process.memoryUsage().heapUsed
+        const request = requestFor(t, fuzzer, fuzzer.oneOf(all))
+        const again = request.clone()
+        if ((await ask(request)) > SLOW_MS) slow.push(again)
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, client))
+    // Many at once on a busy machine may be slow together; what takes that long by itself hangs.
+    for (const request of slow) {
+      const { method, url } = request
+      const ms = await ask(request)
+      if (ms > SLOW_MS) failures.push(`${method} ${url} takes ${Math.round(ms)} ms by itself`)
+    }
+    expect(failures.slice(0, 5)).toEqual([])
+    // A run that was refused at the door every time would prove nothing.
+    expect(statuses.get(200) ?? 0).toBeGreaterThan(REQUESTS / 50)
+    expect(statuses.get(201) ?? 0).toBeGreaterThan(REQUESTS / 500)
+    expect(statuses.get(422) ?? 0).toBeGreaterThan(REQUESTS / 10)
+    expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(HEAP_GROWTH_MAX)
+    expect((await t.api('POST', '/jobs', { name: 'mail' })).status).toBe(201)
+  }, 300_000)
+
+  it('in bytes that are hardly HTTP closes the connection and nothing else', async () => {
+    await using t = await startServer()
+    const fuzzer = new Fuzzer(SEED, {})
+    const { port, hostname } = new URL(t.url)
+    const say = (bytes: Buffer): Promise<string> =>
+      new Promise(resolve => {
+        let heard = ''
+        const socket = connect(Number(port), hostname, () => socket.end(bytes))
+        socket.setEncoding('latin1').on('data', chunk => {
+          heard += chunk
+        })
+        socket.on('error', () => {})
+        socket.on('close', () => resolve(heard))
+      })
+    const answers: string[] = []
+    for (let i = 0; i < 400; i++) answers.push(await say(fuzzer.bytes()))
+    const statuses = answers
+      .map(answer => /^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1])
+      .filter(status => status !== undefined)
+    expect(statuses.length).toBeGreaterThan(100)
+    expect(statuses.filter(status => Number(status) >= 500)).toEqual([])
+    expect((await t.api('GET', '/jobs')).status).toBe(200)
+  })
+
+  it.each(Fuzzer.HOSTILE.map(text => [text]))('comes back as data: %j', async text => {
+    await using t = await startServer()
+    const { status, body } = await t.api<{ id: string }>('POST', '/jobs', {
+      name: 'mail',
+      payload: { [text]: text },
+      tags: [text.slice(0, 60)],
+      key: text,
+    })
+    expect(status).toBe(201)
+    const { body: seen, headers } = await t.api(`GET`, `/jobs/${body.id}`)
+    expect(seen).toMatchObject({ payload: { [text]: text }, key: text })
+    expect(headers.get('Content-Type')).toBe('application/json')
+    const found = await t.api<{ data: object[] }>(
+      'GET',
+      `/jobs?key=${encodeURIComponent(text)}&q=${encodeURIComponent(text)}`,
+    )
+    expect(found.body.data).toHaveLength(1)
+    const none = await t.api<{ detail: string }>('GET', `/jobs/${encodeURIComponent(text)}`)
+    expect(none.status).toBe(404)
+    expect(none.headers.get('Content-Type')).toBe('application/problem+json')
+  })
+})
+
+function isProblem(response: Response, body: string): boolean {
+  if (response.headers.get('Content-Type') !== 'application/problem+json') return false
+  const { code, detail, requestId } = JSON.parse(body) as Record<string, unknown>
+  return typeof code === 'string' && typeof detail === 'string' && typeof requestId === 'string'
+}

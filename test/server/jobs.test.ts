@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { startServer } from './server.js'
+
+interface Job {
+  readonly id: string
+  readonly state: string
+  readonly status?: string
+}
+
+describe('jobs', () => {
+  it('makes a job, shows it, and lists it', async () => {
+    await using t = await startServer()
+    const made = await t.api<Job>('POST', '/jobs', { name: 'charge-card', payload: { orderId: 'A-17' }, tags: ['vip'] })
+    expect(made.status).toBe(201)
+    expect(made.body).toMatchObject({ name: 'charge-card', state: 'waiting', phase: 'queued', status: 'created' })
+    const { id } = made.body
+    expect((await t.api('GET', `/jobs/${id}`)).body).toMatchObject({ id, attempts: [], payload: { orderId: 'A-17' } })
+    expect((await t.api('GET', '/jobs?tag=vip&limit=5')).body).toMatchObject({
+      data: [{ id }],
+      page: {},
+      count: { value: 1, relation: 'exact' },
+    })
+  })
+
+  it('answers the same key with the same job, and another payload with a conflict', async () => {
+    await using t = await startServer()
+    const body = { name: 'mail', payload: { to: 'ann' }, key: 'mail:1' }
+    const first = await t.api<Job>('POST', '/jobs', body)
+    const again = await t.api<Job>('POST', '/jobs', body)
+    expect([first.status, again.status]).toEqual([201, 200])
+    expect(again.body).toMatchObject({ id: first.body.id, status: 'existing' })
+    const other = await t.api('POST', '/jobs', { ...body, payload: { to: 'bob' } })
+    expect(other.status).toBe(409)
+    expect(other.body).toMatchObject({ code: 'KEY_CONFLICT', retryable: false })
+    expect(other.headers.get('Content-Type')).toBe('application/problem+json')
+  })
+
+  it('names every field that is wrong', async () => {
+    await using t = await startServer()
+    const { status, body } = await t.api('POST', '/jobs', { name: 'mail', priority: 12, colour: 'red', delay: true })
+    expect(status).toBe(422)
+    expect(body).toMatchObject({ code: 'INVALID_REQUEST', status: 422 })
+    const pointers = (body as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)
+    expect(pointers.sort()).toEqual(['/colour', '/delay', '/priority'])
+  })
+
+  it('takes the short form of a schedule, and answers with it', async () => {
+    await using t = await startServer({ chronos: { egress: { allow: ['loopback'] } } })
+    const form = {
+      schedule: '*/10 * * * * *',
+      api: 'http://127.0.0.1:9/ping',
+      type: 'AT_MOST_ONCE',
+      isRecurring: true,
+      maxRetryCount: 3,
+    }
+    const made = await t.api<{ id: string; warnings: string[] }>('POST', '/jobs', form)
+    expect(made.status).toBe(201)
+    expect(made.body).toMatchObject({ cron: '*/10 * * * * *', delivery: 'at-most-once', job: 'http' })
+    expect(made.body.warnings).toHaveLength(1)
+    expect((await t.api('GET', `/jobs/${made.body.id}`)).body).toMatchObject({ id: made.body.id, state: 'active' })
+    expect((await t.api('GET', `/jobs/${made.body.id}/history?limit=10`)).body).toEqual({ data: [], page: {} })
+  })
+})

@@ -1,0 +1,170 @@
+import { request } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { fixed } from '../../src/index.js'
+import { startServer, type TestServer } from './server.js'
+
+interface Lease {
+  readonly token: string
+  readonly key: string
+  readonly expiresAt: string
+  readonly job: { readonly id: string; readonly attempt: number; readonly payload: unknown }
+}
+interface Problem {
+  readonly code: string
+  readonly detail: string
+}
+
+const retry = fixed({ delay: '50ms', maxRetries: 2, jitter: 'none' })
+const STALE = '0'.repeat(32)
+
+async function enqueue(t: TestServer, more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  return (await t.api<{ id: string }>('POST', '/jobs', { name: 'resize', payload: { image: 1 }, ...more })).body.id
+}
+
+async function claim(t: TestServer, more: Readonly<Record<string, unknown>> = {}): Promise<readonly Lease[]> {
+  const { status, body } = await t.api<{ data: Lease[] }>('POST', '/leases:claim', { workerId: 'w', ...more })
+  expect(status).toBe(200)
+  return body.data
+}
+
+describe('leases', () => {
+  it('carry a job from its claim over a failure to its result', async () => {
+    await using t = await startServer({ chronos: { retry } })
+    const id = await enqueue(t, { key: 'image:1' })
+    const [first] = await claim(t)
+    expect(first).toMatchObject({ key: 'image:1', job: { id, attempt: 1, maxAttempts: 3, payload: { image: 1 } } })
+
+    const extended = await t.api('POST', `/leases/${id}/extend`, {
+      token: first!.token,
+      lease: '1m',
+      progress: { percent: 10 },
+      log: [{ message: 'began', data: { image: 1 } }],
+    })
+    expect(extended.body).toMatchObject({ cancelRequested: false })
+    const failed = await t.api('POST', `/leases/${id}/fail`, {
+      token: first!.token,
+      error: { name: 'OSError', message: 'disk full', code: 'ENOSPC' },
+    })
+    expect(failed.body).toMatchObject({ state: 'waiting', status: 'failed', delayMs: 50, decision: { retry: 1 } })
+
+    const [second] = await claim(t, { wait: '10s' })
+    expect(second).toMatchObject({ job: { id, attempt: 2 } })
+    const body = { token: second!.token, result: { width: 80 } }
+    const done = await t.api('POST', `/leases/${id}/complete`, body)
+    expect(done.body).toMatchObject({ state: 'succeeded', attempt: 2 })
+    // Its answer may have been lost.
+    expect((await t.api('POST', `/leases/${id}/complete`, body)).body).toMatchObject({ repeated: true })
+    const { body: job } = await t.api('GET', `/jobs/${id}`)
+    expect(job).toMatchObject({
+      state: 'succeeded',
+      result: { width: 80 },
+      progress: { percent: 10 },
+      attempts: [{ status: 'succeeded' }, { status: 'failed', workerId: 'w', error: { code: 'ENOSPC' } }],
+    })
+    expect((await t.api('GET', `/jobs/${id}/logs`)).body).toMatchObject({ data: [{ message: 'began' }] })
+  })
+
+  it('are given back by snooze and release, at no cost', async () => {
+    await using t = await startServer()
+    const id = await enqueue(t)
+    const [first] = await claim(t)
+    const snoozed = await t.api('POST', `/leases/${id}/snooze`, { token: first!.token, delay: '20ms', note: 'not yet' })
+    expect(snoozed.body).toMatchObject({ state: 'waiting', status: 'snoozed', attempt: 0 })
+    const [second] = await claim(t, { wait: '10s' })
+    expect(second!.job.attempt).toBe(1)
+    const released = await t.api('POST', `/leases/${id}/release`, { token: second!.token, started: false })
+    expect(released.body).toMatchObject({ state: 'waiting', status: 'released', attempt: 0 })
+    expect(await claim(t)).toMatchObject([{ job: { id, attempt: 1 } }])
+  })
+
+  it('that were lost are 409, and those of no job 404', async () => {
+    await using t = await startServer()
+    const id = await enqueue(t)
+    await claim(t)
+    for (const verb of ['extend', 'complete', 'release']) {
+      const lost = await t.api<Problem>('POST', `/leases/${id}/${verb}`, { token: STALE })
+      expect([lost.status, lost.body.code]).toEqual([409, 'LEASE_LOST'])
+      const none = await t.api<Problem>('POST', `/leases/nobody/${verb}`, { token: STALE })
+      expect([none.status, none.body.code]).toEqual([404, 'NOT_FOUND'])
+    }
+  })
+
+  it('tell the worker of a cancel', async () => {
+    await using t = await startServer()
+    const id = await enqueue(t)
+    const [lease] = await claim(t)
+    await t.api('POST', `/jobs/${id}/cancel`)
+    const { token } = lease!
+    expect((await t.api('POST', `/leases/${id}/extend`, { token })).body).toMatchObject({ cancelRequested: true })
+    expect((await t.api('POST', `/leases/${id}/release`, { token })).body).toMatchObject({ state: 'cancelled' })
+  })
+
+  it.each([
+    ['/leases:claim', {}, '/workerId'],
+    ['/leases:claim', { workerId: 'w', limit: 101 }, '/limit'],
+    ['/leases:claim', { workerId: 'w', colour: 'red' }, '/colour'],
+    ['/leases/x/complete', {}, '/token'],
+    ['/leases/x/fail', { token: STALE, error: {} }, '/error/message'],
+    ['/leases/x/fail', { token: STALE, error: { message: 'no', status: 7 } }, '/error/status'],
+    ['/leases/x/fail', { token: STALE, error: { message: 'no', retriable: true } }, '/error/retriable'],
+    ['/leases/x/snooze', { token: STALE }, '/delay'],
+  ])('names what is wrong: %s %j', async (path, body, pointer) => {
+    await using t = await startServer()
+    const reply = await t.api('POST', path, body)
+    expect(reply.status).toBe(422)
+    expect(reply.body).toMatchObject({ errors: [{ pointer }] })
+  })
+
+  it.each([{ wait: '31s' }, { lease: '500ms' }, { queues: ['chronos:deliveries'] }])('refuses %j', async given => {
+    await using t = await startServer()
+    expect((await t.api('POST', '/leases:claim', { workerId: 'w', ...given })).status).toBe(422)
+  })
+
+  it('are not for the token of one tenant: jobs of all tenants wait in the same line', async () => {
+    await using t = await startServer({ token: 'a-token-of-the-configuration' })
+    const { token } = await t.server.tokens.create({ name: 'acme', role: 'operator', tenantId: 'acme' })
+    const reply = await t.api('POST', '/leases:claim', { workerId: 'w' }, { Authorization: `Bearer ${token}` })
+    expect(reply.status).toBe(403)
+  })
+
+  it('wait for work, and are given as soon as there is some', async () => {
+    await using t = await startServer()
+    const waiting = claim(t, { wait: '20s' })
+    // Another process has the same file open; here it is the same one, which must not wait for a poll either.
+    const id = await enqueue(t)
+    expect(await waiting).toMatchObject([{ job: { id } }])
+  })
+
+  it('of a worker that hung up while it waited go to the next one', async () => {
+    await using t = await startServer()
+    const call = request(new URL('api/v1/leases:claim', t.url), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+    })
+    call.on('error', () => undefined)
+    call.end(JSON.stringify({ workerId: 'gone', wait: '20s' }))
+    const seen = async (): Promise<boolean> => (await t.chronos.workers()).some(({ id }) => id === 'gone')
+    while (!(await seen())) await new Promise(setImmediate)
+    call.destroy()
+    await new Promise(resolve => call.once('close', resolve))
+    const id = await enqueue(t)
+    expect(await claim(t, { wait: '10s' })).toMatchObject([{ job: { id, attempt: 1 } }])
+  })
+
+  it('that nobody has yet do not keep the server from closing', async () => {
+    const t = await startServer({ closeTimeout: '20s' })
+    const waiting = claim(t, { wait: '25s' })
+    while ((await t.chronos.workers()).length === 0) await new Promise(setImmediate)
+    await t[Symbol.asyncDispose]()
+    expect(await waiting).toEqual([])
+  })
+
+  it('make their holder one of the workers', async () => {
+    await using t = await startServer()
+    await claim(t, { workerId: 'ml-7:1', queues: ['images'], host: 'ml-7', pid: 1 })
+    while ((await t.chronos.workers()).length === 0) await new Promise(setImmediate)
+    expect(await t.chronos.workers()).toMatchObject([
+      { id: 'ml-7:1', kind: 'pull', host: 'ml-7', pid: 1, queues: ['images'], names: ['*'], state: 'alive' },
+    ])
+  })
+})

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { deadJobs } from './deaths.js'
+import { startServer } from './server.js'
+
+describe('queues', () => {
+  it('tell what is in them, and when it comes', async () => {
+    await using t = await startServer()
+    await t.api('POST', '/jobs', { name: 'mail', queue: 'mail' })
+    await t.api('POST', '/jobs', { name: 'mail', queue: 'mail', delay: '5m' })
+    await deadJobs(t, 1, { queue: 'payments' })
+    const list = await t.api<{ data: { name: string }[] }>('GET', '/queues')
+    expect(list.body.data.map(({ name }) => name)).toEqual(['mail', 'payments'])
+    expect((await t.api('GET', '/queues/mail')).body).toMatchObject({
+      name: 'mail',
+      paused: false,
+      counts: { scheduled: { value: 1, relation: 'exact' }, queued: { value: 1 }, dead: { value: 0 } },
+      oldestDueAt: expect.any(String),
+    })
+    expect((await t.api('GET', '/queues/payments')).body).toMatchObject({
+      counts: { dead: { value: 1 } },
+      lastHour: { enqueued: 1, failed: 1, dead: 1 },
+    })
+    const wave = await t.api<{ scheduled: number[] }>('GET', '/queues/mail/retry-wave?window=10m&buckets=10')
+    expect(wave.body).toMatchObject({ queue: 'mail', bucketMs: 60_000, due: 0, beyond: 0, complete: true })
+    expect(wave.body.scheduled).toHaveLength(10)
+    expect(wave.body.scheduled.reduce((sum, each) => sum + each)).toBe(1)
+  })
+
+  it('are paused and resumed by a name that may hold slashes', async () => {
+    await using t = await startServer()
+    await t.api('POST', '/jobs', { name: 'mail', queue: 'eu/mail:bulk' })
+    const path = `/queues/${encodeURIComponent('eu/mail:bulk')}`
+    expect((await t.api('POST', `${path}/pause`)).body).toMatchObject({ name: 'eu/mail:bulk', paused: true })
+    expect((await t.api('GET', path)).body).toMatchObject({ paused: true })
+    expect((await t.api('POST', `${path}/resume`)).body).toMatchObject({ paused: false })
+    const missing = await t.api<{ detail: string }>('POST', '/queues/eu%2Fmail:bulc/pause')
+    expect(missing.status).toBe(404)
+    expect(missing.body.detail).toContain('did you mean "eu/mail:bulk"?')
+    expect((await t.api<{ data: unknown[] }>('GET', '/queues')).body.data).toHaveLength(1)
+  })
+
+  it('take a policy, and refuse whoever has not seen the last one', async () => {
+    await using t = await startServer()
+    const made = await t.api('PUT', '/queues/mail', { retry: { maxRetries: 7 } })
+    expect([made.status, made.body]).toMatchObject([200, { name: 'mail', retry: { maxRetries: 7 } }])
+    const read = await t.api('GET', '/queues/mail')
+    const tag = read.headers.get('ETag')!
+    expect(tag).toBe(made.headers.get('ETag'))
+    const put = await t.api('PUT', '/queues/mail', { retry: 'patient' }, { 'If-Match': tag })
+    expect([put.status, put.body]).toMatchObject([200, { retry: { maxRetries: 20 } }])
+    const late = await t.api<{ detail: string }>('PUT', '/queues/mail', { retry: null }, { 'If-Match': tag })
+    expect([late.status, late.body]).toMatchObject([412, { code: 'PRECONDITION_FAILED' }])
+    expect(late.body.detail).toContain(put.headers.get('ETag'))
+    expect((await t.api('PUT', '/queues/none', { paused: true }, { 'If-Match': '*' })).status).toBe(412)
+    expect((await t.api('POST', '/jobs', { name: 'mail', queue: 'mail' })).body).toMatchObject({ maxRetries: 20 })
+    const without = await t.api('PUT', '/queues/mail', { retry: null })
+    expect(without.body).not.toHaveProperty('retry')
+  })
+
+  it('refuse what is wrong, and know no other', async () => {
+    await using t = await startServer()
+    const wrong = await t.api('PUT', '/queues/mail', { retry: { maxRetry: 1 }, speed: 1 })
+    expect([wrong.status, wrong.body]).toMatchObject([422, { code: 'INVALID_REQUEST' }])
+    expect((await t.api('PUT', '/queues/-mail', { paused: true })).status).toBe(422)
+    expect((await t.api('GET', '/queues/mail')).status).toBe(404)
+    expect((await t.api('GET', '/queues/mail/retry-wave')).status).toBe(404)
+    await t.api('PUT', '/queues/mail', { paused: true })
+    expect((await t.api('GET', '/queues/mail/retry-wave?buckets=1000')).status).toBe(422)
+    expect((await t.api('GET', '/queues/mail/retry-wave?window=1y')).status).toBe(422)
+  })
+})

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import { defineJob } from '../../src/index.js'
+import { deadJobs, tokenOf } from './deaths.js'
+import { startServer } from './server.js'
+
+interface Redrive {
+  readonly id: string
+  readonly state: string
+}
+
+describe('redrives', () => {
+  it('say how many there are, begin, change their rate, pause, go on and end', async () => {
+    await using t = await startServer()
+    await deadJobs(t, 3, { queue: 'payments' })
+    const body = { filter: { queue: 'payments' }, rate: '20/s', canary: 1, stopWhenFailing: 0.5 }
+    const trial = await t.api('POST', '/redrives', { ...body, dryRun: true })
+    expect([trial.status, trial.body]).toEqual([
+      200,
+      { dryRun: true, count: { value: 3, relation: 'exact' }, skipped: 0 },
+    ])
+    const made = await t.api<Redrive>('POST', '/redrives', body)
+    expect([made.status, made.body]).toMatchObject([
+      201,
+      { state: 'canary', rate: '20/s', canary: 1, total: { value: 3 }, filter: { queue: 'payments' } },
+    ])
+    const path = `/redrives/${made.body.id}`
+    expect((await t.api('PATCH', path, { rate: '5/s' })).body).toMatchObject({ rate: '5/s' })
+    expect((await t.api('POST', `${path}/pause`)).body).toMatchObject({ state: 'paused' })
+    const twice = await t.api('POST', `${path}/pause`)
+    expect([twice.status, twice.body]).toMatchObject([409, { code: 'NOT_ALLOWED' }])
+    expect((await t.api('POST', `${path}/resume`)).body).toMatchObject({ state: 'canary' })
+    expect((await t.api('POST', `${path}/abort`)).body).toMatchObject({ state: 'aborted' })
+    expect((await t.api('GET', path)).body).toMatchObject({ state: 'aborted', finishedAt: expect.any(String) })
+    expect((await t.api('GET', '/redrives')).body).toMatchObject({ data: [{ id: made.body.id }], page: {} })
+  })
+
+  it('send jobs round again until they are done', async () => {
+    await using t = await startServer()
+    const ids = await deadJobs(t, 2)
+    const served: string[] = []
+    const done = new Promise<void>(resolve => {
+      t.chronos.on('job.succeeded', ({ job }) => {
+        served.push(job.id)
+        if (served.length === ids.length) resolve()
+      })
+    })
+    t.chronos.work([defineJob({ name: 'charge-card', run: async () => 'charged' })], { signals: false })
+    const { body } = await t.api<Redrive>('POST', '/redrives', {
+      filter: { name: 'charge-card' },
+      canary: 0,
+      rate: '100/s',
+    })
+    await done
+    expect(served.sort()).toEqual([...ids].sort())
+    expect((await t.api('GET', `/redrives/${body.id}`)).body).toMatchObject({ started: 2, succeeded: 2, failing: 0 })
+  })
+
+  it('are made once for one Idempotency-Key', async () => {
+    await using t = await startServer()
+    await deadJobs(t, 1)
+    const key = { 'Idempotency-Key': 'redrive-1' }
+    const first = await t.api<Redrive>('POST', '/redrives', { filter: {} }, key)
+    const again = await t.api<Redrive>('POST', '/redrives', { filter: {} }, key)
+    expect([again.status, again.body.id]).toEqual([201, first.body.id])
+    expect((await t.api<{ data: unknown[] }>('GET', '/redrives')).body.data).toHaveLength(1)
+  })
+
+  it('refuse what is wrong, and know no other', async () => {
+    await using t = await startServer()
+    const wrong = await t.api<{ errors: { pointer: string }[] }>('POST', '/redrives', { rate: {}, canary: -1, pace: 1 })
+    expect(wrong.status).toBe(422)
+    expect(wrong.body.errors.map(({ pointer }) => pointer).sort()).toEqual(['/canary', '/filter', '/pace', '/rate'])
+    expect((await t.api('POST', '/redrives', { filter: {}, rate: 'fast' })).status).toBe(422)
+    expect((await t.api('POST', '/redrives', { filter: { fingerprint: 'none' } })).status).toBe(404)
+    expect((await t.api('GET', '/redrives/none')).status).toBe(404)
+    expect((await t.api('PATCH', '/redrives/none', { rate: '1/s' })).status).toBe(404)
+  })
+
+  it('of a tenant touch and show only its own jobs', async () => {
+    await using t = await startServer()
+    const acme = await tokenOf(t, 'operator', 'acme')
+    const globex = await tokenOf(t, 'operator', 'globex')
+    await deadJobs(t, 2, { tenantId: 'acme' })
+    await deadJobs(t, 1, { tenantId: 'globex' })
+    const made = await t.api<Redrive>('POST', '/redrives', { filter: {} }, acme)
+    expect(made.body).toMatchObject({ tenantId: 'acme', total: { value: 2 } })
+    const path = `/redrives/${made.body.id}`
+    expect((await t.api('GET', '/redrives', undefined, globex)).body).toEqual({ data: [], page: {} })
+    expect((await t.api('GET', path, undefined, globex)).status).toBe(404)
+    expect((await t.api('PATCH', path, { rate: '1/s' }, globex)).status).toBe(404)
+    for (const verb of ['pause', 'resume', 'abort']) {
+      expect((await t.api('POST', `${path}/${verb}`, {}, globex)).status).toBe(404)
+    }
+    expect((await t.api('GET', path, undefined, acme)).body).toMatchObject({ state: 'canary' })
+  })
+
+  it("do not tell a tenant which errors another's jobs died of", async () => {
+    await using t = await startServer()
+    const globex = await tokenOf(t, 'operator', 'globex')
+    await deadJobs(t, 1, { tenantId: 'acme' })
+    const { body } = await t.api<{ data: { fingerprint: string }[] }>('GET', '/dead/groups?tenantId=acme')
+    const { fingerprint } = body.data[0]!
+    expect((await t.api('POST', '/redrives', { filter: { fingerprint } }, globex)).status).toBe(404)
+    expect((await t.api('POST', '/redrives', { filter: { fingerprint, tenantId: 'acme' } })).status).toBe(201)
+  })
+})

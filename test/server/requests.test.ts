@@ -1,0 +1,166 @@
+import { connect } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { startServer } from './server.js'
+
+interface Job {
+  readonly id: string
+}
+
+describe('requests', () => {
+  it('are answered once for one Idempotency-Key, however often they come', async () => {
+    await using t = await startServer()
+    const body = { name: 'mail', payload: 1 }
+    const key = { 'Idempotency-Key': 'order-17' }
+    const first = await t.api<Job>('POST', '/jobs', body, key)
+    const again = await t.api<Job>('POST', '/jobs', body, key)
+    expect(again.status).toBe(201)
+    expect(again.body).toEqual(first.body)
+    expect([first, again].map(({ headers }) => headers.get('Idempotency-Replayed'))).toEqual([null, 'true'])
+    expect((await t.chronos.jobs.count()).value).toBe(1)
+    const other = await t.api('POST', '/jobs', { ...body, payload: 2 }, key)
+    expect([other.status, other.body]).toMatchObject([422, { code: 'IDEMPOTENCY_KEY_REUSED' }])
+  })
+
+  it('with the same Idempotency-Key at the same time make one job', async () => {
+    await using t = await startServer()
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => t.api<Job>('POST', '/jobs', { name: 'mail' }, { 'Idempotency-Key': 'k' })),
+    )
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201, 409]))
+    expect((await t.chronos.jobs.count()).value).toBe(1)
+  })
+
+  it('that failed leave their Idempotency-Key free', async () => {
+    await using t = await startServer()
+    const key = { 'Idempotency-Key': 'k' }
+    expect(
+      (
+        await t.api(
+          'POST',
+          '/jobs',
+          { name: 'mail', retry: { maxRetries: 1, backoff: { type: 'fixed', delay: '1 parsec' } } },
+          key,
+        )
+      ).status,
+    ).toBe(422)
+    expect((await t.api('POST', '/jobs', { name: 'mail' }, key)).status).toBe(201)
+  })
+
+  it('carry an id into the answer, their own or a new one', async () => {
+    await using t = await startServer()
+    expect((await t.api('GET', '/jobs', undefined, { 'X-Request-Id': 'r-1' })).headers.get('X-Request-Id')).toBe('r-1')
+    const { headers, body } = await t.api<{ requestId: string }>('GET', '/jobs/nope', undefined, {
+      'X-Request-Id': 'a b',
+    })
+    expect(headers.get('X-Request-Id')).toMatch(/^[0-9a-f]{32}$/)
+    expect(body.requestId).toBe(headers.get('X-Request-Id'))
+  })
+
+  it.each([
+    ['text that is no JSON', 400, 'NOT_JSON', '{"name":', 'application/json'],
+    ['bytes that are no text', 400, 'NOT_JSON', new Uint8Array([0x22, 0xff, 0xfe, 0x22]), 'application/json'],
+    ['a form', 415, 'UNSUPPORTED_MEDIA_TYPE', 'name=mail', 'application/x-www-form-urlencoded'],
+    ['plain text', 415, 'UNSUPPORTED_MEDIA_TYPE', '{"name":"mail"}', 'text/plain'],
+    ['nothing', 400, 'NOT_JSON', '', 'application/json'],
+    ['an array', 422, 'INVALID_REQUEST', '[]', 'application/json'],
+    ['null', 422, 'INVALID_REQUEST', 'null', 'application/json'],
+  ])('with %s are refused', async (_, status, code, body, type) => {
+    await using t = await startServer()
+    const response = await fetch(new URL('api/v1/jobs', t.url), {
+      method: 'POST',
+      headers: { 'Content-Type': type },
+      body,
+    })
+    expect([response.status, await response.json()]).toMatchObject([status, { code }])
+  })
+
+  it('that are too large are refused, whether they say so or not', async () => {
+    await using t = await startServer({ maxBody: 2048 })
+    const said = await t.api('POST', '/jobs', { name: 'mail', payload: 'x'.repeat(3000) })
+    expect([said.status, said.body]).toMatchObject([413, { code: 'BODY_TOO_LARGE' }])
+    const chunks = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new TextEncoder().encode('"'.repeat(1000)))
+      },
+    })
+    const silent = await fetch(new URL('api/v1/jobs', t.url), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: chunks,
+      duplex: 'half',
+    } as RequestInit)
+    expect(silent.status).toBe(413)
+  })
+
+  it('to nowhere, and by a method that is not for it, say what there is', async () => {
+    await using t = await startServer()
+    const nowhere = await fetch(new URL('api/v1/nowhere', t.url))
+    expect([nowhere.status, await nowhere.json()]).toMatchObject([404, { code: 'NO_SUCH_ROUTE' }])
+    const wrong = await fetch(new URL('api/v1/jobs', t.url), { method: 'PUT' })
+    expect([wrong.status, wrong.headers.get('Allow')]).toEqual([405, 'POST, GET'])
+  })
+
+  it('that are no HTTP do no harm', async () => {
+    await using t = await startServer()
+    const { port, hostname } = new URL(t.url)
+    const answer = await new Promise<string>(resolve => {
+      let text = ''
+      const socket = connect(Number(port), hostname, () => socket.write('\x16\x03\x01 this is not HTTP\r\n\r\n'))
+      socket.setEncoding('utf8').on('data', chunk => {
+        text += chunk
+      })
+      socket.on('close', () => resolve(text))
+    })
+    expect(answer).toMatch(/^HTTP\/1\.1 400/)
+    expect((await t.api('GET', '/jobs')).status).toBe(200)
+  })
+
+  it('live below a base path', async () => {
+    await using t = await startServer({ basePath: '/tools/chronos' })
+    expect(t.url).toMatch(/\/tools\/chronos\/$/)
+    expect((await t.api('POST', '/jobs', { name: 'mail' })).status).toBe(201)
+    expect((await fetch(new URL('healthz', t.url))).status).toBe(200)
+    expect((await fetch(new URL('/healthz', t.url))).status).toBe(404)
+  })
+
+  it('page through jobs of the same moment without skipping any', async () => {
+    await using t = await startServer()
+    const jobs = Array.from({ length: 25 }, (_, i) => ({ name: 'mail', payload: i }))
+    const made = await t.api<{ data: Job[]; created: number }>('POST', '/jobs:batch', { jobs })
+    expect(made.body.created).toBe(25)
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const { body } = await t.api<{ data: Job[]; page: { next?: string } }>(
+        'GET',
+        `/jobs?limit=4${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
+      )
+      seen.push(...body.data.map(({ id }) => id))
+      cursor = body.page.next
+    } while (cursor !== undefined)
+    expect(seen).toEqual(made.body.data.map(({ id }) => id).toReversed())
+  })
+
+  it('in a batch are answered one by one', async () => {
+    await using t = await startServer()
+    const { status, body } = await t.api('POST', '/jobs:batch', {
+      jobs: [
+        { name: 'mail' },
+        { name: 'mail', priority: 99 },
+        { http: { url: 'ftp://nowhere' } },
+        { schedule: '* * * * *', api: 'https://a.example' },
+      ],
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      created: 1,
+      refused: 3,
+      data: [
+        { status: 'created' },
+        { status: 'refused', code: 'INVALID_REQUEST' },
+        { status: 'refused' },
+        { status: 'refused' },
+      ],
+    })
+  })
+})

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { type Chronos, type CreateOptions, createChronos } from '../../src/index.js'
+import type { ChronosServer } from '../../src/server/server.js'
+import { createServer, type ServerOptions } from '../../src/server.js'
+import { successSchema } from './schema.js'
+
+export interface Reply<T> {
+  readonly status: number
+  readonly body: T
+  readonly headers: Headers
+}
+
+/** A real server on a free port, over a real store. */
+export interface TestServer extends AsyncDisposable {
+  readonly url: string
+  readonly chronos: Chronos
+  readonly server: ChronosServer
+  /** Calls `/api/v1`; a success must be what the endpoint says that it answers. */
+  api<T = unknown>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Reply<T>>
+}
+
+export interface StartOptions extends ServerOptions {
+  readonly chronos?: Partial<CreateOptions>
+  readonly host?: string
+}
+
+export async function startServer({ chronos: given, host, ...options }: StartOptions = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'chronos-server-'))
+  const chronos = createChronos({ store: `sqlite:${join(folder, 'chronos.db')}`, log: false, ...given })
+  const server = createServer(chronos, { log: false, dashboard: false, ...options })
+  const { url } = await server.listen({ port: 0, ...(host !== undefined && { host }) })
+  return {
+    url,
+    chronos,
+    server,
+    api: <T>(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) =>
+      call<T>(url, method, path, body, headers),
+    async [Symbol.asyncDispose]() {
+      await server.close()
+      await chronos.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function call<T>(
+  url: string,
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply<T>> {
+  const response = await fetch(new URL(`api/v1${path}`, url), {
+    method,
+    headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const answer = text === '' ? undefined : JSON.parse(text)
+  const schema = response.ok ? successSchema(method, path, response.status) : undefined
+  // Nothing is answered that the document does not speak of.
+  if (schema) expect(schema.parse(answer)).toEqual(answer)
+  return { status: response.status, body: answer as T, headers: response.headers }
+}
