@@ -2,28 +2,39 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { Command, CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { ChronosError } from '../core/error.js'
 import { addAlerts } from './commands/alerts.js'
 import { addAudit } from './commands/audit.js'
+import { addBackup } from './commands/backup.js'
 import { addCircuits } from './commands/circuits.js'
 import { addCompletion } from './commands/completion.js'
+import { addConfig } from './commands/config.js'
 import { addDead } from './commands/dead.js'
 import { addDemo } from './commands/demo.js'
+import { addDev } from './commands/dev.js'
 import { addDoctor } from './commands/doctor.js'
 import { addEnqueue } from './commands/enqueue.js'
 import { addHttp } from './commands/http.js'
 import { addJobs } from './commands/jobs.js'
 import { addMigrate } from './commands/migrate.js'
 import { addPolicy } from './commands/policy.js'
+import { addPrune } from './commands/prune.js'
 import { addQueues } from './commands/queues.js'
 import { addRedrives } from './commands/redrives.js'
 import { addSchedules } from './commands/schedules.js'
+import { addServe } from './commands/serve.js'
+import { addStats } from './commands/stats.js'
+import { addTokens } from './commands/tokens.js'
+import { addTop } from './commands/top.js'
 import { addWebhooks } from './commands/webhooks.js'
+import { addWorker } from './commands/worker.js'
 import { addWorkers } from './commands/workers.js'
 import { EXIT, EXIT_OF } from './exit.js'
 import { type Environment, Interruption, type Io } from './io.js'
 import { paint, styleOf } from './print.js'
+import { Program } from './program.js'
+import { processTerminal } from './terminal.js'
 import { oneLine } from './width.js'
 
 /** Runs one command line and says what the shell is to be told. Touches nothing but `io`. */
@@ -33,6 +44,9 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   const exit = (code: number): void => {
     exitCode = code
   }
+  addDev(program, io)
+  addServe(program, io)
+  addWorker(program, io)
   addDemo(program, io, exit)
   addEnqueue(program, io, exit)
   addHttp(program, io, exit)
@@ -45,9 +59,15 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   addSchedules(program, io)
   addWebhooks(program, io)
   addWorkers(program, io)
+  addStats(program, io)
+  addTop(program, io)
   addMigrate(program, io, exit)
   addDoctor(program, io, exit)
   addAudit(program, io, exit)
+  addBackup(program, io)
+  addPrune(program, io)
+  addTokens(program, io)
+  addConfig(program, io)
   addCompletion(program, io)
   addPolicy(program, io, exit)
   try {
@@ -60,13 +80,15 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
 
 const EXAMPLES = `
 Examples:
-  $ chronos demo                       eight jobs, eight fates, live
+  $ chronos dev --demo --open          a shop at night, in your browser
+  $ chronos serve --with-worker --jobs ./jobs.js
+  $ chronos top                        what is going on, live
   $ chronos dead groups                what jobs died of
   $ chronos jobs timeline ID           the life of one job, drawn
   $ chronos doctor                     whether all is well
-  $ chronos help jobs                  what else there is
 
-Commands look into sqlite:./chronos.db, or where CHRONOS_STORE or --store says.
+Commands look into sqlite:./chronos.db, or where CHRONOS_STORE or --store says;
+with --url or CHRONOS_URL they talk to a server instead.
 
 Data goes to stdout, words to stderr; NO_COLOR=1 turns colours off.
 Exit codes: 0 ok, 1 unexpected, 2 usage, 3 not found, 4 not allowed, 5 conflict,
@@ -74,7 +96,7 @@ Exit codes: 0 ok, 1 unexpected, 2 usage, 3 not found, 4 not allowed, 5 conflict,
 
 function createProgram(io: Io): Command {
   const [out, err] = [styleOf(io.stdout, io.env), styleOf(io.stderr, io.env)]
-  return new Command('chronos')
+  return new Program('chronos')
     .description('Durable jobs, and what happens when they fail.')
     .version(version(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
@@ -138,7 +160,15 @@ async function runProcess(): Promise<void> {
       controller.abort(new Interruption('', BROKEN_PIPE_EXIT))
     })
   }
-  const io: Io = { stdout, stderr, stdin: () => process.stdin, env, interrupted: controller.signal }
+  const terminal = process.stdin.isTTY && stdout.isTTY ? processTerminal() : undefined
+  const io: Io = {
+    stdout,
+    stderr,
+    stdin: () => process.stdin,
+    env,
+    ...(terminal && { terminal }),
+    interrupted: controller.signal,
+  }
   process.exitCode = await main(process.argv.slice(2), io)
 }
 

@@ -1,7 +1,8 @@
 import { formatMs, toMs } from '../core/duration.js'
 import { jitterLabel } from '../core/jitter.js'
 import type { PartialPolicy } from '../core/policy.js'
-import { backoffWords, spelled } from './commands/policy/words.js'
+import { backoffWords } from '../core/policy-words.js'
+import { spelled } from './commands/policy/words.js'
 import type { Style } from './print.js'
 
 /** What one level says of retrying, in a line: `exponential 1m ×2, at most 1h, jitter ±20 %, up to 3 retries`. */

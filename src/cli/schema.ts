@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { ChronosError } from '../core/error.js'
 import { systemClock, systemDice } from '../engine/system.js'
-import type { Address } from './target.js'
+import type { Address } from './place.js'
 
 /** How far a store is migrated, found out without changing anything. Version 0: nothing is there yet. */
 export interface Schema {

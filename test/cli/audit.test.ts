@@ -79,7 +79,8 @@ describe('audit', () => {
 
   it('tells of records that contradict each other', async () => {
     const { succeeded } = await live(path)
-    await byHand(`DELETE FROM attempts WHERE status = 'succeeded'`)
+    // The last run of a job is kept with the job itself where it succeeded.
+    await byHand(`UPDATE jobs SET ran_token = NULL WHERE state = 'succeeded'`)
     const { code, stdout } = await audit()
     expect(code).toBe(8)
     expect(stdout).toContain(`✗ job ${succeeded}: it succeeded, and generation 1 has 0 succeeded runs (success-runs)\n`)

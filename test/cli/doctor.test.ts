@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { bytesText } from '../../src/cli/commands/doctor/bytes.js'
-import { type Check, checkSchema, postgresChecks, sqliteChecks } from '../../src/cli/commands/doctor/checks.js'
+import {
+  type Check,
+  checkSchema,
+  nodeCheck,
+  postgresChecks,
+  sqliteChecks,
+} from '../../src/cli/commands/doctor/checks.js'
 import { createChronos } from '../../src/index.js'
 import type { PostgresHealth } from '../../src/store/postgres/health.js'
 import type { Hearing } from '../../src/store/postgres/hearing.js'
@@ -43,6 +49,15 @@ const MINUTE_MS = 60_000
 
 const named = (checks: readonly Check[], name: string): Check => checks.find(check => check.name === name)!
 const bad = (checks: readonly Check[]): readonly Check[] => checks.filter(({ status }) => status !== 'ok')
+
+describe('the examination of Node', () => {
+  it.each([
+    ['20.20.2', 'Node 20.20.2: gets no security fixes since April 2026'],
+    ['24.1.0', 'Node 24.1.0'],
+  ])('says of %s how long it is looked after', (version, words) => {
+    expect(nodeCheck(version)).toMatchObject({ status: 'ok', found: expect.stringContaining(words) })
+  })
+})
 
 describe('what a healthy store is told', () => {
   it('is that all is well', () => {
@@ -160,6 +175,7 @@ describe('doctor', () => {
     expect(ok).toBe(true)
     expect(checks.map(({ name }) => name)).toEqual([
       'schema',
+      'node',
       'engine',
       'durability',
       'size',

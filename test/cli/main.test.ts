@@ -17,7 +17,7 @@ describe('help', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('Usage: chronos')
     expect(stdout).toMatch(/^ {2}demo/m)
-    expect(stdout).toContain('$ chronos demo')
+    expect(stdout).toContain('$ chronos dev')
     expect(stderr).toBe('')
   })
 

@@ -9,6 +9,8 @@ export interface Said {
 
 export interface Surroundings {
   readonly env?: Environment
+  /** Where a configuration file is looked for. */
+  readonly folder?: string
   readonly isTTY?: boolean
   readonly columns?: number
   readonly stdin?: readonly (string | Uint8Array)[]
@@ -38,6 +40,7 @@ export async function say(argv: readonly string[], around: Surroundings = {}): P
       columns,
     },
     env,
+    ...(around.folder !== undefined && { folder: around.folder }),
     async *stdin() {
       yield* stdin
     },

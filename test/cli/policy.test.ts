@@ -36,7 +36,7 @@ describe('policy list', () => {
     expect(lines).toHaveLength(1 + Object.keys(PRESETS).length)
     expect(lines[0]).toMatch(/^Preset +Retries +Backoff +Jitter +Cap +Survives +Good for$/)
     expect(lines.find(line => line.startsWith('http'))).toMatch(/^http +3 +exponential 1s ×2 +none +5m +7s +HTTP jobs/)
-    expect(lines.find(line => line.startsWith('webhook'))).toMatch(/list 30s 1m 2m +none +– +3m 30s/)
+    expect(lines.find(line => line.startsWith('webhook'))).toMatch(/after 30s, 1m, 2m +none +– +3m 30s/)
   })
 
   it('is data for machines with --json', async () => {

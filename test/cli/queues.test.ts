@@ -19,14 +19,15 @@ const queues = (...argv: string[]): Promise<Said> => say(['queues', ...argv, '--
 
 describe('queues', () => {
   it('are listed with what is in them', async () => {
-    expect(await queues('list')).toEqual({
+    const { code, stdout, stderr } = await queues('list')
+    expect({ code, lines: stdout.split('\n'), stderr }).toEqual({
       code: 0,
-      stdout: [
-        'Queue     State  Waiting  Running  Dead  Policy of its own',
-        'default   open         2        0     1  -',
-        'payments  open         0        0     0  -',
+      lines: [
+        'Queue     State      Queued  Retrying  Later  Running  Dead  Oldest  Policy of its own',
+        expect.stringMatching(/^default {3}no worker {7}0 {9}1 {6}1 {8}0 {5}1 {4}\d+d {2}-$/),
+        'payments  open            0         0      0        0     0       -  -',
         '',
-      ].join('\n'),
+      ],
       stderr: '2 queues\n',
     })
   })
@@ -45,7 +46,7 @@ describe('queues', () => {
     expect(JSON.parse(stdout)).toMatchObject({ name: 'payments', paused: false, retry: { maxRetries: 8 } })
     const listed = JSON.parse((await queues('list', '--json')).stdout) as { data: { name: string }[] }
     expect(listed.data).toMatchObject([
-      { name: 'default', count: { waiting: { value: 2, relation: 'exact' }, dead: { value: 1 } } },
+      { name: 'default', counts: { retrying: { value: 1, relation: 'exact' }, dead: { value: 1 } } },
       { name: 'payments', retry: { maxRetries: 8 } },
     ])
     expect((await queues('set', 'payments', '--reset')).stdout).toContain('no policy of its own')

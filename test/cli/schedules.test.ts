@@ -22,7 +22,7 @@ describe('schedules', () => {
     expect(made.stdout).toMatch(
       /^schedule digest is active: 0 9 \* \* MON \(Europe\/Paris\); next tick .* UTC \(version 1\)\n$/,
     )
-    await schedules('put', 'ping', '--every', '90s', '--url', 'https://api.example.com/ping', '--overlap', 'allow')
+    await schedules('put', 'ping', '--every', '90s', '--call', 'https://api.example.com/ping', '--overlap', 'allow')
     const { stdout, stderr } = await schedules('list')
     expect(stdout).toMatch(/^Schedule +State +When +Job +Next +Made +Skipped +Missed$/m)
     expect(stdout).toMatch(/^digest +active +0 9 \* \* MON \(Europe\/Paris\) +send-digest +in .+ +0 +0 +0$/m)

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Interruption } from '../../src/cli/io.js'
-import { addressOf, unlessInterrupted } from '../../src/cli/target.js'
+import { type Environment, Interruption, type Io, unlessInterrupted } from '../../src/cli/io.js'
+import { configOf, placeIn } from '../../src/cli/place.js'
 import { say } from './memory-io.js'
 
 let folder: string
@@ -11,6 +11,14 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'chronos-cli-'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const around = (env: Environment): Io => ({
+  stdout: { write: () => undefined },
+  stderr: { write: () => undefined },
+  env,
+  folder,
+  interrupted: new AbortController().signal,
+})
 
 describe('the store of a command', () => {
   it.each([
@@ -25,8 +33,26 @@ describe('the store of a command', () => {
     ],
     ['a server', { store: 'postgres://u@h/d' }, {}, { kind: 'postgres', url: 'postgres://u@h/d' }],
     ['a server, by its other name', { store: 'postgresql://h/d' }, {}, { kind: 'postgres', url: 'postgresql://h/d' }],
-  ])('is %s', (_, options, env, address) => {
-    expect(addressOf(options, env)).toEqual(address)
+    [
+      'another, where a flag names one',
+      { url: 'http://h:1/' },
+      { CHRONOS_STORE: 'sqlite:b.db' },
+      { kind: 'server', url: 'http://h:1' },
+    ],
+    [
+      'what CHRONOS_URL says, with its token',
+      {},
+      { CHRONOS_URL: 'http://h:1', CHRONOS_STORE: 'sqlite:b.db', CHRONOS_TOKEN: 'a-token-long-enough' },
+      { kind: 'server', url: 'http://h:1', token: 'a-token-long-enough' },
+    ],
+    [
+      'a store after all, by a flag',
+      { store: 'sqlite:a.db' },
+      { CHRONOS_URL: 'http://h:1' },
+      { kind: 'sqlite', path: 'a.db' },
+    ],
+  ])('is %s', async (_, options, env, place) => {
+    expect(placeIn(await configOf(options, around(env)))).toEqual(place)
   })
 
   it.each([
@@ -35,9 +61,18 @@ describe('the store of a command', () => {
     ['sqlite:', '--store: the store "sqlite:" is not known'],
     ['chronos.db', '--store: the store "chronos.db" is not known; use sqlite:./chronos.db or postgres://'],
     ['mysql://u:secret@h/d', '--store: the store "mysql:…" is not known'],
-  ])('is not %s', (store, words) => {
-    expect(() => addressOf({ store }, {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
-    expect(() => addressOf({ store }, {})).toThrow(words)
+  ])('is not %s', async (store, words) => {
+    const config = await configOf({ store }, around({}))
+    expect(() => placeIn(config)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+    expect(() => placeIn(config)).toThrow(words)
+  })
+
+  it('is not two things at once', async () => {
+    const { code, stderr } = await say(['jobs', 'list', '--store', 'sqlite:a.db', '--url', 'http://h:1'])
+    expect([code, stderr]).toEqual([
+      2,
+      'error: give --store for a store or --url for a server, not both (INVALID_OPTION)\n',
+    ])
   })
 
   it.each([

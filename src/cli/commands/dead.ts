@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { rate, share, wholeNumber } from '../argument.js'
 import type { Io } from '../io.js'
-import { addTargetOptions } from '../target.js'
+import { addTargetOptions } from '../place.js'
 import { DEAD_EXAMPLES, DEAD_WORDS } from './dead/help.js'
 import { addDeadFilterOptions } from './jobs/filter.js'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
-import { addTargetOptions, type TargetOptions } from '../target.js'
+import { addStoreOptions, type TargetOptions } from '../place.js'
 
 export interface DoctorOptions extends TargetOptions {
   readonly json?: true
@@ -28,7 +28,7 @@ export function addDoctor(program: Command, io: Io, exit: (code: number) => void
         'and whether jobs wait that somebody should have taken.',
     )
     .option('--no-integrity', 'do not read an SQLite file through, which takes a while if it is large')
-  addTargetOptions(doctor)
+  addStoreOptions(doctor)
     .addHelpText('after', EXAMPLES)
     .action(async (options: DoctorOptions) => {
       const { examine } = await import('./doctor/examine.js')

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { collect, wholeNumber } from '../argument.js'
 import type { Io } from '../io.js'
-import { addTargetOptions } from '../target.js'
+import { addTargetOptions } from '../place.js'
 
 const EXAMPLES = `
 Examples:

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
-import { wholeNumber } from '../argument.js'
+import { collect, wholeNumber } from '../argument.js'
 import type { Io } from '../io.js'
-import { addTargetOptions } from '../target.js'
+import { addTargetOptions } from '../place.js'
 import { addFilterOptions } from './jobs/filter.js'
 import { ACTION_WORDS, type ActionWords, JOBS_EXAMPLES, READ_WORDS } from './jobs/help.js'
 
@@ -17,6 +17,7 @@ export function addJobs(program: Command, io: Io, exit: Exit): void {
     .addHelpText('after', JOBS_EXAMPLES)
   addReading(jobs, io)
   for (const words of ACTION_WORDS) addAction(jobs, words, io, exit)
+  addEdit(jobs, io)
   addReplay(jobs, io, exit)
 }
 
@@ -88,4 +89,20 @@ function addReplay(jobs: Command, io: Io, exit: Exit): void {
     const { replayJob } = await import('./enqueue/run.js')
     exit(await replayJob(id, options, io))
   })
+}
+
+function addEdit(jobs: Command, io: Io): void {
+  const edit = reading(jobs, 'edit')
+    .argument('<id>', 'of the job')
+    .option('--payload <json>', 'JSON, @FILE, or - for stdin')
+    .option('--queue <name>', 'another queue')
+    .addOption(new Option('--priority <number>', '0 to 9, 9 first').argParser(wholeNumber))
+    .option('--tag <tag>', 'these tags and no others; several times', collect)
+    .option('--delay <duration>', 'run it so long from now: 30s, 15m, 2h, 7d')
+    .option('--run-at <time>', 'run it at this time: 2026-12-24T18:00Z')
+    .option('--timeout <duration>', 'per attempt')
+    .option('--deadline <time>', 'not started after this time, or this long from now')
+    .option('--retry <policy>', "a preset's name, or a policy as JSON")
+    .option('--if-version <version>', 'only if it is still as it was read (the ETag of the API)')
+  addTargetOptions(edit).action(async (id, options) => (await import('./jobs/edit.js')).editJob(id, options, io))
 }

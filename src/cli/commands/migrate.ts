@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
-import { addTargetOptions, type TargetOptions } from '../target.js'
+import { addStoreOptions, type TargetOptions } from '../place.js'
 
 export interface MigrateOptions extends TargetOptions {
   readonly json?: true
@@ -24,7 +24,7 @@ export function addMigrate(program: Command, io: Io, exit: (code: number) => voi
     .summary('make the tables of a store, or bring them up to date')
     .description('Makes the tables of a store, or brings them up to date. Workers do the same when they start.')
     .addArgument(new Argument('[status]', 'only tell whether it is needed').choices(['status']))
-  addTargetOptions(migrate)
+  addStoreOptions(migrate)
     .addHelpText('after', EXAMPLES)
     .action(async (status: 'status' | undefined, options: MigrateOptions) => {
       const { migrateStore, showStatus } = await import('./migrate/run.js')

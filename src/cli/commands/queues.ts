@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Io } from '../io.js'
-import { addTargetOptions } from '../target.js'
+import { addTargetOptions } from '../place.js'
 
 const EXAMPLES = `
 Examples:

@@ -1,20 +1,20 @@
 import type { Command } from 'commander'
 import { collect, wholeNumber } from '../argument.js'
 import type { Io } from '../io.js'
-import { addTargetOptions } from '../target.js'
+import { addTargetOptions } from '../place.js'
 
 const EXAMPLES = `
 Examples:
   $ chronos schedules next '30 2 * * *' --tz Europe/Paris
   $ chronos schedules put digest --cron '0 9 * * MON' --job send-digest
-  $ chronos schedules put ping --every 30s --url https://api.example.com/ping
+  $ chronos schedules put ping --every 30s --call https://api.example.com/ping
   $ chronos schedules list
   $ chronos schedules pause digest`
 
 const PUT_EXAMPLES = `
 Examples:
   $ chronos schedules put digest --cron '0 9 * * MON' --job send-digest
-  $ chronos schedules put ping --every 30s --url https://api.example.com/ping
+  $ chronos schedules put ping --every 30s --call https://api.example.com/ping
   $ chronos schedules put import --cron '0 * * * *' --job import --missed all:24
   $ chronos schedules put party --cron '0 18 24 12 *' --once --job greet
 
@@ -108,7 +108,7 @@ function addPut(schedules: Command, io: Io): void {
     .option('--tz <zone>', 'time zone that cron is read in: Europe/Paris (default: UTC)')
     .option('--job <name>', 'the job to make, by its name')
     .option('--payload <json>', 'JSON, @FILE with JSON, or - for stdin (default: null)')
-    .option('--url <url>', 'or an address to call')
+    .option('--call <url>', 'or an address to call')
     .option('--method <method>', 'how to call it (default: POST)')
     .option('--overlap <rule>', 'while an earlier job is not over: skip, queue or allow (default: skip)')
     .option('--missed <rule>', 'ticks that nobody was there for: run-once, skip or all:N (default: run-once)')

@@ -3,9 +3,10 @@ import { type Entry, entryTable } from '../../entries.js'
 import type { Io } from '../../io.js'
 import { ALERT_MARKS, markCell } from '../../marks.js'
 import { brief, timeOf } from '../../moment.js'
+import type { TargetOptions } from '../../place.js'
 import type { Style } from '../../print.js'
 import { many, show } from '../../show.js'
-import { type TargetOptions, withTarget } from '../../target.js'
+import { withTarget } from '../../target.js'
 
 export interface AlertOptions extends TargetOptions {
   readonly json?: true

@@ -3,9 +3,10 @@ import type { AuditFinding } from '../../../store/audit.js'
 import type { Io } from '../../io.js'
 import { type Mark, sign } from '../../marks.js'
 import { absolute } from '../../moment.js'
+import type { TargetOptions } from '../../place.js'
 import { type Cell, type Column, paint, type Style, table } from '../../print.js'
 import { countText, hang, many, show } from '../../show.js'
-import { type TargetOptions, withTarget } from '../../target.js'
+import { withTarget } from '../../target.js'
 
 /** True where nothing is wrong. */
 export async function auditStore(options: TargetOptions & { readonly json?: true }, io: Io): Promise<boolean> {

@@ -3,9 +3,10 @@ import { type Entry, entryTable } from '../../entries.js'
 import type { Io } from '../../io.js'
 import { CIRCUIT_MARKS, type Mark, markCell, markText } from '../../marks.js'
 import { brief, relative, timeOf } from '../../moment.js'
+import type { TargetOptions } from '../../place.js'
 import type { Style } from '../../print.js'
 import { countText, many, show } from '../../show.js'
-import { type Target, type TargetOptions, withTarget } from '../../target.js'
+import { type Target, withTarget } from '../../target.js'
 import { oneLine } from '../../width.js'
 
 export interface CircuitOptions extends TargetOptions {

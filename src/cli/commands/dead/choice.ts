@@ -1,6 +1,7 @@
 import { ChronosError } from '../../../core/error.js'
 import type { DeadQuery } from '../../../engine/redrives.js'
-import type { Target, TargetOptions } from '../../target.js'
+import type { TargetOptions } from '../../place.js'
+import type { Target } from '../../target.js'
 import { type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'
 import { found } from '../jobs/job.js'
 

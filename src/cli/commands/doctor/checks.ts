@@ -3,6 +3,7 @@ import type { PostgresHealth } from '../../../store/postgres/health.js'
 import type { Hearing } from '../../../store/postgres/hearing.js'
 import type { SqliteHealth } from '../../../store/sqlite/health.js'
 import type { StoreInfo } from '../../../store/store.js'
+import { nodeWarning } from '../../node.js'
 import type { Schema } from '../../schema.js'
 import { countText, many } from '../../show.js'
 import { bytesText } from './bytes.js'
@@ -21,6 +22,13 @@ const MEGABYTE = 1_000_000
 const ok = (name: string, found: string): Check => ({ name, status: 'ok', found })
 const warning = (name: string, found: string, wayOut: string): Check => ({ name, status: 'warning', found, wayOut })
 const problem = (name: string, found: string, wayOut: string): Check => ({ name, status: 'problem', found, wayOut })
+
+/** The machine under everything: what ended must be said, and is nobody's emergency. */
+export function nodeCheck(version = process.versions.node): Check {
+  const ended = nodeWarning(version)
+  if (ended === undefined) return ok('node', `Node ${version}`)
+  return { name: 'node', status: 'ok', found: `Node ${version}: ${ended}` }
+}
 
 export function checkSchema({ location, version, known }: Schema): Check {
   const name = 'schema'

@@ -1,12 +1,13 @@
 import { systemClock, systemDice } from '../../../engine/system.js'
-import type { Io } from '../../io.js'
+import { type Io, unlessInterrupted } from '../../io.js'
+import { type Address, storeAddress } from '../../place.js'
 import { paint, type Style, type Tone } from '../../print.js'
 import { schemaOf } from '../../schema.js'
 import { hang, many, show } from '../../show.js'
-import { type Address, addressOf, unlessInterrupted } from '../../target.js'
+
 import { oneLine, padEnd } from '../../width.js'
 import type { DoctorOptions } from '../doctor.js'
-import { type Check, checkSchema, postgresChecks, sqliteChecks } from './checks.js'
+import { type Check, checkSchema, nodeCheck, postgresChecks, sqliteChecks } from './checks.js'
 
 export interface Examination {
   readonly location: string
@@ -16,7 +17,7 @@ export interface Examination {
 
 /** True where there is no problem. */
 export async function examine(options: DoctorOptions, io: Io): Promise<boolean> {
-  const address = addressOf(options, io.env)
+  const address = await storeAddress(options, io, 'doctor')
   const examination = await unlessInterrupted(examinationOf(address, options), io.interrupted)
   show(io, options, examination, style => reportOf(examination, style))
   return examination.ok
@@ -28,7 +29,7 @@ async function examinationOf(address: Address, { integrity }: DoctorOptions): Pr
   // Tables that are not there, or are others, can't be asked.
   const rest =
     first.status === 'ok' ? await (address.kind === 'sqlite' ? file(address.path, integrity) : server(address.url)) : []
-  const checks = [first, ...rest]
+  const checks = [first, nodeCheck(), ...rest]
   return { location: schema.location, ok: checks.every(({ status }) => status !== 'problem'), checks }
 }
 

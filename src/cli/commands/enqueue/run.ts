@@ -8,8 +8,9 @@ import { type EnqueueOptions, type EnqueueResult, timeOf } from '../../../engine
 import { systemClock } from '../../../engine/system.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
+import type { TargetOptions } from '../../place.js'
 import { jsonText } from '../../show.js'
-import { type Target, type TargetOptions, withTarget } from '../../target.js'
+import { type Target, withTarget } from '../../target.js'
 import { errorText } from '../jobs/note.js'
 import { readPayload, readPolicy } from './payload.js'
 

@@ -65,8 +65,23 @@ export async function enqueueCall(
       `--${dashed(single)} is for one job, and --cron makes many; give one of them`,
     )
   }
-  const { store, json, log, queue, priority, retry, tenant, tag, atMostOnce } = job
-  const kept = { store, json, log, queue, priority, retry, tenant, tag, atMostOnce, cron, tz }
+  const { store, url: server, token, config, json, log, queue, priority, retry, tenant, tag, atMostOnce } = job
+  const kept = {
+    store,
+    url: server,
+    token,
+    config,
+    json,
+    log,
+    queue,
+    priority,
+    retry,
+    tenant,
+    tag,
+    atMostOnce,
+    cron,
+    tz,
+  }
   const given = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined))
   const call = { ...given, job: HTTP_JOB, payload: JSON.stringify(request) }
   await putSchedule(schedule ?? new URL(url).hostname, call, io)

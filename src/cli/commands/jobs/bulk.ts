@@ -3,7 +3,8 @@ import type { JobQuery } from '../../../engine/jobs.js'
 import type { Count } from '../../../store/store.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
-import { countText, many, show } from '../../show.js'
+import { Progress } from '../../progress.js'
+import { many, show } from '../../show.js'
 import type { Target } from '../../target.js'
 import type { Action, ActionOptions } from './action.js'
 import { jobTable } from './list.js'
@@ -70,8 +71,11 @@ async function work(bulk: Bulk, expected: number): Promise<Tally> {
   const { action, target, query, io } = bulk
   const { stderr, interrupted } = io
   const tally: Tally = { changed: 0, refused: 0 }
-  const showsProgress = stderr.isTTY === true && expected > TOGETHER
-  const tell = (): void => void stderr.write(`${many(tally.changed, 'job')} ${action.done} so far\n`)
+  const progress = new Progress(io, expected, action.done)
+  const tell = (): void => {
+    progress.end()
+    stderr.write(`${many(tally.changed, 'job')} ${action.done} so far\n`)
+  }
   interrupted.addEventListener('abort', tell, { once: true })
   try {
     for (let cursor: string | undefined; ; ) {
@@ -80,14 +84,14 @@ async function work(bulk: Bulk, expected: number): Promise<Tally> {
         interrupted.throwIfAborted()
         const jobs = data.slice(from, from + TOGETHER)
         await Promise.all(jobs.map(({ id }) => actOnOne(bulk, id, tally)))
-        if (showsProgress) stderr.write(`\r${countText(tally.changed)} of ${countText(expected)} ${action.done} …`)
+        progress.add(jobs.length)
       }
       cursor = page.next
       if (cursor === undefined) return tally
     }
   } finally {
     interrupted.removeEventListener('abort', tell)
-    if (showsProgress) stderr.write('\r\u001b[K')
+    progress.end()
   }
 }
 

@@ -20,6 +20,8 @@ export interface FilterOptions {
   readonly schedule?: string
   readonly createdAfter?: string
   readonly createdBefore?: string
+  readonly error?: string
+  readonly search?: string
 }
 
 export interface DeadFilterOptions extends Omit<FilterOptions, 'state' | 'phase'> {
@@ -61,6 +63,8 @@ function addTraits(command: Command, group: Option): Command {
     .addOption(group)
     .option('--gate <name>', 'that depend on this')
     .option('--schedule <id>', 'that this schedule made')
+    .option('--error <text>', 'whose last error has this in its name, code or message')
+    .option('--search <text>', 'that have this anywhere: id, name, key, tags, payload, error')
     .option('--created-after <time>', 'a time (2026-12-24T18:00Z) or an age (2h)')
     .option('--created-before <time>', 'the same')
 }
@@ -96,7 +100,21 @@ export function deadQueryOf(options: DeadFilterOptions): DeadQuery {
 }
 
 function traitsOf(options: FilterOptions): DeadQuery {
-  const { queue, name, tag, key, tenant, reason, fingerprint, gate, schedule, createdAfter, createdBefore } = options
+  const {
+    queue,
+    name,
+    tag,
+    key,
+    tenant,
+    reason,
+    fingerprint,
+    gate,
+    schedule,
+    createdAfter,
+    createdBefore,
+    error,
+    search,
+  } = options
   return {
     ...(queue !== undefined && { queue }),
     ...(name !== undefined && { name }),
@@ -107,6 +125,8 @@ function traitsOf(options: FilterOptions): DeadQuery {
     ...(fingerprint !== undefined && { fingerprint }),
     ...(gate !== undefined && { gate }),
     ...(schedule !== undefined && { scheduleId: schedule }),
+    ...(error !== undefined && { error }),
+    ...(search !== undefined && { q: search }),
     ...(createdAfter !== undefined && { createdAfter: timeIn(createdAfter, '--created-after') }),
     ...(createdBefore !== undefined && { createdBefore: timeIn(createdBefore, '--created-before') }),
   }

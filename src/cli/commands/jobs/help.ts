@@ -74,6 +74,19 @@ Examples:
   $ chronos jobs logs ID
   $ chronos jobs logs ID --json | jq -r '.data[].message'`,
   },
+  edit: {
+    summary: 'change a waiting job',
+    description:
+      'Changes what a waiting job carries and how it is run; what you leave out stays. It is checked as a new job is.',
+    examples: `
+Examples:
+  $ chronos jobs edit ID --payload '{"to": "ada@example.com"}'
+  $ chronos jobs edit ID --queue slow --priority 2
+  $ chronos jobs edit ID --retry '{"maxRetries": 8}' --delay 10m
+  $ chronos jobs edit ID --retry none --deadline none
+
+\`none\` takes away what was set for this job alone.`,
+  },
   replay: {
     summary: 'make a new job from the payload of another',
     description:

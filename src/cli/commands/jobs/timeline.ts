@@ -1,8 +1,9 @@
 import { type Timeline, timelineOf } from '../../../core/timeline.js'
 import { type JobView, timeText } from '../../../core/view.js'
 import type { Io } from '../../io.js'
+import type { TargetOptions } from '../../place.js'
 import { show } from '../../show.js'
-import { type TargetOptions, withTarget } from '../../target.js'
+import { withTarget } from '../../target.js'
 import { found } from './job.js'
 import { draw } from './picture.js'
 

@@ -1,14 +1,16 @@
 import { ChronosError } from '../../../core/error.js'
-import type { Io } from '../../io.js'
+import { openStore } from '../../direct.js'
+import { type Io, unlessInterrupted } from '../../io.js'
+import { storeAddress } from '../../place.js'
 import { paint, type Style } from '../../print.js'
 import { type Schema, schemaOf } from '../../schema.js'
 import { show } from '../../show.js'
-import { addressOf, openStore, unlessInterrupted } from '../../target.js'
+
 import { oneLine } from '../../width.js'
 import type { MigrateOptions } from '../migrate.js'
 
 export async function migrateStore(options: MigrateOptions, io: Io): Promise<void> {
-  const store = await openStore(addressOf(options, io.env))
+  const store = await openStore(await storeAddress(options, io, 'migrate'))
   try {
     const { from, to } = await unlessInterrupted(store.migrate(), io.interrupted)
     const { engine, location } = await store.info()
@@ -24,7 +26,7 @@ export async function migrateStore(options: MigrateOptions, io: Io): Promise<voi
 
 /** Whether nothing is to be done. */
 export async function showStatus(options: MigrateOptions, io: Io): Promise<boolean> {
-  const schema = await unlessInterrupted(schemaOf(addressOf(options, io.env)), io.interrupted)
+  const schema = await unlessInterrupted(schemaOf(await storeAddress(options, io, 'migrate')), io.interrupted)
   const needed = schema.version < schema.known
   show(io, options, { ...schema, needed }, style => statusLine(schema, style))
   if (schema.version > schema.known) throw newer(schema)

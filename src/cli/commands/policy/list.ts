@@ -1,22 +1,12 @@
 import { formatMs, toMs } from '../../../core/duration.js'
 import { jitterLabel } from '../../../core/jitter.js'
-import { PRESETS, type PresetName } from '../../../core/presets.js'
+import { backoffWords } from '../../../core/policy-words.js'
+import { GOOD_FOR, PRESETS, type PresetName } from '../../../core/presets.js'
 import { outageSurvived } from '../../../core/survival.js'
 import type { Io } from '../../io.js'
 import type { Cell, Style } from '../../print.js'
 import { show } from '../../show.js'
-import { backoffWords, spelledTable } from './words.js'
-
-const GOOD_FOR: Readonly<Record<PresetName, string>> = {
-  standard: 'the default',
-  http: 'HTTP jobs, unless told otherwise',
-  lowLatency: 'somebody waits for the answer',
-  financial: 'few, spread attempts at what must not stampede',
-  queue: 'a quick second and third try',
-  webhook: 'deliveries, unless told otherwise',
-  patient: 'outages of a day',
-  none: 'what must not run twice',
-}
+import { spelledTable } from './words.js'
 
 const NAMES = Object.keys(PRESETS) as readonly PresetName[]
 

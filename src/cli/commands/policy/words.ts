@@ -1,56 +1,16 @@
-import { type Duration, formatMs, toMs } from '../../../core/duration.js'
-import { jitterLabel } from '../../../core/jitter.js'
+import { formatMs } from '../../../core/duration.js'
 import type { Finding } from '../../../core/lint.js'
-import type { Backoff, Policy } from '../../../core/policy.js'
+import type { Policy } from '../../../core/policy.js'
+import { policyWords } from '../../../core/policy-words.js'
 import { type Cell, type Column, paint, type Style, table } from '../../print.js'
-import { countText, hang } from '../../show.js'
+import { hang } from '../../show.js'
 import { oneLine, widthOf } from '../../width.js'
-
-const LISTED_MAX = 6
 
 /** What the page is about; names of files and functions come from outside. */
 export function titleLine(name: string, policy: Policy, style: Style): string {
   const clean = oneLine(name)
-  return hang(`${paint(clean, 'strong', style)}  `, widthOf(clean) + 2, inWords(policy), style)
+  return hang(`${paint(clean, 'strong', style)}  `, widthOf(clean) + 2, policyWords(policy), style)
 }
-
-/** A policy in one line. */
-function inWords(policy: Policy): string {
-  const { backoff, jitter, cap, maxRetries, maxElapsed } = policy
-  if (maxRetries === 0) return 'no retries'
-  const parts = [
-    backoffWords(backoff),
-    jitter === 'none' || jitter === 0
-      ? 'no jitter'
-      : `${typeof jitter === 'number' ? '' : 'jitter '}${jitterLabel(jitter)}`,
-    ...(cap === undefined ? [] : [`cap ${text(cap)}`]),
-    maxRetries === 1 ? '1 retry' : `${countText(maxRetries)} retries`,
-    ...(maxElapsed === undefined ? [] : [`at most ${text(maxElapsed)} in all`]),
-  ]
-  return parts.join(', ')
-}
-
-export function backoffWords(backoff: Backoff): string {
-  switch (backoff.type) {
-    case 'exponential':
-      return `exponential ${text(backoff.base)} ×${backoff.factor ?? 2}`
-    case 'linear':
-      return `linear ${text(backoff.base)} +${text(backoff.increment ?? backoff.base)}`
-    case 'fixed':
-      return `fixed ${text(backoff.delay)}`
-    case 'fibonacci':
-      return `fibonacci ${text(backoff.base)}`
-    case 'list': {
-      const shown = backoff.delays.slice(0, LISTED_MAX).map(text)
-      const rest = backoff.delays.length - shown.length
-      return `list ${shown.join(' ')}${rest > 0 ? ` … ${rest} more` : ''}`
-    }
-    case 'custom':
-      return `custom "${backoff.name}"`
-  }
-}
-
-const text = (duration: Duration): string => formatMs(toMs(duration, 'policy'))
 
 /** Each with its code at the end, which searches and scripts go by. */
 export function findingLines(findings: readonly Finding[], style: Style): string {

@@ -1,60 +1,84 @@
 import { ChronosError } from '../../../core/error.js'
-import type { Count, QueueRecord } from '../../../store/store.js'
+import type { QueueReport } from '../../../engine/queue-report.js'
+import type { QueueRecord } from '../../../store/store.js'
 import type { Io } from '../../io.js'
+import { brief, timeOf } from '../../moment.js'
+import type { TargetOptions } from '../../place.js'
 import { policyWords } from '../../policy-words.js'
-import { type Cell, type Style, table } from '../../print.js'
-import { countText, many, show } from '../../show.js'
-import { type Target, type TargetOptions, withTarget } from '../../target.js'
+import { type Cell, type Column, type Style, type Tone, table } from '../../print.js'
+import { many, show } from '../../show.js'
+import { type Target, withTarget } from '../../target.js'
 import { oneLine } from '../../width.js'
 import { readPolicy } from '../enqueue/payload.js'
+import { cappedText } from '../stats/run.js'
 
 export interface QueueOptions extends TargetOptions {
   readonly json?: true
 }
 
-const COUNTED = ['waiting', 'running', 'dead'] as const
-const COUNT_MAX = 10_000
-
-/** A queue with how many jobs it has in the states that matter to who looks after it. */
-export interface QueueView extends QueueRecord {
-  readonly count: Readonly<Record<(typeof COUNTED)[number], Count>>
-}
-
 export async function listQueues(options: QueueOptions, io: Io): Promise<void> {
   await withTarget(options, io, async target => {
-    const data: QueueView[] = []
-    for (const queue of await target.queues.list()) data.push({ ...queue, count: await countsOf(target, queue.name) })
-    show(io, options, { data, page: {} }, style => (data.length === 0 ? '' : queueTable(data, style)))
+    const [data, { now }] = await Promise.all([target.queues.report(), target.info()])
+    show(io, options, { data, page: {} }, style => (data.length === 0 ? '' : queueTable(data, now, style)))
     if (!options.json) io.stderr.write(`${many(data.length, 'queue')}\n`)
   })
 }
 
-async function countsOf({ jobs }: Target, queue: string): Promise<QueueView['count']> {
-  const [waiting, running, dead] = await Promise.all(COUNTED.map(state => jobs.count({ queue, state }, COUNT_MAX)))
-  return { waiting: waiting!, running: running!, dead: dead! }
+const OLDEST_FROM_COLUMNS = 90
+const POLICY_FROM_COLUMNS = 120
+
+function queueTable(queues: readonly QueueReport[], now: number, style: Style): string {
+  const fields = FIELDS.filter(({ from }) => style.columns >= from)
+  const rows = queues.map(queue => fields.map(({ cell }) => cell(queue, now, style)))
+  return table(
+    fields.map(({ column }) => column),
+    rows,
+    { ...style, boxes: false },
+  )
 }
 
-function queueTable(queues: readonly QueueView[], style: Style): string {
-  const columns = [
-    { title: 'Queue' },
-    { title: 'State' },
-    { title: 'Waiting', align: 'right' },
-    { title: 'Running', align: 'right' },
-    { title: 'Dead', align: 'right' },
-    { title: 'Policy of its own', wraps: true },
-  ] as const
-  const rows = queues.map(({ name, paused, retry, count }): Cell[] => [
-    name,
-    paused ? { text: 'paused', tone: 'warn' } : 'open',
-    countOf(count.waiting),
-    countOf(count.running),
-    count.dead.value > 0 ? { text: countOf(count.dead), tone: 'bad' } : '0',
-    retry ? policyWords(retry, style) : { text: '-', tone: 'dim' },
-  ])
-  return table(columns, rows, { ...style, boxes: false })
+interface Field {
+  readonly column: Column
+  /** Shown on terminals of so many columns. */
+  readonly from: number
+  cell(queue: QueueReport, now: number, style: Style): Cell
 }
 
-const countOf = ({ value, relation }: Count): string => `${countText(value)}${relation === 'exact' ? '' : '+'}`
+const counted = (title: string, phase: keyof QueueReport['counts'], tone?: Tone): Field => ({
+  column: { title, align: 'right' },
+  from: 0,
+  cell: ({ counts }) =>
+    tone && counts[phase].value > 0 ? { text: cappedText(counts[phase]), tone } : cappedText(counts[phase]),
+})
+
+const FIELDS: readonly Field[] = [
+  { column: { title: 'Queue' }, from: 0, cell: ({ name }) => name },
+  { column: { title: 'State' }, from: 0, cell: stateCell },
+  counted('Queued', 'queued'),
+  counted('Retrying', 'retrying', 'warn'),
+  counted('Later', 'scheduled'),
+  counted('Running', 'running'),
+  counted('Dead', 'dead', 'bad'),
+  {
+    column: { title: 'Oldest', align: 'right' },
+    from: OLDEST_FROM_COLUMNS,
+    cell: ({ oldestDueAt }, now) => (oldestDueAt === undefined ? NOTHING : brief(now - timeOf(oldestDueAt))),
+  },
+  {
+    column: { title: 'Policy of its own', wraps: true },
+    from: POLICY_FROM_COLUMNS,
+    cell: ({ retry }, _, style) => (retry ? policyWords(retry, style) : NOTHING),
+  },
+]
+
+const NOTHING: Cell = { text: '-', tone: 'dim' }
+
+/** Whoever looks for jobs that do not start has to see it here. */
+function stateCell({ paused, hasWorkers, counts }: QueueReport): Cell {
+  if (paused) return { text: 'paused', tone: 'warn' }
+  const isWaiting = counts.queued.value > 0 || counts.retrying.value > 0
+  return hasWorkers || !isWaiting ? 'open' : { text: 'no worker', tone: 'bad' }
+}
 
 interface SetOptions extends QueueOptions {
   readonly retry?: string

@@ -3,8 +3,9 @@ import type { HttpMethod } from '../../../core/http-request.js'
 import type { Missed, Overlap } from '../../../core/schedule.js'
 import type { ScheduleOptions } from '../../../engine/schedule-options.js'
 import type { Io } from '../../io.js'
+import type { TargetOptions } from '../../place.js'
 import { show } from '../../show.js'
-import { type TargetOptions, withTarget } from '../../target.js'
+import { withTarget } from '../../target.js'
 import { readPayload, readPolicy } from '../enqueue/payload.js'
 import { scheduleLine } from './line.js'
 
@@ -15,7 +16,7 @@ interface PutFlags extends TargetOptions {
   readonly tz?: string
   readonly job?: string
   readonly payload?: string
-  readonly url?: string
+  readonly call?: string
   readonly method?: string
   readonly overlap?: string
   readonly missed?: string
@@ -69,10 +70,10 @@ function missedOf(text: string): Missed {
 }
 
 async function jobOf(flags: PutFlags, io: Io): Promise<ScheduleOptions> {
-  const { job, url, method = 'POST', queue, priority, retry, timeout, tenant, tag } = flags
+  const { job, call, method = 'POST', queue, priority, retry, timeout, tenant, tag } = flags
   return {
     ...(job !== undefined && { job, payload: await readPayload(flags.payload, io) }),
-    ...(url !== undefined && { http: { url, method: method as HttpMethod } }),
+    ...(call !== undefined && { http: { url: call, method: method as HttpMethod } }),
     ...(queue !== undefined && { queue }),
     ...(priority !== undefined && { priority }),
     ...(retry !== undefined && { retry: readPolicy(retry, '--retry') }),

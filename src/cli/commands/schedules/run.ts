@@ -1,9 +1,10 @@
 import type { ScheduleView } from '../../../engine/schedule-view.js'
 import type { Io } from '../../io.js'
 import { relative } from '../../moment.js'
+import type { TargetOptions } from '../../place.js'
 import { type Cell, type Style, table } from '../../print.js'
 import { countText, jsonText, many, show } from '../../show.js'
-import { type TargetOptions, withTarget } from '../../target.js'
+import { withTarget } from '../../target.js'
 import { oneLine } from '../../width.js'
 import { scheduleLine, whenText } from './line.js'
 

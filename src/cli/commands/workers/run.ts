@@ -3,9 +3,10 @@ import { type Entry, entryTable } from '../../entries.js'
 import type { Io } from '../../io.js'
 import { type Mark, markCell } from '../../marks.js'
 import { brief, timeOf } from '../../moment.js'
+import type { TargetOptions } from '../../place.js'
 import type { Style } from '../../print.js'
 import { many, show } from '../../show.js'
-import { type TargetOptions, withTarget } from '../../target.js'
+import { withTarget } from '../../target.js'
 
 const MARKS: Readonly<Record<WorkerView['state'], Mark>> = {
   alive: { symbol: '✓', ascii: '+', word: 'alive', tone: 'good' },

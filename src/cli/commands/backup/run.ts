@@ -1,0 +1,132 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { ChronosError } from '../../../core/error.js'
+import { judge } from '../../../engine/audit.js'
+import { systemClock, systemDice } from '../../../engine/system.js'
+import { audit } from '../../../store/sqlite/audit.js'
+import { Connection } from '../../../store/sqlite/connection.js'
+import { loadDriver } from '../../../store/sqlite/driver.js'
+import { failure } from '../../../store/sqlite/failure.js'
+import { Patience } from '../../../store/sqlite/patience.js'
+import { ready } from '../../direct.js'
+import type { Io } from '../../io.js'
+import { type PlaceOptions, storeAddress } from '../../place.js'
+import { many, show } from '../../show.js'
+import { bytesText } from '../doctor/bytes.js'
+
+interface BackupOptions extends PlaceOptions {
+  readonly json?: true
+  readonly force?: true
+}
+
+interface Checked {
+  readonly jobs: number
+  readonly queues: number
+}
+
+export async function backUp(file: string, options: BackupOptions, io: Io): Promise<void> {
+  const address = await storeAddress(options, io, 'backup')
+  if (address.kind === 'postgres') throw forPostgres(address.url, file)
+  const [from, to] = [resolve(address.path), resolve(file)]
+  checkPlace(from, to, options.force === true)
+  await ready(address, io, 'existing')
+  const startedAt = systemClock.now()
+  // Nobody must take half a copy for a whole one.
+  const part = `${to}.part`
+  try {
+    rmSync(part, { force: true })
+    await copy(from, part)
+    const checked = await check(part)
+    renameSync(part, to)
+    sync(dirname(to))
+    const bytes = statSync(to).size
+    const durationMs = systemClock.now() - startedAt
+    show(io, options, { from, to, bytes, ...checked, durationMs }, () => {
+      const what = `${bytesText(bytes)}, ${many(checked.jobs, 'job')} in ${many(checked.queues, 'queue')}`
+      return `${to}: ${what}; read through and audited\n`
+    })
+  } finally {
+    rmSync(part, { force: true })
+  }
+}
+
+function checkPlace(from: string, to: string, mayReplace: boolean): void {
+  if (from === to) throw refused(`${to} is the store itself; name another file`)
+  if (!existsSync(dirname(to))) throw refused(`there is no folder ${dirname(to)}`)
+  if (!existsSync(to)) return
+  if (!statSync(to).isFile()) throw refused(`${to} is not a file`)
+  if (!mayReplace) throw refused(`${to} is there already; name another file, or replace it with --force`)
+  if (existsSync(`${to}-wal`)) throw refused(`${to} is in use: there is ${basename(to)}-wal beside it`)
+}
+
+/** One read of one moment; those who write meanwhile do not notice. */
+async function copy(from: string, part: string): Promise<void> {
+  const driver = await loadDriver()
+  // Payloads are nobody's business; SQLite takes over an empty file as it is.
+  closeSync(openSync(part, 'wx', 0o600))
+  let db: Connection | undefined
+  try {
+    const patience = new Patience(systemClock, systemDice)
+    const opened = await patience.until(() => new Connection(driver, from))
+    db = opened
+    await patience.until(() => opened.run('VACUUM INTO ?', part))
+  } catch (error) {
+    throw failure(error, from)
+  } finally {
+    db?.close()
+  }
+  sync(part)
+}
+
+async function check(part: string): Promise<Checked> {
+  const db = new Connection(await loadDriver(), part)
+  try {
+    const lines = db.all<[string]>('PRAGMA integrity_check(5)').map(([line]) => line)
+    if (lines.length !== 1 || lines[0] !== 'ok') throw unsound(lines[0] ?? 'it is empty')
+    db.beginReading()
+    const reading = audit(db, systemClock.now())
+    let step = reading.next()
+    while (!step.done) step = reading.next()
+    db.endReading()
+    const { isSound, queues, findings } = judge(step.value)
+    const problem = queues.find(queue => queue.problem !== undefined)?.problem ?? findings[0]?.detail
+    if (!isSound) throw unsound(problem ?? 'its books do not balance')
+    const rows = queues.flatMap(queue => Object.values(queue.rows))
+    return { jobs: rows.reduce((sum, count) => sum + count, 0), queues: queues.length }
+  } finally {
+    db.close()
+  }
+}
+
+function sync(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** The store itself has the fault: `chronos audit` and `chronos doctor` tell more of it. */
+function unsound(problem: string): ChronosError {
+  return new ChronosError(
+    'STORE_CORRUPT',
+    `the copy is not sound, and was thrown away: ${problem}; look at the store with \`chronos doctor\` and \`chronos audit\``,
+  )
+}
+
+function refused(words: string): ChronosError {
+  return new ChronosError('INVALID_OPTION', `backup: ${words}`)
+}
+
+/** The server has better means, which also keep what happens between two copies. */
+function forPostgres(store: string, file: string): ChronosError {
+  const url = new URL(store)
+  url.password = ''
+  const schema = url.searchParams.get('schema') ?? 'chronos'
+  url.searchParams.delete('schema')
+  return new ChronosError(
+    'INVALID_OPTION',
+    `backup copies an SQLite file; for PostgreSQL use \`pg_dump --format=custom --schema=${schema} --file=${file} '${url.href}'\``,
+  )
+}

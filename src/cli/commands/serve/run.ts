@@ -1,0 +1,35 @@
+import type { JobDefinition } from '../../../engine/definition.js'
+import type { Config } from '../../config/load.js'
+import { loadConfig } from '../../config/load.js'
+import { logOf } from '../../direct.js'
+import type { Io } from '../../io.js'
+import { loadDefinitions } from '../../service/definitions.js'
+import { type ServerFlags, settingsIn } from '../../service/options.js'
+import { queuesOf, Service } from '../../service/service.js'
+import { started, untilInterrupted } from '../../service/until.js'
+
+interface ServeFlags extends ServerFlags {
+  readonly withWorker?: true
+}
+
+export async function serve(flags: ServeFlags, io: Io): Promise<void> {
+  const config = await loadConfig(settingsIn(flags), io)
+  const definitions = await definitionsOf(flags, config, io)
+  const service = await Service.open({ config, log: await logOf(config.settings), server: true, definitions })
+  await started(service, async () => {
+    const { url } = (await service.start())!
+    const worker = definitions ? `, and works on ${queuesOf(definitions, config.settings).join(', ')}` : ''
+    io.stdout.write(`serving ${url}${worker}\n`)
+  })
+  await untilInterrupted(service, io)
+}
+
+/** Whoever names jobs on the command line wants them run. */
+async function definitionsOf(
+  { withWorker, jobs }: ServeFlags,
+  { settings }: Config,
+  io: Io,
+): Promise<readonly JobDefinition<never>[] | undefined> {
+  if (!withWorker && jobs === undefined) return undefined
+  return loadDefinitions(settings.jobs, io.folder ?? process.cwd())
+}

@@ -1,0 +1,101 @@
+import { formatMs } from '../../../core/duration.js'
+import type { Phase } from '../../../core/job.js'
+import type { Activity, FleetStats } from '../../../engine/statistics.js'
+import type { Count } from '../../../store/store.js'
+import type { Io } from '../../io.js'
+import { markText, PHASE_MARKS } from '../../marks.js'
+import { absolute } from '../../moment.js'
+import type { TargetOptions } from '../../place.js'
+import { type Cell, paint, type Style, table } from '../../print.js'
+import { countText, many, show } from '../../show.js'
+import { withTarget } from '../../target.js'
+import { padEnd, padStart } from '../../width.js'
+
+export async function showStats(options: TargetOptions & { readonly json?: true }, io: Io): Promise<void> {
+  await withTarget(options, io, async target => {
+    const stats = await target.stats()
+    show(io, options, stats, style => reportOf(stats, style))
+    if (!options.json) io.stderr.write(`as of ${absolute(stats.at)}\n`)
+  })
+}
+
+export const cappedText = ({ value, relation }: Count): string =>
+  `${countText(value)}${relation === 'exact' ? '' : '+'}`
+
+const LABEL_COLUMNS = 22
+
+function reportOf(stats: FleetStats, style: Style): string {
+  const part = (name: string, text: string): string => `${paint(name, 'strong', style)}\n${text}`
+  const parts = [
+    part('Jobs', phases(stats, style)),
+    part('Retries', retries(stats)),
+    part('Activity', activity(stats, style)),
+  ]
+  return `${parts.join('\n')}\n${part('Fleet', fleet(stats, style))}`
+}
+
+const PHASES: readonly Phase[] = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled']
+
+function phases({ jobs }: FleetStats, style: Style): string {
+  const widest = Math.max(...PHASES.map(phase => cappedText(jobs[phase]).length))
+  return PHASES.map(phase => {
+    const mark = markText({ ...PHASE_MARKS[phase], word: padEnd(PHASE_MARKS[phase].word, LABEL_COLUMNS - 2) }, style)
+    return `  ${mark}${padStart(cappedText(jobs[phase]), widest)}\n`
+  }).join('')
+}
+
+const line = (label: string, words: string): string => `  ${padEnd(label, LABEL_COLUMNS)}${words}\n`
+
+export const percent = (share: number): string => `${Math.round(share * 10) / 10} %`
+
+function retries(stats: FleetStats): string {
+  const { totalRetries, successfulRetries, retrySuccessRate, retryRate, failedRuns, failedJobs } = stats
+  return [
+    line('total', `${countText(totalRetries)} since ${absolute(stats.since)}`),
+    line('successful', `${countText(successfulRetries)} (${percent(retrySuccessRate)})`),
+    line('retry rate', `${percent(100 * retryRate)} of first attempts, over the last 5m`),
+    line('failed runs', countText(failedRuns)),
+    line('jobs that died', countText(failedJobs)),
+  ].join('')
+}
+
+const DEEDS: readonly (keyof Activity)[] = [
+  'enqueued',
+  'started',
+  'succeeded',
+  'failed',
+  'retries',
+  'dead',
+  'cancelled',
+]
+
+function activity({ last5m, lastHour }: FleetStats, style: Style): string {
+  const columns = [{ title: '  Last' }, ...DEEDS.map(deed => ({ title: titleOf(deed), align: 'right' as const }))]
+  const row = (name: string, counts: Activity): Cell[] => [name, ...DEEDS.map(deed => countText(counts[deed]))]
+  const rows = [row('5 minutes', last5m), row('hour', lastHour)]
+  const text = table(columns, rows, { ...style, boxes: false, colour: false })
+  return text
+    .trimEnd()
+    .split('\n')
+    .map(each => `  ${each.trimStart()}\n`)
+    .join('')
+}
+
+const titleOf = (deed: string): string => deed.charAt(0).toUpperCase() + deed.slice(1)
+
+function fleet({ workers, deadLetters, oldestDueAgeMs }: FleetStats, style: Style): string {
+  const { alive, silent, concurrency, running } = workers
+  const silence = silent === 0 ? '' : paint(`, ${silent} silent`, 'odd', style)
+  const dead = cappedText(deadLetters)
+  return [
+    line('workers', `${many(alive, 'worker')} alive${silence}, ${running} of ${concurrency} slots busy`),
+    line(
+      'dead letters',
+      deadLetters.value === 0 ? 'none that nobody has seen' : paint(`${dead} that nobody has seen`, 'bad', style),
+    ),
+    line(
+      'oldest due job',
+      oldestDueAgeMs === undefined ? 'none waits for a worker' : `waits since ${formatMs(oldestDueAgeMs)}`,
+    ),
+  ].join('')
+}

@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ChronosError } from '../../core/error.js'
+import { isPlainObject } from '../../core/json.js'
+import { checkKeys } from '../../core/limits.js'
+import { SETTING_NAMES, type SettingName } from './settings.js'
+
+const NAMES = ['chronos.config.json', 'chronos.config.mjs'] as const
+
+export interface ConfigFile {
+  /** As it is named to people. */
+  readonly path: string
+  readonly values: ReadonlyMap<SettingName, unknown>
+}
+
+/** The file that was named, or the one that lies here; what is in it has known names, and is not checked further. */
+export async function readConfigFile(named: string | undefined, folder: string): Promise<ConfigFile | undefined> {
+  const path = named ?? found(folder)
+  if (path === undefined) return undefined
+  const content = await contentOf(resolve(folder, path), path)
+  return { path, values: flatten(content, path) }
+}
+
+function found(folder: string): string | undefined {
+  const here = NAMES.filter(name => existsSync(resolve(folder, name)))
+  if (here.length < 2) return here[0]
+  throw problem(`${here.join(' and ')} are both here; keep one of them, or name it with --config`)
+}
+
+async function contentOf(location: string, path: string): Promise<unknown> {
+  if (!existsSync(location)) throw problem(`--config: there is no file ${path}`)
+  if (/\.[cm]?js$/.test(path)) return moduleAt(location, path)
+  if (!path.endsWith('.json')) throw problem(`--config: expected a file that ends with .json or .mjs, got ${path}`)
+  const text = await readFile(location, 'utf8')
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw problem(`${path}: expected JSON (${(error as Error).message})`, error)
+  }
+}
+
+async function moduleAt(location: string, path: string): Promise<unknown> {
+  let loaded: { readonly default?: unknown }
+  try {
+    loaded = (await import(pathToFileURL(location).href)) as typeof loaded
+  } catch (error) {
+    throw problem(`${path} does not load: ${(error as Error).message}`, error)
+  }
+  if (loaded.default === undefined) throw problem(`${path}: expected \`export default { … }\``)
+  return loaded.default
+}
+
+/** `{ retention: { dead: '90d' } }` is the setting `retention.dead`. */
+function flatten(content: unknown, path: string): ReadonlyMap<SettingName, unknown> {
+  const groups = groupsOf(SETTING_NAMES)
+  checkKeys(content, [...groups.keys(), '$schema'], path)
+  const values = new Map<SettingName, unknown>()
+  for (const [key, value] of Object.entries(content as Record<string, unknown>)) {
+    const inside = groups.get(key)
+    if (value === undefined || inside === undefined) continue
+    if (inside.length === 0) {
+      values.set(key as SettingName, value)
+      continue
+    }
+    if (!isPlainObject(value)) throw problem(`${path}: ${key}: expected an object with ${inside.join(', ')}`)
+    checkKeys(value, inside, `${path}: ${key}`)
+    for (const [name, one] of Object.entries(value)) values.set(`${key}.${name}` as SettingName, one)
+  }
+  return values
+}
+
+function groupsOf(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>()
+  for (const name of names) {
+    const [head = '', tail] = name.split('.')
+    groups.set(head, [...(groups.get(head) ?? []), ...(tail === undefined ? [] : [tail])])
+  }
+  return groups
+}
+
+function problem(words: string, cause?: unknown): ChronosError {
+  return new ChronosError('INVALID_OPTION', words, cause === undefined ? {} : { cause })
+}

@@ -1,0 +1,14 @@
+import { spawn } from 'node:child_process'
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
+
+/** A courtesy: where there is no browser, the address stands in the terminal. */
+export function openInBrowser(url: string): void {
+  const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(command!, [...args, url], { stdio: 'ignore', detached: true })
+  child.on('error', () => undefined)
+  child.unref()
+}

@@ -1,0 +1,22 @@
+import { type AddHelpTextContext, type AddHelpTextPosition, Command } from 'commander'
+
+/** A command whose help shows examples before its options: who reads it wants to do something. */
+export class Program extends Command {
+  #examples = ''
+
+  override createCommand(name?: string): Program {
+    return new Program(name)
+  }
+
+  override addHelpText(position: AddHelpTextPosition, text: string | ((context: AddHelpTextContext) => string)): this {
+    if (position !== 'after' || typeof text !== 'string') return super.addHelpText(position, text as string)
+    this.#examples = text.trim()
+    return this
+  }
+
+  /** After the usage and the words on what it does. */
+  override helpInformation(...context: Parameters<Command['helpInformation']>): string {
+    const [usage = '', description = '', ...rest] = super.helpInformation(...context).split('\n\n')
+    return [usage, description, ...(this.#examples === '' ? [] : [this.#examples]), ...rest].join('\n\n')
+  }
+}
