@@ -1,0 +1,105 @@
+import { Component, type ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { asProblem, type Problem } from './http.js'
+import { LazyScreen } from './lazy.js'
+import { Button } from './parts/button.js'
+import { ConfirmHost } from './parts/confirm.js'
+import { Empty, ProblemPanel } from './parts/empty.js'
+import { LiveRegion, Toasts } from './parts/toasts.js'
+import { Tooltip } from './parts/tooltip.js'
+import { href, match, navigate, path } from './router.js'
+import { ROUTES } from './routes.js'
+import { SignIn } from './screens/sign-in.js'
+import { StoreDown } from './screens/store-down.js'
+import { isTenant, state } from './session.js'
+import { Shell } from './shell.js'
+
+export function App() {
+  return (
+    <>
+      <Inside />
+      <ConfirmHost />
+      <Toasts />
+      <LiveRegion />
+      <Tooltip />
+    </>
+  )
+}
+
+function Inside() {
+  switch (state.value.is) {
+    case 'asking':
+      return null
+    case 'signed-out':
+      return <SignIn />
+    case 'unknown':
+      return <StoreDown problem={state.value.problem} />
+    case 'signed-in':
+      return (
+        <Shell>
+          <Page />
+        </Shell>
+      )
+  }
+}
+
+/** The screen of this path. Another path is another screen; another query is the same one, changed. */
+function Page() {
+  const main = useRef<HTMLElement>(null)
+  const at = path.value
+  const isFirst = useRef(true)
+  useEffect(() => {
+    // Who hears the page begins at its top; who sees it notices nothing.
+    if (!isFirst.current) main.current?.focus({ preventScroll: true })
+    isFirst.current = false
+  }, [at])
+  useEffect(() => {
+    if (at === '/' && isTenant.value) navigate(href('/jobs'), { replace: true })
+  }, [at])
+  return (
+    <main class="page" id="main" tabIndex={-1} ref={main}>
+      <Boundary key={at}>{screenAt(at)}</Boundary>
+    </main>
+  )
+}
+
+function screenAt(at: string) {
+  for (const route of ROUTES) {
+    const params = match(route.path, at)
+    if (!params) continue
+    if (route.forAll && isTenant.value) return <NotYours />
+    return <LazyScreen key={at} name={route.screen} params={params} />
+  }
+  return <NotFound />
+}
+
+function NotFound() {
+  return (
+    <Empty icon="search" title="There is no such page" actions={<Button href={href('/')}>To the overview</Button>}>
+      The address may be of another version, or mistyped.
+    </Empty>
+  )
+}
+
+function NotYours() {
+  return (
+    <Empty icon="tokens" title="This is about all tenants" actions={<Button href={href('/jobs')}>To your jobs</Button>}>
+      The token that you signed in with is for one tenant. It shows the jobs, dead letters, schedules and webhooks of
+      that tenant.
+    </Empty>
+  )
+}
+
+/** A screen that fails takes nothing else with it. */
+class Boundary extends Component<{ readonly children: ComponentChildren }, { readonly problem?: Problem }> {
+  override state: { readonly problem?: Problem } = {}
+
+  static override getDerivedStateFromError(error: unknown): { readonly problem: Problem } {
+    return { problem: asProblem(error) }
+  }
+
+  override render() {
+    const { problem } = this.state
+    return problem ? <ProblemPanel problem={problem} onRetry={() => window.location.reload()} /> : this.props.children
+  }
+}

@@ -1,0 +1,86 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { later } from './clock.js'
+import { Button } from './parts/button.js'
+import { Empty, Skeleton } from './parts/empty.js'
+
+/** What a screen is given. */
+export interface ScreenProps {
+  /** The parts of its path, such as the id of a job. */
+  readonly params: Readonly<Record<string, string>>
+  /** Where it lies over another one. */
+  readonly onClose?: () => void
+}
+
+type Screen = ComponentType<ScreenProps>
+
+/** The screens by name; what lies beside them in the folder are their parts. */
+const FILES = import.meta.glob<{ readonly default: Screen }>([
+  './screens/{overview,queues,queue,workers,system,audit,tokens}.tsx',
+  './screens/{jobs,job,new-job,dead,error-group,redrives,redrive}.tsx',
+  './screens/{schedules,schedule,schedule-editor,policies,webhooks,webhook,targets,alerts}.tsx',
+])
+const SKELETON_AFTER_MS = 150
+const loaded = new Map<string, Screen>()
+
+interface LazyProps extends ScreenProps {
+  /** The file in `screens/`. */
+  readonly name: string
+}
+
+/** A screen of which the code is fetched when it is first looked at. */
+export function LazyScreen({ name, ...props }: LazyProps) {
+  const known = useSignal<{ readonly screen: Screen } | undefined>(found(name))
+  const isLost = useSignal(false)
+  const isSlow = useSignal(false)
+  useEffect(() => {
+    if (known.peek()) return undefined
+    void load(name).then(screen => {
+      if (screen) known.value = { screen }
+      else isLost.value = true
+    })
+    return later(SKELETON_AFTER_MS, () => {
+      isSlow.value = true
+    })
+  }, [])
+  if (isLost.value) return <Outdated />
+  if (known.value) return <known.value.screen {...props} />
+  return isSlow.value && props.onClose === undefined ? <Skeleton lines={8} /> : null
+}
+
+function found(name: string): { readonly screen: Screen } | undefined {
+  const screen = loaded.get(name)
+  return screen && { screen }
+}
+
+async function load(name: string): Promise<Screen | undefined> {
+  try {
+    const { default: screen } = await FILES[`./screens/${name}.tsx`]!()
+    loaded.set(name, screen)
+    return screen
+  } catch {
+    return undefined
+  }
+}
+
+/** Fetches the code of a screen that somebody is about to open. */
+export function prefetch(name: string): void {
+  if (!loaded.has(name)) void load(name)
+}
+
+function Outdated() {
+  return (
+    <Empty
+      icon="redrive"
+      title="There is a newer version"
+      actions={
+        <Button tone="primary" onPress={() => window.location.reload()}>
+          Load it
+        </Button>
+      }
+    >
+      This page was opened before the server was updated, and a part of it is no longer there.
+    </Empty>
+  )
+}

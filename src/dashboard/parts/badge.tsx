@@ -1,0 +1,45 @@
+import type { ComponentChildren } from 'preact'
+import { Icon, type IconName } from './icon.js'
+
+export type Hue = 'ok' | 'run' | 'retry' | 'dead' | 'wait' | 'off' | 'accent'
+
+export interface BadgeProps {
+  readonly children: ComponentChildren
+  readonly hue?: Hue | undefined
+  readonly icon?: IconName | undefined
+  readonly tip?: string | undefined
+  readonly href?: string | undefined
+}
+
+/** A word about a thing, in a hue. */
+export function Badge({ children, hue = 'off', icon, tip, href }: BadgeProps) {
+  const content = (
+    <>
+      {icon && <Icon name={icon} size={12} />}
+      <span>{children}</span>
+    </>
+  )
+  if (href !== undefined) {
+    return (
+      <a class={`badge ${hue}`} href={href} data-tip={tip}>
+        {content}
+      </a>
+    )
+  }
+  return (
+    <span class={`badge ${hue}`} data-tip={tip}>
+      {content}
+    </span>
+  )
+}
+
+/** A free label of a job. */
+export function Tag({ children, href }: { readonly children: string; readonly href?: string | undefined }) {
+  return href === undefined ? (
+    <span class="tag">{children}</span>
+  ) : (
+    <a class="tag" href={href}>
+      {children}
+    </a>
+  )
+}

@@ -1,0 +1,94 @@
+import type { ComponentChildren } from 'preact'
+import { Icon, type IconName } from './icon.js'
+
+interface Pressable {
+  readonly onPress?: ((event: MouseEvent) => void) | undefined
+  /** Makes it a link that looks like a button. */
+  readonly href?: string | undefined
+  readonly disabled?: boolean | undefined
+  /** Something is under way. */
+  readonly busy?: boolean | undefined
+  /** The key that does the same, shown on hover. */
+  readonly shortcut?: string | undefined
+  readonly external?: boolean | undefined
+}
+
+export interface ButtonProps extends Pressable {
+  readonly children: ComponentChildren
+  readonly icon?: IconName | undefined
+  /** `primary` once per screen at most; `danger` for what can't be undone; `quiet` has no border. */
+  readonly tone?: 'normal' | 'primary' | 'danger' | 'quiet' | undefined
+  readonly size?: 'md' | 'sm' | undefined
+  readonly type?: 'button' | 'submit' | undefined
+  /** More about it, on hover. */
+  readonly tip?: string | undefined
+}
+
+export function Button({ children, icon, tone = 'normal', size = 'md', type = 'button', tip, ...press }: ButtonProps) {
+  const { busy = false } = press
+  const content = (
+    <>
+      {busy ? <span class="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
+      <span>{children}</span>
+    </>
+  )
+  return pressable({ ...press, class: `button ${tone} ${size}`, content, type, tip: tipOf(tip, press.shortcut) })
+}
+
+export interface IconButtonProps extends Pressable {
+  readonly icon: IconName
+  /** What it does, for those who hear it and on hover. */
+  readonly label: string
+  readonly tone?: 'quiet' | 'normal' | 'danger' | undefined
+  readonly size?: 'md' | 'sm' | undefined
+  readonly pressed?: boolean | undefined
+}
+
+export function IconButton({ icon, label, tone = 'quiet', size = 'md', pressed, ...press }: IconButtonProps) {
+  return pressable({
+    ...press,
+    class: `button icon-only ${tone} ${size}`,
+    content: press.busy ? <span class="spinner" aria-hidden="true" /> : <Icon name={icon} />,
+    type: 'button',
+    label,
+    pressed,
+    tip: tipOf(label, press.shortcut),
+  })
+}
+
+interface Drawn extends Pressable {
+  readonly class: string
+  readonly content: ComponentChildren
+  readonly type: 'button' | 'submit'
+  readonly label?: string
+  readonly pressed?: boolean | undefined
+  readonly tip?: string | undefined
+}
+
+function pressable({ onPress, href, disabled, busy, external, content, type, label, pressed, tip, ...rest }: Drawn) {
+  const named = { class: rest.class, 'data-tip': tip, 'aria-label': label }
+  if (href !== undefined && !disabled) {
+    return (
+      <a {...named} href={href} onClick={onPress} {...(external && { target: '_blank', rel: 'noreferrer' })}>
+        {content}
+      </a>
+    )
+  }
+  return (
+    <button
+      {...named}
+      type={type}
+      disabled={disabled || busy}
+      aria-busy={busy}
+      aria-pressed={pressed}
+      onClick={onPress}
+    >
+      {content}
+    </button>
+  )
+}
+
+function tipOf(tip: string | undefined, shortcut: string | undefined): string | undefined {
+  if (shortcut === undefined) return tip
+  return tip === undefined ? `Key ${shortcut}` : `${tip}  ·  ${shortcut}`
+}

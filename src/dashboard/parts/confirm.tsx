@@ -1,0 +1,57 @@
+import { useSignal } from '@preact/signals'
+import { asked, itemsText, typedFor } from '../actions.js'
+import { Button } from './button.js'
+import { Dialog } from './dialog.js'
+import { Field, Input } from './field.js'
+
+/** Asks what `confirm` and `act` want to know. Stands once, in the shell. */
+export function ConfirmHost() {
+  const question = asked.value
+  return question ? <Question key={question.title} question={question} /> : null
+}
+
+function Question({ question }: { readonly question: NonNullable<typeof asked.value> }) {
+  const typed = useSignal('')
+  const wanted = typedFor(question)
+  const isReady = wanted === undefined || typed.value.replace(/[\s,.]/g, '') === wanted
+  return (
+    <Dialog
+      size="sm"
+      title={question.title}
+      onClose={() => question.answer(false)}
+      foot={
+        <>
+          <Button onPress={() => question.answer(false)}>Keep as it is</Button>
+          <Button
+            tone={question.tone === 'danger' ? 'danger' : 'primary'}
+            disabled={!isReady}
+            onPress={() => question.answer(true)}
+          >
+            {question.verb}
+          </Button>
+        </>
+      }
+    >
+      <form
+        class="stack"
+        onSubmit={event => {
+          event.preventDefault()
+          if (isReady) question.answer(true)
+        }}
+      >
+        <p>{question.effect}</p>
+        {question.filter !== undefined && (
+          <p class="filter-words">
+            <span class="muted">Of </span>
+            <code>{question.filter}</code>
+          </p>
+        )}
+        {wanted !== undefined && (
+          <Field label={`Type ${itemsText(question)} to go on`}>
+            <Input value={typed} inputMode="numeric" autoFocus />
+          </Field>
+        )}
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,100 @@
+import type { ComponentChildren } from 'preact'
+import { type Problem, trouble } from '../http.js'
+import type { QueryState } from '../query.js'
+import { Button } from './button.js'
+import { Icon, type IconName } from './icon.js'
+
+export interface EmptyProps {
+  readonly icon?: IconName | undefined
+  readonly title: ComponentChildren
+  readonly children?: ComponentChildren | undefined
+  readonly actions?: ComponentChildren | undefined
+  /** Nothing here is good news. */
+  readonly good?: boolean | undefined
+}
+
+/** There is nothing to show, and why. */
+export function Empty({ icon = 'info', title, children, actions, good = false }: EmptyProps) {
+  return (
+    <div class={`empty${good ? ' good' : ''}`}>
+      <span class="disc">
+        <Icon name={icon} size={20} />
+      </span>
+      <h2>{title}</h2>
+      {children !== undefined && <div class="text">{children}</div>}
+      {actions !== undefined && <div class="row wrap">{actions}</div>}
+    </div>
+  )
+}
+
+export interface ProblemPanelProps {
+  readonly problem: Problem
+  readonly onRetry?: (() => void) | undefined
+}
+
+/** What went wrong, by which request, and a way to try again. */
+export function ProblemPanel({ problem, onRetry }: ProblemPanelProps) {
+  return (
+    <div class="problem" role="alert">
+      <Icon name="warning" />
+      <div class="grow">
+        <p class="strong">{problem.message}</p>
+        {problem.detail !== problem.message && <p>{problem.detail}</p>}
+        {problem.errors.length > 0 && (
+          <ul>
+            {problem.errors.map(({ pointer, detail }) => (
+              <li key={pointer}>
+                <code>{pointer || '/'}</code> {detail}
+              </li>
+            ))}
+          </ul>
+        )}
+        <p class="muted">
+          <code>{problem.code}</code>
+          {problem.requestId !== undefined && (
+            <>
+              {' '}
+              · request <code>{problem.requestId}</code>
+            </>
+          )}
+        </p>
+      </div>
+      {onRetry && (
+        <Button size="sm" icon="retry" onPress={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** Grey bars where text will be. */
+export function Skeleton({ lines = 3 }: { readonly lines?: number | undefined }) {
+  return (
+    <div class="skeleton" role="status" aria-busy="true" aria-label="Loading">
+      {Array.from({ length: lines }, (_, i) => (
+        <span key={i} />
+      ))}
+    </div>
+  )
+}
+
+export interface AnswerProps<T> {
+  readonly query: QueryState<T>
+  readonly children: (data: T) => ComponentChildren
+  /** Lines of the skeleton. */
+  readonly lines?: number | undefined
+}
+
+/** What a question came to: its data, dimmed while stale; what went wrong above it; a skeleton after 150 ms. */
+export function Answer<T>({ query, children, lines = 6 }: AnswerProps<T>) {
+  const { data, problem, isSlow, refetch } = query
+  // That the server is away is said once for the whole page, and must not push what is still to be seen.
+  const isSaid = trouble.value !== undefined && data !== undefined
+  return (
+    <>
+      {problem && !isSaid && <ProblemPanel problem={problem} onRetry={refetch} />}
+      {data !== undefined ? children(data) : isSlow && !problem && <Skeleton lines={lines} />}
+    </>
+  )
+}

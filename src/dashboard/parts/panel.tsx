@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact'
+import { Icon } from './icon.js'
+
+export interface PanelProps {
+  readonly title?: ComponentChildren | undefined
+  /** Beside the title, quieter: a count, a hint. */
+  readonly note?: ComponentChildren | undefined
+  readonly actions?: ComponentChildren | undefined
+  readonly children: ComponentChildren
+  /** Tables and pictures reach to the edge. */
+  readonly flush?: boolean | undefined
+  /** What is shown is not of now. */
+  readonly stale?: boolean | undefined
+}
+
+/** A part of a screen with its own heading. */
+export function Panel({ title, note, actions, children, flush = false, stale = false }: PanelProps) {
+  return (
+    <section class="panel">
+      {(title !== undefined || actions !== undefined) && (
+        <header>
+          <div class="row grow">
+            {title !== undefined && <h2>{title}</h2>}
+            {note !== undefined && <span class="note">{note}</span>}
+          </div>
+          {actions !== undefined && <div class="row">{actions}</div>}
+        </header>
+      )}
+      <div class={`body${flush ? ' flush' : ''}${stale ? ' stale' : ''}`}>{children}</div>
+    </section>
+  )
+}
+
+export interface PageHeadProps {
+  readonly title: ComponentChildren
+  /** The page above this one. */
+  readonly up?: { readonly href: string; readonly text: string } | undefined
+  readonly sub?: ComponentChildren | undefined
+  readonly actions?: ComponentChildren | undefined
+}
+
+/** The title of a screen and what can be done there. */
+export function PageHead({ title, up, sub, actions }: PageHeadProps) {
+  return (
+    <header class="page-head">
+      <div class="titles">
+        {up && (
+          <a class="crumb" href={up.href}>
+            <Icon name="left" size={12} />
+            {up.text}
+          </a>
+        )}
+        <h1>{title}</h1>
+        {sub !== undefined && <p class="sub">{sub}</p>}
+      </div>
+      {actions !== undefined && <div class="actions">{actions}</div>}
+    </header>
+  )
+}
+
+export interface FactsProps {
+  /** What is undefined is left out. */
+  readonly facts: readonly (readonly [term: string, value: ComponentChildren] | undefined)[]
+  readonly columns?: 1 | 2 | undefined
+}
+
+/** Terms and what they are. */
+export function Facts({ facts, columns = 1 }: FactsProps) {
+  return (
+    <dl class={`facts columns-${columns}`}>
+      {facts.map(
+        fact =>
+          fact && (
+            <div key={fact[0]}>
+              <dt>{fact[0]}</dt>
+              <dd>{fact[1]}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  )
+}

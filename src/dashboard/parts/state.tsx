@@ -1,0 +1,91 @@
+import type { Phase } from '../../core/job.js'
+import type { Hue } from './badge.js'
+import { Icon, type IconName } from './icon.js'
+
+interface Look {
+  readonly hue: Hue
+  readonly icon: IconName
+  readonly word: string
+}
+
+/** Phases of jobs, ends of runs, and the states of everything else that has some: one look each, everywhere. */
+const LOOKS: Readonly<Record<string, Look>> = {
+  scheduled: { hue: 'wait', icon: 'scheduled', word: 'Scheduled' },
+  queued: { hue: 'wait', icon: 'queued', word: 'Queued' },
+  waiting: { hue: 'wait', icon: 'queued', word: 'Waiting' },
+  retrying: { hue: 'retry', icon: 'retrying', word: 'Retrying' },
+  running: { hue: 'run', icon: 'running', word: 'Running' },
+  succeeded: { hue: 'ok', icon: 'succeeded', word: 'Succeeded' },
+  dead: { hue: 'dead', icon: 'died', word: 'Dead' },
+  cancelled: { hue: 'off', icon: 'cancelled', word: 'Cancelled' },
+  // Ends of runs.
+  failed: { hue: 'dead', icon: 'died', word: 'Failed' },
+  'timed-out': { hue: 'dead', icon: 'clock', word: 'Timed out' },
+  lost: { hue: 'dead', icon: 'lost', word: 'Lost' },
+  snoozed: { hue: 'wait', icon: 'clock', word: 'Snoozed' },
+  released: { hue: 'off', icon: 'out', word: 'Released' },
+  deferred: { hue: 'wait', icon: 'pause', word: 'Deferred' },
+  next: { hue: 'wait', icon: 'scheduled', word: 'Next' },
+  // Redrives.
+  canary: { hue: 'run', icon: 'running', word: 'Canary' },
+  paused: { hue: 'retry', icon: 'pause', word: 'Paused' },
+  stopped: { hue: 'dead', icon: 'stop', word: 'Stopped' },
+  aborted: { hue: 'off', icon: 'cancelled', word: 'Aborted' },
+  done: { hue: 'ok', icon: 'check', word: 'Done' },
+  // Error groups.
+  open: { hue: 'dead', icon: 'warning', word: 'Open' },
+  regressed: { hue: 'dead', icon: 'redrive', word: 'Regressed' },
+  resolved: { hue: 'ok', icon: 'check', word: 'Resolved' },
+  ignored: { hue: 'off', icon: 'minus', word: 'Ignored' },
+  // Schedules, endpoints, workers.
+  active: { hue: 'ok', icon: 'play', word: 'Active' },
+  ended: { hue: 'off', icon: 'stop', word: 'Ended' },
+  enabled: { hue: 'ok', icon: 'check', word: 'Enabled' },
+  disabled: { hue: 'dead', icon: 'cancelled', word: 'Disabled' },
+  alive: { hue: 'ok', icon: 'check', word: 'Alive' },
+  silent: { hue: 'dead', icon: 'lost', word: 'Silent' },
+  // Circuits; an open circuit is told by `circuit-open`, because an open error group is another thing.
+  closed: { hue: 'ok', icon: 'check', word: 'Closed' },
+  'circuit-open': { hue: 'dead', icon: 'cancel', word: 'Open' },
+  'half-open': { hue: 'retry', icon: 'retrying', word: 'Half open' },
+  ramping: { hue: 'retry', icon: 'up', word: 'Ramping' },
+  // Alerts.
+  firing: { hue: 'dead', icon: 'alerts', word: 'Firing' },
+  pending: { hue: 'retry', icon: 'clock', word: 'Pending' },
+  inactive: { hue: 'off', icon: 'minus', word: 'Inactive' },
+}
+
+/** How a state looks; one that nobody told us of still has its word. */
+export function lookOf(state: string): Look {
+  return LOOKS[state] ?? { hue: 'off', icon: 'info', word: state }
+}
+
+export const hueOf = (state: Phase | string): Hue => lookOf(state).hue
+
+export interface StateMarkProps {
+  readonly state: Phase | string
+  /** Why, behind the word: `Dead · exhausted`. */
+  readonly reason?: string | undefined
+  /** `badge` stands out; `plain` is for tables; `icon` has its word on hover and for those who hear it. */
+  readonly as?: 'badge' | 'plain' | 'icon' | undefined
+}
+
+/** A state: icon, word and hue, always together. */
+export function StateMark({ state, reason, as = 'plain' }: StateMarkProps) {
+  const { hue, icon, word } = lookOf(state)
+  const words = reason === undefined ? word : `${word} · ${reason}`
+  if (as === 'icon') {
+    return (
+      <span class={`state icon ${hue}`} role="img" aria-label={words} data-tip={words}>
+        <Icon name={icon} size={14} />
+      </span>
+    )
+  }
+  return (
+    <span class={`state ${as} ${hue}`}>
+      <Icon name={icon} size={14} />
+      <span>{word}</span>
+      {reason !== undefined && <span class="reason">{reason}</span>}
+    </span>
+  )
+}

@@ -1,0 +1,41 @@
+import type { ComponentChildren } from 'preact'
+import type { Hue } from './badge.js'
+
+export interface TileProps {
+  readonly label: string
+  /** The number; it keeps its place while a new one is on its way. */
+  readonly value: ComponentChildren
+  readonly note?: ComponentChildren | undefined
+  readonly hue?: Hue | undefined
+  readonly href?: string | undefined
+  readonly tip?: string | undefined
+  readonly stale?: boolean | undefined
+  /** A sparkline or a meter below the number. */
+  readonly children?: ComponentChildren | undefined
+}
+
+/** One number that matters. */
+export function Tile({ label, value, note, hue, href, tip, stale = false, children }: TileProps) {
+  const content = (
+    <>
+      <span class="label">{label}</span>
+      <span class={`value${hue ? ` ${hue}` : ''}${stale ? ' stale' : ''}`}>{value}</span>
+      {note !== undefined && <span class="note">{note}</span>}
+      {children}
+    </>
+  )
+  return href === undefined ? (
+    <div class="tile" data-tip={tip}>
+      {content}
+    </div>
+  ) : (
+    <a class="tile" href={href} data-tip={tip}>
+      {content}
+    </a>
+  )
+}
+
+/** Tiles in a row that breaks where it must. */
+export function Tiles({ children }: { readonly children: ComponentChildren }) {
+  return <div class="tiles">{children}</div>
+}

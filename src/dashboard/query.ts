@@ -1,0 +1,178 @@
+import { effect, type Signal, signal, untracked } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import { later, serverNow } from './clock.js'
+import { asProblem, isAbort, type Problem } from './http.js'
+import { heard, isPaused, onChange, type Topic } from './live.js'
+
+export interface QueryOptions {
+  /** What it is about: news of these make it ask again, at most once a second. */
+  readonly topics?: readonly Topic[]
+  /** Asks again by itself this often, whatever the stream says. */
+  readonly everyMs?: number
+}
+
+/** What a screen knows of one question to the server. Reading these in a component makes it follow them. */
+export interface QueryState<T> {
+  /** The last answer; it stays while a new one is on its way or fails. */
+  readonly data: T | undefined
+  /** Of the last try; undefined once one succeeded. */
+  readonly problem: Problem | undefined
+  readonly isLoading: boolean
+  /** The data is of an earlier question, or of before things went wrong. */
+  readonly isStale: boolean
+  /** Nothing to show, and it has taken long enough that somebody wonders: time for a skeleton. */
+  readonly isSlow: boolean
+  /** When the answer came. */
+  readonly at: number | undefined
+  readonly refetch: () => void
+}
+
+const SKELETON_AFTER_MS = 150
+const REFETCH_EVERY_MS = 1_000
+const KEPT_MAX = 40
+
+/** The last answers, so that Back shows at once what was there, marked stale until the new answer is in. */
+const kept = new Map<string, { readonly data: unknown; readonly at: number }>()
+
+export function forgetAnswers(): void {
+  kept.clear()
+}
+
+function keep(key: string, data: unknown): void {
+  kept.delete(key)
+  kept.set(key, { data, at: serverNow() })
+  if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!)
+}
+
+interface Facts<T> {
+  readonly data: T | undefined
+  readonly problem: Problem | undefined
+  readonly isLoading: boolean
+  readonly isStale: boolean
+  readonly isSlow: boolean
+  readonly at: number | undefined
+}
+
+class Question<T> {
+  readonly facts: Signal<Facts<T>>
+  readonly #key: string
+  readonly load: { now: (signal: AbortSignal) => Promise<T> }
+  #abort: AbortController | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
+  #isDue = false
+  #isAsking = false
+  #forget: () => void = () => {}
+
+  constructor(key: string, load: (signal: AbortSignal) => Promise<T>, before: Facts<T> | undefined) {
+    this.#key = key
+    this.load = { now: load }
+    const old = kept.get(key) as { data: T; at: number } | undefined
+    const data = old?.data ?? before?.data
+    const at = old?.at ?? before?.at
+    this.facts = signal({ data, at, problem: undefined, isLoading: true, isStale: data !== undefined, isSlow: false })
+  }
+
+  async ask(): Promise<void> {
+    this.#abort?.abort()
+    const abort = new AbortController()
+    this.#abort = abort
+    this.#askedAt = serverNow()
+    this.#isDue = false
+    this.#isAsking = true
+    this.#set({ isLoading: true })
+    const forget = later(SKELETON_AFTER_MS, () => this.#set({ isSlow: true }))
+    try {
+      const data = await this.load.now(abort.signal)
+      if (abort.signal.aborted) return
+      heard()
+      keep(this.#key, data)
+      this.#set({ data, at: serverNow(), problem: undefined, isLoading: false, isStale: false, isSlow: false })
+    } catch (error) {
+      if (isAbort(error) || abort.signal.aborted) return
+      const isStale = this.facts.peek().data !== undefined
+      this.#set({ problem: asProblem(error), isLoading: false, isStale, isSlow: false })
+    } finally {
+      forget()
+      if (this.#abort === abort) this.#answered()
+    }
+  }
+
+  #answered(): void {
+    this.#isAsking = false
+    if (!this.#isDue) return
+    // There was news meanwhile.
+    this.#isDue = false
+    this.hint()
+  }
+
+  /** There is news: asks now, or when a second has passed since it last did. */
+  hint(): void {
+    if (this.#isDue) return
+    this.#isDue = true
+    const waitMs = Math.max(0, this.#askedAt + REFETCH_EVERY_MS - serverNow())
+    this.#forget = later(waitMs, () => this.catchUp())
+  }
+
+  /** Asks if it is due; not while an answer is on its way, or everything is held still: it stays due. */
+  catchUp(): void {
+    if (this.#isDue && !this.#isAsking && !isPaused.peek()) void this.ask()
+  }
+
+  stop(): void {
+    this.#forget()
+    this.#abort?.abort()
+  }
+
+  #set(change: Partial<Facts<T>>): void {
+    this.facts.value = { ...this.facts.peek(), ...change }
+  }
+}
+
+/**
+ * Asks the server and keeps up with it. `key` names the question: while it changes, the answer to the one before stays
+ * on the screen, marked stale.
+ */
+export function useQuery<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  { topics = [], everyMs }: QueryOptions = {},
+): QueryState<T> {
+  const last = useMemo<{ question?: Question<T> }>(() => ({}), [])
+  const question = useMemo(() => {
+    const made = new Question<T>(key, load, last.question?.facts.peek())
+    last.question = made
+    return made
+  }, [key])
+  question.load.now = load
+  const about = topics.join(' ')
+  useEffect(() => {
+    untracked(() => void question.ask())
+    const stops = [
+      onChange(change => {
+        const isAbout = change.topics === undefined || change.topics.some(topic => about.split(' ').includes(topic))
+        if (isAbout) question.hint()
+      }),
+      effect(() => {
+        if (!isPaused.value) untracked(() => question.catchUp())
+      }),
+      everyMs === undefined ? () => {} : repeat(everyMs, () => question.hint()),
+    ]
+    return () => {
+      for (const stop of stops) stop()
+      question.stop()
+    }
+  }, [question, about, everyMs])
+  return { ...question.facts.value, refetch: () => void question.ask() }
+}
+
+function repeat(ms: number, run: () => void): () => void {
+  let forget = (): void => {}
+  const again = (): void => {
+    forget = later(ms, () => {
+      run()
+      again()
+    })
+  }
+  again()
+  return () => forget()
+}

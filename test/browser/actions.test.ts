@@ -1,0 +1,268 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defineJob, fixed } from '../../src/index.js'
+import { startServer } from '../server/server.js'
+import { Line } from '../support/line.js'
+import { dropSchemas, freshSchema, openStore, postgresUrl } from '../support/postgres.js'
+import { launch, Visitor } from './browser.js'
+import { DASHBOARD, emptyWorld } from './world.js'
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await launch()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await dropSchemas()
+})
+
+const TOKEN = 'a-token-of-the-configuration'
+const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' })
+
+/** Presses the button of the dialog that asks. */
+async function confirm(page: Page, name: string): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+}
+
+/** What somebody chooses from the menu with this name. */
+async function choose(page: Page, menu: string, item: RegExp): Promise<void> {
+  await button(page, menu).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+describe('at the dashboard somebody', () => {
+  it('cancels a waiting job, takes it back, and runs it at once', async () => {
+    await using t = await emptyWorld()
+    const { id } = await t.chronos.enqueue('mail', { to: 'ann' }, { delay: '1h' })
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open(`/jobs/${id}`)
+    await choose(page, 'More actions', /^Cancel/)
+    await confirm(page, 'Cancel the job')
+    await expect.poll(async () => (await t.chronos.jobs.get(id))?.state).toBe('cancelled')
+    await button(page, 'Undo').click()
+    await expect.poll(async () => (await t.chronos.jobs.get(id))?.state).toBe('waiting')
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('sends a dead job round again, and sees it succeed without touching the page', async () => {
+    await using t = await emptyWorld()
+    let isDown = true
+    const mail = defineJob({
+      name: 'mail',
+      retry: fixed({ delay: '1ms', maxRetries: 1 }),
+      run: () => {
+        if (isDown) throw new Error('SMTP 421')
+      },
+    })
+    const died = new Promise<void>(resolve => void t.chronos.on('job.dead', () => resolve()))
+    const { id } = await t.chronos.enqueue(mail, undefined)
+    t.chronos.work([mail], { signals: false })
+    await died
+    isDown = false
+    await using visitor = await Visitor.at(browser, t.url)
+    await visitor.open(`/jobs/${id}`)
+    await button(visitor.page, 'Retry').click()
+    await visitor.page.locator('main').getByText('Succeeded').first().waitFor()
+    expect((await t.chronos.jobs.get(id))?.state).toBe('succeeded')
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('redrives a group of dead letters with a canary', async () => {
+    await using t = await emptyWorld()
+    let isDown = true
+    const charge = defineJob({
+      name: 'charge',
+      queue: 'payments',
+      retry: 'none',
+      run: ({ order }: { order: number }) => {
+        if (isDown) throw new Error(`gateway is down for order ${order}`)
+      },
+    })
+    let left = 12
+    const died = new Promise<void>(resolve => void t.chronos.on('job.dead', () => --left === 0 && resolve()))
+    await t.chronos.enqueueMany(
+      charge,
+      Array.from({ length: 12 }, (_, order) => ({ order })),
+    )
+    t.chronos.work([charge], { signals: false })
+    await died
+    isDown = false
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/dead')
+    await button(page, 'Redrive').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Canary').fill('3')
+    await dialog.getByRole('button', { name: 'Redrive 12' }).click()
+    await page.waitForURL(/\/redrives\//)
+    await page.locator('main').getByText('Done').first().waitFor()
+    const [redrive] = (await t.chronos.redrives.list()).data
+    expect(redrive).toMatchObject({ canary: 3, state: 'done', succeeded: 12 })
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('pauses a queue, and resumes it', async () => {
+    await using t = await emptyWorld()
+    await t.chronos.enqueue('mail', {}, { queue: 'mail' })
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/queues/mail')
+    await button(page, 'Pause').click()
+    await expect.poll(async () => (await t.chronos.queues.get('mail')).paused).toBe(true)
+    await button(page, 'Resume').first().click()
+    await expect.poll(async () => (await t.chronos.queues.get('mail')).paused).toBe(false)
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('edits a schedule', async () => {
+    await using t = await emptyWorld()
+    await t.chronos.schedules.put('digest', { cron: '0 9 * * *', job: 'mail', payload: { to: 'all' } })
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/schedules/digest/edit')
+    await page.getByLabel('Cron', { exact: true }).fill('30 7 * * *')
+    await button(page, /^Save/).click()
+    await expect.poll(async () => (await t.chronos.schedules.get('digest'))?.cron).toBe('30 7 * * *')
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('asks the simulator what an outage would do', async () => {
+    await using t = await emptyWorld()
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/policies')
+    const headline = page.getByText(/outage survived/i).first()
+    await headline.waitFor()
+    const before = await page.locator('main').innerText()
+    await page.getByLabel('Retries').first().fill('9')
+    await expect.poll(async () => (await page.locator('main').innerText()) === before).toBe(false)
+    await page.waitForURL(/9/)
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('makes a job by hand, and opens it', async () => {
+    await using t = await emptyWorld()
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/jobs')
+    await page.keyboard.press('c')
+    const drawer = page.getByRole('dialog')
+    await drawer.getByRole('radio', { name: 'By name' }).check()
+    await drawer.getByLabel('Name', { exact: true }).fill('report')
+    await drawer.getByLabel('Payload', { exact: true }).fill('{"month":"2026-10"}')
+    await drawer.getByRole('button', { name: 'Enqueue', exact: true }).click()
+    await page.getByRole('link', { name: 'Open it' }).click()
+    await page.locator('main').getByText('2026-10').first().waitFor()
+    expect((await t.chronos.jobs.list()).data[0]).toMatchObject({ name: 'report', payload: { month: '2026-10' } })
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('cancels all that match, after typing how many', async () => {
+    await using t = await emptyWorld()
+    await t.chronos.enqueueMany(
+      'mail',
+      Array.from({ length: 130 }, () => ({})),
+      { queue: 'mail', delay: '1h' },
+    )
+    await t.chronos.enqueue('other', {}, { delay: '1h' })
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/jobs?queue=mail')
+    await page.getByRole('checkbox', { name: /all/i }).first().check()
+    await button(page, /Select all 130/).click()
+    await page.getByRole('region', { name: 'Selected jobs' }).getByRole('button', { name: 'Cancel' }).click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.innerText()).toContain('queue:mail')
+    expect(await dialog.getByRole('button', { name: 'Cancel', exact: true }).isDisabled()).toBe(true)
+    await dialog.getByRole('textbox').fill('130')
+    await confirm(page, 'Cancel')
+    await expect.poll(async () => (await t.chronos.jobs.count({ state: 'cancelled' })).value).toBe(130)
+    expect((await t.chronos.jobs.count({ state: 'waiting' })).value).toBe(1)
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('finds the filter in the address, and the page before it with Back', async () => {
+    await using t = await emptyWorld()
+    await t.chronos.enqueue('mail', {}, { queue: 'mail', tags: ['vip'] })
+    await t.chronos.enqueue('report', {}, { queue: 'reports' })
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/jobs')
+    await page.getByRole('combobox').or(page.getByLabel('Filter jobs')).first().fill('queue:reports')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/queue=reports/)
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
+    await page.goBack()
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(2)
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('sees new jobs wait above the list, and lets them in', async () => {
+    await using t = await emptyWorld()
+    await t.chronos.enqueue('first', {})
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/jobs')
+    await t.chronos.enqueue('second', {})
+    await button(page, /1 new job/).click()
+    await page.locator('tbody').getByText('second').waitFor()
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('signs in with a token, and as a viewer sees no actions', async () => {
+    await using t = await emptyWorld({ token: TOKEN })
+    const { token } = await t.server.tokens.create({ name: 'night watch', role: 'viewer' })
+    const { id } = await t.chronos.enqueue('mail', {}, { delay: '1h' })
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await page.goto('jobs')
+    await page.getByLabel('Access token').fill('wrong-token-of-nobody')
+    await button(page, 'Sign in').click()
+    await page.getByText(/unknown, revoked or out of time/).waitFor()
+    await page.getByLabel('Access token').fill(token)
+    await button(page, 'Sign in').click()
+    await page.locator('tbody tr').first().waitFor()
+    await visitor.open(`/jobs/${id}`)
+    const names = await page.getByRole('button').evaluateAll(all => all.map(each => each.textContent ?? ''))
+    expect(names.filter(name => /run now|cancel|delete|retry|edit|new job/i.test(name))).toEqual([])
+    // The browser tells of the two answers that refused it; nothing else went wrong.
+    expect(visitor.troubles.filter(trouble => !trouble.includes('401'))).toEqual([])
+  })
+
+  it('is told when the store is down, and sees it heal', async () => {
+    const url = await postgresUrl()
+    const line = await Line.to(url)
+    const store = await openStore({ schema: freshSchema(), url: line.url(url) })
+    await using t = await startServer({ dashboard: DASHBOARD, chronos: { store } })
+    await t.chronos.enqueue('mail', {})
+    await using visitor = await Visitor.at(browser, t.url)
+    line.goDown()
+    await visitor.page.goto('jobs')
+    await visitor.page.getByText(/store/i).first().waitFor()
+    await visitor.screenshot('store-down')
+    line.comeUp()
+    await visitor.page.locator('tbody tr').first().waitFor()
+    line.close()
+  })
+
+  it('learns the keys by asking for them', async () => {
+    await using t = await emptyWorld()
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/jobs')
+    await page.keyboard.press('?')
+    await page
+      .getByRole('dialog')
+      .getByText(/new job/i)
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('g')
+    await page.keyboard.press('q')
+    await page.waitForURL(/\/queues$/)
+    expect(visitor.troubles).toEqual([])
+  })
+})

@@ -1,0 +1,140 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import chromium from '@sparticuz/chromium'
+import { type Browser, type BrowserContext, chromium as driver, type Page } from 'playwright-core'
+import { ROOT } from '../support/tree.js'
+
+/** How somebody looks at the dashboard. */
+export interface Look {
+  readonly theme: 'light' | 'dark'
+  readonly width: 1440 | 390
+}
+
+export const LIGHT_WIDE: Look = { theme: 'light', width: 1440 }
+export const DARK_PHONE: Look = { theme: 'dark', width: 390 }
+
+const ARTIFACTS = join(ROOT, 'test', 'browser', '.artifacts')
+const HEIGHTS = { 1440: 900, 390: 844 } as const
+
+/** Meant for places where a browser has no room; with them it ends when the first page is closed. */
+const ONE_PROCESS = new Set(['--single-process'])
+
+/** The Chromium of `@sparticuz/chromium`, or the one that `CHRONOS_TEST_CHROMIUM` names. */
+export async function launch(): Promise<Browser> {
+  const own = process.env['CHRONOS_TEST_CHROMIUM']
+  return driver.launch({
+    executablePath: own ?? (await chromium.executablePath()),
+    args: own === undefined ? chromium.args.filter(flag => !ONE_PROCESS.has(flag)) : ['--no-sandbox'],
+    headless: true,
+  })
+}
+
+/** Somebody at a screen, and all that went wrong there. */
+export class Visitor implements AsyncDisposable {
+  readonly page: Page
+  readonly look: Look
+  /** Errors that the browser told of: of scripts, of the console, of the content security policy, of requests. */
+  readonly troubles: string[] = []
+  readonly #context: BrowserContext
+
+  private constructor(context: BrowserContext, page: Page, look: Look) {
+    this.#context = context
+    this.page = page
+    this.look = look
+    page.on('console', message => {
+      if (message.type() === 'error' || message.type() === 'warning') this.troubles.push(`console: ${message.text()}`)
+    })
+    page.on('pageerror', error => this.troubles.push(`script: ${error.stack ?? error.message}`))
+    page.on('dialog', dialog => {
+      this.troubles.push(`dialog: ${dialog.message()}`)
+      void dialog.dismiss()
+    })
+    page.on('response', response => {
+      if (response.status() >= 500) this.troubles.push(`${response.status()}: ${response.url()}`)
+    })
+  }
+
+  static async at(browser: Browser, url: string, look: Look = LIGHT_WIDE): Promise<Visitor> {
+    const context = await browser.newContext({
+      baseURL: url,
+      viewport: { width: look.width, height: HEIGHTS[look.width] },
+      colorScheme: look.theme,
+      locale: 'en-US',
+      reducedMotion: 'reduce',
+    })
+    return new Visitor(context, await context.newPage(), look)
+  }
+
+  /** Goes to a path of the dashboard and waits until everything that it asked for is there. */
+  async open(path: string): Promise<void> {
+    await this.page.goto(path.replace(/^\//, ''))
+    await this.settled()
+  }
+
+  /** Turns to another path as a link does: without loading the page again, once it is there. */
+  async turn(path: string): Promise<void> {
+    if (this.page.url() === 'about:blank') {
+      await this.open(path)
+      return
+    }
+    await this.page.evaluate(to => {
+      window.history.pushState(null, '', to)
+      window.dispatchEvent(new PopStateEvent('popstate'))
+    }, path)
+    await this.settled()
+  }
+
+  /** Nothing is loading any more. */
+  async settled(): Promise<void> {
+    await this.page.locator('main').waitFor()
+    await this.page.waitForFunction(() => {
+      const main = document.querySelector('main')
+      return main !== null && main.textContent !== '' && document.querySelector('[aria-busy="true"]') === null
+    })
+  }
+
+  async screenshot(name: string): Promise<void> {
+    await mkdir(ARTIFACTS, { recursive: true })
+    const { theme, width } = this.look
+    await this.page.screenshot({ path: join(ARTIFACTS, `${name}-${theme}-${width}.png`), fullPage: true })
+  }
+
+  /** What axe-core finds serious or critical on this page, in words. */
+  async barriers(): Promise<readonly string[]> {
+    if (!(await this.page.evaluate(() => 'axe' in globalThis))) await this.page.evaluate(await axe())
+    return this.page.evaluate(async () => {
+      const { axe } = globalThis as unknown as { axe: Axe }
+      const { violations } = await axe.run(document, { resultTypes: ['violations'] })
+      return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`)
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close()
+  }
+}
+
+interface Axe {
+  run(
+    where: Document,
+    options: object,
+  ): Promise<{
+    readonly violations: readonly {
+      readonly id: string
+      readonly impact: string | null
+      readonly help: string
+      readonly nodes: readonly { readonly html: string }[]
+    }[]
+  }>
+}
+
+let axeText: Promise<string> | undefined
+
+/** By the debugger's door: the page's own policy lets no script in that is not its own. */
+function axe(): Promise<string> {
+  axeText ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  return axeText
+}

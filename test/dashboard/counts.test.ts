@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { barsOf, hoursOf } from '../../src/dashboard/pictures/bars.js'
+import { outcomeAt, stacked } from '../../src/dashboard/pictures/outcomes.js'
+import { ratesOf } from '../../src/dashboard/pictures/rate.js'
+
+const point = { at: '2026-03-01T10:00:00.000Z', firstTry: 10, retried: 5, failed: 0, dead: 1 }
+
+describe('outcomes in a stack', () => {
+  it('lie on each other, what went well at the bottom', () => {
+    expect(stacked([point, { ...point, failed: 4 }])).toEqual([
+      [10, 10],
+      [15, 15],
+      [15, 19],
+      [16, 20],
+    ])
+  })
+
+  it.each([
+    [3, 'firstTry'],
+    [12, 'retried'],
+    [15.5, 'dead'],
+    [17, undefined],
+  ])('at a height of %d are %s', (value, outcome) => {
+    expect(outcomeAt(point, value)).toBe(outcome)
+  })
+})
+
+describe('bars', () => {
+  it('are as high as their share, and seen however small they are', () => {
+    expect(barsOf([0, 1, 1_000], 30, 20).map(({ height }) => height)).toEqual([0, 1.5, 20])
+  })
+
+  it('share the width', () => {
+    const bars = barsOf([1, 1, 1, 1], 40, 20)
+    expect(bars.map(({ x }) => x)).toEqual([0, 10, 20, 30])
+    expect(bars.every(({ width }) => width < 10)).toBe(true)
+  })
+})
+
+describe('failures by hour', () => {
+  it('go up to now, with the hours in which nothing happened', () => {
+    const trend = [
+      { at: '2026-03-01T08:00:00.000Z', failures: 3 },
+      { at: '2026-03-01T10:00:00.000Z', failures: 1 },
+      { at: '2026-02-01T10:00:00.000Z', failures: 9 },
+    ]
+    const hours = hoursOf(trend, Date.parse('2026-03-01T10:40:00.000Z'), 4)
+    expect(hours.map(({ count }) => count)).toEqual([0, 3, 0, 1])
+  })
+})
+
+describe('rates', () => {
+  it('are what was added per second between two looks', () => {
+    const samples = [
+      { at: 0, started: 0, succeeded: 0, dead: 0 },
+      { at: 2_000, started: 100, succeeded: 80, dead: 1 },
+      { at: 3_000, started: 90, succeeded: 81, dead: 1 },
+    ]
+    expect(ratesOf(samples)).toEqual([
+      { at: 2_000, started: 50, succeeded: 40, dead: 0.5 },
+      { at: 3_000, started: 0, succeeded: 1, dead: 0 },
+    ])
+  })
+})

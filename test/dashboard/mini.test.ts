@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import type { Phase } from '../../src/core/job.js'
+import { miniOf } from '../../src/dashboard/pictures/mini.js'
+
+const retry = { maxRetries: 9, backoff: { type: 'exponential', base: '1s' }, jitter: 'none' } as const
+const mini = (phase: Phase, attempt: number) => miniOf({ phase, attempt, maxAttempts: 10, retry })
+const signs = (phase: Phase, attempt: number) =>
+  mini(phase, attempt).dots.map(({ sign, isAhead }) => (isAhead ? 'ahead' : sign))
+
+describe('the life of a job in a row of a list', () => {
+  it.each([
+    ['scheduled', 0, ['ahead']],
+    ['queued', 0, ['ahead']],
+    ['retrying', 2, ['failed', 'failed', 'ahead']],
+    ['running', 1, ['none']],
+    ['succeeded', 3, ['failed', 'failed', 'succeeded']],
+    ['dead', 2, ['failed', 'dead']],
+    ['cancelled', 1, ['none']],
+  ] as const)('%s at attempt %d', (phase, attempt, expected) => {
+    expect(signs(phase, attempt)).toEqual(expected)
+  })
+
+  it('leaves out the first of many, and says how many', () => {
+    const { dots, left } = mini('dead', 10)
+    expect([dots.length, left]).toEqual([6, 4])
+  })
+
+  it('has gaps that grow as the waits do, within 90 pixels', () => {
+    const places = mini('retrying', 5).dots.map(({ x }) => x)
+    const gaps = places.slice(1).map((x, i) => x - places[i]!)
+    expect(gaps).toEqual([...gaps].sort((a, b) => a - b))
+    expect(new Set(gaps).size).toBeGreaterThan(3)
+    expect(places.at(-1)).toBeLessThanOrEqual(84)
+  })
+
+  it('is said in words', () => {
+    expect(mini('retrying', 3).words).toBe('attempt 3 of 10, waiting for its next retry')
+    expect(mini('scheduled', 0).words).toBe('not run yet, scheduled')
+  })
+})

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { PRESETS, type PresetName } from '../../src/core/presets.js'
+import { preview } from '../../src/core/preview.js'
+import {
+  choiceFrom,
+  choiceOf,
+  formOf,
+  hasField,
+  isChanged,
+  policyOf,
+  queryOf,
+} from '../../src/dashboard/pictures/policy-form.js'
+import { policyWords } from '../../src/dashboard/pictures/policy-words.js'
+import { isSame, SCENARIOS, scenarioFrom, scenarioOf, scenarioQuery } from '../../src/dashboard/pictures/scenario.js'
+import { COUNT_STEPS, DELAY_STEPS, nearestStep } from '../../src/dashboard/pictures/steps.js'
+
+const NAMES = Object.keys(PRESETS) as PresetName[]
+/** What of a query is there. */
+const given = (query: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined))
+
+describe('a policy as a form', () => {
+  it.each(NAMES)('means the same again (%s)', name => {
+    expect(preview(policyOf(formOf(PRESETS[name])))).toEqual(preview(PRESETS[name]))
+  })
+
+  it.each([
+    ['20%', 0.2],
+    ['0.35', 0.35],
+    ['equal', 'equal'],
+  ])('reads the jitter %s', (jitter, expected) => {
+    expect(policyOf({ ...formOf(PRESETS.standard), jitter }).jitter).toBe(expected)
+  })
+
+  it('repeats the last of a list that has fewer delays than retries', () => {
+    const form = { ...formOf(PRESETS.webhook), retries: '5' }
+    expect(policyOf(form).backoff).toMatchObject({ afterEnd: 'repeat-last' })
+  })
+
+  it.each([
+    [{ base: 'soon' }, /policy\.backoff\.base/],
+    [{ retries: 'many' }, /policy\.maxRetries/],
+    [{ jitter: 'a lot' }, /policy\.jitter/],
+    [{ factor: '' }, /policy\.backoff\.factor/],
+  ])('says what is wrong with %j', (change, problem) => {
+    expect(() => policyOf({ ...formOf(PRESETS.standard), ...change })).toThrow(problem)
+  })
+
+  it('asks only for what its strategy has', () => {
+    expect([hasField('exponential', 'factor'), hasField('fixed', 'factor'), hasField('list', 'base')]).toEqual([
+      true,
+      false,
+      false,
+    ])
+  })
+})
+
+describe('a policy in the URL', () => {
+  it('is only what differs from its preset', () => {
+    const choice = choiceOf('patient')
+    expect(given(queryOf(choice))).toEqual({ policy: 'patient' })
+    expect(given(queryOf({ ...choice, form: { ...choice.form, retries: '9' } }))).toEqual({
+      policy: 'patient',
+      retries: '9',
+    })
+    expect(given(queryOf(choiceOf('standard')))).toEqual({})
+  })
+
+  it('comes back as it was, beside another one', () => {
+    const first = { ...choiceOf('http'), form: { ...choiceOf('http').form, jitter: 'full' } }
+    const other = choiceOf('queue')
+    const query = given({ ...queryOf(first), ...queryOf(other, 'b.') })
+    expect([choiceFrom(query), choiceFrom(query, 'b.')]).toEqual([first, other])
+    expect([isChanged(first), isChanged(other)]).toEqual([true, false])
+  })
+
+  it('falls back to what exists', () => {
+    expect(choiceFrom({ policy: 'nonsense', strategy: 'magic' })).toMatchObject({
+      preset: 'standard',
+      form: { strategy: 'exponential' },
+    })
+  })
+})
+
+describe('a policy in words', () => {
+  it.each([
+    ['standard', 'exponential 1 m ×2, ±20 %, cap 1 h, 3 retries'],
+    ['webhook', 'after 30 s, 1 m, 2 m, no jitter, 3 retries'],
+    ['none', 'no retries'],
+    ['patient', 'exponential 30 s ×2, jitter equal, cap 6 h, 20 retries'],
+  ] as const)('%s', (name, words) => {
+    expect(policyWords(PRESETS[name])).toBe(words)
+  })
+})
+
+describe('a scenario', () => {
+  it.each(SCENARIOS)('$name is in the URL as it is', ({ form }) => {
+    expect(isSame(scenarioFrom(given(scenarioQuery(form))), form)).toBe(true)
+  })
+
+  it('without a limit stays without one', () => {
+    const form = { ...SCENARIOS[0]!.form, capacity: '' }
+    expect(given(scenarioQuery(form))).toEqual({ capacity: 'none' })
+    expect(scenarioOf(scenarioFrom({ capacity: 'none' }))).not.toHaveProperty('capacityPerSecond')
+  })
+
+  it('is what core simulates', () => {
+    expect(scenarioOf(SCENARIOS[1]!.form)).toEqual({ jobs: 5_000, within: '20s', outage: '2m', capacityPerSecond: 200 })
+  })
+})
+
+describe('a slider', () => {
+  it.each([
+    [DELAY_STEPS, '1s', '1s'],
+    [DELAY_STEPS, '55s', '1m'],
+    [COUNT_STEPS, '1100', '1000'],
+    [COUNT_STEPS, 'none', '10'],
+  ])('stands at the step nearest to what is written (%#)', (steps, written, step) => {
+    expect(steps[nearestStep(steps, written)]).toBe(step)
+  })
+})

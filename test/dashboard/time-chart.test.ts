@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import {
+  areaPath,
+  barPaths,
+  clockTicks,
+  linePath,
+  type TimeFrame,
+  valueScale,
+  xOf,
+  yOf,
+} from '../../src/dashboard/pictures/time-chart.js'
+
+const FRAME: TimeFrame = { width: 100, height: 50, from: 0, to: 10_000, top: 10 }
+const TIMES = [0, 5_000]
+
+describe('a chart over time', () => {
+  it('has a place for every moment and value, and none outside', () => {
+    expect([xOf(2_500, FRAME), yOf(5, FRAME), yOf(99, FRAME), yOf(-3, FRAME)]).toEqual([25, 25, 0, 50])
+  })
+
+  it('stacks the levels of a bar on each other', () => {
+    const [low, high] = barPaths(
+      TIMES,
+      5_000,
+      [
+        [5, 0],
+        [10, 5],
+      ],
+      FRAME,
+    )
+    expect(low).toBe('M0 25h48V50h-48z')
+    expect(high).toBe('M0 0h48V25h-48zM50 25h48V50h-48z')
+  })
+
+  it('shows however little there is', () => {
+    expect(barPaths([0], 5_000, [[0.01]], FRAME)).toEqual(['M0 49h48V50h-48z'])
+  })
+
+  it('breaks a line where there is no value', () => {
+    expect(linePath([0, 2_500, 5_000, 7_500], [0, 5, null, 10], FRAME)).toBe('M0 50L25 25M75 0')
+  })
+
+  it('closes an area at the bottom, and draws none of nothing', () => {
+    expect(areaPath(TIMES, [5, 5], FRAME)).toBe('M0 25L50 25L50 50L0 50Z')
+    expect(areaPath([], [], FRAME)).toBe('')
+  })
+})
+
+describe('the scale of values', () => {
+  it.each([
+    [0, 4, [1, 2, 3, 4]],
+    [7, 8, [2, 4, 6, 8]],
+    [230, 300, [100, 200, 300]],
+    [1_000, 1_000, [250, 500, 750, 1_000]],
+  ])('up to %d has a round top', (max, top, ticks) => {
+    expect(valueScale(max)).toEqual({ top, ticks })
+  })
+})
+
+describe('the scale of time', () => {
+  const frame = (from: string, to: string): TimeFrame => ({
+    ...FRAME,
+    width: 600,
+    from: new Date(from).getTime(),
+    to: new Date(to).getTime(),
+  })
+
+  it('has round times on the clock of this place', () => {
+    const ticks = clockTicks(frame('2026-03-02T10:07:00', '2026-03-02T11:07:00'))
+    expect(ticks.map(({ text }) => text)).toEqual(['10:10', '10:20', '10:30', '10:40', '10:50', '11:00'])
+  })
+
+  it('says the day where it begins', () => {
+    const ticks = clockTicks(frame('2026-03-02T18:00:00', '2026-03-03T06:00:00'))
+    expect(ticks.map(({ text }) => text)).toContain('3 Mar')
+  })
+
+  it('says seconds where there is little time', () => {
+    expect(clockTicks(frame('2026-03-02T10:00:00', '2026-03-02T10:00:40'))[1]?.text).toBe('10:00:05')
+  })
+})
