@@ -1,5 +1,6 @@
 import { callsPlan } from './plan-calls.js'
 import { postgresPlan } from './plan-postgres.js'
+import { serverPlan } from './plan-server.js'
 import { sqlitePlan } from './plan-sqlite.js'
 
 /**
@@ -32,5 +33,5 @@ import { sqlitePlan } from './plan-sqlite.js'
  * @returns {readonly Measurement[]}
  */
 export function plan(size) {
-  return [...sqlitePlan(size), ...callsPlan(size), ...postgresPlan(size)]
+  return [...sqlitePlan(size), ...callsPlan(size), ...serverPlan(size), ...postgresPlan(size)]
 }

@@ -19,6 +19,7 @@ const HEADINGS = /** @type {Record<string, string>} */ ({
   maxRssMb: 'max RSS, MB',
   p50Ms: 'p50, ms',
   p95Ms: 'p95, ms',
+  slowestP95Ms: 'p95 of the slowest, ms',
   p99Ms: 'p99, ms',
   firedPercent: 'ticks fired, %',
   doubled: 'fired twice',

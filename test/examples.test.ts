@@ -10,7 +10,7 @@ import { dropSchemas, freshSchema, postgresUrl } from './support/postgres.js'
 afterAll(dropSchemas)
 
 const folder = new URL('../examples/', import.meta.url)
-const examples = readdirSync(folder).filter(name => name.endsWith('.js'))
+const examples = readdirSync(folder).filter(name => name.endsWith('.js') && name !== 'pull-worker.js')
 const pathOf = (name: string) => fileURLToPath(new URL(name, folder))
 const sourceOf = (name: string) => readFileSync(pathOf(name), 'utf8')
 

@@ -4,7 +4,7 @@ import { payload } from '../payload.js'
 import { pause, percentile, sample } from '../sample.js'
 
 /**
- * The limit: no engine, no handlers, only the two statements that a durable queue with an attempt log can't do without,
+ * The limit: no engine, no handlers, only the two statements that a durable queue with a record of every run can't do without,
  * prepared, on a database that Chronos filled. Two connections claim and settle in turn. It knows that there is one
  * queue with one priority, that every run succeeds, and that no answer gets lost.
  */
@@ -28,13 +28,8 @@ const CLAIM = `
   RETURNING ${FACT_COLUMNS}`
 
 const SETTLE = `
-  WITH ended AS (
-    UPDATE chronos.jobs SET state = 'succeeded', finished_at = $3::bigint, token = NULL
-    WHERE id = ANY ($1::uuid[]) AND token = $2
-    RETURNING pk, run, generation, attempt, started_at, worker_id
-  )
-  INSERT INTO chronos.attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token)
-  SELECT pk, run, generation, attempt, 'succeeded', started_at, $3::bigint, worker_id, $2 FROM ended`
+  UPDATE chronos.jobs SET state = 'succeeded', finished_at = $3::bigint, token = NULL, ran_at = started_at, ran_token = $2
+  WHERE id = ANY ($1::uuid[]) AND token = $2`
 
 /** @param {{ url: string, serverPid?: number, jobs: number, k: number, connections: number }} options */
 export async function drain({ url, serverPid, jobs, k, connections }) {

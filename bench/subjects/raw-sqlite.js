@@ -3,7 +3,7 @@ import { payload } from '../payload.js'
 import { pause, percentile, sample } from '../sample.js'
 
 /**
- * The limit: no engine, no handlers, only the statements that a durable queue with an attempt log can't do without, on
+ * The limit: no engine, no handlers, only the statements that a durable queue with a record of every run can't do without, on
  * a file that Chronos filled, through the driver, the settings and the prepared statements of its store. It knows
  * that there is one queue with one priority, and that every run succeeds.
  */
@@ -29,13 +29,9 @@ const CLAIM = `
   )
   RETURNING ${FACT_COLUMNS}`
 
-const RECORD = `
-  INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token)
-  SELECT pk, run, generation, attempt, 'succeeded', started_at, ?, worker_id, token
-  FROM jobs WHERE pk IN (SELECT value FROM json_each(?)) AND token = ?`
-
 const SETTLE = `
-  UPDATE jobs SET state = 'succeeded', finished_at = ?, token = NULL, worker_id = NULL, lease_until = NULL, lease_ms = NULL
+  UPDATE jobs SET state = 'succeeded', finished_at = ?, ran_at = started_at, ran_token = token, token = NULL,
+    lease_until = NULL, lease_ms = NULL
   WHERE pk IN (SELECT value FROM json_each(?)) AND token = ?`
 
 /** @param {{ file: string, jobs: number, k: number }} options */
@@ -54,7 +50,6 @@ export async function drain({ file, jobs, k }) {
       if (claimed.length === 0) return
       const keys = JSON.stringify(claimed.map(([pk]) => pk))
       db.run('BEGIN IMMEDIATE')
-      db.run(RECORD, Date.now(), keys, token)
       done += db.run(SETTLE, Date.now(), keys, token)
       db.run('COMMIT')
     }
