@@ -5,6 +5,8 @@
 export function serverPlan({ quick }) {
   const options = { jobs: quick ? 10_000 : 40_000, connections: 50 }
   const jobs = quick ? 100_000 : 1_000_000
+  const seconds = quick ? 20 : 600
+  const eventsPerSecond = 50
   return [
     {
       name: 'rest',
@@ -43,6 +45,26 @@ export function serverPlan({ quick }) {
         },
       ],
       targets: [{ says: 'p95 of every filter < 100 ms', of: 'chronos', figure: 'slowestP95Ms', atMost: 100 }],
+    },
+    {
+      name: 'dashboard',
+      about: `the list of ${jobs.toLocaleString('en')} jobs in a browser, with ${eventsPerSecond} events a second, for ${seconds} s`,
+      figures: ['paintMs', 'filterMs', 'slowestFilterMs', 'heapGrowthMb'],
+      lanes: [
+        {
+          label: 'chronos',
+          subject: 'dashboard',
+          task: 'look',
+          options: { seconds, eventsPerSecond },
+          fill: { task: 'fillMixed', options: { jobs } },
+        },
+      ],
+      targets: [
+        { says: 'first paint < 1 s', of: 'chronos', figure: 'paintMs', atMost: 1_000 },
+        { says: 'a filter shows its result in 300 ms', of: 'chronos', figure: 'slowestFilterMs', atMost: 300 },
+        { says: 'holds no more memory', of: 'chronos', figure: 'heapGrowthMb', atMost: 5 },
+      ],
+      roundsMax: 1,
     },
   ]
 }

@@ -3,12 +3,14 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Chronos' own server in a process of its own, over a file or over a store that does nothing.
+ * Chronos' own server in a process of its own, over a file or over a store that does nothing; with a dashboard, also jobs
+ * that come and end, so many a second.
  *
- * @param {{ file?: string }} options
+ * @param {{ file?: string, eventsPerSecond?: number }} options
  */
-export async function openServer({ file }) {
-  const child = fork(fileURLToPath(import.meta.url), ['serve', file ?? 'nothing'], { stdio: 'inherit' })
+export async function openServer({ file, eventsPerSecond }) {
+  const words = ['serve', file ?? 'nothing', String(eventsPerSecond ?? '')]
+  const child = fork(fileURLToPath(import.meta.url), words, { stdio: 'inherit' })
   const [url] = await once(child, 'message')
   const close = async () => {
     const exit = once(child, 'exit')
@@ -61,16 +63,23 @@ function storeOfNothing() {
 
 if (process.argv[2] === 'serve') {
   const doors = ['index', 'server'].map(door => import(new URL(`../dist/${door}.js`, import.meta.url).href))
-  const [{ createChronos }, { createServer }] =
+  const [{ createChronos, defineJob }, { createServer }] =
     /** @type {[typeof import('../src/index.js'), typeof import('../src/server.js')]} */ (await Promise.all(doors))
   const file = process.argv[3]
   const chronos = createChronos({ store: file === 'nothing' ? storeOfNothing() : `sqlite:${file}`, log: false })
-  const server = createServer(chronos, { log: false, dashboard: false, maintenance: false })
+  const eventsPerSecond = Number(process.argv[4])
+  const isShown = eventsPerSecond > 0
+  const server = createServer(chronos, { log: false, maintenance: false, ...(!isShown && { dashboard: false }) })
   const { url } = await server.listen({ port: 0 })
   process.on('SIGTERM', async () => {
     await server.close()
     await chronos.close()
     process.exit(0)
   })
+  if (isShown) {
+    // A job makes three events: it is enqueued, starts and ends.
+    chronos.work([defineJob({ name: 'live', queue: 'live', run: () => {} })], { signals: false })
+    setInterval(() => void chronos.enqueue('live', {}, { queue: 'live' }), 3_000 / eventsPerSecond)
+  }
   process.send?.(url)
 }
