@@ -57,4 +57,6 @@ parentPort?.on('message', () => {
   clearInterval(timer)
   parentPort?.close()
   drop()
+  // A connection that is being made just now would keep the thread alive, and whoever waits for its end.
+  process.exit()
 })
