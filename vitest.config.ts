@@ -6,6 +6,8 @@ export default defineConfig({
     globalSetup: ['test/support/postgres-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
+    // Files share what they import; none of them changes it.
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

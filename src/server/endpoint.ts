@@ -61,6 +61,8 @@ export interface Endpoint {
   readonly role: Role
   /** Whether a tenant's token may call it; then it sees and touches only its own. */
   readonly tenants: 'own' | 'none'
+  /** It may take minutes: it looks at every job, changes many, or waits on purpose. */
+  readonly takesLong?: boolean
   /** For whoever is not known yet. */
   readonly isOpen?: boolean
   /** It makes something: `Idempotency-Key` is honoured. */

@@ -84,8 +84,9 @@ export class Journal {
     const { caller, action } = deed
     const key = JSON.stringify([caller.name, caller.role, caller.tenantId, action])
     const sum = this.#sums.get(key)
-    if (sum) sum.count++
-    else this.#sums.set(key, { deed, count: 1 })
+    const by = typeof deed.facts?.['count'] === 'number' ? deed.facts['count'] : 1
+    if (sum) sum.count += by
+    else this.#sums.set(key, { deed, count: by })
     if (this.#sums.size >= SUMS_MAX) void this.flush()
     else this.#flushing ??= this.#options.clock.timer(SUM_EVERY_MS, () => void this.flush())
   }

@@ -7,6 +7,7 @@ import { readBody } from './body.js'
 import { type Caller, mayAct } from './caller.js'
 import { type Answer, type Call, type Endpoint, successOf } from './endpoint.js'
 import { checkOrigin } from './origin.js'
+import { LONG_MS, within } from './patience.js'
 import { type Fault, Problem } from './problem.js'
 import type { z } from './schemas/zod.js'
 
@@ -22,7 +23,9 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/
 export function apiOf(app: Application, endpoints: readonly Endpoint[]): Hono<Env> {
   const api = new Hono<Env>()
   for (const endpoint of endpoints) {
-    api.on(endpoint.method.toUpperCase(), honoPath(endpoint.path), context => answer(app, endpoint, context))
+    api.on(endpoint.method.toUpperCase(), honoPath(endpoint.path), context =>
+      within(app.clock, endpoint.takesLong ? LONG_MS : app.settings.requestTimeoutMs, answer(app, endpoint, context)),
+    )
   }
   const patterns = endpoints.map(({ method, path }) => ({ method: method.toUpperCase(), matches: patternOf(path) }))
   api.all('*', context => {

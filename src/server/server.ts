@@ -172,7 +172,7 @@ export class ChronosServer {
       context.set('requestId', requestId)
       // Whoever probes goes by addresses, and learns nothing there.
       if (!PROBES.has(context.req.path.slice(basePath.length))) this.#checkHost(context.req.raw)
-      await within(app, next())
+      await next()
       headersFor(context, requestId)
       // Kept open, the connection would keep the server from closing.
       if (app.closing.aborted) context.res.headers.set('Connection', 'close')
@@ -246,30 +246,6 @@ function headersFor(context: Context, requestId: string): void {
   if (!headers.has('Content-Security-Policy'))
     headers.set('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
   if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store')
-}
-
-/** No request waits for ever; its work may still be done, as with any answer that is lost. */
-async function within({ clock, settings }: Application, work: Promise<void>): Promise<void> {
-  let timer: { cancel(): void } | undefined
-  const silence = new Promise<never>((_, reject) => {
-    timer = clock.timer(settings.requestTimeoutMs, () =>
-      reject(
-        new Problem(
-          503,
-          'TIMED_OUT',
-          `no answer within ${settings.requestTimeoutMs} ms; it may have been done: look before you repeat it`,
-          {
-            headers: { 'Retry-After': '2' },
-          },
-        ),
-      ),
-    )
-  })
-  try {
-    await Promise.race([work, silence])
-  } finally {
-    timer?.cancel()
-  }
 }
 
 function notFound(context: Context): Problem {

@@ -100,12 +100,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: SETTLE,
     find: 'run = run - 1, attempt = attempt - 1, begun = 0',
     replace: 'run = run - 1, attempt = max(0, attempt - 2), begun = 0',
+    from: 7,
   },
   {
     name: 'a cancel forgotten on retry',
     file: SETTLE,
     find: 'WHERE ${FENCE} AND cancel_requested = 0`',
     replace: 'WHERE ${FENCE}`',
+    from: 67,
   },
   {
     name: 'a redrive in the same generation',
@@ -147,7 +149,7 @@ export const MUTANTS: readonly Mutant[] = [
   // The engine
   {
     name: 'a lease counted from the answer',
-    from: 11,
+    from: 16,
     file: FETCHER,
     find: 'leaseUntil: sentAt + leaseMs, startBefore',
     replace: 'leaseUntil: heldSince + leaseMs, startBefore',
@@ -167,7 +169,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ends forgotten when their answer is lost',
-    from: 12,
+    from: 22,
     file: 'src/engine/committer.ts',
     find: '        if (isRepeatable(error) || isOutage(error)) {',
     replace:
@@ -180,6 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n    if (this.#watchTimer) return\n',
     replace: '    if (this.#watchTimer) return\n    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n',
     mood: 'crashes',
+    from: 34,
   },
   {
     name: 'a claim with a lost answer left behind by stop',
@@ -197,7 +200,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late answer to begin starts a job whose lease is gone',
-    from: 8,
+    from: 26,
     file: RUNNER,
     find: "if (status === 'held' && attempt.mayStart(this.#env.clock.now())) {",
     replace: "if (status === 'held') {",
@@ -227,11 +230,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/engine/jobs.ts',
     find: '    } catch {\n      const base',
     replace: '    } catch (error) {\n      if (job) throw error\n      const base',
+    from: 10,
   },
   {
     name: 'nothing claimed any more after an end was given up',
     file: 'src/engine/committer.ts',
     find: '    this.#failures = 0\n    this.#env.log.error',
     replace: '    this.#env.log.error',
+    from: 3,
   },
 ]

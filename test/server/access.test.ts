@@ -134,15 +134,17 @@ describe('access', () => {
     const made = await t.api<{ id: string }>('POST', '/jobs', { name: 'mail', delay: '1h' }, bearer(token))
     await t.api('POST', `/jobs/${made.body.id}/run-now`, {}, bearer(token))
     await t.api('POST', `/jobs/${made.body.id}/cancel`, undefined, bearer(token))
+    await t.api('POST', '/jobs:batch', { jobs: [{ name: 'mail' }, { name: 'mail' }] }, bearer(token))
     const { data } = (await t.api<{ data: object[] }>('GET', '/audit', undefined, bearer(TOKEN))).body
     expect(data.toReversed()).toMatchObject(
       expect.arrayContaining([
         expect.objectContaining({ actor: 'ann', action: 'POST /jobs/{id}/run-now', target: made.body.id }),
         expect.objectContaining({ actor: 'ann', action: 'POST /jobs/{id}/cancel', role: 'operator' }),
         expect.objectContaining({ actor: 'ann', action: 'POST /jobs', count: 1 }),
+        expect.objectContaining({ actor: 'ann', action: 'POST /jobs:batch', count: 2 }),
       ]),
     )
-    expect(data).toHaveLength(3)
+    expect(data).toHaveLength(4)
   })
 
   it('hides what calls carry from whoever only looks', async () => {

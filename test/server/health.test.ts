@@ -59,4 +59,23 @@ describe('health', () => {
     await expect.poll(async () => (await ready(t.url)).status, { timeout: 20_000 }).toBe(200)
     line.close()
   })
+
+  it('lets no request wait for ever on a store that says nothing', async () => {
+    const url = await postgresUrl()
+    const line = await Line.to(url)
+    const store = await openStore({ schema: freshSchema(), url: line.url(url) })
+    await using t = await startServer({ chronos: { store }, requestTimeout: '300ms', maintenance: false })
+    expect((await t.api('GET', '/jobs')).status).toBe(200)
+    line.fallSilent()
+    const late = await t.api('GET', '/jobs')
+    expect([late.status, late.body]).toMatchObject([503, { code: 'TIMED_OUT', retryable: true }])
+    line.speakAgain()
+    line.close()
+  })
+
+  it('lets what waits on purpose wait', async () => {
+    await using t = await startServer({ requestTimeout: '10ms' })
+    const { status, body } = await t.api('POST', '/leases:claim', { workerId: 'w', wait: '50ms' })
+    expect([status, body]).toEqual([200, { data: [] }])
+  })
 })

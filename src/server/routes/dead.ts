@@ -107,6 +107,7 @@ function bulk(path: string, summary: string, act: Act): Endpoint {
     method: 'post',
     path: `/dead/${path}`,
     tag: 'dead',
+    takesLong: true,
     summary,
     role: 'operator',
     tenants: 'own',

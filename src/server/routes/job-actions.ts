@@ -104,6 +104,7 @@ function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
     method: 'post',
     path: `/jobs:${path}`,
     tag: 'jobs',
+    takesLong: true,
     summary,
     description: 'Jobs made after the call began are left alone.',
     role: 'operator',

@@ -21,6 +21,7 @@ const ANSWER_MS = 1_000
 const claim = endpoint({
   method: 'post',
   path: '/leases:claim',
+  takesLong: true,
   tag: 'leases',
   summary: 'Take jobs to run',
   description:

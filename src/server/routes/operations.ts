@@ -117,6 +117,7 @@ const audit = endpoint({
   method: 'get',
   path: '/system/audit',
   tag: 'operations',
+  takesLong: true,
   summary: 'Whether every job that was ever enqueued is accounted for',
   description: 'Looks at every job: on a large store it takes a while.',
   role: 'operator',
