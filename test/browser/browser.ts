@@ -14,7 +14,10 @@ export interface Look {
 export const LIGHT_WIDE: Look = { theme: 'light', width: 1440 }
 export const DARK_PHONE: Look = { theme: 'dark', width: 390 }
 
+/** All of every page takes long: `npm run test:long` keeps it, other runs what fits into the window. */
+const IS_LONG = process.env['CHRONOS_BROWSER'] === 'all'
 const ARTIFACTS = join(ROOT, 'test', 'browser', '.artifacts')
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 const HEIGHTS = { 1440: 900, 390: 844 } as const
 
 /** Meant for places where a browser has no room; with them it ends when the first page is closed. */
@@ -97,19 +100,19 @@ export class Visitor implements AsyncDisposable {
   async screenshot(name: string): Promise<void> {
     await mkdir(ARTIFACTS, { recursive: true })
     const { theme, width } = this.look
-    await this.page.screenshot({ path: join(ARTIFACTS, `${name}-${theme}-${width}.png`), fullPage: true })
+    await this.page.screenshot({ path: join(ARTIFACTS, `${name}-${theme}-${width}.png`), fullPage: IS_LONG })
   }
 
   /** What axe-core finds serious or critical on this page, in words. */
   async barriers(): Promise<readonly string[]> {
     if (!(await this.page.evaluate(() => 'axe' in globalThis))) await this.page.evaluate(await axe())
-    return this.page.evaluate(async () => {
+    return this.page.evaluate(async runOnly => {
       const { axe } = globalThis as unknown as { axe: Axe }
-      const { violations } = await axe.run(document, { resultTypes: ['violations'] })
+      const { violations } = await axe.run(document, { resultTypes: ['violations'], runOnly })
       return violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`)
-    })
+    }, WCAG)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -24,7 +24,7 @@ const SCREENS: readonly (readonly [name: string, path: (world: World['ids']) => 
   ['webhooks', () => '/webhooks', /shop\.example/],
   ['webhook', ids => `/webhooks/${ids.webhook}`, /shop\.example/],
   ['targets', () => '/targets', /api\.example/],
-  ['alerts', () => '/alerts', /dead-letters/],
+  ['alerts', () => '/alerts', /Silences/],
   ['workers', () => '/workers', /alive/i],
   ['system', () => '/system', /SQLite/],
   ['audit', () => '/audit', /audit/i],
@@ -77,7 +77,7 @@ describe('with nothing to show', () => {
     await using empty = await emptyWorld()
     await using visitor = await Visitor.at(browser, empty.url)
     for (const path of paths) {
-      await visitor.open(path)
+      await visitor.turn(path)
       await visitor.screenshot(`empty-${path.slice(1) || 'overview'}`)
       expect((await visitor.page.locator('main').innerText()).length, path).toBeGreaterThan(20)
     }
