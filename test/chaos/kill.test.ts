@@ -10,7 +10,7 @@ import { exitOf, startProcess, temporaryFolder } from '../support/process.js'
 
 afterAll(dropSchemas)
 
-const KILLS = Number(process.env['CHRONOS_KILLS'] ?? 20)
+const KILLS = Number(process.env['CHRONOS_KILLS'] ?? 12)
 const JOBS = Number(process.env['CHRONOS_KILL_JOBS'] ?? 2000)
 const WORKERS = 3
 const LOOKS_AT_ONCE = 50

@@ -15,7 +15,7 @@ interface KeptSeed {
 }
 
 const KEPT = JSON.parse(readFileSync(new URL('../seeds.json', import.meta.url), 'utf8')) as readonly KeptSeed[]
-const LIVES = 250
+const LIVES = 200
 
 describe(`${LIVES} lives under faults`, () => {
   let report: Report
