@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { type Command, CommanderError } from 'commander'
 import { ChronosError } from '../core/error.js'
+import { VERSION } from '../server/version.js'
 import { addAlerts } from './commands/alerts.js'
 import { addAudit } from './commands/audit.js'
 import { addBackup } from './commands/backup.js'
@@ -98,7 +98,7 @@ function createProgram(io: Io): Command {
   const [out, err] = [styleOf(io.stdout, io.env), styleOf(io.stderr, io.env)]
   return new Program('chronos')
     .description('Durable jobs, and what happens when they fail.')
-    .version(version(), '-V, --version', 'show the version')
+    .version(VERSION, '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .configureOutput({
@@ -113,11 +113,6 @@ function createProgram(io: Io): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .addHelpText('after', EXAMPLES)
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }
 
 /** One line that says what went wrong; the stack is for those who look for it. */

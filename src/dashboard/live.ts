@@ -1,33 +1,15 @@
 import { computed, effect, signal } from '@preact/signals'
+import type { ChangedJob, Topic } from '../server/events/feed.js'
 import { every, later, learnServerTime, serverNow } from './clock.js'
 import { apiUrl } from './http.js'
 import { stored } from './stored.js'
 
-export type Topic =
-  | 'jobs'
-  | 'queues'
-  | 'dead'
-  | 'redrives'
-  | 'schedules'
-  | 'webhooks'
-  | 'alerts'
-  | 'circuits'
-  | 'workers'
-
-/** A job that changed, as far as the stream tells. */
-export interface LiveJob {
-  readonly id: string
-  readonly state: string
-  readonly phase: string
-  readonly name: string
-  readonly queue: string
-  readonly attempt: number
-}
+export type { Topic }
 
 export interface Change {
   /** Absent: anything may have changed. */
   readonly topics?: readonly Topic[]
-  readonly jobs: readonly LiveJob[]
+  readonly jobs: readonly ChangedJob[]
 }
 
 export const PACES = ['live', '5', '10', '30', '60', 'paused'] as const

@@ -8,6 +8,7 @@ import { CodeSample } from '../parts/code-sample.js'
 import { Drawer } from '../parts/dialog.js'
 import { DurationInput, Field, Input, Select } from '../parts/field.js'
 import { href, segment } from '../router.js'
+import { isTenant } from '../session.js'
 import { CallFields } from './call-fields.js'
 import { bodyOf, type Draft, type METHODS, POLICIES, problemsOf, sampleOfBody } from './new-job-draft.js'
 
@@ -120,6 +121,11 @@ function Options({ draft, wrong }: FieldsProps) {
       <Field label="Tags" hint="With commas between them">
         <Input value={draft.tags} />
       </Field>
+      {!isTenant.value && (
+        <Field label="Tenant" hint="Whose job it is">
+          <Input value={draft.tenantId} />
+        </Field>
+      )}
     </div>
   )
 }

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Clock } from '../../core/clock.js'
 import type { Chronos } from '../../engine/chronos.js'
 import { stopwatch } from '../../engine/system.js'
+import { VERSION } from '../version.js'
 import type { MetricName } from './catalog.js'
 import { Counts } from './counts.js'
 import { exposition, type Sample } from './exposition.js'
@@ -63,11 +63,4 @@ function registryOfNode(): Registry {
     collectDefaultMetrics({ register: ofNode })
   }
   return ofNode
-}
-
-const VERSION = packageVersion()
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

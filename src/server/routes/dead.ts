@@ -15,8 +15,7 @@ import {
   ofTenant,
 } from '../schemas/dead.js'
 import { jobList } from '../schemas/job.js'
-import { bulkSchema } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
+import { bulkRequest, bulkSchema } from '../schemas/words.js'
 import { ownTenant, shownTo } from './tenancy.js'
 
 const list = endpoint({
@@ -91,13 +90,7 @@ const setGroup = endpoint({
   },
 })
 
-const bulkBody = z
-  .strictObject({
-    filter: deadFilterBody,
-    dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and say how many there are.' }),
-    all: z.boolean().optional().openapi({ description: 'An empty filter means every dead letter; it has to be said.' }),
-  })
-  .openapi('DeadBulkRequest')
+const bulkBody = bulkRequest(deadFilterBody, 'DeadBulkRequest')
 
 type Act = (app: Application, query: DeadQuery, options: { readonly dryRun: boolean }) => Promise<BulkResult>
 

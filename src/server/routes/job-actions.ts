@@ -4,7 +4,7 @@ import type { JobQuery } from '../../engine/job-query.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
 import { enqueuedSchema, jobEdit, jobFilterBody, jobSchema } from '../schemas/job.js'
-import { bulkSchema, byId } from '../schemas/words.js'
+import { bulkRequest, bulkSchema, byId } from '../schemas/words.js'
 import { z } from '../schemas/zod.js'
 import { readDeadline } from './jobs.js'
 import { ownJob, ownTenant } from './tenancy.js'
@@ -90,13 +90,7 @@ const remove = endpoint({
 
 type BulkVerb = 'cancelAll' | 'retryAll' | 'deleteAll'
 
-const bulkBody = z
-  .strictObject({
-    filter: jobFilterBody,
-    dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and say how many there are.' }),
-    all: z.boolean().optional().openapi({ description: 'An empty filter means every job; it has to be said.' }),
-  })
-  .openapi('BulkRequest')
+const bulkBody = bulkRequest(jobFilterBody, 'BulkRequest')
 
 /** An action on all jobs that match. */
 function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {

@@ -56,4 +56,15 @@ export const bulkSchema = z
   .object({ matched: count, changed: count, refused: count.optional(), dryRun: z.boolean() })
   .openapi('BulkResult')
 
+/** An action on all that a filter matches. */
+export function bulkRequest<Filter extends z.ZodType>(filter: Filter, name: string) {
+  return z
+    .strictObject({
+      filter,
+      dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and say how many there are.' }),
+      all: z.boolean().optional().openapi({ description: 'An empty filter means all of them; it has to be said.' }),
+    })
+    .openapi(name)
+}
+
 export const ids = z.array(id).max(BATCH_MAX)
