@@ -25,7 +25,7 @@ const CLAIM = `
     WHERE state = 'waiting' AND queue = 'default' AND priority = 5 AND run_at <= $3::bigint
     ORDER BY run_at, pk LIMIT $5 FOR UPDATE SKIP LOCKED
   ))
-  RETURNING ${FACT_COLUMNS}`
+  RETURNING ${FACT_COLUMNS.replaceAll('@', 'chronos.')}`
 
 const SETTLE = `
   UPDATE chronos.jobs SET state = 'succeeded', finished_at = $3::bigint, token = NULL, ran_at = started_at, ran_token = $2

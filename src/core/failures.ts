@@ -118,8 +118,12 @@ export function knownAnswer({ status, retryAfter = false, repeated = false }: Ht
   const word = `HTTP ${status}`
   if (status === 409 && repeated) return { kind: 'transient', word }
   if (status === 503 && retryAfter) return { kind: 'throttled', word }
-  const row = STATUSES.find(({ statuses }) => statuses.some(match => statusFits(match, status)))
+  const row = statusRow(status)
   return row && { kind: row.answer, word }
+}
+
+function statusRow(status: number): StatusRow | undefined {
+  return STATUSES.find(({ statuses }) => statuses.some(match => statusFits(match, status)))
 }
 
 /** What one error of a chain is known for: by its class, else its status, else its code. */
@@ -128,7 +132,7 @@ export function knownFailure(link: Link, retryAfter: boolean): KnownFailure | un
   if (told) return knownCall(told, link)
   const byType = TYPES.find(row => rowFits(row, link))
   if (byType) return known(byType, link)
-  const status = STATUSES.find(({ statuses }) => statuses.some(match => statusFits(match, link.status)))
+  const status = link.status === undefined ? undefined : statusRow(link.status)
   if (status?.thrown !== undefined) {
     const kind = link.status === 503 && retryAfter ? 'throttled' : status.thrown
     return { kind, word: `HTTP ${link.status}` }
@@ -161,13 +165,13 @@ function known(row: Row, link: Link): KnownFailure {
 function rowFits(row: Row, link: Link): boolean {
   const { types, codes, syscalls, message } = row
   if (types !== undefined && !types.some(type => link.types.includes(type))) return false
-  if (codes !== undefined && !codes.some(code => codeFits(code, link.code))) return false
+  const { code } = link
+  if (codes !== undefined && (code === undefined || !codes.some(match => codeFits(match, code)))) return false
   if (syscalls !== undefined && !syscalls.includes(link.syscall ?? '')) return false
   return message === undefined || message.test(messageOf(link))
 }
 
-function codeFits(match: string, code: string | undefined): boolean {
-  if (code === undefined) return false
+function codeFits(match: string, code: string): boolean {
   return match.endsWith('*') ? code.startsWith(match.slice(0, -1)) : match === code
 }
 

@@ -16,13 +16,14 @@ export function toStoredError(thrown: unknown, links: readonly Link[] = linksOf(
   const code = links.find(link => link.code !== undefined)?.code
   const status = links.find(link => link.status !== undefined)?.status
   const stack = stackOf(links)
-  return {
+  const error: { -readonly [Field in keyof StoredError]: StoredError[Field] } = {
     name: cleanText(nameOf(links[0]!), NAME_BYTES),
     message: cleanText(links.map(messageOf).join('; caused by: '), MESSAGE_BYTES),
-    ...(code !== undefined && { code: cleanText(code, CODE_BYTES) }),
-    ...(status !== undefined && { status }),
-    ...(stack !== '' && { stack: cleanText(stack, STACK_BYTES) }),
   }
+  if (code !== undefined) error.code = cleanText(code, CODE_BYTES)
+  if (status !== undefined) error.status = status
+  if (stack !== '') error.stack = cleanText(stack, STACK_BYTES)
+  return error
 }
 
 function nameOf(link: Link): string {
@@ -77,10 +78,12 @@ function shape(value: unknown): string {
 }
 
 function stackOf(links: readonly Link[]): string {
-  const stacks = links
-    .map(link => property(link.value, 'stack'))
-    .map(stack => (typeof stack === 'string' ? trim(stack) : ''))
-  return stacks.filter(stack => stack !== '').join('\ncaused by: ')
+  const stacks: string[] = []
+  for (const { value } of links) {
+    const stack = property(value, 'stack')
+    if (typeof stack === 'string' && stack !== '') stacks.push(trim(stack))
+  }
+  return stacks.join('\ncaused by: ')
 }
 
 /** A stack repeats the message before its frames; a long one must not push them out. */
@@ -89,7 +92,10 @@ function trim(stack: string): string {
   if (frames < 0) return cleanText(stack, HEADLINE_BYTES)
   const own = OWN_FRAMES.exec(stack)?.index ?? stack.length
   const end = own > frames ? Math.min(own, frames + STACK_BYTES) : frames + STACK_BYTES
-  return cleanText(stack.slice(0, frames), HEADLINE_BYTES) + stack.slice(frames, end)
+  const headline = stack.slice(0, frames)
+  const clean = cleanText(headline, HEADLINE_BYTES)
+  // In one piece where nothing was mended: text that is put together is copied once more by whoever reads it.
+  return clean === headline ? stack.slice(0, end) : clean + stack.slice(frames, end)
 }
 
 /** From where a handler is called on, a stack tells about this package and not about the handler. */

@@ -7,7 +7,9 @@ export function cleanText(text: string, bytes: number): string {
   if (text.length * CHARACTER_BYTES_MAX <= bytes && !MAY_NEED_MENDING.test(text)) return text
   // Cut first: what follows must not depend on how long the text was.
   const head = text.length > bytes ? text.slice(0, bytes) : text
-  const clean = head.replace(/\p{Surrogate}/gu, '\uFFFD').replaceAll('\0', '\u2400')
+  const clean = MAY_NEED_MENDING.test(head)
+    ? head.replace(/\p{Surrogate}/gu, '\uFFFD').replaceAll('\0', '\u2400')
+    : head
   const end = fittingLength(clean, bytes)
   if (end === clean.length && head.length === text.length) return clean
   return `${clean.slice(0, fittingLength(clean, bytes - ELLIPSIS_BYTES))}…`

@@ -18,14 +18,14 @@ export interface Link {
 
 /** The thrown value and its causes, outermost first; cycles and endless chains end. */
 export function linksOf(thrown: unknown): readonly Link[] {
-  const links: Link[] = []
-  const seen = new Set<unknown>()
-  let value = thrown
-  do {
-    seen.add(value)
-    links.push(linkOf(value))
-    value = property(value, 'cause')
-  } while (value !== undefined && value !== null && !seen.has(value) && links.length <= CAUSES_MAX)
+  const links = [linkOf(thrown)]
+  let value = property(thrown, 'cause')
+  while (value !== undefined && value !== null && links.length <= CAUSES_MAX) {
+    const cause = value
+    if (links.some(link => link.value === cause)) break
+    links.push(linkOf(cause))
+    value = property(cause, 'cause')
+  }
   return links
 }
 
@@ -45,7 +45,10 @@ function linkOf(value: unknown): Link {
 
 function statusOf(value: unknown): number | undefined {
   if (value === undefined) return undefined
-  return [property(value, 'status'), property(value, 'statusCode')].find(isStatus)
+  const status = property(value, 'status')
+  if (isStatus(status)) return status
+  const statusCode = property(value, 'statusCode')
+  return isStatus(statusCode) ? statusCode : undefined
 }
 
 /** Clients that wrap an error keep its message (`connect ETIMEDOUT 10.0.0.1:443`), and lose the rest. */
@@ -85,7 +88,7 @@ function gotten(headers: unknown, name: string): unknown {
 export function property(value: unknown, key: string): unknown {
   if (!isReference(value)) return undefined
   try {
-    return Reflect.get(value, key)
+    return (value as Readonly<Record<string, unknown>>)[key]
   } catch {
     return undefined
   }
@@ -102,22 +105,33 @@ export function aggregated(link: Link): readonly unknown[] | undefined {
 
 function typesOf(value: unknown): readonly string[] {
   if (!isReference(value)) return []
+  const name = property(value, 'name')
+  const classes = classesOf(value)
+  if (typeof name !== 'string' || name === '' || name === classes[0]) return classes
+  return [name, ...classes.filter(one => one !== name)]
+}
+
+/** By the first prototype: the classes of thrown values are few, and to walk through them is most of the work of reading one. */
+const known = new WeakMap<object, readonly string[]>()
+
+function classesOf(value: object): readonly string[] {
   const names: string[] = []
-  addName(names, property(value, 'name'))
   try {
-    let prototype: unknown = Object.getPrototypeOf(value)
+    const first: unknown = Object.getPrototypeOf(value)
+    if (!isReference(first)) return names
+    const seen = known.get(first)
+    if (seen) return seen
+    known.set(first, names)
+    let prototype: unknown = first
     for (let i = 0; i < PROTOTYPES_MAX && isReference(prototype); i++) {
-      addName(names, property(Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value, 'name'))
+      const name = property(Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value, 'name')
+      if (typeof name === 'string' && name !== '' && !names.includes(name)) names.push(name)
       prototype = Object.getPrototypeOf(prototype)
     }
   } catch {
     // A proxy that refuses; what was read so far is all there is.
   }
   return names
-}
-
-function addName(names: string[], name: unknown): void {
-  if (typeof name === 'string' && name !== '' && !names.includes(name)) names.push(name)
 }
 
 function isReference(value: unknown): value is object {

@@ -50,7 +50,7 @@ function announceSuccess({ log, events }: Environment, ended: Ended): void {
   const { claimed, policy, startedAt, finishedAt, result } = ended
   const durationMs = finishedAt - startedAt
   if (log.isLevelEnabled('debug')) {
-    log.debug({ event: 'job.succeeded', ...fields(ended), durationMs }, 'job succeeded')
+    log.debug({ ...factsOf('job.succeeded', ended), durationMs }, 'job succeeded')
   }
   if (!events.hears('job.succeeded')) return
   const value: unknown = result === undefined ? undefined : JSON.parse(result)
@@ -70,14 +70,9 @@ function announceFailure({ events }: Environment, { claimed, policy, transition,
 function announceRetry({ log, events, time }: Environment, ended: Ended): void {
   const { claimed, policy, transition, settled, error } = ended
   const retry = claimed.attempt
-  const nextRunAt = new Date(
-    settled.status === 'settled' ? settled.runAt : time.now() + transition.delayMs,
-  ).toISOString()
+  const nextRunAt = new Date('runAt' in settled ? settled.runAt : time.now() + transition.delayMs).toISOString()
   const { delayMs } = transition
-  log.warn(
-    { event: 'job.retrying', ...fields(ended), retry, delayMs, nextRunAt, error: brief(error) },
-    'job will be retried',
-  )
+  log.warn({ ...factsOf('job.retrying', ended), retry, delayMs, nextRunAt, error: brief(error) }, 'job will be retried')
   if (events.hears('job.retrying')) {
     const { maxRetries } = policy
     const job = eventJob(claimed, policy)
@@ -89,7 +84,7 @@ function announceRetry({ log, events, time }: Environment, ended: Ended): void {
 function announceWait({ log }: Environment, ended: Ended): void {
   const { transition } = ended
   const { status, delayMs } = transition
-  log.info({ event: `job.${status}`, ...fields(ended), delayMs, why: transition.decision.why }, 'job waits again')
+  log.info({ ...factsOf(`job.${status}`, ended), delayMs, why: transition.decision.why }, 'job waits again')
 }
 
 function announceDeath(env: Environment, ended: Ended): void {
@@ -105,7 +100,7 @@ function announceDeath(env: Environment, ended: Ended): void {
 /** Of a schedule's job it is said when the next one comes; where this process does not know, after the store was asked. */
 function logDeath({ log, calendar, time }: Environment, ended: Ended): void {
   const { reason, decision } = ended.transition
-  const facts = { event: 'job.dead', ...fields(ended), reason, why: decision.why, error: brief(ended.error) }
+  const facts = { ...factsOf('job.dead', ended), reason, why: decision.why, error: brief(ended.error) }
   const scheduleId = scheduleIdOf(ended.claimed.key)
   const said = (found?: Pick<Entry, 'schedule' | 'ticks'>): void => {
     const nextAt = found && nextAfter(found.schedule, found.ticks, time.now())
@@ -122,20 +117,20 @@ function logDeath({ log, calendar, time }: Environment, ended: Ended): void {
 }
 
 function announceCancel({ log, events }: Environment, ended: Ended): void {
-  log.info({ event: 'job.cancelled', ...fields(ended) }, 'job was cancelled')
+  log.info(factsOf('job.cancelled', ended), 'job was cancelled')
   if (events.hears('job.cancelled')) events.emit('job.cancelled', { job: eventJob(ended.claimed, ended.policy) })
 }
 
-function fields({ claimed, policy }: Ended): Record<string, unknown> {
+function factsOf(event: string, { claimed, policy }: Ended): Record<string, unknown> {
   const { id: jobId, tenantId, name, queue, attempt, run, workerId } = claimed
-  return { jobId, tenantId, name, queue, attempt, run, maxRetries: maxRetriesOf(claimed, policy), workerId }
+  return { event, jobId, tenantId, name, queue, attempt, run, maxRetries: maxRetriesOf(claimed, policy), workerId }
 }
 
 /** Without the stack: the attempt's record has it. */
 function brief(error: StoredError | undefined): Omit<StoredError, 'stack'> | undefined {
   if (!error) return undefined
-  const { stack: _, ...rest } = error
-  return rest
+  const { name, message, code, status } = error
+  return { name, message, ...(code !== undefined && { code }), ...(status !== undefined && { status }) }
 }
 
 /** Nobody hears of successes, as is usual: then nothing is made to be told. */

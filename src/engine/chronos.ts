@@ -17,6 +17,7 @@ import { Egress } from './egress/egress.js'
 import { parseEgress } from './egress/rules.js'
 import { Endpoints } from './endpoints.js'
 import {
+  type Along,
   type EnqueueManyResult,
   type EnqueueOptions,
   type EnqueueResult,
@@ -114,10 +115,11 @@ export class Chronos {
     this.#retention = parseRetention(options.retention ?? {}, 'createChronos: retention')
     this.#egress = new Egress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
     this.#builtIns = new Map([[HTTP_JOB, httpJob(this.#egress, job => telemetry.tracing?.headersOf(job) ?? {})]])
-    const wake = (delayMs: number): void => this.#wake(delayMs)
+    const wake = (delayMs: number, except?: Worker): void => this.#wake(delayMs, except)
     const builtIns = this.#builtIns
     const checkWebhook = (url: string, where: string): void => checkAddress(url, this.#egress, where)
-    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, checkWebhook })
+    const claimAlong = (queue: string): Along | undefined => this.#claimAlong(queue)
+    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, claimAlong, checkWebhook })
     const cancelHere = (id: string): void => {
       for (const worker of this.#workers) worker.cancel(id)
     }
@@ -296,8 +298,16 @@ export class Chronos {
     await this.#env.connection.close()
   }
 
-  #wake(delayMs: number): void {
-    for (const worker of this.#workers) worker.wake(delayMs)
+  #claimAlong(queue: string): Along | undefined {
+    for (const worker of this.#workers) {
+      const shared = worker.serves(queue) ? worker.claimAlong() : undefined
+      if (shared) return { worker, shared }
+    }
+    return undefined
+  }
+
+  #wake(delayMs: number, except?: Worker): void {
+    for (const worker of this.#workers) if (worker !== except) worker.wake(delayMs)
     this.#deliverer.wake(delayMs)
     this.leases.wake(delayMs)
   }

@@ -18,6 +18,7 @@ import type { EventHub } from './events.js'
 import { backOffMs } from './loop.js'
 import type { Policies } from './policies.js'
 import type { Telemetry } from './telemetry.js'
+import type { Worker } from './worker.js'
 
 export interface EnqueueOptions {
   /** Idempotency key, per tenant and job name: the same key gives the same job. */
@@ -92,8 +93,16 @@ interface EnqueuerOptions {
   readonly builtIns: ReadonlyMap<string, JobDefinition>
   /** Whether a webhook may go there. */
   readonly checkWebhook: (url: string, where: string) => void
-  /** New work for the workers of this process, due in so many milliseconds. */
-  readonly wake: (delayMs: number) => void
+  /** New work for the workers of this process, but for one, due in so many milliseconds. */
+  readonly wake: (delayMs: number, except?: Worker) => void
+  /** An idle worker of the queue claims while they are on their way. */
+  readonly claimAlong: (queue: string) => Along | undefined
+}
+
+/** A worker, and whether its claim was one with the enqueue that it was made for. */
+export interface Along {
+  readonly worker: Worker
+  readonly shared: Promise<boolean>
 }
 
 export class Enqueuer {
@@ -173,11 +182,13 @@ export class Enqueuer {
         const inserting = store.enqueue(jobs, tx)
         // An idle worker's claim may share the commit; where it can't, it looks again after it. Not where somebody
         // listens: a job must not be heard to start before it was heard to be enqueued.
-        const mayShare = tx === undefined && store.commitsAlone !== true && !events.hears('job.enqueued')
-        if (dueInMs <= 0 && mayShare) wake(0)
+        const mayShare = tx === undefined && dueInMs <= 0 && !events.hears('job.enqueued')
+        const along = mayShare && store.commitsAlone ? this.#options.claimAlong(jobs[0]!.queue) : undefined
+        if (mayShare && !store.commitsAlone) wake(0)
         const enqueued = await inserting
         this.#announce(jobs, enqueued)
-        wake(dueInMs)
+        wake(dueInMs, along?.worker)
+        void along?.shared.then(isShared => isShared || along.worker.wake())
         return enqueued
       } catch (error) {
         // Once an answer was lost they may be there, whatever the later tries say.

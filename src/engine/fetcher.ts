@@ -35,6 +35,9 @@ const POLL_MS = 1_000
 const POLL_ANNOUNCED_MS = 5_000
 const CLAIM_MAX = 1_000
 const BUFFER_MAX = 2_000
+/** Where commits don't wait for each other, one more may be under way; but a small one would only be in the way. */
+const UNDER_WAY_MAX = 2
+const SECOND_MIN = 200
 /**
  * The buffer holds no more than was finished in this time, so that slow jobs are not hoarded; or, where a claim takes
  * its time, in that of two claims: the one that is under way, and the next.
@@ -43,6 +46,13 @@ const WINDOW_MS = 20
 const WINDOW_MAX_MS = 200
 const UNUSED_MAX_MS = 1000
 
+/** What the store was asked for. */
+interface Asked {
+  readonly token: string
+  readonly limit: number
+  readonly sentAt: number
+}
+
 /** Claims jobs ahead of the handlers, and gives back what they do not need. */
 export class Fetcher {
   readonly #options: FetcherOptions
@@ -50,12 +60,13 @@ export class Fetcher {
   #next = 0
   readonly #samples: { at: number; finished: number }[] = []
   #finished = 0
-  /** An unanswered claim is repeated under its own token: the store may have granted it. */
-  #unanswered: { token: string; limit: number; sentAt: number } | undefined
-  #fetching: Promise<void> | undefined
+  readonly #underWay = new Map<Asked, Promise<unknown>>()
+  /** Unanswered claims are repeated under their own tokens: the store may have granted them. */
+  #unanswered: Asked[] = []
   #idleTimer: { at: number; timer: Timer } | undefined
   #scheduled = false
-  #woken = false
+  /** How often it was said that there may be work. */
+  #wakes = 0
   /** When work falls due of which a claim under way may not know yet. */
   #dueHint = Number.POSITIVE_INFINITY
   #staleTimer: Timer | undefined
@@ -77,7 +88,7 @@ export class Fetcher {
 
   /** Nothing is held, and no claim is out that might still bring something. */
   get isEmpty(): boolean {
-    return this.size === 0 && this.#fetching === undefined && this.#unanswered === undefined
+    return this.size === 0 && this.#underWay.size === 0 && this.#unanswered.length === 0
   }
 
   /** The next job to start. One with less than half its lease left, or past its deadline, goes back instead. */
@@ -109,7 +120,7 @@ export class Fetcher {
       else this.#dueHint = Math.min(this.#dueHint, at)
       return
     }
-    this.#woken = true
+    this.#wakes++
     const idle = this.#idleTimer !== undefined
     this.#clearIdle()
     // Nothing of this moment to wait for: at once, so that the claim may share a commit with what woke us.
@@ -119,7 +130,7 @@ export class Fetcher {
 
   /** Looks for work once everything of this moment is done: handlers that end together are replaced together. */
   fetch(): void {
-    if (this.#stopped || this.#fetching || this.#idleTimer || this.#scheduled) return
+    if (this.#stopped || this.#isBusy || this.#idleTimer || this.#scheduled) return
     this.#scheduled = true
     this.#options.env.clock.soon(() => {
       this.#scheduled = false
@@ -127,14 +138,42 @@ export class Fetcher {
     })
   }
 
-  #fetchNow(): void {
-    if (this.#stopped || this.#fetching || this.#idleTimer || !this.#options.mayFetch()) return
-    const limit = this.#unanswered?.limit ?? this.#wanted()
-    if (limit <= 0) return
-    this.#fetching = this.#claim(limit).finally(() => {
-      this.#fetching = undefined
+  /**
+   * For jobs that are being enqueued in this moment: an idle worker's claim may be one with that. Whether it was, or
+   * undefined where this is not idle.
+   */
+  claimAlong(): Promise<boolean> | undefined {
+    const isReady = this.#options.env.connection.opened && !(this.#options.policyIds() instanceof Promise)
+    if (!this.#idleTimer || this.#underWay.size > 0 || !isReady || !this.#options.mayFetch()) return undefined
+    this.#wakes++
+    this.#clearIdle()
+    return this.#fetchNow(true)
+  }
+
+  #fetchNow(isAlong = false): Promise<boolean> | undefined {
+    if (this.#stopped || this.#isBusy || this.#idleTimer || !this.#options.mayFetch()) return undefined
+    const asked = this.#nextClaim()
+    if (!asked) return undefined
+    const claim = this.#claim(asked, isAlong).finally(() => {
+      this.#underWay.delete(asked)
       if (!this.#stopped) this.#options.onFetched()
     })
+    this.#underWay.set(asked, claim)
+    this.fetch()
+    return claim
+  }
+
+  #nextClaim(): Asked | undefined {
+    const repeated = this.#unanswered.shift()
+    if (repeated) return repeated
+    const limit = this.#wanted()
+    if (limit < (this.#underWay.size === 0 ? 1 : SECOND_MIN)) return undefined
+    const { clock, dice } = this.#options.env
+    return { token: dice.token(), limit, sentAt: clock.now() }
+  }
+
+  get #isBusy(): boolean {
+    return this.#underWay.size >= (this.#options.env.connection.opened?.commitsAlone ? UNDER_WAY_MAX : 1)
   }
 
   /** Puts the held jobs of one queue, or of all, back where they were. */
@@ -153,22 +192,22 @@ export class Fetcher {
     this.#stopped = true
     this.#clearIdle()
     this.#staleTimer?.cancel()
-    await this.#fetching
+    await Promise.all(this.#underWay.values())
     await this.#recall()
     this.giveBack()
   }
 
-  /** The last claim may have been granted although its answer was lost: asked for no more, the store says what it gave. */
+  /** Claims may have been granted although their answers were lost: asked for no more, the store says what it gave. */
   async #recall(): Promise<void> {
     const { env, workerId, queues, leaseMs } = this.#options
     const { clock, dice, connection } = env
     const patienceUntil = clock.now() + leaseMs
-    for (let tries = 0; this.#unanswered && clock.now() < patienceUntil; tries++) {
-      const { token, sentAt } = this.#unanswered
+    for (let tries = 0; this.#unanswered.length > 0 && clock.now() < patienceUntil; tries++) {
+      const { token, sentAt } = this.#unanswered[0]!
       try {
         const store = connection.opened ?? (await connection.store())
         this.#keep(await store.claim({ workerId, token, queues, limit: 0, leaseMs, policyIds: {} }), sentAt)
-        this.#unanswered = undefined
+        this.#unanswered.shift()
       } catch (error) {
         if (!isRepeatable(error)) return
         await new Promise<void>(resolve => clock.timer(backOffMs(tries, dice), resolve))
@@ -177,10 +216,10 @@ export class Fetcher {
   }
 
   #wanted(): number {
-    const buffered = this.size
     const ahead = Math.min(BUFFER_MAX, this.#finishedLately())
-    if (buffered > ahead / 2) return 0
-    return Math.min(CLAIM_MAX, this.#options.freeSlots() + ahead - buffered)
+    if (this.size > ahead / 2) return 0
+    const coming = [...this.#underWay.keys()].reduce((sum, { limit }) => sum + limit, 0)
+    return Math.min(CLAIM_MAX, this.#options.freeSlots() + ahead - this.size - coming)
   }
 
   /** In the window, as the rate since the last look before it tells: a slow commit must not make the next batch small. */
@@ -193,32 +232,37 @@ export class Fetcher {
     return Math.floor((this.#finished - finished) * (windowMs / Math.max(windowMs, now - at)))
   }
 
-  async #claim(limit: number): Promise<void> {
+  /** Whether it was one with an enqueue. */
+  async #claim(asked: Asked, isAlong: boolean): Promise<boolean> {
     const { env, workerId, queues, leaseMs, policyIds } = this.#options
-    this.#woken = false
+    const { token, limit, sentAt } = asked
+    const wakes = this.#wakes
     this.#dueHint = Number.POSITIVE_INFINITY
-    this.#unanswered ??= { token: env.dice.token(), limit, sentAt: env.clock.now() }
-    const { token, sentAt } = this.#unanswered
     try {
       const store = env.connection.opened ?? (await env.connection.store())
       const known = policyIds()
       const ids = known instanceof Promise ? await known : known
       const askedAt = env.clock.now()
-      const claim = await store.claim({ workerId, token, queues, limit, leaseMs, policyIds: ids })
-      this.#unanswered = undefined
+      const request = { workerId, token, queues, limit, leaseMs, policyIds: ids }
+      const claim = await store.claim(isAlong ? { ...request, isAlong } : request)
       this.#failures = 0
       this.#windowMs = Math.min(WINDOW_MAX_MS, Math.max(WINDOW_MS, 2 * (env.clock.now() - askedAt)))
       env.time.observe(claim.now, askedAt)
       this.#keep(claim, sentAt)
-      if (claim.jobs.length < limit && !this.#woken) {
+      // There may be more, whatever another claim has found.
+      if (claim.jobs.length === limit) this.#clearIdle()
+      else if (wakes === this.#wakes) {
         const pollMs = this.#options.pollMs ?? (store.announcesWork ? POLL_ANNOUNCED_MS : POLL_MS)
         const dueInMs = claim.nextDueAt === undefined ? pollMs : Math.max(0, claim.nextDueAt - claim.now)
         this.#idleUntil(Math.min(env.clock.now() + Math.min(pollMs, dueInMs), this.#dueHint))
       }
+      return claim.isAlong === true
     } catch (error) {
+      this.#unanswered.push(asked)
       const waitMs = backOffMs(this.#failures++, env.dice)
       env.log.warn({ event: 'claim.failed', workerId, retryInMs: waitMs, err: error }, 'a claim failed')
       this.#idleUntil(env.clock.now() + waitMs)
+      return false
     }
   }
 

@@ -62,8 +62,8 @@ export function viewEnd(
   { status, reason, delayMs, decision, attemptBack, to }: Transition,
   settled: Settled,
 ): LeaseEnd {
-  const became = settled.status === 'settled' ? settled : undefined
-  const state = became?.state ?? to
+  const state = settled.status === 'settled' ? settled.state : to
+  const runAt = 'runAt' in settled ? settled.runAt : undefined
   return {
     id: attempt.id,
     state,
@@ -71,7 +71,7 @@ export function viewEnd(
     attempt: attemptBack ? attempt.attempt - 1 : attempt.attempt,
     maxAttempts: attempt.maxAttempts,
     ...(state === 'dead' && reason !== undefined && { reason }),
-    ...(state === 'waiting' && { delayMs, ...(became && { nextRunAt: timeText(became.runAt) }) }),
+    ...(state === 'waiting' && { delayMs, ...(runAt !== undefined && { nextRunAt: timeText(runAt) }) }),
     decision,
   }
 }

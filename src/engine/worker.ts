@@ -173,6 +173,15 @@ export class Worker {
     this.#fetcher.wake(delayMs)
   }
 
+  serves(queue: string): boolean {
+    return this.#settings.queues.includes(queue)
+  }
+
+  /** For jobs that are being enqueued in this moment: whether its claim was one with that; undefined where it is at work. */
+  claimAlong(): Promise<boolean> | undefined {
+    return this.#fetcher.claimAlong()
+  }
+
   /** What is held of a paused queue goes back at once. */
   pauseQueue(queue: string): void {
     this.#fetcher.giveBack(queue)

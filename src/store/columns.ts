@@ -1,3 +1,4 @@
+import type { StoredError } from '../core/job.js'
 import type { Decision, Transition } from '../core/lifecycle.js'
 import type { RunTime } from './store.js'
 
@@ -46,6 +47,26 @@ export function toTextOrNull(text: string | undefined): string | null {
 
 export function toJson(value: object | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value)
+}
+
+/** While something that many jobs need is down, the same error comes many times in a row. */
+let lastError: StoredError | undefined
+let lastErrorJson = ''
+
+export function toErrorJson(error: StoredError | undefined): string | null {
+  if (error === undefined) return null
+  if (lastError === undefined || !isSameError(error, lastError)) {
+    lastErrorJson = JSON.stringify(error)
+    // A copy: whoever listens for failures has the error too.
+    lastError = { ...error }
+  }
+  return lastErrorJson
+}
+
+function isSameError(a: StoredError, b: StoredError): boolean {
+  return (
+    a.message === b.message && a.stack === b.stack && a.name === b.name && a.code === b.code && a.status === b.status
+  )
 }
 
 /** One JSON text per line, with a line break at both ends: so SQL finds a tag by its line, and never part of one. */

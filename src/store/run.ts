@@ -16,6 +16,8 @@ export interface ClaimRequest {
    * none.
    */
   readonly policyIds: Readonly<Record<string, string>>
+  /** Made for an enqueue of the same moment: where the store can, in one transaction with it. */
+  readonly isAlong?: boolean
   /** Takes only jobs with these names, or with others; only the first `NAMED_DUE_MAX` due ones may be looked at. */
   readonly names?: NameChoice
 }
@@ -44,6 +46,8 @@ export interface Claim {
   readonly jobs: readonly Claimed[]
   /** When the next waiting job of these queues falls due, where fewer were due than asked for and there is one. */
   readonly nextDueAt?: number
+  /** It was one with the enqueue that it was made for, or came behind it. */
+  readonly isAlong?: boolean
 }
 
 /** A job with its lease, as a worker holds it. */
@@ -165,13 +169,19 @@ export type RunEnd =
   | { readonly kind: 'handed-back'; readonly delayMs: number; readonly spawnIfCancelled?: readonly NewJob[] }
 
 /**
- * `state` and `runAt` are what the job has become; a cancel that came in between turns waiting into cancelled.
- * `already`: this very run was settled before with the same status; `lost`: somebody else ended it, or it was handed back.
+ * `state` is what the job has become, and `runAt` when it runs again; a cancel that came in between turns waiting into
+ * cancelled. `already`: this very run was settled before with the same status; `lost`: somebody else ended it, or it was
+ * handed back.
  */
 export type Settled =
-  | { readonly status: 'settled'; readonly state: JobState; readonly runAt: number }
+  | { readonly status: 'settled'; readonly state: 'waiting'; readonly runAt: number }
+  | { readonly status: 'settled'; readonly state: Exclude<JobState, 'waiting'> }
   | { readonly status: 'already' }
   | { readonly status: 'lost' }
+
+export function settledAs(state: JobState, runAt: number): Extract<Settled, { status: 'settled' }> {
+  return state === 'waiting' ? { status: 'settled', state, runAt } : { status: 'settled', state }
+}
 
 export interface Expired {
   readonly now: number

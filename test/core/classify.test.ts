@@ -125,6 +125,13 @@ describe('rules (R9)', () => {
     expect(of(thrown, { when, as: 'gone' })).toMatchObject({ kind: 'gone', rule: `rule 1 (${words})` })
   })
 
+  it('tell errors of one class apart by the names that they have themselves', () => {
+    const rule: Rule = { when: { name: 'Declined' }, as: 'gone' }
+    const [before, named, after] = [new ZipCodeError(), new ZipCodeError(), new ZipCodeError()]
+    named.name = 'Declined'
+    expect([before, named, after].map(thrown => of(thrown, rule).kind)).toEqual(['permanent', 'gone', 'permanent'])
+  })
+
   it.each<[string, Rule['when'], unknown]>([
     ['another name', { name: 'Other' }, new Error('x')],
     ['one field of two', { code: 'A', status: 503 }, error({ code: 'A', status: 500 })],

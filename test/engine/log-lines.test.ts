@@ -63,9 +63,24 @@ describe('what is not logged', () => {
       },
     ])
   })
+
+  it('are the fields after the hundredth', () => {
+    const { log, lines } = logged()
+    const many = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`field${i}`, i]))
+    log.warn({ event: 'a', many }, 'constant')
+    const kept = Object.keys(lines()[0]?.['many'] as object)
+    expect([kept.length, kept.at(-1)]).toEqual([100, 'field99'])
+  })
 })
 
 describe('what somebody smuggles into a line', () => {
+  it('does not become the prototype of what is logged', () => {
+    const { log, lines } = logged()
+    log.warn({ event: 'a', body: JSON.parse('{"__proto__":{"password":"s3cr3t","note":"kept"}}') }, 'constant')
+    const body = lines()[0]?.['body'] as object
+    expect(Object.entries(body)).toEqual([['__proto__', { password: '[redacted]', note: 'kept' }]])
+  })
+
   it('is data in JSON', () => {
     const { log, text, lines } = logged()
     log.warn({ event: 'a', jobId: HOSTILE, error: { message: HOSTILE }, err: new Error(HOSTILE) }, 'constant')

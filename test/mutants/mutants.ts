@@ -66,9 +66,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no row for a run that is retried',
     file: SETTLE,
-    find: '  if (!isPlain) insertAttempt(db, place.pk, settlement, end, become)\n  return become',
+    find: '  if (!isPlain) insertAttempt(db, pk, settlement, end, become)\n  return become',
     replace:
-      "  if (!isPlain && become.state !== 'waiting') insertAttempt(db, place.pk, settlement, end, become)\n  return become",
+      "  if (!isPlain && become.state !== 'waiting') insertAttempt(db, pk, settlement, end, become)\n  return become",
   },
   {
     name: 'a repeated claim takes more',
@@ -149,7 +149,7 @@ export const MUTANTS: readonly Mutant[] = [
   // The engine
   {
     name: 'a lease counted from the answer',
-    from: 16,
+    from: 21,
     file: FETCHER,
     find: 'leaseUntil: sentAt + leaseMs, startBefore',
     replace: 'leaseUntil: heldSince + leaseMs, startBefore',
@@ -189,6 +189,13 @@ export const MUTANTS: readonly Mutant[] = [
     from: 118,
     file: FETCHER,
     find: '    await this.#recall()\n',
+    replace: '',
+  },
+  {
+    name: 'a claim under way left behind by stop',
+    from: 170,
+    file: FETCHER,
+    find: '    await Promise.all(this.#underWay.values())\n',
     replace: '',
   },
   {

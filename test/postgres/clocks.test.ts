@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, test } from 'vitest'
 import { createChronos, defineJob } from '../../src/index.js'
 import { dropSchemas, freshSchema, postgresUrl, sql } from '../support/postgres.js'
 import { exitOf, startProcess, temporaryFolder } from '../support/process.js'
@@ -13,10 +13,11 @@ const HOUR_MS = 3_600_000
 /** For Node: this process lives so many milliseconds in the future. */
 const skewed = (ms: number) => ['--import', `data:text/javascript,const now=Date.now;Date.now=()=>now()+(${ms})`]
 
-test.each([
+// They wait for leases most of the time, and can do so together.
+test.concurrent.for([
   ['ahead', HOUR_MS],
   ['behind', -HOUR_MS],
-])('a worker whose clock is an hour %s behaves like any other', async (_word, ms) => {
+] as const)('a worker whose clock is an hour %s behaves like any other', async ([_word, ms], { expect }) => {
   using folder = temporaryFolder()
   const schema = freshSchema()
   const store = `${await postgresUrl()}?schema=${schema}`

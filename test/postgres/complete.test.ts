@@ -62,15 +62,15 @@ interface Life {
 /** From its enqueue until it has ended for good. */
 async function live(
   run: (job: JobContext) => unknown,
-  options: { timeout?: '100ms'; lease?: '3s' } = {},
+  options: { timeout?: '100ms'; lease?: '3s'; poll?: '100ms' } = {},
 ): Promise<Life> {
-  const { lease = '30s', ...rest } = options
+  const { lease = '30s', poll, ...rest } = options
   const order = defineJob({ name: 'order', retry, ...rest, run: (_: null, one) => run(one) })
   const ended = new Promise<void>(resolve => {
     chronos.on('job.succeeded', () => resolve())
     chronos.on('job.dead', () => resolve())
   })
-  const worker = chronos.work([order], { lease, signals: false })
+  const worker = chronos.work([order], { lease, ...(poll && { poll }), signals: false })
   const { id } = await chronos.enqueue(order, null)
   await ended
   await worker.stop()
@@ -186,16 +186,20 @@ describe('a job that is completed in a transaction of its handler', () => {
 
   it('takes the transaction back when the lease was taken away', async () => {
     let told: unknown
-    const life = await live(async one => {
-      const done = transaction(async client => {
-        if (one.attempt === 1) await takeAway(one.id)
-        await one.complete(client)
-      })
-      await done.catch(error => {
-        told = error
-        throw error
-      })
-    })
+    const life = await live(
+      async one => {
+        const done = transaction(async client => {
+          if (one.attempt === 1) await takeAway(one.id)
+          await one.complete(client)
+        })
+        await done.catch(error => {
+          told = error
+          throw error
+        })
+      },
+      // Nobody tells the worker that there is a retry.
+      { poll: '100ms' },
+    )
     expect(told).toMatchObject({ code: 'LEASE_LOST', details: { jobId: life.job.id, run: 1 } })
     expect(life.statuses).toEqual(['failed', 'succeeded'])
     expect(eventsLogged().filter(event => event === 'lease.lost')).toHaveLength(1)

@@ -33,9 +33,21 @@ describe('settle, of many successes', () => {
   it('answers each in its place, whatever order they came in', async () => {
     const held = await claimed()
     const ends = held.map(one => success(one)).reverse()
-    const answers = held.map(({ runAt }) => ({ status: 'settled', state: 'succeeded', runAt })).reverse()
-    expect(await store.settle(ends)).toEqual(answers)
+    expect(await store.settle(ends)).toEqual(held.map(() => ({ status: 'settled', state: 'succeeded' })))
     expect(await store.settle(ends)).toEqual(held.map(() => ({ status: 'already' })))
+  })
+
+  it('holds each to the token of its own claim', async () => {
+    const claims = [await store.claim(request({ limit: 2 })), await store.claim(request({ limit: 3 }))]
+    const [a, b, c, d, e] = claims.flatMap(claim => claim.jobs.map(one => success(one)))
+    const [f] = (await claimed()).map(one => success(one))
+    const swapped = { ...c!, lease: { ...c!.lease, token: a!.lease.token } }
+    const statuses = (await store.settle([f!, swapped, e!, a!, d!, b!])).map(({ status }) => status)
+    expect(statuses).toEqual(['settled', 'lost', 'settled', 'settled', 'settled', 'settled'])
+    expect(await store.settle([a!, c!])).toEqual([{ status: 'already' }, { status: 'settled', state: 'succeeded' }])
+    expect((await store.history(d!.lease.id, { limit: 1 })).data).toMatchObject([
+      { startedAt: d!.startedAt, finishedAt: d!.finishedAt },
+    ])
   })
 
   it('tells which of them were lost', async () => {

@@ -64,7 +64,8 @@ export class Wire {
       this.#watchers.set(host, onChange)
       return () => this.#watchers.delete(host)
     }
-    return { kind: real.kind, watch, ...Object.fromEntries(verbs) } as Store
+    const { commitsAlone } = this.#plan
+    return { kind: real.kind, commitsAlone, watch, ...Object.fromEntries(verbs) } as Store
   }
 
   #call<V extends Verb>(host: Host, real: Store, verb: V, args: Arguments<V>): Promise<AnswerOf<V>> {

@@ -7,6 +7,8 @@ export interface Plan {
   readonly mood: Mood
   /** One connection for all, or on a file one for each process. */
   readonly store: 'memory' | 'sqlite' | 'sqlite file'
+  /** Workers may have two claims under way, and claim for what is being enqueued. */
+  readonly commitsAlone: boolean
   readonly leaseMs: number
   /** How long faults go on before everything heals. */
   readonly faultMs: number
@@ -137,6 +139,7 @@ export function planOf(seed: number): Plan {
     seed,
     mood,
     store: seed % 2 === 0 ? 'memory' : seed % 8 === 3 ? 'sqlite file' : 'sqlite',
+    commitsAlone: seed % 4 === 0,
     leaseMs,
     faultMs,
     swarm: planSwarm(new Chance(seed, 2), mood, leaseMs),

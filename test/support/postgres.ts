@@ -6,6 +6,7 @@ import type { Clock } from '../../src/core/clock.js'
 import { systemClock, systemDice } from '../../src/engine/system.js'
 import { type PostgresOptions, type PostgresStore, postgresStore } from '../../src/store/postgres/store.js'
 import type { Migration, Store } from '../../src/store/store.js'
+import { endKeptPools, KeptPool } from './kept-pool.js'
 
 const GIVEN = 'CHRONOS_TEST_POSTGRES_URL'
 
@@ -54,7 +55,7 @@ export function freshSchema(): string {
 export async function dropSchemas(): Promise<void> {
   if (!process.env[GIVEN]) schemas.length = 0
   for (const schema of schemas.splice(0)) await sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
-  await pool?.end()
+  await Promise.all([pool?.end(), endKeptPools()])
   pool = undefined
 }
 
@@ -75,7 +76,7 @@ export async function openStoreAt(clock: Clock, told?: (schema: string) => void)
   const used = spare.pop()
   const schema = used ?? freshSchema()
   told?.(schema)
-  const store = await openStore({ schema })
+  const store = await openStore({ schema, pool: new KeptPool({ connectionString: await postgresUrl() }) })
   let written: number | undefined
 
   async function tellTime(): Promise<void> {
@@ -115,6 +116,17 @@ async function shiftTime(schema: string): Promise<void> {
 }
 
 async function empty(schema: string): Promise<void> {
-  const tables = ['jobs', 'attempts', 'job_logs', 'effects', 'keys', 'policies', 'queues', 'deltas', 'records']
+  const tables = [
+    'jobs',
+    'payloads',
+    'attempts',
+    'job_logs',
+    'effects',
+    'keys',
+    'policies',
+    'queues',
+    'deltas',
+    'records',
+  ]
   await sql(tables.map(table => `DELETE FROM ${schema}.${table}`).join(';'))
 }

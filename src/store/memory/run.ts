@@ -1,7 +1,7 @@
 import { type Job, PRIORITY_MAX } from '../../core/job.js'
 import type { DeltaDraft } from '../delta.js'
 import { present } from '../optional.js'
-import { NAMED_DUE_MAX, policyIdOf, spawnedBy } from '../run.js'
+import { NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from '../run.js'
 import type {
   AttemptRecord,
   BeginRequest,
@@ -134,7 +134,7 @@ export function settle(shelf: Shelf, settlement: Settlement, now: number, delta:
     delta.settled(settlement, end, row.job.state, row.job.fingerprint)
   }
   for (const job of spawnedBy(end, row.job.state)) enqueue(shelf, job, now, delta)
-  return { status: 'settled', state: row.job.state, runAt: row.job.runAt }
+  return settledAs(row.job.state, row.job.runAt)
 }
 
 /** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */

@@ -21,14 +21,28 @@ export function texts(values: readonly (string | null | undefined)[]): string {
 
 /** Texts that are safe already: of this code, or JSON. */
 export function words(values: readonly (string | null | undefined)[]): string {
-  if (values.every(value => value == null)) return ALL_NULL
-  return `{${values.map(value => (value == null ? 'NULL' : quoted(value))).join(',')}}`
+  return written(values, quoted)
 }
 
 /** JSON, which has no character of its own that an array would need another escape for: so JSON quotes it, and faster. */
 export function jsons(values: readonly (string | null | undefined)[]): string {
+  return written(values, JSON.stringify)
+}
+
+function written(values: readonly (string | null | undefined)[], quote: (text: string) => string): string {
   if (values.every(value => value == null)) return ALL_NULL
-  return `{${values.map(value => (value == null ? 'NULL' : JSON.stringify(value))).join(',')}}`
+  // A state, or the error of all who call what is down: the same many times in a row, and then quoted once.
+  let last: string | undefined
+  let lastQuoted = ''
+  const parts = values.map(value => {
+    if (value == null) return 'NULL'
+    if (value !== last) {
+      last = value
+      lastQuoted = quote(value)
+    }
+    return lastQuoted
+  })
+  return `{${parts.join(',')}}`
 }
 
 const SPECIAL = /["\\]/

@@ -3,7 +3,8 @@ import { fromText, toText } from '../columns.js'
 import type { Claim, Claimed, ClaimRequest } from '../store.js'
 import { numbers, texts } from './arrays.js'
 import type { Floor, Floors } from './floors.js'
-import type { Database } from './pool.js'
+import type { Joint } from './joint.js'
+import type { Database, Row, Statement } from './pool.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, HELD_COLUMNS, type HeldRow, readFacts, readHeld } from './rows.js'
 
 /** Due jobs of one queue and priority, by a step into the index; perhaps on from a floor, which has a place in arrays. */
@@ -105,31 +106,71 @@ export async function claim(db: Database, floors: Floors, request: ClaimRequest)
   }
   // Whether there is nothing more can only be told from the beginning.
   const sentAt = db.clock.now()
-  const { now, rows, held, nextDueAt } = await take(db, request, request.limit - onward.length, onward.length === 0)
-  if (held) return { now, jobs: await heldBy(db, request.token) }
-  if (!request.names) {
-    floors.reset()
-    if (onward.length + rows.length === request.limit) floors.raise(endsOf(rows), db.clock.now() - sentAt)
-  }
-  const claim = answer(now, [...onward, ...rows], request)
-  return nextDueAt === null || claim.jobs.length === request.limit ? claim : { ...claim, nextDueAt }
+  const statements = statementsOf(request, request.limit - onward.length, onward.length === 0)
+  const [, ...rows] = await db.write('control', statements)
+  return claimOf(db, floors, request, readTaken(rows), onward, db.clock.now() - sentAt)
 }
 
-/** From the beginning of every line. Without `mayBeHeld`, the token is one under which we hold something already. */
-async function take(db: Database, request: ClaimRequest, limit: number, mayBeHeld: boolean): Promise<Taken> {
+/**
+ * In one transaction with an enqueue of this process; undefined where there is none to go with, or where it came to
+ * nothing: under its token the claim can be made again, whatever became of it.
+ */
+export async function claimAlong(
+  db: Database,
+  floors: Floors,
+  request: ClaimRequest,
+  joint: Joint | undefined,
+): Promise<Claim | undefined> {
+  const sentAt = db.clock.now()
+  const joined = joint?.join(statementsOf(request, request.limit, true))
+  if (!joined) return undefined
+  try {
+    const claim = await claimOf(db, floors, request, readTaken((await joined).slice(1)), [], db.clock.now() - sentAt)
+    return { ...claim, isAlong: true }
+  } catch {
+    return undefined
+  }
+}
+
+/** What was taken from the beginning, behind what was taken before. */
+async function claimOf(
+  db: Database,
+  floors: Floors,
+  request: ClaimRequest,
+  { now, rows, held, nextDueAt }: Taken,
+  onward: readonly ClaimRow[],
+  tookMs: number,
+): Promise<Claim> {
+  if (held) return { now, jobs: await heldBy(db, request.token) }
+  const isAll = onward.length + rows.length === request.limit
+  if (!request.names) {
+    floors.reset()
+    if (isAll) floors.raise(endsOf(rows), tookMs)
+  }
+  const claim = answer(now, [...onward, ...rows], request)
+  return nextDueAt === null || isAll ? claim : { ...claim, nextDueAt }
+}
+
+/**
+ * From the beginning of every line, behind the lock of the token. Without `mayBeHeld`, the token is one under which we
+ * hold something already.
+ */
+function statementsOf(request: ClaimRequest, limit: number, mayBeHeld: boolean): Statement[] {
   const queues = [...new Set(request.queues)]
-  const prospect = { sql: PROSPECT, values: [texts(queues), mayBeHeld, toText(request.token)], isKept: true }
-  const { names } = request
+  const { names, token } = request
   const values = [
     ...claimValues(request, queues, limit, mayBeHeld),
     ...(names ? [texts(names.list), !names.isExcluded] : []),
   ]
-  const statement = {
-    sql: (queues.length === 1 ? CLAIMS : MERGED_CLAIMS)[names ? 'named' : 'all'],
-    values,
-    isKept: true,
-  }
-  const [told, taken] = await db.write('control', [prospect, statement], lockFor(request.token))
+  const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS)[names ? 'named' : 'all']
+  return [
+    lockFor(token),
+    { sql: PROSPECT, values: [texts(queues), mayBeHeld, toText(token)], isKept: true },
+    { sql, values, isKept: true },
+  ]
+}
+
+function readTaken([told, taken]: readonly Row[][]): Taken {
   const [now, held, nextDueAt] = told![0] as unknown as ProspectRow
   const rows = taken as unknown as ClaimRow[]
   return { now: rows[0]?.[STARTED_AT] ?? now, rows, held, nextDueAt }
@@ -150,7 +191,7 @@ async function takeOnward(db: Database, request: ClaimRequest, floors: readonly 
     numbers(lines.map(line => line?.pk)),
   ]
   const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS).floored
-  const [rows] = await db.write('control', [{ sql, values, isKept: true }], lockFor(request.token))
+  const [, rows] = await db.write('control', [lockFor(request.token), { sql, values, isKept: true }])
   return rows as unknown as ClaimRow[]
 }
 
@@ -181,9 +222,9 @@ function answer(now: number, rows: readonly ClaimRow[], request: ClaimRequest): 
  * A claim whose answer was lost may still be at work when it is repeated. The second waits for the first, before it
  * looks, and then finds what that took.
  */
-function lockFor(token: string): string {
+function lockFor(token: string): Statement {
   const number = createHash('sha256').update(token).digest().readBigInt64BE()
-  return `SELECT pg_advisory_xact_lock(${number});`
+  return { sql: 'SELECT 1 FROM pg_advisory_xact_lock($1::bigint)', values: [String(number)], isKept: true }
 }
 
 /** JSON of the database has no NUL; a name with one has no policy of its own. */

@@ -20,14 +20,14 @@ export const appendEnqueued = (told: `$${number}`): string => `
   FROM (SELECT count(*) FROM made) AS sum WHERE count > 0`
 
 /** A job may die without an error of its own, and still belong to the group of the last one. */
-export const appendSettled = (told: `$${number}`): string => `
+export const appendSettled = (told: `$${number}`, ended = 'ended'): string => `
   INSERT INTO @deltas (at, body)
   SELECT (SELECT now FROM clock), CASE as_told WHEN cardinality($1::uuid[]) THEN ${told}::text ELSE json_build_object(
     'told', ${told}::text::json,
     'settled', (
       SELECT json_agg(json_build_array(j.id, j.queue, j.name, j.tenant_id, ended.attempt, ended.status, ended.state,
-        told.back, told.reason, ended.started_at, ended.finished_at, ended.error, ended.group_name, ended.fingerprint))
-      FROM ended JOIN told USING (id) JOIN @jobs j ON j.id = ended.id
+        ended.back, ended.reason, ended.started_at, ended.finished_at, error, ended.group_name, ended.fingerprint))
+      FROM ${ended} JOIN @jobs j USING (id)
     ))::text END
   FROM (
     SELECT count(*), count(*) FILTER (

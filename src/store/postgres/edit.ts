@@ -6,6 +6,7 @@ import { ids, isId } from './arrays.js'
 import { append } from './deltas.js'
 import { jobsById } from './manual.js'
 import type { Database } from './pool.js'
+import { isKeptApart, KEPT_APART } from './rows.js'
 
 const LOCK = 'SELECT @now_ms() FROM @jobs WHERE id = ANY ($1::uuid[]) FOR UPDATE'
 
@@ -13,6 +14,9 @@ const EDIT = `
   UPDATE @jobs SET queue = $2, priority = $3, run_at = $4, tags = $5, timeout_ms = $6, deadline = $7, override = $8,
     payload = $9, gate = $10, pass = $11
   WHERE id = ANY ($1::uuid[])`
+
+const FORGET_PAYLOAD = 'DELETE FROM @payloads WHERE id = ANY ($1::uuid[])'
+const KEEP_PAYLOAD = 'INSERT INTO @payloads (id, body) SELECT unnest($1::uuid[]), $2'
 
 /** From the lock on nobody else changes it. */
 export function edit(db: Database, id: string, asked: JobEdit): Promise<Changed> {
@@ -33,10 +37,14 @@ export function edit(db: Database, id: string, asked: JobEdit): Promise<Changed>
       next.timeoutMs ?? null,
       next.deadline ?? null,
       toJson(next.override),
-      toText(next.payload),
+      isKeptApart(next.payload) ? KEPT_APART : toText(next.payload),
       toTextOrNull(next.gate),
       next.pass ?? null,
     )
+    if (next.payload !== job.payload) {
+      await ask(FORGET_PAYLOAD, ids([id]))
+      if (isKeptApart(next.payload)) await ask(KEEP_PAYLOAD, ids([id]), toText(next.payload))
+    }
     const delta = new DeltaDraft()
     if (next.queue !== job.queue) delta.moved(job, next.queue)
     await append(ask, delta)

@@ -7,11 +7,13 @@ import { askThrough } from './caller.js'
 import { chunks } from './chunks.js'
 import { appendEnqueued } from './deltas.js'
 import { failure } from './failure.js'
+import type { Joint } from './joint.js'
 import type { Ask, Database, Statement } from './pool.js'
 import { rounds } from './rounds.js'
-import { hashOf } from './rows.js'
+import { hashOf, isKeptApart, KEPT_APART } from './rows.js'
+import type { Notifier } from './wake.js'
 
-const insertText = (answer: string): string => `
+const insertText = (more: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   made AS (
     INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, timeout_ms,
@@ -27,15 +29,23 @@ const insertText = (answer: string): string => `
         tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, gate, fingerprint, schedule_id, webhook, trace)
     ON CONFLICT DO NOTHING
     RETURNING id, queue, name
-  )${answer}`
+  )${more}`
 
-const INSERT = insertText(appendEnqueued('$24'))
-const INSERT_TOLD = insertText(`, counted AS (${appendEnqueued('$24')}) SELECT id FROM made`)
+const APART = `, apart AS (
+    INSERT INTO @payloads (id, body)
+    SELECT id, body FROM unnest($25::uuid[], $26::text[]) AS told (id, body) WHERE id IN (SELECT id FROM made)
+  )`
+
+/** Without an answer, or with the ids of those that were not there before; each with payloads to be kept apart, or none. */
+const insertTexts = (answer: string) => ({ short: insertText(answer), long: insertText(APART + answer) })
+const INSERT = insertTexts(appendEnqueued('$24'))
+const INSERT_TOLD = insertTexts(`, counted AS (${appendEnqueued('$24')}) SELECT id FROM made`)
 
 function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
   const of = <T>(value: (job: NewJob) => T): T[] => jobs.map(value)
   const at = (time: RunTime | undefined) => (time && 'at' in time ? Math.ceil(time.at) : null)
   const delay = (time: RunTime | undefined) => (time && 'delayMs' in time ? time.delayMs : null)
+  const apart = jobs.filter(({ payload }) => isKeptApart(payload))
   const delta = new DeltaDraft()
   for (const job of jobs) delta.enqueued(job)
   const values = [
@@ -56,7 +66,7 @@ function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
     words(of(({ tags }) => toTags(tags))),
     texts(of(({ policyId }) => policyId)),
     words(of(({ override }) => toJson(override))),
-    texts(of(({ payload }) => payload)),
+    texts(of(({ payload }) => (isKeptApart(payload) ? KEPT_APART : payload))),
     texts(of(({ gate }) => gate)),
     texts(of(({ fingerprint }) => fingerprint)),
     texts(of(({ scheduleId }) => scheduleId)),
@@ -64,7 +74,9 @@ function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
     texts(of(({ trace }) => trace)),
     delta.toText(0),
   ]
-  return { sql, values, isKept: true }
+  if (apart.length === 0) return { sql: sql.short, values, isKept: true }
+  values.push(`{${apart.map(({ id }) => id).join(',')}}`, texts(apart.map(({ payload }) => payload)))
+  return { sql: sql.long, values, isKept: true }
 }
 
 const keyHash = ({ tenantId, name, key }: NewJob) => (key === undefined ? undefined : hashOf(tenantId, name, key))
@@ -79,9 +91,22 @@ function plainly(jobs: readonly NewJob[]): Statement[] {
   return chunks(jobs, ({ payload }) => payload.length).map(chunk => insertion(chunk))
 }
 
-export async function enqueue(db: Database, jobs: readonly NewJob[]): Promise<Enqueued[]> {
-  if (!jobs.every(isPlain)) return db.transaction('work', ask => carefully(ask, jobs))
-  await db.write('work', plainly(jobs))
+export async function enqueue(
+  db: Database,
+  jobs: readonly NewJob[],
+  notifier: Notifier,
+  joint: Joint,
+): Promise<Enqueued[]> {
+  const times = jobs.map(({ runAt }) => runAt)
+  if (!jobs.every(isPlain)) {
+    joint.abandon()
+    const answers = await db.transaction('work', ask => carefully(ask, jobs))
+    notifier.tell(times)
+    return answers
+  }
+  const hint = notifier.hint(times)
+  await joint.send(plainly(jobs), statements => db.write('work', statements, hint))
+  if (!hint) notifier.tell(times)
   return jobs.map(({ id }) => created(id))
 }
 

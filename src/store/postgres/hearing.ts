@@ -1,5 +1,5 @@
 import type { Database } from './pool.js'
-import { channelOf } from './wake.js'
+import { channelOf, NOTIFY } from './wake.js'
 
 /** `deaf`: what is told does not arrive, as through a pooler; `off`: nobody is to listen. */
 export type Hearing = 'heard' | 'deaf' | 'off'
@@ -23,7 +23,7 @@ export async function hearing(db: Database, url: string | undefined): Promise<He
         resolve('heard')
       })
     })
-    await db.hint('SELECT pg_notify($1, $2)', channelOf(db.schema), word)
+    await db.hint({ sql: NOTIFY, values: [channelOf(db.schema), word] })
     return await heard
   } catch {
     return 'deaf'

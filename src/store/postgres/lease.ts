@@ -6,7 +6,7 @@ import { askThrough, type Send, sendThrough } from './caller.js'
 import { failure } from './failure.js'
 import type { Database, Statement } from './pool.js'
 import { rounds } from './rounds.js'
-import { FACT_COUNT, HELD_COLUMNS, type HeldRow, readHeld } from './rows.js'
+import { FACT_COUNT, HELD_COLUMNS, HELD_NAMES, type HeldRow, readHeld } from './rows.js'
 
 // Every write of a worker is a compare-and-set on id and token; only a running job has a token.
 
@@ -181,7 +181,7 @@ const EXPIRED = `
     WHERE jobs.state = 'running' AND jobs.lease_until < (SELECT now FROM clock)
     FOR NO KEY UPDATE OF jobs SKIP LOCKED
   )
-  SELECT ${HELD_COLUMNS}, alone, (SELECT now FROM clock) FROM clock LEFT JOIN late ON true
+  SELECT ${HELD_NAMES}, alone, (SELECT now FROM clock) FROM clock LEFT JOIN late ON true
   ORDER BY oldest, first, pk`
 
 type ExpiredRow = [...HeldRow, alone: boolean, now: number]

@@ -99,7 +99,8 @@ const FORGET = `
   ),
   attempts AS (DELETE FROM @attempts WHERE job = ANY ($1::bigint[])),
   logs AS (DELETE FROM @job_logs WHERE job = ANY ($1::bigint[])),
-  effects AS (DELETE FROM @effects WHERE job = ANY ($1::bigint[]))
+  effects AS (DELETE FROM @effects WHERE job = ANY ($1::bigint[])),
+  payloads AS (DELETE FROM @payloads WHERE id = ANY ($2::uuid[]))
   DELETE FROM @jobs WHERE id = ANY ($2::uuid[])`
 
 const FIND_TO_REMOVE = `

@@ -9,6 +9,34 @@ export const INDEXED_MAX = 500
 export const ID_BITS = `('x' || translate(id::text, '-', ''))::bit(128)`
 const TABLE_LOCK_MS = 1_000
 
+/** Columns by which nobody looks for jobs. */
+const UNPLANNED = [
+  ...[
+    'pk',
+    'created_at',
+    'first_started_at',
+    'started_at',
+    'lease_ms',
+    'timeout_ms',
+    'generation',
+    'run',
+    'at_most_once',
+  ],
+  ...[
+    'begun',
+    'cancel_requested',
+    'policy_id',
+    'counters',
+    '"unique"',
+    'override',
+    'progress',
+    'result',
+    'payload',
+    'pass',
+  ],
+  ...['webhook', 'trace', 'ran_at', 'ran_token'],
+]
+
 /**
  * Each is one step from the version before it, and is never changed once released.
  *
@@ -193,6 +221,17 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE @jobs ADD COLUMN trace text COLLATE "C";
   -- of a job whose last run has no row among the attempts: see OWN_ATTEMPT_COLUMNS
   ALTER TABLE @jobs ADD COLUMN ran_at bigint, ADD COLUMN ran_token text COLLATE "C";
+  `,
+  `
+  SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+  -- the longer ones; those of the jobs that are there stay where they are
+  CREATE TABLE @payloads (id uuid PRIMARY KEY, body text COLLATE "C" NOT NULL);
+  -- a check of five words for every write cost more than it found: the token and the end of a job exclude each other
+  ALTER TABLE @jobs DROP CONSTRAINT IF EXISTS jobs_check1,
+    ADD CONSTRAINT jobs_held_or_ended CHECK (token IS NULL OR finished_at IS NULL) NOT VALID;
+  -- what no query is planned by needs no statistics: to gather them took far longer than to vacuum
+  ALTER TABLE @jobs ${UNPLANNED.map(column => `ALTER COLUMN ${column} SET STATISTICS 0`).join(', ')},
+    SET (autovacuum_analyze_scale_factor = 0.2);
   `,
 ]
 

@@ -55,6 +55,8 @@ export interface DatabaseOptions {
   readonly statementMs?: number | undefined
 }
 
+const ignore = (): void => undefined
+
 interface Opened extends Readonly<Record<Lane, PgPool>> {
   readonly driver: PgModule
 }
@@ -73,6 +75,8 @@ export class Database implements Site {
   readonly #statementMs: number
   readonly #texts = new Map<string, string>()
   readonly #names = new Map<string, string>()
+  /** Under way. */
+  readonly #hints = new Set<Promise<unknown>>()
   #keepsStatements = true
   #location = 'PostgreSQL'
   #opening: Promise<Opened> | undefined
@@ -99,11 +103,28 @@ export class Database implements Site {
     return text
   }
 
-  /** All of it in one transaction. `before` is SQL without values that comes first. */
-  write(lane: Lane, statements: readonly Statement[], before?: string): Promise<Row[][]> {
+  /** All of it in one transaction; what it is may be said when there is a connection. Nobody waits for the hint behind it. */
+  write(
+    lane: Lane,
+    statements: readonly Statement[] | (() => readonly Statement[]),
+    hint?: Statement,
+  ): Promise<Row[][]> {
     const manners = { site: this, statementMs: this.#statementMs }
-    const send = (client: PgClient) => flight(client, manners, this.#queriesOf(statements), before)
+    const send = (client: PgClient) => {
+      const all = typeof statements === 'function' ? statements() : statements
+      const answer = flight(client, manners, this.#queriesOf(all))
+      if (hint) this.#follow(client, answer, hint)
+      return answer
+    }
     return this.#session(lane, send, manners.statementMs)
+  }
+
+  /** Behind what is under way; where the driver sends one query after the other, behind its answer. */
+  #follow(client: PgClient, answer: Promise<unknown>, hint: Statement): void {
+    const [query] = this.#queriesOf([hint])
+    const sent = client.pipeline ? client.query(query!) : answer.then(() => client.query(query!))
+    const heard: Promise<void> = sent.then(ignore, ignore).then(() => void this.#hints.delete(heard))
+    this.#hints.add(heard)
   }
 
   #queriesOf(statements: readonly Statement[]): PgQuery[] {
@@ -140,9 +161,9 @@ export class Database implements Site {
   }
 
   /** A single statement that nothing depends on: no transaction around it, and nobody hears of its failure. */
-  async hint(sql: string, ...values: readonly unknown[]): Promise<void> {
-    const send = (client: PgClient) => client.query(query(this.text(sql), values))
-    await this.#session('work', send, this.#statementMs).catch(() => undefined)
+  async hint(statement: Statement): Promise<void> {
+    const send = (client: PgClient) => client.query(this.#queriesOf([statement])[0]!)
+    await this.#session('work', send, this.#statementMs).catch(ignore)
   }
 
   /** A connection of its own, not from the pools. */
@@ -153,6 +174,7 @@ export class Database implements Site {
   }
 
   async close(): Promise<void> {
+    await Promise.all(this.#hints)
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
     await Promise.all(opened ? [opened.control.end(), opened.work.end()] : [])

@@ -14,7 +14,7 @@ import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } fr
 import { ids, isId, words } from './arrays.js'
 import { INDEXED_MAX } from './migrations.js'
 import type { Database } from './pool.js'
-import { ERROR, JOB_COLUMNS, type JobRow, readJob } from './rows.js'
+import { ERROR, JOB_COLUMNS, type JobRow, PAYLOAD, readJob } from './rows.js'
 
 /** Conditions in the making. Values never become part of the text, so that there are few different ones. */
 class Where {
@@ -80,7 +80,7 @@ function errorHas(where: Where, text: string): string {
 
 function jobHas(where: Where, text: string): string {
   const wanted = where.value(folded(text))
-  const columns = ['name', 'queue', 'key', 'tags', 'payload', ...(mayBeOfId(text) ? ['id::text'] : [])]
+  const columns = ['name', 'queue', 'key', 'tags', PAYLOAD, ...(mayBeOfId(text) ? ['id::text'] : [])]
   const parts = columns.map(column => `strpos(lower(${column}), ${wanted}) > 0`)
   return `(${[...parts, errorHas(where, text)].join(' OR ')})`
 }

@@ -7,10 +7,12 @@ export function rounds<T>(items: readonly T[], keysOf: (item: T) => readonly str
   const partOf = new Map<string, number>()
   for (const item of items) {
     const keys = keysOf(item)
-    const part = Math.max(0, ...keys.map(key => (partOf.get(key) ?? -1) + 1))
+    let part = 0
+    for (const key of keys) part = Math.max(part, (partOf.get(key) ?? -1) + 1)
     for (const key of keys) partOf.set(key, part)
-    parts[part] ??= []
-    parts[part].push(item)
+    const own = parts[part] ?? []
+    own.push(item)
+    parts[part] = own
   }
   return parts
 }

@@ -12,10 +12,30 @@ export function hashOf(...parts: readonly (string | undefined)[]): string {
 
 // ---------------------------------------------------------------- jobs
 
-/** Facts that a running job shares with a waiting one, for `readFacts`. */
-export const FACT_COLUMNS = `id, name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
+/**
+ * A longer payload is kept in a table of its own: a job is written again with every claim and every end, and PostgreSQL
+ * writes all of a row. So is what a claim costs the same for all payloads.
+ */
+const OWN_PAYLOAD_MAX = 500
+/** Stands in a job for a payload that is kept apart; no JSON is empty. */
+export const KEPT_APART = ''
+
+export function isKeptApart(payload: string): boolean {
+  return payload.length > OWN_PAYLOAD_MAX
+}
+
+/** Of a table that is called `jobs`. */
+export const PAYLOAD = `CASE jobs.payload WHEN '${KEPT_APART}'
+  THEN coalesce((SELECT p.body FROM @payloads p WHERE p.id = jobs.id), '') ELSE jobs.payload END`
+
+const factColumns = (
+  payload: string,
+) => `id, name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
-  policy_id, override, payload, gate, pass, fingerprint, webhook, trace`
+  policy_id, override, ${payload}, gate, pass, fingerprint, webhook, trace`
+
+/** Facts that a running job shares with a waiting one, for `readFacts`. Of a table that is called `jobs`. */
+export const FACT_COLUMNS = factColumns(`${PAYLOAD} AS payload`)
 
 export const FACT_COUNT = 28
 
@@ -95,6 +115,8 @@ export function readFacts(row: FactRow): Omit<Facts, 'state'> {
 
 /** What a lease adds, behind the facts. */
 export const HELD_COLUMNS = `${FACT_COLUMNS}, token, worker_id, lease_until`
+/** The same, of a query that has selected them. */
+export const HELD_NAMES = `${factColumns('payload')}, token, worker_id, lease_until`
 
 export type HeldRow = [...FactRow, token: string, workerId: string, leaseUntil: number]
 

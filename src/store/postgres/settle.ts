@@ -1,7 +1,7 @@
 import type { JobState } from '../../core/job.js'
-import { toCounters, toDecision, toJson, toText } from '../columns.js'
+import { toCounters, toDecision, toErrorJson, toText } from '../columns.js'
 import { DeltaDraft } from '../delta.js'
-import { spawnedBy } from '../run.js'
+import { settledAs, spawnedBy } from '../run.js'
 import type { NewJob, RunEnd, Settled, Settlement } from '../store.js'
 import { booleans, ids, isId, jsons, numbers, texts, words } from './arrays.js'
 import { askThrough } from './caller.js'
@@ -11,10 +11,13 @@ import { enqueueAsking } from './enqueue.js'
 import { failure } from './failure.js'
 import type { Ask, Database, Row, Statement } from './pool.js'
 import { rounds } from './rounds.js'
-import { isSuccess, readSucceeded, successes } from './succeed.js'
+import { isSuccess, notSucceeded, successes } from './succeed.js'
 
 type Ended = Settlement & { readonly end: Extract<RunEnd, { kind: 'ended' }> }
 type HandedBack = Settlement & { readonly end: Extract<RunEnd, { kind: 'handed-back' }> }
+
+/** The long texts: they are for the attempts alone, and go past what is done to the jobs. */
+const SAID = 'unnest($1::uuid[], $12::text[], $13::text[], $14::text[]) AS said (id, error, note, decision)'
 
 /**
  * The ends of many runs: jobs and attempts in one statement. Jobs are found by their id alone, and the token is the
@@ -25,13 +28,11 @@ const END = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   told AS MATERIALIZED (
     SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
-      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, error, note, decision, only_expired,
-      group_name, gate, pass
+      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, only_expired, group_name, gate, pass
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
-      $8::float8[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::boolean[],
-      $16::text[], $17::text[], $18::bigint[])
-      AS told (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result, error,
-        note, decision, only_expired, group_name, gate, pass)
+      $8::float8[], $9::text[], $10::text[], $11::text[], $15::boolean[], $16::text[], $17::text[], $18::bigint[])
+      AS told (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result,
+        only_expired, group_name, gate, pass)
   ),
   ended AS (
     UPDATE @jobs j SET
@@ -51,16 +52,16 @@ const END = `
       AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + told.back AS attempt, j.worker_id,
       j.fingerprint, told.state AS told_state, told.group_name, told.token, told.status, told.started_at,
-      told.finished_at, told.error, told.note, told.decision, told.delay_ms
+      told.finished_at, told.delay_ms, told.back, told.reason
   ),
   logged AS (
     INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error,
       note, decision, fingerprint, delay_ms, next_run_at)
     SELECT pk, run, generation, attempt, status, started_at, finished_at, worker_id, token, error, note, decision,
       group_name, CASE WHEN state = 'waiting' THEN delay_ms END, CASE WHEN state = 'waiting' THEN run_at END
-    FROM ended
+    FROM ended JOIN ${SAID} USING (id)
   ),
-  counted AS (${appendSettled('$19')})
+  counted AS (${appendSettled('$19', `ended JOIN ${SAID} USING (id)`)})
   SELECT id, token, state, run_at FROM ended`
 
 /** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
@@ -104,11 +105,13 @@ type AlreadyRow = [id: string, token: string, status: string]
 interface Entry {
   readonly index: number
   readonly settlement: Settlement
-  /** Of the fence, as the database writes it. */
-  readonly name: string
+  /** Of the job, as the database writes it. */
+  readonly id: string
 }
 
+/** Of a fence, as the database writes it. */
 const nameOf = (id: string, token: string): string => `${id} ${token}`
+const fenceOf = ({ id, settlement }: Entry): string => nameOf(id, toText(settlement.lease.token))
 
 export function settle(db: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
   const send: Send = parts =>
@@ -131,11 +134,11 @@ type Send = (parts: readonly Part[]) => Promise<Row[][]>
 async function settleBy(send: Send, look: Ask, settlements: readonly Settlement[]): Promise<Settled[]> {
   const answers: Settled[] = settlements.map(() => ({ status: 'lost' }))
   const entries = settlements.flatMap((settlement, index): Entry[] => {
-    const { id, token } = settlement.lease
-    return isId(id) ? [{ index, settlement, name: nameOf(id.toLowerCase(), toText(token)) }] : []
+    const { id } = settlement.lease
+    return isId(id) ? [{ index, settlement, id: id.toLowerCase() }] : []
   })
   // One job twice in a batch: the second finds what the first did.
-  const parts = rounds(entries, ({ settlement }) => [settlement.lease.id.toLowerCase()]).flatMap(partsOf)
+  const parts = rounds(entries, ({ id }) => [id]).flatMap(partsOf)
   if (parts.length === 0) return answers
   const results = await send(parts)
   const missed = parts.flatMap(({ entries: sent, fill }, part) => fill(answers, sent, results[part]!))
@@ -161,9 +164,9 @@ async function settleAsking(ask: Ask, parts: readonly Part[]): Promise<Row[][]> 
   for (const { statement, entries } of parts) {
     const rows = await ask(statement.sql, ...(statement.values ?? []))
     const states = new Map((rows as SettledRow[]).map(([id, token, state]) => [nameOf(id, token), state]))
-    const jobs = entries.flatMap(({ name, settlement }) => {
-      const state = states.get(name)
-      return state === undefined ? [] : spawnedBy(settlement.end, state)
+    const jobs = entries.flatMap(entry => {
+      const state = states.get(fenceOf(entry))
+      return state === undefined ? [] : spawnedBy(entry.settlement.end, state)
     })
     if (jobs.length > 0) await enqueueAsking(ask, jobs)
     results.push(rows)
@@ -178,9 +181,11 @@ interface Part {
   readonly fill: (answers: Settled[], entries: readonly Entry[], rows: readonly Row[]) => Entry[]
 }
 
+const SUCCEEDED: Settled = { status: 'settled', state: 'succeeded' }
+
 /** In the order of their ids, as everybody locks them: two who settle the same jobs wait for each other in turn. */
 function partsOf(round: readonly Entry[]): Part[] {
-  const sorted = [...round].sort((a, b) => (a.name < b.name ? -1 : 1))
+  const sorted = [...round].sort((a, b) => (a.id < b.id ? -1 : 1))
   const plain = sorted.filter(({ settlement }) => isSuccess(settlement))
   const rest = plain.length === sorted.length ? [] : sorted.filter(({ settlement }) => !isSuccess(settlement))
   const ended = rest.filter(({ settlement }) => settlement.end.kind === 'ended')
@@ -216,7 +221,7 @@ function endStatement(entries: readonly Entry[]): Statement {
     jsons(of(({ end }) => toCounters(end.transition))),
     words(of(({ end }) => (end.transition.to === 'dead' ? end.transition.reason : null))),
     texts(of(({ end }) => (end.transition.to === 'succeeded' ? end.result : null))),
-    jsons(of(({ end }) => toJson(end.error))),
+    jsons(of(({ end }) => toErrorJson(end.error))),
     texts(of(({ end }) => end.note)),
     jsons(of(({ end, attempt }) => toDecision(end.transition.decision, attempt))),
     booleans(of(({ onlyIfExpired }) => onlyIfExpired === true)),
@@ -241,21 +246,19 @@ function handBackStatement(entries: readonly Entry[]): Statement {
 
 function fill(answers: Settled[], entries: readonly Entry[], rows: readonly Row[]): Entry[] {
   const settled = new Map((rows as unknown as SettledRow[]).map(row => [nameOf(row[0], row[1]), row]))
-  return entries.filter(({ name, index }) => {
-    const row = settled.get(name)
-    if (row) answers[index] = { status: 'settled', state: row[2], runAt: Number(row[3]) }
+  return entries.filter(entry => {
+    const row = settled.get(fenceOf(entry))
+    if (row) answers[entry.index] = settledAs(row[2], Number(row[3]))
     return !row
   })
 }
 
 function fillSuccesses(answers: Settled[], entries: readonly Entry[], rows: readonly Row[]): Entry[] {
-  const { runAts, ids: settledIds } = readSucceeded(rows)
-  const settled = settledIds && new Set(settledIds)
-  let next = 0
-  return entries.filter(({ index, settlement: { lease } }) => {
-    const isSettled = settled?.has(lease.id.toLowerCase()) ?? true
-    if (isSettled) answers[index] = { status: 'settled', state: 'succeeded', runAt: runAts[next++]! }
-    return !isSettled
+  const missed = notSucceeded(rows)
+  return entries.filter(({ index, id }) => {
+    const isMissed = missed.has(id)
+    if (!isMissed) answers[index] = SUCCEEDED
+    return isMissed
   })
 }
 
@@ -267,9 +270,10 @@ async function findSettled(look: Ask, missed: readonly Entry[], answers: Settled
   const leases = missed.map(({ settlement }) => settlement.lease)
   const rows = await look<AlreadyRow>(ALREADY, ids(leases.map(({ id }) => id)), texts(leases.map(({ token }) => token)))
   const statuses = new Map(rows.map(([id, token, status]) => [nameOf(id, token), status]))
-  for (const { index, settlement, name } of missed) {
-    const { end } = settlement
-    if (end.kind === 'ended' && statuses.get(name) === end.transition.status) answers[index] = { status: 'already' }
+  for (const entry of missed) {
+    const { end } = entry.settlement
+    const status = statuses.get(fenceOf(entry))
+    if (end.kind === 'ended' && status === end.transition.status) answers[entry.index] = { status: 'already' }
   }
 }
 

@@ -40,7 +40,7 @@ import type {
 import { audit } from './audit.js'
 import { backlog } from './backlog.js'
 import { census, wave } from './census.js'
-import { claim } from './claim.js'
+import { claim, claimAlong } from './claim.js'
 import * as dead from './dead.js'
 import { fold } from './deltas.js'
 import type { CallersPool, PgSettings, Place } from './driver.js'
@@ -53,6 +53,7 @@ import { guard } from './guard.js'
 import { health, type PostgresHealth } from './health.js'
 import { type Hearing, hearing } from './hearing.js'
 import { info } from './info.js'
+import { Joint } from './joint.js'
 import * as lease from './lease.js'
 import * as manual from './manual.js'
 import { migrate } from './migrations.js'
@@ -92,7 +93,6 @@ export class PostgresStore implements Store {
   readonly kind = 'postgres'
   readonly commitsAlone = true
   readonly announcesWork: boolean
-  readonly #clock: Clock
   readonly #place: Place
   readonly #db: Database
   readonly #notifier: Notifier
@@ -100,6 +100,8 @@ export class PostgresStore implements Store {
   readonly #listenUrl: string | false | undefined
   readonly #queues: settings.KnownQueues
   readonly #floors: Floors
+  /** The last enqueue: a claim of the same moment may go with it. */
+  #joint: Joint | undefined
   /** What a transaction of the caller sends when it commits. */
   readonly #notification: readonly [channel: string, payload: string] | undefined
   readonly #underWay = new Set<Promise<unknown>>()
@@ -109,7 +111,6 @@ export class PostgresStore implements Store {
     const { clock, dice, listenUrl, statementMs, notifyInTransactions = true } = options
     const schema = checkSchema(options.schema ?? 'chronos')
     const source = dice.token()
-    this.#clock = clock
     this.#place = placeOf(options)
     this.#db = new Database({ place: this.#place, schema, clock, dice, statementMs })
     this.#notifier = new Notifier(this.#db, source)
@@ -149,11 +150,17 @@ export class PostgresStore implements Store {
     return this.#verb(async db => {
       if (jobs.length === 0) return []
       if (tx !== undefined) return enqueueWithin(db, tx, jobs, this.#notification)
-      await this.#queues.add(jobs.map(({ queue }) => queue))
-      const answers = await enqueue(db, jobs)
-      if (jobs.some(({ runAt }) => 'at' in runAt)) this.#floors.reset()
-      this.#tell(...jobs.map(({ runAt }) => runAt))
-      return answers
+      const joint = new Joint()
+      this.#joint = joint
+      try {
+        await this.#queues.add(jobs.map(({ queue }) => queue))
+        const answers = await enqueue(db, jobs, this.#notifier, joint)
+        if (jobs.some(({ runAt }) => 'at' in runAt)) this.#floors.reset()
+        return answers
+      } catch (error) {
+        joint.abandon(error)
+        throw error
+      }
     })
   }
 
@@ -164,14 +171,15 @@ export class PostgresStore implements Store {
       const answers = await fire(db, firings)
       if (jobs.some(({ runAt }) => 'at' in runAt)) this.#floors.reset()
       if (jobs.length > 0 && answers.some(({ status }) => status === 'written'))
-        this.#tell(...jobs.map(({ runAt }) => runAt))
+        this.#notifier.tell(jobs.map(({ runAt }) => runAt))
       return answers
     })
   }
 
   claim(request: ClaimRequest): Promise<Claim> {
     return this.#verb(async db => {
-      const answer = await claim(db, this.#floors, request)
+      const along = request.isAlong ? await claimAlong(db, this.#floors, request, this.#joint) : undefined
+      const answer = along ?? (await claim(db, this.#floors, request))
       // Only a list for people: what was claimed is claimed.
       await this.#queues.add(answer.jobs.map(({ queue }) => queue)).catch(() => undefined)
       return answer
@@ -196,10 +204,10 @@ export class PostgresStore implements Store {
       const spawned = settlements.flatMap(spawnOf)
       await this.#queues.add(spawned.map(({ queue }) => queue))
       const answers = await settle(db, settlements)
-      if (spawned.length > 0) this.#tell(...spawned.map(({ runAt }) => runAt))
+      if (spawned.length > 0) this.#notifier.tell(spawned.map(({ runAt }) => runAt))
       // What was handed back keeps its place in the line.
       if (settlements.some(({ end }) => end.kind === 'handed-back')) this.#floors.reset()
-      if (settlements.some((one, index) => isForOthers(one, answers[index]!))) this.#tell({ delayMs: 0 })
+      if (settlements.some((one, index) => isForOthers(one, answers[index]!))) this.#notifier.tell([{ delayMs: 0 }])
       return answers
     })
   }
@@ -220,7 +228,7 @@ export class PostgresStore implements Store {
     return this.#verb(async db => {
       const answer = await manual.reschedule(db, id, at)
       this.#floors.reset()
-      if (answer.status === 'changed') this.#tell(at)
+      if (answer.status === 'changed') this.#notifier.tell([at])
       return answer
     })
   }
@@ -230,7 +238,7 @@ export class PostgresStore implements Store {
       if (asked.queue !== undefined) await this.#queues.add([asked.queue])
       const answer = await edit(db, id, asked)
       this.#floors.reset()
-      if (answer.status === 'changed') this.#tell({ at: answer.job.runAt })
+      if (answer.status === 'changed') this.#notifier.tell([{ at: answer.job.runAt }])
       return answer
     })
   }
@@ -239,7 +247,7 @@ export class PostgresStore implements Store {
     return this.#verb(async db => {
       const answers = await dead.redrive(db, ids, options)
       const times = ids.map((_, index) => ({ delayMs: options?.delaysMs?.[index] ?? 0 }))
-      if (answers.some(({ status }) => status === 'changed')) this.#tell(...times)
+      if (answers.some(({ status }) => status === 'changed')) this.#notifier.tell(times)
       return answers
     })
   }
@@ -263,7 +271,7 @@ export class PostgresStore implements Store {
   park(request: ParkRequest): Promise<Parked> {
     return this.#verb(async db => {
       const answer = await park(db, request)
-      if (answer.moved > 0) this.#tell({ delayMs: Math.min(...request.delaysMs) })
+      if (answer.moved > 0) this.#notifier.tell([{ delayMs: Math.min(...request.delaysMs) }])
       return answer
     })
   }
@@ -288,7 +296,7 @@ export class PostgresStore implements Store {
     return this.#verb(async db => {
       const record = await settings.setQueue(db, name, change)
       this.#floors.reset()
-      if (change.paused === false) this.#tell({ delayMs: 0 })
+      if (change.paused === false) this.#notifier.tell([{ delayMs: 0 }])
       return record
     })
   }
@@ -352,7 +360,7 @@ export class PostgresStore implements Store {
         for (const { queue } of jobs) queues.add(queue)
         return jobs
       })
-      if (queues.size > 0) this.#tell({ delayMs: 0 })
+      if (queues.size > 0) this.#notifier.tell([{ delayMs: 0 }])
       await this.#queues.add(queues).catch(() => undefined)
       return answer
     })
@@ -363,12 +371,6 @@ export class PostgresStore implements Store {
     await Promise.allSettled(this.#underWay)
     await this.#notifier.close()
     await this.#db.close()
-  }
-
-  /** The clock of this process is good enough to tell soon from later. */
-  #tell(...times: readonly RunTime[]): void {
-    const now = this.#clock.now()
-    this.#notifier.tell(Math.min(...times.map(time => ('at' in time ? time.at - now : time.delayMs))))
   }
 }
 

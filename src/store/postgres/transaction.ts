@@ -39,11 +39,10 @@ export async function flight(
   client: PgClient,
   { site, statementMs }: Manners,
   queries: readonly PgQuery[],
-  before = '',
 ): Promise<Row[][]> {
   const warned = unreplicated(client)
   const kept = queries.some(({ name }) => name !== undefined) ? KEPT : ''
-  const all = [{ text: begin(statementMs) + kept + before }, ...queries, { text: 'COMMIT' }]
+  const all = [{ text: begin(statementMs) + kept }, ...queries, { text: 'COMMIT' }]
   try {
     const answers = client.pipeline ? await together(client, all) : await oneByOne(client, all)
     if (unreplicated(client) !== warned) throw new UnreplicatedError()

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Timer } from '../../core/clock.js'
+import type { RunTime } from '../store.js'
 import type { PgClient, PgNotification } from './driver.js'
-import type { Database } from './pool.js'
+import type { Database, Statement } from './pool.js'
 
 /** Between two notifications of one process. */
 const QUIET_MS = 5
@@ -18,13 +19,16 @@ export function channelOf(schema: string): string {
   return name.length <= CHANNEL_MAX ? name : `chronos:${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`
 }
 
+/** A hint need not survive a crash, and whoever waits for it should not wait for the disk. */
+export const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
+
 /**
  * Tells other processes that there may be work: at once, and then at most every few milliseconds, since a notification
  * makes the commits of the whole database wait for each other. Only a hint; an error is not worth a word.
  */
 export class Notifier {
   readonly #db: Database
-  readonly #source: string
+  readonly #statement: Statement
   #sentAt = Number.NEGATIVE_INFINITY
   #timer: Timer | undefined
   #sending: Promise<unknown> | undefined
@@ -34,17 +38,29 @@ export class Notifier {
   /** `source` is how its own listener knows its notifications. */
   constructor(db: Database, source: string) {
     this.#db = db
-    this.#source = source
+    this.#statement = { sql: NOTIFY, values: [channelOf(db.schema), source], isKept: true }
   }
 
-  /** There is work, due in so many milliseconds. */
-  tell(dueInMs: number): void {
-    if (dueInMs > SOON_MS || this.#timer) return
+  /** There is work, due at these times. */
+  tell(times: readonly RunTime[]): void {
     const { clock } = this.#db
+    if (this.#timer || !times.some(time => isSoon(time, clock.now()))) return
     const waitMs = this.#sentAt + QUIET_MS - clock.now()
     if (this.#sending) this.#more = true
     else if (waitMs <= 0) this.#send()
     else this.#timer = clock.timer(waitMs, () => this.#send())
+  }
+
+  /**
+   * The same, for who is about to commit that work: what to send right behind the commit, so that it is heard a journey
+   * sooner. Undefined where it is not yet time; then it is told afterwards.
+   */
+  hint(times: readonly RunTime[]): Statement | undefined {
+    const now = this.#db.clock.now()
+    if (this.#timer || this.#sending || now < this.#sentAt + QUIET_MS) return undefined
+    if (!times.some(time => isSoon(time, now))) return undefined
+    this.#sentAt = now
+    return this.#statement
   }
 
   /** What there was to tell is told. */
@@ -59,12 +75,17 @@ export class Notifier {
     this.#timer = undefined
     this.#more = false
     this.#sentAt = this.#db.clock.now()
-    const sent = this.#db.hint('SELECT pg_notify($1, $2)', channelOf(this.#db.schema), this.#source)
+    const sent = this.#db.hint(this.#statement)
     this.#sending = sent.then(() => {
       this.#sending = undefined
-      if (this.#more) this.tell(0)
+      if (this.#more) this.tell([{ delayMs: 0 }])
     })
   }
+}
+
+/** The clock of this process is good enough to tell soon from later. */
+function isSoon(time: RunTime, now: number): boolean {
+  return ('at' in time ? time.at - now : time.delayMs) <= SOON_MS
 }
 
 const CHECK_EVERY_MS = 20_000

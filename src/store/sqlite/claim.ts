@@ -107,7 +107,7 @@ function take(
     const same = byPolicy.get(facts.policyId)
     if (same) same.push(row[0])
     else byPolicy.set(facts.policyId, [row[0]])
-    held.add(facts.id, row[0], facts.runAt)
+    held.add(facts.id, row[0])
     return Object.assign(facts, { token, workerId, leaseUntil })
   })
   const lease = [toText(token), toText(workerId), leaseUntil, leaseMs, now, now] as const

@@ -1,12 +1,12 @@
 import type { JobState } from '../../core/job.js'
-import { fromText, toCounters, toDecision, toJson, toText, toTextOrNull } from '../columns.js'
+import { fromText, toCounters, toDecision, toErrorJson, toText, toTextOrNull } from '../columns.js'
 import type { DeltaDraft } from '../delta.js'
 import { isPlainSuccess } from '../history.js'
-import { spawnedBy } from '../run.js'
+import { settledAs, spawnedBy } from '../run.js'
 import type { RunEnd, Settled, Settlement } from '../store.js'
 import type { Connection } from './connection.js'
 import { enqueue } from './enqueue.js'
-import type { Held, Place } from './held.js'
+import type { Held } from './held.js'
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 
@@ -61,21 +61,21 @@ const INSERT_ATTEMPT = `
 
 export function settle(db: Connection, held: Held, settlement: Settlement, now: number, delta: DeltaDraft): Settled {
   const { lease, end } = settlement
-  const place = held.find(db, lease.id)
-  if (!place) return { status: 'lost' }
+  const pk = held.find(db, lease.id)
+  if (pk === undefined) return { status: 'lost' }
   held.forget(lease.id)
-  const fence = [place.pk, toText(lease.token), settlement.onlyIfExpired ? now : ANY_TIME] as const
+  const fence = [pk, toText(lease.token), settlement.onlyIfExpired ? now : ANY_TIME] as const
   if (end.kind === 'handed-back') return handBack(db, fence, settlement, end, now, delta)
   const isPlain = isPlainSuccess(end, settlement.attempt)
   const become = isPlain
-    ? succeed(db, fence, settlement, end, place)
+    ? succeed(db, fence, settlement, end)
     : end.transition.to === 'waiting'
-      ? waitAgain(db, fence, settlement, end, place, now)
-      : finish(db, fence, settlement, end, place)
-  if (!become) return wasSettled(db, place.pk, settlement, end) ? { status: 'already' } : { status: 'lost' }
-  delta.settled(settlement, end, become.state, isPlain ? undefined : groupOf(db, place.pk, end, become.state))
+      ? waitAgain(db, fence, settlement, end, now)
+      : finish(db, fence, settlement, end, end.transition.to)
+  if (!become) return wasSettled(db, pk, settlement, end) ? { status: 'already' } : { status: 'lost' }
+  delta.settled(settlement, end, become.state, isPlain ? undefined : groupOf(db, pk, end, become.state))
   spawn(db, end, become.state, now, delta)
-  if (!isPlain) insertAttempt(db, place.pk, settlement, end, become)
+  if (!isPlain) insertAttempt(db, pk, settlement, end, become)
   return become
 }
 
@@ -94,15 +94,9 @@ function groupOf(db: Connection, pk: number, { group }: Ended, state: JobState):
 type Fence = readonly [pk: number, token: string, expiredBefore: number]
 type Became = Extract<Settled, { status: 'settled' }>
 
-function succeed(
-  db: Connection,
-  fence: Fence,
-  { startedAt, finishedAt }: Settlement,
-  end: Ended,
-  { runAt }: Place,
-): Became | undefined {
+function succeed(db: Connection, fence: Fence, { startedAt, finishedAt }: Settlement, end: Ended): Became | undefined {
   const changed = db.run(SUCCEED, finishedAt, toCounters(end.transition), toTextOrNull(end.result), startedAt, ...fence)
-  return changed === 1 ? { status: 'settled', state: 'succeeded', runAt } : undefined
+  return changed === 1 ? { status: 'settled', state: 'succeeded' } : undefined
 }
 
 function finish(
@@ -110,10 +104,9 @@ function finish(
   fence: Fence,
   { finishedAt }: Settlement,
   end: Ended,
-  place: Place,
+  state: 'succeeded' | 'dead' | 'cancelled',
 ): Became | undefined {
   const { transition } = end
-  const state = transition.to
   const changed = db.run(
     END,
     state,
@@ -125,7 +118,7 @@ function finish(
     state === 'succeeded' ? null : toTextOrNull(end.group?.fingerprint),
     ...fence,
   )
-  return changed === 1 ? { status: 'settled', state, runAt: place.runAt } : undefined
+  return changed === 1 ? { status: 'settled', state } : undefined
 }
 
 function waitAgain(
@@ -133,7 +126,6 @@ function waitAgain(
   fence: Fence,
   { finishedAt }: Settlement,
   { transition, gate, pass, group }: Ended,
-  place: Place,
   now: number,
 ): Became | undefined {
   const runAt = Math.ceil(now + transition.delayMs)
@@ -142,7 +134,7 @@ function waitAgain(
   const waits = db.run(WAIT_AGAIN, runAt, toTextOrNull(gate), pass ?? null, ...facts) === 1
   if (waits) return { status: 'settled', state: 'waiting', runAt }
   if (db.run(CANCEL_INSTEAD, finishedAt, ...facts) === 0) return undefined
-  return { status: 'settled', state: 'cancelled', runAt: place.runAt }
+  return { status: 'settled', state: 'cancelled' }
 }
 
 /** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
@@ -161,7 +153,7 @@ function handBack(
   if (state === 'cancelled') delta.ended({ id: lease.id, queue, name, state })
   spawn(db, end, state, now, delta)
   db.run('DELETE FROM job_logs WHERE job = ? AND run > ?', fence[0], run)
-  return { status: 'settled', state, runAt: at }
+  return settledAs(state, at)
 }
 
 function insertAttempt(db: Connection, pk: number, settlement: Settlement, end: Ended, become: Became): void {
@@ -170,10 +162,9 @@ function insertAttempt(db: Connection, pk: number, settlement: Settlement, end: 
   const facts = [pk, run, generation, attempt, status, startedAt, finishedAt] as const
   const holder = [toText(workerId), toText(lease.token)] as const
   const why = toDecision(decision, attempt)
-  const again = become.state === 'waiting'
-  const next = again ? [delayMs, become.runAt] : [null, null]
+  const next = become.state === 'waiting' ? [delayMs, become.runAt] : [null, null]
   const group = toTextOrNull(end.group?.fingerprint)
-  db.do(INSERT_REMARKS, toJson(end.error), toTextOrNull(end.note), ...next, why, group)
+  db.do(INSERT_REMARKS, toErrorJson(end.error), toTextOrNull(end.note), ...next, why, group)
   db.do(INSERT_ATTEMPT, ...facts, ...holder)
 }
 

@@ -1,0 +1,54 @@
+import { EventEmitter } from 'node:events'
+import pg from 'pg'
+
+/** Pools that nobody uses, by what they were made with. */
+const kept = new Map<string, pg.Pool[]>()
+
+/**
+ * A pool whose connections outlive it: the next one of the same settings gets them. For stores that are opened and closed
+ * again for every test, a new connection takes longer than what is asked on it.
+ */
+export class KeptPool extends EventEmitter {
+  readonly Client = pg.Client
+  readonly options: pg.PoolConfig
+  readonly #pool: pg.Pool
+  readonly #onConnect = (client: pg.PoolClient): boolean => this.emit('connect', client)
+
+  constructor(options: pg.PoolConfig) {
+    super()
+    this.options = options
+    this.#pool = spare(options).pop() ?? newPool(options)
+    this.#pool.on('connect', this.#onConnect)
+  }
+
+  connect(): Promise<pg.PoolClient> {
+    return this.#pool.connect()
+  }
+
+  async end(): Promise<void> {
+    const pool = this.#pool
+    // Whoever still has a connection would bring it back to a stranger.
+    if (pool.idleCount < pool.totalCount || pool.waitingCount > 0) return pool.end()
+    pool.off('connect', this.#onConnect)
+    spare(this.options).push(pool)
+  }
+}
+
+function newPool(options: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(options)
+  // A connection may end while nobody uses it.
+  return pool.on('error', () => undefined)
+}
+
+function spare(options: pg.PoolConfig): pg.Pool[] {
+  const key = JSON.stringify(options)
+  const pools = kept.get(key) ?? []
+  kept.set(key, pools)
+  return pools
+}
+
+export async function endKeptPools(): Promise<void> {
+  const pools = [...kept.values()].flat()
+  kept.clear()
+  await Promise.all(pools.map(pool => pool.end()))
+}
