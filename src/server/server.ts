@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { createAdaptorServer } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import type { Clock, Dice } from '../core/clock.js'
+import type { Clock, Dice, Timer } from '../core/clock.js'
 import { ChronosError } from '../core/error.js'
 import { checkInteger } from '../core/limits.js'
 import { toStoredError } from '../core/outcome.js'
@@ -45,6 +45,8 @@ const PROBES = new Set(['/healthz', '/readyz'])
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_ID = /^[\w.:-]{1,100}$/
 const JOURNAL_PRUNE_MS = 3_600_000
+/** Between two looks for lines that nobody uses any more, while it closes. */
+const SWEEP_MS = 50
 
 /** REST API, events and dashboard over one Chronos. It closes itself; the Chronos stays its owner's. */
 export class ChronosServer {
@@ -128,13 +130,23 @@ export class ChronosServer {
     if (server) {
       const closed = once(server, 'close')
       server.close()
-      server.closeIdleConnections()
       const patience = this.#app.clock.timer(this.#settings.closeTimeoutMs, () => server.closeAllConnections())
+      const sweep = this.#closeIdle(server)
       await closed
+      sweep.cancel()
       patience.cancel()
     }
     await this.#app.journal.flush()
     this.#metrics.close()
+  }
+
+  /** Whoever has got the answer, or the end of a stream, would keep the line for another request that never comes. */
+  #closeIdle(server: Server): Timer {
+    server.closeIdleConnections()
+    let next = this.#app.clock.timer(SWEEP_MS, () => {
+      next = this.#closeIdle(server)
+    })
+    return { cancel: () => next.cancel() }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
-import { type Browser, type BrowserContext, chromium as driver, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium as driver, type Page, type Request } from 'playwright-core'
 import { ROOT } from '../support/tree.js'
 
 /** How somebody looks at the dashboard. */
@@ -20,15 +20,18 @@ const ARTIFACTS = join(ROOT, 'test', 'browser', '.artifacts')
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 const HEIGHTS = { 1440: 900, 390: 844 } as const
 
-/** Meant for places where a browser has no room; with them it ends when the first page is closed. */
-const ONE_PROCESS = new Set(['--single-process'])
+/** `--single-process` is meant for places where a browser has no room: it ends when the first page is closed. */
+const UNWANTED = /^--(single-process|in-process-gpu|ignore-gpu-blocklist|use-gl|use-angle|enable-unsafe-swiftshader)\b/
+
+/** Without a graphics card a pretended one draws every picture, three times slower than none. */
+const PLAIN = ['--disable-gpu']
 
 /** The Chromium of `@sparticuz/chromium`, or the one that `CHRONOS_TEST_CHROMIUM` names. */
 export async function launch(): Promise<Browser> {
   const own = process.env['CHRONOS_TEST_CHROMIUM']
   return driver.launch({
     executablePath: own ?? (await chromium.executablePath()),
-    args: own === undefined ? chromium.args.filter(flag => !ONE_PROCESS.has(flag)) : ['--no-sandbox'],
+    args: [...(own === undefined ? chromium.args.filter(flag => !UNWANTED.test(flag)) : ['--no-sandbox']), ...PLAIN],
     headless: true,
   })
 }
@@ -40,6 +43,9 @@ export class Visitor implements AsyncDisposable {
   /** Errors that the browser told of: of scripts, of the console, of the content security policy, of requests. */
   readonly troubles: string[] = []
   readonly #context: BrowserContext
+  /** What the page asked for, and has no answer to yet. */
+  readonly #asked = new Set<Request>()
+  #whenAnswered: (() => void) | undefined
 
   private constructor(context: BrowserContext, page: Page, look: Look) {
     this.#context = context
@@ -56,6 +62,15 @@ export class Visitor implements AsyncDisposable {
     page.on('response', response => {
       if (response.status() >= 500) this.troubles.push(`${response.status()}: ${response.url()}`)
     })
+    // A stream of events has no end.
+    page.on('request', request => request.resourceType() !== 'eventsource' && this.#asked.add(request))
+    page.on('requestfinished', request => this.#answer(request))
+    page.on('requestfailed', request => this.#answer(request))
+  }
+
+  #answer(request: Request): void {
+    this.#asked.delete(request)
+    if (this.#asked.size === 0) this.#whenAnswered?.()
   }
 
   static async at(browser: Browser, url: string, look: Look = LIGHT_WIDE): Promise<Visitor> {
@@ -71,6 +86,8 @@ export class Visitor implements AsyncDisposable {
 
   /** Goes to a path of the dashboard and waits until everything that it asked for is there. */
   async open(path: string): Promise<void> {
+    // What the page before asked for, nobody waits for any more.
+    this.#asked.clear()
     await this.page.goto(path.replace(/^\//, ''))
     await this.settled()
   }
@@ -88,12 +105,23 @@ export class Visitor implements AsyncDisposable {
     await this.settled()
   }
 
-  /** Nothing is loading any more. */
+  /** Nothing is loading any more, and what came is drawn: answers may ask for more. */
   async settled(): Promise<void> {
     await this.page.locator('main').waitFor()
-    await this.page.waitForFunction(() => {
-      const main = document.querySelector('main')
-      return main !== null && main.textContent !== '' && document.querySelector('[aria-busy="true"]') === null
+    do {
+      await this.#answered()
+      await this.page.evaluate(twoFrames)
+      await this.page.waitForFunction(() => {
+        const main = document.querySelector('main')
+        return main !== null && main.textContent !== '' && document.querySelector('[aria-busy="true"]') === null
+      })
+    } while (this.#asked.size > 0)
+  }
+
+  async #answered(): Promise<void> {
+    if (this.#asked.size === 0) return
+    await new Promise<void>(resolve => {
+      this.#whenAnswered = resolve
     })
   }
 
@@ -132,6 +160,11 @@ interface Axe {
       readonly nodes: readonly { readonly html: string }[]
     }[]
   }>
+}
+
+/** In the first, components draw what they learned; in the second, that is on the screen. */
+function twoFrames(): Promise<unknown> {
+  return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
 }
 
 let axeText: Promise<string> | undefined

@@ -24,6 +24,8 @@ export function emptyWorld(options: StartOptions = {}): Promise<TestServer> {
   return startServer({ dashboard: DASHBOARD, ...options })
 }
 
+/** A circuit is open, and there are dead letters. */
+const ALERTS = 2
 const PAYMENTS = { queue: 'payments' }
 
 /** A server with something on every screen: what ran here really ran. */
@@ -31,6 +33,7 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   const t = await startServer({
     dashboard: DASHBOARD,
     chronos: { egress: { allow: ['loopback'] }, queues: { calls: { circuit: true } } },
+    maintenance: false,
     ...options,
   })
   const { chronos } = t
@@ -71,7 +74,7 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   await chronos.enqueue('export.csv', { table: 'orders' }, { queue: 'exports' })
   await chronos.queues.pause('exports')
   await chronos.enqueue(sync)
-  chronos.work([charge, mail, sync], { concurrency: 10, signals: false })
+  chronos.work([charge, mail, sync], { concurrency: 10, signals: false, maintenance: false })
   await ended
   const retrying = await retried
   await chronos.schedules.put('weekly-digest', {
@@ -91,6 +94,9 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   // A gate is written down by itself, soon after its first job.
   await vi.waitUntil(async () => (await chronos.circuits.list()).length > 0, { timeout: 20_000 })
   await chronos.circuits.open('api.example')
+  // Alerts are looked for at once, and then only twice a minute.
+  chronos.maintain()
+  await vi.waitUntil(async () => (await chronos.alerts.list()).data.length >= ALERTS, { timeout: 20_000 })
   const { data: groups } = await chronos.dead.groups()
   const fingerprint = groups.find(({ title }) => title.includes('gateway'))!.fingerprint
   const redrive = await chronos.dead.redrive({ reason: 'permanent' }, { canary: 0, rate: '100/s' })

@@ -144,7 +144,8 @@ describe('demo in a pipe', () => {
   })
 })
 
-describe('demo, told to stop', () => {
+// Each has processes and a folder of its own.
+describe.concurrent('demo, told to stop', () => {
   const PROCESS = /in process (\d+)/
 
   it('by Ctrl-C, ends its worker process and removes its file', async () => {

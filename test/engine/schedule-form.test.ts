@@ -32,6 +32,7 @@ async function example(
   open: (typeof STORES)[number][1],
   form: Omit<ScheduleForm, 'api'>,
   statusOf: (call: number) => number,
+  startAt?: Date,
 ) {
   const calls: number[] = []
   const keys: unknown[] = []
@@ -43,7 +44,13 @@ async function example(
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: line => void lines.push(JSON.parse(line) as Record<string, unknown>) })
   const idle = defineJob({ name: 'idle', run: () => undefined })
-  const t = testChronos({ jobs: [idle], store: open, log, egress: { allow: ['loopback'] } })
+  const t = testChronos({
+    jobs: [idle],
+    store: open,
+    log,
+    egress: { allow: ['loopback'] },
+    ...(startAt && { startAt }),
+  })
   const pass = patience(t)
   const created = await t.chronos.schedules.create({ ...form, api: `${receiver.origin}/webhook` })
   const close = async (): Promise<void> => {
@@ -88,8 +95,10 @@ describe.each(STORES)('R33 on %s', (_, open) => {
 
   it('example 2: at most once fails once, is not retried, and the schedule has ended', async () => {
     const form = { schedule: '0 0 12 * * *', type: 'AT_MOST_ONCE', isRecurring: false, maxRetryCount: 5 } as const
-    const { t, pass, id, schedules, fromFirst, warnings, close } = await example(open, form, () => 500)
-    await pass(2 * 86_400_000)
+    const beforeNoon = new Date('2026-01-01T11:50:00Z')
+    const { t, pass, id, schedules, fromFirst, warnings, close } = await example(open, form, () => 500, beforeNoon)
+    // To the noon of the next day, and past it.
+    await pass(86_400_000 + 1_200_000)
     expect(fromFirst()).toEqual([0])
     expect(warnings).toEqual(['AT_MOST_ONCE runs once and is never retried, so maxRetryCount 5 has no effect'])
     expect(await schedules.get(id)).toMatchObject({ state: 'ended', fired: 1, endedAt: '2026-01-01T12:00:00.000Z' })

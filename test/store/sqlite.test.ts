@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
@@ -8,7 +8,8 @@ import { sqliteStore } from '../../src/store/sqlite/store.js'
 import type { Sql } from './conformance/bench.js'
 import { conformance } from './conformance/index.js'
 
-const directory = mkdtempSync(join(tmpdir(), 'chronos-sqlite-'))
+/** Files that are in memory if that can be: what a disk adds is waiting. */
+const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'chronos-sqlite-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 let count = 0
@@ -23,6 +24,7 @@ const sql: Sql = async (text, ...ids) => {
 conformance(
   'SQLite',
   async clock => {
+    rmSync(path(), { force: true })
     count += 1
     return sqliteStore({ path: path(), clock, dice: systemDice })
   },

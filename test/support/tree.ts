@@ -34,11 +34,20 @@ export function under(tree: Tree, folder: string): Tree {
 const REGEX_MAY_FOLLOW =
   /(^|[([{}=,;:!&|?+\-*%~^<>]|\b(?:return|typeof|case|in|of|void|delete|throw|new|do|else|await|yield))\s*$/
 
+/** Every rule looks at the same files. */
+const known = new Map<string, string>()
+
 /**
  * The same text with comments and the insides of strings and regular expressions turned into spaces, so that what is
  * left is code, at the same offsets and lines.
  */
 export function codeOf(text: string): string {
+  const code = known.get(text) ?? withoutWords(text)
+  known.set(text, code)
+  return code
+}
+
+function withoutWords(text: string): string {
   const out = text.split('')
   /** One entry per open `${`: how many braces are open inside it. */
   const templates: number[] = []

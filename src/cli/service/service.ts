@@ -37,6 +37,8 @@ export class Service {
   readonly #server: Server | undefined
   readonly #workers: Worker[] = []
   readonly #clock: Clock
+  /** Somebody may send requests. */
+  #isListening = false
 
   private constructor(chronos: Chronos, server: Server | undefined, options: ServiceOptions) {
     this.chronos = chronos
@@ -66,6 +68,7 @@ export class Service {
   async start(): Promise<Listening | undefined> {
     const { host, port } = this.#settings
     const listening = await this.#server?.listen({ host, port })
+    this.#isListening = listening !== undefined
     const { definitions } = this.#options
     if (definitions) this.work(definitions, queuesOf(definitions, this.#settings))
     return listening
@@ -85,7 +88,7 @@ export class Service {
    */
   async stop(): Promise<void> {
     this.#server?.drain()
-    const noticed = this.#server ? this.#pause(drainMs(this.#settings)) : Promise.resolve()
+    const noticed = this.#isListening ? this.#pause(drainMs(this.#settings)) : Promise.resolve()
     await Promise.all([noticed, ...this.#workers.map(worker => worker.stop())])
     await this.#server?.close()
     await this.chronos.close()
