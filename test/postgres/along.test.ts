@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Chronos, createChronos, defineJob } from '../../src/index.js'
 import { postgres } from '../../src/postgres.js'
 import type { PostgresStore } from '../../src/store/postgres/store.js'
+import type { Claim } from '../../src/store/store.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../support/postgres.js'
 import { job, request } from './bench.js'
 
@@ -71,6 +72,17 @@ describe('a claim along with an enqueue', () => {
     expect([...claim.jobs, ...rest.jobs]).toHaveLength(1)
   })
 
+  it('does not take the enqueue with it where it fails', async () => {
+    await sql(`ALTER TABLE ${schema}.queues RENAME COLUMN paused TO hidden`)
+    const mine = job({ queue: 'default' })
+    const enqueuing = store.enqueue([mine])
+    const claiming = store.claim(request({ isAlong: true })).catch(error => error as Error)
+    expect(await enqueuing).toEqual([{ status: 'created', id: mine.id }])
+    expect(await claiming).toBeInstanceOf(Error)
+    await sql(`ALTER TABLE ${schema}.queues RENAME COLUMN hidden TO paused`)
+    expect((await store.claim(request())).jobs.map(({ id }) => id)).toEqual([mine.id])
+  })
+
   it('is made again by itself where the enqueue is refused', async () => {
     const waiting = job()
     await store.enqueue([waiting])
@@ -110,6 +122,29 @@ describe('an idle worker', () => {
       return along
     }
     await expect.poll(next).toBe(true)
+    await worker.stop()
+  })
+
+  it('claims once for a job of its own process, with the enqueue', async () => {
+    const store = await chronos.store()
+    const claims: Promise<Claim>[] = []
+    const claim = store.claim.bind(store)
+    store.claim = request => {
+      claims.push(claim(request))
+      return claims.at(-1)!
+    }
+    let started = heard<string>()
+    const mail = defineJob({ name: 'mail', run: async (_, { id }) => started.tell(id) })
+    const worker = chronos.work([mail], { poll: '1h', signals: false })
+    const next = async () => {
+      claims.length = 0
+      started = heard<string>()
+      const { id } = await chronos.enqueue(mail, {})
+      expect(await started.next).toBe(id)
+      return (await Promise.all(claims)).map(({ isAlong, jobs }) => [isAlong, jobs.map(each => each.id === id)])
+    }
+    // At first it may still be looking for work.
+    await expect.poll(next).toEqual([[true, [true]]])
     await worker.stop()
   })
 

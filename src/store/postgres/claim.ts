@@ -122,7 +122,7 @@ export async function claimAlong(
   joint: Joint | undefined,
 ): Promise<Claim | undefined> {
   const sentAt = db.clock.now()
-  const joined = joint?.join(statementsOf(request, request.limit, true))
+  const joined = floors.isQuick ? joint?.join(statementsOf(request, request.limit, true)) : undefined
   if (!joined) return undefined
   try {
     const claim = await claimOf(db, floors, request, readTaken((await joined).slice(1)), [], db.clock.now() - sentAt)
@@ -141,6 +141,7 @@ async function claimOf(
   onward: readonly ClaimRow[],
   tookMs: number,
 ): Promise<Claim> {
+  floors.took(tookMs)
   if (held) return { now, jobs: await heldBy(db, request.token) }
   const isAll = onward.length + rows.length === request.limit
   if (!request.names) {

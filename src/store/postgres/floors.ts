@@ -11,6 +11,8 @@ export interface Floor {
 const VALID_MS = 250
 /** Looking from the beginning may take at most one part in so many of the time. */
 const SHARE = 10
+/** An enqueue may be kept waiting by a claim that goes with it for about so long. */
+const QUICK_MS = 20
 
 /**
  * Where the last claims ended. While some old transaction is open anywhere in the database, PostgreSQL can't remove
@@ -22,6 +24,7 @@ export class Floors {
   readonly #clock: Clock
   readonly #floors = new Map<string, Floor>()
   #validUntil = 0
+  #tookMs = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -38,6 +41,16 @@ export class Floors {
     if (fromTheBeginningMs !== undefined)
       this.#validUntil = this.#clock.now() + Math.max(VALID_MS, fromTheBeginningMs * SHARE)
     for (const line of lines) this.#floors.set(`${line.priority} ${line.queue}`, line)
+  }
+
+  /** How long the last look from the beginning took. */
+  took(ms: number): void {
+    this.#tookMs = ms
+  }
+
+  /** To look from the beginning takes hardly any time. */
+  get isQuick(): boolean {
+    return this.#tookMs <= QUICK_MS
   }
 
   /** There may be work below them. */

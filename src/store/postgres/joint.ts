@@ -1,3 +1,4 @@
+import { ChronosError } from '../../core/error.js'
 import type { Row, Statement } from './pool.js'
 
 /**
@@ -21,13 +22,20 @@ export class Joint {
     })
   }
 
-  /** Sends all of it, the enqueue first. */
+  /** Sends all of it, the enqueue first. That must not fail for the claim's sake: where nothing was done, it goes alone. */
   async send(own: readonly Statement[], write: (all: () => readonly Statement[]) => Promise<Row[][]>): Promise<void> {
-    const rows = await write(() => {
-      this.#isOpen = false
-      return [...own, ...this.#guest]
-    })
-    this.#arrive(rows.slice(own.length))
+    try {
+      const rows = await write(() => {
+        this.#isOpen = false
+        return [...own, ...this.#guest]
+      })
+      this.#arrive(rows.slice(own.length))
+    } catch (error) {
+      const mayBeDone = error instanceof ChronosError && error.code === 'STORE_UNKNOWN'
+      if (mayBeDone || this.#guest.length === 0) throw error
+      this.#fail(error)
+      await write(() => own)
+    }
   }
 
   /** The enqueue failed, or goes in another way: whoever wanted to go with it is alone. */
