@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { channelOf } from '../../src/store/postgres/wake.js'
@@ -176,6 +179,16 @@ describe('notifications', () => {
     await other.enqueue([job()])
     await other.close()
     await expect.poll(() => heard.count).toBeGreaterThan(before)
+    stop()
+  })
+
+  it('are sent by a process that ends when it has enqueued', async () => {
+    const { heard, stop } = await watching(store)
+    const next = heard.next()
+    const program = fileURLToPath(new URL('enqueuing.js', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [program, await postgresUrl(), schema])
+    await next
+    expect(await store.get(stdout)).toMatchObject({ state: 'waiting' })
     stop()
   })
 

@@ -75,8 +75,8 @@ export class Database implements Site {
   readonly #statementMs: number
   readonly #texts = new Map<string, string>()
   readonly #names = new Map<string, string>()
-  /** Under way. */
-  readonly #hints = new Set<Promise<unknown>>()
+  /** Under way, by the connection that is kept for it. */
+  readonly #hints = new Map<PgClient, Promise<void>>()
   #keepsStatements = true
   #location = 'PostgreSQL'
   #opening: Promise<Opened> | undefined
@@ -123,8 +123,7 @@ export class Database implements Site {
   #follow(client: PgClient, answer: Promise<unknown>, hint: Statement): void {
     const [query] = this.#queriesOf([hint])
     const sent = client.pipeline ? client.query(query!) : answer.then(() => client.query(query!))
-    const heard: Promise<void> = sent.then(ignore, ignore).then(() => void this.#hints.delete(heard))
-    this.#hints.add(heard)
+    this.#hints.set(client, sent.then(ignore, ignore))
   }
 
   #queriesOf(statements: readonly Statement[]): PgQuery[] {
@@ -174,7 +173,7 @@ export class Database implements Site {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#hints)
+    await Promise.all(this.#hints.values())
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
     await Promise.all(opened ? [opened.control.end(), opened.work.end()] : [])
@@ -205,8 +204,14 @@ export class Database implements Site {
       broken = lostConnection(origin) || needsAnotherConnection(origin)
       throw error
     } finally {
-      deadline.cancel()
-      client.release(broken)
+      const release = () => {
+        deadline.cancel()
+        this.#hints.delete(client)
+        client.release(broken)
+      }
+      const hint = this.#hints.get(client)
+      if (hint) void hint.then(release)
+      else release()
     }
   }
 
