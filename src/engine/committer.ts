@@ -10,11 +10,13 @@ interface Entry {
 }
 
 const BATCH_MAX = 1_000
+/** Where nobody in this process waits for a commit. */
+const BATCH_MAX_ALONE = 2_000
 /** While one batch is on its way to the disk, the next may be worked out; but many small ones would only be in the way. */
 const SENT_MAX = 2
 const SECOND_MIN = 200
-/** With so many ends not stored yet, no more work is started. */
-const BACKLOG_MAX = 3_000
+/** With so many batches of ends not stored yet, no more work is started. */
+const BACKLOG_BATCHES = 3
 
 /** Stores how runs ended: at once when idle, in groups under load, again and again until the store has them. */
 export class Committer {
@@ -41,7 +43,11 @@ export class Committer {
   }
 
   get isFull(): boolean {
-    return this.backlog >= BACKLOG_MAX || this.#failures > 0
+    return this.backlog >= BACKLOG_BATCHES * this.#batchMax || this.#failures > 0
+  }
+
+  get #batchMax(): number {
+    return this.#env.connection.opened?.commitsAlone ? BATCH_MAX_ALONE : BATCH_MAX
   }
 
   add(settlement: Settlement, report: Report | undefined, done: (settled: Settled) => void): void {
@@ -65,7 +71,7 @@ export class Committer {
   }
 
   async #flush(): Promise<void> {
-    const batch = this.#waiting.splice(0, BATCH_MAX)
+    const batch = this.#waiting.splice(0, this.#batchMax)
     this.#inFlight += batch.length
     this.#sent++
     // There may be a second one already.

@@ -34,8 +34,11 @@ export interface FetcherOptions {
 const POLL_MS = 1_000
 const POLL_ANNOUNCED_MS = 5_000
 const CLAIM_MAX = 1_000
-const BUFFER_MAX = 2_000
-/** Where commits don't wait for each other, one more may be under way; but a small one would only be in the way. */
+/**
+ * Where commits don't wait for each other, a claim may take more, since it blocks nobody in this process, and one more
+ * may be under way; but a small one would only be in the way.
+ */
+const CLAIM_MAX_ALONE = 2_000
 const UNDER_WAY_MAX = 2
 const SECOND_MIN = 200
 /**
@@ -173,7 +176,11 @@ export class Fetcher {
   }
 
   get #isBusy(): boolean {
-    return this.#underWay.size >= (this.#options.env.connection.opened?.commitsAlone ? UNDER_WAY_MAX : 1)
+    return this.#underWay.size >= (this.#commitsAlone ? UNDER_WAY_MAX : 1)
+  }
+
+  get #commitsAlone(): boolean {
+    return this.#options.env.connection.opened?.commitsAlone === true
   }
 
   /** Puts the held jobs of one queue, or of all, back where they were. */
@@ -216,10 +223,11 @@ export class Fetcher {
   }
 
   #wanted(): number {
-    const ahead = Math.min(BUFFER_MAX, this.#finishedLately())
+    const claimMax = this.#commitsAlone ? CLAIM_MAX_ALONE : CLAIM_MAX
+    const ahead = Math.min(2 * claimMax, this.#finishedLately())
     if (this.size > ahead / 2) return 0
     const coming = [...this.#underWay.keys()].reduce((sum, { limit }) => sum + limit, 0)
-    return Math.min(CLAIM_MAX, this.#options.freeSlots() + ahead - this.size - coming)
+    return Math.min(claimMax, this.#options.freeSlots() + ahead - this.size - coming)
   }
 
   /** In the window, as the rate since the last look before it tells: a slow commit must not make the next batch small. */
