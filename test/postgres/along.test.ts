@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Chronos, createChronos, defineJob } from '../../src/index.js'
 import { postgres } from '../../src/postgres.js'
@@ -81,6 +82,25 @@ describe('a claim along with an enqueue', () => {
     expect(await claiming).toBeInstanceOf(Error)
     await sql(`ALTER TABLE ${schema}.queues RENAME COLUMN hidden TO paused`)
     expect((await store.claim(request())).jobs.map(({ id }) => id)).toEqual([mine.id])
+  })
+
+  it('loses nothing with a connection that dies while both are under way', async () => {
+    const holder = new pg.Client(await postgresUrl())
+    await holder.connect()
+    await holder.query(`BEGIN; LOCK TABLE ${schema}.deltas IN EXCLUSIVE MODE`)
+    const mine = job()
+    const enqueuing = store.enqueue([mine]).catch(error => error as Error)
+    const asked = request({ isAlong: true })
+    const claiming = store.claim(asked)
+    const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND query LIKE '%${schema}%' AND pid <> pg_backend_pid()`
+    await expect.poll(async () => (await sql(cut)).length).toBe(1)
+    expect(await enqueuing).toMatchObject({ code: 'STORE_UNKNOWN' })
+    expect(await claiming).toMatchObject({ jobs: [] })
+    await holder.end()
+    expect(await store.enqueue([mine])).toEqual([{ status: 'created', id: mine.id }])
+    expect((await store.claim(asked)).jobs.map(({ id }) => id)).toEqual([mine.id])
+    expect((await store.audit()).findings).toEqual([])
   })
 
   it('is made again by itself where the enqueue is refused', async () => {

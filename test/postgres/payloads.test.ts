@@ -56,6 +56,19 @@ describe('a long payload', () => {
     await store.close()
   })
 
+  it('that is in its job from before stays what it is when something else is edited', async () => {
+    const { schema, store, apart } = await open()
+    const old = job({ payload: SHORT })
+    await store.enqueue([old])
+    await sql(`UPDATE ${schema}.jobs SET payload = $1`, [LONG])
+    const before = (await store.get(old.id))!
+    expect(before.payload).toBe(LONG)
+    await store.edit(old.id, { expect: before, tags: ['edited'] })
+    expect(await store.get(old.id)).toEqual({ ...before, tags: ['edited'] })
+    expect(await apart()).toEqual([{ id: old.id, body: LONG }])
+    await store.close()
+  })
+
   it('that somebody took away by hand makes its job fail, and no other', async () => {
     const { schema, store } = await open()
     const all = [job({ payload: LONG }), job({ payload: SHORT })]

@@ -41,10 +41,9 @@ export function edit(db: Database, id: string, asked: JobEdit): Promise<Changed>
       toTextOrNull(next.gate),
       next.pass ?? null,
     )
-    if (next.payload !== job.payload) {
-      await ask(FORGET_PAYLOAD, ids([id]))
-      if (isKeptApart(next.payload)) await ask(KEEP_PAYLOAD, ids([id]), toText(next.payload))
-    }
+    // Even where it stays the same: one from before version 4 is in the job still.
+    await ask(FORGET_PAYLOAD, ids([id]))
+    if (isKeptApart(next.payload)) await ask(KEEP_PAYLOAD, ids([id]), toText(next.payload))
     const delta = new DeltaDraft()
     if (next.queue !== job.queue) delta.moved(job, next.queue)
     await append(ask, delta)

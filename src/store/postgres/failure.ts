@@ -131,6 +131,11 @@ export function failure(error: unknown, site: Site): unknown {
   return lostConnection(error) ? told(UNREACHABLE, error, site) : error
 }
 
+/** The server itself said no, and did nothing; what became of the rest, and of a line that is dead, is another matter. */
+export function wasRefused(error: unknown): boolean {
+  return error instanceof ChronosError ? error.details?.['sqlState'] !== undefined : sqlState(error) !== undefined
+}
+
 /** Nothing was sent yet, whatever the driver or the network says of it. */
 export function connectFailure(error: unknown, site: Site): unknown {
   const known = failure(error, site)

@@ -1,4 +1,4 @@
-import { ChronosError } from '../../core/error.js'
+import { wasRefused } from './failure.js'
 import type { Row, Statement } from './pool.js'
 
 /**
@@ -22,7 +22,7 @@ export class Joint {
     })
   }
 
-  /** Sends all of it, the enqueue first. That must not fail for the claim's sake: where nothing was done, it goes alone. */
+  /** Sends all of it, the enqueue first. That must not fail for the claim's sake: what the server refused goes alone. */
   async send(own: readonly Statement[], write: (all: () => readonly Statement[]) => Promise<Row[][]>): Promise<void> {
     try {
       const rows = await write(() => {
@@ -31,8 +31,7 @@ export class Joint {
       })
       this.#arrive(rows.slice(own.length))
     } catch (error) {
-      const mayBeDone = error instanceof ChronosError && error.code === 'STORE_UNKNOWN'
-      if (mayBeDone || this.#guest.length === 0) throw error
+      if (this.#guest.length === 0 || !wasRefused(error)) throw error
       this.#fail(error)
       await write(() => own)
     }

@@ -10,32 +10,8 @@ export const ID_BITS = `('x' || translate(id::text, '-', ''))::bit(128)`
 const TABLE_LOCK_MS = 1_000
 
 /** Columns by which nobody looks for jobs. */
-const UNPLANNED = [
-  ...[
-    'pk',
-    'created_at',
-    'first_started_at',
-    'started_at',
-    'lease_ms',
-    'timeout_ms',
-    'generation',
-    'run',
-    'at_most_once',
-  ],
-  ...[
-    'begun',
-    'cancel_requested',
-    'policy_id',
-    'counters',
-    '"unique"',
-    'override',
-    'progress',
-    'result',
-    'payload',
-    'pass',
-  ],
-  ...['webhook', 'trace', 'ran_at', 'ran_token'],
-]
+const UNPLANNED = `pk first_started_at started_at lease_ms timeout_ms generation run at_most_once begun cancel_requested
+  policy_id counters "unique" override progress result payload pass webhook trace ran_at ran_token`.split(/\s+/)
 
 /**
  * Each is one step from the version before it, and is never changed once released.
