@@ -80,8 +80,9 @@ export function testChronos(options: TestOptions): TestChronos {
     void closing.finally(() => {
       closed = true
     })
-    // Stopping waits for the grace, and for that time must pass.
-    while (!closed && (await clock.step(Number.POSITIVE_INFINITY))) {}
+    // Files are closed in real time, during which none must pass here; stopping waits for the grace, for which it must.
+    do for (let turns = 0; turns < PATIENCE_TURNS && !closed; turns++) await turn()
+    while (!closed && (await clock.step(Number.POSITIVE_INFINITY)))
     await closing
   }
 
