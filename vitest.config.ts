@@ -16,7 +16,7 @@ const LONG = [
   'mutants/mutants',
   'browser/screens',
   'model/commands',
-  'engine/http-many',
+  'engine/http/http-many',
   'chaos/poison',
   'browser/actions',
   'examples',

@@ -1,9 +1,9 @@
-import { systemClock, systemDice } from './engine/system.js'
-import type { CallersPool } from './store/postgres/driver.js'
+import { systemClock, systemDice } from './engine/time/system.js'
+import type { CallersPool } from './store/postgres/connection/driver.js'
 import { type PostgresOptions, type PostgresStore, postgresStore } from './store/postgres/store.js'
 
-export type { PostgresTransaction } from './store/postgres/caller.js'
-export type { PostgresHealth } from './store/postgres/health.js'
+export type { PostgresHealth } from './store/postgres/connection/health.js'
+export type { PostgresTransaction } from './store/postgres/connection/user-transaction.js'
 export type { PostgresStore } from './store/postgres/store.js'
 export type { Store } from './store/store.js'
 

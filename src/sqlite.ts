@@ -1,4 +1,4 @@
-import { systemClock, systemDice } from './engine/system.js'
+import { systemClock, systemDice } from './engine/time/system.js'
 import { sqliteStore } from './store/sqlite/store.js'
 import type { Store } from './store/store.js'
 

@@ -1,15 +1,15 @@
-import { type Duration, toMs } from './core/duration.js'
-import { ChronosError } from './core/error.js'
-import { Chronos } from './engine/chronos.js'
-import type { JobDefinition } from './engine/definition.js'
-import type { ChronosOptions, WorkOptions } from './engine/options.js'
-import { turn } from './engine/system.js'
-import { seededDice, VirtualClock } from './engine/virtual.js'
-import type { Worker } from './engine/worker.js'
+import { type Duration, toMs } from './core/values/duration.js'
+import { ChronosError } from './core/values/error.js'
+import { Chronos } from './engine/client/chronos.js'
+import type { JobDefinition } from './engine/client/definition.js'
+import type { ChronosOptions, WorkOptions } from './engine/client/options.js'
+import { turn } from './engine/time/system.js'
+import { seededDice, VirtualClock } from './engine/time/virtual.js'
+import type { Worker } from './engine/worker/worker.js'
 import { memoryStore } from './store/memory.js'
 import type { Store } from './store/store.js'
 
-export { seededDice, VirtualClock } from './engine/virtual.js'
+export { seededDice, VirtualClock } from './engine/time/virtual.js'
 
 export interface TestOptions extends ChronosOptions {
   readonly jobs: readonly JobDefinition<never>[]
@@ -43,7 +43,7 @@ const PACE = {
   sweepMs: 60_000,
   foldMs: 600_000,
   redrivesMs: 600_000,
-  gatesMs: 600_000,
+  dependenciesMs: 600_000,
   fleetMs: 600_000,
   schedulesMs: 600_000,
   scheduleChangesMs: 600_000,

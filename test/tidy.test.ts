@@ -31,10 +31,10 @@ const RULES: readonly Rule[] = [
       'Core is pure and runs in a browser, a store decides nothing, and the engine knows no database. One wrong import ends that.',
     check: wrongImports,
     breaks: [
-      { 'src/core/retry.ts': "import { fetcher } from '../engine/fetcher.js'" },
-      { 'src/core/payload.ts': "import { createHash } from 'node:crypto'" },
-      { 'src/core/schedule.ts': "import { Cron } from 'croner'" },
-      { 'src/core/schema.ts': "import { validate } from '@standard-schema/spec'" },
+      { 'src/core/policy/retry.ts': "import { fetcher } from '../../engine/worker/fetcher.js'" },
+      { 'src/core/job/payload.ts': "import { createHash } from 'node:crypto'" },
+      { 'src/core/schedule/schedule.ts': "import { Cron } from 'croner'" },
+      { 'src/core/values/standard-schema.ts': "import { validate } from '@standard-schema/spec'" },
       { 'src/store/cursor.ts': "import { memory } from './memory/shelf.js'" },
       { 'src/store/memory.ts': "import type { Worker } from '../engine/worker.js'" },
       { 'src/store/memory.ts': "import { open } from './sqlite/driver.js'" },
@@ -43,40 +43,43 @@ const RULES: readonly Rule[] = [
       { 'src/store/sqlite/store.ts': "import { pino } from 'pino'" },
       { 'src/store/sqlite/store.ts': "import { Pool } from 'pg'" },
       { 'src/store/postgres/store.ts': "import { toText } from '../sqlite/rows.js'" },
-      { 'src/engine/chronos.ts': "const { openSqlite } = await import('../store/sqlite/store.js')" },
-      { 'src/engine/chronos.ts': "import { readFileSync } from 'node:fs'" },
-      { 'src/engine/chronos.ts': "import '../cli/main.js'" },
-      { 'src/engine/chronos.ts': "import { Hono } from 'hono'" },
+      { 'src/engine/client/chronos.ts': "const { openSqlite } = await import('../../store/sqlite/store.js')" },
+      { 'src/engine/client/chronos.ts': "import { readFileSync } from 'node:fs'" },
+      { 'src/engine/client/chronos.ts': "import '../../cli/main.js'" },
+      { 'src/engine/client/chronos.ts': "import { Hono } from 'hono'" },
       { 'src/server/router.ts': "import { openSqlite } from '../store/sqlite/store.js'" },
       { 'src/server/router.ts': "import { Agent } from 'undici'" },
-      { 'src/dashboard/api.ts': "import { Jobs } from '../engine/jobs.js'" },
-      { 'src/engine/http-job.ts': "import { Agent } from 'undici'" },
-      { 'src/engine/webhooks.ts': "import { connect } from 'node:net'" },
+      { 'src/dashboard/data/api.ts': "import { Jobs } from '../../engine/jobs/jobs.js'" },
+      { 'src/engine/http/http-job.ts': "import { Agent } from 'undici'" },
+      { 'src/engine/webhooks/webhooks.ts': "import { connect } from 'node:net'" },
       { 'src/engine/egress/egress.ts': "import { Worker } from '../worker.js'" },
       { 'src/plugins/first.ts': '' },
     ],
     keeps: {
-      'src/core/cron.ts': "import { Cron } from 'croner'",
-      'src/core/schema.ts': "import type { StandardSchemaV1 } from '@standard-schema/spec'\nimport { a } from './a.js'",
+      'src/core/schedule/cron.ts': "import { Cron } from 'croner'",
+      'src/core/values/standard-schema.ts':
+        "import type { StandardSchemaV1 } from '@standard-schema/spec'\nimport { a } from './a.js'",
       'src/store/memory.ts': "import type { Job } from '../core/job.js'\nimport { shelf } from './memory/shelf.js'",
       'src/store/memory/shelf.ts': "import { cursor } from '../cursor.js'",
-      'src/store/sqlite/driver.ts': "import { a } from '../store.js'\nconst driver = await import('node:sqlite')",
-      'src/engine/worker.ts': "import { pino } from 'pino'\nimport type { Store } from '../store/store.js'",
+      'src/store/sqlite/file/driver.ts':
+        "import { a } from '../../store.js'\nconst driver = await import('node:sqlite')",
+      'src/engine/worker/worker.ts': "import { pino } from 'pino'\nimport type { Store } from '../../store/store.js'",
       'src/engine/words.ts': "const text = `import { no } from '../cli/main.js'` // import '../cli/main.js'",
-      'src/engine/egress/egress.ts': "import { Agent } from 'undici'\nimport type { Log } from '../log.js'",
+      'src/engine/egress/egress.ts': "import { Agent } from 'undici'\nimport type { Log } from '../client/log.js'",
       'src/cli/main.ts': "import { openSqlite } from '../store/sqlite/store.js'",
       'src/index.ts': "export { createChronos } from './engine/chronos.js'",
       'src/server/router.ts': "import { Hono } from 'hono'\nimport { Batcher } from '../engine/batcher.js'",
-      'src/dashboard/api.ts': "import { herd } from '../core/herd.js'\nimport type { Jobs } from '../engine/jobs.js'",
+      'src/dashboard/data/api.ts':
+        "import { herd } from '../../core/simulation/herd.js'\nimport type { Jobs } from '../../engine/jobs/jobs.js'",
     },
   },
   {
-    says: 'time and dice come from src/engine/system.ts',
+    says: 'time and dice come from src/engine/time/system.ts',
     because: 'Everything else is given a clock and dice, so that tests and simulations can replay any moment.',
     except: {
-      'src/engine/system.ts': 'the one place that has them',
-      'src/store/postgres/thread.js': 'stands in for a thread that may not answer, and measures its silence',
-      'src/store/sqlite/thread.js': 'stands in for a thread that may not answer, and measures its silence',
+      'src/engine/time/system.ts': 'the one place that has them',
+      'src/store/postgres/connection/thread.js': 'stands in for a thread that may not answer, and measures its silence',
+      'src/store/sqlite/file/thread.js': 'stands in for a thread that may not answer, and measures its silence',
     },
     check: timeAndDice,
     breaks: [
@@ -95,7 +98,7 @@ const RULES: readonly Rule[] = [
       "import { wait } from 'node:timers/promises'",
     ].map(code => ({ 'src/cli/main.ts': code })),
     keeps: {
-      'src/core/job.ts': 'new Date(0); clock.timer(5, run); // Date.now()',
+      'src/core/job/job.ts': 'new Date(0); clock.timer(5, run); // Date.now()',
       'src/cli/print.ts': "const text = 'Math.random()'; request.setTimeout(5)",
     },
   },
@@ -172,15 +175,15 @@ const RULES: readonly Rule[] = [
     because: 'Nobody can guess what is in utils, helpers, types, common or misc, so everything ends up there.',
     check: vagueNames,
     breaks: [{ 'src/core/utils.ts': '' }, { 'src/types/job.ts': '' }, { 'test/support/helpers.test.ts': '' }],
-    keeps: { 'src/core/job.ts': '', 'src/core/typesetting.ts': '' },
+    keeps: { 'src/core/job/job.ts': '', 'src/core/typesetting.ts': '' },
   },
   {
     says: 'nothing is left for later in a comment',
     because: 'A note in the code is seen by whoever needs it least. Open an issue, or do it.',
     except: { 'test/tidy.test.ts': 'names what it looks for' },
     check: loose,
-    breaks: [{ 'src/core/job.ts': '// TODO: more' }, { 'README.md': 'FIXME' }, { 'bench/run.js': '/* XXX */' }],
-    keeps: { 'src/core/job.ts': '// todos are jobs too' },
+    breaks: [{ 'src/core/job/job.ts': '// TODO: more' }, { 'README.md': 'FIXME' }, { 'bench/run.js': '/* XXX */' }],
+    keeps: { 'src/core/job/job.ts': '// todos are jobs too' },
   },
   {
     says: 'every test runs',
@@ -208,8 +211,8 @@ const RULES: readonly Rule[] = [
       'await new Promise(resolve => setTimeout(resolve, 50))',
       'await sleep(50)',
       "import { setTimeout as wait } from 'node:timers/promises'",
-    ].map(code => ({ 'test/engine/worker.test.ts': code })),
-    keeps: { 'test/engine/worker.test.ts': "await t.advance('1m') // sleep(1)" },
+    ].map(code => ({ 'test/engine/worker/worker.test.ts': code })),
+    keeps: { 'test/engine/worker/worker.test.ts': "await t.advance('1m') // sleep(1)" },
   },
   {
     says: 'relative imports end with .js',
@@ -251,7 +254,7 @@ const repository = readTree(...OUR_FILES)
 
 describe('house rules', () => {
   it('read the repository', () => {
-    expect(Object.keys(repository)).toEqual(expect.arrayContaining(['src/core/job.ts', 'test/tidy.test.ts']))
+    expect(Object.keys(repository)).toEqual(expect.arrayContaining(['src/core/job/job.ts', 'test/tidy.test.ts']))
   })
 
   for (const { says, because, check, except = {}, breaks, keeps } of RULES) {
@@ -316,7 +319,7 @@ function storeLayer(name: string, packages: RegExp): Layer {
 /** The first that fits counts. */
 const LAYERS: readonly Layer[] = [
   // It reads cron expressions, and is pure itself.
-  { at: /^src\/core\/cron\.ts$/, paths: /^src\/core\//, packages: /^croner$/ },
+  { at: /^src\/core\/schedule\/cron\.ts$/, paths: /^src\/core\//, packages: /^croner$/ },
   { at: /^src\/core\//, paths: /^src\/core\//, packages: NONE, types: SCHEMA },
   ...Object.entries(STORES).map(([name, packages]) => storeLayer(name, packages)),
   {
@@ -326,12 +329,12 @@ const LAYERS: readonly Layer[] = [
   },
   {
     at: /^src\/engine\/egress\//,
-    paths: /^src\/(core\/|engine\/(egress\/|log\.ts$))/,
+    paths: /^src\/(core\/|engine\/(egress\/|client\/log\.ts$))/,
     packages: /^(undici|ipaddr\.js|node:(net|dns\/promises))$/,
   },
   {
     at: /^src\/engine\//,
-    paths: /^src\/(core\/|engine\/|store\/(store|run|record|fold|audit|id-sum)\.ts$)/,
+    paths: /^src\/(core\/|engine\/|store\/(store|run|record|fold|integrity|id-xor)\.ts$)/,
     packages: /^(pino|pino-pretty|node:(async_hooks|crypto|events|module|os|util))$/,
     types: SCHEMA,
   },

@@ -10,13 +10,13 @@ import { pause, percentile, sample } from '../sample.js'
 export { fill } from './chronos.js'
 
 /**
- * @typedef {typeof import('../../src/store/sqlite/driver.js')} DriverModule
- * @typedef {typeof import('../../src/store/sqlite/connection.js')} ConnectionModule
+ * @typedef {typeof import('../../src/store/sqlite/file/driver.js')} DriverModule
+ * @typedef {typeof import('../../src/store/sqlite/file/connection.js')} ConnectionModule
  * @typedef {typeof import('../../src/store/sqlite/rows.js')} RowsModule
  */
 const built = new URL('../../dist/store/sqlite/', import.meta.url).href
-const { loadDriver } = /** @type {DriverModule} */ (await import(`${built}driver.js`))
-const { Connection } = /** @type {ConnectionModule} */ (await import(`${built}connection.js`))
+const { loadDriver } = /** @type {DriverModule} */ (await import(`${built}file/driver.js`))
+const { Connection } = /** @type {ConnectionModule} */ (await import(`${built}file/connection.js`))
 const { FACT_COLUMNS } = /** @type {RowsModule} */ (await import(`${built}rows.js`))
 
 const LEASE_MS = 30_000

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import type { Rate } from '../core/rate.js'
+import type { Rate } from '../core/values/rate.js'
 
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { ChronosError } from '../core/error.js'
-import type { Log } from '../engine/log.js'
-import { systemClock, systemDice } from '../engine/system.js'
+import { ChronosError } from '../core/values/error.js'
+import type { Log } from '../engine/client/log.js'
+import { systemClock, systemDice } from '../engine/time/system.js'
 import type { Store } from '../store/store.js'
 import type { Settings } from './config/settings.js'
 import { type Io, unlessInterrupted } from './io.js'
@@ -63,7 +63,7 @@ export async function ready(address: Address, io: Io, need: Need): Promise<void>
 }
 
 export async function logOf({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 'logFormat'>): Promise<Log> {
-  const { defaultLog } = await import('../engine/log.js')
+  const { defaultLog } = await import('../engine/client/log.js')
   return defaultLog({
     CHRONOS_LOG_LEVEL: logLevel,
     ...(logFormat !== undefined && { CHRONOS_LOG_FORMAT: logFormat }),

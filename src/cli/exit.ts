@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../core/error.js'
+import type { ErrorCode } from '../core/values/error.js'
 
 /** What the shell is told. Scripts depend on these. */
 export const EXIT = {

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { type Command, CommanderError } from 'commander'
-import { ChronosError } from '../core/error.js'
+import { ChronosError } from '../core/values/error.js'
 import { VERSION } from '../server/version.js'
 import { addAlerts } from './commands/alerts.js'
 import { addAudit } from './commands/audit.js'

@@ -1,7 +1,7 @@
-import type { AlertView } from '../core/alert.js'
-import type { CircuitState } from '../core/gate.js'
-import type { Phase, RunStatus } from '../core/job.js'
-import type { RedriveState } from '../core/redrive.js'
+import type { AlertView } from '../core/alert/alert.js'
+import type { CircuitState } from '../core/dependency/dependency.js'
+import type { Phase, RunStatus } from '../core/job/job.js'
+import type { RedriveState } from '../core/redrive/redrive.js'
 import type { GroupState } from '../store/fold.js'
 import { type Cell, paint, type Style, type Tone } from './print.js'
 

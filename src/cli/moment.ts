@@ -1,4 +1,4 @@
-import { formatMs } from '../core/duration.js'
+import { formatMs } from '../core/values/duration.js'
 
 const UNITS = [
   [86_400_000, 'd'],

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { ChronosError, shown } from '../core/error.js'
+import { ChronosError, shown } from '../core/values/error.js'
 import type { Config, Level } from './config/load.js'
 import type { Io } from './io.js'
 

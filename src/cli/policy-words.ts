@@ -1,7 +1,7 @@
-import { formatMs, toMs } from '../core/duration.js'
-import { jitterLabel } from '../core/jitter.js'
-import type { PartialPolicy } from '../core/policy.js'
-import { backoffWords } from '../core/policy-words.js'
+import { jitterLabel } from '../core/policy/jitter.js'
+import type { PartialPolicy } from '../core/policy/policy.js'
+import { backoffWords } from '../core/policy/words.js'
+import { formatMs, toMs } from '../core/values/duration.js'
 import { spelled } from './commands/policy/words.js'
 import type { Style } from './print.js'
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { ChronosError } from '../core/error.js'
-import { systemClock, systemDice } from '../engine/system.js'
+import { ChronosError } from '../core/values/error.js'
+import { systemClock, systemDice } from '../engine/time/system.js'
 import type { Address } from './place.js'
 
 /** How far a store is migrated, found out without changing anything. Version 0: nothing is there yet. */
@@ -17,7 +17,7 @@ export async function schemaOf(address: Address): Promise<Schema> {
 
 async function ofFile(path: string): Promise<Schema> {
   const [{ versionOf }, { SCHEMA_VERSION }] = await Promise.all([
-    import('../store/sqlite/health.js'),
+    import('../store/sqlite/file/health.js'),
     import('../store/sqlite/migrations.js'),
   ])
   return {

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { later } from './clock.js'
+import { later } from './data/clock.js'
 import { Button } from './parts/button.js'
 import { Empty, Skeleton } from './parts/empty.js'
 
@@ -15,17 +15,18 @@ export interface ScreenProps {
 
 type Screen = ComponentType<ScreenProps>
 
-/** The screens by name; what lies beside them in the folder are their parts. */
+/** Files with a screen; the other files of a folder are parts of its screens. */
 const FILES = import.meta.glob<{ readonly default: Screen }>([
-  './screens/{overview,queues,queue,workers,system,audit,tokens}.tsx',
-  './screens/{jobs,job,new-job,dead,error-group,redrives,redrive}.tsx',
-  './screens/{schedules,schedule,schedule-editor,policies,webhooks,webhook,targets,alerts}.tsx',
+  './screens/*/{overview,queues,queue,workers,system,audit-log,tokens}.tsx',
+  './screens/*/{jobs,job,new-job,dead,error-group,redrives,redrive}.tsx',
+  './screens/*/{schedules,schedule,schedule-editor,policies,webhooks,webhook,dependencies,alerts}.tsx',
 ])
+const BY_NAME = new Map(Object.entries(FILES).map(([path, load]) => [/([^/]+)\.tsx$/.exec(path)?.[1], load]))
 const SKELETON_AFTER_MS = 150
 const loaded = new Map<string, Screen>()
 
 interface LazyProps extends ScreenProps {
-  /** The file in `screens/`. */
+  /** The name of its file below `screens/`. */
   readonly name: string
 }
 
@@ -56,7 +57,7 @@ function found(name: string): { readonly screen: Screen } | undefined {
 
 async function load(name: string): Promise<Screen | undefined> {
   try {
-    const { default: screen } = await FILES[`./screens/${name}.tsx`]!()
+    const { default: screen } = await BY_NAME.get(name)!()
     loaded.set(name, screen)
     return screen
   } catch {

@@ -26,11 +26,11 @@ export const ROUTES: readonly Route[] = [
   { path: '/policies', screen: 'policies', forAll: true },
   { path: '/webhooks', screen: 'webhooks' },
   { path: '/webhooks/:id', screen: 'webhook' },
-  { path: '/targets', screen: 'targets', forAll: true },
+  { path: '/dependencies', screen: 'dependencies', forAll: true },
   { path: '/alerts', screen: 'alerts', forAll: true },
   { path: '/workers', screen: 'workers', forAll: true },
   { path: '/system', screen: 'system', forAll: true },
-  { path: '/audit', screen: 'audit' },
+  { path: '/audit', screen: 'audit-log' },
   { path: '/tokens', screen: 'tokens' },
 ]
 
@@ -61,7 +61,7 @@ export const PLACES: readonly { readonly group?: string; readonly places: readon
     places: [
       { path: '/policies', text: 'Retry policies', icon: 'policies', key: 'p', forAll: true },
       { path: '/webhooks', text: 'Webhooks', icon: 'webhooks', key: 'h' },
-      { path: '/targets', text: 'Targets', icon: 'targets', key: 't', forAll: true },
+      { path: '/dependencies', text: 'Dependencies', icon: 'dependencies', key: 't', forAll: true },
       { path: '/alerts', text: 'Alerts', icon: 'alerts', key: 'a', forAll: true },
     ],
   },

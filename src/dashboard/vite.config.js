@@ -30,10 +30,14 @@ export default defineConfig({
         // painted while the screens are fetched.
         codeSplitting: {
           groups: [
-            { name: 'frame', test: /node_modules.(preact|@preact)|dashboard.(parts.|[^/\\\\]+$)/, priority: 2 },
+            {
+              name: 'frame',
+              test: /node_modules.(preact|@preact)|dashboard.((parts|shell|data|styles).|[^/\\\\]+$)/,
+              priority: 2,
+            },
             {
               name: 'screens',
-              test: /dashboard.(pictures.|screens.(?!sign-in|store-down))|src.core.(?!duration|error)/,
+              test: /dashboard.(charts|policy|simulator|timeline|screens.(?!system.(sign-in|store-down)))|src.core.(?!values.(duration|error))/,
             },
           ],
         },

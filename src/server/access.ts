@@ -1,4 +1,4 @@
-import type { Clock, Dice } from '../core/clock.js'
+import type { Clock, Dice } from '../core/values/clock.js'
 import type { Store } from '../store/store.js'
 import type { Caller } from './caller.js'
 import { Limiter } from './limiter.js'

@@ -1,5 +1,5 @@
-import type { Clock } from '../core/clock.js'
-import type { Chronos } from '../engine/chronos.js'
+import type { Clock } from '../core/values/clock.js'
+import type { Chronos } from '../engine/client/chronos.js'
 
 export interface Check {
   readonly name: string

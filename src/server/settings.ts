@@ -1,7 +1,7 @@
-import { type Duration, HOUR_MS, toMs } from '../core/duration.js'
-import { ChronosError, shown } from '../core/error.js'
-import { checkInteger, checkKeys, checkText } from '../core/limits.js'
-import type { Log } from '../engine/log.js'
+import { type Duration, HOUR_MS, toMs } from '../core/values/duration.js'
+import { ChronosError, shown } from '../core/values/error.js'
+import { checkInteger, checkKeys, checkText } from '../core/values/limits.js'
+import type { Log } from '../engine/client/log.js'
 
 export interface ServerOptions {
   /** Where everything lives: `/`, or `/chronos` behind a proxy. */

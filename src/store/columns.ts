@@ -1,5 +1,5 @@
-import type { StoredError } from '../core/job.js'
-import type { Decision, Transition } from '../core/lifecycle.js'
+import type { StoredError } from '../core/job/job.js'
+import type { Decision, Transition } from '../core/job/lifecycle.js'
 import type { RunTime } from './store.js'
 
 // What the columns of every SQL store hold. A rule that two databases share stands here, once.

@@ -1,4 +1,4 @@
-import { ChronosError } from '../core/error.js'
+import { ChronosError } from '../core/values/error.js'
 import type { Page, PageRequest } from './store.js'
 
 /** Which list a cursor belongs to; one list's cursor is no good for another. */

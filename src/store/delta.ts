@@ -1,5 +1,5 @@
-import type { Job, RunStatus } from '../core/job.js'
-import { IdSum } from './id-sum.js'
+import type { Job, RunStatus } from '../core/job/job.js'
+import { IdSum } from './id-xor.js'
 import type { RunEnd, Settlement } from './run.js'
 
 /**

@@ -1,5 +1,5 @@
-import type { Job } from '../core/job.js'
-import type { PartialPolicy } from '../core/policy.js'
+import type { Job } from '../core/job/job.js'
+import type { PartialPolicy } from '../core/policy/policy.js'
 import { timeOf } from './columns.js'
 import type { RunTime } from './store.js'
 
@@ -17,7 +17,7 @@ export interface JobEdit {
   readonly deadline?: RunTime | null
   readonly override?: PartialPolicy | null
   /** What the new payload depends on, where that follows from it. */
-  readonly gate?: string
+  readonly dependency?: string
 }
 
 /** A claim in between has raised `run`, even where the job waits again. */
@@ -40,11 +40,11 @@ export function edited(job: Job, edit: JobEdit, now: number): Job {
   const deadline =
     edit.deadline === undefined ? oldDeadline : edit.deadline === null ? undefined : timeOf(edit.deadline, now)
   const override = edit.override === undefined ? oldOverride : (edit.override ?? undefined)
-  const isElsewhere = edit.gate !== undefined && edit.gate !== job.gate
+  const isElsewhere = edit.dependency !== undefined && edit.dependency !== job.dependency
   return {
     ...rest,
-    ...(edit.gate !== undefined && { gate: edit.gate }),
-    // The slot that the old gate gave it is no good at another.
+    ...(edit.dependency !== undefined && { dependency: edit.dependency }),
+    // The slot that the old dependency gave it is no good at another.
     ...(pass !== undefined && !isElsewhere && { pass }),
     payload: edit.payload ?? job.payload,
     priority: edit.priority ?? job.priority,

@@ -1,5 +1,5 @@
 import { add, type Counts, type Delta, type ErrorDelta, groupId, type LedgerDelta } from './delta.js'
-import { IdSum } from './id-sum.js'
+import { IdSum } from './id-xor.js'
 import type { StoredRecord } from './record.js'
 
 export { groupId } from './delta.js'

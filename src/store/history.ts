@@ -1,4 +1,4 @@
-import type { RunStatus, StoredError } from '../core/job.js'
+import type { RunStatus, StoredError } from '../core/job/job.js'
 import { fromDecision, fromText, toDecision } from './columns.js'
 import type { AttemptRecord, LogRecord, RunEnd } from './store.js'
 

@@ -1,5 +1,5 @@
-import type { Delivery, Job, JobState, StoredError } from '../core/job.js'
-import type { Transition } from '../core/lifecycle.js'
+import type { Delivery, Job, JobState, StoredError } from '../core/job/job.js'
+import type { Transition } from '../core/job/lifecycle.js'
 import type { NewJob } from './store.js'
 
 // A run, from its claim to its end, as a worker and a store speak of it.
@@ -81,7 +81,7 @@ export type Claimed = Pick<
   | 'backoffMs'
   | 'begun'
   | 'cancelRequested'
-  | 'gate'
+  | 'dependency'
   | 'pass'
   | 'fingerprint'
   | 'webhook'
@@ -157,8 +157,8 @@ export type RunEnd =
       /** The group of its error; kept with the attempt, and on a job that has not succeeded. */
       readonly group?: ErrorGroupName
       /** Written to a job that waits again and has none. */
-      readonly gate?: string
-      /** The slot that a gate gave a job which waits again; every other end takes it away. */
+      readonly dependency?: string
+      /** The slot that a dependency gave a job which waits again; every other end takes it away. */
       readonly pass?: number
       /** Jobs that come into being with this end, or not at all. */
       readonly spawn?: readonly NewJob[]

@@ -1,9 +1,9 @@
-import type { Delivery, Job, JobState, RunStatus, StoredError } from '../core/job.js'
-import type { Decision } from '../core/lifecycle.js'
-import type { PartialPolicy } from '../core/policy.js'
-import type { AuditSnapshot } from './audit.js'
+import type { Delivery, Job, JobState, RunStatus, StoredError } from '../core/job/job.js'
+import type { Decision } from '../core/job/lifecycle.js'
+import type { PartialPolicy } from '../core/policy/policy.js'
 import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
 import type { JobEdit } from './edit.js'
+import type { AuditSnapshot } from './integrity.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from './record.js'
 import type {
   BeginRequest,
@@ -84,7 +84,7 @@ export interface Store {
   /** Removes ended jobs older than asked for, oldest first, and keys whose time is over. */
   prune(request: PruneRequest): Promise<PruneReport>
 
-  /** Gives waiting jobs of a gate other times, the first of the line the first delay; see `ParkRequest`. */
+  /** Gives waiting jobs of a dependency other times, the first of the line the first delay; see `ParkRequest`. */
   park(request: ParkRequest): Promise<Parked>
 
   get(id: string): Promise<Job | undefined>
@@ -178,8 +178,8 @@ export interface NewJob {
   readonly tags: readonly string[]
   readonly override?: PartialPolicy
   readonly policyId?: string
-  /** What it depends on: jobs with the same gate share its circuit and its budget. */
-  readonly gate?: string
+  /** What it depends on: jobs with the same dependency share its circuit and its budget. */
+  readonly dependency?: string
   /** The error group that its failures belong to, where the user says so. */
   readonly fingerprint?: string
   /** The schedule that it is an occurrence of. */
@@ -243,12 +243,12 @@ export interface Tally {
 }
 
 /**
- * Which waiting jobs of a gate get another time: those due within so many milliseconds that do not have this request's
+ * Which waiting jobs of a dependency get another time: those due within so many milliseconds that do not have this request's
  * pass yet, or those that have another one. In the order of their times, then ids; as many as there are delays. Only
  * the latter may move to an earlier time than they have. One whose deadline has passed stays where it is.
  */
 export interface ParkRequest {
-  readonly gate: string
+  readonly dependency: string
   readonly from: { readonly dueWithinMs: number } | { readonly pass: number }
   readonly delaysMs: readonly number[]
   readonly pass: number
@@ -288,7 +288,7 @@ export interface JobFilter {
   readonly tag?: string
   readonly reason?: string
   readonly fingerprint?: string
-  readonly gate?: string
+  readonly dependency?: string
   readonly redriveId?: string
   readonly scheduleId?: string
   readonly acknowledged?: boolean

@@ -23,7 +23,7 @@ const SCREENS: readonly (readonly [name: string, path: (world: World['ids']) => 
   ['policies', () => '/policies', /outage/i],
   ['webhooks', () => '/webhooks', /shop\.example/],
   ['webhook', ids => `/webhooks/${ids.webhook}`, /shop\.example/],
-  ['targets', () => '/targets', /api\.example/],
+  ['dependencies', () => '/dependencies', /api\.example/],
   ['alerts', () => '/alerts', /Silences/],
   ['workers', () => '/workers', /alive/i],
   ['system', () => '/system', /SQLite/],
@@ -72,7 +72,7 @@ describe.each(LOOKS)('in $theme, $width pixels wide', look => {
 })
 
 describe('with nothing to show', () => {
-  const paths = ['/', '/queues', '/jobs', '/dead', '/redrives', '/schedules', '/webhooks', '/targets', '/workers']
+  const paths = ['/', '/queues', '/jobs', '/dead', '/redrives', '/schedules', '/webhooks', '/dependencies', '/workers']
   it('says so everywhere, and what to do', async () => {
     await using empty = await emptyWorld()
     await using visitor = await Visitor.at(browser, empty.url)

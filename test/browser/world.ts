@@ -91,7 +91,7 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   })
   await chronos.schedules.pause('night-report')
   const webhook = await chronos.webhooks.create({ url: 'https://shop.example/hooks', events: ['job.dead'] })
-  // A gate is written down by itself, soon after its first job.
+  // A dependency is written down by itself, soon after its first job.
   await vi.waitUntil(async () => (await chronos.circuits.list()).length > 0, { timeout: 20_000 })
   await chronos.circuits.open('api.example')
   // Alerts are looked for at once, and then only twice a minute.

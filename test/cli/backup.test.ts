@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createChronos } from '../../src/index.js'
-import { loadDriver } from '../../src/store/sqlite/driver.js'
+import { loadDriver } from '../../src/store/sqlite/file/driver.js'
 import { live } from './lives.js'
 import { say } from './memory-io.js'
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { CircuitView } from '../../src/engine/circuits.js'
-import { systemClock } from '../../src/engine/system.js'
-import { seededDice } from '../../src/engine/virtual.js'
+import type { CircuitView } from '../../src/engine/dependencies/circuits.js'
+import { systemClock } from '../../src/engine/time/system.js'
+import { seededDice } from '../../src/engine/time/virtual.js'
 import { defineJob, exponential } from '../../src/index.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
 import { testChronos } from '../../src/testing.js'
@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-const GATE = 'https://pay.example'
+const DEPENDENCY = 'https://pay.example'
 const TERMINAL = { isTTY: true, columns: 80, env: { NO_COLOR: '1' } } as const
 const circuits = (argv: readonly string[], around?: Surroundings): Promise<Said> =>
   say(['circuits', ...argv, '--store', store], around)
@@ -28,7 +28,7 @@ const circuits = (argv: readonly string[], around?: Surroundings): Promise<Said>
 async function trip(): Promise<void> {
   const charge = defineJob({
     name: 'charge',
-    dependsOn: GATE,
+    dependsOn: DEPENDENCY,
     retry: exponential({ base: '1m', circuit: { minimumCalls: 4, openFor: '10m' } }),
     run() {
       throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
@@ -63,18 +63,20 @@ describe('circuits', () => {
     const { stdout: piped } = await circuits(['list'])
     expect(piped).toMatch(/^State +Failed +Openings +Since +Circuit +Next +Why\n/)
     const { data } = JSON.parse((await circuits(['list', '--json'])).stdout) as { data: CircuitView[] }
-    expect(data).toMatchObject([{ key: GATE, state: 'open', openings: 1 }])
+    expect(data).toMatchObject([{ key: DEPENDENCY, state: 'open', openings: 1 }])
   })
 
   it('are held open and closed by hand, and left to themselves again', async () => {
     await trip()
-    expect((await circuits(['open', GATE])).stdout).toBe(
-      `circuit ${GATE} ✗ held open: until \`chronos circuits close ${GATE}\`\n`,
+    expect((await circuits(['open', DEPENDENCY])).stdout).toBe(
+      `circuit ${DEPENDENCY} ✗ held open: until \`chronos circuits close ${DEPENDENCY}\`\n`,
     )
-    expect((await circuits(['close', GATE, '--hold'])).stdout).toBe(
-      `circuit ${GATE} ✓ held closed: whatever fails, until \`chronos circuits close ${GATE}\`\n`,
+    expect((await circuits(['close', DEPENDENCY, '--hold'])).stdout).toBe(
+      `circuit ${DEPENDENCY} ✓ held closed: whatever fails, until \`chronos circuits close ${DEPENDENCY}\`\n`,
     )
-    expect((await circuits(['close', GATE])).stdout).toBe(`circuit ${GATE} ↗ ramping: jobs come back step by step\n`)
+    expect((await circuits(['close', DEPENDENCY])).stdout).toBe(
+      `circuit ${DEPENDENCY} ↗ ramping: jobs come back step by step\n`,
+    )
     const { data } = JSON.parse((await circuits(['list', '--json'])).stdout) as { data: CircuitView[] }
     expect(data[0]).not.toHaveProperty('forced')
   })

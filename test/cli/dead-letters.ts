@@ -1,5 +1,5 @@
-import { systemClock } from '../../src/engine/system.js'
-import { seededDice } from '../../src/engine/virtual.js'
+import { systemClock } from '../../src/engine/time/system.js'
+import { seededDice } from '../../src/engine/time/virtual.js'
 import { defineJob, exponential, PermanentError } from '../../src/index.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
 import { testChronos } from '../../src/testing.js'

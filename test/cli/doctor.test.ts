@@ -12,9 +12,9 @@ import {
   sqliteChecks,
 } from '../../src/cli/commands/doctor/checks.js'
 import { createChronos } from '../../src/index.js'
-import type { PostgresHealth } from '../../src/store/postgres/health.js'
-import type { Hearing } from '../../src/store/postgres/hearing.js'
-import type { SqliteHealth } from '../../src/store/sqlite/health.js'
+import type { PostgresHealth } from '../../src/store/postgres/connection/health.js'
+import type { Hearing } from '../../src/store/postgres/connection/listen-check.js'
+import type { SqliteHealth } from '../../src/store/sqlite/file/health.js'
 import type { StoreInfo } from '../../src/store/store.js'
 import { dropSchemas, freshSchema, postgresUrl } from '../support/postgres.js'
 import { say } from './memory-io.js'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AttemptView, JobView } from '../../src/core/view.js'
+import type { AttemptView, JobView } from '../../src/core/job/view.js'
 import { type Lives, live } from './lives.js'
 import { type Said, type Surroundings, say } from './memory-io.js'
 

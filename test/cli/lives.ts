@@ -1,4 +1,4 @@
-import { seededDice } from '../../src/engine/virtual.js'
+import { seededDice } from '../../src/engine/time/virtual.js'
 import { defineJob, exponential } from '../../src/index.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
 import { testChronos } from '../../src/testing.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Interruption } from '../../src/cli/io.js'
-import { ChronosError } from '../../src/core/error.js'
+import { ChronosError } from '../../src/core/values/error.js'
 import { say } from './memory-io.js'
 import { run } from './process.js'
 

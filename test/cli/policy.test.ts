@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { widthOf } from '../../src/cli/width.js'
-import { PRESETS } from '../../src/core/presets.js'
+import { PRESETS } from '../../src/core/policy/presets.js'
 import { say } from './memory-io.js'
 
 let folder = ''
@@ -274,7 +274,7 @@ describe('policy simulate', () => {
 
   it('says that a circuit is not part of it', async () => {
     const { stdout } = await policy('simulate', '{"circuit":true}', '--jobs', '10')
-    expect(stdout).toMatch(/^note .*\(gates-left-out\)$/m)
+    expect(stdout).toMatch(/^note .*\(dependencies-left-out\)$/m)
   })
 
   it('has words for a rush without an outage, and for one job', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Demo } from '../../src/cli/dev/demo.js'
-import { Chronos } from '../../src/engine/chronos.js'
-import { turn } from '../../src/engine/system.js'
+import { Chronos } from '../../src/engine/client/chronos.js'
+import { turn } from '../../src/engine/time/system.js'
 import { memoryStore } from '../../src/store/memory.js'
 import { seededDice, VirtualClock } from '../../src/testing.js'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stretches } from '../../src/cli/commands/jobs/axis.js'
-import type { Span, Timeline } from '../../src/core/timeline.js'
+import type { Span, Timeline } from '../../src/core/job/timeline.js'
 import { type Lives, live } from './lives.js'
 import { type Said, type Surroundings, say } from './memory-io.js'
 

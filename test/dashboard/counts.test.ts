@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { barsOf, hoursOf } from '../../src/dashboard/pictures/bars.js'
-import { outcomeAt, stacked } from '../../src/dashboard/pictures/outcomes.js'
-import { ratesOf } from '../../src/dashboard/pictures/rate.js'
+import { barsOf, hoursOf } from '../../src/dashboard/charts/bars.js'
+import { outcomeAt, stacked } from '../../src/dashboard/charts/outcomes.js'
+import { ratesOf } from '../../src/dashboard/charts/rate.js'
 
 const point = { at: '2026-03-01T10:00:00.000Z', firstTry: 10, retried: 5, failed: 0, dead: 1 }
 

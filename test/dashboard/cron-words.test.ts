@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cronWords } from '../../src/dashboard/screens/cron-words.js'
+import { cronWords } from '../../src/dashboard/screens/schedules/cron-words.js'
 
 describe('cronWords', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiFilter, filterWords, jobTokens, typedFilter } from '../../src/dashboard/filter.js'
+import { apiFilter, filterWords, jobTokens, typedFilter } from '../../src/dashboard/data/filter.js'
 
 const tokens = jobTokens()
 

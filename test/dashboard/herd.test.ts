@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { PRESETS } from '../../src/core/presets.js'
-import { simulate } from '../../src/core/simulate.js'
-import { herdPath, peakAt, roundUp, spanFor, timeTicks, valueTicks } from '../../src/dashboard/pictures/herd.js'
-import { tryOut } from '../../src/dashboard/pictures/simulation.js'
+import { PRESETS } from '../../src/core/policy/presets.js'
+import { simulate } from '../../src/core/simulation/simulate.js'
+import { herdPath, peakAt, roundUp, spanFor, timeTicks, valueTicks } from '../../src/dashboard/simulator/herd.js'
+import { tryOut } from '../../src/dashboard/simulator/simulation.js'
 
 const FRAME = { width: 100, height: 50, spanMs: 100_000, topPerSecond: 10 }
 const series = (peaks: readonly number[], binMs = 1_000) => ({ binMs, peaks, attempts: peaks, served: [] })

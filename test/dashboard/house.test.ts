@@ -26,7 +26,7 @@ function places(pattern: RegExp): string[] {
 
 describe('the dashboard', () => {
   it('reads its own files', () => {
-    expect(files.map(({ path }) => path)).toEqual(expect.arrayContaining(['src/dashboard/screens/jobs.tsx']))
+    expect(files.map(({ path }) => path)).toEqual(expect.arrayContaining(['src/dashboard/screens/jobs/jobs.tsx']))
   })
 
   it('puts no markup and no style together from text', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { timelineOf } from '../../src/core/timeline.js'
-import type { AttemptView, JobView } from '../../src/core/view.js'
-import { factsOf, lifeText, spoken } from '../../src/dashboard/pictures/facts.js'
-import { lifeOf, outcomesOf, type RunPart, stretchesOf } from '../../src/dashboard/pictures/life.js'
+import { timelineOf } from '../../src/core/job/timeline.js'
+import type { AttemptView, JobView } from '../../src/core/job/view.js'
+import { factsOf, lifeText, spoken } from '../../src/dashboard/timeline/facts.js'
+import { lifeOf, outcomesOf, type RunPart, stretchesOf } from '../../src/dashboard/timeline/life.js'
 
 const START = Date.parse('2026-03-01T10:00:00.000Z')
 const at = (ms: number): string => new Date(START + ms).toISOString()

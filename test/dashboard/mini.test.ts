@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Phase } from '../../src/core/job.js'
-import { miniOf } from '../../src/dashboard/pictures/mini.js'
+import type { Phase } from '../../src/core/job/job.js'
+import { miniOf } from '../../src/dashboard/timeline/mini.js'
 
 const retry = { maxRetries: 9, backoff: { type: 'exponential', base: '1s' }, jitter: 'none' } as const
 const mini = (phase: Phase, attempt: number) => miniOf({ phase, attempt, maxAttempts: 10, retry })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { PRESETS, type PresetName } from '../../src/core/presets.js'
-import { preview } from '../../src/core/preview.js'
+import { PRESETS, type PresetName } from '../../src/core/policy/presets.js'
+import { preview } from '../../src/core/policy/preview.js'
+import { COUNT_STEPS, DELAY_STEPS, nearestStep } from '../../src/dashboard/charts/steps.js'
 import {
   choiceFrom,
   choiceOf,
@@ -9,10 +10,9 @@ import {
   isChanged,
   policyOf,
   queryOf,
-} from '../../src/dashboard/pictures/policy-form.js'
-import { policyWords } from '../../src/dashboard/pictures/policy-words.js'
-import { isSame, SCENARIOS, scenarioFrom, scenarioOf, scenarioQuery } from '../../src/dashboard/pictures/scenario.js'
-import { COUNT_STEPS, DELAY_STEPS, nearestStep } from '../../src/dashboard/pictures/steps.js'
+} from '../../src/dashboard/policy/policy-form.js'
+import { policyWords } from '../../src/dashboard/policy/policy-words.js'
+import { isSame, SCENARIOS, scenarioFrom, scenarioOf, scenarioQuery } from '../../src/dashboard/simulator/scenario.js'
 
 const NAMES = Object.keys(PRESETS) as PresetName[]
 /** What of a query is there. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AxisMode, median, type Room, type Stretch, scaleOf } from '../../src/dashboard/pictures/scale.js'
+import { type AxisMode, median, type Room, type Stretch, scaleOf } from '../../src/dashboard/charts/scale.js'
 
 const ROOM: Room = { length: 800, activeMin: 18, activeUsual: 40, activeMax: 170, cutMin: 58 }
 const run = (from: number, to: number): Stretch => ({ from, to, kind: 'active' })

@@ -8,7 +8,7 @@ import {
   valueScale,
   xOf,
   yOf,
-} from '../../src/dashboard/pictures/time-chart.js'
+} from '../../src/dashboard/charts/time-chart.js'
 
 const FRAME: TimeFrame = { width: 100, height: 50, from: 0, to: 10_000, top: 10 }
 const TIMES = [0, 5_000]

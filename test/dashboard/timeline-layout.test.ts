@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hatch, insideOf, stepFor, torn } from '../../src/dashboard/pictures/timeline-layout.js'
+import { hatch, insideOf, stepFor, torn } from '../../src/dashboard/timeline/timeline-layout.js'
 
 describe('words in a drawing', () => {
   it.each([

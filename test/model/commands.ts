@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import type { DeathReason, Job, RunStatus } from '../../src/core/job.js'
-import type { Transition } from '../../src/core/lifecycle.js'
+import type { DeathReason, Job, RunStatus } from '../../src/core/job/job.js'
+import type { Transition } from '../../src/core/job/lifecycle.js'
 import type {
   Claimed,
   ClaimRequest,
@@ -130,7 +130,7 @@ const runTime = (startAt: number): fc.Arbitrary<RunTime> =>
     fc.nat(20_000).map(later => ({ at: startAt + later })),
   )
 
-const gate = fc.constantFrom('g1', 'g2')
+const dependency = fc.constantFrom('g1', 'g2')
 
 const newJob = (startAt: number): fc.Arbitrary<Omit<NewJob, 'id'>> =>
   fc
@@ -150,7 +150,7 @@ const newJob = (startAt: number): fc.Arbitrary<Omit<NewJob, 'id'>> =>
         unique: fc.constantFrom('u1', 'u2'),
         override: fc.constant({ maxRetries: 1 }),
         policyId: fc.constantFrom('p1', 'p2'),
-        gate,
+        dependency,
         fingerprint: fc.constantFrom('f1', 'f2'),
       },
       { requiredKeys: ['name', 'queue', 'priority', 'delivery', 'payload', 'runAt', 'tags'] },
@@ -193,7 +193,7 @@ const filter: fc.Arbitrary<JobFilter> = fc.record(
     tag: fc.constantFrom('x', 'y'),
     reason: fc.constantFrom(...REASONS, 'expired', 'discarded'),
     fingerprint: fc.constantFrom('f1', 'f2', 'f3'),
-    gate,
+    dependency,
     redriveId: fc.constantFrom('r1', 'r2'),
     acknowledged: fc.boolean(),
   },
@@ -292,7 +292,7 @@ function ends(): fc.Arbitrary<Command>[] {
     note: fc.option(fc.constant('a note'), { nil: undefined }),
     result: fc.option(fc.constant('{"ok":true}'), { nil: undefined }),
     group: fc.option(fc.constantFrom('f1', 'f2', 'f3'), { nil: undefined }),
-    gate: fc.option(gate, { nil: undefined }),
+    dependency: fc.option(dependency, { nil: undefined }),
     pass: fc.option(fc.nat(3), { nil: undefined }),
     spawn: fc.option(fc.constantFrom('default', 'mail'), { freq: 6, nil: undefined }),
   })
@@ -311,7 +311,7 @@ function ends(): fc.Arbitrary<Command>[] {
             ...(note && { note }),
             ...(result && { result }),
             ...(asked.group && { group: { fingerprint: asked.group, title: 'it failed' } }),
-            ...(asked.gate && { gate: asked.gate }),
+            ...(asked.dependency && { dependency: asked.dependency }),
             ...(asked.pass !== undefined && { pass: asked.pass }),
             ...(asked.spawn && { spawn: [spawned(asked.spawn, idOf(++reference.count))] }),
           }
@@ -336,7 +336,7 @@ const redriveOptions: fc.Arbitrary<RedriveOptions> = fc.record(
 
 const parkRequest: fc.Arbitrary<ParkRequest> = fc.record(
   {
-    gate,
+    dependency,
     from: fc.oneof(
       fc.nat(3_000).map(dueWithinMs => ({ dueWithinMs })),
       fc.nat(3).map(pass => ({ pass })),
@@ -346,7 +346,7 @@ const parkRequest: fc.Arbitrary<ParkRequest> = fc.record(
     retriesOnly: fc.boolean(),
     repeatableOnly: fc.boolean(),
   },
-  { requiredKeys: ['gate', 'from', 'delaysMs', 'pass'] },
+  { requiredKeys: ['dependency', 'from', 'delaysMs', 'pass'] },
 )
 
 function byHand(startAt: number): fc.Arbitrary<Command>[] {

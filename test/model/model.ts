@@ -1,4 +1,4 @@
-import type { Job } from '../../src/core/job.js'
+import type { Job } from '../../src/core/job/job.js'
 import type {
   AttemptRecord,
   BeginRequest,
@@ -217,10 +217,13 @@ export class StoreModel {
     })
   }
 
-  park({ gate, from, delaysMs, pass, ...only }: ParkRequest, now: number): Parked {
+  park({ dependency, from, delaysMs, pass, ...only }: ParkRequest, now: number): Parked {
     const jobs = this.rows
       .map(({ job }) => job)
-      .filter(job => job.state === 'waiting' && job.gate === gate && job.pass !== pass && job.id !== only.exceptId)
+      .filter(
+        job =>
+          job.state === 'waiting' && job.dependency === dependency && job.pass !== pass && job.id !== only.exceptId,
+      )
       .filter(job => ('pass' in from ? job.pass === from.pass : job.runAt <= now + from.dueWithinMs))
       .filter(job => (job.deadline ?? NO_MS) > now)
       .filter(
@@ -359,7 +362,7 @@ function take(row: ModelRow, request: ClaimRequest, now: number): void {
 
 function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { kind: 'ended' }>, now: number): void {
   const { job } = row
-  const { transition, error, note, result, group, gate, pass } = end
+  const { transition, error, note, result, group, dependency, pass } = end
   const { status, decision, delayMs, to, reason, attemptBack, backoffMs, ...counters } = transition
   Object.assign(job, counters)
   if (attemptBack) job.attempt -= 1
@@ -373,7 +376,7 @@ function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { ki
   if (group && job.state !== 'succeeded') job.fingerprint = group.fingerprint
   delete job.pass
   if (job.state === 'waiting' && pass !== undefined) job.pass = pass
-  if (job.state === 'waiting' && gate !== undefined) job.gate ??= gate
+  if (job.state === 'waiting' && dependency !== undefined) job.dependency ??= dependency
   if (job.state === 'succeeded') {
     delete job.error
     if (result !== undefined) job.result = result

@@ -13,12 +13,12 @@ export interface Mutant {
   readonly mood?: Exclude<Mood, 'wild'>
 }
 
-const SETTLE = 'src/store/sqlite/settle.ts'
-const CLAIM = 'src/store/sqlite/claim.ts'
-const LEASE = 'src/store/sqlite/lease.ts'
-const LIFECYCLE = 'src/core/lifecycle.ts'
-const FETCHER = 'src/engine/fetcher.ts'
-const RUNNER = 'src/engine/runner.ts'
+const SETTLE = 'src/store/sqlite/writes/settle.ts'
+const CLAIM = 'src/store/sqlite/writes/claim.ts'
+const LEASE = 'src/store/sqlite/writes/lease.ts'
+const LIFECYCLE = 'src/core/job/lifecycle.ts'
+const FETCHER = 'src/engine/worker/fetcher.ts'
+const RUNNER = 'src/engine/worker/runner.ts'
 
 export const MUTANTS: readonly Mutant[] = [
   // The store: its fences, its counts, its rows
@@ -59,7 +59,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'enqueue without a look at the key',
-    file: 'src/store/sqlite/enqueue.ts',
+    file: 'src/store/sqlite/writes/enqueue.ts',
     find: 'job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)',
     replace: 'job.unique === undefined ? undefined : existing(db, job, now)',
   },
@@ -111,7 +111,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a redrive in the same generation',
-    file: 'src/store/sqlite/manual.ts',
+    file: 'src/store/sqlite/writes/manual.ts',
     find: "SET state = 'waiting', generation = generation + 1,",
     replace: "SET state = 'waiting', generation = generation,",
   },
@@ -156,13 +156,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an at-most-once job started without begin',
-    file: 'src/engine/attempt.ts',
+    file: 'src/engine/worker/attempt.ts',
     find: 'return this.atMostOnce || this.claimed.suspect',
     replace: 'return this.claimed.suspect',
   },
   {
     name: 'a sweep right after an outage',
-    file: 'src/engine/sweeper.ts',
+    file: 'src/engine/upkeep/sweeper.ts',
     find: 'return this.#contactSince !== undefined && this.#env.clock.now() - this.#contactSince >= this.#leaseMs',
     replace: 'return true',
     mood: 'outages',
@@ -170,7 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'ends forgotten when their answer is lost',
     from: 22,
-    file: 'src/engine/committer.ts',
+    file: 'src/engine/worker/committer.ts',
     find: '        if (isRepeatable(error) || isOutage(error)) {',
     replace:
       "        if ((error as { code?: string }).code === 'STORE_UNKNOWN') {\n          for (const entry of batch) entry.done({ status: 'already' })\n          return\n        }\n        if (isRepeatable(error) || isOutage(error)) {",
@@ -178,7 +178,7 @@ export const MUTANTS: readonly Mutant[] = [
   // Found by the simulation
   {
     name: 'leases no longer extended once the keeper has rested',
-    file: 'src/engine/keeper.ts',
+    file: 'src/engine/worker/lease-renewer.ts',
     find: '    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n    if (this.#watchTimer) return\n',
     replace: '    if (this.#watchTimer) return\n    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n',
     mood: 'crashes',
@@ -214,34 +214,34 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'log lines lost with a failed report',
-    file: 'src/engine/reporter.ts',
+    file: 'src/engine/worker/reporter.ts',
     find: '      const report = attempt.report()\n',
     replace: '      const report = attempt.report()\n      if (report) attempt.reported(report)\n',
   },
   {
     name: "times by the worker's own clock",
     from: 9,
-    file: 'src/engine/store-time.ts',
+    file: 'src/engine/time/store-time.ts',
     find: 'return this.#clock.now() + (this.#offsetMs ?? 0)',
     replace: 'return this.#clock.now()',
   },
   {
     name: 'an enqueue said not to be done that was',
     from: 91,
-    file: 'src/engine/enqueuer.ts',
+    file: 'src/engine/client/enqueuer.ts',
     find: 'throw lost ?? error',
     replace: 'throw error',
   },
   {
     name: 'a cancel said not to be done that was',
-    file: 'src/engine/jobs.ts',
+    file: 'src/engine/jobs/jobs.ts',
     find: '    } catch {\n      const base',
     replace: '    } catch (error) {\n      if (job) throw error\n      const base',
     from: 10,
   },
   {
     name: 'nothing claimed any more after an end was given up',
-    file: 'src/engine/committer.ts',
+    file: 'src/engine/worker/committer.ts',
     find: '    this.#failures = 0\n    this.#env.log.error',
     replace: '    this.#env.log.error',
     from: 3,

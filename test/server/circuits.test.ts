@@ -16,7 +16,7 @@ describe('circuits', () => {
     const end = once(served, 'end')
     await t.chronos.enqueue(call)
     await end
-    // What was seen at a gate is told a little later.
+    // What was seen at a dependency is told a little later.
     await expect
       .poll(async () => (await t.api('GET', '/circuits')).body, { timeout: 20_000 })
       .toMatchObject({ data: [{ key: KEY, state: 'closed' }], page: {} })

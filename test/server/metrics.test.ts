@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fixed } from '../../src/core/builders.js'
-import { ChronosError, PermanentError } from '../../src/core/error.js'
-import { Chronos } from '../../src/engine/chronos.js'
-import { defineJob } from '../../src/engine/definition.js'
-import { turn } from '../../src/engine/system.js'
-import { seededDice } from '../../src/engine/virtual.js'
+import { fixed } from '../../src/core/policy/builders.js'
+import { ChronosError, PermanentError } from '../../src/core/values/error.js'
+import { Chronos } from '../../src/engine/client/chronos.js'
+import { defineJob } from '../../src/engine/client/definition.js'
+import { turn } from '../../src/engine/time/system.js'
+import { seededDice } from '../../src/engine/time/virtual.js'
 import { createChronos } from '../../src/index.js'
 import { CATALOG, PREFIX } from '../../src/server/metrics/catalog.js'
 import { Counts } from '../../src/server/metrics/counts.js'
@@ -410,8 +410,8 @@ describe('labels', () => {
     ['https://api.example', 'api.example'],
     ['http://10.0.0.1:8080', '10.0.0.1:8080'],
     ['https://user:secret@api.example/path?token=abc', 'api.example'],
-    ['user:secret@db', 'gate-4dc72b4605f9'],
-    ['who knows what\nthis is', 'gate-99664a566c0c'],
+    ['user:secret@db', 'dependency-4dc72b4605f9'],
+    ['who knows what\nthis is', 'dependency-99664a566c0c'],
   ])('name the circuit %j %j: no address, no secret', (key, label) => {
     expect(circuitLabel(key)).toBe(label)
   })

@@ -1,4 +1,4 @@
-import { seededDice } from '../../src/engine/virtual.js'
+import { seededDice } from '../../src/engine/time/virtual.js'
 
 /** One stream of a seed's luck. Streams do not disturb each other: a draw more in one changes nothing in another. */
 export class Chance {

@@ -1,4 +1,4 @@
-import { ChronosError } from '../../src/core/error.js'
+import { ChronosError } from '../../src/core/values/error.js'
 import type { Store } from '../../src/store/store.js'
 import type { Chance } from './chance.js'
 import type { Counted, Coverage } from './coverage.js'

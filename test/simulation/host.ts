@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/core/clock.js'
+import type { Clock, Timer } from '../../src/core/values/clock.js'
 import type { Chance } from './chance.js'
 import type { Timeline } from './timeline.js'
 

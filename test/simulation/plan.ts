@@ -1,4 +1,4 @@
-import type { Delivery } from '../../src/core/job.js'
+import type { Delivery } from '../../src/core/job/job.js'
 import { Chance } from './chance.js'
 
 /** Everything about a seed that is decided beforehand. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { VirtualClock } from '../../src/engine/virtual.js'
+import { VirtualClock } from '../../src/engine/time/virtual.js'
 import { memoryStore } from '../../src/store/memory.js'
 import { compile, liveMany, type Report, ROOT } from './children.js'
 import { missing } from './coverage.js'

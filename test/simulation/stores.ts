@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { seededDice } from '../../src/engine/virtual.js'
+import { seededDice } from '../../src/engine/time/virtual.js'
 import { memoryStore } from '../../src/store/memory.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
 import type { Store } from '../../src/store/store.js'

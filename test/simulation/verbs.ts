@@ -124,7 +124,7 @@ const CLAIMED: Readonly<Record<keyof Claimed, true>> = {
   backoffMs: true,
   begun: true,
   cancelRequested: true,
-  gate: true,
+  dependency: true,
   pass: true,
   fingerprint: true,
   webhook: true,

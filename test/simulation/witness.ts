@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/core/clock.js'
+import type { Clock } from '../../src/core/values/clock.js'
 import type { Lease, Settled, Settlement, Store } from '../../src/store/store.js'
 import { StoreModel } from '../model/model.js'
 import type { Coverage, Edge } from './coverage.js'

@@ -1,4 +1,4 @@
-import type { JobContext } from '../../src/engine/definition.js'
+import type { JobContext } from '../../src/engine/client/definition.js'
 import type { ModelRow } from '../model/model.js'
 import { Chance } from './chance.js'
 import { Clients } from './clients.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { StoredError } from '../../src/core/job.js'
+import type { StoredError } from '../../src/core/job/job.js'
 import { toErrorJson } from '../../src/store/columns.js'
 import { jsons, words } from '../../src/store/postgres/arrays.js'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/core/clock.js'
-import { seededDice } from '../../src/engine/virtual.js'
+import type { Clock } from '../../src/core/values/clock.js'
+import { seededDice } from '../../src/engine/time/virtual.js'
 import { memoryStore } from '../../src/store/memory.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
 import type { Store } from '../../src/store/store.js'

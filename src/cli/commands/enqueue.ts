@@ -47,7 +47,7 @@ export function addJobOptions(command: Command): Command {
     .option('--retry <policy>', "a preset's name, or a policy as JSON")
     .option('--max-retries <number>', 'how often at most', wholeNumber)
     .option('--max-elapsed <duration>', 'no retry later than this after the first start')
-    .option('--depends-on <gate>', 'what it needs to be up: a shared circuit and budget')
+    .option('--depends-on <dependency>', 'what it needs to be up: a shared circuit and budget')
     .option('--fingerprint <id>', 'the error group of its failures')
     .option('--wait [duration]', 'wait until it has ended (for at most so long)')
 }

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ChronosError } from '../../core/error.js'
-import { isPlainObject } from '../../core/json.js'
-import { checkKeys } from '../../core/limits.js'
+import { ChronosError } from '../../core/values/error.js'
+import { isPlainObject } from '../../core/values/json.js'
+import { checkKeys } from '../../core/values/limits.js'
 import { SETTING_NAMES, type SettingName } from './settings.js'
 
 const NAMES = ['chronos.config.json', 'chronos.config.mjs'] as const

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { ChronosError, shown } from '../../core/error.js'
-import { suggest } from '../../core/form.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { suggest } from '../../core/values/options-reader.js'
 import type { Environment, Io } from '../io.js'
 import { readConfigFile } from './file.js'
 import { SETTING_NAMES, SETTINGS, type SettingName, type Settings } from './settings.js'

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { HOUR_MS, toMs } from '../../core/duration.js'
-import { checkName } from '../../core/limits.js'
-import { type PolicyInput, parsePolicy } from '../../core/policy.js'
-import { isPresetName } from '../../core/presets.js'
-import type { AlertsOptions } from '../../engine/alerts.js'
+import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
+import { isPresetName } from '../../core/policy/presets.js'
+import { HOUR_MS, toMs } from '../../core/values/duration.js'
+import { checkName } from '../../core/values/limits.js'
+import type { AlertsOptions } from '../../engine/alerts/alerts.js'
 
 /** One thing that can be configured: by a flag, a variable of the environment, or a file. */
 interface Setting<T> {

@@ -1,7 +1,7 @@
-import { exponential, fixed } from '../../core/builders.js'
-import { PermanentError } from '../../core/error.js'
-import { RetryAfter } from '../../core/retry-after.js'
-import { defineJob, type JobDefinition } from '../../engine/definition.js'
+import { RetryAfter } from '../../core/failure/retry-after.js'
+import { exponential, fixed } from '../../core/policy/builders.js'
+import { PermanentError } from '../../core/values/error.js'
+import { defineJob, type JobDefinition } from '../../engine/client/definition.js'
 import type { World } from './demo-world.js'
 
 // What a shop does at night. Its troubles are made up; the engine under them is the real one.

@@ -1,6 +1,6 @@
-import type { Chronos } from '../../engine/chronos.js'
-import type { JobDefinition } from '../../engine/definition.js'
-import type { EnqueueOptions } from '../../engine/enqueuer.js'
+import type { Chronos } from '../../engine/client/chronos.js'
+import type { JobDefinition } from '../../engine/client/definition.js'
+import type { EnqueueOptions } from '../../engine/client/enqueuer.js'
 import type { World } from './demo-world.js'
 import { ECHO_PATH } from './echo.js'
 

@@ -1,4 +1,4 @@
-import type { Chronos } from '../../engine/chronos.js'
+import type { Chronos } from '../../engine/client/chronos.js'
 import { ECHO_PATH } from './echo.js'
 
 const RECOUNT = 'warehouse answered'

@@ -1,5 +1,5 @@
-import type { Clock, Dice } from '../../core/clock.js'
-import type { JobContext } from '../../engine/definition.js'
+import type { Clock, Dice } from '../../core/values/clock.js'
+import type { JobContext } from '../../engine/client/definition.js'
 
 /** What a shop depends on, and when it is down: each for `forMs` of every `everyMs`, beginning at `fromMs`. */
 const OUTAGES = {

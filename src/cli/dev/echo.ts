@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/clock.js'
-import { toMs } from '../../core/duration.js'
-import { ChronosError } from '../../core/error.js'
+import type { Clock } from '../../core/values/clock.js'
+import { toMs } from '../../core/values/duration.js'
+import { ChronosError } from '../../core/values/error.js'
 
 export const ECHO_PATH = '/__echo'
 

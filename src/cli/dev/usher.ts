@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../core/clock.js'
-import type { JobDefinition } from '../../engine/definition.js'
+import type { Clock, Timer } from '../../core/values/clock.js'
+import type { JobDefinition } from '../../engine/client/definition.js'
 import type { Service } from '../service/service.js'
 
 const LOOK_MS = 1_000

@@ -1,4 +1,4 @@
-import { ChronosError, type ErrorCode } from '../../core/error.js'
+import { ChronosError, type ErrorCode } from '../../core/values/error.js'
 import { EXIT_OF } from '../exit.js'
 
 /** The part of a problem document (RFC 9457) that commands tell of. */

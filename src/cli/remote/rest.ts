@@ -1,5 +1,5 @@
-import type { Clock, Dice } from '../../core/clock.js'
-import { ChronosError } from '../../core/error.js'
+import type { Clock, Dice } from '../../core/values/clock.js'
+import { ChronosError } from '../../core/values/error.js'
 import { errorOf, noChronos, unreachable } from './problem.js'
 
 const PATIENCE_MS = 30_000

@@ -1,7 +1,7 @@
-import type { Duration } from '../../core/duration.js'
-import { timeText } from '../../core/view.js'
-import { timeOf } from '../../engine/enqueuer.js'
-import type { JobQuery } from '../../engine/jobs.js'
+import { timeText } from '../../core/job/view.js'
+import type { Duration } from '../../core/values/duration.js'
+import { timeOf } from '../../engine/client/enqueuer.js'
+import type { JobQuery } from '../../engine/jobs/jobs.js'
 
 type Moment = Date | string | number
 

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ChronosError } from '../../core/error.js'
-import type { JobDefinition } from '../../engine/definition.js'
+import { ChronosError } from '../../core/values/error.js'
+import type { JobDefinition } from '../../engine/client/definition.js'
 
 type Definition = JobDefinition<never>
 

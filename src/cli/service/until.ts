@@ -1,4 +1,4 @@
-import { ChronosError } from '../../core/error.js'
+import { ChronosError } from '../../core/values/error.js'
 import type { Io } from '../io.js'
 import type { Service } from './service.js'
 

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../core/clock.js'
-import type { ErrorGroupView } from '../../engine/dead.js'
+import type { Clock, Timer } from '../../core/values/clock.js'
+import type { ErrorGroupView } from '../../engine/dead/dead.js'
 import type { Environment, Output, Terminal } from '../io.js'
 import { styleOf } from '../print.js'
 import type { Target } from '../target.js'

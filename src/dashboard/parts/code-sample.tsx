@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { copyText, type Sample } from '../copy.js'
+import { copyText, type Sample } from '../data/copy.js'
 import { IconButton } from './button.js'
 import { Segmented } from './field.js'
 

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { asked, itemsText, typedFor } from '../actions.js'
+import { asked, itemsText, typedFor } from '../data/actions.js'
 import { Button } from './button.js'
 import { Dialog } from './dialog.js'
 import { Field, Input } from './field.js'

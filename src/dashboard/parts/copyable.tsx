@@ -1,5 +1,5 @@
-import { copyText } from '../copy.js'
-import { shortId } from '../format.js'
+import { copyText } from '../data/copy.js'
+import { shortId } from '../data/format.js'
 import { Icon } from './icon.js'
 
 export interface CopyableProps {

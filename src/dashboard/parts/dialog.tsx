@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { hold } from '../live.js'
+import { hold } from '../data/live.js'
 import { IconButton } from './button.js'
 
 interface LayerProps {

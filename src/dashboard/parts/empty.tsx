@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { type Problem, trouble } from '../http.js'
-import type { QueryState } from '../query.js'
+import { type Problem, trouble } from '../data/http.js'
+import type { QueryState } from '../data/query.js'
 import { Button } from './button.js'
 import { Icon, type IconName } from './icon.js'
 

@@ -2,8 +2,8 @@ import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { createContext } from 'preact'
 import { useContext, useId } from 'preact/hooks'
-import { parseDuration } from '../../core/duration.js'
-import { duration } from '../format.js'
+import { parseDuration } from '../../core/values/duration.js'
+import { duration } from '../data/format.js'
 
 interface FieldIds {
   readonly id: string

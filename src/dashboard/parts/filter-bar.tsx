@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useId, useRef } from 'preact/hooks'
-import { type FilterToken, typedFilter } from '../filter.js'
-import { useKeys } from '../keys.js'
-import { query, setQuery } from '../router.js'
+import { type FilterToken, typedFilter } from '../data/filter.js'
+import { useKeys } from '../shell/keys.js'
+import { query, setQuery } from '../shell/router.js'
 import { Icon } from './icon.js'
 
 export interface FilterBarProps {

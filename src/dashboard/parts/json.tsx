@@ -1,6 +1,6 @@
 import { type Signal, useComputed, useSignal } from '@preact/signals'
-import { copyText } from '../copy.js'
-import { ExactNumber } from '../http.js'
+import { copyText } from '../data/copy.js'
+import { ExactNumber } from '../data/http.js'
 import { IconButton } from './button.js'
 import { Icon } from './icon.js'
 

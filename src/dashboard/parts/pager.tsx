@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useKeys } from '../keys.js'
-import { query, setQuery } from '../router.js'
+import { useKeys } from '../shell/keys.js'
+import { query, setQuery } from '../shell/router.js'
 import { Button } from './button.js'
 
 export interface PagerProps {

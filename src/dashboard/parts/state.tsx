@@ -1,4 +1,4 @@
-import type { Phase } from '../../core/job.js'
+import type { Phase } from '../../core/job/job.js'
 import type { Hue } from './badge.js'
 import { Icon, type IconName } from './icon.js'
 

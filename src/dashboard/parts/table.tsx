@@ -1,9 +1,9 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { useKeys } from '../keys.js'
-import { hold } from '../live.js'
-import { navigate } from '../router.js'
+import { hold } from '../data/live.js'
+import { useKeys } from '../shell/keys.js'
+import { navigate } from '../shell/router.js'
 
 export interface Column<Row> {
   readonly key: string

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { query, setQuery } from '../router.js'
+import { query, setQuery } from '../shell/router.js'
 
 export interface Tab<T extends string> {
   readonly id: T

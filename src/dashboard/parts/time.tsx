@@ -1,5 +1,5 @@
-import { now } from '../clock.js'
-import { clockText, duration, exactTimes, relative, timeMode } from '../format.js'
+import { now } from '../data/clock.js'
+import { clockText, duration, exactTimes, relative, timeMode } from '../data/format.js'
 
 export interface TimeProps {
   /** RFC 3339, or epoch milliseconds. */

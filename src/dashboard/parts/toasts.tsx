@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { announced, dismissToast, toasts } from '../toasts.js'
+import { announced, dismissToast, toasts } from '../shell/toasts.js'
 import { Button, IconButton } from './button.js'
 import { Icon } from './icon.js'
 

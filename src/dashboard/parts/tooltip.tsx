@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { later } from '../clock.js'
+import { later } from '../data/clock.js'
 
 const AFTER_MS = 350
 const GAP = 6

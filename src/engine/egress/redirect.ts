@@ -1,5 +1,5 @@
-import { HttpError } from '../../core/http-error.js'
-import { isSecretHeader } from '../../core/http-headers.js'
+import { HttpError } from '../../core/failure/http-error.js'
+import { isSecretHeader } from '../../core/http/headers.js'
 import type { Answer, Hop } from './exchange.js'
 
 const REDIRECTS = [301, 302, 303, 307, 308]

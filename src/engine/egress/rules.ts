@@ -1,5 +1,5 @@
-import { ChronosError, shown } from '../../core/error.js'
-import { checkInteger, checkKeys } from '../../core/limits.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { checkInteger, checkKeys } from '../../core/values/limits.js'
 import { type Address, isSingle, isWithin, kindOf, parseAddress, parseRange, type Range } from './address.js'
 
 /** Finds the addresses of a name, all of them. */

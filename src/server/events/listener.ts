@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../core/clock.js'
+import type { Clock, Timer } from '../../core/values/clock.js'
 import type { ChangedJob } from './feed.js'
 
 export interface Message {

@@ -60,11 +60,11 @@ function keyOf(first: string, second: string): string {
 const PLAIN = /^((job|queue):[A-Za-z0-9._:/-]{1,128}|[A-Za-z0-9][A-Za-z0-9._:-]{0,63})$/
 
 /**
- * A gate may be named by an origin, or by any text of the user's. Of an origin the host is shown; what could be an
+ * A dependency may be named by an origin, or by any text of the user's. Of an origin the host is shown; what could be an
  * address or a secret is told apart by a hash.
  */
 export function circuitLabel(key: string): string {
   if (PLAIN.test(key)) return key
   if (/^https?:\/\//.test(key) && URL.canParse(key)) return new URL(key).host
-  return `gate-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`
+  return `dependency-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`
 }

@@ -1,5 +1,5 @@
-import type { SilenceInput } from '../../core/silence.js'
-import type { RuleChanges } from '../../engine/alerts.js'
+import type { SilenceInput } from '../../core/alert/silence.js'
+import type { RuleChanges } from '../../engine/alerts/alerts.js'
 import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
 import {
   alertQuery,

@@ -1,4 +1,4 @@
-import type { CircuitView } from '../../engine/circuits.js'
+import type { CircuitView } from '../../engine/dependencies/circuits.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { byKey, circuitList, circuitSchema, closeRequest } from '../schemas/circuit.js'

@@ -1,6 +1,6 @@
-import { type BulkResult, checkMeant } from '../../engine/bulk.js'
-import type { GroupQuery } from '../../engine/dead.js'
-import type { DeadQuery } from '../../engine/redrives.js'
+import type { GroupQuery } from '../../engine/dead/dead.js'
+import type { DeadQuery } from '../../engine/dead/redrives.js'
+import { type BulkResult, checkMeant } from '../../engine/jobs/bulk.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import {

@@ -1,5 +1,5 @@
-import { toMs } from '../../core/duration.js'
-import type { ClaimOptions, ExtendOptions, LeaseEnd, Leases, ReportedError } from '../../engine/leases.js'
+import { toMs } from '../../core/values/duration.js'
+import type { ClaimOptions, ExtendOptions, LeaseEnd, Leases, ReportedError } from '../../engine/leases/leases.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import {
   claimBody,

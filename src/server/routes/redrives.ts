@@ -1,5 +1,5 @@
-import type { Rate } from '../../core/rate.js'
-import type { RedriveOptions, RedriveView } from '../../engine/redrives.js'
+import type { Rate } from '../../core/values/rate.js'
+import type { RedriveOptions, RedriveView } from '../../engine/dead/redrives.js'
 import type { Application } from '../application.js'
 import type { Caller } from '../caller.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'

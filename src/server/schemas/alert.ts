@@ -1,4 +1,4 @@
-import { RULE_NAMES, type RuleName } from '../../core/alert-rules.js'
+import { RULE_NAMES, type RuleName } from '../../core/alert/rules.js'
 import { count, duration, text, time } from './words.js'
 import { z } from './zod.js'
 

@@ -103,7 +103,7 @@ const filters = {
   error: text.optional().openapi({ description: 'Part of the last error: its name, code or message.' }),
   fingerprint: text.optional(),
   reason: text.optional(),
-  gate: text.optional(),
+  dependency: text.optional(),
   redriveId: text.optional(),
   scheduleId: text.optional(),
   createdAfter: time.optional(),

@@ -1,4 +1,4 @@
-import { PRESETS } from '../../core/presets.js'
+import { PRESETS } from '../../core/policy/presets.js'
 import { duration } from './words.js'
 import { z } from './zod.js'
 
@@ -32,8 +32,8 @@ const rule = z
   })
   .openapi('Rule')
 
-/** Settings of a gate; the engine knows which there are. */
-const gate = z.union([z.boolean(), z.record(z.string(), z.unknown())])
+/** Settings of a dependency; the engine knows which there are. */
+const dependency = z.union([z.boolean(), z.record(z.string(), z.unknown())])
 
 const fields = {
   maxRetries: z.number().int().min(0).max(1000),
@@ -43,8 +43,8 @@ const fields = {
   maxElapsed: duration,
   rules: z.array(rule).max(100),
   retryAfter: z.boolean(),
-  circuit: gate,
-  budget: gate,
+  circuit: dependency,
+  budget: dependency,
 }
 
 export const policySchema = z
@@ -54,8 +54,8 @@ export const policySchema = z
     maxElapsed: duration.optional(),
     rules: z.array(rule).optional(),
     retryAfter: z.boolean().optional(),
-    circuit: gate.optional(),
-    budget: gate.optional(),
+    circuit: dependency.optional(),
+    budget: dependency.optional(),
   })
   .openapi('Policy')
 

@@ -43,7 +43,7 @@ const filter = z
     tag: z.string().optional(),
     reason: z.string().optional(),
     fingerprint: z.string().optional(),
-    gate: z.string().optional(),
+    dependency: z.string().optional(),
     scheduleId: z.string().optional(),
     error: z.string().optional(),
     text: z.string().optional(),

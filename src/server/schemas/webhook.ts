@@ -1,4 +1,4 @@
-import { WEBHOOK_EVENTS } from '../../core/webhook.js'
+import { WEBHOOK_EVENTS } from '../../core/webhook/webhook.js'
 import { policyInput, policySchema } from './policy.js'
 import { redriveOptions } from './redrive.js'
 import { listSchema, name, paging, text, time } from './words.js'

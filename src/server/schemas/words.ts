@@ -1,4 +1,11 @@
-import { BATCH_MAX, NAME_LENGTH_MAX, PAGE_MAX, TAG_LENGTH_MAX, TAGS_MAX, TEXT_LENGTH_MAX } from '../../core/limits.js'
+import {
+  BATCH_MAX,
+  NAME_LENGTH_MAX,
+  PAGE_MAX,
+  TAG_LENGTH_MAX,
+  TAGS_MAX,
+  TEXT_LENGTH_MAX,
+} from '../../core/values/limits.js'
 import { z } from './zod.js'
 
 // Fields that come again and again, each with its bounds. The engine checks them once more, in its own words.

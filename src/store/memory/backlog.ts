@@ -1,4 +1,4 @@
-import { PRIORITY_MAX } from '../../core/job.js'
+import { PRIORITY_MAX } from '../../core/job/job.js'
 import { byBytes } from '../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../store.js'
 import type { Shelf } from './shelf.js'

@@ -1,4 +1,4 @@
-import { PRIORITY_MAX } from '../../core/job.js'
+import { PRIORITY_MAX } from '../../core/job/job.js'
 import {
   addLine,
   type CensusDraft,

@@ -1,5 +1,5 @@
-import type { Job } from '../../core/job.js'
-import type { PartialPolicy } from '../../core/policy.js'
+import type { Job } from '../../core/job/job.js'
+import type { PartialPolicy } from '../../core/policy/policy.js'
 import { timeOf } from '../columns.js'
 import type { DeltaDraft } from '../delta.js'
 import { edited, isAsRead, type JobEdit } from '../edit.js'
@@ -54,7 +54,7 @@ function insert(shelf: Shelf, input: NewJob, now: number): void {
   if (input.unique !== undefined) job.unique = input.unique
   if (input.policyId !== undefined) job.policyId = input.policyId
   if (input.timeoutMs !== undefined) job.timeoutMs = input.timeoutMs
-  if (input.gate !== undefined) job.gate = input.gate
+  if (input.dependency !== undefined) job.dependency = input.dependency
   if (input.fingerprint !== undefined) job.fingerprint = input.fingerprint
   if (input.scheduleId !== undefined) job.scheduleId = input.scheduleId
   if (input.webhook !== undefined) job.webhook = input.webhook

@@ -14,10 +14,10 @@ export function park(shelf: Shelf, request: ParkRequest, now: number): Parked {
   return { moved: moved.length }
 }
 
-function isMeant({ job }: Row, { gate, from, pass, ...only }: ParkRequest, now: number): boolean {
+function isMeant({ job }: Row, { dependency, from, pass, ...only }: ParkRequest, now: number): boolean {
   return (
     job.state === 'waiting' &&
-    job.gate === gate &&
+    job.dependency === dependency &&
     job.pass !== pass &&
     ('pass' in from ? job.pass === from.pass : job.runAt <= now + from.dueWithinMs) &&
     (job.deadline === undefined || job.deadline > now) &&

@@ -1,7 +1,7 @@
-import { type Job, phaseOf } from '../../core/job.js'
+import { type Job, phaseOf } from '../../core/job/job.js'
 import { jobsCursorOf, readCursor, writeCursor } from '../cursor.js'
-import { errorHas, jobHas } from '../needle.js'
 import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
+import { errorHas, jobHas } from '../text-search.js'
 import type { Row, Shelf } from './shelf.js'
 
 export function list(shelf: Shelf, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
@@ -97,7 +97,7 @@ export function matches(job: Job, filter: JobFilter, now: number): boolean {
     (filter.tag === undefined || job.tags.includes(filter.tag)) &&
     (filter.reason === undefined || job.reason === filter.reason) &&
     (filter.fingerprint === undefined || job.fingerprint === filter.fingerprint) &&
-    (filter.gate === undefined || job.gate === filter.gate) &&
+    (filter.dependency === undefined || job.dependency === filter.dependency) &&
     (filter.redriveId === undefined || job.redriveId === filter.redriveId) &&
     (filter.scheduleId === undefined || job.scheduleId === filter.scheduleId) &&
     (filter.acknowledged === undefined || (job.acknowledgedAt !== undefined) === filter.acknowledged) &&

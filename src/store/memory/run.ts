@@ -1,4 +1,4 @@
-import { type Job, PRIORITY_MAX } from '../../core/job.js'
+import { type Job, PRIORITY_MAX } from '../../core/job/job.js'
 import type { DeltaDraft } from '../delta.js'
 import { present } from '../optional.js'
 import { NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from '../run.js'
@@ -147,7 +147,7 @@ function wasSettled(shelf: Shelf, { lease, run, end }: Settlement): boolean {
 type Ended = Extract<Settlement['end'], { kind: 'ended' }>
 
 function ended(job: Job, { finishedAt }: Settlement, end: Ended, now: number): Job {
-  const { transition, error, result, group, gate, pass } = end
+  const { transition, error, result, group, dependency, pass } = end
   const { to, reason, delayMs, attemptBack, status, decision, backoffMs, ...counters } = transition
   const next: Draft = { ...job, ...counters, attempt: attemptBack ? job.attempt - 1 : job.attempt }
   next.state = to === 'waiting' && job.cancelRequested ? 'cancelled' : to
@@ -165,7 +165,7 @@ function ended(job: Job, { finishedAt }: Settlement, end: Ended, now: number): J
   }
   delete next.pass
   if (next.state === 'waiting') {
-    if (gate !== undefined) next.gate ??= gate
+    if (dependency !== undefined) next.dependency ??= dependency
     if (pass !== undefined) next.pass = pass
   }
   return next

@@ -1,4 +1,4 @@
-import type { Job } from '../../core/job.js'
+import type { Job } from '../../core/job/job.js'
 import type { StoredRecord } from '../record.js'
 import type { AttemptRecord, LogRecord, QueueRecord } from '../store.js'
 

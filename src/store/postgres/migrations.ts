@@ -1,7 +1,7 @@
-import { ChronosError } from '../../core/error.js'
+import { ChronosError } from '../../core/values/error.js'
 import type { Migration } from '../store.js'
-import { sqlState } from './failure.js'
-import type { Ask, Database } from './pool.js'
+import { sqlState } from './connection/failure.js'
+import type { Ask, Database } from './connection/pool.js'
 
 /** How much of a text is in an index: a row of one has room for about 2,700 bytes. */
 export const INDEXED_MAX = 500
@@ -208,6 +208,12 @@ export const MIGRATIONS: readonly string[] = [
   -- what no query is planned by needs no statistics: to gather them took far longer than to vacuum
   ALTER TABLE @jobs ${UNPLANNED.map(column => `ALTER COLUMN ${column} SET STATISTICS 0`).join(', ')},
     SET (autovacuum_analyze_scale_factor = 0.2);
+  `,
+  `
+  SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+  ALTER TABLE @jobs RENAME COLUMN gate TO dependency;
+  ALTER INDEX @jobs_gate RENAME TO jobs_dependency;
+  UPDATE @records SET kind = 'dependency' WHERE kind = 'gate';
   `,
 ]
 

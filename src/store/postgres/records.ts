@@ -3,10 +3,10 @@ import { byBytes, fromText, toText } from '../columns.js'
 import type { RecordKey } from '../fold.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from '../record.js'
 import { numbers, words } from './arrays.js'
-import { OvertakenError } from './failure.js'
+import { rounds } from './connection/batch-rounds.js'
+import { OvertakenError } from './connection/failure.js'
+import type { Ask, Database } from './connection/pool.js'
 import { INDEXED_MAX } from './migrations.js'
-import type { Ask, Database } from './pool.js'
-import { rounds } from './rounds.js'
 
 const COLUMNS = 'kind, id, long_id, version, body, updated_at'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { DeathReason, Job, JobState, StoredError } from '../../core/job.js'
-import type { PartialPolicy } from '../../core/policy.js'
+import type { DeathReason, Job, JobState, StoredError } from '../../core/job/job.js'
+import type { PartialPolicy } from '../../core/policy/policy.js'
 import { fromCounters, fromTags, fromText } from '../columns.js'
 import type { Claimed } from '../store.js'
 
@@ -32,7 +32,7 @@ const factColumns = (
   payload: string,
 ) => `id, name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
-  policy_id, override, ${payload}, gate, pass, fingerprint, webhook, trace`
+  policy_id, override, ${payload}, dependency, pass, fingerprint, webhook, trace`
 
 /** Facts that a running job shares with a waiting one, for `readFacts`. Of a table that is called `jobs`. */
 export const FACT_COLUMNS = factColumns(`${PAYLOAD} AS payload`)
@@ -63,7 +63,7 @@ export type FactRow = [
   policyId: string | null,
   override: string | null,
   payload: string,
-  gate: string | null,
+  dependency: string | null,
   pass: number | null,
   fingerprint: string | null,
   webhook: string | null,
@@ -105,7 +105,7 @@ export function readFacts(row: FactRow): Omit<Facts, 'state'> {
   if (row[18] !== null) facts.key = fromText(row[18])
   if (row[20] !== null) facts.policyId = fromText(row[20])
   if (row[21] !== null) facts.override = JSON.parse(row[21]) as PartialPolicy
-  if (row[23] !== null) facts.gate = fromText(row[23])
+  if (row[23] !== null) facts.dependency = fromText(row[23])
   if (row[24] !== null) facts.pass = row[24]
   if (row[25] !== null) facts.fingerprint = fromText(row[25])
   if (row[26] !== null) facts.webhook = fromText(row[26])

@@ -1,7 +1,7 @@
-import { ChronosError } from '../../core/error.js'
+import { ChronosError } from '../../core/values/error.js'
 import type { Migration } from '../store.js'
-import type { Connection } from './connection.js'
-import { seedLedger } from './deltas.js'
+import type { Connection } from './file/connection.js'
+import { seedLedger } from './writes/deltas.js'
 
 /** `CHRN` in the header of the file: it is ours. */
 const APPLICATION_ID = 0x4348524e
@@ -171,6 +171,12 @@ const MIGRATIONS: readonly string[] = [
   -- of a job whose last run has no row among the attempts: see OWN_ATTEMPT_COLUMNS
   ALTER TABLE jobs ADD COLUMN ran_at INTEGER;
   ALTER TABLE jobs ADD COLUMN ran_token TEXT;
+  `,
+  `
+  ALTER TABLE jobs RENAME COLUMN gate TO dependency;
+  DROP INDEX jobs_gate;
+  CREATE INDEX jobs_dependency ON jobs (dependency, run_at, id) WHERE dependency IS NOT NULL AND state = 'waiting';
+  UPDATE records SET kind = 'dependency' WHERE kind = 'gate';
   `,
 ]
 

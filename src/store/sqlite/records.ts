@@ -1,7 +1,7 @@
 import { fromText, toText } from '../columns.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from '../record.js'
-import type { Connection } from './connection.js'
-import type { Value } from './driver.js'
+import type { Connection } from './file/connection.js'
+import type { Value } from './file/driver.js'
 
 type Row = [kind: string, id: string, version: number, body: string, updatedAt: number]
 

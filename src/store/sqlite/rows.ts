@@ -1,5 +1,5 @@
-import type { DeathReason, Job, JobState, StoredError } from '../../core/job.js'
-import type { PartialPolicy } from '../../core/policy.js'
+import type { DeathReason, Job, JobState, StoredError } from '../../core/job/job.js'
+import type { PartialPolicy } from '../../core/policy/policy.js'
 import { fromCounters, fromTags, fromText } from '../columns.js'
 
 // ---------------------------------------------------------------- ids
@@ -21,7 +21,7 @@ export function fromHex(hex: string): string {
  */
 export const FACT_COLUMNS = `pk, hex(id), name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, first_started_at, started_at, deadline, timeout_ms, counters, tenant_id, key, tags,
-  policy_id, override, ifnull(payload, (SELECT payload FROM payloads WHERE job = pk)), gate, pass, fingerprint,
+  policy_id, override, ifnull(payload, (SELECT payload FROM payloads WHERE job = pk)), dependency, pass, fingerprint,
   webhook, trace`
 
 export const FACT_COUNT = 29
@@ -51,7 +51,7 @@ export type FactRow = [
   policyId: string | null,
   override: string | null,
   payload: string,
-  gate: string | null,
+  dependency: string | null,
   pass: number | null,
   fingerprint: string | null,
   webhook: string | null,
@@ -93,7 +93,7 @@ export function readFacts(row: FactRow): Omit<Facts, 'state'> {
   if (row[19] !== null) facts.key = fromText(row[19])
   if (row[21] !== null) facts.policyId = fromText(row[21])
   if (row[22] !== null) facts.override = JSON.parse(row[22]) as PartialPolicy
-  if (row[24] !== null) facts.gate = fromText(row[24])
+  if (row[24] !== null) facts.dependency = fromText(row[24])
   if (row[25] !== null) facts.pass = row[25]
   if (row[26] !== null) facts.fingerprint = fromText(row[26])
   if (row[27] !== null) facts.webhook = fromText(row[27])

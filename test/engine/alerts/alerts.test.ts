@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newGate } from '../../../src/core/gate.js'
+import { newDependency } from '../../../src/core/dependency/dependency.js'
 import { STORES } from '../../support/stores.js'
 import { die, World, work } from './world.js'
 
@@ -244,13 +244,13 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     await using world = new World(open)
     world.start()
     const now = world.clock.now()
-    const gate = {
-      ...newGate('api.example', {}, now),
+    const dependency = {
+      ...newDependency('api.example', {}, now),
       circuit: 'open',
       openUntil: now + 3_600_000,
       reason: '9 of 10 failed',
     }
-    await world.store.putRecords([{ kind: 'gate', id: gate.key, body: JSON.stringify(gate) }])
+    await world.store.putRecords([{ kind: 'dependency', id: dependency.key, body: JSON.stringify(dependency) }])
     await world.advance('150s')
     expect(world.told).toMatchObject([
       { rule: 'circuit-open', labels: { circuit: 'api.example' }, summary: expect.stringContaining('9 of 10 failed') },

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { openMail } from '../../../src/engine/mail.js'
+import { openMail } from '../../../src/engine/alerts/mail.js'
 
 /** As much of a mail server as it takes to be given one mail after the other. */
 async function mailServer() {

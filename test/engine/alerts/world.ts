@@ -1,12 +1,12 @@
-import type { Notice } from '../../../src/core/alert.js'
-import type { Clock } from '../../../src/core/clock.js'
-import { type Duration, toMs } from '../../../src/core/duration.js'
-import { Chronos } from '../../../src/engine/chronos.js'
-import { defineJob } from '../../../src/engine/definition.js'
-import { PACE } from '../../../src/engine/maintenance.js'
-import type { ChronosOptions } from '../../../src/engine/options.js'
-import { turn } from '../../../src/engine/system.js'
-import { seededDice, VirtualClock } from '../../../src/engine/virtual.js'
+import type { Notice } from '../../../src/core/alert/alert.js'
+import type { Clock } from '../../../src/core/values/clock.js'
+import { type Duration, toMs } from '../../../src/core/values/duration.js'
+import { Chronos } from '../../../src/engine/client/chronos.js'
+import { defineJob } from '../../../src/engine/client/definition.js'
+import type { ChronosOptions } from '../../../src/engine/client/options.js'
+import { turn } from '../../../src/engine/time/system.js'
+import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
+import { PACE } from '../../../src/engine/upkeep/maintenance.js'
 import type { Store } from '../../../src/store/store.js'
 
 /** Rare looks of the loops that alerts do not need keep virtual hours cheap. */
@@ -17,7 +17,7 @@ const CALM = {
   sweepMs: 600_000,
   foldMs: 600_000,
   redrivesMs: 600_000,
-  gatesMs: 600_000,
+  dependenciesMs: 600_000,
   schedulesMs: 600_000,
   scheduleChangesMs: 600_000,
   deliveriesMs: 600_000,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { classify } from '../../../src/core/classify.js'
+import { classify } from '../../../src/core/failure/classify.js'
 import { type Heard, hear, startReceiver, startSocketReceiver } from '../../support/receiver.js'
 import { failureOf, sender, textOf } from './sending.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classify } from '../../../src/core/classify.js'
+import { classify } from '../../../src/core/failure/classify.js'
 import { startReceiver } from '../../support/receiver.js'
 import { startResolver } from './resolver.js'
 import { failureOf, sender, textOf } from './sending.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classify } from '../../../src/core/classify.js'
+import { classify } from '../../../src/core/failure/classify.js'
 import { nextHop } from '../../../src/engine/egress/redirect.js'
 import { type Heard, hear, startReceiver } from '../../support/receiver.js'
 import { failureOf, sender, textOf } from './sending.js'

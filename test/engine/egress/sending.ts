@@ -1,7 +1,7 @@
+import { silentLog } from '../../../src/engine/client/log.js'
 import { Egress, type EgressAnswer, type EgressRequest } from '../../../src/engine/egress/egress.js'
 import { type EgressOptions, parseEgress } from '../../../src/engine/egress/rules.js'
-import { silentLog } from '../../../src/engine/log.js'
-import { systemClock } from '../../../src/engine/system.js'
+import { systemClock } from '../../../src/engine/time/system.js'
 
 export interface Sender {
   send(url: string, more?: Partial<EgressRequest>): Promise<EgressAnswer>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { DELIVERIES } from '../../../src/core/webhook.js'
-import { LANE_WIDTH } from '../../../src/engine/lanes.js'
-import { verifyWebhook } from '../../../src/engine/signature.js'
+import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
+import { LANE_WIDTH } from '../../../src/engine/webhooks/endpoint-limiter.js'
+import { verifyWebhook } from '../../../src/engine/webhooks/signature.js'
 import { STORES } from '../../support/stores.js'
 import { good, type Postbox, postbox, quiet, until, webhookChronos } from './postbox.js'
 

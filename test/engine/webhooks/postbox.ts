@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
-import { defineJob, type JobDefinition } from '../../../src/engine/definition.js'
-import { turn } from '../../../src/engine/system.js'
+import { defineJob, type JobDefinition } from '../../../src/engine/client/definition.js'
+import { turn } from '../../../src/engine/time/system.js'
 import { type TestChronos, type TestOptions, testChronos } from '../../../src/testing.js'
 import { type Heard, hear, type Receiver, startReceiver } from '../../support/receiver.js'
 

@@ -1,9 +1,9 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { fixed } from '../../../src/core/builders.js'
-import { DELIVERIES } from '../../../src/core/webhook.js'
-import { defineJob } from '../../../src/engine/definition.js'
-import { verifyWebhook } from '../../../src/engine/signature.js'
+import { fixed } from '../../../src/core/policy/builders.js'
+import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
+import { defineJob } from '../../../src/engine/client/definition.js'
+import { verifyWebhook } from '../../../src/engine/webhooks/signature.js'
 import { STORES } from '../../support/stores.js'
 import { bad, good, postbox, quiet, webhookChronos } from './postbox.js'
 

@@ -1,4 +1,4 @@
-import type { Job } from '../../../src/core/job.js'
+import type { Job } from '../../../src/core/job/job.js'
 import type { Payload } from '../handlers.js'
 import type { Invocation } from '../ledger.js'
 import type { World } from '../world.js'

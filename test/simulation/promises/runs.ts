@@ -1,4 +1,4 @@
-import type { Job, RunStatus } from '../../../src/core/job.js'
+import type { Job, RunStatus } from '../../../src/core/job/job.js'
 import type { AttemptRecord, LogRecord } from '../../../src/store/store.js'
 import type { Payload } from '../handlers.js'
 import type { Start } from '../ledger.js'

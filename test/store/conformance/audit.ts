@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { AUDIT_FINDINGS_MAX, type AuditSnapshot, type QueueAudit } from '../../../src/store/audit.js'
-import { IdSum } from '../../../src/store/id-sum.js'
+import { IdSum } from '../../../src/store/id-xor.js'
+import { AUDIT_FINDINGS_MAX, type AuditSnapshot, type QueueAudit } from '../../../src/store/integrity.js'
 import type { RunEnd } from '../../../src/store/store.js'
 import { type Bench, cancelled, died, handedBack, LEASE_MS, lost, retry, snoozed, succeeded, uuid } from './bench.js'
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import type { Clock, Timer } from '../../../src/core/clock.js'
-import type { Job, StoredError } from '../../../src/core/job.js'
-import type { Transition } from '../../../src/core/lifecycle.js'
+import type { Job, StoredError } from '../../../src/core/job/job.js'
+import type { Transition } from '../../../src/core/job/lifecycle.js'
+import type { Clock, Timer } from '../../../src/core/values/clock.js'
 import type {
   Claimed,
   ClaimRequest,

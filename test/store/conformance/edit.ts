@@ -33,7 +33,7 @@ export function editCases(bench: Bench): void {
       ['timeout', { timeoutMs: 1234 }, { timeoutMs: 1234 }],
       ['policy', { override: { maxRetries: 2 } }, { override: { maxRetries: 2 } }],
       ['queue', { queue: 'elsewhere' }, { queue: 'elsewhere' }],
-      ['gate', { gate: 'api.example' }, { gate: 'api.example' }],
+      ['dependency', { dependency: 'api.example' }, { dependency: 'api.example' }],
     ])('%s', async (_what, changes, becomes) => {
       const id = await bench.add({ payload: JSON.stringify('y'.repeat(500)), tags: ['a'] })
       await edit(id, changes)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PartialPolicy } from '../../../src/core/policy.js'
+import type { PartialPolicy } from '../../../src/core/policy/policy.js'
 import { ANY_TEXTS, type Bench, STRANGE_TEXTS, uuid } from './bench.js'
 
 export function enqueueCases(bench: Bench): void {

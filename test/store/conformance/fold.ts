@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LedgerDelta } from '../../../src/store/delta.js'
 import { COUNTS, countsId, LEDGER } from '../../../src/store/fold.js'
-import { IdSum } from '../../../src/store/id-sum.js'
+import { IdSum } from '../../../src/store/id-xor.js'
 import { type Bench, STRANGE_TEXTS, succeeded } from './bench.js'
 
 export function foldCases(bench: Bench): void {

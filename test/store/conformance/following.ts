@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Job } from '../../../src/core/job.js'
+import type { Job } from '../../../src/core/job/job.js'
 import type { NewJob, RunEnd } from '../../../src/store/store.js'
 import { type Bench, cancelled, died, handedBack, retry, snoozed, succeeded } from './bench.js'
 

@@ -5,12 +5,12 @@ import { Bench, type Open, type Sql } from './bench.js'
 import { censusCases } from './census.js'
 import { claimCases } from './claim.js'
 import { deltaCases } from './deltas.js'
+import { dependencyCases } from './dependencies.js'
 import { editCases } from './edit.js'
 import { effectCases } from './effects.js'
 import { enqueueCases } from './enqueue.js'
 import { foldCases } from './fold.js'
 import { followingCases } from './following.js'
-import { gateCases } from './gates.js'
 import { groupCases } from './groups.js'
 import { historyCases } from './history.js'
 import { keyCases } from './keys.js'
@@ -52,7 +52,7 @@ export function conformance(name: string, open: Open, sql?: Sql): void {
     queueCases(bench)
     pruneCases(bench)
     timeCases(bench)
-    gateCases(bench)
+    dependencyCases(bench)
     groupCases(bench)
     redriveCases(bench)
     spawnCases(bench)

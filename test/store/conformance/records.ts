@@ -3,12 +3,12 @@ import type { RecordQuery } from '../../../src/store/record.js'
 import { ANY_TEXTS, type Bench } from './bench.js'
 
 export function recordCases(bench: Bench): void {
-  const put = (id: string, body: string | null, expected?: number, kind = 'gate') =>
+  const put = (id: string, body: string | null, expected?: number, kind = 'dependency') =>
     bench.store
       .putRecords([{ kind, id, body, ...(expected !== undefined && { expect: expected }) }])
       .then(([answer]) => answer!)
-  const read = (query: RecordQuery, kind = 'gate') => bench.store.records(kind, query)
-  const one = async (id: string, kind = 'gate') => (await read({ ids: [id] }, kind))[0]
+  const read = (query: RecordQuery, kind = 'dependency') => bench.store.records(kind, query)
+  const one = async (id: string, kind = 'dependency') => (await read({ ids: [id] }, kind))[0]
   const idsOf = async (query: RecordQuery) => (await read(query)).map(({ id }) => id)
 
   describe('records', () => {
@@ -16,7 +16,7 @@ export function recordCases(bench: Bench): void {
       expect(await put('a', '{ "n" : 1.0 }')).toEqual({ status: 'written', version: 1 })
       const at = bench.now()
       bench.clock.advance(10)
-      const record = { kind: 'gate', id: 'a', version: 1, body: '{ "n" : 1.0 }', updatedAt: at }
+      const record = { kind: 'dependency', id: 'a', version: 1, body: '{ "n" : 1.0 }', updatedAt: at }
       expect(await read({ ids: ['a'] })).toEqual([record])
     })
 
@@ -60,10 +60,10 @@ export function recordCases(bench: Bench): void {
     it('are written or in conflict each for itself, in the order of the batch', async () => {
       await put('b', '1')
       const answers = await bench.store.putRecords([
-        { kind: 'gate', id: 'a', body: '1', expect: 0 },
-        { kind: 'gate', id: 'b', body: '2', expect: 0 },
-        { kind: 'gate', id: 'a', body: '2', expect: 1 },
-        { kind: 'gate', id: 'a', body: '3', expect: 1 },
+        { kind: 'dependency', id: 'a', body: '1', expect: 0 },
+        { kind: 'dependency', id: 'b', body: '2', expect: 0 },
+        { kind: 'dependency', id: 'a', body: '2', expect: 1 },
+        { kind: 'dependency', id: 'a', body: '3', expect: 1 },
       ])
       expect(answers).toMatchObject([
         { status: 'written', version: 1 },
@@ -96,7 +96,7 @@ export function recordCases(bench: Bench): void {
     })
 
     it('do not get in the way of each other in batches of another order', async () => {
-      const batch = ['a', 'b', 'c', 'd'].map(id => ({ kind: 'gate', id, body: '1' }))
+      const batch = ['a', 'b', 'c', 'd'].map(id => ({ kind: 'dependency', id, body: '1' }))
       await Promise.all(
         Array.from({ length: 8 }, (_, index) => bench.store.putRecords(index % 2 ? batch : [...batch].reverse())),
       )

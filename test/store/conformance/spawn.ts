@@ -43,12 +43,12 @@ export function spawnCases(bench: Bench): void {
       const spawn = [
         bench.job(keyed),
         bench.job({ unique: 'u' }),
-        bench.job({ key: 'k2', payloadHash: 'h', gate: 'g' }),
+        bench.job({ key: 'k2', payloadHash: 'h', dependency: 'g' }),
       ]
       expect(await bench.settle(job, { ...succeeded(), spawn })).toMatchObject({ status: 'settled' })
       expect(await bench.store.get(spawn[0]!.id)).toBeUndefined()
       expect(await bench.store.get(spawn[1]!.id)).toBeUndefined()
-      expect(await bench.get(spawn[2]!.id)).toMatchObject({ key: 'k2', gate: 'g' })
+      expect(await bench.get(spawn[2]!.id)).toMatchObject({ key: 'k2', dependency: 'g' })
       expect(await bench.store.enqueue([bench.job({ key: 'k2', payloadHash: 'h' })])).toEqual([
         { status: 'existing', id: spawn[2]!.id },
       ])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isSafe, loadDriver } from '../../../src/store/sqlite/driver.js'
+import { isSafe, loadDriver } from '../../../src/store/sqlite/file/driver.js'
 
 describe('the SQLite driver', () => {
   it.each([

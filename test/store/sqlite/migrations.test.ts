@@ -39,8 +39,8 @@ describe('a file of version 1', () => {
       ['mail', 'waiting', 1, 0],
     ])
     for (const job of data) {
-      const { gate, pass, fingerprint, acknowledgedAt, redriveId } = job
-      expect({ gate, pass, fingerprint, acknowledgedAt, redriveId }).toEqual({})
+      const { dependency, pass, fingerprint, acknowledgedAt, redriveId } = job
+      expect({ dependency, pass, fingerprint, acknowledgedAt, redriveId }).toEqual({})
     }
     expect(data[0]).toMatchObject({ result: '{"ok":true}', tags: ['a', 'b'], tenantId: 't1', key: 'k1' })
     expect(data[1]).toMatchObject({ reason: 'exhausted', error: { message: 'boom' }, payload: /^"long long/ })

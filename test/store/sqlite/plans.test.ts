@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Driver, loadDriver } from '../../../src/store/sqlite/driver.js'
+import { type Driver, loadDriver } from '../../../src/store/sqlite/file/driver.js'
 import { Bench, died, leaseOf, retry, succeeded } from '../conformance/bench.js'
 import { Folder } from './folder.js'
 
@@ -56,8 +56,8 @@ describe('query plans', () => {
       await store.cancel([two!.id])
       await store.redrive([three!.id])
       await store.expireDeadlines(10)
-      await store.park({ gate: 'g', from: { dueWithinMs: 5 }, delaysMs: [1], pass: 1, retriesOnly: true })
-      await store.park({ gate: 'g', from: { pass: 1 }, delaysMs: [1], pass: 2, exceptId: two!.id })
+      await store.park({ dependency: 'g', from: { dueWithinMs: 5 }, delaysMs: [1], pass: 1, retriesOnly: true })
+      await store.park({ dependency: 'g', from: { pass: 1 }, delaysMs: [1], pass: 2, exceptId: two!.id })
       await store.putRecords([{ kind: 'k', id: 'a', body: '1', expect: 0 }])
       await store.records('k', { ids: ['a'] })
       await store.records('k', { from: 'a', to: 'b', limit: 5, order: 'down' })
@@ -88,14 +88,14 @@ describe('query plans', () => {
       await store.tally('r1')
       await store.count({ redriveId: 'r1' }, 5)
       await store.count({ state: 'dead', fingerprint: 'f1' }, 5)
-      await store.count({ state: 'waiting', gate: 'g1' }, 5)
+      await store.count({ state: 'waiting', dependency: 'g1' }, 5)
       await store.count({ scheduleId: 's1' }, 5)
       await store.liveSchedules(['s1', 's2'])
     })
     const all = [...plans.values()].join('\n')
     expect(all).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_redrive \(redrive_id=\?\)/)
     expect(all).toMatch(/SEARCH jobs USING COVERING INDEX jobs_group \(fingerprint=\?\)/)
-    expect(all).toMatch(/SEARCH jobs USING COVERING INDEX jobs_gate \(gate=\?\)/)
+    expect(all).toMatch(/SEARCH jobs USING COVERING INDEX jobs_dependency \(dependency=\?\)/)
     expect(all).toMatch(/SEARCH jobs USING COVERING INDEX jobs_schedule \(schedule_id=\?\)/)
     expect(all).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_schedule_live \(schedule_id=\?\)/)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Database, type Driver, loadDriver } from '../../../src/store/sqlite/driver.js'
+import { type Database, type Driver, loadDriver } from '../../../src/store/sqlite/file/driver.js'
 import { Bench, succeeded } from '../conformance/bench.js'
 import { Folder } from './folder.js'
 

@@ -1,4 +1,4 @@
-import type { AlertView } from '../../../core/alert.js'
+import type { AlertView } from '../../../core/alert/alert.js'
 import { type Entry, entryTable } from '../../entries.js'
 import type { Io } from '../../io.js'
 import { ALERT_MARKS, markCell } from '../../marks.js'

@@ -1,5 +1,5 @@
-import type { AuditReport, QueueBalance } from '../../../engine/audit.js'
-import type { AuditFinding } from '../../../store/audit.js'
+import type { AuditReport, QueueBalance } from '../../../engine/upkeep/integrity.js'
+import type { AuditFinding } from '../../../store/integrity.js'
 import type { Io } from '../../io.js'
 import { type Mark, sign } from '../../marks.js'
 import { absolute } from '../../moment.js'

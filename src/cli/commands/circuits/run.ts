@@ -1,4 +1,4 @@
-import type { CircuitView } from '../../../engine/circuits.js'
+import type { CircuitView } from '../../../engine/dependencies/circuits.js'
 import { type Entry, entryTable } from '../../entries.js'
 import type { Io } from '../../io.js'
 import { CIRCUIT_MARKS, type Mark, markCell, markText } from '../../marks.js'

@@ -1,5 +1,5 @@
-import { ChronosError } from '../../../core/error.js'
-import type { DeadQuery } from '../../../engine/redrives.js'
+import { ChronosError } from '../../../core/values/error.js'
+import type { DeadQuery } from '../../../engine/dead/redrives.js'
 import type { TargetOptions } from '../../place.js'
 import type { Target } from '../../target.js'
 import { type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'

@@ -1,5 +1,5 @@
-import type { JobView } from '../../../core/view.js'
-import type { ErrorGroupView } from '../../../engine/dead.js'
+import type { JobView } from '../../../core/job/view.js'
+import type { ErrorGroupView } from '../../../engine/dead/dead.js'
 import type { Io } from '../../io.js'
 import { GROUP_MARKS, markText } from '../../marks.js'
 import { absolute, relative } from '../../moment.js'

@@ -1,5 +1,5 @@
-import { checkWord } from '../../../core/limits.js'
-import type { ErrorGroupView } from '../../../engine/dead.js'
+import { checkWord } from '../../../core/values/limits.js'
+import type { ErrorGroupView } from '../../../engine/dead/dead.js'
 import type { GroupState } from '../../../store/fold.js'
 import { type Entry, entryTable } from '../../entries.js'
 import type { Io } from '../../io.js'

@@ -1,4 +1,4 @@
-import type { JobView } from '../../../core/view.js'
+import type { JobView } from '../../../core/job/view.js'
 import { type Entry, entryTable } from '../../entries.js'
 import type { Io } from '../../io.js'
 import { brief, timeOf } from '../../moment.js'

@@ -1,4 +1,4 @@
-import { defineJob } from '../../../engine/definition.js'
+import { defineJob } from '../../../engine/client/definition.js'
 import { createChronos } from '../../../index.js'
 import { resizeImage, takes } from './jobs.js'
 

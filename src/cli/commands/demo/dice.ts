@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Dice } from '../../../core/clock.js'
-import { systemDice } from '../../../engine/system.js'
-import { seededDice } from '../../../engine/virtual.js'
+import type { Dice } from '../../../core/values/clock.js'
+import { systemDice } from '../../../engine/time/system.js'
+import { seededDice } from '../../../engine/time/virtual.js'
 
 /**
  * Jitter that depends on the seed, the job and which of its retries it is, and on nothing else.

@@ -1,6 +1,6 @@
-import { exponential, fibonacci, fixed } from '../../../core/builders.js'
-import { defineJob, type JobContext } from '../../../engine/definition.js'
-import { systemClock } from '../../../engine/system.js'
+import { exponential, fibonacci, fixed } from '../../../core/policy/builders.js'
+import { defineJob, type JobContext } from '../../../engine/client/definition.js'
+import { systemClock } from '../../../engine/time/system.js'
 
 // Eight jobs that you may have met. Their troubles are scripted by the attempt; everything around them is real.
 

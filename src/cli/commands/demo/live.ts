@@ -1,5 +1,5 @@
-import { formatMs } from '../../../core/duration.js'
-import type { DeathReason } from '../../../core/job.js'
+import type { DeathReason } from '../../../core/job/job.js'
+import { formatMs } from '../../../core/values/duration.js'
 import { type Mark, PHASE_MARKS, RUN_MARKS } from '../../marks.js'
 import { paint, type Style } from '../../print.js'
 import { cut, oneLine, padEnd, padStart } from '../../width.js'

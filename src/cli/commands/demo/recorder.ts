@@ -1,7 +1,7 @@
-import type { Clock } from '../../../core/clock.js'
-import type { EventName, Events } from '../../../core/event.js'
-import type { Chronos } from '../../../engine/chronos.js'
-import type { Log } from '../../../engine/log.js'
+import type { EventName, Events } from '../../../core/job/event.js'
+import type { Clock } from '../../../core/values/clock.js'
+import type { Chronos } from '../../../engine/client/chronos.js'
+import type { Log } from '../../../engine/client/log.js'
 
 /** A run that ended without an event of its own: the engine only logs it. */
 export interface Snoozed {

@@ -1,6 +1,6 @@
-import type { DeathReason, JobState, RunStatus } from '../../../core/job.js'
-import type { PolicyInput } from '../../../core/policy.js'
-import type { JobReference } from '../../../engine/enqueuer.js'
+import type { DeathReason, JobState, RunStatus } from '../../../core/job/job.js'
+import type { PolicyInput } from '../../../core/policy/policy.js'
+import type { JobReference } from '../../../engine/client/enqueuer.js'
 import {
   chargeCard,
   importCsv,

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Events } from '../../../core/event.js'
+import type { Events } from '../../../core/job/event.js'
 
 const CRASH_WORKER = fileURLToPath(new URL('./crash-worker.js', import.meta.url))
 /** More deaths than the story has are a fault of the demo, which must not start processes for ever. */

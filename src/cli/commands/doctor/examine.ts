@@ -1,4 +1,4 @@
-import { systemClock, systemDice } from '../../../engine/system.js'
+import { systemClock, systemDice } from '../../../engine/time/system.js'
 import { type Io, unlessInterrupted } from '../../io.js'
 import { type Address, storeAddress } from '../../place.js'
 import { paint, type Style, type Tone } from '../../print.js'
@@ -36,7 +36,7 @@ async function examinationOf(address: Address, { integrity }: DoctorOptions): Pr
 async function file(path: string, integrity: boolean): Promise<readonly Check[]> {
   const [{ sqlite }, { health }] = await Promise.all([
     import('../../../sqlite.js'),
-    import('../../../store/sqlite/health.js'),
+    import('../../../store/sqlite/file/health.js'),
   ])
   const facts = await health(path, { clock: systemClock, dice: systemDice }, integrity ? 'damage' : 'none')
   const store = sqlite(path)

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { ChronosError, shown } from '../../../core/error.js'
-import { PAYLOAD_MAX_BYTES } from '../../../core/payload.js'
-import type { PolicyInput } from '../../../core/policy.js'
-import { isPresetName, PRESETS } from '../../../core/presets.js'
+import { PAYLOAD_MAX_BYTES } from '../../../core/job/payload.js'
+import type { PolicyInput } from '../../../core/policy/policy.js'
+import { isPresetName, PRESETS } from '../../../core/policy/presets.js'
+import { ChronosError, shown } from '../../../core/values/error.js'
 import type { Io } from '../../io.js'
 
 /** JSON as it stands, in a file (`@FILE`), or from stdin (`-`). */

@@ -1,4 +1,4 @@
-import type { Span, Timeline } from '../../../core/timeline.js'
+import type { Span, Timeline } from '../../../core/job/timeline.js'
 
 /** A span with the columns that it takes. */
 export interface Stretch extends Span {

@@ -1,5 +1,5 @@
-import { ChronosError } from '../../../core/error.js'
-import type { JobQuery } from '../../../engine/jobs.js'
+import { ChronosError } from '../../../core/values/error.js'
+import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import type { Count } from '../../../store/store.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'

@@ -1,4 +1,4 @@
-import type { Explanation } from '../../../core/explain.js'
+import type { Explanation } from '../../../core/job/explain.js'
 import type { Io } from '../../io.js'
 import type { TargetOptions } from '../../place.js'
 import { paint, type Style } from '../../print.js'

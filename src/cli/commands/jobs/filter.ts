@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
-import { parseDuration } from '../../../core/duration.js'
-import { ChronosError, shown } from '../../../core/error.js'
-import { checkWord } from '../../../core/limits.js'
-import type { JobQuery } from '../../../engine/jobs.js'
-import type { DeadQuery } from '../../../engine/redrives.js'
-import { systemClock } from '../../../engine/system.js'
+import { parseDuration } from '../../../core/values/duration.js'
+import { ChronosError, shown } from '../../../core/values/error.js'
+import { checkWord } from '../../../core/values/limits.js'
+import type { DeadQuery } from '../../../engine/dead/redrives.js'
+import type { JobQuery } from '../../../engine/jobs/jobs.js'
+import { systemClock } from '../../../engine/time/system.js'
 
 export interface FilterOptions {
   readonly state?: readonly string[]
@@ -16,7 +16,7 @@ export interface FilterOptions {
   readonly tenant?: string
   readonly reason?: string
   readonly fingerprint?: string
-  readonly gate?: string
+  readonly dependency?: string
   readonly schedule?: string
   readonly createdAfter?: string
   readonly createdBefore?: string
@@ -61,7 +61,7 @@ function addTraits(command: Command, group: Option): Command {
     .option('--tenant <id>', 'of this tenant')
     .option('--reason <reason>', 'that died of this: exhausted, permanent, poison, …')
     .addOption(group)
-    .option('--gate <name>', 'that depend on this')
+    .option('--dependency <name>', 'that depend on this')
     .option('--schedule <id>', 'that this schedule made')
     .option('--error <text>', 'whose last error has this in its name, code or message')
     .option('--search <text>', 'that have this anywhere: id, name, key, tags, payload, error')
@@ -108,7 +108,7 @@ function traitsOf(options: FilterOptions): DeadQuery {
     tenant,
     reason,
     fingerprint,
-    gate,
+    dependency,
     schedule,
     createdAfter,
     createdBefore,
@@ -123,7 +123,7 @@ function traitsOf(options: FilterOptions): DeadQuery {
     ...(tenant !== undefined && { tenantId: tenant }),
     ...(reason !== undefined && { reason }),
     ...(fingerprint !== undefined && { fingerprint }),
-    ...(gate !== undefined && { gate }),
+    ...(dependency !== undefined && { dependency }),
     ...(schedule !== undefined && { scheduleId: schedule }),
     ...(error !== undefined && { error }),
     ...(search !== undefined && { q: search }),

@@ -1,4 +1,4 @@
-import type { AttemptView, JobView } from '../../../core/view.js'
+import type { AttemptView, JobView } from '../../../core/job/view.js'
 import type { Io } from '../../io.js'
 import { absolute, relative } from '../../moment.js'
 import type { TargetOptions } from '../../place.js'

@@ -1,5 +1,5 @@
-import { ChronosError, shown } from '../../../core/error.js'
-import type { JobView } from '../../../core/view.js'
+import type { JobView } from '../../../core/job/view.js'
+import { ChronosError, shown } from '../../../core/values/error.js'
 import { markText, PHASE_MARKS } from '../../marks.js'
 import { relative, timeOf } from '../../moment.js'
 import { paint, type Style } from '../../print.js'

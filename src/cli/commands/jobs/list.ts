@@ -1,4 +1,4 @@
-import type { JobView } from '../../../core/view.js'
+import type { JobView } from '../../../core/job/view.js'
 import type { Io } from '../../io.js'
 import { markCell, PHASE_MARKS } from '../../marks.js'
 import { brief, timeOf } from '../../moment.js'

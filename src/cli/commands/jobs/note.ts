@@ -1,6 +1,6 @@
-import { formatMs } from '../../../core/duration.js'
-import type { StoredError } from '../../../core/job.js'
-import type { AttemptView } from '../../../core/view.js'
+import type { StoredError } from '../../../core/job/job.js'
+import type { AttemptView } from '../../../core/job/view.js'
+import { formatMs } from '../../../core/values/duration.js'
 import type { Style } from '../../print.js'
 import { cut, oneLine } from '../../width.js'
 

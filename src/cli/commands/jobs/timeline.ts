@@ -1,5 +1,5 @@
-import { type Timeline, timelineOf } from '../../../core/timeline.js'
-import { type JobView, timeText } from '../../../core/view.js'
+import { type Timeline, timelineOf } from '../../../core/job/timeline.js'
+import { type JobView, timeText } from '../../../core/job/view.js'
 import type { Io } from '../../io.js'
 import type { TargetOptions } from '../../place.js'
 import { show } from '../../show.js'

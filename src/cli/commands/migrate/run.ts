@@ -1,4 +1,4 @@
-import { ChronosError } from '../../../core/error.js'
+import { ChronosError } from '../../../core/values/error.js'
 import { openStore } from '../../direct.js'
 import { type Io, unlessInterrupted } from '../../io.js'
 import { storeAddress } from '../../place.js'

@@ -1,7 +1,7 @@
-import { formatMs, toMs } from '../../../core/duration.js'
-import { ChronosError, shown } from '../../../core/error.js'
-import { checkWord } from '../../../core/limits.js'
-import type { Simulation } from '../../../core/simulate.js'
+import type { Simulation } from '../../../core/simulation/simulate.js'
+import { formatMs, toMs } from '../../../core/values/duration.js'
+import { ChronosError, shown } from '../../../core/values/error.js'
+import { checkWord } from '../../../core/values/limits.js'
 import { countText } from '../../show.js'
 
 /** What a simulation must show, for a build that is to fail otherwise. */

@@ -1,5 +1,5 @@
-import { formatMs } from '../../../core/duration.js'
-import type { Series } from '../../../core/series.js'
+import type { Series } from '../../../core/simulation/series.js'
+import { formatMs } from '../../../core/values/duration.js'
 import { paint, type Style, type Tone } from '../../print.js'
 import { countText } from '../../show.js'
 import { padStart, widthOf } from '../../width.js'

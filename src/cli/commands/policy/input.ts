@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { Duration } from '../../../core/duration.js'
-import { ChronosError, shown } from '../../../core/error.js'
 import {
   type Backoff,
   type Jitter,
@@ -9,7 +7,9 @@ import {
   type PartialPolicy,
   type Policy,
   parsePolicy,
-} from '../../../core/policy.js'
+} from '../../../core/policy/policy.js'
+import type { Duration } from '../../../core/values/duration.js'
+import { ChronosError, shown } from '../../../core/values/error.js'
 
 export const STRATEGIES = ['exponential', 'linear', 'fixed', 'fibonacci', 'list'] as const
 

@@ -1,8 +1,8 @@
-import { type Duration, formatMs } from '../../../core/duration.js'
-import { jitterLabel } from '../../../core/jitter.js'
-import { type Finding, lintPolicy } from '../../../core/lint.js'
-import type { Policy } from '../../../core/policy.js'
-import { type SimulatedHerd, type Simulation, simulate } from '../../../core/simulate.js'
+import { jitterLabel } from '../../../core/policy/jitter.js'
+import { type Finding, lintPolicy } from '../../../core/policy/lint.js'
+import type { Policy } from '../../../core/policy/policy.js'
+import { type SimulatedHerd, type Simulation, simulate } from '../../../core/simulation/simulate.js'
+import { type Duration, formatMs } from '../../../core/values/duration.js'
 import type { Io } from '../../io.js'
 import { type Cell, paint, type Style, styleOf, type Tone } from '../../print.js'
 import { countText, hang, jsonText, many } from '../../show.js'
@@ -50,7 +50,7 @@ function pageOf(page: Page, style: Style): string {
   const title = titleLine(name, policy, style)
   // Those that do not hold are errors, and go where errors go.
   const kept = assertions.filter(({ holds }) => holds)
-  const warnings = findings.filter(({ severity, code }) => severity === 'warning' || code === 'gates-left-out')
+  const warnings = findings.filter(({ severity, code }) => severity === 'warning' || code === 'dependencies-left-out')
   return [
     title,
     scenarioLine(page, style),

@@ -1,5 +1,5 @@
-import { ChronosError } from '../../../core/error.js'
-import type { QueueReport } from '../../../engine/queue-report.js'
+import { ChronosError } from '../../../core/values/error.js'
+import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import type { QueueRecord } from '../../../store/store.js'
 import type { Io } from '../../io.js'
 import { brief, timeOf } from '../../moment.js'

@@ -1,5 +1,5 @@
-import type { RedriveFilter } from '../../../core/redrive.js'
-import type { RedriveView } from '../../../engine/redrives.js'
+import type { RedriveFilter } from '../../../core/redrive/redrive.js'
+import type { RedriveView } from '../../../engine/dead/redrives.js'
 import { type BarPart, bar } from '../../bar.js'
 import { absolute } from '../../moment.js'
 import type { Style } from '../../print.js'

@@ -1,4 +1,4 @@
-import type { ScheduleView } from '../../../engine/schedule-view.js'
+import type { ScheduleView } from '../../../engine/schedules/view.js'
 import { absolute } from '../../moment.js'
 import { oneLine } from '../../width.js'
 

@@ -1,4 +1,4 @@
-import type { ScheduleView } from '../../../engine/schedule-view.js'
+import type { ScheduleView } from '../../../engine/schedules/view.js'
 import type { Io } from '../../io.js'
 import { relative } from '../../moment.js'
 import type { TargetOptions } from '../../place.js'

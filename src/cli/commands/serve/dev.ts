@@ -1,4 +1,4 @@
-import { systemClock } from '../../../engine/system.js'
+import { systemClock } from '../../../engine/time/system.js'
 import type { Listening } from '../../../server.js'
 import { type Config, loadConfig } from '../../config/load.js'
 import type { Settings } from '../../config/settings.js'

@@ -1,4 +1,4 @@
-import type { JobDefinition } from '../../../engine/definition.js'
+import type { JobDefinition } from '../../../engine/client/definition.js'
 import type { Config } from '../../config/load.js'
 import { loadConfig } from '../../config/load.js'
 import { logOf } from '../../direct.js'

@@ -1,4 +1,4 @@
-import type { Duration } from '../../../core/duration.js'
+import type { Duration } from '../../../core/values/duration.js'
 import type { Role } from '../../../server/caller.js'
 import type { TokenView } from '../../../server/tokens.js'
 import type { Io } from '../../io.js'

@@ -1,4 +1,4 @@
-import type { WorkerView } from '../../../engine/fleet.js'
+import type { WorkerView } from '../../../engine/worker/fleet.js'
 import { type Entry, entryTable } from '../../entries.js'
 import type { Io } from '../../io.js'
 import { type Mark, markCell } from '../../marks.js'

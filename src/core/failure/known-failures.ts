@@ -1,0 +1,190 @@
+import type { FailureKind, StatusMatch } from '../policy/policy.js'
+import { type HttpErrorFacts, httpErrorFacts } from './http-error.js'
+import { type Link, property } from './thrown.js'
+
+/** What is known of a failure without being told. */
+export interface KnownFailure {
+  readonly kind: FailureKind
+  /** What it was known by: `ECONNRESET`, `HTTP 503`, `ValidationError`. */
+  readonly word: string
+  /**
+   * false: the request certainly never left. true: it left, and nobody knows whether it was carried out. Absent: this
+   * is no matter of a request, or there was an answer.
+   */
+  readonly maybeExecuted?: boolean
+}
+
+/** All given fields must fit one error of the chain. */
+interface Row {
+  readonly types?: readonly string[]
+  /** Whole codes, or beginnings that end with a star. */
+  readonly codes?: readonly string[]
+  readonly syscalls?: readonly string[]
+  readonly message?: RegExp
+  readonly as: FailureKind
+  readonly maybeExecuted?: boolean
+}
+
+const PERMANENT_TYPES = ['ValidationError', 'NotFoundError', 'UnauthorizedError', 'ForbiddenError', 'SyntaxError']
+
+/** Said by Chronos itself, or by the class of an error: before its status and its code. */
+const TYPES: readonly Row[] = [
+  { types: PERMANENT_TYPES, as: 'permanent' },
+  { types: ['ChronosError'], codes: ['INVALID_PAYLOAD', 'EFFECT_UNKNOWN'], as: 'permanent' },
+]
+
+const UNREACHABLE = ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN']
+const NAMES = ['ENOTFOUND', 'EAI_*', 'ENODATA', 'ESERVFAIL', 'EREFUSED', 'ETIMEOUT']
+const NO_SOCKET = ['ECONNREFUSED', 'EADDRNOTAVAIL', 'EADDRINUSE', 'EMFILE', 'ENFILE', 'UND_ERR_CONNECT_TIMEOUT']
+const CUT_OFF = ['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ERR_STREAM_PREMATURE_CLOSE']
+const UNDICI_CUT_OFF = [
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_ABORTED',
+]
+const CERTIFICATES = [
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_UNTRUSTED',
+  'CERT_REJECTED',
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'HOSTNAME_MISMATCH',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]
+const OUR_SIDE = ['ERR_INVALID_URL', 'ERR_INVALID_CHAR', 'UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED']
+
+/** What Node, its HTTP clients, DNS and TLS say of a request that got no answer. The first row that fits counts. */
+const CODES: readonly Row[] = [
+  // The same code from an open connection (the route went away) and from one that never came to be.
+  { codes: UNREACHABLE, syscalls: ['read', 'write', 'writev'], as: 'transient', maybeExecuted: true },
+  { codes: [...NAMES, ...NO_SOCKET, ...UNREACHABLE], as: 'transient', maybeExecuted: false },
+  { codes: ['ETIMEDOUT'], syscalls: ['connect'], as: 'transient', maybeExecuted: false },
+  { codes: ['ECONNRESET'], message: /before secure TLS connection/, as: 'transient', maybeExecuted: false },
+  { codes: ['ERR_HTTP2_*'], message: /NGHTTP2_REFUSED_STREAM/, as: 'transient', maybeExecuted: false },
+  { codes: [...CUT_OFF, ...UNDICI_CUT_OFF, 'ERR_HTTP2_*', 'HPE_*'], as: 'transient', maybeExecuted: true },
+  { codes: ['ERR_SSL_*'], message: /unexpected eof|bad record mac/i, as: 'transient', maybeExecuted: true },
+  { codes: [...CERTIFICATES, 'ERR_SSL_*'], as: 'permanent', maybeExecuted: false },
+  // Nearly always the handshake; but not for certain.
+  { codes: ['EPROTO'], as: 'permanent' },
+  { codes: OUR_SIDE, as: 'permanent', maybeExecuted: false },
+  { message: /^bad port$|URL that includes credentials/, as: 'permanent', maybeExecuted: false },
+  { codes: ['ESSRFBLOCKED'], as: 'blocked', maybeExecuted: false },
+  // An abort that Chronos asked for never comes here: the run ends as what it was interrupted for.
+  { codes: ['ABORT_ERR'], as: 'transient', maybeExecuted: true },
+  { types: ['TimeoutError', 'AbortError'], as: 'transient', maybeExecuted: true },
+]
+
+/**
+ * A status on an error that a handler throws may be anything, so only those that are certain count (R9). As the answer
+ * to a call that is itself the job, every status says something.
+ */
+interface StatusRow {
+  readonly statuses: readonly StatusMatch[]
+  readonly thrown?: FailureKind
+  readonly answer: FailureKind
+}
+
+const STATUSES: readonly StatusRow[] = [
+  { statuses: ['3xx'], answer: 'permanent' },
+  { statuses: [400, 401, 403, 404, 410, 422], thrown: 'permanent', answer: 'permanent' },
+  { statuses: [408, 425], thrown: 'transient', answer: 'transient' },
+  { statuses: [429], thrown: 'throttled', answer: 'throttled' },
+  { statuses: ['4xx'], answer: 'permanent' },
+  { statuses: [501, 505, 506, 508, 510, 511], thrown: 'transient', answer: 'permanent' },
+  { statuses: ['5xx'], thrown: 'transient', answer: 'transient' },
+]
+
+/** Where `Retry-After` is believed. */
+export const RETRY_AFTER_STATUSES: readonly number[] = [408, 425, 429, 503]
+
+export interface HttpAnswer {
+  readonly status: number
+  /** It came with a `Retry-After`. */
+  readonly retryAfter?: boolean
+  /** Sent before with the same idempotency key: a conflict then is with our own first call, which may still be running. */
+  readonly repeated?: boolean
+}
+
+/** What an HTTP answer is taken for where the call is the job. Undefined: a success, or no final answer. */
+export function knownAnswer({ status, retryAfter = false, repeated = false }: HttpAnswer): KnownFailure | undefined {
+  const word = `HTTP ${status}`
+  if (status === 409 && repeated) return { kind: 'transient', word }
+  if (status === 503 && retryAfter) return { kind: 'throttled', word }
+  const row = statusRow(status)
+  return row && { kind: row.answer, word }
+}
+
+function statusRow(status: number): StatusRow | undefined {
+  return STATUSES.find(({ statuses }) => statuses.some(match => statusFits(match, status)))
+}
+
+/** What one error of a chain is known for: by its class, else its status, else its code. */
+export function knownFailure(link: Link, retryAfter: boolean): KnownFailure | undefined {
+  const told = httpErrorFacts(link.value)
+  if (told) return knownCall(told, link)
+  const byType = TYPES.find(row => rowFits(row, link))
+  if (byType) return known(byType, link)
+  const status = link.status === undefined ? undefined : statusRow(link.status)
+  if (status?.thrown !== undefined) {
+    const kind = link.status === 503 && retryAfter ? 'throttled' : status.thrown
+    return { kind, word: `HTTP ${link.status}` }
+  }
+  const byCode = CODES.find(row => rowFits(row, link))
+  return byCode && known(byCode, link)
+}
+
+/** A call of Chronos's own: it was watched, so what is known about it goes before what its code would say. */
+function knownCall({ kind, status, code, maybeExecuted }: HttpErrorFacts, link: Link): KnownFailure {
+  return {
+    kind: kind ?? CODES.find(row => rowFits(row, link))?.as ?? 'transient',
+    word: status === undefined ? (code ?? 'no answer') : `HTTP ${status}`,
+    ...(maybeExecuted !== undefined && { maybeExecuted }),
+  }
+}
+
+/** Calls that come before a connection is there. */
+const CONNECTING = /^(?:connect|bind|getaddrinfo|query\w+)$/
+
+function known(row: Row, link: Link): KnownFailure {
+  const { as: kind, maybeExecuted, message } = row
+  const type = row.types?.find(one => link.types.includes(one))
+  const word = row.codes !== undefined ? link.code! : (type ?? `"${message?.exec(messageOf(link))?.[0]}"`)
+  // A file that could not be opened says nothing about a request.
+  const elsewhere = maybeExecuted === false && link.syscall !== undefined && !CONNECTING.test(link.syscall)
+  return { kind, word, ...(maybeExecuted !== undefined && !elsewhere && { maybeExecuted }) }
+}
+
+function rowFits(row: Row, link: Link): boolean {
+  const { types, codes, syscalls, message } = row
+  if (types !== undefined && !types.some(type => link.types.includes(type))) return false
+  const { code } = link
+  if (codes !== undefined && (code === undefined || !codes.some(match => codeFits(match, code)))) return false
+  if (syscalls !== undefined && !syscalls.includes(link.syscall ?? '')) return false
+  return message === undefined || message.test(messageOf(link))
+}
+
+function codeFits(match: string, code: string): boolean {
+  return match.endsWith('*') ? code.startsWith(match.slice(0, -1)) : match === code
+}
+
+const MESSAGE_LOOKED_AT = 1_000
+
+function messageOf(link: Link): string {
+  const message = property(link.value, 'message')
+  return typeof message === 'string' ? message.slice(0, MESSAGE_LOOKED_AT) : ''
+}
+
+export function statusFits(match: StatusMatch, status: number | undefined): boolean {
+  if (status === undefined) return false
+  if (typeof match === 'number') return match === status
+  if (typeof match === 'string') return Number(match[0]) === Math.floor(status / 100)
+  return match[0] <= status && status <= match[1]
+}

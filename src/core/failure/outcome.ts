@@ -1,0 +1,92 @@
+import type { Outcome } from '../job/lifecycle.js'
+import type { Rule } from '../policy/policy.js'
+import { fitsUtf8 } from '../values/json.js'
+import { cleanText } from '../values/text.js'
+import { classify } from './classify.js'
+import { httpErrorFacts } from './http-error.js'
+import { toStoredError } from './stored-error.js'
+import { linksOf } from './thrown.js'
+
+export { toStoredError } from './stored-error.js'
+
+export const RESULT_MAX_BYTES = 1024 * 1024
+const NOTE_BYTES = 1_000
+
+/** Returned by a handler: not yet; come back later, at no cost. */
+export class Snooze {
+  readonly delayMs: number
+  readonly note?: string
+
+  constructor(delayMs: number, note?: string) {
+    this.delayMs = delayMs
+    if (note !== undefined) this.note = note
+  }
+}
+
+/** What a run ended with whose handler threw, or rejected with, this. */
+export function failedOutcome(
+  thrown: unknown,
+  rules: readonly Rule[],
+  now: number,
+): Extract<Outcome, { kind: 'failed' }> {
+  const links = linksOf(thrown)
+  const { retryAfterMs, maybeExecuted, ...classification } = classify(thrown, rules, now, links)
+  return {
+    kind: 'failed',
+    error: toStoredError(thrown, links),
+    classification,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(maybeExecuted !== undefined && { maybeExecuted }),
+  }
+}
+
+/** The same, where a call may have kept its own time: out of it with the request gone, nobody knows what became of it. */
+export function thrownOutcome(
+  thrown: unknown,
+  rules: readonly Rule[],
+  now: number,
+): Extract<Outcome, { kind: 'failed' | 'timed-out' }> {
+  const told = httpErrorFacts(thrown)
+  return told?.timedOut && told.maybeExecuted
+    ? { kind: 'timed-out', error: toStoredError(thrown) }
+    : failedOutcome(thrown, rules, now)
+}
+
+/** What a run ended with whose handler returned this. The work is done: a result that can't be kept changes nothing. */
+export function outcomeOf(value: unknown): Extract<Outcome, { kind: 'succeeded' | 'snoozed' }> {
+  if (isSnooze(value)) {
+    const { delayMs, note } = value
+    return { kind: 'snoozed', delayMs, ...(typeof note === 'string' && { note: cleanText(note, NOTE_BYTES) }) }
+  }
+  if (value === undefined) return { kind: 'succeeded' }
+  const text = jsonOf(value)
+  if (text === undefined) return { kind: 'succeeded', note: 'the result was not kept: it is not JSON' }
+  if (!fitsUtf8(text, RESULT_MAX_BYTES)) return { kind: 'succeeded', note: 'the result was not kept: it is over 1 MiB' }
+  return { kind: 'succeeded', result: text }
+}
+
+const LOG_BYTES = 4_000
+
+/** A line of a run's log. Data that is not JSON, or too long, is left out: a log line must not fail a job. */
+export function toLogText(message: unknown, data: unknown): { readonly message: string; readonly data?: string } {
+  const text = typeof message === 'string' ? message : (jsonOf(message) ?? typeof message)
+  const json = data === undefined ? undefined : jsonOf(data)
+  const kept = json !== undefined && fitsUtf8(json, LOG_BYTES)
+  return { message: cleanText(text, LOG_BYTES), ...(kept && { data: json }) }
+}
+
+function isSnooze(value: unknown): value is Snooze {
+  try {
+    return value instanceof Snooze
+  } catch {
+    return false // a proxy that refuses
+  }
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined // a cycle, a BigInt, a toJSON that throws, or too deep
+  }
+}

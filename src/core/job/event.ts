@@ -1,0 +1,60 @@
+import type { AlertView } from '../alert/alert.js'
+import type { DisabledReason } from '../webhook/webhook.js'
+import type { DeathReason, StoredError } from './job.js'
+
+/** The job that an event is about. */
+export interface EventJob {
+  readonly id: string
+  readonly name: string
+  readonly queue: string
+  readonly tenantId?: string
+  readonly key?: string
+  readonly tags: readonly string[]
+  readonly generation: number
+  readonly run: number
+  readonly attempt: number
+  readonly maxAttempts: number
+}
+
+/** What `chronos.on` hears, by name. */
+export interface Events {
+  'job.enqueued': { readonly id: string; readonly name: string; readonly queue: string; readonly tenantId?: string }
+  'job.started': { readonly job: EventJob; readonly workerId: string }
+  'job.retrying': {
+    readonly job: EventJob
+    /** 1 follows the first failure. */
+    readonly retry: number
+    readonly maxRetries: number
+    readonly delayMs: number
+    readonly nextRunAt: string
+    readonly error?: StoredError
+  }
+  'job.succeeded': { readonly job: EventJob; readonly durationMs: number; readonly result?: unknown }
+  'job.dead': { readonly job: EventJob; readonly reason: DeathReason; readonly error?: StoredError }
+  'job.cancelled': { readonly job: EventJob }
+  'attempt.failed': { readonly job: EventJob; readonly error: StoredError; readonly timedOut: boolean }
+  'circuit.opened': { readonly key: string; readonly reason?: string; readonly openUntil?: string }
+  'circuit.closed': { readonly key: string }
+  'schedule.skipped': {
+    readonly scheduleId: string
+    readonly tenantId?: string
+    /** The tick that made no job, because an earlier occurrence was not over. */
+    readonly tickAt: string
+    /** All that were, until now. */
+    readonly skipped: number
+    readonly nextOccurrenceAt?: string
+  }
+  'webhook.disabled': {
+    readonly endpointId: string
+    readonly url: string
+    readonly reason: DisabledReason
+    readonly tenantId?: string
+    readonly failingSince?: string
+  }
+  /** Raised by the process that stored it, and by no other. */
+  'alert.firing': { readonly alert: AlertView; readonly isRepeat: boolean }
+  'alert.resolved': { readonly alert: AlertView }
+  'lease.lost': { readonly job: EventJob; readonly workerId: string }
+}
+
+export type EventName = keyof Events

@@ -1,0 +1,215 @@
+import { formatMs, toMs } from '../values/duration.js'
+import { attemptLabel, type DeathReason } from './job.js'
+import type { Decision } from './lifecycle.js'
+import { type Outlook, outlookOf } from './outlook.js'
+import { type AttemptFacts, timeText } from './view.js'
+import { brief, type ExplainFacts, moment, type WaitCode, type Waiting, waitingOf } from './wait-reason.js'
+
+export type { DependencyFacts, ExplainFacts, WaitCode } from './wait-reason.js'
+
+/** A job in plain words. Times are RFC 3339. */
+export interface Explanation {
+  /** One sentence. */
+  readonly summary: string
+  readonly waiting?: { readonly because: WaitCode; readonly words: string; readonly until?: string }
+  readonly last?: { readonly words: string; readonly decision: Decision }
+  readonly next?: { readonly words: string; readonly at?: string; readonly latestAt?: string }
+  readonly details: readonly string[]
+}
+
+/** Why a job is where it is, why its last failure was or wasn't retried, and what happens next. */
+export function explain(facts: ExplainFacts): Explanation {
+  const { job, policy, now } = facts
+  const decided = facts.attempts.find(({ decision }) => decision !== undefined)
+  const last = decided && { words: lastWords(decided), decision: decided.decision! }
+  const waiting = job.state === 'waiting' ? waitingOf(facts) : undefined
+  const outlook = job.state === 'waiting' || job.state === 'running' ? outlookOf(job, policy, now) : undefined
+  return {
+    summary: summaryOf(facts, waiting, last?.decision),
+    ...(waiting && { waiting: waitingView(waiting) }),
+    ...(last && { last }),
+    next: nextOf(facts, outlook, waiting),
+    details: [...delayDetails(last?.decision), ...jobDetails(facts)],
+  }
+}
+
+function waitingView({ until, ...rest }: Waiting): NonNullable<Explanation['waiting']> {
+  return until === undefined ? rest : { ...rest, until: timeText(until) }
+}
+
+function summaryOf(facts: ExplainFacts, waiting: Waiting | undefined, decision: Decision | undefined): string {
+  const { job, now } = facts
+  const { attempt } = job
+  switch (job.state) {
+    case 'waiting':
+      return `Waiting: ${waiting!.words}.`
+    case 'running': {
+      const since = job.startedAt === undefined ? '' : ` for ${formatMs(Math.max(0, now - job.startedAt))}`
+      const stopping = job.cancelRequested ? ', and asked to stop' : ''
+      return `Running${since}: ${runName(attempt, facts)}${stopping}.`
+    }
+    case 'succeeded': {
+      const after =
+        job.finishedAt === undefined ? '' : `, ${formatMs(job.finishedAt - job.createdAt)} after its enqueue`
+      const how = decision?.reconciled === 'done' ? 'reconcile found it done' : `at ${runName(attempt, facts)}`
+      return `Succeeded: ${how}${after}.`
+    }
+    case 'dead':
+      return `Dead (${job.reason ?? 'unknown'}): ${deathWords(facts, decision)}.`
+    case 'cancelled':
+      return `Cancelled: ${attempt === 0 ? 'it never ran' : `somebody stopped it after ${attempt === 1 ? 'one attempt' : `${attempt} attempts`}`}.`
+  }
+}
+
+function runName(attempt: number, { policy }: ExplainFacts): string {
+  return attempt <= 1 ? 'its first run' : `retry ${attempt - 1} of ${Math.max(attempt - 1, policy.maxRetries)}`
+}
+
+/** Without a decision on record (an old job, or one that ended without a run) the reason speaks for itself. */
+const DEATHS: Readonly<Record<DeathReason, string>> = {
+  exhausted: 'all its retries were used',
+  'too-old': 'its next run would have been later than maxElapsed allows',
+  permanent: 'its error is one that no retry helps',
+  failed: 'it failed, and an at-most-once job is not run twice',
+  'unknown-outcome': 'nobody knows whether it was carried out, and it is not run twice',
+  poison: 'it was alone in its process each time that process died',
+  expired: 'its deadline passed before it could start',
+  blocked: 'it wanted to go where it may not',
+  gone: 'the other side said that it is gone for good',
+  'endpoint-disabled': 'its endpoint is disabled',
+  discarded: 'somebody discarded it',
+}
+
+function deathWords({ job }: ExplainFacts, decision: Decision | undefined): string {
+  if (decision?.action === 'die') return decision.why.replace(/^died: /, '')
+  return job.reason === undefined ? 'no reason is on record' : DEATHS[job.reason]
+}
+
+function lastWords({ attempt, status, startedAt, finishedAt, error, decision }: AttemptFacts): string {
+  const took = formatMs(Math.max(0, finishedAt - startedAt))
+  const thrown = error ? `: ${error.name}: ${brief(error.message)}` : ''
+  const { action, why } = decision!
+  const name = attempt <= 1 ? 'The first run' : attemptLabel(attempt)
+  const what = `${name} ${STATUS_WORDS[status] ?? status} after ${took}${thrown}.`
+  switch (action) {
+    case 'succeed':
+      return `${name} succeeded after ${took}${why.startsWith('succeeded: ') ? `: ${why.slice(11)}` : ''}.`
+    case 'retry':
+      return `${what} It is retried: ${why}.`
+    case 'die':
+      return `${what} It was not retried: ${why.replace(/^died: /, '')}.`
+    case 'cancel':
+      return `${what} It was not retried: ${why.replace(/^cancelled: /, '')}.`
+    case 'wait':
+      return `${what} It cost no attempt: ${why}.`
+  }
+}
+
+const STATUS_WORDS: Readonly<Record<string, string>> = {
+  failed: 'failed',
+  'timed-out': 'timed out',
+  lost: 'was lost with its worker',
+  snoozed: 'was snoozed',
+  released: 'was handed back',
+  deferred: 'was deferred',
+  cancelled: 'was cancelled',
+}
+
+/** Waits that end by the clock. All others end when something else changes, so that nobody can say when. */
+const TIMED: ReadonlySet<WaitCode> = new Set(['scheduled', 'retry', 'retry-after', 'snoozed', 'due'])
+
+/** What comes, and when it is over at the latest. */
+function nextOf(
+  facts: ExplainFacts,
+  outlook: Outlook | undefined,
+  waiting: Waiting | undefined,
+): NonNullable<Explanation['next']> {
+  const { job, now } = facts
+  if (outlook) {
+    const words = outlookWords(facts, outlook, waiting)
+    if (waiting === undefined) return { words, latestAt: timeText(outlook.lastStartAt) }
+    if (!TIMED.has(waiting.because)) return { words }
+    return { words, at: timeText(Math.max(now, job.runAt)), latestAt: timeText(outlook.lastStartAt) }
+  }
+  if (job.state !== 'dead') return { words: 'Nothing: it is over.' }
+  const check = job.reason === 'unknown-outcome' ? ' Look first whether it was carried out.' : ''
+  return { words: `Nothing by itself. "retry" starts it again with all its attempts.${check}` }
+}
+
+function outlookWords({ job, policy, now }: ExplainFacts, outlook: Outlook, waiting: Waiting | undefined): string {
+  const timed = waiting === undefined || TIMED.has(waiting.because)
+  const failing =
+    job.state === 'running' ? 'If this run fails' : timed ? 'If its next run fails' : 'Once it has started, and fails'
+  const { retriesLeft, windowMs, lastStartAt, endedBy } = outlook
+  if (job.delivery === 'at-most-once') return `${failing}, it is dead: at most once means that it is not run twice.`
+  if (retriesLeft === 0) {
+    const why = policy.maxRetries === 0 ? 'its policy has no retries' : 'no retry is left after it'
+    return `${failing}, it is dead: ${why}.`
+  }
+  const [lo, hi] = windowMs!
+  const wait = lo === hi ? formatMs(lo) : `${formatMs(lo)} to ${formatMs(hi)}`
+  const left =
+    retriesLeft === 1 ? `one retry is left, after ${wait}` : `${retriesLeft} retries are left, the first after ${wait}`
+  const start = Math.max(now, job.state === 'running' ? now : job.runAt)
+  const when = timed ? moment(lastStartAt, now) : `${formatMs(lastStartAt - start)} later`
+  const last = `${retriesLeft === 1 ? 'It' : 'The last of them'} starts ${when} at the latest`
+  const cut = endedBy === undefined ? '' : `, which is as far as its ${endedBy} lets it`
+  return `${failing}, ${left}. ${last}${cut}, not counting the time that the runs take; if that fails too, it is dead.`
+}
+
+/** How a delay came about, in numbers. */
+function delayDetails(decision: Decision | undefined): readonly string[] {
+  if (decision === undefined) return []
+  const { strategy, rawMs, capMs, jitter, windowMs, draw, source, delayMs, rule, kind, retryAfterMs } = decision
+  const details: string[] = []
+  if (kind !== undefined && rule !== undefined) details.push(`The failure is taken for ${kind}, by ${ruleWords(rule)}.`)
+  if (windowMs !== undefined && rawMs !== undefined && delayMs !== undefined) {
+    const from = source === 'rule' ? 'the rule' : `${strategy} backoff`
+    const capped = capMs !== undefined && rawMs > capMs ? `, the cap makes it ${formatMs(capMs)}` : ''
+    const [lo, hi] = windowMs
+    const drawn = draw === undefined ? '' : `, drawn ${Math.round(draw * 1_000) / 1_000}`
+    const window = lo === hi ? '' : `, jitter (${jitter}) spreads it over ${formatMs(lo)} to ${formatMs(hi)}${drawn}`
+    const what = source === 'retry-after' ? 'Unasked, its wait would have been' : `The wait of ${formatMs(delayMs)}`
+    details.push(`${what}: ${from} gives ${formatMs(rawMs)}${capped}${window}.`)
+  }
+  if (source === 'custom') details.push(`The wait of ${formatMs(delayMs ?? 0)} is what the worker's own function said.`)
+  if (retryAfterMs !== undefined) {
+    const spread = `it waits ${formatMs(delayMs ?? 0)}, a little longer, so that not all come back at once`
+    const effect = source === 'retry-after' ? spread : 'which the backoff covers'
+    details.push(
+      `The other side asked to wait ${formatMs(retryAfterMs)}${source === 'retry-after' ? ';' : ','} ${effect}.`,
+    )
+  }
+  return details
+}
+
+function ruleWords(rule: string): string {
+  if (rule === 'default') return 'default: nothing is known against another try'
+  const [, builtIn] = /^built-in: (.+)$/.exec(rule) ?? []
+  if (builtIn !== undefined) return `what is known of ${builtIn}`
+  const [, said] = /^handler: (.+)$/.exec(rule) ?? []
+  return said === undefined ? rule : `the handler's own word (${said})`
+}
+
+function jobDetails({ job, policy, attempts, now }: ExplainFacts): readonly string[] {
+  const { maxElapsed } = policy
+  const details: string[] = []
+  if (job.generation > 1) details.push(`It was started again: this is generation ${job.generation}.`)
+  if (job.snoozes > 0) details.push(`It was snoozed ${times(job.snoozes)}.`)
+  const deferrals = attempts.filter(one => one.generation === job.generation && one.status === 'deferred').length
+  if (deferrals > 0)
+    details.push(`It was held back ${times(deferrals)} of late before it started, which cost it nothing.`)
+  if (job.losses > 0) details.push(`It was lost together with others ${times(job.losses)}, which cost it nothing.`)
+  if (job.strikes > 0) details.push(`Its worker died ${times(job.strikes)} while it ran alone; at three it is poison.`)
+  if (job.suspect) details.push('It is a suspect: it may have killed its worker, and runs apart from others.')
+  if (job.state !== 'waiting' && job.state !== 'running') return details
+  if (job.deadline !== undefined) details.push(`Its deadline is ${moment(job.deadline, now)}.`)
+  if (maxElapsed !== undefined && job.firstStartedAt !== undefined) {
+    details.push(`No retry starts after ${timeText(job.firstStartedAt + toMs(maxElapsed, 'maxElapsed'))} (maxElapsed).`)
+  }
+  return details
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`
+}

@@ -1,0 +1,319 @@
+import { isFinal } from '../failure/classify.js'
+import { planRetry } from '../policy/retry.js'
+import { DURATION_MAX_MS, formatMs, toMs } from '../values/duration.js'
+import type { DeathReason, JobFacts, RunStatus } from './job.js'
+import type {
+  Classification,
+  Decision,
+  DecisionRecord,
+  DeferredBy,
+  Failure,
+  Outcome,
+  Reconciliation,
+  Transition,
+} from './transition.js'
+
+export { RETRY_AFTER_MAX_MS } from '../policy/retry.js'
+export type {
+  Classification,
+  Decision,
+  DecisionRecord,
+  Failure,
+  Outcome,
+  Reconciliation,
+  Transition,
+} from './transition.js'
+
+/** How often a run may end without counting before it counts after all: nothing loops for ever. */
+export const SNOOZES_MAX = 1_000
+export const RELEASES_MAX = 20
+export const LOSSES_MAX = 10
+/** Lost this often while it ran alone, a job is taken to be what kills its workers. */
+export const STRIKES_MAX = 3
+
+/** A run that has ended, on its way to a transition. */
+interface Ended {
+  readonly job: JobFacts
+  readonly status: RunStatus
+  readonly now: number
+  readonly random: () => number
+  readonly reconciled: Reconciliation | undefined
+}
+
+type Change = Partial<
+  Pick<Transition, 'attemptBack' | 'snoozes' | 'releases' | 'losses' | 'strikes' | 'suspect' | 'backoffMs'>
+>
+
+/**
+ * Where a job goes after a run: the specification of the product. `test/core/job/decide.test.ts` is its table.
+ * It changes nothing; whoever calls it hands the transition to the store.
+ */
+export function decide(
+  job: JobFacts,
+  outcome: Outcome,
+  now: number,
+  random: () => number,
+  reconciled?: Reconciliation,
+): Transition {
+  const ended: Ended = { job, status: outcome.kind, now, random, reconciled }
+  if (outcome.kind === 'succeeded') return succeed(ended)
+  if (outcome.kind === 'cancelled') return cancel(ended, 'cancelled: it was asked to stop')
+  return job.delivery === 'at-most-once' ? decideOnce(ended, outcome) : decideAgain(ended, outcome)
+}
+
+type Unfinished = Exclude<Outcome, { kind: 'succeeded' | 'cancelled' }>
+
+/** At most once: from `begin` on, every end is the last one. */
+function decideOnce(ended: Ended, outcome: Unfinished): Transition {
+  switch (outcome.kind) {
+    case 'failed': {
+      const { classification, maybeExecuted } = outcome
+      const { kind, rule } = classification
+      if (maybeExecuted === true) return unknownOutcome(ended, `${subjectOf(outcome)} tells nothing`, outcome)
+      if (maybeExecuted === false && ended.job.retryUnsent) {
+        return anotherTry(ended, outcome, `${subjectOf(outcome)}, so the request never left`)
+      }
+      const words = `${subjectOf(outcome)}, and an at-most-once job is not retried`
+      return die(ended, 'failed', words, {}, { kind, rule })
+    }
+    case 'snoozed':
+      return die(ended, 'failed', 'it asked to run again later, which an at-most-once job can not')
+    case 'timed-out':
+      return unknownOutcome(ended, 'the run timed out', outcome)
+    case 'released':
+      return ended.job.begun ? unknownOutcome(ended, outcome.note) : neverRan(ended, outcome.note)
+    case 'lost':
+      return ended.job.begun ? unknownOutcome(ended, 'its worker was lost') : neverRan(ended, 'its worker was lost')
+    case 'deferred':
+      return ended.job.begun ? unknownOutcome(ended, outcome.note) : defer(ended, outcome)
+  }
+}
+
+function decideAgain(ended: Ended, outcome: Unfinished): Transition {
+  if ('probe' in outcome) return defer(ended, { ...outcome.probe, note: PROBE_FAILED, by: 'probe' })
+  switch (outcome.kind) {
+    case 'failed': {
+      const { classification } = outcome
+      const words = `${subjectOf(outcome)} is ${classification.kind} (${originOf(classification)})`
+      return afterFailure(ended, failureOf(outcome, words))
+    }
+    case 'timed-out':
+      return afterFailure(ended, failureOf(outcome, 'the run timed out'))
+    case 'snoozed':
+      return snooze(ended, outcome)
+    case 'released':
+      return release(ended, outcome.note)
+    case 'deferred':
+      return defer(ended, outcome)
+    case 'lost':
+      return lose(ended, outcome.alone)
+  }
+}
+
+type Failed = Extract<Outcome, { kind: 'failed' | 'timed-out' }>
+
+function failureOf(outcome: Failed, words: string): Failure {
+  const custom = outcome.customDelayMs === undefined ? {} : { customDelayMs: outcome.customDelayMs }
+  if (outcome.kind === 'timed-out') return { words, kind: 'transient', rule: 'timeout', ...custom }
+  const { classification, retryAfterMs } = outcome
+  return { words, ...classification, ...custom, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+}
+
+function afterFailure(ended: Ended, failure: Failure, change: Change = {}): Transition {
+  const { job, random, reconciled } = ended
+  const { policy, attempt: retry } = job
+  const { maxRetries } = policy
+  const record: DecisionRecord = { kind: failure.kind, rule: failure.rule, retry, maxRetries }
+  if (reconciled !== undefined) record.reconciled = reconciled
+  if (isFinal(failure.kind)) return die(ended, failure.kind, failure.words, change, record)
+  if (retry > maxRetries) return die(ended, 'exhausted', usedUp(maxRetries), change, record)
+
+  const plan = planRetry(policy, retry, failure, job.backoffMs, random, record)
+  if ('stop' in plan) return die(ended, 'exhausted', plan.stop, change, record)
+  const { delayMs, backoffMs, remark } = plan
+  record.delayMs = delayMs
+  if (isTooOld(ended, delayMs)) return die(ended, 'too-old', TOO_OLD, change, record)
+  const why = `retry ${retry} of ${maxRetries} in ${formatMs(delayMs)}: ${failure.words}${remark}`
+  return wait(ended, delayMs, why, backoffMs === undefined ? change : { ...change, backoffMs }, record, 'retry')
+}
+
+function snooze(ended: Ended, outcome: Extract<Outcome, { kind: 'snoozed' }>): Transition {
+  const change = { attemptBack: true, snoozes: ended.job.snoozes + 1 }
+  if (change.snoozes > SNOOZES_MAX) return die(ended, 'exhausted', `it was snoozed over ${SNOOZES_MAX} times`, change)
+  const delayMs = wholeMs(outcome.delayMs)
+  const why = `snoozed for ${formatMs(delayMs)}${outcome.note === undefined ? '' : `: ${outcome.note}`}`
+  return wait(ended, delayMs, why, change, { source: 'snooze', delayMs })
+}
+
+function release(ended: Ended, note: string): Transition {
+  const { job } = ended
+  if (job.suspect && !job.begun) return neverRan(ended, note)
+  const releases = job.releases + 1
+  if (releases <= RELEASES_MAX) return wait(ended, 0, `handed back: ${note}`, { attemptBack: true, releases })
+  const { maxRetries } = job.policy
+  if (job.attempt > maxRetries) return die(ended, 'exhausted', usedUp(maxRetries), { releases })
+  return wait(ended, 0, `handed back for the ${releases}th time, which counts: ${note}`, { releases })
+}
+
+interface Deferral {
+  readonly delayMs: number
+  readonly note: string
+  readonly by: DeferredBy | 'probe'
+}
+
+const PROBE_FAILED = 'it was sent ahead to try an open circuit, and failed'
+
+function defer(ended: Ended, { delayMs: asked, note, by }: Deferral): Transition {
+  const delayMs = wholeMs(asked)
+  const record: DecisionRecord = {
+    delayMs,
+    deferredBy: by,
+    ...(ended.job.dependency !== undefined && { dependency: ended.job.dependency }),
+  }
+  if (isTooOld(ended, delayMs)) return die(ended, 'too-old', TOO_OLD, { attemptBack: true }, record)
+  return wait(ended, delayMs, `deferred for ${formatMs(delayMs)}: ${note}`, { attemptBack: true }, record)
+}
+
+const TOO_OLD = 'its next run would be later than maxElapsed allows'
+
+function isTooOld({ job, now }: Ended, delayMs: number): boolean {
+  const { maxElapsed } = job.policy
+  return maxElapsed !== undefined && now + delayMs > (job.firstStartedAt ?? now) + toMs(maxElapsed, 'maxElapsed')
+}
+
+/** A crash is not a failure: only a job that was alone with its worker is held to account for it. */
+function lose(ended: Ended, alone: boolean): Transition {
+  const { job } = ended
+  if (job.suspect && !job.begun) return neverRan(ended, 'its worker was lost')
+  const failure = { kind: 'transient', rule: 'lost' } as const
+  if (alone) {
+    const change = { strikes: job.strikes + 1, suspect: true }
+    const words = `its worker was lost while it ran alone (strike ${change.strikes} of ${STRIKES_MAX})`
+    if (change.strikes >= STRIKES_MAX) return die(ended, 'poison', words, change, failure)
+    return afterFailure(ended, { ...failure, words }, change)
+  }
+  const change = { losses: job.losses + 1, suspect: true }
+  if (change.losses <= LOSSES_MAX) {
+    return wait(ended, 0, 'its worker was lost with other jobs; nobody knows why', { ...change, attemptBack: true })
+  }
+  const words = `its worker was lost for the ${change.losses}th time, which counts`
+  return afterFailure(ended, { ...failure, words }, change)
+}
+
+/** Behind `begin` nothing starts before it, so there is nothing to count. */
+function neverRan(ended: Ended, note: string): Transition {
+  return wait(ended, 0, `waits again, it had not begun: ${note}`, { attemptBack: true })
+}
+
+/** Nobody saw how it ended. Whoever can find out has the word; without one, a person has. */
+function unknownOutcome(ended: Ended, words: string, outcome?: Failed): Transition {
+  const { reconciled } = ended
+  const record: DecisionRecord = {
+    ...(outcome?.kind === 'failed' && { kind: outcome.classification.kind, rule: outcome.classification.rule }),
+    ...(reconciled !== undefined && { reconciled }),
+  }
+  switch (reconciled) {
+    case 'done': {
+      const why = `succeeded: ${words}, and reconcile found it done`
+      const done: Ended = { ...ended, status: 'succeeded' }
+      return transition(done, 'succeeded', 0, { suspect: false }, { ...record, action: 'succeed', why })
+    }
+    case 'not-done':
+      return anotherTry(ended, outcome, `${words}, and reconcile found it not done`)
+    case 'ask':
+      return die(ended, 'unknown-outcome', `${words}; reconcile asks a person to look`, {}, record)
+    default: {
+      const silent = reconciled === 'no-answer' ? ', reconcile gave no answer' : ''
+      const unsure = 'it may have been carried out, and is not run twice'
+      return die(ended, 'unknown-outcome', `${words}${silent}; ${unsure}`, {}, record)
+    }
+  }
+}
+
+/** At most once, and certain not to have happened: the policy has the word, and every end is a known failure. */
+function anotherTry(ended: Ended, outcome: Failed | undefined, words: string): Transition {
+  const lost: Failure = { words, kind: 'transient', rule: ended.status }
+  const next = afterFailure(ended, outcome ? failureOf(outcome, words) : lost)
+  return next.reason === undefined || next.reason === 'expired' ? next : { ...next, reason: 'failed' }
+}
+
+function succeed(ended: Ended): Transition {
+  const { attempt } = ended.job
+  const why = attempt <= 1 ? 'succeeded at the first run' : `succeeded at retry ${attempt - 1}`
+  return transition(ended, 'succeeded', 0, { suspect: false }, { action: 'succeed', why })
+}
+
+function cancel(ended: Ended, why: string, change: Change = {}, record: DecisionRecord = {}): Transition {
+  return transition(ended, 'cancelled', 0, change, { ...record, action: 'cancel', why })
+}
+
+function die(
+  ended: Ended,
+  reason: DeathReason,
+  words: string,
+  change: Change = {},
+  record: DecisionRecord = {},
+): Transition {
+  const decision: Decision = { ...record, action: 'die', why: `died: ${words}` }
+  return { ...transition(ended, 'dead', 0, change, decision), reason }
+}
+
+/** Every way back to waiting: none past the deadline, none for a job that somebody wants to stop. */
+function wait(
+  ended: Ended,
+  delayMs: number,
+  why: string,
+  change: Change,
+  record: DecisionRecord = {},
+  action: 'wait' | 'retry' = 'wait',
+): Transition {
+  const { deadline, cancelRequested } = ended.job
+  if (deadline !== undefined && ended.now + delayMs > deadline) {
+    return die(ended, 'expired', `its next run would be after its deadline; otherwise ${why}`, change, record)
+  }
+  if (cancelRequested) return cancel(ended, `cancelled: it was asked to stop; otherwise ${why}`, change, record)
+  return transition(ended, 'waiting', delayMs, change, { ...record, action, why })
+}
+
+function transition(
+  { job, status }: Ended,
+  to: Transition['to'],
+  delayMs: number,
+  change: Change,
+  decision: Decision,
+): Transition {
+  const backoffMs = change.backoffMs ?? job.backoffMs
+  const next = {
+    status,
+    to,
+    delayMs,
+    attemptBack: change.attemptBack ?? false,
+    snoozes: change.snoozes ?? job.snoozes,
+    releases: change.releases ?? job.releases,
+    losses: change.losses ?? job.losses,
+    strikes: change.strikes ?? job.strikes,
+    suspect: change.suspect ?? job.suspect,
+    decision,
+  }
+  return backoffMs === undefined ? next : { ...next, backoffMs }
+}
+
+function usedUp(maxRetries: number): string {
+  if (maxRetries === 0) return 'its policy has no retries'
+  return maxRetries === 1 ? 'its one retry is used' : `all ${maxRetries} retries used`
+}
+
+/** What the failure is called in a sentence: what a rule went by, or else what tells most about it. */
+function subjectOf({ error, classification }: Extract<Outcome, { kind: 'failed' }>): string {
+  const known = /^(?:built-in|handler): (.+)$/.exec(classification.rule)?.[1]
+  return known ?? error.code ?? (error.status === undefined ? error.name : `HTTP ${error.status}`)
+}
+
+function originOf({ rule }: Classification): string {
+  return /^(rule \d+|built-in|handler)\b/.exec(rule)?.[0] ?? rule
+}
+
+/** From outside: a wait that is no number is no wait. */
+function wholeMs(ms: number): number {
+  return ms > 0 ? Math.min(Math.round(ms), DURATION_MAX_MS) : 0
+}

@@ -1,0 +1,54 @@
+import { attemptLabel } from '../job/job.js'
+import { type ComputedBackoff, capMs, cappedDelay, delayWindow } from './backoff.js'
+import { MAX_RETRIES } from './form.js'
+import type { Policy } from './policy.js'
+
+export interface PreviewRow {
+  readonly retry: number
+  readonly label: string
+  /** Without jitter; null where the worker's own function decides. */
+  readonly delayMs: number | null
+  readonly window: readonly [lo: number, hi: number]
+  /** All waits up to and with this one, at the least and at the most. */
+  readonly totalMs: readonly [min: number, max: number]
+}
+
+/** The waits of a policy, retry by retry. */
+export function preview(policy: Pick<Policy, 'maxRetries' | 'backoff' | 'jitter' | 'cap'>): readonly PreviewRow[] {
+  const rows: PreviewRow[] = []
+  const ceiling = capMs(policy)
+  let min = 0
+  let max = 0
+  let previous: number | undefined
+  for (let retry = 1; retry <= Math.min(policy.maxRetries, MAX_RETRIES); retry++) {
+    const window = delayWindow(policy, retry, previous)
+    if (window === null) break
+    min += window.lo
+    max += window.hi
+    // The widest case of decorrelated jitter: every wait before was the longest possible.
+    previous = window.hi
+    rows.push({
+      retry,
+      label: attemptLabel(retry + 1),
+      delayMs: policy.backoff.type === 'custom' ? null : cappedDelay(policy.backoff as ComputedBackoff, retry, ceiling),
+      window: [window.lo, window.hi],
+      totalMs: [min, max],
+    })
+  }
+  return rows
+}
+
+/** When each retry starts if every draw falls in the middle of its window: the average, in milliseconds from the first failure. */
+export function typicalStarts(policy: Pick<Policy, 'maxRetries' | 'backoff' | 'jitter' | 'cap'>): readonly number[] {
+  const starts: number[] = []
+  let total = 0
+  let previous: number | undefined
+  for (let retry = 1; retry <= Math.min(policy.maxRetries, MAX_RETRIES); retry++) {
+    const window = delayWindow(policy, retry, previous)
+    if (window === null) break
+    previous = (window.lo + window.hi) / 2
+    total += previous
+    starts.push(Math.round(total))
+  }
+  return starts
+}

@@ -1,0 +1,45 @@
+import { type Duration, formatMs, toMs } from '../values/duration.js'
+import { jitterLabel } from './jitter.js'
+import type { Backoff, Policy } from './policy.js'
+
+const LISTED_MAX = 6
+
+/** A policy in one line: `exponential 1m ×2, ±20 %, cap 1h, 3 retries`. `span` says how lengths of time are written. */
+export function policyWords(policy: Policy, span: (ms: number) => string = formatMs): string {
+  const { backoff, jitter, cap, maxRetries, maxElapsed, circuit, budget } = policy
+  if (maxRetries === 0) return 'no retries'
+  const text = (duration: Duration): string => span(toMs(duration, 'policy'))
+  const parts = [
+    backoffWords(backoff, span),
+    jitter === 'none' || jitter === 0
+      ? 'no jitter'
+      : `${typeof jitter === 'number' ? '' : 'jitter '}${jitterLabel(jitter)}`,
+    ...(cap === undefined ? [] : [`cap ${text(cap)}`]),
+    maxRetries === 1 ? '1 retry' : `${maxRetries.toLocaleString('en')} retries`,
+    ...(maxElapsed === undefined ? [] : [`at most ${text(maxElapsed)} in all`]),
+    ...(circuit ? ['circuit'] : []),
+    ...(budget ? ['budget'] : []),
+  ]
+  return parts.join(', ')
+}
+
+export function backoffWords(backoff: Backoff, span: (ms: number) => string = formatMs): string {
+  const text = (duration: Duration): string => span(toMs(duration, 'policy'))
+  switch (backoff.type) {
+    case 'exponential':
+      return `exponential ${text(backoff.base)} ×${backoff.factor ?? 2}`
+    case 'linear':
+      return `linear ${text(backoff.base)} +${text(backoff.increment ?? backoff.base)}`
+    case 'fixed':
+      return `fixed ${text(backoff.delay)}`
+    case 'fibonacci':
+      return `fibonacci ${text(backoff.base)}`
+    case 'list': {
+      const shown = backoff.delays.slice(0, LISTED_MAX).map(text)
+      const rest = backoff.delays.length - shown.length
+      return `after ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+    }
+    case 'custom':
+      return `custom "${backoff.name}"`
+  }
+}

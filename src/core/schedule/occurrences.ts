@@ -1,0 +1,33 @@
+import { timeText } from '../job/view.js'
+import { formatMs } from '../values/duration.js'
+import { offsetMs } from './time-zone.js'
+import { nextTicks, type Timing, ticksOf } from './timing.js'
+
+/** A tick to come, as people see it. */
+export interface TickView {
+  readonly at: string
+  /** On the clock of its time zone: `2026-03-29T03:00:00+02:00`. */
+  readonly local: string
+  /** How the clocks were changed since the tick before it: `+1h`. */
+  readonly clocks?: string
+}
+
+export function viewTicks(timing: Timing, from: number, count: number): readonly TickView[] {
+  const { timeZone } = timing
+  let before = offsetMs(timeZone, from)
+  return nextTicks(ticksOf(timing), from, count).map(tick => {
+    const offset = offsetMs(timeZone, tick)
+    const change = offset - before
+    before = offset
+    const clocks = change === 0 ? {} : { clocks: `${change > 0 ? '+' : ''}${formatMs(change)}` }
+    return { at: timeText(tick), local: localText(tick, offset), ...clocks }
+  })
+}
+
+/** RFC 3339 with the offset of the place. */
+export function localText(at: number, offset: number): string {
+  const minutes = Math.abs(offset) / 60_000
+  const two = (n: number): string => String(Math.floor(n)).padStart(2, '0')
+  const zone = offset === 0 ? 'Z' : `${offset < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`
+  return `${new Date(at + offset).toISOString().replace(/\.000Z$|Z$/, '')}${zone}`
+}

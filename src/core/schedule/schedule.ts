@@ -1,0 +1,234 @@
+import type { Delivery } from '../job/job.js'
+import type { PartialPolicy } from '../policy/policy.js'
+import { ChronosError, shown } from '../values/error.js'
+import { checkInteger, checkWord } from '../values/limits.js'
+import { lastTick, nextTicks, type Ticks, type Timing } from './timing.js'
+
+/** What a tick does while an earlier occurrence waits, runs or is retried. */
+export type Overlap = 'skip' | 'queue' | 'allow'
+/** What becomes of ticks at which no scheduler was alive. */
+export type Missed = 'run-once' | 'skip' | { readonly all: number }
+
+export type ScheduleState = 'active' | 'paused' | 'ended'
+
+/**
+ * A schedule: plain data that is kept in the store, so that any process can go on with it. Everything that a tick changes
+ * is in it too: of all who decide about a tick, the one whose compare-and-set succeeds has decided it.
+ */
+export interface Schedule {
+  readonly id: string
+  /** Grows with every change by a person, and not with ticks. */
+  readonly revision: number
+  readonly state: ScheduleState
+  readonly timing: Timing
+  readonly overlap: Overlap
+  readonly missed: Missed
+  /** false: one occurrence, and the schedule has ended. */
+  readonly recurring: boolean
+  readonly job: ScheduledJob
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly endedAt?: number
+  /** All ticks up to this time are decided. */
+  readonly decidedUntil: number
+  /** Waits for the occurrence before it to end (`overlap: 'queue'`). */
+  readonly queuedTick?: number
+  readonly lastTick?: number
+  readonly lastJobId?: string
+  readonly counts: TickCounts
+}
+
+export interface TickCounts {
+  readonly fired: number
+  /** Because an earlier occurrence was not over. */
+  readonly skipped: number
+  /** Because nobody was there at the time. */
+  readonly missed: number
+}
+
+/** What every job of it is made from. */
+export interface ScheduledJob {
+  readonly name: string
+  readonly queue: string
+  readonly priority: number
+  readonly delivery: Delivery
+  readonly payload: string
+  readonly payloadHash: string
+  readonly tags: readonly string[]
+  readonly tenantId?: string
+  readonly timeoutMs?: number
+  readonly deadlineMs?: number
+  readonly override?: PartialPolicy
+  readonly policyId?: string
+  readonly dependency?: string
+  readonly fingerprint?: string
+  readonly webhook?: string
+}
+
+export const NO_TICKS: TickCounts = { fired: 0, skipped: 0, missed: 0 }
+
+/** A tick that nobody decided for so long is missed; until then it is late. */
+export const MISSED_AFTER_MS = 15_000
+export const CATCH_UP_MAX = 100
+const OVERLAPS: readonly Overlap[] = ['skip', 'queue', 'allow']
+
+/** What to do about the ticks that are due, and what the schedule is afterwards. */
+export interface Round {
+  /** Ticks whose jobs are to be made. */
+  readonly fire: readonly number[]
+  readonly skipped: readonly number[]
+  /** The first and the last of those that nobody was there for, and how many, counted up to a bound. */
+  readonly missed?: { readonly from: number; readonly to: number; readonly count: number }
+  readonly next: Schedule
+}
+
+/** When there is something to decide again; undefined: never. */
+export function dueAt(schedule: Schedule, ticks: Ticks): number | undefined {
+  return schedule.state === 'active' ? ticks.next(schedule.decidedUntil) : undefined
+}
+
+/**
+ * Decides all ticks up to now. `live`: how many of its occurrences wait or run. Ticks on time meet the rule about
+ * overlap; a catch-up that was asked for by number does not.
+ */
+export function decideTicks(schedule: Schedule, ticks: Ticks, live: number, now: number): Round {
+  const due = dueTicks(schedule, ticks, now)
+  const begun: Draft = { fire: [], skipped: [], live, queuedTick: schedule.queuedTick }
+  const isFree = !schedule.recurring || schedule.overlap === 'allow'
+  if (begun.queuedTick !== undefined && begun.live === 0) {
+    fire(begun, begun.queuedTick)
+    begun.queuedTick = undefined
+  }
+  for (const tick of due.catchUp) fire(begun, tick)
+  for (const tick of due.onTime) {
+    if (isFree || begun.live === 0) fire(begun, tick)
+    else if (schedule.overlap === 'queue' && begun.queuedTick === undefined) begun.queuedTick = tick
+    else begun.skipped.push(tick)
+  }
+  const { missed } = due
+  return {
+    fire: begun.fire,
+    skipped: begun.skipped,
+    ...(missed && { missed }),
+    next: after(schedule, begun, due, ticks, now),
+  }
+}
+
+interface Draft {
+  readonly fire: number[]
+  readonly skipped: number[]
+  live: number
+  queuedTick: number | undefined
+}
+
+function fire(draft: Draft, tick: number): void {
+  draft.fire.push(tick)
+  draft.live++
+}
+
+interface Due {
+  readonly onTime: readonly number[]
+  readonly catchUp: readonly number[]
+  readonly missed?: NonNullable<Round['missed']>
+  readonly last?: number
+}
+
+function dueTicks(schedule: Schedule, ticks: Ticks, now: number): Due {
+  const first = dueAt(schedule, ticks)
+  if (first === undefined || first > now) return { onTime: [], catchUp: [] }
+  if (!schedule.recurring) return once(schedule, first, now)
+  if (now - first <= MISSED_AFTER_MS) {
+    const onTime = upTo(ticks, schedule.decidedUntil, now)
+    return { onTime, catchUp: [], last: onTime.at(-1)! }
+  }
+  const last = lastTick(ticks, schedule.decidedUntil, now)!
+  const isLate = now - last <= MISSED_AFTER_MS
+  switch (schedule.missed) {
+    case 'skip': {
+      const onTime = isLate ? upTo(ticks, Math.max(schedule.decidedUntil, now - MISSED_AFTER_MS - 1), now) : []
+      return { onTime, catchUp: [], last, ...missedOf(schedule, ticks, first, onTime[0] ?? last + 1) }
+    }
+    case 'run-once':
+      // Whatever was missed is made good by the newest.
+      return { onTime: [last], catchUp: [], last, ...missedOf(schedule, ticks, first, last) }
+    default: {
+      const catchUp = newest(ticks, schedule.decidedUntil, now, schedule.missed.all)
+      return { onTime: [], catchUp, last, ...missedOf(schedule, ticks, first, catchUp[0] ?? last + 1) }
+    }
+  }
+}
+
+/** The only occurrence of a schedule is late, or missed, but never two. */
+function once({ missed }: Schedule, first: number, now: number): Due {
+  if (missed !== 'skip' || now - first <= MISSED_AFTER_MS) return { onTime: [first], catchUp: [], last: first }
+  return { onTime: [], catchUp: [], last: first, missed: { from: first, to: first, count: 1 } }
+}
+
+function upTo(ticks: Ticks, from: number, until: number): readonly number[] {
+  return nextTicks(ticks, from, CATCH_UP_MAX).filter(tick => tick <= until)
+}
+
+/** The newest so many, oldest first. */
+function newest(ticks: Ticks, after: number, now: number, count: number): readonly number[] {
+  const found: number[] = []
+  let until = now
+  while (found.length < count) {
+    const tick = lastTick(ticks, after, until)
+    if (tick === undefined) break
+    found.unshift(tick)
+    until = tick - 1
+  }
+  return found
+}
+
+/** Those from `first` on and before `end`: what happens to none of them. */
+function missedOf({ decidedUntil }: Schedule, ticks: Ticks, first: number, end: number): Pick<Due, 'missed'> {
+  if (first >= end) return {}
+  const count = upTo(ticks, first - 1, end - 1).length
+  return { missed: { from: first, to: lastTick(ticks, decidedUntil, end - 1) ?? first, count } }
+}
+
+function after(
+  schedule: Schedule,
+  { fire: fired, skipped, queuedTick }: Draft,
+  due: Due,
+  ticks: Ticks,
+  now: number,
+): Schedule {
+  const { queuedTick: _, ...rest } = schedule
+  const { counts } = schedule
+  const decidedUntil = due.last ?? schedule.decidedUntil
+  const next: Schedule = {
+    ...rest,
+    decidedUntil,
+    ...(queuedTick !== undefined && { queuedTick }),
+    ...(fired.length > 0 && { lastTick: fired.at(-1)! }),
+    counts: {
+      fired: counts.fired + fired.length,
+      skipped: counts.skipped + skipped.length,
+      missed: counts.missed + (due.missed?.count ?? 0),
+    },
+  }
+  const isOver = schedule.recurring
+    ? dueAt(next, ticks) === undefined && queuedTick === undefined
+    : due.last !== undefined
+  return isOver ? { ...next, state: 'ended', endedAt: now } : next
+}
+
+export function parseOverlap(value: unknown, where: string): Overlap {
+  checkWord(value, OVERLAPS, `${where}: overlap`)
+  return value as Overlap
+}
+
+export function parseMissed(value: unknown, where: string): Missed {
+  if (value === 'run-once' || value === 'skip') return value
+  const all = (value as { all?: unknown } | null)?.all
+  if (typeof value !== 'object' || all === undefined || Object.keys(value!).length !== 1) {
+    throw new ChronosError(
+      'INVALID_OPTION',
+      `${where}: missed: expected "run-once", "skip" or { all: N }, got ${shown(value)}`,
+    )
+  }
+  checkInteger(all, `${where}: missed.all`, 1, CATCH_UP_MAX)
+  return { all }
+}

@@ -1,0 +1,133 @@
+import { type Duration, formatMs, toMs } from '../values/duration.js'
+import { ChronosError } from '../values/error.js'
+import { hash64 } from '../values/hash.js'
+import { parseCron, type Ticks } from './cron.js'
+import { checkTimeZone } from './time-zone.js'
+
+export type { Ticks } from './cron.js'
+
+/** When a schedule's jobs are due, as plain data. Times are epoch milliseconds. */
+export interface Timing {
+  readonly cron?: string
+  readonly everyMs?: number
+  /** `every` counts from here, for ever: a slow tick does not move the next one. */
+  readonly anchor?: number
+  readonly timeZone: string
+  readonly startAt?: number
+  readonly endAt?: number
+  /** Each schedule's jobs start up to so much later, every one by the same amount of its own. */
+  readonly splayMs?: number
+}
+
+export interface TimingInput {
+  readonly cron?: string
+  readonly every?: Duration
+  readonly timeZone?: string
+  readonly startAt?: number
+  readonly endAt?: number
+  readonly splay?: Duration
+}
+
+export const TIME_ZONE_DEFAULT = 'UTC'
+const EVERY_MIN_MS = 1_000
+const SPLAY_MAX_MS = 3_600_000
+const SECOND_MS = 1_000
+
+export function parseTiming(input: TimingInput, now: number, where: string): Timing {
+  const { cron, every, timeZone = TIME_ZONE_DEFAULT, startAt, endAt, splay } = input
+  if ((cron === undefined) === (every === undefined)) {
+    throw new ChronosError('INVALID_OPTION', `${where}: give cron or every, ${cron === undefined ? 'one' : 'not both'}`)
+  }
+  checkTimeZone(timeZone, `${where}: timeZone`)
+  if (startAt !== undefined && endAt !== undefined && endAt < startAt) {
+    throw new ChronosError('INVALID_OPTION', `${where}: endAt is before startAt`)
+  }
+  return {
+    ...(cron !== undefined && { cron: cronText(cron, timeZone, where) }),
+    ...(every !== undefined && {
+      everyMs: toMs(every, `${where}: every`, { min: EVERY_MIN_MS }),
+      anchor: startAt ?? now,
+    }),
+    timeZone,
+    ...(startAt !== undefined && { startAt }),
+    ...(endAt !== undefined && { endAt }),
+    ...(splay !== undefined && { splayMs: toMs(splay, `${where}: splay`, { max: SPLAY_MAX_MS }) }),
+  }
+}
+
+function cronText(cron: unknown, timeZone: string, where: string): string {
+  parseCron(cron, timeZone, `${where}: cron`)
+  return (cron as string).trim()
+}
+
+/** Refuses what never happens after `now`, and a splay that would mix up two ticks. */
+export function checkHappens(timing: Timing, now: number, where: string): void {
+  const ticks = ticksOf(timing, where)
+  const first = ticks.next(now)
+  if (first === undefined) {
+    throw new ChronosError('INVALID_OPTION', `${where}: it never happens between now and endAt`)
+  }
+  const { splayMs = 0 } = timing
+  const second = ticks.next(first)
+  if (second !== undefined && splayMs >= second - first) {
+    const gap = formatMs(second - first)
+    throw new ChronosError(
+      'INVALID_OPTION',
+      `${where}: a splay of ${formatMs(splayMs)} is not shorter than the ${gap} between two ticks`,
+    )
+  }
+}
+
+export function ticksOf(timing: Timing, where = 'schedule'): Ticks {
+  const { cron, everyMs, timeZone, startAt, endAt } = timing
+  const all =
+    cron !== undefined ? parseCron(cron, timeZone, `${where}: cron`) : everyTicks(everyMs!, timing.anchor ?? 0)
+  if (startAt === undefined && endAt === undefined) return all
+  return {
+    next(after) {
+      const tick = all.next(startAt === undefined ? after : Math.max(after, startAt - 1))
+      return tick === undefined || (endAt !== undefined && tick > endAt) ? undefined : tick
+    },
+  }
+}
+
+function everyTicks(everyMs: number, anchor: number): Ticks {
+  return {
+    next: after => (after < anchor ? anchor : anchor + (Math.floor((after - anchor) / everyMs) + 1) * everyMs),
+  }
+}
+
+export function nextTicks(ticks: Ticks, from: number, count: number): readonly number[] {
+  const found: number[] = []
+  let at: number | undefined = from
+  while (found.length < count) {
+    at = ticks.next(at)
+    if (at === undefined) break
+    found.push(at)
+  }
+  return found
+}
+
+/** The last tick in (`after`, `until`], if there is one: found by halving, however many there are. */
+export function lastTick(ticks: Ticks, after: number, until: number): number | undefined {
+  const isDue = (from: number): boolean => (ticks.next(from) ?? Number.POSITIVE_INFINITY) <= until
+  if (after >= until || !isDue(after)) return undefined
+  let low = Math.floor(after / SECOND_MS)
+  let high = Math.ceil(until / SECOND_MS)
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (isDue(middle * SECOND_MS)) low = middle
+    else high = middle
+  }
+  return ticks.next(Math.max(after, low * SECOND_MS))
+}
+
+/** How much later than its ticks the jobs of this schedule start: always the same for the same id. */
+export function splayOf(id: string, splayMs: number | undefined): number {
+  return splayMs === undefined ? 0 : Number.parseInt(hash64(id).slice(0, 8), 16) % (splayMs + 1)
+}
+
+/** In words: `every 5m`, `0 9 * * MON (Europe/Paris)`. */
+export function timingWords({ cron, everyMs, timeZone }: Timing): string {
+  return cron === undefined ? `every ${formatMs(everyMs!)}` : `${cron} (${timeZone})`
+}

@@ -1,0 +1,156 @@
+import { Course } from '../policy/failure-path.js'
+import type { Policy } from '../policy/policy.js'
+import { DueJobs } from './due-heap.js'
+import { SeriesRecorder } from './series.js'
+
+const SECOND_MS = 1_000
+
+/** What happens to a target, and how many jobs need it. Times count from the first run on. */
+export interface Storm {
+  readonly jobs: number
+  readonly withinMs: number
+  readonly outageMs: number
+  /** Infinity: as many as come. */
+  readonly capacityPerSecond: number
+  readonly seed: number
+}
+
+/** All runs with the same number: retry 1 of every job, and so on; 0 are the first runs. */
+export interface Wave {
+  readonly retry: number
+  readonly attempts: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** How it went. */
+export interface Herd {
+  readonly succeeded: number
+  readonly dead: number
+  /** Those of the dead that had a run after the recovery, and were turned away. */
+  readonly deadAfterRecovery: number
+  readonly attempts: number
+  /** Attempts after the recovery that found the target full. */
+  readonly turnedAway: number
+  /** Attempts per job. */
+  readonly amplification: number
+  /** The most attempts in one second after the recovery. */
+  readonly peakPerSecond: number
+  /** When the last job had ended, one way or the other. */
+  readonly doneMs: number
+  readonly waves: readonly Wave[]
+}
+
+export interface HerdRun {
+  readonly herd: Herd
+  readonly recorder: SeriesRecorder
+}
+
+/**
+ * Runs the herd, attempt by attempt, on the policy's own plan.
+ *
+ * The target is away from 0 until `outageMs`; every attempt in that time fails. From then on it serves so many attempts in
+ * every second and turns the rest away, which is a failed attempt like any other. Attempts take no time.
+ */
+export function runHerd(policy: Policy, storm: Storm): HerdRun {
+  const { jobs, withinMs } = storm
+  const course = new Course(policy, jobs, storm.seed)
+  const due = new DueJobs(jobs)
+  const runs = new Uint32Array(jobs)
+  const tally = new Tally(storm)
+  const firstMs = (job: number): number => Math.floor((job * withinMs) / jobs)
+  for (let job = 0; job < jobs; job++) due.put(job, firstMs(job))
+
+  while (due.size > 0) {
+    const atMs = due.nextMs
+    const job = due.take()
+    const retry = runs[job]!++
+    if (tally.isServed(retry, atMs)) continue
+    const nextMs = course.next(job, retry + 1, atMs, firstMs(job))
+    if (nextMs === null) tally.bury(atMs)
+    else due.put(job, nextMs)
+  }
+  return tally.close()
+}
+
+/** Stands for the target and counts what comes to it. Attempts must come in order. */
+class Tally {
+  readonly #storm: Storm
+  readonly #recorder = new SeriesRecorder()
+  readonly #waves: { retry: number; attempts: number; fromMs: number; toMs: number }[] = []
+  #second = 0
+  #secondAttempts = 0
+  #secondServed = 0
+  #secondAfterRecovery = 0
+  #attempts = 0
+  #succeeded = 0
+  #dead = 0
+  #deadAfterRecovery = 0
+  #turnedAway = 0
+  #peak = 0
+  #doneMs = 0
+
+  constructor(storm: Storm) {
+    this.#storm = storm
+  }
+
+  isServed(retry: number, atMs: number): boolean {
+    const { outageMs, capacityPerSecond } = this.#storm
+    const second = Math.floor(atMs / SECOND_MS)
+    if (second !== this.#second) this.#nextSecond(second)
+    this.#attempts++
+    this.#secondAttempts++
+    this.#doneMs = atMs
+    this.#ride(retry, atMs)
+    if (atMs < outageMs) return false
+    this.#secondAfterRecovery++
+    if (this.#secondServed >= capacityPerSecond) {
+      this.#turnedAway++
+      return false
+    }
+    this.#secondServed++
+    this.#succeeded++
+    return true
+  }
+
+  bury(atMs: number): void {
+    this.#dead++
+    if (atMs >= this.#storm.outageMs) this.#deadAfterRecovery++
+  }
+
+  close(): HerdRun {
+    this.#nextSecond(this.#second)
+    const herd = {
+      succeeded: this.#succeeded,
+      dead: this.#dead,
+      deadAfterRecovery: this.#deadAfterRecovery,
+      attempts: this.#attempts,
+      turnedAway: this.#turnedAway,
+      amplification: this.#attempts / this.#storm.jobs,
+      peakPerSecond: this.#peak,
+      doneMs: this.#doneMs,
+      waves: this.#waves,
+    }
+    return { herd, recorder: this.#recorder }
+  }
+
+  #nextSecond(second: number): void {
+    this.#recorder.add(this.#second, this.#secondAttempts, this.#secondServed)
+    this.#peak = Math.max(this.#peak, this.#secondAfterRecovery)
+    this.#second = second
+    this.#secondAttempts = 0
+    this.#secondServed = 0
+    this.#secondAfterRecovery = 0
+  }
+
+  #ride(retry: number, atMs: number): void {
+    const wave = this.#waves[retry]
+    if (wave === undefined) {
+      // Retries are numbered without gaps, so the next wave is always the one after the last.
+      this.#waves[retry] = { retry, attempts: 1, fromMs: atMs, toMs: atMs }
+      return
+    }
+    wave.attempts++
+    wave.toMs = atMs
+  }
+}

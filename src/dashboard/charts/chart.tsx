@@ -1,0 +1,140 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { short } from '../data/format.js'
+import type { Facts } from '../timeline/facts.js'
+import { Picture, type PictureTable } from './picture.js'
+import { clamp } from './scale.js'
+import { clockTicks, type TimeFrame, valueScale, xOf, yOf } from './time-chart.js'
+import { Tip } from './tip.js'
+import { useWidth } from './use-width.js'
+
+export interface ChartProps {
+  readonly title: string
+  /** What there is to see, for those who don't. */
+  readonly spoken: string
+  readonly table: PictureTable
+  readonly legend: ComponentChildren
+  readonly controls?: ComponentChildren
+  /** Epoch milliseconds at which the points are, or begin. */
+  readonly times: readonly number[]
+  /** How long each lasts; 0 for points. */
+  readonly stepMs: number
+  readonly max: number
+  readonly height: number
+  readonly format?: (value: number) => string
+  readonly draw: (frame: TimeFrame) => ComponentChildren
+  /** What to say of a point, and of the value that is pointed at; undefined where it was reached by the keyboard. */
+  readonly factsAt: (index: number, value: number | undefined) => Facts
+  readonly onPick?: ((index: number, value: number | undefined) => void) | undefined
+  /** ↑ and ↓, where they mean something. */
+  readonly onStep?: ((by: 1 | -1) => void) | undefined
+}
+
+interface Pointed {
+  readonly index: number
+  readonly value: number | undefined
+}
+
+const TOP = 12
+const BOTTOM = 24
+const LEFT = 48
+const RIGHT = 18
+
+/** A chart over time: axes, what is drawn between them, and exact facts under the pointer and the arrow keys. */
+export function Chart(props: ChartProps) {
+  const { title, spoken, times, stepMs, height, onPick, onStep, factsAt } = props
+  const [element, width] = useWidth<HTMLDivElement>()
+  const [pointed, setPointed] = useState<Pointed>()
+  const frame: TimeFrame = {
+    width: Math.max(80, width - LEFT - RIGHT),
+    height: height - TOP - BOTTOM,
+    from: times[0] ?? 0,
+    to: Math.max((times.at(-1) ?? 1) + stepMs, (times[0] ?? 0) + 1),
+    top: valueScale(props.max).top,
+  }
+  const last = times.length - 1
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const at = pointed?.index ?? last + 1
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key]
+    if (to !== undefined && last >= 0) setPointed({ index: clamp(to, 0, last), value: undefined })
+    else if (onStep && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) onStep(event.key === 'ArrowUp' ? 1 : -1)
+    else if (event.key === 'Enter' && pointed) onPick?.(pointed.index, pointed.value)
+    else return
+    event.preventDefault()
+  }
+  const point = (event: MouseEvent & { readonly currentTarget: Element }): void => {
+    const box = event.currentTarget.getBoundingClientRect()
+    const at = frame.from + ((event.clientX - box.left - LEFT) / frame.width) * (frame.to - frame.from)
+    const value = frame.top * (1 - (event.clientY - box.top - TOP) / frame.height)
+    setPointed(last < 0 ? undefined : { index: nearest(times, at, stepMs), value })
+  }
+  const middle = pointed && xOf(times[pointed.index]! + stepMs / 2, frame)
+  return (
+    <Picture title={title} table={props.table} controls={props.controls} legend={props.legend}>
+      {/* biome-ignore lint/a11y: a picture that is walked with the arrow keys has no element of its own */}
+      <div
+        class={`chart${onPick ? ' is-pickable' : ''}`}
+        ref={element}
+        role="group"
+        aria-label={`${title}. ${spoken} Arrow keys go from time to time.`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys walk along the time
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        onMouseMove={point}
+        onMouseLeave={() => setPointed(undefined)}
+        onBlur={() => setPointed(undefined)}
+        onClick={() => pointed && onPick?.(pointed.index, pointed.value)}
+      >
+        {width > 0 && (
+          <svg width={width} height={height} aria-hidden="true" focusable="false">
+            <g transform={`translate(${LEFT} ${TOP})`}>
+              <Axes frame={frame} max={props.max} format={props.format ?? short} />
+              {props.draw(frame)}
+              {middle !== undefined && <path class="chart-cursor" d={`M${middle} 0V${frame.height}`} />}
+            </g>
+          </svg>
+        )}
+        {pointed && middle !== undefined && (
+          <Tip facts={factsAt(pointed.index, pointed.value)} x={LEFT + middle} y={TOP + 8} bottom={height - BOTTOM} />
+        )}
+      </div>
+    </Picture>
+  )
+}
+
+interface AxesProps {
+  readonly frame: TimeFrame
+  readonly max: number
+  readonly format: (value: number) => string
+}
+
+function Axes({ frame, max, format }: AxesProps) {
+  const { width, height } = frame
+  return (
+    <>
+      {valueScale(max).ticks.map(value => (
+        <g key={value}>
+          <path class="grid-line" d={`M0 ${yOf(value, frame)}H${width}`} />
+          <text class="axis-text" x="-8" y={yOf(value, frame) + 4} text-anchor="end">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+      <path class="axis-line" d={`M0 ${height}H${width}`} />
+      {clockTicks(frame).map(({ x, text }) => (
+        <text key={x} class="axis-text" x={clamp(x, 14, width)} y={height + 16} text-anchor="middle">
+          {text}
+        </text>
+      ))}
+    </>
+  )
+}
+
+/** The bar that a moment falls into, or the point that is nearest to it. */
+function nearest(times: readonly number[], at: number, stepMs: number): number {
+  const next = times.findIndex(time => time > at)
+  const after = next === -1 ? times.length : next
+  const before = Math.max(0, after - 1)
+  if (stepMs > 0 || after >= times.length) return before
+  return at - times[before]! < times[after]! - at ? before : after
+}

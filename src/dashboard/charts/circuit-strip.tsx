@@ -1,0 +1,59 @@
+import './pictures.css'
+import type { CircuitView } from '../../engine/dependencies/circuits.js'
+import { now } from '../data/clock.js'
+import { spanText } from '../timeline/span-text.js'
+import { clamp } from './scale.js'
+
+type Facts = Pick<CircuitView, 'state' | 'since' | 'openUntil' | 'notBefore' | 'forced'>
+
+const STEPS = [
+  ['closed', 'calls pass'],
+  ['open', 'nothing is called'],
+  ['half-open', 'one call tries it'],
+  ['ramping', 'a few more at a time'],
+] as const
+
+const WIDTH = 232
+const STEP = WIDTH / STEPS.length
+
+/** Where a circuit is on its way round: closed, open, tried, let in slowly; and how long until it is tried. */
+export function CircuitStrip({ circuit }: { readonly circuit: Facts }) {
+  const { state, since, forced } = circuit
+  const at = STEPS.findIndex(([step]) => step === state)
+  const [from, to] = [Date.parse(since), endOf(circuit)]
+  const share = to === undefined ? undefined : clamp((now.value - from) / Math.max(1, to - from), 0, 1)
+  const words = wordsOf(circuit, to, now.value)
+  return (
+    <svg class="strip circuit" width={WIDTH} height="34" role="img" aria-label={words} data-tip={words}>
+      {STEPS.map(([step], i) => (
+        <g key={step} class={`circuit-step is-${step}${i === at ? ' is-now' : ''}`}>
+          <rect x={i * STEP + 1} y="1" width={STEP - 3} height="16" rx="4" />
+          {i === at && share !== undefined && (
+            <rect class="circuit-fill" x={i * STEP + 1} y="1" width={share * (STEP - 3)} height="16" rx="4" />
+          )}
+          <text x={i * STEP + STEP / 2} y="13" text-anchor="middle">
+            {step}
+          </text>
+        </g>
+      ))}
+      <text class="circuit-text" x={clamp(at * STEP, 0, WIDTH - 90)} y="30">
+        {forced
+          ? 'by hand'
+          : to === undefined || to < now.value
+            ? `for ${spanText(Math.max(0, now.value - from))}`
+            : `${spanText(to - now.value)} more`}
+      </text>
+    </svg>
+  )
+}
+
+function endOf({ state, openUntil, notBefore }: Facts): number | undefined {
+  const end = state === 'open' ? openUntil : notBefore
+  return end === undefined ? undefined : Date.parse(end)
+}
+
+function wordsOf({ state, since, forced }: Facts, to: number | undefined, at: number): string {
+  const means = STEPS.find(([step]) => step === state)?.[1] ?? ''
+  const until = to !== undefined && to > at ? `, ${spanText(to - at)} more` : ''
+  return `${state}${forced ? ' by hand' : ''}: ${means}; for ${spanText(Math.max(0, at - Date.parse(since)))}${until}`
+}

@@ -1,0 +1,66 @@
+import { clockText, short } from '../data/format.js'
+import { Chart } from './chart.js'
+import { areaPath, linePath } from './time-chart.js'
+
+/** The colours that a line can have, by their tokens. */
+export type LineToken = 'accent' | 'ok-fill' | 'run-fill' | 'retry-fill' | 'dead-fill' | 'wait-fill' | 'ink-3'
+
+export interface Line {
+  readonly name: string
+  /** One for each time; null where there is none. */
+  readonly values: readonly (number | null)[]
+  readonly token: LineToken
+  /** Lines are told apart by more than their colour. */
+  readonly dash?: boolean
+  readonly filled?: boolean
+}
+
+interface LineChartProps {
+  readonly title: string
+  /** Epoch milliseconds, oldest first. */
+  readonly times: readonly number[]
+  readonly lines: readonly Line[]
+  /** How a value is written: a duration, a share. */
+  readonly format?: (value: number) => string
+  readonly height?: number
+}
+
+/** Values over time: throughput, latency, a rate. */
+export function LineChart({ title, times, lines, format = short, height = 180 }: LineChartProps) {
+  const written = (value: number | null | undefined): string =>
+    value === null || value === undefined ? '–' : format(value)
+  return (
+    <Chart
+      title={title}
+      spoken={`${lines.map(({ name, values }) => `${name} is ${written(values.at(-1))}`).join(', ')}.`}
+      table={{
+        columns: ['At', ...lines.map(({ name }) => name)],
+        rows: times
+          .map((at, i) => [clockText(at, 'local'), ...lines.map(({ values }) => written(values[i]))])
+          .reverse(),
+      }}
+      legend={lines.map(({ name, token, dash }) => (
+        <span key={name} class={`key key-line key-${token}${dash ? ' is-dashed' : ''}`}>
+          {name}
+        </span>
+      ))}
+      times={times}
+      stepMs={0}
+      height={height}
+      format={format}
+      max={Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0)))}
+      factsAt={index => ({
+        title: clockText(times[index]!, 'local'),
+        lines: lines.map(({ name, values }) => [name, written(values[index])] as const),
+      })}
+      draw={frame =>
+        lines.map(({ name, values, token, dash, filled }) => (
+          <g key={name} class={`line-${token}`}>
+            {filled && <path class="line-area" d={areaPath(times, values, frame)} />}
+            <path class={`line${dash ? ' is-dashed' : ''}`} d={linePath(times, values, frame)} />
+          </g>
+        ))
+      }
+    />
+  )
+}

@@ -1,0 +1,45 @@
+import type { SeriesPoint } from '../../engine/figures/statistics.js'
+
+export type Outcome = 'firstTry' | 'retried' | 'failed' | 'dead'
+
+export interface OutcomeLook {
+  readonly key: Outcome
+  readonly text: string
+}
+
+/** From the bottom of the stack to its top. */
+export const OUTCOMES: readonly OutcomeLook[] = [
+  { key: 'firstTry', text: 'succeeded at once' },
+  { key: 'retried', text: 'succeeded after retries' },
+  { key: 'failed', text: 'failed runs' },
+  { key: 'dead', text: 'jobs that died' },
+]
+
+export type OutcomePoint = Pick<SeriesPoint, 'at' | Outcome>
+
+/** For each outcome the sum of it and all below it: what a stack is drawn from. */
+export function stacked(points: readonly OutcomePoint[]): readonly (readonly number[])[] {
+  const sums = points.map(() => 0)
+  return OUTCOMES.map(({ key }) =>
+    points.map((point, i) => {
+      sums[i]! += point[key]
+      return sums[i]!
+    }),
+  )
+}
+
+/** Which outcome of a bar lies at a height; undefined above it. */
+export function outcomeAt(point: OutcomePoint, value: number): Outcome | undefined {
+  let sum = 0
+  return OUTCOMES.find(({ key }) => {
+    sum += point[key]
+    return value <= sum && point[key] > 0
+  })?.key
+}
+
+export interface OutcomePick {
+  readonly outcome: Outcome | undefined
+  /** Epoch milliseconds. */
+  readonly from: number
+  readonly to: number
+}

@@ -1,0 +1,101 @@
+import type { RedriveView } from '../../engine/dead/redrives.js'
+import { count } from '../data/format.js'
+import { LineChart } from './line-chart.js'
+import { Picture } from './picture.js'
+import { type RateSample, ratesOf } from './rate.js'
+import { useWidth } from './use-width.js'
+
+export type { RateSample } from './rate.js'
+
+interface RedriveChartProps {
+  readonly redrive: Pick<RedriveView, 'results' | 'total' | 'skipped'>
+}
+
+const PARTS = [
+  ['succeeded', 'succeeded', 'ok'],
+  ['dead', 'died again', 'dead'],
+  ['retrying', 'failed, retried', 'retry'],
+  ['running', 'running', 'run'],
+  ['cancelled', 'cancelled', 'off'],
+  ['pending', 'waiting to run', 'wait'],
+] as const
+
+const HEIGHT = 26
+
+/** How far a redrive is: what its jobs have come to, and how many are still to be started. */
+export function RedriveProgress({ redrive: { results, total, skipped } }: RedriveChartProps) {
+  const [element, width] = useWidth<HTMLDivElement>()
+  const done = PARTS.map(([key, text, hue]) => ({ text, hue, value: results[key] }))
+  const started = done.reduce((sum, { value }) => sum + value, 0)
+  const parts = [
+    ...done,
+    { text: 'skipped', hue: 'off', value: skipped },
+    { text: 'not yet started', hue: 'rest', value: Math.max(0, total.value - started - skipped) },
+  ].filter(({ value }) => value > 0)
+  const sum = Math.max(
+    1,
+    parts.reduce((all, { value }) => all + value, 0),
+  )
+  let x = 0
+  return (
+    <Picture
+      title="Progress"
+      table={{ columns: ['Jobs', 'How many'], rows: parts.map(({ text, value }) => [text, value]) }}
+      legend={parts.map(({ text, hue, value }) => (
+        <span key={text} class={`key key-${hue}-fill`}>
+          {text} <span class="key-count">{count(value)}</span>
+        </span>
+      ))}
+    >
+      <div class="progress" ref={element}>
+        <svg
+          width={Math.max(1, width)}
+          height={HEIGHT}
+          role="img"
+          aria-label={parts.map(({ text, value }) => `${count(value)} ${text}`).join(', ')}
+        >
+          {parts.map(({ text, hue, value }) => {
+            const wide = (value / sum) * width
+            const at = x
+            x += wide
+            return (
+              <rect
+                key={text}
+                class={`fill progress-${hue} ${hue}`}
+                x={at}
+                y="0"
+                width={Math.max(1, wide - 1)}
+                height={HEIGHT}
+                data-tip={`${count(value)} ${text}`}
+              />
+            )
+          })}
+        </svg>
+      </div>
+    </Picture>
+  )
+}
+
+interface RedriveRateProps {
+  /** What was seen while the page was open, oldest first. */
+  readonly samples: readonly RateSample[]
+  readonly perSecond: number
+}
+
+/** How fast it goes, against how fast it may. */
+export function RedriveRate({ samples, perSecond }: RedriveRateProps) {
+  const rates = ratesOf(samples)
+  return (
+    <LineChart
+      title="Jobs per second"
+      times={rates.map(({ at }) => at)}
+      lines={[
+        { name: 'started', values: rates.map(rate => rate.started), token: 'accent', filled: true },
+        { name: 'succeeded', values: rates.map(rate => rate.succeeded), token: 'ok-fill' },
+        { name: 'died again', values: rates.map(rate => rate.dead), token: 'dead-fill', dash: true },
+        { name: 'rate that is set', values: rates.map(() => perSecond), token: 'ink-3', dash: true },
+      ]}
+      height={150}
+    />
+  )
+}

@@ -1,0 +1,251 @@
+import type { AlertView } from '../../core/alert/alert.js'
+import type { RuleView } from '../../core/alert/rules.js'
+import type { SilenceInput, SilenceView } from '../../core/alert/silence.js'
+import type { HttpRequest } from '../../core/http/request.js'
+import type { Explanation } from '../../core/job/explain.js'
+import type { AttemptView, JobView } from '../../core/job/view.js'
+import type { PolicyInput } from '../../core/policy/policy.js'
+import type { TickView } from '../../core/schedule/occurrences.js'
+import type { Duration } from '../../core/values/duration.js'
+import type { EndpointInput, EndpointView } from '../../core/webhook/webhook.js'
+import type { RuleChanges } from '../../engine/alerts/alerts.js'
+import type { EnqueueResult } from '../../engine/client/enqueuer.js'
+import type { BulkResult, ErrorGroupView } from '../../engine/dead/dead.js'
+import type { DryRun, RedriveView } from '../../engine/dead/redrives.js'
+import type { CircuitView } from '../../engine/dependencies/circuits.js'
+import type { FleetStats, StatsSeries } from '../../engine/figures/statistics.js'
+import type { JobChanges } from '../../engine/jobs/edit.js'
+import type { LogView } from '../../engine/jobs/jobs.js'
+import type { List } from '../../engine/jobs/query.js'
+import type { QueueReport, RetryWave } from '../../engine/jobs/queue-report.js'
+import type { JobTimeline } from '../../engine/jobs/timeline.js'
+import type { ScheduleView } from '../../engine/schedules/view.js'
+import type { AuditReport } from '../../engine/upkeep/integrity.js'
+import type { WorkerView } from '../../engine/worker/fleet.js'
+import type { JournalEntry } from '../../server/audit-log.js'
+import type { NewToken, TokenInput, TokenView } from '../../server/tokens.js'
+import type { Count } from '../../store/store.js'
+import { segment } from '../shell/router.js'
+import { type Parameter, request } from './http.js'
+
+/** Every call of the REST API, by noun. Answers are never kept here; whoever asks twice asks twice. */
+
+export type Filter = Readonly<Record<string, Parameter>>
+
+export interface Page {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** A list with how many there are in all. */
+export type Counted<T> = List<T> & { readonly count: Count }
+
+export type JobWithAttempts = JobView & { readonly attempts: readonly AttemptView[] }
+
+/** What a new job is made of; `http` makes it a call to a URL. */
+export interface NewJobBody {
+  readonly name?: string
+  readonly payload?: unknown
+  readonly http?: HttpRequest
+  readonly queue?: string
+  readonly priority?: number
+  readonly delay?: Duration
+  readonly runAt?: string
+  readonly key?: string
+  readonly tenantId?: string
+  readonly delivery?: JobView['delivery']
+  readonly retry?: PolicyInput
+  readonly timeout?: Duration
+  readonly webhook?: string
+  readonly tags?: readonly string[]
+}
+
+export interface RedriveBody {
+  readonly filter: Filter
+  readonly rate?: string
+  readonly canary?: number
+  readonly stopWhenFailing?: number
+  readonly force?: boolean
+}
+
+type Signal = AbortSignal | undefined
+
+/** The server wants to hear that an empty filter means every job. */
+const all = (filter: Filter): object => (Object.keys(filter).length === 0 ? { filter, all: true } : { filter })
+
+const job = (id: string, verb = ''): string => `/jobs/${segment(id)}${verb}`
+
+export const jobs = {
+  list: (filter: Filter & Page, signal?: Signal) =>
+    request<Counted<JobView>>('GET', '/jobs', { query: { ...filter }, signal }),
+  get: (id: string, signal?: Signal) => request<JobWithAttempts>('GET', job(id), { signal }),
+  history: (id: string, page: Page = {}, signal?: Signal) =>
+    request<List<AttemptView>>('GET', job(id, '/history'), { query: { ...page }, signal }),
+  timeline: (id: string, signal?: Signal) => request<JobTimeline>('GET', job(id, '/timeline'), { signal }),
+  explain: (id: string, signal?: Signal) => request<Explanation>('GET', job(id, '/explain'), { signal }),
+  logs: (id: string, page: Page = {}, signal?: Signal) =>
+    request<List<LogView>>('GET', job(id, '/logs'), { query: { ...page }, signal }),
+  create: (body: NewJobBody, idempotencyKey?: string) =>
+    request<JobView & EnqueueResult>('POST', '/jobs', { body, idempotencyKey }),
+  cancel: (id: string) => request<JobView>('POST', job(id, '/cancel')),
+  retry: (id: string) => request<JobView>('POST', job(id, '/retry')),
+  runNow: (id: string) => request<JobView>('POST', job(id, '/run-now')),
+  replay: (id: string) => request<EnqueueResult>('POST', job(id, '/replay')),
+  edit: (id: string, body: JobChanges) => request<JobView>('PATCH', job(id), { body }),
+  delete: (id: string) => request<void>('DELETE', job(id)),
+  /** All that match, not only those on the page. */
+  cancelAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:cancel', { body: all(filter) }),
+  retryAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:retry', { body: all(filter) }),
+  deleteAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:delete', { body: all(filter) }),
+}
+
+export const dead = {
+  list: (filter: Filter & Page, signal?: Signal) =>
+    request<Counted<JobView>>('GET', '/dead', { query: { ...filter }, signal }),
+  groups: (filter: Filter & Page = {}, signal?: Signal) =>
+    request<List<ErrorGroupView>>('GET', '/dead/groups', { query: { ...filter }, signal }),
+  group: (fingerprint: string, tenantId?: string, signal?: Signal) =>
+    request<ErrorGroupView>('GET', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, signal }),
+  setGroup: (fingerprint: string, state: 'open' | 'resolved' | 'ignored', tenantId?: string) =>
+    request<ErrorGroupView>('PATCH', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, body: { state } }),
+  acknowledge: (filter: Filter) => request<BulkResult>('POST', '/dead/acknowledge', { body: all(filter) }),
+  discard: (filter: Filter) => request<BulkResult>('POST', '/dead/discard', { body: all(filter) }),
+}
+
+const redrive = (id: string, verb = ''): string => `/redrives/${segment(id)}${verb}`
+
+export const redrives = {
+  list: (page: Page = {}, signal?: Signal) =>
+    request<List<RedriveView>>('GET', '/redrives', { query: { ...page }, signal }),
+  get: (id: string, signal?: Signal) => request<RedriveView>('GET', redrive(id), { signal }),
+  start: (body: RedriveBody) => request<RedriveView>('POST', '/redrives', { body }),
+  count: (body: RedriveBody) => request<DryRun>('POST', '/redrives', { body: { ...body, dryRun: true } }),
+  setRate: (id: string, rate: string) => request<RedriveView>('PATCH', redrive(id), { body: { rate } }),
+  pause: (id: string) => request<RedriveView>('POST', redrive(id, '/pause')),
+  resume: (id: string) => request<RedriveView>('POST', redrive(id, '/resume')),
+  abort: (id: string) => request<RedriveView>('POST', redrive(id, '/abort')),
+}
+
+/** A run of one of a schedule's jobs. */
+export type ScheduleRun = AttemptView & { readonly jobId: string }
+
+const schedule = (id: string, verb = ''): string => `/schedules/${segment(id)}${verb}`
+
+export const schedules = {
+  list: (page: Page = {}, signal?: Signal) =>
+    request<List<ScheduleView>>('GET', '/schedules', { query: { ...page }, signal }),
+  get: (id: string, signal?: Signal) => request<ScheduleView>('GET', schedule(id), { signal }),
+  /** The attempts of all its jobs, newest first. */
+  history: (id: string, page: Page = {}, signal?: Signal) =>
+    request<List<ScheduleRun>>('GET', schedule(id, '/history'), { query: { ...page }, signal }),
+  create: (id: string, body: object) => request<ScheduleView>('POST', '/schedules', { body: { id, ...body } }),
+  put: (id: string, body: object, version?: number) =>
+    request<ScheduleView>('PUT', schedule(id), { body, ...(version !== undefined && { ifMatch: `"${version}"` }) }),
+  delete: (id: string) => request<void>('DELETE', schedule(id)),
+  pause: (id: string) => request<ScheduleView>('POST', schedule(id, '/pause')),
+  resume: (id: string) => request<ScheduleView>('POST', schedule(id, '/resume')),
+  run: (id: string) => request<EnqueueResult>('POST', schedule(id, '/run')),
+  preview: (body: object, signal?: Signal) =>
+    request<{ readonly data: readonly TickView[] }>('POST', '/schedules:preview', { body, signal }),
+}
+
+const webhook = (id: string, verb = ''): string => `/webhooks/${segment(id)}${verb}`
+
+export const webhooks = {
+  list: (page: Page = {}, signal?: Signal) =>
+    request<List<EndpointView>>('GET', '/webhooks', { query: { ...page }, signal }),
+  get: (id: string, signal?: Signal) => request<EndpointView>('GET', webhook(id), { signal }),
+  create: (body: EndpointInput) => request<EndpointView & { readonly secret: string }>('POST', '/webhooks', { body }),
+  put: (id: string, body: EndpointInput) => request<EndpointView>('PUT', webhook(id), { body }),
+  delete: (id: string) => request<void>('DELETE', webhook(id)),
+  test: (id: string) => request<JobView>('POST', webhook(id, '/test')),
+  rotateSecret: (id: string) => request<{ readonly secret: string }>('POST', webhook(id, '/rotate-secret')),
+  enable: (id: string) => request<EndpointView>('POST', webhook(id, '/enable')),
+  disable: (id: string) => request<EndpointView>('POST', webhook(id, '/disable')),
+  recover: (id: string, body: { readonly since: string; readonly rate?: string }) =>
+    request<RedriveView>('POST', webhook(id, '/recover'), { body }),
+  deliveries: (id: string, filter: Filter & Page = {}, signal?: Signal) =>
+    request<List<JobView>>('GET', webhook(id, '/deliveries'), { query: { ...filter }, signal }),
+}
+
+export const circuits = {
+  list: (signal?: Signal) => request<{ readonly data: readonly CircuitView[] }>('GET', '/circuits', { signal }),
+  open: (key: string) => request<CircuitView>('POST', `/circuits/${segment(key)}/open`),
+  close: (key: string, hold = false) =>
+    request<CircuitView>('POST', `/circuits/${segment(key)}/close`, { body: { hold } }),
+}
+
+export const alerts = {
+  list: (filter: Filter = {}, signal?: Signal) => request<List<AlertView>>('GET', '/alerts', { query: filter, signal }),
+  rules: (signal?: Signal) => request<{ readonly data: readonly RuleView[] }>('GET', '/alerts/rules', { signal }),
+  setRules: (body: RuleChanges) => request<{ readonly data: readonly RuleView[] }>('PUT', '/alerts/rules', { body }),
+  silences: (signal?: Signal) =>
+    request<{ readonly data: readonly SilenceView[] }>('GET', '/alerts/silences', { signal }),
+  silence: (body: SilenceInput) => request<SilenceView>('POST', '/alerts/silences', { body }),
+  unsilence: (id: string) => request<void>('DELETE', `/alerts/silences/${segment(id)}`),
+  test: () => request<{ readonly channels: readonly string[] }>('POST', '/alerts:test'),
+}
+
+export const workers = {
+  list: (signal?: Signal) => request<{ readonly data: readonly WorkerView[] }>('GET', '/workers', { signal }),
+}
+
+export const tokens = {
+  list: (signal?: Signal) => request<{ readonly data: readonly TokenView[] }>('GET', '/tokens', { signal }),
+  create: (body: TokenInput) => request<NewToken>('POST', '/tokens', { body }),
+  revoke: (id: string) => request<void>('DELETE', `/tokens/${segment(id)}`),
+}
+
+export const audit = {
+  list: (page: Page = {}, signal?: Signal) =>
+    request<List<JournalEntry>>('GET', '/audit', { query: { ...page }, signal }),
+}
+
+const queue = (name: string, verb = ''): string => `/queues/${segment(name)}${verb}`
+
+export const queues = {
+  list: (signal?: Signal) => request<{ readonly data: readonly QueueReport[] }>('GET', '/queues', { signal }),
+  get: (name: string, signal?: Signal) => request<QueueReport>('GET', queue(name), { signal }),
+  set: (name: string, body: { readonly retry?: PolicyInput | null; readonly paused?: boolean }) =>
+    request<QueueReport>('PUT', queue(name), { body }),
+  pause: (name: string) => request<QueueReport>('POST', queue(name, '/pause')),
+  resume: (name: string) => request<QueueReport>('POST', queue(name, '/resume')),
+  retryWave: (name: string, window: string, signal?: Signal) =>
+    request<RetryWave>('GET', queue(name, '/retry-wave'), { query: { window }, signal }),
+}
+
+export const stats = {
+  get: (signal?: Signal) => request<FleetStats>('GET', '/stats', { signal }),
+  /** `from` and `to` are times, `step` whole minutes. */
+  series: (query: Filter, signal?: Signal) => request<StatsSeries>('GET', '/stats/series', { query, signal }),
+}
+
+/** This server, its store and its settings. */
+export interface System {
+  readonly version: string
+  readonly node: string
+  readonly now: string
+  readonly startedAt: string
+  readonly uptimeMs: number
+  readonly store: {
+    readonly kind: 'memory' | 'sqlite' | 'postgres'
+    readonly engine: string
+    readonly location: string
+    readonly schemaVersion: number
+    readonly durability: 'none' | 'process-crash' | 'power-loss'
+    readonly promise: string
+  }
+  /** Those of this process. */
+  readonly workers: number
+  readonly maintenance: boolean
+  readonly events: { readonly listeners: number; readonly maxListeners: number }
+  readonly ready: boolean
+  readonly checks: readonly { readonly name: string; readonly isOk: boolean; readonly detail: string }[]
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+export const system = {
+  get: (signal?: Signal) => request<System>('GET', '/system', { signal }),
+  /** Looks at every job: on a large store it takes a while. */
+  audit: (signal?: Signal) => request<AuditReport>('GET', '/system/audit', { signal }),
+}

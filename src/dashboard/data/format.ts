@@ -1,0 +1,100 @@
+import { formatMs } from '../../core/values/duration.js'
+import { stored } from './stored.js'
+
+export const TIME_MODES = ['relative', 'local', 'utc'] as const
+
+/** How times are written, everywhere at once. */
+export const timeMode = stored('time', TIME_MODES, 'relative')
+
+const numbers = new Intl.NumberFormat('en-US')
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+
+export interface CountLike {
+  readonly value: number
+  readonly relation: 'exact' | 'at-least'
+}
+
+/** `2,314`, or `10,000+` where nobody counted on. */
+export function count(value: number | CountLike): string {
+  if (typeof value === 'number') return numbers.format(value)
+  return `${numbers.format(value.value)}${value.relation === 'at-least' ? '+' : ''}`
+}
+
+/** For axes and narrow places: `12.3K`. */
+export const short = (value: number): string =>
+  Math.abs(value) < 10_000 ? numbers.format(value) : compact.format(value)
+
+/** `1 job`, `2,314 jobs`. */
+export function plural(value: number | CountLike, one: string, many = `${one}s`): string {
+  const isOne = typeof value === 'number' ? value === 1 : value.value === 1 && value.relation === 'exact'
+  return `${count(value)} ${isOne ? one : many}`
+}
+
+/** `0 %`, `0.4 %`, `12 %`, `99.97 %`: never rounded to a whole that it is not. */
+export function percent(share: number | undefined): string {
+  if (share === undefined || Number.isNaN(share)) return '–'
+  const value = share * 100
+  if (value === 0 || value === 100) return `${value} %`
+  if (value > 99) return `${Math.min(99.99, Math.round(value * 100) / 100)} %`
+  return `${value < 10 ? Math.max(0.1, Math.round(value * 10) / 10) : Math.round(value)} %`
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+
+export function bytes(value: number): string {
+  let [rest, unit] = [value, 0]
+  while (rest >= 1_000 && unit < UNITS.length - 1) {
+    rest /= 1_000
+    unit++
+  }
+  return `${rest < 10 && unit > 0 ? rest.toFixed(1) : Math.round(rest)} ${UNITS[unit]}`
+}
+
+/** `250 ms`, `1.5 s`, `4 m 10 s`: the words of core, with the room that people read better. */
+export function duration(ms: number | undefined): string {
+  return ms === undefined ? '–' : formatMs(ms).replace(/(\d)(ms|[smhd])/g, '$1 $2')
+}
+
+/** The same without fractions, for what counts on while one looks: `28 s`. */
+export function age(ms: number): string {
+  return duration(Math.max(0, Math.floor(ms / 1_000)) * 1_000)
+}
+
+/** `now`, `12 s ago`, `in 4 m`: one unit, so that it does not twitch. */
+export function relative(at: number, now: number): string {
+  const distance = at - now
+  const words = oneUnit(Math.abs(distance))
+  if (words === undefined) return 'now'
+  return distance > 0 ? `in ${words}` : `${words} ago`
+}
+
+function oneUnit(ms: number): string | undefined {
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 1) return undefined
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h`
+  return `${Math.floor(seconds / 86_400)} d`
+}
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** `2026-11-16 08:41:07`, on the clock of this place or of UTC. */
+export function clockText(at: number, mode: 'local' | 'utc', millis = false): string {
+  const iso = mode === 'utc' ? new Date(at).toISOString() : localIso(new Date(at))
+  return `${iso.slice(0, 10)} ${iso.slice(11, millis ? 23 : 19)}${mode === 'utc' ? ' UTC' : ''}`
+}
+
+function localIso(date: Date): string {
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+  return `${day}T${time}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+/** All ways to write a time, for the hover. */
+export function exactTimes(at: number, now: number): string {
+  return `${relative(at, now)}\n${clockText(at, 'local', true)} here\n${clockText(at, 'utc', true)}`
+}
+
+/** The end of a UUIDv7 tells jobs apart; its beginning is the time. */
+export const shortId = (id: string): string => (id.length > 16 ? `…${id.slice(-8)}` : id)

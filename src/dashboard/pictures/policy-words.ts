@@ -1,8 +1,0 @@
-import type { Policy } from '../../core/policy.js'
-import { policyWords as words } from '../../core/policy-words.js'
-import { spanText } from './span-text.js'
-
-/** A policy in one line, with lengths of time as the pictures write them. */
-export function policyWords(policy: Policy): string {
-  return words(policy, spanText)
-}

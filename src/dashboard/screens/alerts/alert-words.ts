@@ -1,0 +1,76 @@
+import type { AlertView } from '../../../core/alert/alert.js'
+import type { RuleName } from '../../../core/alert/rules.js'
+import type { SilenceView } from '../../../core/alert/silence.js'
+import { parseDuration } from '../../../core/values/duration.js'
+import { count, duration, percent } from '../../data/format.js'
+import { href, segment } from '../../shell/router.js'
+
+/** What each rule looks at. */
+export const RULES: Readonly<Record<RuleName, string>> = {
+  'dead-letters': 'Dead letters in a queue that nobody has acknowledged',
+  'retry-rate': 'Retries of a queue, as a share of first attempts',
+  'exhausted-burst': 'Jobs of a queue that used up their retries',
+  'retry-latency': 'How late retries of a queue are',
+  'queue-latency': 'How long the oldest due job of a queue has waited',
+  'no-workers': 'A queue has due jobs and nobody works on it',
+  'circuit-open': 'A target is not called any more',
+  'endpoint-disabled': 'A webhook is told nothing any more',
+  'schedule-missed': 'A schedule had times at which nobody was there',
+}
+
+/** In what a rule counts. */
+export type Unit = 'duration' | 'share' | 'count'
+
+export function unitOf({ name, fire }: { readonly name: string; readonly fire: number | string }): Unit {
+  return typeof fire === 'string' ? 'duration' : name === 'retry-rate' ? 'share' : 'count'
+}
+
+const LATENCIES: readonly string[] = ['retry-latency', 'queue-latency']
+
+/** These are so or not; there is nothing to count. */
+const FLAGS: readonly string[] = ['no-workers', 'circuit-open', 'endpoint-disabled']
+
+export const isFlag = (rule: string): boolean => FLAGS.includes(rule)
+
+/** The measured value of an alert, as people read it. */
+export function valueText({ rule, value }: Pick<AlertView, 'rule' | 'value'>): string {
+  if (isFlag(rule)) return ''
+  if (LATENCIES.includes(rule)) return duration(value)
+  return rule === 'retry-rate' ? percent(value) : count(value)
+}
+
+export function thresholdText(value: number | string | undefined, unit: Unit): string {
+  if (value === undefined) return 'never'
+  if (typeof value === 'string') return duration(parseDuration(value))
+  return unit === 'share' ? percent(value) : count(value)
+}
+
+/** Where what it is about can be looked at. */
+export function placeOf(label: string, value: string): string | undefined {
+  switch (label) {
+    case 'queue':
+      return href(`/queues/${segment(value)}`)
+    case 'circuit':
+      return href('/dependencies')
+    case 'endpoint':
+      return href(`/webhooks/${segment(value)}`)
+    case 'schedule':
+      return href(`/schedules/${segment(value)}`)
+    default:
+      return undefined
+  }
+}
+
+/** The silence that keeps people from being told of it. */
+export function silenceOf(
+  { rule, labels }: AlertView,
+  silences: readonly SilenceView[],
+  now: number,
+): SilenceView | undefined {
+  return silences.find(
+    silence =>
+      Date.parse(silence.until) > now &&
+      (silence.rule === undefined || silence.rule === rule) &&
+      Object.entries(silence.labels).every(([label, value]) => labels[label] === value),
+  )
+}

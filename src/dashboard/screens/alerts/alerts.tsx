@@ -1,0 +1,198 @@
+import { useSignal } from '@preact/signals'
+import type { AlertView, Labels } from '../../../core/alert/alert.js'
+import type { SilenceView } from '../../../core/alert/silence.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { now } from '../../data/clock.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import { Badge, Tag } from '../../parts/badge.js'
+import { Button } from '../../parts/button.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { PageHead } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { Tabs } from '../../parts/tabs.js'
+import { Time } from '../../parts/time.js'
+import { useTitle } from '../../shell/title.js'
+import { AlertRules } from './alert-rules.js'
+import { AlertSilences, SilenceDialog, type SilenceStart } from './alert-silences.js'
+import { placeOf, RULES, silenceOf, valueText } from './alert-words.js'
+import './alert.css'
+
+/** What needs a person, when that is told, and what nobody wants to hear of for a while. */
+export default function Alerts() {
+  useTitle('Alerts')
+  const alerts = useQuery('alerts', signal => api.alerts.list({}, signal), { topics: ['alerts'], everyMs: 5_000 })
+  const silences = useQuery('silences', api.alerts.silences, { topics: ['alerts'], everyMs: 15_000 })
+  const silencing = useSignal<SilenceStart | undefined>(undefined)
+  const inForce = (silences.data?.data ?? []).filter(({ until }) => Date.parse(until) > now.value)
+  const firing = (alerts.data?.data ?? []).filter(({ state }) => state === 'firing').length
+  return (
+    <>
+      <PageHead
+        title="Alerts"
+        actions={
+          may('operator') && (
+            <>
+              <Button icon="alerts" tip="By every channel of this server" onPress={() => void testChannels()}>
+                Send a test
+              </Button>
+              <Button icon="pause" onPress={() => (silencing.value = {})}>
+                New silence
+              </Button>
+            </>
+          )
+        }
+      />
+      <Tabs
+        label="Alerts"
+        tabs={[
+          { id: 'now', text: 'Now', count: firing > 0 ? firing : undefined },
+          { id: 'rules', text: 'Rules' },
+          { id: 'silences', text: 'Silences', count: inForce.length > 0 ? inForce.length : undefined },
+        ]}
+      >
+        {open =>
+          open === 'rules' ? (
+            <AlertRules />
+          ) : open === 'silences' ? (
+            <AlertSilences silences={silences} />
+          ) : (
+            <Answer query={alerts} lines={5}>
+              {({ data }) => (
+                <Now
+                  alerts={data}
+                  silences={inForce}
+                  onSilence={alert => {
+                    silencing.value = alert
+                  }}
+                />
+              )}
+            </Answer>
+          )
+        }
+      </Tabs>
+      {silencing.value && (
+        <SilenceDialog
+          start={silencing.value}
+          onClose={() => (silencing.value = undefined)}
+          onDone={() => {
+            silencing.value = undefined
+            silences.refetch()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function testChannels(): Promise<unknown> {
+  return act({
+    run: api.alerts.test,
+    done: ({ channels }) =>
+      channels.length === 0
+        ? { text: 'This server has no channels: nobody is told of alerts', tone: 'problem' }
+        : `A test goes out by ${channels.join(', ')}`,
+  })
+}
+
+interface NowProps {
+  readonly alerts: readonly AlertView[]
+  readonly silences: readonly SilenceView[]
+  readonly onSilence: (start: SilenceStart) => void
+}
+
+function Now({ alerts, silences, onSilence }: NowProps) {
+  if (alerts.length === 0) {
+    return (
+      <Empty icon="check" title="Nothing needs a person" good>
+        No rule is broken, and none was within the last day.
+      </Empty>
+    )
+  }
+  return (
+    <ul class="alert-cards" aria-label="Alerts">
+      {alerts.map(alert => (
+        <Card
+          key={alert.id}
+          alert={alert}
+          silence={silenceOf(alert, silences, now.value)}
+          onSilence={() => onSilence({ rule: alert.rule, labels: alert.labels })}
+        />
+      ))}
+    </ul>
+  )
+}
+
+interface CardProps {
+  readonly alert: AlertView
+  readonly silence: SilenceView | undefined
+  readonly onSilence: () => void
+}
+
+function Card({ alert, silence, onSilence }: CardProps) {
+  const { rule, labels, state, severity, summary, since, resolvedAt, notifiedAt } = alert
+  const isOver = state === 'resolved'
+  return (
+    <li class={`alert-card ${isOver ? 'off' : severity === 'critical' ? 'dead' : 'retry'}`}>
+      <div class="alert-card-main">
+        <p class="row wrap tight">
+          <StateMark state={state} as="badge" />
+          {severity === 'critical' && (
+            <Badge hue={isOver ? 'off' : 'dead'} icon="warning">
+              Critical
+            </Badge>
+          )}
+          {silence && (
+            <Badge hue="off" icon="pause" tip={silence.comment}>
+              Silenced, ends <Time at={silence.until} />
+            </Badge>
+          )}
+        </p>
+        <h2>{summary}</h2>
+        <p class="row wrap muted alert-facts">
+          <span data-tip={RULES[rule]}>{rule}</span>
+          <LabelTags labels={labels} />
+          <span>
+            since <Time at={since} />
+          </span>
+          {isOver && (
+            <span>
+              over <Time at={resolvedAt} />
+            </span>
+          )}
+          {!isOver && (
+            <span>
+              {notifiedAt === undefined ? (
+                'nobody was told yet'
+              ) : (
+                <>
+                  told <Time at={notifiedAt} />
+                </>
+              )}
+            </span>
+          )}
+        </p>
+      </div>
+      <div class="alert-card-side">
+        <span class="alert-value">{valueText(alert)}</span>
+        {may('operator') && !isOver && !silence && (
+          <Button size="sm" icon="pause" onPress={onSilence}>
+            Silence
+          </Button>
+        )}
+      </div>
+    </li>
+  )
+}
+
+/** What it is about, each with the way there. */
+export function LabelTags({ labels }: { readonly labels: Labels }) {
+  return (
+    <>
+      {Object.entries(labels).map(([label, value]) => (
+        <Tag key={label} href={placeOf(label, value)}>{`${label}: ${value}`}</Tag>
+      ))}
+    </>
+  )
+}

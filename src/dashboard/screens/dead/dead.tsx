@@ -1,0 +1,310 @@
+import { useSignal } from '@preact/signals'
+import type { ErrorGroupView } from '../../../engine/dead/dead.js'
+import { TrendSpark } from '../../charts/trend-spark.js'
+import * as api from '../../data/api.js'
+import { apiFilter, jobTokens } from '../../data/filter.js'
+import { count, percent, plural } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import { Badge } from '../../parts/badge.js'
+import { Button } from '../../parts/button.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Segmented } from '../../parts/field.js'
+import { FilterBar } from '../../parts/filter-bar.js'
+import { Menu } from '../../parts/menu.js'
+import { Pager } from '../../parts/pager.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { href, query, segment, setQuery } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { jobColumns } from '../jobs/jobs-columns.js'
+import { acknowledgeAll, type DeadChoice, discardAll, setGroupState } from './dead-actions.js'
+import { RedriveDialog } from './redrive-dialog.js'
+import './dead.css'
+
+const VIEWS = [
+  { value: 'groups', text: 'By error' },
+  { value: 'jobs', text: 'One by one' },
+] as const
+
+/** What ended without success: by the error that it died of, or one by one. */
+export default function Dead() {
+  useTitle('Dead letters')
+  const view = query.value['view'] === 'jobs' ? 'jobs' : 'groups'
+  return (
+    <>
+      <PageHead
+        title="Dead letters"
+        sub="Jobs that ended without success. They stay until somebody sends them round again, or gives them up."
+        actions={
+          <Segmented
+            label="View"
+            value={view}
+            options={VIEWS}
+            onChange={next => setQuery({ view: next === 'groups' ? undefined : next, cursor: undefined })}
+          />
+        }
+      />
+      {view === 'groups' ? <Groups /> : <DeadJobs />}
+    </>
+  )
+}
+
+const STATES = [
+  { value: '', text: 'To do' },
+  { value: 'ignored', text: 'Ignored' },
+  { value: 'resolved', text: 'Resolved' },
+  { value: 'all', text: 'All' },
+] as const
+
+function Groups() {
+  const state = (query.value['group'] ?? '') as (typeof STATES)[number]['value']
+  const { cursor } = query.value
+  const filter = state === 'all' ? { all: 'true' } : state === '' ? {} : { state }
+  const groups = useQuery(
+    `groups ${state} ${cursor ?? ''}`,
+    signal => api.dead.groups({ ...filter, ...(cursor !== undefined && { cursor }) }, signal),
+    { topics: ['dead', 'redrives'], everyMs: 10_000 },
+  )
+  const redriving = useSignal<ErrorGroupView | undefined>(undefined)
+  return (
+    <>
+      <div class="row wrap dead-states">
+        <Segmented
+          label="Groups"
+          value={state}
+          options={STATES}
+          onChange={group => setQuery({ group, cursor: undefined })}
+        />
+      </div>
+      <Answer query={groups} lines={8}>
+        {({ data, page }) =>
+          data.length === 0 ? (
+            <NothingDead state={state} />
+          ) : (
+            <>
+              <ul class="dead-groups">
+                {data.map(group => (
+                  <Group
+                    key={group.fingerprint + (group.tenantId ?? '')}
+                    group={group}
+                    most={Math.max(...data.map(({ dead }) => dead))}
+                    onRedrive={() => {
+                      redriving.value = group
+                    }}
+                    after={groups.refetch}
+                  />
+                ))}
+              </ul>
+              <Pager next={page.next}>{plural(data.length, 'group')}</Pager>
+            </>
+          )
+        }
+      </Answer>
+      {redriving.value && (
+        <RedriveDialog
+          choice={choiceOf(redriving.value)}
+          onClose={() => {
+            redriving.value = undefined
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+export function choiceOf({ fingerprint, tenantId, title, dead }: ErrorGroupView): DeadChoice {
+  return { filter: { fingerprint, ...(tenantId !== undefined && { tenantId }) }, words: title, items: dead }
+}
+
+function NothingDead({ state }: { readonly state: string }) {
+  if (state !== '') return <Empty icon="check" title="No group is like that" />
+  return (
+    <Empty
+      icon="check"
+      title="Nothing is dead"
+      good
+      actions={<Button href={href('/redrives')}>Earlier redrives</Button>}
+    >
+      Every job that failed was retried in time, sent round again, or looked after.
+    </Empty>
+  )
+}
+
+interface GroupProps {
+  readonly group: ErrorGroupView
+  /** Dead letters of the largest group. */
+  readonly most: number
+  readonly onRedrive: () => void
+  readonly after: () => void
+}
+
+function Group({ group, most, onRedrive, after }: GroupProps) {
+  const { title, error, code, status, names, queues, dead, failures, firstSeen, lastSeen, trend } = group
+  return (
+    <li class="dead-group">
+      <div class="dead-group-main">
+        <a class="dead-group-title" href={groupHref(group)}>
+          {title}
+        </a>
+        <div class="row wrap tight">
+          <StateMark state={group.state} as="badge" />
+          <Badge hue="off">{[error, code, status].filter(part => part !== undefined).join(' · ')}</Badge>
+          <span class="muted clip">
+            {names.join(', ')} in {queues.join(', ')}
+          </span>
+        </div>
+        <div class="row wrap tight muted dead-group-times">
+          <span>
+            last <Time at={lastSeen} />
+          </span>
+          <span>
+            first <Time at={firstSeen} />
+          </span>
+          <span>{plural(failures, 'failed run')}</span>
+        </div>
+      </div>
+      <div class="dead-group-trend">
+        <TrendSpark trend={trend} hours={24} />
+        <span class="muted">24 h</span>
+      </div>
+      <div class="dead-group-count" data-tip={`${percent(most === 0 ? 0 : dead / most)} of the largest group`}>
+        <span class={`strong ${dead > 0 ? 'dead' : 'muted'}`}>{count(dead)}</span>
+        <progress
+          class="dead-group-share"
+          value={dead}
+          max={Math.max(1, most)}
+          aria-label="Share of the largest group"
+        />
+      </div>
+      {may('operator') && (
+        <div class="dead-group-actions">
+          <Button size="sm" tone="primary" icon="redrive" disabled={dead === 0} onPress={onRedrive}>
+            Redrive
+          </Button>
+          <GroupMenu group={group} after={after} />
+        </div>
+      )}
+    </li>
+  )
+}
+
+export function groupHref({ fingerprint, tenantId }: ErrorGroupView): string {
+  return href(`/dead/${segment(fingerprint)}`, { tenant: tenantId })
+}
+
+/** What can be done to a group besides a redrive. */
+export function GroupMenu({ group, after }: { readonly group: ErrorGroupView; readonly after: () => void }) {
+  const choice = choiceOf(group)
+  const isOpen = group.state === 'open' || group.state === 'regressed'
+  return (
+    <Menu
+      label={`Actions for ${group.title}`}
+      size="sm"
+      items={[
+        {
+          text: 'Show its jobs',
+          icon: 'jobs',
+          href: href('/dead', { view: 'jobs', fingerprint: group.fingerprint, tenant: group.tenantId }),
+        },
+        {
+          text: 'Acknowledge',
+          icon: 'check',
+          hint: 'They stay, and alarm nobody any more',
+          onPress: () => void acknowledgeAll(choice, after),
+        },
+        isOpen && {
+          text: 'Mark as resolved',
+          icon: 'check',
+          hint: 'Mended; it is regressed when it is seen again',
+          onPress: () => void setGroupState(group, 'resolved', after),
+        },
+        isOpen && {
+          text: 'Ignore',
+          icon: 'pause',
+          hint: "Known, and nobody's concern",
+          onPress: () => void setGroupState(group, 'ignored', after),
+        },
+        !isOpen && { text: 'Open again', icon: 'retry', onPress: () => void setGroupState(group, 'open', after) },
+        {
+          text: 'Discard …',
+          icon: 'trash',
+          tone: 'danger',
+          hint: 'Given up for good; their records stay',
+          onPress: () => void discardAll(choice, after),
+        },
+      ]}
+    />
+  )
+}
+
+function DeadJobs() {
+  const tokens = jobTokens().filter(({ name }) => name !== 'state')
+  const filter = apiFilter(query.value, tokens)
+  const { cursor } = query.value
+  const jobs = useQuery(
+    `dead ${JSON.stringify(filter)} ${cursor ?? ''}`,
+    signal => api.dead.list({ ...filter, ...(cursor !== undefined && { cursor }) }, signal),
+    { topics: ['dead'], everyMs: 10_000 },
+  )
+  const isRedriving = useSignal(false)
+  return (
+    <>
+      <FilterBar tokens={tokens} label="Filter dead letters" placeholder="queue:payments reason:exhausted timeout" />
+      <Answer query={jobs} lines={10}>
+        {({ data, page, count: total }) =>
+          data.length === 0 ? (
+            <Empty
+              icon="check"
+              title={Object.keys(filter).length === 0 ? 'Nothing is dead' : 'No dead letter matches'}
+              good
+            />
+          ) : (
+            <>
+              <Panel flush>
+                <Table
+                  label="Dead letters"
+                  columns={jobColumns()}
+                  rows={data}
+                  rowKey={({ id }) => id}
+                  href={({ id }) => href(`/jobs/${segment(id)}`)}
+                  stale={jobs.isStale}
+                />
+              </Panel>
+              <Pager next={page.next}>
+                {count(data.length)} of {count(total)}
+              </Pager>
+              {may('operator') && (
+                <Button
+                  icon="redrive"
+                  onPress={() => {
+                    isRedriving.value = true
+                  }}
+                >
+                  Redrive all {count(total)} that match
+                </Button>
+              )}
+              {isRedriving.value && (
+                <RedriveDialog
+                  choice={{
+                    filter,
+                    words:
+                      Object.entries(filter)
+                        .map(([name, value]) => `${name}:${value}`)
+                        .join(' ') || 'every dead letter',
+                    items: total,
+                  }}
+                  onClose={() => {
+                    isRedriving.value = false
+                  }}
+                />
+              )}
+            </>
+          )
+        }
+      </Answer>
+    </>
+  )
+}

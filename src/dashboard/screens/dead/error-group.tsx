@@ -1,0 +1,219 @@
+import { useSignal } from '@preact/signals'
+import type { JobView } from '../../../core/job/view.js'
+import type { ErrorGroupView } from '../../../engine/dead/dead.js'
+import { TrendSpark } from '../../charts/trend-spark.js'
+import * as api from '../../data/api.js'
+import { copyText } from '../../data/copy.js'
+import { count, plural } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import type { ScreenProps } from '../../lazy.js'
+import { Badge } from '../../parts/badge.js'
+import { Button } from '../../parts/button.js'
+import { Copyable } from '../../parts/copyable.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Facts, PageHead, Panel } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { href, query, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { jobColumns } from '../jobs/jobs-columns.js'
+import { choiceOf, GroupMenu } from './dead.js'
+import { RedriveDialog } from './redrive-dialog.js'
+import './dead.css'
+
+type Group = ErrorGroupView & { readonly jobs?: readonly JobView[] }
+
+/** One kind of error: how often, since when, in which jobs, and what to do about them. */
+export default function ErrorGroup({ params }: ScreenProps) {
+  const fingerprint = params['fingerprint']!
+  const tenantId = query.value['tenant']
+  const group = useQuery(
+    `group ${fingerprint} ${tenantId ?? ''}`,
+    signal => api.dead.group(fingerprint, tenantId, signal) as Promise<Group>,
+    { topics: ['dead', 'redrives'], everyMs: 10_000 },
+  )
+  useTitle(group.data?.title ?? 'Error group')
+  if (group.problem?.status === 404) {
+    return (
+      <Empty
+        icon="search"
+        title="There is no such group"
+        actions={<Button href={href('/dead')}>To the dead letters</Button>}
+      >
+        A group goes when nothing has been dead of it for a while, or the address is mistyped.
+      </Empty>
+    )
+  }
+  return <Answer query={group}>{data => <Found group={data} after={group.refetch} />}</Answer>
+}
+
+function Found({ group, after }: { readonly group: Group; readonly after: () => void }) {
+  const isRedriving = useSignal(false)
+  const { title, dead, state } = group
+  return (
+    <>
+      <PageHead
+        title={title}
+        up={{ href: href('/dead'), text: 'Dead letters' }}
+        sub={
+          <span class="row wrap tight">
+            <StateMark state={state} as="badge" />
+            <span>{plural(dead, 'dead letter')}</span>
+          </span>
+        }
+        actions={
+          <span class="row">
+            <Button icon="copy" onPress={() => void copyText(issueOf(group), 'Copied as text for an issue')}>
+              Copy as text
+            </Button>
+            {may('operator') && (
+              <>
+                <Button
+                  tone="primary"
+                  icon="redrive"
+                  disabled={dead === 0}
+                  onPress={() => {
+                    isRedriving.value = true
+                  }}
+                >
+                  Redrive
+                </Button>
+                <GroupMenu group={group} after={after} />
+              </>
+            )}
+          </span>
+        }
+      />
+      <div class="stack loose">
+        <div class="columns main-aside">
+          <Samples group={group} />
+          <About group={group} />
+        </div>
+        <DeadOfIt group={group} />
+      </div>
+      {isRedriving.value && (
+        <RedriveDialog
+          choice={choiceOf(group)}
+          onClose={() => {
+            isRedriving.value = false
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+const SAMPLES = 3
+
+function Samples({ group: { jobs = [] } }: { readonly group: Group }) {
+  const shown = jobs.filter(({ error }) => error !== undefined).slice(0, SAMPLES)
+  return (
+    <Panel title="As it was said" note="The newest jobs of this kind, unmasked">
+      {shown.length === 0 ? (
+        <p class="muted">The jobs that it was seen in are no longer kept.</p>
+      ) : (
+        <div class="stack">
+          {shown.map(({ id, error }) => (
+            <section key={id} class="stack tight" aria-label={`Job ${id}`}>
+              <a class="mono" href={href(`/jobs/${segment(id)}`)}>
+                {id}
+              </a>
+              <pre class="sample-text">{error!.stack ?? `${error!.name}: ${error!.message}`}</pre>
+            </section>
+          ))}
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function About({ group }: { readonly group: Group }) {
+  const { fingerprint, error, code, status, names, queues, failures, deaths, dead, firstSeen, lastSeen, trend } = group
+  return (
+    <Panel title="How often">
+      <div class="stack">
+        <TrendSpark trend={trend} hours={48} width={260} height={56} />
+        <span class="muted">Failed runs by hour, the last two days</span>
+        <Facts
+          columns={1}
+          facts={[
+            ['Error', <Badge hue="off">{[error, code, status].filter(part => part !== undefined).join(' · ')}</Badge>],
+            ['Failed runs', count(failures)],
+            ['Jobs that died of it', count(deaths)],
+            ['Dead letters now', count(dead)],
+            ['First seen', <Time at={firstSeen} />],
+            ['Last seen', <Time at={lastSeen} />],
+            ['Jobs', names.join(', ')],
+            ['Queues', queues.join(', ')],
+            group.tenantId === undefined ? undefined : ['Tenant', group.tenantId],
+            ['Fingerprint', <Copyable text={fingerprint} what="Fingerprint copied" />],
+          ]}
+        />
+      </div>
+    </Panel>
+  )
+}
+
+const LISTED = 20
+
+function DeadOfIt({ group: { fingerprint, tenantId } }: { readonly group: Group }) {
+  const filter = { fingerprint, ...(tenantId !== undefined && { tenantId }) }
+  const jobs = useQuery(
+    `dead of ${fingerprint} ${tenantId ?? ''}`,
+    signal => api.dead.list({ ...filter, limit: LISTED }, signal),
+    {
+      topics: ['dead', 'redrives'],
+    },
+  )
+  return (
+    <Answer query={jobs}>
+      {({ data, count: total }) =>
+        data.length === 0 ? (
+          <Empty icon="check" title="Nothing is dead of it now" good />
+        ) : (
+          <Panel
+            title="Dead letters"
+            flush
+            actions={<a href={href('/dead', { view: 'jobs', fingerprint, tenant: tenantId })}>All {count(total)}</a>}
+          >
+            <Table
+              label="Dead letters of this group"
+              columns={jobColumns()}
+              rows={data}
+              rowKey={({ id }) => id}
+              href={({ id }) => href(`/jobs/${segment(id)}`)}
+              stale={jobs.isStale}
+            />
+          </Panel>
+        )
+      }
+    </Answer>
+  )
+}
+
+/** What somebody would paste into an issue. */
+function issueOf({
+  title,
+  error,
+  failures,
+  dead,
+  firstSeen,
+  lastSeen,
+  names,
+  queues,
+  fingerprint,
+  jobs = [],
+}: Group): string {
+  const sample = jobs[0]?.error
+  return [
+    `## ${title}`,
+    '',
+    `- error: \`${error}\`, ${count(failures)} failed runs, ${count(dead)} dead letters`,
+    `- jobs: ${names.join(', ')}; queues: ${queues.join(', ')}`,
+    `- first seen ${firstSeen}, last seen ${lastSeen}`,
+    `- fingerprint: \`${fingerprint}\``,
+    ...(sample ? ['', '```', sample.stack ?? sample.message, '```'] : []),
+  ].join('\n')
+}

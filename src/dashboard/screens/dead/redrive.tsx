@@ -1,0 +1,241 @@
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import type { RedriveView } from '../../../engine/dead/redrives.js'
+import { type RateSample, RedriveProgress, RedriveRate } from '../../charts/redrive-chart.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { serverNow } from '../../data/clock.js'
+import { count, duration, percent } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import type { ScreenProps } from '../../lazy.js'
+import { Button } from '../../parts/button.js'
+import { CopyableId } from '../../parts/copyable.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Facts, PageHead, Panel } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { Tile, Tiles } from '../../parts/tile.js'
+import { Time } from '../../parts/time.js'
+import { href, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { RateSlider } from './rate-slider.js'
+import { filterText } from './redrives.js'
+import './dead.css'
+
+const SAMPLES_MAX = 600
+
+/** One redrive while it runs: how far, how fast, how well; and the reins. */
+export default function Redrive({ params }: ScreenProps) {
+  useTitle('Redrive')
+  const id = params['id']!
+  const redrive = useQuery(`redrive ${id}`, signal => api.redrives.get(id, signal), {
+    topics: ['redrives'],
+    everyMs: 1_000,
+  })
+  if (redrive.problem?.status === 404) {
+    return (
+      <Empty
+        icon="search"
+        title="There is no such redrive"
+        actions={<Button href={href('/redrives')}>All redrives</Button>}
+      />
+    )
+  }
+  return <Answer query={redrive}>{data => <Found redrive={data} after={redrive.refetch} />}</Answer>
+}
+
+interface FoundProps {
+  readonly redrive: RedriveView
+  readonly after: () => void
+}
+
+function Found({ redrive, after }: FoundProps) {
+  const samples = useSamples(redrive)
+  const { id, why, started, succeeded, failing, total, results, skipped, conflictCount } = redrive
+  const settled = succeeded + results.dead + results.cancelled
+  return (
+    <>
+      <PageHead
+        title="Redrive"
+        up={{ href: href('/redrives'), text: 'Redrives' }}
+        sub={
+          <span class="row wrap tight">
+            <StateMark state={redrive.state} as="badge" />
+            <span class="ink-2">{filterText(redrive)}</span>
+          </span>
+        }
+        actions={may('operator') ? <Reins redrive={redrive} after={after} /> : undefined}
+      />
+      {why !== undefined && <p class="notice retry">{why}</p>}
+      <Tiles>
+        <Tile
+          label="Started"
+          value={count(started)}
+          note={`of ${count(total)}`}
+          href={href('/jobs', { redrive: id })}
+        />
+        <Tile
+          label="Succeeded"
+          value={count(succeeded)}
+          hue="ok"
+          note={settled === 0 ? 'none has ended yet' : percent(succeeded / settled)}
+        />
+        <Tile
+          label="Failing again"
+          value={count(failing)}
+          {...(failing > 0 && { hue: 'dead' as const })}
+          note={`stops at ${percent(redrive.stopWhenFailing)}`}
+        />
+        <Tile label="Left" value={count(Math.max(0, total.value - started - skipped))} note={etaOf(redrive)} />
+      </Tiles>
+      <div class="stack loose redrive-body">
+        <Panel>
+          <RedriveProgress redrive={redrive} />
+        </Panel>
+        {samples.length > 2 && (
+          <Panel>
+            <RedriveRate samples={samples} perSecond={perSecondOf(redrive)} />
+          </Panel>
+        )}
+        <Panel title="How it was asked for">
+          <Facts
+            facts={[
+              ['Canary', redrive.canary === 0 ? 'none' : count(redrive.canary)],
+              ['Rate', redrive.rate],
+              ['Stops when failing', percent(redrive.stopWhenFailing)],
+              ['Begun', <Time at={redrive.createdAt} />],
+              redrive.finishedAt === undefined ? undefined : ['Over', <Time at={redrive.finishedAt} />],
+              ['Left alone', count(skipped)],
+              ['Id', <CopyableId id={id} what="Redrive id copied" />],
+            ]}
+          />
+        </Panel>
+        {conflictCount > 0 && <Conflicts redrive={redrive} />}
+      </div>
+    </>
+  )
+}
+
+function Conflicts({ redrive: { conflicts, conflictCount } }: { readonly redrive: RedriveView }) {
+  return (
+    <Panel title="In conflict" note="Another live job has their unique value; they stay dead">
+      <ul class="stack tight">
+        {conflicts.map(({ jobId, conflictId }) => (
+          <li key={jobId}>
+            <a class="mono" href={href(`/jobs/${segment(jobId)}`)}>
+              {jobId}
+            </a>{' '}
+            waits for{' '}
+            <a class="mono" href={href(`/jobs/${segment(conflictId)}`)}>
+              {conflictId}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {conflictCount > conflicts.length && <p class="muted">and {count(conflictCount - conflicts.length)} more</p>}
+    </Panel>
+  )
+}
+
+const isActive = ({ state }: RedriveView): boolean => state === 'canary' || state === 'running'
+
+function Reins({ redrive, after }: FoundProps) {
+  const rate = useSignal(perSecondOf(redrive))
+  const { id, state } = redrive
+  const canResume = state === 'paused' || state === 'stopped'
+  if (!isActive(redrive) && !canResume) return null
+  return (
+    <span class="row wrap">
+      {(isActive(redrive) || state === 'paused') && (
+        <RateSlider
+          rate={rate}
+          onDone={next =>
+            void act({
+              run: () => api.redrives.setRate(id, `${next}/s`),
+              done: `Now up to ${count(next)} a second`,
+              after,
+            })
+          }
+        />
+      )}
+      {isActive(redrive) && (
+        <Button
+          icon="pause"
+          onPress={() =>
+            void act({ run: () => api.redrives.pause(id), done: 'Paused', undo: () => api.redrives.resume(id), after })
+          }
+        >
+          Pause
+        </Button>
+      )}
+      {canResume && (
+        <Button
+          icon="play"
+          tone="primary"
+          onPress={() =>
+            void act({
+              ...(state === 'stopped' && {
+                confirm: {
+                  title: 'Go on all the same?',
+                  effect:
+                    'It was stopped because too many failed again. What failed so far is forgiven, and the rest follows at its rate.',
+                  verb: 'Go on',
+                },
+              }),
+              run: () => api.redrives.resume(id),
+              done: 'It goes on',
+              after,
+            })
+          }
+        >
+          Resume
+        </Button>
+      )}
+      {(isActive(redrive) || state === 'paused') && (
+        <Button
+          tone="danger"
+          icon="cancel"
+          onPress={() =>
+            void act({
+              confirm: {
+                title: 'Abort this redrive?',
+                effect: 'What has started goes on; nothing else starts. The rest stays among the dead letters.',
+                verb: 'Abort',
+                tone: 'danger',
+              },
+              run: () => api.redrives.abort(id),
+              done: 'Aborted',
+              after,
+            })
+          }
+        >
+          Abort
+        </Button>
+      )}
+    </span>
+  )
+}
+
+function perSecondOf({ rate }: RedriveView): number {
+  const [, number = '10', unit = 's'] = /^([\d.]+)\s*\/\s*(s|m|h)/.exec(rate) ?? []
+  return Number(number) / { s: 1, m: 60, h: 3600 }[unit as 's' | 'm' | 'h']
+}
+
+function etaOf(redrive: RedriveView): string {
+  if (!isActive(redrive)) return ''
+  const left = Math.max(0, redrive.total.value - redrive.started - redrive.skipped)
+  return redrive.state === 'canary'
+    ? 'the canary goes first'
+    : `about ${duration((left / perSecondOf(redrive)) * 1000)}`
+}
+
+/** What was seen of it while this page was open. */
+function useSamples({ started, succeeded, results }: RedriveView): readonly RateSample[] {
+  const samples = useRef<RateSample[]>([])
+  const last = samples.current.at(-1)
+  const at = serverNow()
+  if (!last || last.started !== started || last.succeeded !== succeeded || at - last.at >= 1_000) {
+    samples.current = [...samples.current.slice(-SAMPLES_MAX), { at, started, succeeded, dead: results.dead }]
+  }
+  return samples.current
+}

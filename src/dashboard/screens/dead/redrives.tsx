@@ -1,0 +1,100 @@
+import type { RedriveView } from '../../../engine/dead/redrives.js'
+import { RedriveProgress } from '../../charts/redrive-chart.js'
+import * as api from '../../data/api.js'
+import { count, plural } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { Button } from '../../parts/button.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Pager } from '../../parts/pager.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { href, query, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import './dead.css'
+
+/** Dead jobs on their way round again, and those that went before. */
+export default function Redrives() {
+  useTitle('Redrives')
+  const { cursor } = query.value
+  const redrives = useQuery(
+    `redrives ${cursor ?? ''}`,
+    signal => api.redrives.list({ ...(cursor !== undefined && { cursor }) }, signal),
+    { topics: ['redrives'], everyMs: 3_000 },
+  )
+  return (
+    <>
+      <PageHead title="Redrives" sub="Dead letters on their way round again: a few first, then at a rate." />
+      <Answer query={redrives} lines={6}>
+        {({ data, page }) =>
+          data.length === 0 ? (
+            <Empty
+              icon="redrive"
+              title="No redrive yet"
+              actions={
+                <Button tone="primary" href={href('/dead')}>
+                  To the dead letters
+                </Button>
+              }
+            >
+              Choose a group of dead letters and press Redrive. A canary goes first, and it stops by itself when too
+              many fail again.
+            </Empty>
+          ) : (
+            <>
+              <Panel flush>
+                <Table
+                  label="Redrives"
+                  columns={COLUMNS}
+                  rows={data}
+                  rowKey={({ id }) => id}
+                  href={({ id }) => href(`/redrives/${segment(id)}`)}
+                  stale={redrives.isStale}
+                />
+              </Panel>
+              <Pager next={page.next}>{plural(data.length, 'redrive')}</Pager>
+            </>
+          )
+        }
+      </Answer>
+    </>
+  )
+}
+
+const COLUMNS: readonly Column<RedriveView>[] = [
+  { key: 'state', title: 'State', phone: 'head', render: ({ state }) => <StateMark state={state} /> },
+  {
+    key: 'what',
+    title: 'Which',
+    width: 'grow',
+    render: redrive => (
+      <a class="strong clip" href={href(`/redrives/${segment(redrive.id)}`)}>
+        {filterText(redrive)}
+      </a>
+    ),
+  },
+  { key: 'progress', title: 'Progress', render: redrive => <RedriveProgress redrive={redrive} /> },
+  {
+    key: 'done',
+    title: 'Started',
+    align: 'end',
+    render: ({ started, total }) => (
+      <span class="nowrap">
+        {count(started)} of {count(total)}
+      </span>
+    ),
+  },
+  { key: 'rate', title: 'Rate', align: 'end', phone: 'hide', render: ({ rate }) => rate },
+  { key: 'when', title: 'Begun', render: ({ createdAt }) => <Time at={createdAt} /> },
+]
+
+/** Which dead letters, in the words of the filter. */
+export function filterText({ filter }: RedriveView): string {
+  const words = Object.entries(filter)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) =>
+      name === 'ids' ? plural((value as readonly string[]).length, 'chosen job') : `${name}:${String(value)}`,
+    )
+  return words.length === 0 ? 'every dead letter' : words.join(' ')
+}

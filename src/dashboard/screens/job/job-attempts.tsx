@@ -1,0 +1,209 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { attemptLabel } from '../../../core/job/job.js'
+import type { Decision } from '../../../core/job/lifecycle.js'
+import type { AttemptView } from '../../../core/job/view.js'
+import type { LogView } from '../../../engine/jobs/jobs.js'
+import type { JobTimeline } from '../../../engine/jobs/timeline.js'
+import * as api from '../../data/api.js'
+import { duration, plural, shortId } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { Button } from '../../parts/button.js'
+import { Code } from '../../parts/code-sample.js'
+import { Copyable } from '../../parts/copyable.js'
+import { Empty } from '../../parts/empty.js'
+import { Icon } from '../../parts/icon.js'
+import { Json } from '../../parts/json.js'
+import { Facts, Panel } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { Elapsed, Time } from '../../parts/time.js'
+import { query, setQuery } from '../../shell/router.js'
+import { windowWords } from '../../timeline/facts.js'
+
+const LOGS_MAX = 200
+const SHOWN_MAX = 15
+
+/** Every run, newest first: how it ended, what it said, and what was decided about it. */
+export function Attempts({ data: { job, attempts, earlier } }: { readonly data: JobTimeline }) {
+  const logs = useQuery(`logs ${job.id}`, signal => api.jobs.logs(job.id, { limit: LOGS_MAX }, signal), {
+    topics: ['jobs'],
+  })
+  const newest = [...attempts].reverse()
+  const chosen = query.value['run']
+  // Where none was chosen, the newest is what one came for; 0 is the choice of none.
+  const open = chosen === undefined ? newest[0]?.run : Number(chosen)
+  const isAll = useSignal(false)
+  const isChosen = ({ run }: AttemptView): boolean => run === open
+  const shown = isAll.value ? newest : newest.filter((attempt, i) => i < SHOWN_MAX || isChosen(attempt))
+  const linesOf = (run: number): readonly LogView[] => (logs.data?.data ?? []).filter(line => line.run === run)
+  const current = (newest[0]?.run ?? 0) + 1
+  return (
+    <Panel title="Attempts" note={plural(attempts.length + earlier + (job.state === 'running' ? 1 : 0), 'run')} flush>
+      {newest.length === 0 && job.state !== 'running' && (
+        <Empty icon="clock" title="It has not run yet">
+          Each run will be kept here, with its error and why it was retried or not.
+        </Empty>
+      )}
+      <ol class="attempts">
+        {job.state === 'running' && (
+          <li class="attempt">
+            <div class="attempt-head is-running">
+              <span class="attempt-label">{attemptLabel(job.attempt)}</span>
+              <StateMark state="running" />
+              <span class="muted">
+                for <Elapsed since={job.startedAt ?? job.runAt} />
+              </span>
+            </div>
+            <Logs lines={linesOf(job.run ?? current)} />
+          </li>
+        )}
+        {shown.map(attempt => (
+          <Attempt key={attempt.run} attempt={attempt} isOpen={attempt.run === open} logs={linesOf(attempt.run)} />
+        ))}
+      </ol>
+      {shown.length < newest.length && (
+        <p class="attempts-more">
+          <Button size="sm" onPress={() => (isAll.value = true)}>
+            Show all {newest.length}
+          </Button>
+        </p>
+      )}
+      {earlier > 0 && <p class="attempts-more muted">{plural(earlier, 'earlier run')} not shown.</p>}
+    </Panel>
+  )
+}
+
+interface AttemptProps {
+  readonly attempt: AttemptView
+  readonly isOpen: boolean
+  readonly logs: readonly LogView[]
+}
+
+function Attempt({ attempt, isOpen, logs }: AttemptProps) {
+  const element = useRef<HTMLLIElement>(null)
+  const { run, label, status, startedAt, durationMs, error, workerId, decision, generation } = attempt
+  const isChosen = query.value['run'] === String(run)
+  const isFirst = useRef(true)
+  useEffect(() => {
+    // Chosen in the drawing above: only as far as needed, and never when the page has just been opened.
+    if (isChosen && !isFirst.current) element.current?.scrollIntoView({ block: 'nearest' })
+    isFirst.current = false
+  }, [isChosen])
+  const toggle = (): void => setQuery({ run: isOpen ? '0' : String(run) }, { replace: true })
+  return (
+    <li class={`attempt${isOpen ? ' is-open' : ''}`} ref={element}>
+      <button type="button" class="attempt-head" aria-expanded={isOpen} onClick={toggle}>
+        <Icon name={isOpen ? 'down' : 'right'} size={12} />
+        <span class="attempt-label">{label}</span>
+        <StateMark state={status} />
+        {error?.status !== undefined && <code>{error.status}</code>}
+        <span class="attempt-error clip">{error ? `${error.name}: ${error.message}` : (attempt.note ?? '')}</span>
+        <span class="muted nowrap">
+          <Time at={startedAt} /> · {duration(durationMs)}
+        </span>
+      </button>
+      {isOpen && (
+        <div class="attempt-body">
+          {decision && decision.action !== 'succeed' && <DecisionRecord attempt={attempt} decision={decision} />}
+          {error && (
+            <>
+              <h3>Error</h3>
+              <Code text={error.stack ?? `${error.name}: ${error.message}`} label="Error and stack" />
+              {error.code !== undefined && (
+                <p class="muted">
+                  Code <code>{error.code}</code>
+                </p>
+              )}
+            </>
+          )}
+          {attempt.note !== undefined && <p>{attempt.note}</p>}
+          <Logs lines={logs} />
+          <p class="muted row wrap">
+            run {run}
+            {generation > 1 && <span>· generation {generation}</span>}
+            <span class="row tight">
+              · worker <Copyable text={workerId} shown={shortId(workerId)} what="Worker id" />
+            </span>
+          </p>
+        </div>
+      )}
+    </li>
+  )
+}
+
+/** Why it was retried or not, with the numbers behind it. */
+function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; readonly decision: Decision }) {
+  const {
+    why,
+    kind,
+    rule,
+    strategy,
+    rawMs,
+    capMs,
+    jitter,
+    draw,
+    delayMs,
+    retryAfterMs,
+    dependency,
+    deferredBy,
+    source,
+  } = decision
+  return (
+    <div class="decision">
+      <p class="decision-why">
+        <Icon name={decision.action === 'die' ? 'warning' : 'info'} size={14} />
+        {why}
+      </p>
+      <Facts
+        columns={2}
+        facts={[
+          kind === undefined ? undefined : ['Taken for', `${kind}${rule ? `, by ${rule}` : ''}`],
+          rawMs === undefined || strategy === undefined ? undefined : ['Backoff', `${strategy}: ${duration(rawMs)}`],
+          capMs !== undefined && rawMs !== undefined && rawMs > capMs ? ['Cap', duration(capMs)] : undefined,
+          decision.windowMs === undefined || jitter === undefined
+            ? undefined
+            : [
+                'Jitter',
+                `${jitter}: ${windowWords(attempt)}${draw === undefined ? '' : `, drawn ${Math.round(draw * 1_000) / 1_000}`}`,
+              ],
+          retryAfterMs === undefined ? undefined : ['Asked to wait', duration(retryAfterMs)],
+          delayMs === undefined
+            ? undefined
+            : [
+                'Planned wait',
+                `${duration(delayMs)}${source === undefined || source === 'backoff' ? '' : `, by ${source}`}`,
+              ],
+          attempt.nextRunAt === undefined ? undefined : ['Next run', <Time key="next" at={attempt.nextRunAt} />],
+          dependency === undefined
+            ? undefined
+            : ['Depends on', `${dependency}${deferredBy ? `, held by its ${deferredBy}` : ''}`],
+          attempt.fingerprint === undefined
+            ? undefined
+            : ['Error group', <code key="group">{attempt.fingerprint}</code>],
+        ]}
+      />
+    </div>
+  )
+}
+
+function Logs({ lines }: { readonly lines: readonly LogView[] }) {
+  if (lines.length === 0) return null
+  return (
+    <>
+      <h3>Log</h3>
+      <ol class="log-lines">
+        {lines.map((line, i) => (
+          <li key={i}>
+            <time class="muted mono" dateTime={line.at}>
+              {line.at.slice(11, 23)}
+            </time>
+            <div>
+              <span>{line.message}</span>
+              {line.data !== undefined && <Json value={line.data} what="Log data" depth={1} />}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

@@ -1,0 +1,106 @@
+import type { ComponentChildren } from 'preact'
+import type { Explanation } from '../../../core/job/explain.js'
+import { now } from '../../data/clock.js'
+import { clockText, exactTimes, timeMode } from '../../data/format.js'
+import type { QueryState } from '../../data/query.js'
+import { ProblemPanel, Skeleton } from '../../parts/empty.js'
+import { Icon, type IconName } from '../../parts/icon.js'
+import { Panel } from '../../parts/panel.js'
+import { Time } from '../../parts/time.js'
+
+/** A job in plain words: why it is not running, why it was or wasn't retried, what happens next. */
+export function Story({ told }: { readonly told: QueryState<Explanation> }) {
+  const { data, problem, isStale, isSlow, refetch } = told
+  return (
+    <Panel title="In plain words" stale={isStale}>
+      {problem && problem.status !== 404 && <ProblemPanel problem={problem} onRetry={refetch} />}
+      {!data && isSlow && <Skeleton lines={3} />}
+      {data && (
+        <div class="story">
+          <p class="story-summary">
+            <Words text={data.summary} />
+          </p>
+          <dl>
+            {data.waiting && !data.summary.includes(data.waiting.words) && (
+              <Line icon="clock" title="Why it is not running">
+                <Words text={sentence(data.waiting.words)} />
+                {data.waiting.until && (
+                  <span class="muted">
+                    {' '}
+                    Until <Time at={data.waiting.until} />.
+                  </span>
+                )}
+              </Line>
+            )}
+            {data.last && (
+              <Line
+                icon="retry"
+                title={data.last.decision.action === 'die' ? 'Why it was not retried' : 'What was decided last'}
+              >
+                <Words text={data.last.words} />
+              </Line>
+            )}
+            {data.next && (
+              <Line icon="right" title="What happens next">
+                <Words text={data.next.words} />
+              </Line>
+            )}
+          </dl>
+          {data.details.length > 0 && (
+            <details>
+              <summary>How that came about</summary>
+              <ul>
+                {data.details.map(detail => (
+                  <li key={detail}>
+                    <Words text={detail} />
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+interface LineProps {
+  readonly icon: IconName
+  readonly title: string
+  readonly children: ComponentChildren
+}
+
+function Line({ icon, title, children }: LineProps) {
+  return (
+    <div>
+      <dt>
+        <Icon name={icon} size={14} />
+        {title}
+      </dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+const DAY_MS = 86_400_000
+
+/** Moments within a sentence are written for this place; all of them on hover. */
+function Words({ text }: { readonly text: string }) {
+  return <>{text.split(MOMENT).map((part, i) => (i % 2 === 0 ? part : <Moment key={i} at={Date.parse(part)} />))}</>
+}
+
+function Moment({ at }: { readonly at: number }) {
+  const isNear = Math.abs(at - now.peek()) < DAY_MS / 2
+  const written = clockText(at, timeMode.value === 'utc' ? 'utc' : 'local')
+  return (
+    <time class="nowrap" dateTime={new Date(at).toISOString()} data-tip={exactTimes(at, now.peek())}>
+      {isNear ? written.slice(11) : written}
+    </time>
+  )
+}
+
+function sentence(words: string): string {
+  const begun = words.charAt(0).toUpperCase() + words.slice(1)
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`
+}

@@ -1,0 +1,170 @@
+import './job.css'
+import { useMemo } from 'preact/hooks'
+import { type Timeline, timelineOf } from '../../../core/job/timeline.js'
+import type { JobTimeline } from '../../../engine/jobs/timeline.js'
+import type { AxisMode } from '../../charts/scale.js'
+import * as api from '../../data/api.js'
+import { now } from '../../data/clock.js'
+import { shortId } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import type { ScreenProps } from '../../lazy.js'
+import { Button } from '../../parts/button.js'
+import { CopyableId } from '../../parts/copyable.js'
+import { Empty, ProblemPanel, Skeleton } from '../../parts/empty.js'
+import { Json } from '../../parts/json.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { Time } from '../../parts/time.js'
+import { href, query, segment, setQuery } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { AttemptTimeline } from '../../timeline/attempt-timeline.js'
+import { JobActions } from './job-actions.js'
+import { Attempts } from './job-attempts.js'
+import { JobFacts } from './job-facts.js'
+import { Story } from './job-story.js'
+
+/** One job: what became of it, why, what comes next, and everything that can be done about it. */
+export default function JobScreen({ params }: ScreenProps) {
+  const id = params['id']!
+  const life = useQuery(`timeline ${id}`, signal => api.jobs.timeline(id, signal), { topics: ['jobs'] })
+  const told = useQuery(`explain ${id}`, signal => api.jobs.explain(id, signal), {
+    topics: ['jobs', 'queues', 'circuits', 'workers'],
+  })
+  const { data, problem } = life
+  useTitle(data ? `${data.job.name} ${shortId(id)}` : `Job ${shortId(id)}`)
+  if (problem?.status === 404) return <Gone id={id} isKnown={data !== undefined} />
+  if (!data)
+    return problem ? (
+      <ProblemPanel problem={problem} onRetry={life.refetch} />
+    ) : life.isSlow ? (
+      <Skeleton lines={12} />
+    ) : null
+  const refetch = (): void => {
+    life.refetch()
+    told.refetch()
+  }
+  const { job } = data
+  return (
+    <div class="stack job">
+      <PageHead
+        up={{ href: href('/jobs'), text: 'Jobs' }}
+        title={titleOf(data)}
+        sub={
+          <span class="row wrap">
+            <StateMark state={job.phase} reason={job.reason} as="badge" />
+            <a class="link" href={href(`/queues/${segment(job.queue)}`)}>
+              {job.queue}
+            </a>
+            <CopyableId id={job.id} />
+            <span>{attemptWords(data)}</span>
+            <span class="muted">
+              created <Time at={job.createdAt} />
+            </span>
+          </span>
+        }
+        actions={<JobActions job={job} onChange={refetch} />}
+      />
+      {problem && <ProblemPanel problem={problem} onRetry={life.refetch} />}
+      <Panel stale={life.isStale}>
+        <LiveTimeline data={data} />
+      </Panel>
+      <div class="columns main-aside">
+        <div class="stack">
+          <Story told={told} />
+          <Attempts data={data} />
+        </div>
+        <div class="stack">
+          <JobFacts job={job} />
+          <Payload data={data} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function titleOf({ job }: JobTimeline): string {
+  const { method, url } = requestOf(job.payload) ?? {}
+  return method !== undefined && url !== undefined && job.name === 'http' ? `${method} ${url}` : job.name
+}
+
+function requestOf(payload: unknown): { readonly method?: string; readonly url?: string } | undefined {
+  if (typeof payload !== 'object' || payload === null) return undefined
+  const { method, url } = payload as Record<string, unknown>
+  return { ...(typeof method === 'string' && { method }), ...(typeof url === 'string' && { url }) }
+}
+
+function attemptWords({ job }: JobTimeline): string {
+  if (job.attempt === 0) return `not run yet, up to ${job.maxAttempts} attempts`
+  return `attempt ${job.attempt} of ${Math.max(job.attempt, job.maxAttempts)}`
+}
+
+const MODES: readonly AxisMode[] = ['compressed', 'linear', 'log']
+
+/** Drawn anew every second while the job lives; nothing is asked for in between. */
+function LiveTimeline({ data }: { readonly data: JobTimeline }) {
+  const { job, attempts, ghosts, dies, deadline } = data
+  const isLive = job.state === 'waiting' || job.state === 'running'
+  const at = isLive ? Math.max(now.value, data.now) : data.now
+  const facts = useMemo(() => {
+    const timeline: Timeline = timelineOf(job, attempts, at)
+    return { ...timeline, ghosts, ...(dies && { dies }), ...(deadline !== undefined && { deadline }) }
+  }, [data, at])
+  const mode = MODES.find(each => each === query.value['axis']) ?? 'compressed'
+  const run = query.value['run']
+  return (
+    <AttemptTimeline
+      facts={facts}
+      mode={mode}
+      onMode={chosen => setQuery({ axis: chosen === 'compressed' ? undefined : chosen }, { replace: true })}
+      selected={run === undefined ? undefined : Number(run)}
+      onSelect={chosen => setQuery({ run: String(chosen) }, { replace: true })}
+      ending={isLive ? undefined : job.state}
+    />
+  )
+}
+
+function Payload({ data: { job } }: { readonly data: JobTimeline }) {
+  const isCall = job.name === 'http'
+  return (
+    <>
+      <Panel title={isCall ? 'Request' : 'Payload'}>
+        <Json value={job.payload} what={isCall ? 'Request' : 'Payload'} />
+      </Panel>
+      {job.progress !== undefined && job.state === 'running' && (
+        <Panel title="Progress">
+          <Json value={job.progress} what="Progress" />
+        </Panel>
+      )}
+      {job.result !== undefined && (
+        <Panel title={isCall ? 'Response' : 'Result'}>
+          <Json value={job.result} what={isCall ? 'Response' : 'Result'} />
+        </Panel>
+      )}
+    </>
+  )
+}
+
+/** It was never there, or is no longer. */
+function Gone({ id, isKnown }: { readonly id: string; readonly isKnown: boolean }) {
+  return (
+    <>
+      <PageHead up={{ href: href('/jobs'), text: 'Jobs' }} title={`Job ${shortId(id)}`} />
+      <Empty
+        icon="search"
+        title={isKnown ? 'This job is gone' : 'There is no such job'}
+        actions={
+          <>
+            <Button href={href('/jobs')}>To all jobs</Button>
+            <Button href={href('/audit', { q: id })}>What was done to it</Button>
+            <Button href={href(`/schedules/${segment(id)}`)}>Is it a schedule?</Button>
+          </>
+        }
+      >
+        {isKnown
+          ? 'Somebody deleted it, or the time for which ended jobs are kept is over.'
+          : 'It may have been deleted, or pruned after the time for which ended jobs are kept; or the id is mistyped.'}{' '}
+        <code>{id}</code>
+      </Empty>
+    </>
+  )
+}

@@ -1,0 +1,160 @@
+import { type Signal, useSignal } from '@preact/signals'
+import type { JobView } from '../../../core/job/view.js'
+import type { BulkResult } from '../../../engine/jobs/bulk.js'
+import type { Count } from '../../../store/store.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { filterWords } from '../../data/filter.js'
+import { count, plural } from '../../data/format.js'
+import { may } from '../../data/session.js'
+import { Button } from '../../parts/button.js'
+import { useKeys } from '../../shell/keys.js'
+import { query } from '../../shell/router.js'
+
+interface JobsBulkProps {
+  readonly selected: Signal<ReadonlySet<string>>
+  readonly total: Count
+  readonly filter: Readonly<Record<string, string>>
+  readonly rows: readonly JobView[]
+  readonly after: () => void
+}
+
+interface Deed {
+  readonly verb: string
+  readonly effect: string
+  readonly tone?: 'danger'
+  readonly run: (filter: api.Filter) => Promise<BulkResult>
+  readonly fits: (job: JobView) => boolean
+  readonly key: string
+}
+
+const isOver = ({ state }: JobView): boolean => state === 'dead' || state === 'cancelled'
+
+const DEEDS: readonly Deed[] = [
+  {
+    verb: 'Retry',
+    key: 'r',
+    effect: 'Dead and cancelled ones start again with all their attempts; others are left alone.',
+    run: filter => api.jobs.retryAll(filter),
+    fits: isOver,
+  },
+  {
+    verb: 'Cancel',
+    key: 'C',
+    effect: 'Waiting ones end at once, running ones are asked to stop. Their records stay.',
+    tone: 'danger',
+    run: filter => api.jobs.cancelAll(filter),
+    fits: ({ state }) => state === 'waiting' || state === 'running',
+  },
+  {
+    verb: 'Delete',
+    key: 'D',
+    effect: "Their records and histories are removed; this can't be undone. Running ones are left alone.",
+    tone: 'danger',
+    run: filter => api.jobs.deleteAll(filter),
+    fits: ({ state }) => state !== 'running',
+  },
+]
+
+/** What can be done to those that are selected, or to all that match. */
+export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps) {
+  const isAll = useSignal(false)
+  const chosen = selected.value
+  const clear = (): void => {
+    selected.value = new Set()
+    isAll.value = false
+  }
+  const selectAll = (): void => {
+    selected.value = new Set(rows.map(({ id }) => id))
+    isAll.value = true
+  }
+  const doDeed = (deed: Deed): void => {
+    if (chosen.size === 0) return
+    void bulk(
+      deed,
+      isAll.value
+        ? { filter, items: total, words: wordsOfAll() }
+        : { filter: { ids: [...chosen] }, items: chosen.size, words: 'the selected ones' },
+      () => {
+        clear()
+        after()
+      },
+    )
+  }
+  const mayAct = may('operator')
+  useKeys(
+    mayAct
+      ? [
+          { keys: 'A', does: 'Select all that match', group: 'Lists', run: selectAll },
+          ...DEEDS.map(deed => ({
+            keys: deed.key,
+            does: `${deed.verb} the selected`,
+            group: 'Actions' as const,
+            run: () => doDeed(deed),
+          })),
+        ]
+      : [],
+  )
+  if (!mayAct || chosen.size === 0) return null
+  const fitting = (deed: Deed): boolean => isAll.value || rows.some(job => chosen.has(job.id) && deed.fits(job))
+  return (
+    <section class="bulk-bar" aria-label="Selected jobs">
+      <span class="strong">{isAll.value ? `All ${count(total)} that match` : `${count(chosen.size)} selected`}</span>
+      {!isAll.value && total.value > chosen.size && (
+        <Button size="sm" tone="quiet" onPress={selectAll} shortcut="A">
+          Select all {count(total)}
+        </Button>
+      )}
+      {DEEDS.map(deed => (
+        <Button
+          key={deed.verb}
+          size="sm"
+          tone={deed.tone ?? 'normal'}
+          disabled={!fitting(deed)}
+          shortcut={deed.key}
+          onPress={() => doDeed(deed)}
+        >
+          {deed.verb}
+        </Button>
+      ))}
+      <Button size="sm" tone="quiet" icon="close" onPress={clear}>
+        Clear
+      </Button>
+    </section>
+  )
+}
+
+interface Chosen {
+  readonly filter: api.Filter
+  readonly items: number | Count
+  readonly words: string
+}
+
+function wordsOfAll(): string {
+  const words = filterWords(query.value)
+  return words === '' ? 'every job' : words
+}
+
+async function bulk(
+  { verb, effect, tone, run }: Deed,
+  { filter, items, words }: Chosen,
+  after: () => void,
+): Promise<void> {
+  const size = typeof items === 'number' ? plural(items, 'job') : `${count(items)} jobs`
+  await act({
+    confirm: {
+      title: `${verb} ${size}?`,
+      effect,
+      filter: words,
+      items,
+      verb,
+      ...(tone && { tone }),
+    },
+    run: () => run(filter),
+    done: ({ matched, changed }) =>
+      changed === matched
+        ? `${verb}: done for ${plural(changed, 'job')}`
+        : `${verb}: done for ${count(changed)} of ${plural(matched, 'job')}; the others could not`,
+    after,
+  })
+}

@@ -1,0 +1,83 @@
+import * as api from '../../data/api.js'
+import { count } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { Button } from '../../parts/button.js'
+import { Empty } from '../../parts/empty.js'
+import { go, href, setQuery } from '../../shell/router.js'
+import { FirstSteps } from '../overview/overview-first-steps.js'
+
+interface NoJobsProps {
+  readonly filter: Readonly<Record<string, string>>
+  readonly searched: { readonly newest: number; readonly complete: boolean } | undefined
+}
+
+/** Nothing matches: which word of the filter is to blame. */
+export function NoJobs({ filter, searched }: NoJobsProps) {
+  const names = Object.keys(filter)
+  if (names.length === 0) return <FirstSteps />
+  return (
+    <Empty
+      icon="search"
+      title="No job matches"
+      actions={
+        <Button icon="close" onPress={() => go('/jobs')}>
+          Clear the filter
+        </Button>
+      }
+    >
+      {searched && !searched.complete && (
+        <p>
+          Only the newest {count(searched.newest)} jobs were looked through. Narrow the filter by queue, name or time.
+        </p>
+      )}
+      {names.length > 1 && <Culprits filter={filter} />}
+    </Empty>
+  )
+}
+
+const URL_NAMES: Readonly<Record<string, string>> = {
+  phase: 'state',
+  scheduleId: 'schedule',
+  tenantId: 'tenant',
+  createdAfter: 'after',
+  createdBefore: 'before',
+}
+
+function Culprits({ filter }: { readonly filter: Readonly<Record<string, string>> }) {
+  const without = useQuery(`without ${JSON.stringify(filter)}`, async signal =>
+    Promise.all(
+      Object.keys(filter).map(async name => {
+        const { [name]: _, ...rest } = filter
+        const { count: left } = await api.jobs.list({ ...rest, limit: 1 }, signal)
+        return { name, left }
+      }),
+    ),
+  )
+  const culprits = (without.data ?? []).filter(({ left }) => left.value > 0)
+  if (culprits.length === 0) return null
+  return (
+    <ul class="culprits">
+      {culprits.map(({ name, left }) => {
+        const token = URL_NAMES[name] ?? name
+        return (
+          <li key={name}>
+            Without{' '}
+            <code>
+              {token}:{filter[name]}
+            </code>{' '}
+            there {left.value === 1 ? 'is' : 'are'}{' '}
+            <a
+              href={href('/jobs')}
+              onClick={event => {
+                event.preventDefault()
+                setQuery({ [token]: undefined, cursor: undefined })
+              }}
+            >
+              {count(left)}
+            </a>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}

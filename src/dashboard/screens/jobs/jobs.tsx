@@ -1,0 +1,180 @@
+import { useSignal } from '@preact/signals'
+import type { JobView } from '../../../core/job/view.js'
+import * as api from '../../data/api.js'
+import { asCurl, copyText, quoted } from '../../data/copy.js'
+import { apiFilter, jobTokens, PHASES } from '../../data/filter.js'
+import { count, plural } from '../../data/format.js'
+import { type QueryState, useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import { Answer } from '../../parts/empty.js'
+import { FilterBar } from '../../parts/filter-bar.js'
+import { Icon } from '../../parts/icon.js'
+import { Menu } from '../../parts/menu.js'
+import { Pager } from '../../parts/pager.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { lookOf } from '../../parts/state.js'
+import { Table } from '../../parts/table.js'
+import { href, query, segment, setQuery } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { useSteadyRows } from '../steady-rows.js'
+import { JobsBulk } from './jobs-bulk.js'
+import { jobColumns } from './jobs-columns.js'
+import { NoJobs } from './jobs-none.js'
+import './jobs.css'
+
+const LIMIT = 50
+
+/** Every job, narrowed by what the address says. */
+export default function Jobs() {
+  useTitle('Jobs')
+  const queues = useQuery('queue-names', queueNames)
+  const tokens = jobTokens({ queues: queues.data ?? [] })
+  const filter = apiFilter(query.value, tokens)
+  const { cursor } = query.value
+  const jobs = useQuery(
+    `jobs ${JSON.stringify(filter)} ${cursor ?? ''}`,
+    signal => api.jobs.list({ ...filter, limit: LIMIT, ...(cursor !== undefined && { cursor }) }, signal),
+    { topics: ['jobs'], everyMs: 15_000 },
+  )
+  return (
+    <>
+      <PageHead title="Jobs" actions={<HeadActions filter={filter} />} />
+      <FilterBar tokens={tokens} label="Filter jobs" placeholder="state:dead queue:mail card declined" />
+      <Phases />
+      <Answer query={jobs} lines={12}>
+        {data => <JobList key={JSON.stringify(filter)} data={data} jobs={jobs} filter={filter} />}
+      </Answer>
+    </>
+  )
+}
+
+async function queueNames(signal: AbortSignal): Promise<readonly string[]> {
+  // A tenant's token may not see queues; it types their names.
+  const { data } = await api.queues.list(signal).catch(() => ({ data: [] }))
+  return data.map(({ name }) => name)
+}
+
+type Counted = api.Counted<JobView> & {
+  readonly searched?: { readonly newest: number; readonly complete: boolean }
+}
+
+interface JobListProps {
+  readonly data: Counted
+  readonly jobs: QueryState<Counted>
+  readonly filter: Readonly<Record<string, string>>
+}
+
+function JobList({ data, jobs, filter }: JobListProps) {
+  const selected = useSignal<ReadonlySet<string>>(new Set())
+  const isFirst = query.value['cursor'] === undefined
+  const { rows, fresh, showFresh } = useSteadyRows(data.data, isFirst)
+  if (rows.length === 0) return <NoJobs filter={filter} searched={data.searched} />
+  return (
+    <>
+      {data.searched && <Searched {...data.searched} />}
+      <Panel flush>
+        {fresh > 0 && (
+          <div class="jobs-fresh">
+            <button type="button" class="pill" onClick={showFresh}>
+              <Icon name="up" size={12} />
+              {plural(fresh, 'new job')}
+            </button>
+          </div>
+        )}
+        <Table
+          label="Jobs"
+          columns={jobColumns()}
+          rows={rows}
+          rowKey={({ id }) => id}
+          href={({ id }) => href(`/jobs/${segment(id)}`)}
+          selected={may('operator') ? selected : undefined}
+          stale={jobs.problem !== undefined || jobs.isStale}
+        />
+      </Panel>
+      <Pager next={data.page.next}>
+        {count(rows.length)} of {count(data.count)} {data.count.value === 1 ? 'job' : 'jobs'}
+      </Pager>
+      <JobsBulk selected={selected} total={data.count} filter={filter} rows={rows} after={jobs.refetch} />
+    </>
+  )
+}
+
+function Searched({ newest, complete }: { readonly newest: number; readonly complete: boolean }) {
+  if (complete) return null
+  return (
+    <p class="notice wait">
+      <Icon name="search" size={14} /> Looked through the newest {count(newest)} jobs that match the rest of the filter.
+      Narrow it by queue, name or time to look further back.
+    </p>
+  )
+}
+
+/** The states as one press each. */
+function Phases() {
+  const now = query.value['state']
+  return (
+    <nav class="phases" aria-label="States">
+      <PhaseLink text="All" state={undefined} now={now} />
+      {PHASES.map(state => (
+        <PhaseLink key={state} text={lookOf(state).word} state={state} now={now} />
+      ))}
+    </nav>
+  )
+}
+
+interface PhaseLinkProps {
+  readonly text: string
+  readonly state: string | undefined
+  readonly now: string | undefined
+}
+
+function PhaseLink({ text, state, now }: PhaseLinkProps) {
+  const isNow = state === now
+  return (
+    <a
+      href={href('/jobs', { ...query.value, state, cursor: undefined })}
+      aria-current={isNow ? 'true' : undefined}
+      onClick={event => {
+        event.preventDefault()
+        setQuery({ state, cursor: undefined })
+      }}
+    >
+      {text}
+    </a>
+  )
+}
+
+function HeadActions({ filter }: { readonly filter: Readonly<Record<string, string>> }) {
+  return (
+    <Menu
+      label="Copy this list"
+      icon="copy"
+      items={[
+        {
+          text: 'Copy as curl',
+          icon: 'copy',
+          onPress: () => void copyText(asCurl('GET', `/jobs?${new URLSearchParams(filter)}`), 'Copied as curl'),
+        },
+        {
+          text: 'Copy as command',
+          icon: 'copy',
+          onPress: () => void copyText(commandOf(filter), 'Copied as a command'),
+        },
+        {
+          text: 'Copy the link',
+          icon: 'copy',
+          onPress: () => void copyText(window.location.href, 'Link copied'),
+        },
+      ]}
+    />
+  )
+}
+
+const FLAGS: Readonly<Record<string, string>> = { phase: 'phase', tenantId: 'tenant', scheduleId: 'schedule' }
+
+function commandOf(filter: Readonly<Record<string, string>>): string {
+  const flags = Object.entries(filter).map(([name, value]) => `--${FLAGS[name] ?? kebab(name)} ${quoted(value)}`)
+  return ['chronos jobs list', ...flags].join(' ')
+}
+
+const kebab = (name: string): string => name.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)

@@ -1,0 +1,183 @@
+import type { FleetStats } from '../../../engine/figures/statistics.js'
+import * as api from '../../data/api.js'
+import { now } from '../../data/clock.js'
+import { count, plural, relative } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Icon, type IconName } from '../../parts/icon.js'
+import { Panel } from '../../parts/panel.js'
+import { href, segment } from '../../shell/router.js'
+
+interface Item {
+  readonly key: string
+  readonly icon: IconName
+  readonly hue: 'dead' | 'retry' | 'run'
+  readonly title: string
+  readonly note: string
+  readonly to: string
+}
+
+const GROUPS_SHOWN = 4
+const LISTED = 50
+
+interface Around {
+  readonly queues: Awaited<ReturnType<typeof api.queues.list>>['data']
+  readonly alerts: Awaited<ReturnType<typeof api.alerts.list>>['data']
+  readonly circuits: Awaited<ReturnType<typeof api.circuits.list>>['data']
+  readonly groups: Awaited<ReturnType<typeof api.dead.groups>>['data']
+  readonly redrives: Awaited<ReturnType<typeof api.redrives.list>>['data']
+  readonly webhooks: Awaited<ReturnType<typeof api.webhooks.list>>['data']
+}
+
+async function look(signal: AbortSignal): Promise<Around> {
+  const [queues, alerts, circuits, groups, redrives, webhooks] = await Promise.all([
+    api.queues.list(signal),
+    api.alerts.list({ state: 'firing' }, signal),
+    api.circuits.list(signal),
+    api.dead.groups({ limit: GROUPS_SHOWN }, signal),
+    api.redrives.list({ limit: LISTED }, signal),
+    api.webhooks.list({ limit: LISTED }, signal),
+  ])
+  return {
+    queues: queues.data,
+    alerts: alerts.data,
+    circuits: circuits.data,
+    groups: groups.data,
+    redrives: redrives.data,
+    webhooks: webhooks.data,
+  }
+}
+
+/** What somebody should look at, worst first. */
+export function Attention({ stats }: { readonly stats: FleetStats }) {
+  const around = useQuery('attention', look, {
+    topics: ['queues', 'dead', 'alerts', 'circuits', 'redrives', 'webhooks'],
+    everyMs: 15_000,
+  })
+  return (
+    <Panel title="Needs attention" flush>
+      <Answer query={around}>
+        {data => {
+          const items = [...itemsOf(data), ...silentWorkers(stats)]
+          return items.length === 0 ? (
+            <Empty icon="check" title="Nothing needs you" good>
+              No alert fires, every queue with work has a worker, and nothing died that nobody has seen.
+            </Empty>
+          ) : (
+            <ul class="attention">
+              {items.map(item => (
+                <li key={item.key}>
+                  <a href={item.to}>
+                    <span class={item.hue}>
+                      <Icon name={item.icon} />
+                    </span>
+                    <span class="grow">
+                      <span class="title">{item.title}</span>
+                      <span class="note">{item.note}</span>
+                    </span>
+                    <Icon name="right" size={12} class="muted" />
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )
+        }}
+      </Answer>
+    </Panel>
+  )
+}
+
+function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Around): readonly Item[] {
+  return [
+    ...alerts.map(
+      (alert): Item => ({
+        key: alert.id,
+        icon: 'alerts',
+        hue: alert.severity === 'critical' ? 'dead' : 'retry',
+        title: alert.summary,
+        note: `${alert.rule} · since ${relative(Date.parse(alert.since), now.value)}`,
+        to: href('/alerts'),
+      }),
+    ),
+    // What an alert says already is not said twice.
+    ...queues.filter(({ name }) => !alerts.some(({ labels }) => labels['queue'] === name)).flatMap(queueItem),
+    ...circuits
+      .filter(({ state }) => state === 'open' || state === 'half-open')
+      .map(
+        ({ key, reason }): Item => ({
+          key: `circuit ${key}`,
+          icon: 'dependencies',
+          hue: 'retry',
+          title: `Circuit of ${key} is open`,
+          note: reason ?? 'Its jobs wait and lose no attempt',
+          to: href('/dependencies'),
+        }),
+      ),
+    ...webhooks
+      .filter(({ state }) => state === 'disabled')
+      .map(
+        ({ id, url, disabledReason }): Item => ({
+          key: id,
+          icon: 'webhooks',
+          hue: 'retry',
+          title: `Webhook to ${hostOf(url)} is disabled`,
+          note: disabledReason ?? '',
+          to: href(`/webhooks/${segment(id)}`),
+        }),
+      ),
+    ...redrives
+      .filter(({ state }) => state === 'canary' || state === 'running' || state === 'stopped')
+      .map(
+        ({ id, state, started, total, why }): Item => ({
+          key: id,
+          icon: 'redrive',
+          hue: state === 'stopped' ? 'dead' : 'run',
+          title: state === 'stopped' ? 'A redrive was stopped' : 'A redrive is under way',
+          note: why ?? `${count(started)} of ${count(total)} started`,
+          to: href(`/redrives/${segment(id)}`),
+        }),
+      ),
+    ...groups
+      .filter(({ state }) => state === 'open' || state === 'regressed')
+      .map(
+        ({ fingerprint, title, dead, state, lastSeen }): Item => ({
+          key: fingerprint,
+          icon: 'dead',
+          hue: 'dead',
+          title,
+          note: `${plural(dead, 'dead job')}${state === 'regressed' ? ', back again' : ''} · last ${relative(Date.parse(lastSeen), now.value)}`,
+          to: href(`/dead/${segment(fingerprint)}`),
+        }),
+      ),
+  ]
+}
+
+function queueItem({ name, paused, hasWorkers, counts }: Around['queues'][number]): readonly Item[] {
+  const waiting = counts.queued.value + counts.retrying.value
+  if (waiting === 0 || (!paused && hasWorkers)) return []
+  return [
+    {
+      key: `queue ${name}`,
+      icon: paused ? 'pause' : 'workers',
+      hue: paused ? 'retry' : 'dead',
+      title: paused ? `Queue ${name} is paused` : `No worker takes jobs of ${name}`,
+      note: `${plural(waiting, 'job waits', 'jobs wait')}`,
+      to: href(`/queues/${segment(name)}`),
+    },
+  ]
+}
+
+function silentWorkers({ workers }: FleetStats): readonly Item[] {
+  if (workers.silent === 0) return []
+  const title = `${plural(workers.silent, 'worker')} fell silent`
+  const note = 'They gave no sign of life; their jobs are handed on'
+  return [{ key: 'silent', icon: 'workers', hue: 'retry', title, note, to: href('/workers') }]
+}
+
+function hostOf(url: string): string {
+  try {
+    return new URL(url).host
+  } catch {
+    return url
+  }
+}

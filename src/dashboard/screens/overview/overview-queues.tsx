@@ -1,0 +1,44 @@
+import type { QueueReport } from '../../../engine/jobs/queue-report.js'
+import * as api from '../../data/api.js'
+import { useQuery } from '../../data/query.js'
+import { Answer } from '../../parts/empty.js'
+import { Panel } from '../../parts/panel.js'
+import { Table } from '../../parts/table.js'
+import { href, segment } from '../../shell/router.js'
+import { QUEUE_COLUMNS } from '../queues/queue-columns.js'
+
+const SHOWN = 6
+const HERE = QUEUE_COLUMNS.filter(({ key }) => key !== 'scheduled' && key !== 'oldest')
+
+/** Those in which something happens, the most first. */
+export function BusyQueues() {
+  const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
+  return (
+    <Panel
+      title="Busiest queues"
+      note={queues.data && queues.data.data.length > SHOWN ? `${SHOWN} of ${queues.data.data.length}` : undefined}
+      actions={
+        <a class="link" href={href('/queues')}>
+          All queues
+        </a>
+      }
+      flush
+    >
+      <Answer query={queues}>
+        {({ data }) => (
+          <Table
+            label="Busiest queues"
+            columns={HERE}
+            rows={[...data].sort((a, b) => weight(b) - weight(a)).slice(0, SHOWN)}
+            rowKey={({ name }) => name}
+            href={({ name }) => href(`/queues/${segment(name)}`)}
+            stale={queues.problem !== undefined}
+          />
+        )}
+      </Answer>
+    </Panel>
+  )
+}
+
+/** By what the last hour saw, so that rows do not change places with every job. */
+const weight = ({ lastHour }: QueueReport): number => lastHour.started + lastHour.enqueued

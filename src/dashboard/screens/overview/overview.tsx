@@ -1,0 +1,118 @@
+import type { FleetStats } from '../../../engine/figures/statistics.js'
+import * as api from '../../data/api.js'
+import { age, count, percent, plural } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { Answer } from '../../parts/empty.js'
+import { PageHead } from '../../parts/panel.js'
+import { Tile, Tiles } from '../../parts/tile.js'
+import { href } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { Attention } from './overview-attention.js'
+import { FirstSteps } from './overview-first-steps.js'
+import { Outcomes } from './overview-outcomes.js'
+import { BusyQueues } from './overview-queues.js'
+
+/** How it goes, and what needs a person. */
+export default function Overview() {
+  useTitle('Overview')
+  const stats = useQuery('stats', api.stats.get, { topics: ['jobs', 'queues', 'dead', 'workers'], everyMs: 5_000 })
+  return (
+    <>
+      <PageHead title="Overview" sub={stats.data && <HealthLine stats={stats.data} />} />
+      <Answer query={stats}>
+        {data =>
+          isNew(data) ? (
+            <FirstSteps />
+          ) : (
+            <div class="stack">
+              <Numbers stats={data} stale={stats.isStale && stats.problem !== undefined} />
+              <div class="columns main-aside urgent">
+                <div class="stack">
+                  <Outcomes />
+                  <BusyQueues />
+                </div>
+                <Attention stats={data} />
+              </div>
+            </div>
+          )
+        }
+      </Answer>
+    </>
+  )
+}
+
+/** Nobody has ever made a job here. */
+function isNew({ jobs, lastHour }: FleetStats): boolean {
+  return Object.values(jobs).every(({ value }) => value === 0) && lastHour.enqueued === 0
+}
+
+function HealthLine({ stats: { workers, oldestDueAgeMs, retryRate } }: { readonly stats: FleetStats }) {
+  const words = [
+    workers.alive === 0
+      ? 'No worker is alive'
+      : `${plural(workers.alive, 'worker')}, ${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`,
+    oldestDueAgeMs === undefined ? 'nothing waits' : `the oldest due job waits for ${age(oldestDueAgeMs)}`,
+    `${percent(retryRate)} retries in the last 5 minutes`,
+  ]
+  return <>{words.join(' · ')}</>
+}
+
+/** Shares of little are chance; below this there is none to tell. */
+const SHARE_FROM = 1
+
+function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale: boolean }) {
+  const { jobs, deadLetters, lastHour, oldestDueAgeMs, workers } = stats
+  const ended = lastHour.succeeded + lastHour.dead
+  const share = ended < SHARE_FROM ? undefined : lastHour.succeeded / ended
+  const waits = oldestDueAgeMs === undefined ? 'nothing waits' : `oldest ${age(oldestDueAgeMs)}`
+  return (
+    <Tiles>
+      <Tile
+        label="Ready"
+        value={count(jobs.queued)}
+        note={waits}
+        href={href('/jobs', { state: 'queued' })}
+        stale={stale}
+      />
+      <Tile
+        label="Running"
+        value={count(jobs.running)}
+        note={workers.concurrency === 0 ? 'no worker' : `of ${count(workers.concurrency)} slots`}
+        href={href('/jobs', { state: 'running' })}
+        stale={stale}
+      />
+      <Tile
+        label="Waiting for a retry"
+        value={count(jobs.retrying)}
+        hue={jobs.retrying.value > 0 ? 'retry' : undefined}
+        note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
+        href={href('/jobs', { state: 'retrying' })}
+        stale={stale}
+      />
+      <Tile
+        label="Dead letters"
+        value={count(deadLetters)}
+        hue={deadLetters.value > 0 ? 'dead' : undefined}
+        note={`${count(lastHour.dead)} in 1 h`}
+        href={href('/dead')}
+        tip="Dead jobs that nobody has acknowledged or discarded"
+        stale={stale}
+      />
+      <Tile
+        label="Succeeded"
+        value={percent(share)}
+        note={`${count(lastHour.succeeded)} in 1 h`}
+        href={href('/jobs', { state: 'succeeded' })}
+        tip="Of the jobs that ended within the last hour"
+        stale={stale}
+      />
+      <Tile
+        label="Runs per job"
+        value={ended < SHARE_FROM ? '–' : (lastHour.started / ended).toFixed(2)}
+        note="1.00 is without retries"
+        tip="Runs in the last hour for each job that ended: the work that failures add"
+        stale={stale}
+      />
+    </Tiles>
+  )
+}

@@ -1,0 +1,80 @@
+import type { QueueReport } from '../../../engine/jobs/queue-report.js'
+import { TrendSpark } from '../../charts/trend-spark.js'
+import * as api from '../../data/api.js'
+import { count } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { Answer } from '../../parts/empty.js'
+import { Panel } from '../../parts/panel.js'
+import { Meter } from '../../parts/sparkline.js'
+import { href, segment } from '../../shell/router.js'
+
+const GROUPS_READ = 200
+const GROUPS_SHOWN = 5
+const WORKERS_SHOWN = 8
+
+/** What its jobs die of. */
+export function QueueErrors({ name }: { readonly name: string }) {
+  const groups = useQuery('groups of queue', signal => api.dead.groups({ limit: GROUPS_READ }, signal), {
+    topics: ['dead'],
+    everyMs: 15_000,
+  })
+  return (
+    <Panel title="What its jobs die of" flush>
+      <Answer query={groups}>
+        {({ data }) => {
+          const own = data.filter(({ queues }) => queues.includes(name)).slice(0, GROUPS_SHOWN)
+          if (own.length === 0) return <p class="nothing">Nothing died here.</p>
+          return (
+            <ul class="attention">
+              {own.map(({ fingerprint, title, dead, trend }) => (
+                <li key={fingerprint}>
+                  <a href={href(`/dead/${segment(fingerprint)}`)}>
+                    <span class="grow">
+                      <span class="title">{title}</span>
+                      <span class="note">{count(dead)} dead</span>
+                    </span>
+                    <TrendSpark trend={trend} width={64} />
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )
+        }}
+      </Answer>
+    </Panel>
+  )
+}
+
+/** Who takes its jobs. */
+export function QueueWorkers({ queue }: { readonly queue: QueueReport }) {
+  const workers = useQuery('workers', api.workers.list, { topics: ['workers'], everyMs: 10_000 })
+  return (
+    <Panel title="Workers" note={count(queue.workers)} flush>
+      <Answer query={workers}>
+        {({ data }) => {
+          const own = data.filter(({ queues, state }) => state === 'alive' && queues.includes(queue.name))
+          if (own.length === 0) return <p class="nothing">No live worker takes its jobs.</p>
+          return (
+            <ul class="attention">
+              {own.slice(0, WORKERS_SHOWN).map(({ id, host, pid, running, concurrency }) => (
+                <li key={id}>
+                  <a href={href('/workers')}>
+                    <span class="grow clip">
+                      {host} <span class="muted">{pid}</span>
+                    </span>
+                    <Meter
+                      value={running}
+                      max={concurrency}
+                      text={`${running} / ${concurrency}`}
+                      label="Slots in use"
+                    />
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )
+        }}
+      </Answer>
+    </Panel>
+  )
+}

@@ -1,0 +1,93 @@
+import type { QueueReport } from '../../../engine/jobs/queue-report.js'
+import { count, short } from '../../data/format.js'
+import { Badge } from '../../parts/badge.js'
+import { Meter, Sparkline } from '../../parts/sparkline.js'
+import type { Column } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { href, segment } from '../../shell/router.js'
+
+/** A queue in a row, wherever queues are listed. */
+export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
+  {
+    key: 'name',
+    title: 'Queue',
+    width: 'grow',
+    phone: 'head',
+    render: queue => (
+      <span class="row">
+        <a class="strong clip" href={href(`/queues/${segment(queue.name)}`)}>
+          {queue.name}
+        </a>
+        <QueueBadge queue={queue} />
+      </span>
+    ),
+  },
+  { key: 'queued', title: 'Ready', align: 'end', render: queue => <Phase queue={queue} phase="queued" /> },
+  {
+    key: 'running',
+    title: 'Running',
+    render: queue => (
+      <Meter
+        value={queue.running}
+        max={queue.concurrency}
+        label="Slots in use"
+        text={queue.concurrency === 0 ? count(queue.running) : `${short(queue.running)} / ${short(queue.concurrency)}`}
+      />
+    ),
+  },
+  { key: 'retrying', title: 'Retrying', align: 'end', render: queue => <Phase queue={queue} phase="retrying" /> },
+  {
+    key: 'scheduled',
+    title: 'Scheduled',
+    align: 'end',
+    phone: 'hide',
+    render: queue => <Phase queue={queue} phase="scheduled" />,
+  },
+  {
+    key: 'dead',
+    title: 'Dead',
+    align: 'end',
+    render: queue => (
+      <span class={queue.counts.dead.value > 0 ? 'dead' : ''}>
+        <Phase queue={queue} phase="dead" />
+      </span>
+    ),
+  },
+  { key: 'oldest', title: 'Oldest due', render: queue => <Time at={queue.oldestDueAt} none="–" /> },
+  { key: 'spark', title: 'Last 15 min', render: ({ spark }) => <Spark spark={spark} /> },
+]
+
+interface PhaseProps {
+  readonly queue: QueueReport
+  readonly phase: keyof QueueReport['counts']
+}
+
+function Phase({ queue: { name, counts }, phase }: PhaseProps) {
+  const own = counts[phase]
+  if (own.value === 0) return <span class="muted">0</span>
+  return <a href={href('/jobs', { queue: name, state: phase })}>{count(own)}</a>
+}
+
+function Spark({ spark: { succeeded, failed } }: { readonly spark: QueueReport['spark'] }) {
+  const sum = (values: readonly number[]): string => count(values.reduce((total, value) => total + value, 0))
+  const words = `${sum(succeeded)} succeeded, ${sum(failed)} failed runs in 15 minutes`
+  return <Sparkline values={succeeded} over={failed} hue="ok" label={words} />
+}
+
+/** Only where something is not as it should be. */
+export function QueueBadge({ queue }: { readonly queue: QueueReport }) {
+  const waits = queue.counts.queued.value + queue.counts.retrying.value > 0
+  if (queue.paused) {
+    return (
+      <Badge hue="retry" icon="pause">
+        Paused
+      </Badge>
+    )
+  }
+  if (queue.hasWorkers || !waits) return null
+  return (
+    <Badge hue="dead" icon="workers" tip="Jobs wait here, and no live worker takes them">
+      No workers
+    </Badge>
+  )
+}

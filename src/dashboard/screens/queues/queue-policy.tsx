@@ -1,0 +1,131 @@
+import '../../simulator/simulator.css'
+import { useSignal } from '@preact/signals'
+import { mergePolicies, type PartialPolicy } from '../../../core/policy/policy.js'
+import { PRESETS } from '../../../core/policy/presets.js'
+import { preview, typicalStarts } from '../../../core/policy/preview.js'
+import type { QueueReport } from '../../../engine/jobs/queue-report.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { may } from '../../data/session.js'
+import { Button } from '../../parts/button.js'
+import { Dialog } from '../../parts/dialog.js'
+import { Panel } from '../../parts/panel.js'
+import { PolicyFields } from '../../policy/policy-fields.js'
+import { choiceOf, formOf, type PolicyChoice, policyOf } from '../../policy/policy-form.js'
+import { policyWords } from '../../policy/policy-words.js'
+import { DelayTable } from '../../simulator/delay-table.js'
+
+interface QueuePolicyProps {
+  readonly queue: QueueReport
+  readonly after: () => void
+}
+
+/** What the queue says about retries, over what the code says. */
+export function QueuePolicy({ queue, after }: QueuePolicyProps) {
+  const isOpen = useSignal(false)
+  const { retry, name } = queue
+  return (
+    <Panel
+      title="Retry policy"
+      actions={
+        may('admin') && (
+          <Button size="sm" icon="edit" onPress={() => (isOpen.value = true)}>
+            {retry ? 'Change' : 'Set'}
+          </Button>
+        )
+      }
+    >
+      {retry ? (
+        <div class="stack tight">
+          <p>{policyWords(whole(retry))}</p>
+          <p class="muted">
+            Set here. It goes before what the code says for this queue, and after what a job says itself.
+          </p>
+          {may('admin') && (
+            <div>
+              <Button size="sm" tone="quiet" icon="close" onPress={() => void takeAway(name, after)}>
+                Take it away
+              </Button>
+            </div>
+          )}
+        </div>
+      ) : (
+        <p class="muted">
+          As the code says: each job’s definition, this queue’s options, the instance’s defaults, in this order.
+        </p>
+      )}
+      {isOpen.value && <PolicyDialog queue={queue} after={after} onClose={() => (isOpen.value = false)} />}
+    </Panel>
+  )
+}
+
+/** What it leaves open is shown as the default has it. */
+const whole = (retry: PartialPolicy) => mergePolicies(retry, PRESETS.standard)
+
+function takeAway(name: string, after: () => void): Promise<unknown> {
+  return act({
+    confirm: {
+      title: `Take the policy of ${name} away?`,
+      effect: 'Its jobs go by what the code says again, from their next claim on.',
+      verb: 'Take away',
+    },
+    run: () => api.queues.set(name, { retry: null }),
+    done: `${name} goes by the code again`,
+    after,
+  })
+}
+
+function PolicyDialog({ queue, after, onClose }: QueuePolicyProps & { readonly onClose: () => void }) {
+  const choice = useSignal<PolicyChoice>(
+    queue.retry ? { preset: 'standard', form: formOf(whole(queue.retry)) } : choiceOf('standard'),
+  )
+  const policy = attempted(choice.value)
+  const save = async (): Promise<void> => {
+    if (!('policy' in policy)) return
+    const saved = await act({
+      run: () => api.queues.set(queue.name, { retry: policy.policy }),
+      done: `Policy of ${queue.name} is set; jobs take it up with their next claim`,
+      after,
+    })
+    if (saved) onClose()
+  }
+  return (
+    <Dialog
+      size="lg"
+      title={`Retry policy of ${queue.name}`}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onPress={onClose}>Keep as it is</Button>
+          <Button tone="primary" disabled={!('policy' in policy)} onPress={() => void save()}>
+            Set policy
+          </Button>
+        </>
+      }
+    >
+      <div class="stack">
+        <PolicyFields title="Policy" choice={choice.value} onChange={next => (choice.value = next)} />
+        {'policy' in policy ? (
+          <>
+            <p class="ink-2">{policyWords(policy.policy)}</p>
+            <DelayTable rows={preview(policy.policy)} typicalMs={typicalStarts(policy.policy)} />
+          </>
+        ) : (
+          <p class="dead" role="alert">
+            {policy.problem}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+function attempted({
+  form,
+}: PolicyChoice): { readonly policy: ReturnType<typeof policyOf> } | { readonly problem: string } {
+  try {
+    return { policy: policyOf(form) }
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) }
+  }
+}

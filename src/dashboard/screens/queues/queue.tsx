@@ -1,0 +1,218 @@
+import type { QueueReport } from '../../../engine/jobs/queue-report.js'
+import { RetryWave } from '../../charts/retry-wave.js'
+import * as api from '../../data/api.js'
+import { now } from '../../data/clock.js'
+import { age, count, percent, plural } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import type { ScreenProps } from '../../lazy.js'
+import { Button } from '../../parts/button.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Segmented } from '../../parts/field.js'
+import { Icon } from '../../parts/icon.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { Tile, Tiles } from '../../parts/tile.js'
+import { useKeys } from '../../shell/keys.js'
+import { href, query, setQuery } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { Outcomes } from '../overview/overview-outcomes.js'
+import { pauseQueue, resumeQueue } from './queue-actions.js'
+import { QueueErrors, QueueWorkers } from './queue-around.js'
+import { QueueBadge } from './queue-columns.js'
+import { QueuePolicy } from './queue-policy.js'
+
+/** One queue: what is in it, what is coming, and what it does with failures. */
+export default function Queue({ params }: ScreenProps) {
+  const name = params['name']!
+  useTitle(name)
+  const found = useQuery(`queue ${name}`, signal => api.queues.get(name, signal), {
+    topics: ['queues', 'workers'],
+    everyMs: 5_000,
+  })
+  const { data: queue, problem, refetch } = found
+  useKeys([
+    ...(may('operator') && queue
+      ? [
+          {
+            keys: 'P',
+            does: queue.paused ? 'Resume the queue' : 'Pause the queue',
+            group: 'Actions',
+            run: () => void (queue.paused ? resumeQueue(name, refetch) : pauseQueue(queue, refetch)),
+          } as const,
+        ]
+      : []),
+  ])
+  if (problem?.status === 404) return <NoQueue name={name} detail={problem.detail} />
+  return (
+    <>
+      <PageHead
+        up={{ href: href('/queues'), text: 'Queues' }}
+        title={
+          <>
+            {name}
+            {queue && <QueueBadge queue={queue} />}
+          </>
+        }
+        actions={queue && <Actions queue={queue} after={refetch} />}
+      />
+      <Answer query={found} lines={10}>
+        {data => (
+          <div class="stack">
+            {data.paused && <PausedNotice queue={data} after={refetch} />}
+            <Numbers queue={data} stale={problem !== undefined} />
+            <div class="columns main-aside">
+              <div class="stack">
+                <Outcomes queue={name} />
+                <Wave name={name} />
+              </div>
+              <div class="stack">
+                <QueuePolicy queue={data} after={refetch} />
+                <QueueErrors name={name} />
+                <QueueWorkers queue={data} />
+              </div>
+            </div>
+          </div>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+function NoQueue({ name, detail }: { readonly name: string; readonly detail: string }) {
+  return (
+    <Empty
+      icon="queues"
+      title={`There is no queue ${name}`}
+      actions={<Button href={href('/queues')}>All queues</Button>}
+    >
+      {detail}
+    </Empty>
+  )
+}
+
+interface OfQueue {
+  readonly queue: QueueReport
+  readonly after: () => void
+}
+
+function Actions({ queue, after }: OfQueue) {
+  const { name, paused } = queue
+  return (
+    <>
+      <Button icon="jobs" href={href('/jobs', { queue: name })}>
+        Jobs
+      </Button>
+      {may('operator') &&
+        (paused ? (
+          <Button icon="play" tone="primary" shortcut="P" onPress={() => void resumeQueue(name, after)}>
+            Resume
+          </Button>
+        ) : (
+          <Button
+            icon="pause"
+            shortcut="P"
+            tip="What runs goes on, nothing else starts"
+            onPress={() => void pauseQueue(queue, after)}
+          >
+            Pause
+          </Button>
+        ))}
+    </>
+  )
+}
+
+function PausedNotice({ queue }: OfQueue) {
+  const waiting = queue.counts.queued.value + queue.counts.retrying.value
+  return (
+    <div class="notice retry">
+      <Icon name="pause" />
+      <span class="grow">
+        Paused: no job of it is started. {waiting > 0 && `${plural(waiting, 'job waits', 'jobs wait')}.`}
+      </span>
+    </div>
+  )
+}
+
+function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale: boolean }) {
+  const { name, counts, concurrency, running, lastHour, oldestDueAt, workers } = queue
+  const to = (state: string): string => href('/jobs', { queue: name, state })
+  const waits = oldestDueAt === undefined ? undefined : now.value - Date.parse(oldestDueAt)
+  const perMinute = lastHour.succeeded / 60
+  return (
+    <Tiles>
+      <Tile
+        label="Ready"
+        value={count(counts.queued)}
+        note={waits === undefined ? 'nothing waits' : `oldest ${age(waits)}`}
+        href={to('queued')}
+        stale={stale}
+      />
+      <Tile
+        label="Running"
+        value={count(running)}
+        note={workers === 0 ? 'no worker' : `of ${count(concurrency)} slots`}
+        href={to('running')}
+        stale={stale}
+      />
+      <Tile
+        label="Waiting for a retry"
+        value={count(counts.retrying)}
+        hue={counts.retrying.value > 0 ? 'retry' : undefined}
+        note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
+        href={to('retrying')}
+        stale={stale}
+      />
+      <Tile label="Scheduled" value={count(counts.scheduled)} note="for later" href={to('scheduled')} stale={stale} />
+      <Tile
+        label="Dead"
+        value={count(counts.dead)}
+        hue={counts.dead.value > 0 ? 'dead' : undefined}
+        note={`${count(lastHour.dead)} in 1 h`}
+        href={href('/dead', { queue: name })}
+        stale={stale}
+      />
+      <Tile
+        label="Throughput"
+        value={perMinute >= 10 ? count(Math.round(perMinute)) : perMinute.toFixed(1)}
+        note={
+          lastHour.started === 0 ? 'a minute' : `a minute, ${percent(lastHour.failed / lastHour.started)} failed runs`
+        }
+        stale={stale}
+      />
+    </Tiles>
+  )
+}
+
+const WINDOWS = [
+  { value: '15m', text: '15 m' },
+  { value: '1h', text: '1 h' },
+  { value: '24h', text: '24 h' },
+] as const
+
+/** The load before it arrives. */
+function Wave({ name }: { readonly name: string }) {
+  const ahead = WINDOWS.find(({ value }) => value === query.value['ahead'])?.value ?? '15m'
+  const wave = useQuery(`wave ${name} ${ahead}`, signal => api.queues.retryWave(name, ahead, signal), {
+    topics: ['queues'],
+    everyMs: 10_000,
+  })
+  return (
+    <Panel stale={wave.problem !== undefined}>
+      <Answer query={wave} lines={6}>
+        {data => (
+          <RetryWave
+            wave={data}
+            controls={
+              <Segmented
+                label="How far ahead"
+                value={ahead}
+                options={WINDOWS}
+                onChange={value => setQuery({ ahead: value === '15m' ? undefined : value }, { replace: true })}
+              />
+            }
+          />
+        )}
+      </Answer>
+    </Panel>
+  )
+}

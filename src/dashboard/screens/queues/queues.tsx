@@ -1,0 +1,111 @@
+import type { QueueReport } from '../../../engine/jobs/queue-report.js'
+import * as api from '../../data/api.js'
+import { percent } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Icon } from '../../parts/icon.js'
+import { Menu } from '../../parts/menu.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { type Column, Table } from '../../parts/table.js'
+import { href, query, segment, setQuery } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { FirstSteps } from '../overview/overview-first-steps.js'
+import { pauseQueue, resumeQueue } from './queue-actions.js'
+import { QUEUE_COLUMNS } from './queue-columns.js'
+
+/** Every queue with what is in it, what it does, and who works on it. */
+export default function Queues() {
+  useTitle('Queues')
+  const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
+  const wanted = (query.value['q'] ?? '').toLowerCase()
+  return (
+    <>
+      <PageHead
+        title="Queues"
+        actions={
+          <span class="search-box">
+            <Icon name="search" size={14} class="muted" />
+            <input
+              class="input"
+              type="search"
+              placeholder="Find a queue"
+              aria-label="Find a queue"
+              value={query.value['q'] ?? ''}
+              onInput={event => setQuery({ q: event.currentTarget.value }, { replace: true })}
+            />
+          </span>
+        }
+      />
+      <Answer query={queues} lines={8}>
+        {({ data }) => {
+          const shown = data.filter(({ name }) => name.toLowerCase().includes(wanted))
+          if (data.length === 0) return <FirstSteps />
+          return (
+            <Panel flush>
+              {shown.length === 0 ? (
+                <Empty icon="search" title={`0 of ${data.length} queues match`}>
+                  <button type="button" class="link-button" onClick={() => setQuery({ q: undefined })}>
+                    Show all
+                  </button>
+                </Empty>
+              ) : (
+                <Table
+                  label="Queues"
+                  columns={columns(queues.refetch)}
+                  rows={shown}
+                  rowKey={({ name }) => name}
+                  href={({ name }) => href(`/queues/${segment(name)}`)}
+                  stale={queues.problem !== undefined}
+                />
+              )}
+            </Panel>
+          )
+        }}
+      </Answer>
+    </>
+  )
+}
+
+function columns(after: () => void): readonly Column<QueueReport>[] {
+  return [
+    ...QUEUE_COLUMNS,
+    {
+      key: 'errors',
+      title: 'Failed runs, 1 h',
+      align: 'end',
+      phone: 'hide',
+      render: ({ lastHour }) =>
+        lastHour.started === 0 ? <span class="muted">–</span> : percent(lastHour.failed / lastHour.started),
+    },
+    {
+      key: 'more',
+      title: <span class="off-screen">Actions</span>,
+      phone: 'hide',
+      render: queue => <QueueMenu queue={queue} after={after} />,
+    },
+  ]
+}
+
+function QueueMenu({ queue, after }: { readonly queue: QueueReport; readonly after: () => void }) {
+  const { name, paused } = queue
+  return (
+    <Menu
+      label={`Actions for ${name}`}
+      size="sm"
+      items={[
+        { text: 'Show its jobs', icon: 'jobs', href: href('/jobs', { queue: name }) },
+        { text: 'Show its dead letters', icon: 'dead', href: href('/dead', { queue: name }) },
+        may('operator') &&
+          (paused
+            ? { text: 'Resume', icon: 'play', onPress: () => void resumeQueue(name, after) }
+            : {
+                text: 'Pause',
+                icon: 'pause',
+                hint: 'No job of it is started until it is resumed',
+                onPress: () => void pauseQueue(queue, after),
+              }),
+      ]}
+    />
+  )
+}

@@ -1,0 +1,152 @@
+import type { ScheduleView } from '../../../engine/schedules/view.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { asCurl, asLiteral, copyText } from '../../data/copy.js'
+import { plural } from '../../data/format.js'
+import { may } from '../../data/session.js'
+import { Menu, type MenuItem } from '../../parts/menu.js'
+import { go, href, segment } from '../../shell/router.js'
+
+type Named = Pick<ScheduleView, 'id'>
+
+export function runSchedule({ id }: Named, after: () => void): Promise<unknown> {
+  return act({
+    run: () => api.schedules.run(id),
+    done: ({ id: jobId }) => ({
+      text: `${id} runs once, beside its times`,
+      tone: 'ok',
+      link: { href: href(`/jobs/${segment(jobId)}`), text: 'Open the job' },
+    }),
+    after,
+  })
+}
+
+/** Taken back by a press, so nobody is asked. */
+export function pauseSchedules(ids: readonly string[], after: () => void): Promise<unknown> {
+  const names = ids.length === 1 ? ids[0]! : plural(ids.length, 'schedule')
+  return act({
+    run: () => Promise.all(ids.map(api.schedules.pause)),
+    done: `Paused ${names}: no more jobs are made, those that there are go on`,
+    undo: () => Promise.all(ids.map(api.schedules.resume)),
+    after,
+  })
+}
+
+export function resumeSchedules(ids: readonly string[], after: () => void): Promise<unknown> {
+  const names = ids.length === 1 ? ids[0]! : plural(ids.length, 'schedule')
+  return act({
+    run: () => Promise.all(ids.map(api.schedules.resume)),
+    done: `Resumed ${names}: from the next time on`,
+    undo: () => Promise.all(ids.map(api.schedules.pause)),
+    after,
+  })
+}
+
+export function deleteSchedule({ id, fired }: Pick<ScheduleView, 'id' | 'fired'>, after: () => void): Promise<unknown> {
+  return act({
+    confirm: {
+      title: `Delete the schedule ${id}?`,
+      effect: `It makes no more jobs, and its counts are gone; this can’t be undone. The jobs that it made (${fired}) stay and go on.`,
+      verb: 'Delete',
+      tone: 'danger',
+    },
+    run: () => api.schedules.delete(id),
+    done: `Deleted ${id}`,
+    after,
+  })
+}
+
+interface ScheduleMenuProps {
+  readonly schedule: ScheduleView
+  readonly after: () => void
+  /** On its own page the buttons beside it say the rest. */
+  readonly isOnPage?: boolean
+}
+
+export function ScheduleMenu({ schedule, after, isOnPage = false }: ScheduleMenuProps) {
+  const { id, state } = schedule
+  const changes: readonly (MenuItem | false)[] = [
+    !isOnPage && {
+      text: 'Run now',
+      icon: 'play',
+      hint: 'One job at once, beside its times',
+      onPress: () => void runSchedule(schedule, after),
+    },
+    !isOnPage &&
+      state === 'active' && { text: 'Pause', icon: 'pause', onPress: () => void pauseSchedules([id], after) },
+    !isOnPage &&
+      state === 'paused' && { text: 'Resume', icon: 'play', onPress: () => void resumeSchedules([id], after) },
+    !isOnPage && { text: 'Edit', icon: 'edit', href: href(`/schedules/${segment(id)}/edit`) },
+    { text: 'Duplicate', icon: 'replay', href: href('/schedules/new', { from: id }) },
+  ]
+  return (
+    <Menu
+      label={`Actions for ${id}`}
+      size={isOnPage ? 'md' : 'sm'}
+      items={[
+        ...(may('operator') ? changes : []),
+        { text: 'Show its jobs', icon: 'jobs', href: href('/jobs', { schedule: id }) },
+        {
+          text: 'Copy as curl',
+          icon: 'copy',
+          onPress: () => void copyText(asCurl('PUT', `/schedules/${segment(id)}`, saidBy(schedule)), 'Copied as curl'),
+        },
+        {
+          text: 'Copy as TypeScript',
+          icon: 'copy',
+          onPress: () =>
+            void copyText(
+              `await chronos.schedules.put(${asLiteral(id)}, ${asLiteral(saidBy(schedule))})`,
+              'Copied as TypeScript',
+            ),
+        },
+        may('operator') && {
+          text: 'Delete',
+          icon: 'trash',
+          tone: 'danger',
+          onPress: () =>
+            void deleteSchedule(schedule, () => {
+              if (isOnPage) go('/schedules')
+              else after()
+            }),
+        },
+      ]}
+    />
+  )
+}
+
+/** What a person said about it, as the API takes it; what is usual is left out. */
+export function saidBy(schedule: ScheduleView): Readonly<Record<string, unknown>> {
+  const { cron, every, timeZone, startAt, endAt, splay, overlap, missed, recurring } = schedule
+  const { job, payload, queue, priority, delivery, tags, tenantId, timeout, retry, webhook, fingerprint } = schedule
+  const dependsOn = schedule.dependsOn === originOf(payload) ? undefined : schedule.dependsOn
+  const said = {
+    cron,
+    every,
+    timeZone: timeZone === 'UTC' ? undefined : timeZone,
+    startAt,
+    endAt,
+    splay,
+    ...(job === 'http' ? { http: payload } : { job, payload: payload ?? undefined }),
+    queue,
+    priority: priority === 5 ? undefined : priority,
+    retry,
+    timeout,
+    delivery: delivery === 'at-least-once' ? undefined : delivery,
+    tags: tags.length === 0 ? undefined : tags,
+    tenantId,
+    webhook,
+    fingerprint,
+    dependsOn,
+    overlap: overlap === 'skip' ? undefined : overlap,
+    missed: missed === 'run-once' ? undefined : missed,
+    recurring: recurring ? undefined : false,
+  }
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+}
+
+/** A call depends on its own origin, unless it says otherwise. */
+function originOf(payload: unknown): string | undefined {
+  const { url } = (payload ?? {}) as { readonly url?: unknown }
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined
+}

@@ -1,0 +1,250 @@
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { ScheduleView } from '../../../engine/schedules/view.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { later } from '../../data/clock.js'
+import { asProblem, type Problem } from '../../data/http.js'
+import { type QueryState, useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import type { ScreenProps } from '../../lazy.js'
+import { Button } from '../../parts/button.js'
+import { CodeSample } from '../../parts/code-sample.js'
+import { Empty, ProblemPanel, Skeleton } from '../../parts/empty.js'
+import { Icon } from '../../parts/icon.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { go, href, query, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { ScheduleConflict } from './schedule-conflict.js'
+import {
+  draftOf,
+  type ScheduleDraft,
+  scheduleBody,
+  scheduleProblems,
+  scheduleSample,
+  timingOf,
+} from './schedule-draft.js'
+import { RuleFields, WhatFields, WhenFields } from './schedule-fields.js'
+import { NextRuns, reachOf } from './schedule-ticks.js'
+import './schedule.css'
+
+/** Makes a schedule, from nothing or like another one, or says one anew. */
+export default function ScheduleEditor({ params }: ScreenProps) {
+  const id = params['id']
+  const like = id ?? query.value['from']
+  useTitle(id === undefined ? 'New schedule' : `Edit ${id}`)
+  if (!may('operator')) {
+    return (
+      <Empty icon="schedules" title="You may look at schedules only" actions={<ToAll />}>
+        To make or change one takes the role of an operator.
+      </Empty>
+    )
+  }
+  return like === undefined ? <Editor id={undefined} from={undefined} /> : <Like id={id} like={like} />
+}
+
+const ToAll = () => <Button href={href('/schedules')}>All schedules</Button>
+
+/** Begins with the schedule as it is now, and hears when somebody else changes it meanwhile. */
+function Like({ id, like }: { readonly id: string | undefined; readonly like: string }) {
+  const found = useQuery(`schedule to edit ${like}`, signal => api.schedules.get(like, signal), {
+    topics: ['schedules'],
+  })
+  const first = useRef<ScheduleView | undefined>(undefined)
+  if (!found.isStale) first.current ??= found.data
+  if (first.current) return <Editor id={id} from={first.current} current={id === undefined ? undefined : found} />
+  if (found.problem?.status === 404) {
+    return <Empty icon="schedules" title={`There is no schedule ${like}`} actions={<ToAll />} />
+  }
+  return found.problem ? <ProblemPanel problem={found.problem} onRetry={found.refetch} /> : <Skeleton lines={10} />
+}
+
+interface EditorProps {
+  /** Undefined: a new one. */
+  readonly id: string | undefined
+  readonly from: ScheduleView | undefined
+  readonly current?: QueryState<ScheduleView> | undefined
+}
+
+function Editor({ id, from, current }: EditorProps) {
+  const begun = useSignal(from)
+  const draft = useMemo(() => draftOf(begun.value, id ?? (begun.value ? `${begun.value.id}-copy` : '')), [begun.value])
+  const problem = useSignal<Problem | undefined>(undefined)
+  const isBusy = useSignal(false)
+  const preview = usePreview(draft)
+  const wrong = { ...scheduleProblems(draft), ...preview.wrong, ...takenOf(problem.value, draft.id.value) }
+  const isRight = Object.keys(wrong).length === 0 && preview.isSettled
+  const theirs = current?.data && current.data.version !== begun.value?.version ? current.data : undefined
+  const save = async (version: number | undefined): Promise<void> => {
+    isBusy.value = true
+    problem.value = undefined
+    await act({
+      run: () => saved(id, draft, version).catch((error: unknown) => failed(error, problem, current)),
+      done: schedule => `${id === undefined ? 'Made' : 'Saved'} ${schedule.id}`,
+      after: schedule => go(`/schedules/${segment(schedule.id)}`),
+    })
+    isBusy.value = false
+  }
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        if (isRight && !theirs) void save(begun.value?.version)
+      }}
+    >
+      <PageHead
+        up={
+          id === undefined
+            ? { href: href('/schedules'), text: 'Schedules' }
+            : { href: href(`/schedules/${segment(id)}`), text: id }
+        }
+        title={id === undefined ? 'New schedule' : `Edit ${id}`}
+        actions={
+          <>
+            <Button tone="quiet" href={href(id === undefined ? '/schedules' : `/schedules/${segment(id)}`)}>
+              Leave it
+            </Button>
+            <Button tone="primary" type="submit" busy={isBusy.value} disabled={!isRight || theirs !== undefined}>
+              {id === undefined ? 'Make schedule' : 'Save'}
+            </Button>
+          </>
+        }
+      />
+      <div class="stack">
+        {theirs && (
+          <ScheduleConflict
+            theirs={theirs}
+            mine={scheduleBody(draft)}
+            canSave={isRight}
+            onLoad={() => {
+              begun.value = theirs
+            }}
+            onOverwrite={() => void save(theirs.version)}
+          />
+        )}
+        {problem.value && problem.value.status !== 412 && problem.value.status !== 409 && (
+          <ProblemPanel problem={problem.value} />
+        )}
+        <div class="columns schedule-editor" key={begun.value?.version}>
+          <div class="stack">
+            <WhenFields draft={draft} wrong={wrong} isNew={id === undefined} />
+            <WhatFields draft={draft} wrong={wrong} />
+            <RuleFields draft={draft} wrong={wrong} />
+            {isRight && (
+              <Panel title="The same from elsewhere">
+                <CodeSample label="This schedule" sample={scheduleSample(draft.id.value.trim(), scheduleBody(draft))} />
+              </Panel>
+            )}
+          </div>
+          <div class="schedule-preview">
+            <Preview draft={draft} preview={preview} />
+          </div>
+        </div>
+      </div>
+    </form>
+  )
+}
+
+function saved(id: string | undefined, draft: ScheduleDraft, version: number | undefined): Promise<ScheduleView> {
+  const body = scheduleBody(draft)
+  return id === undefined ? api.schedules.create(draft.id.value.trim(), body) : api.schedules.put(id, body, version)
+}
+
+/** That somebody was faster, and that a name is taken, is said where it can be set right; the rest goes on to the toast. */
+function failed(error: unknown, shown: Signal<Problem | undefined>, current: EditorProps['current']): never {
+  const problem = asProblem(error)
+  shown.value = problem
+  if (problem.status === 412) current?.refetch()
+  throw problem
+}
+
+const takenOf = (problem: Problem | undefined, id: string): Readonly<Record<string, string>> =>
+  problem?.status === 409 && problem.detail.includes(`"${id.trim()}"`)
+    ? { id: 'There is a schedule with this id already' }
+    : {}
+
+const SETTLED_MS = 250
+
+interface PreviewState {
+  readonly answer: QueryState<Awaited<ReturnType<typeof api.schedules.preview>> | undefined>
+  readonly wrong: Readonly<Record<string, string>>
+  /** The answer is about what stands in the fields now. */
+  readonly isSettled: boolean
+}
+
+/** Asks when it would happen, a moment after the last key was pressed. */
+function usePreview(draft: ScheduleDraft): PreviewState {
+  const timing = timingOf(draft)
+  const key = timing ? JSON.stringify(timing) : ''
+  const settled = useSignal(key)
+  useEffect(
+    () =>
+      later(SETTLED_MS, () => {
+        settled.value = key
+      }),
+    [key],
+  )
+  const asked = settled.value
+  const answer = useQuery(`preview ${asked}`, async signal => {
+    if (asked === '') return undefined
+    const body = JSON.parse(asked) as { readonly cron?: string; readonly timeZone?: string }
+    const count = reachOf({ cron: body.cron, timeZone: body.timeZone ?? 'UTC' })
+    return api.schedules.preview({ ...body, count }, signal)
+  })
+  const isRefused = answer.problem !== undefined && answer.problem.status >= 400 && answer.problem.status < 500
+  return {
+    answer,
+    wrong: isRefused && asked === key ? { [fieldOf(answer.problem!)]: detailOf(answer.problem!) } : {},
+    isSettled: asked === key && !answer.isLoading && key !== '' && answer.problem === undefined,
+  }
+}
+
+const TIMING = ['cron', 'every', 'timeZone', 'startAt', 'endAt', 'splay'] as const
+
+/** The field that a refusal is about. */
+function fieldOf({ detail, errors }: Problem): string {
+  const pointer = errors[0]?.pointer.slice(1)
+  const said = /^schedules\.preview: (\w+)/.exec(detail)?.[1]
+  return TIMING.find(name => name === pointer || name === said) ?? 'cron'
+}
+
+/** The field says which value it is about; the rest is what is wrong with it. */
+function detailOf({ detail, errors }: Problem): string {
+  const said =
+    errors[0]?.detail ?? detail.replace(/^schedules\.preview: ((cron|every|timeZone|startAt|endAt|splay):? )?/, '')
+  const words = said.replace(/^"[^"]*": /, '')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+function Preview({
+  draft,
+  preview: { answer, wrong },
+}: {
+  readonly draft: ScheduleDraft
+  readonly preview: PreviewState
+}) {
+  const timeZone = draft.timeZone.value.trim() || 'UTC'
+  const refused = Object.values(wrong)[0]
+  const ticks = answer.data?.data
+  return (
+    <Panel title="Next runs" note={timeZone}>
+      {refused !== undefined ? (
+        <p class="schedule-never" role="status">
+          <Icon name="warning" /> <span>{refused}</span>
+        </p>
+      ) : answer.problem ? (
+        <ProblemPanel problem={answer.problem} onRetry={answer.refetch} />
+      ) : ticks === undefined ? (
+        <p class="muted">Say when, and the next ten times stand here.</p>
+      ) : ticks.length === 0 ? (
+        <p class="schedule-never">
+          <Icon name="warning" /> It never happens.
+        </p>
+      ) : (
+        <div class={answer.isStale ? 'stale' : ''}>
+          <NextRuns ticks={draft.isOnce.value ? ticks.slice(0, 1) : ticks} timeZone={timeZone} />
+        </div>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,94 @@
+import type { TickView } from '../../../core/schedule/occurrences.js'
+import { parseDuration } from '../../../core/values/duration.js'
+import { now } from '../../data/clock.js'
+import { age, duration, exactTimes, timeMode } from '../../data/format.js'
+import { Badge } from '../../parts/badge.js'
+import { Time } from '../../parts/time.js'
+import './schedule.css'
+
+/** How long until a time, counting down by itself; the exact one on hover. */
+export function Countdown({ at, none = '–' }: { readonly at: string | undefined; readonly none?: string }) {
+  if (at === undefined || timeMode.value !== 'relative') return <Time at={at} none={none} />
+  const ms = Date.parse(at)
+  return (
+    <time class="nowrap" dateTime={at} data-tip={exactTimes(ms, now.peek())}>
+      {ms - now.value < 1_000 ? 'now' : `in ${age(ms - now.value)}`}
+    </time>
+  )
+}
+
+const SHOWN = 10
+/** Enough to reach the next change of the clocks, where it comes once a day. */
+const FAR = 400
+const DAY_NAMES = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+
+/** How many times to ask for: far ahead where it comes at times of day, and the clocks there are changed. */
+export function reachOf({ cron, timeZone }: { readonly cron?: string | undefined; readonly timeZone: string }): number {
+  const fields = cron?.trim().split(/\s+/) ?? []
+  const isDaily = fields.length >= 5 && !fields.slice(0, -3).some(field => /[*/?-]/.test(field))
+  return isDaily && timeZone !== 'UTC' ? FAR : SHOWN
+}
+
+interface NextRunsProps {
+  readonly ticks: readonly TickView[]
+  readonly timeZone: string
+}
+
+/** The times to come on the clock of their place, and what becomes of them where the clocks are changed. */
+export function NextRuns({ ticks, timeZone }: NextRunsProps) {
+  const usual = usualTime(ticks)
+  const shown = ticks.slice(0, SHOWN)
+  // The change of the clocks that somebody would otherwise meet in half a year.
+  const change = ticks.slice(SHOWN).find(({ clocks }) => clocks !== undefined)
+  return (
+    <ol class="schedule-ticks" aria-label={`Next runs, ${timeZone}`}>
+      {shown.map(tick => (
+        <Tick key={tick.at} tick={tick} usual={usual} />
+      ))}
+      {change && (
+        <>
+          <li class="schedule-ticks-gap muted" aria-hidden="true">
+            …
+          </li>
+          <Tick tick={change} usual={usual} />
+        </>
+      )}
+      {shown.length < SHOWN && <li class="muted">Then it has ended.</li>}
+    </ol>
+  )
+}
+
+function Tick({ tick, usual }: { readonly tick: TickView; readonly usual: string | undefined }) {
+  const [date, time] = [tick.local.slice(0, 10), tick.local.slice(11, 19)]
+  const offset = /[+-]\d\d:\d\d$/.exec(tick.local)?.[0] ?? 'UTC'
+  return (
+    <li>
+      <span class="schedule-tick-day muted">{DAY_NAMES[new Date(`${date}T12:00:00Z`).getUTCDay()]}</span>
+      <span class="nowrap">{date}</span>
+      <span class="strong">{time}</span>
+      <span class="schedule-tick-offset muted">{offset}</span>
+      <span class="schedule-tick-in muted">
+        <Time at={tick.at} />
+      </span>
+      {tick.clocks !== undefined && (
+        <span class="schedule-tick-clocks">
+          <Badge hue="retry" icon="clock">
+            {clocksWords(tick.clocks, time, usual)}
+          </Badge>
+        </span>
+      )}
+    </li>
+  )
+}
+
+function clocksWords(clocks: string, time: string, usual: string | undefined): string {
+  const ms = parseDuration(clocks.replace(/^[+-]/, ''))
+  const words = `the clocks go ${clocks.startsWith('-') ? 'back' : 'forward'} ${ms === undefined ? clocks : duration(ms)}`
+  return usual === undefined || usual === time ? words : `${words}: ${usual.slice(0, 5)} does not exist on this day`
+}
+
+/** The time of day that all the others have; undefined where they differ anyway. */
+function usualTime(ticks: readonly TickView[]): string | undefined {
+  const times = new Set(ticks.filter(({ clocks }) => clocks === undefined).map(({ local }) => local.slice(11, 19)))
+  return times.size === 1 && ticks.length > 2 ? [...times][0] : undefined
+}

@@ -1,0 +1,292 @@
+import type { ScheduleView } from '../../../engine/schedules/view.js'
+import { RunStrip } from '../../charts/run-strip.js'
+import * as api from '../../data/api.js'
+import { count, duration } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import type { ScreenProps } from '../../lazy.js'
+import { Tag } from '../../parts/badge.js'
+import { Button } from '../../parts/button.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Icon } from '../../parts/icon.js'
+import { Json } from '../../parts/json.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Tabs } from '../../parts/tabs.js'
+import { Tile, Tiles } from '../../parts/tile.js'
+import { Time } from '../../parts/time.js'
+import { useKeys } from '../../shell/keys.js'
+import { href, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { jobColumns } from '../jobs/jobs-columns.js'
+import { pauseSchedules, resumeSchedules, runSchedule, ScheduleMenu } from './schedule-actions.js'
+import { ScheduleFacts } from './schedule-facts.js'
+import { STRIP_MAX, stripOf } from './schedule-runs.js'
+import { Countdown, NextRuns, reachOf } from './schedule-ticks.js'
+import { expressionOf, whenWords } from './schedule-words.js'
+import '../jobs/jobs.css'
+import './schedule.css'
+
+/** One schedule: when it comes next, how it went, and what it is made of. */
+export default function Schedule({ params }: ScreenProps) {
+  const id = params['id']!
+  useTitle(id)
+  const found = useQuery(`schedule ${id}`, signal => api.schedules.get(id, signal), {
+    topics: ['schedules'],
+    everyMs: 10_000,
+  })
+  if (found.problem?.status === 404) {
+    return (
+      <Empty
+        icon="schedules"
+        title={`There is no schedule ${id}`}
+        actions={<Button href={href('/schedules')}>All schedules</Button>}
+      >
+        It was deleted, or the address is mistyped.
+      </Empty>
+    )
+  }
+  return (
+    <Answer query={found} lines={10}>
+      {data => <Found schedule={data} after={found.refetch} />}
+    </Answer>
+  )
+}
+
+export interface OfSchedule {
+  readonly schedule: ScheduleView
+  readonly after: () => void
+}
+
+function Found({ schedule, after }: OfSchedule) {
+  const { id, state, cron, timeZone, payload } = schedule
+  const words = whenWords(schedule)
+  return (
+    <>
+      <PageHead
+        up={{ href: href('/schedules'), text: 'Schedules' }}
+        title={
+          <>
+            {id}
+            <StateMark state={state} as="badge" />
+          </>
+        }
+        sub={
+          <>
+            {words}
+            {words !== undefined && cron !== undefined && ' · '}
+            {(words === undefined || cron !== undefined) && <span class="mono">{expressionOf(schedule)}</span>}
+            {cron !== undefined && ` · ${timeZone}`}
+          </>
+        }
+        actions={<Actions schedule={schedule} after={after} />}
+      />
+      <div class="stack">
+        {state === 'paused' && (
+          <p class="notice retry">
+            <Icon name="pause" /> Paused: no more jobs are made. Times that pass meanwhile are over.
+          </p>
+        )}
+        <Numbers schedule={schedule} />
+        <div class="columns main-aside">
+          <div class="stack">
+            <Runs id={id} />
+            <Panel title={schedule.job === 'http' ? 'Call' : 'Payload'}>
+              <Json value={payload} what="Payload" />
+            </Panel>
+          </div>
+          <div class="stack">
+            <Upcoming schedule={schedule} />
+            <ScheduleFacts schedule={schedule} />
+          </div>
+        </div>
+      </div>
+    </>
+  )
+}
+
+function Actions({ schedule, after }: OfSchedule) {
+  const { id, state } = schedule
+  const isActive = state === 'active'
+  const turn = (): void => void (isActive ? pauseSchedules([id], after) : resumeSchedules([id], after))
+  const isOperator = may('operator')
+  useKeys(
+    isOperator
+      ? [
+          { keys: 'n', does: 'Run now', group: 'Actions', run: () => void runSchedule(schedule, after) },
+          ...(state === 'ended'
+            ? []
+            : [{ keys: 'P', does: isActive ? 'Pause' : 'Resume', group: 'Actions', run: turn } as const]),
+        ]
+      : [],
+  )
+  return (
+    <>
+      {isOperator && (
+        <>
+          <Button
+            icon="play"
+            shortcut="n"
+            tip="One job at once, beside its times"
+            onPress={() => void runSchedule(schedule, after)}
+          >
+            Run now
+          </Button>
+          {state !== 'ended' && (
+            <Button icon={isActive ? 'pause' : 'play'} shortcut="P" onPress={turn}>
+              {isActive ? 'Pause' : 'Resume'}
+            </Button>
+          )}
+          <Button icon="edit" href={href(`/schedules/${segment(id)}/edit`)}>
+            Edit
+          </Button>
+        </>
+      )}
+      <ScheduleMenu schedule={schedule} after={after} isOnPage />
+    </>
+  )
+}
+
+function Numbers({ schedule }: { readonly schedule: ScheduleView }) {
+  const { id, state, nextOccurrenceAt, lastOccurrenceAt, lastJobId, fired, skipped, missedCount } = schedule
+  return (
+    <Tiles>
+      <Tile
+        label="Next run"
+        value={<Countdown at={state === 'active' ? nextOccurrenceAt : undefined} none={state} />}
+      />
+      <Tile
+        label="Last run"
+        value={<Time at={lastOccurrenceAt} none="never" />}
+        href={lastJobId === undefined ? undefined : href(`/jobs/${segment(lastJobId)}`)}
+      />
+      <Tile label="Fired" value={count(fired)} note="made jobs" href={href('/jobs', { schedule: id })} />
+      <Tile label="Skipped" value={count(skipped)} note="an earlier one was not over" />
+      <Tile
+        label="Missed"
+        value={count(missedCount)}
+        hue={missedCount > 0 ? 'retry' : undefined}
+        note="nobody was there"
+      />
+    </Tiles>
+  )
+}
+
+/** An interval goes on from where it is, so its next time is told instead of its beginning. */
+function Upcoming({ schedule }: { readonly schedule: ScheduleView }) {
+  const { cron, every, timeZone, startAt, endAt, nextOccurrenceAt, state } = schedule
+  const timing = {
+    ...(cron === undefined ? { every, startAt: nextOccurrenceAt } : { cron, startAt }),
+    timeZone,
+    endAt,
+    count: reachOf({ cron, timeZone }),
+  }
+  const ticks = useQuery(`ticks ${JSON.stringify(timing)} ${nextOccurrenceAt ?? ''}`, signal =>
+    api.schedules.preview(timing, signal),
+  )
+  if (state === 'ended' || nextOccurrenceAt === undefined) {
+    return (
+      <Panel title="Next runs">
+        <p class="muted">None: it has ended.</p>
+      </Panel>
+    )
+  }
+  return (
+    <Panel title="Next runs" note={timeZone} stale={ticks.isStale}>
+      <Answer query={ticks} lines={10}>
+        {({ data }) => <NextRuns ticks={data} timeZone={timeZone} />}
+      </Answer>
+    </Panel>
+  )
+}
+
+const TABS = [
+  { id: 'jobs', text: 'Jobs' },
+  { id: 'attempts', text: 'Attempts' },
+] as const
+
+const LISTED = 20
+
+function Runs({ id }: { readonly id: string }) {
+  const jobs = useQuery(`jobs of ${id}`, signal => api.jobs.list({ scheduleId: id, limit: STRIP_MAX }, signal), {
+    topics: ['schedules', 'jobs'],
+    everyMs: 10_000,
+  })
+  return (
+    <Tabs label="What it made" tabs={TABS}>
+      {open =>
+        open === 'attempts' ? (
+          <Attempts id={id} />
+        ) : (
+          <Answer query={jobs} lines={6}>
+            {({ data, count: total }) =>
+              data.length === 0 ? (
+                <Panel>
+                  <Empty icon="clock" title="It has not run yet">
+                    Each of its jobs will be listed here, with what became of it.
+                  </Empty>
+                </Panel>
+              ) : (
+                <Panel
+                  flush
+                  title={<RunStrip label="Last runs" runs={stripOf(data)} max={data.length} />}
+                  actions={<a href={href('/jobs', { schedule: id })}>All {count(total)}</a>}
+                >
+                  <Table
+                    label="Jobs of this schedule"
+                    columns={jobColumns().filter(({ key }) => key !== 'queue')}
+                    rows={data.slice(0, LISTED)}
+                    rowKey={job => job.id}
+                    href={job => href(`/jobs/${segment(job.id)}`)}
+                    stale={jobs.problem !== undefined}
+                  />
+                </Panel>
+              )
+            }
+          </Answer>
+        )
+      }
+    </Tabs>
+  )
+}
+
+function Attempts({ id }: { readonly id: string }) {
+  const runs = useQuery(`attempts of ${id}`, signal => api.schedules.history(id, { limit: 50 }, signal), {
+    topics: ['schedules', 'jobs'],
+    everyMs: 10_000,
+  })
+  return (
+    <Answer query={runs} lines={6}>
+      {({ data }) => (
+        <Panel flush>
+          {data.length === 0 ? (
+            <Empty icon="clock" title="No run has ended yet" />
+          ) : (
+            <Table
+              label="Attempts of its jobs"
+              columns={ATTEMPTS}
+              rows={data}
+              rowKey={({ jobId, run }) => `${jobId} ${run}`}
+              href={({ jobId, run }) => href(`/jobs/${segment(jobId)}`, { run: String(run) })}
+              stale={runs.problem !== undefined}
+            />
+          )}
+        </Panel>
+      )}
+    </Answer>
+  )
+}
+
+const ATTEMPTS: readonly Column<api.ScheduleRun>[] = [
+  { key: 'status', title: 'Ended', phone: 'head', render: ({ status }) => <StateMark state={status} /> },
+  { key: 'label', title: 'Run', render: ({ label }) => <Tag>{label}</Tag> },
+  { key: 'started', title: 'Started', render: ({ startedAt }) => <Time at={startedAt} /> },
+  { key: 'took', title: 'Took', align: 'end', render: ({ durationMs }) => duration(durationMs) },
+  {
+    key: 'error',
+    title: 'Error',
+    width: 'grow',
+    render: ({ error, note }) => <span class="clip">{error?.message.split('\n')[0] ?? note ?? ''}</span>,
+  },
+]

@@ -1,0 +1,112 @@
+import type { JournalEntry } from '../../../server/audit-log.js'
+import * as api from '../../data/api.js'
+import { count } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { Badge } from '../../parts/badge.js'
+import { CopyableId } from '../../parts/copyable.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Pager } from '../../parts/pager.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { href, query, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+
+const LIMIT = 50
+
+/** Who changed what. */
+export default function Audit() {
+  useTitle('Audit log')
+  const cursor = query.value['cursor']
+  const entries = useQuery(`audit ${cursor ?? ''}`, signal => api.audit.list({ limit: LIMIT, cursor }, signal), {
+    ...(cursor === undefined && { everyMs: 5_000 }),
+  })
+  return (
+    <>
+      <PageHead title="Audit log" sub="Every change that somebody made through this server, kept for 90 days" />
+      <Answer query={entries} lines={10}>
+        {({ data, page }) => (
+          <Panel flush>
+            {data.length === 0 ? (
+              <Empty icon="audit" title="Nobody has changed anything yet">
+                Cancelled jobs, redrives, paused queues, new tokens: all of it will be here, with who did it.
+              </Empty>
+            ) : (
+              <>
+                <Table
+                  label="Audit log"
+                  columns={COLUMNS}
+                  rows={data}
+                  rowKey={({ id }) => id}
+                  stale={entries.isStale && entries.problem !== undefined}
+                />
+                <Pager next={page.next}>Newest first</Pager>
+              </>
+            )}
+          </Panel>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+const COLUMNS: readonly Column<JournalEntry>[] = [
+  { key: 'at', title: 'When', render: ({ at }) => <Time at={at} /> },
+  {
+    key: 'actor',
+    title: 'Who',
+    phone: 'head',
+    render: ({ actor, role, tenantId }) => (
+      <span class="row">
+        <span class="strong">{actor}</span>
+        <span class="muted">{role}</span>
+        {tenantId !== undefined && <Badge>{tenantId}</Badge>}
+      </span>
+    ),
+  },
+  { key: 'action', title: 'Did', render: entry => <span>{wordsOf(entry)}</span> },
+  { key: 'target', title: 'To', render: entry => <Target entry={entry} /> },
+  {
+    key: 'facts',
+    title: 'Details',
+    width: 'grow',
+    render: ({ facts }) => (
+      <code class="clip muted" data-tip={facts && JSON.stringify(facts, null, 1)}>
+        {facts && JSON.stringify(facts)}
+      </code>
+    ),
+  },
+  {
+    key: 'request',
+    title: 'Request',
+    phone: 'hide',
+    render: ({ requestId }) => (requestId === undefined ? null : <CopyableId id={requestId} what="Request id" />),
+  },
+]
+
+const VERBS: Readonly<Record<string, string>> = { POST: 'made', PUT: 'set', PATCH: 'changed', DELETE: 'deleted' }
+
+/** `POST /jobs/{id}/cancel` → `job: cancel`; `DELETE /tokens/{id}` → `deleted a token`. */
+function wordsOf({ action, count: times }: JournalEntry): string {
+  const [method = '', path = ''] = action.split(' ')
+  const [noun = '', , verb] = path.split('/').filter(part => part !== '')
+  const [bare = '', bulk] = noun.split(':')
+  const one = bare.replace(/s$/, '')
+  const words = bulk
+    ? `${bulk} ${bare}`
+    : verb && !verb.startsWith('{')
+      ? `${verb} ${one}`
+      : `${VERBS[method] ?? method} ${one}`
+  return times !== undefined && times > 1 ? `${words} × ${count(times)}` : words
+}
+
+function Target({ entry: { action, target } }: { readonly entry: JournalEntry }) {
+  if (target === undefined) return null
+  const to = /\/(jobs|queues|schedules|redrives|webhooks)\b/.exec(action)?.[1]
+  if (to === undefined) return <span class="mono">{target}</span>
+  return (
+    <a class="mono" href={href(`/${to}/${segment(target)}`)}>
+      {target}
+    </a>
+  )
+}

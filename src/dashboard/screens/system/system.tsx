@@ -1,0 +1,217 @@
+import { useSignal } from '@preact/signals'
+import type { AuditReport } from '../../../engine/upkeep/integrity.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { now } from '../../data/clock.js'
+import { bytes, count, duration } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import { Button } from '../../parts/button.js'
+import { Copyable } from '../../parts/copyable.js'
+import { Answer } from '../../parts/empty.js'
+import { Icon } from '../../parts/icon.js'
+import { Facts, PageHead, Panel } from '../../parts/panel.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { base, href, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+
+/** What runs here, on what, and whether it holds what it promises. */
+export default function System() {
+  useTitle('System')
+  const system = useQuery('system', api.system.get, { everyMs: 5_000 })
+  return (
+    <>
+      <PageHead
+        title="System"
+        actions={
+          <>
+            <Button size="sm" icon="external" href={`${base}metrics`} external>
+              Metrics
+            </Button>
+            <Button size="sm" icon="external" href={`${base}api/openapi.json`} external>
+              OpenAPI
+            </Button>
+          </>
+        }
+      />
+      <Answer query={system} lines={10}>
+        {data => (
+          <div class={`stack${system.problem ? ' stale' : ''}`}>
+            <div class="columns">
+              <StorePanel system={data} />
+              <ServerPanel system={data} />
+              <Checks system={data} />
+            </div>
+            {may('operator') && <Balance />}
+            <SettingsPanel system={data} />
+          </div>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+interface OfSystem {
+  readonly system: api.System
+}
+
+function StorePanel({ system: { store, now: storeNow } }: OfSystem) {
+  const skew = Math.abs(Date.parse(storeNow) - now.peek())
+  return (
+    <Panel title="Store">
+      <Facts
+        facts={[
+          ['Engine', store.engine],
+          ['Where', <Copyable key="where" text={store.location} what="Location" />],
+          ['Schema', String(store.schemaVersion)],
+          ['Promise', store.promise],
+          ['Its clock', skew < SKEW_MS ? 'agrees with this browser’s' : `${duration(skew)} away from this browser’s`],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+/** What a request takes, and the second between two of them. */
+const SKEW_MS = 15_000
+
+function ServerPanel({ system: { version, node, startedAt, uptimeMs, workers, maintenance, events } }: OfSystem) {
+  return (
+    <Panel title="Server">
+      <Facts
+        facts={[
+          ['Chronos', version],
+          ['Node.js', node],
+          ['Up for', <span key="up">{duration(uptimeMs)}</span>],
+          ['Started', <Time key="started" at={startedAt} />],
+          ['Workers here', workers === 0 ? 'none' : count(workers)],
+          ['Maintenance', maintenance ? 'runs here' : 'runs elsewhere, or nowhere'],
+          ['Listeners', `${count(events.listeners)} of ${count(events.maxListeners)}`],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function Checks({ system: { checks, ready } }: OfSystem) {
+  return (
+    <Panel title="Checks" note={ready ? 'ready' : 'not ready'}>
+      <ul class="checks">
+        {checks.map(({ name, isOk, detail }) => (
+          <li key={name} class="row top">
+            <span class={isOk ? 'ok' : 'dead'}>
+              <Icon name={isOk ? 'check' : 'close'} />
+            </span>
+            <span>
+              <span class="strong">{name}</span>{' '}
+              <span class="muted">
+                {isOk ? '' : 'failed: '}
+                {detail}
+              </span>
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p class="muted">
+        More in a terminal: <code>chronos doctor</code>
+      </p>
+    </Panel>
+  )
+}
+
+type QueueBalance = AuditReport['queues'][number]
+
+const BALANCE: readonly Column<QueueBalance>[] = [
+  {
+    key: 'queue',
+    title: 'Queue',
+    width: 'grow',
+    phone: 'head',
+    render: ({ queue }) => <a href={href(`/queues/${segment(queue)}`)}>{queue}</a>,
+  },
+  { key: 'enqueued', title: 'Enqueued', align: 'end', render: ({ enqueued }) => count(enqueued) },
+  { key: 'waiting', title: '= waiting', align: 'end', render: ({ rows }) => count(rows.waiting) },
+  { key: 'running', title: '+ running', align: 'end', render: ({ rows }) => count(rows.running) },
+  { key: 'succeeded', title: '+ succeeded', align: 'end', render: ({ rows }) => count(rows.succeeded) },
+  { key: 'dead', title: '+ dead', align: 'end', render: ({ rows }) => count(rows.dead) },
+  { key: 'cancelled', title: '+ cancelled', align: 'end', render: ({ rows }) => count(rows.cancelled) },
+  { key: 'removed', title: '+ removed', align: 'end', render: ({ removed }) => count(removed) },
+  {
+    key: 'sound',
+    title: 'Adds up',
+    render: ({ isBalanced, problem }) => (
+      <span class={`row tight ${isBalanced ? 'ok' : 'dead'}`}>
+        <Icon name={isBalanced ? 'check' : 'close'} size={14} />
+        {isBalanced ? 'yes' : problem}
+      </span>
+    ),
+  },
+]
+
+/** Proof that nothing was lost, on request: it looks at every job. */
+function Balance() {
+  const report = useSignal<AuditReport | undefined>(undefined)
+  const isBusy = useSignal(false)
+  const run = async (): Promise<void> => {
+    isBusy.value = true
+    const found = await act({
+      run: () => api.system.audit(),
+      done: ({ isSound }) =>
+        isSound ? 'Every job is accounted for' : { text: 'Something is missing', tone: 'problem' },
+    })
+    isBusy.value = false
+    if (found) report.value = found
+  }
+  const found = report.value
+  return (
+    <Panel
+      title="Is every job accounted for?"
+      note={found && <Time at={found.at} />}
+      flush={found !== undefined}
+      actions={
+        <Button size="sm" icon="audit" busy={isBusy.value} onPress={() => void run()}>
+          Prove it
+        </Button>
+      }
+    >
+      {found === undefined ? (
+        <p class="muted">
+          Every job that was ever enqueued must be waiting, running, succeeded, dead, cancelled or removed on purpose.
+          This counts them all.
+        </p>
+      ) : (
+        <>
+          <Table label="Balance of each queue" columns={BALANCE} rows={found.queues} rowKey={({ queue }) => queue} />
+          {found.findings.map(({ jobId, what, detail }) => (
+            <p key={`${jobId} ${what}`} class="nothing dead">
+              <a class="link" href={href(`/jobs/${segment(jobId)}`)}>
+                {jobId}
+              </a>{' '}
+              {detail}
+            </p>
+          ))}
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function SettingsPanel({ system: { settings } }: OfSystem) {
+  return (
+    <Panel title="Settings of this server" note="secrets are left out">
+      <Facts
+        columns={2}
+        facts={Object.entries(settings).map(([name, value]) => [name, <code key={name}>{shown(name, value)}</code>])}
+      />
+    </Panel>
+  )
+}
+
+function shown(name: string, value: unknown): string {
+  if (typeof value === 'number')
+    return name.endsWith('Bytes') ? bytes(value) : name.endsWith('Ms') ? duration(value) : count(value)
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
+  if (value === '') return '/'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

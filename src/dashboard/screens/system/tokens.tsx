@@ -1,0 +1,210 @@
+import { useSignal } from '@preact/signals'
+import type { Duration } from '../../../core/values/duration.js'
+import type { NewToken, TokenView } from '../../../server/tokens.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { serverNow } from '../../data/clock.js'
+import { useQuery } from '../../data/query.js'
+import type { Role } from '../../data/session.js'
+import { Badge } from '../../parts/badge.js'
+import { Button } from '../../parts/button.js'
+import { Copyable, CopyableId } from '../../parts/copyable.js'
+import { Dialog } from '../../parts/dialog.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Field, Input, Select } from '../../parts/field.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { useTitle } from '../../shell/title.js'
+
+/** Who may come in. */
+export default function Tokens() {
+  useTitle('Tokens')
+  const tokens = useQuery('tokens', api.tokens.list, { everyMs: 15_000 })
+  const isMaking = useSignal(false)
+  const made = useSignal<NewToken | undefined>(undefined)
+  const make = (
+    <Button tone="primary" icon="plus" onPress={() => (isMaking.value = true)}>
+      New token
+    </Button>
+  )
+  return (
+    <>
+      <PageHead title="Tokens" sub="Who may use the API and this dashboard, and what they may do" actions={make} />
+      <Answer query={tokens}>
+        {({ data }) => (
+          <Panel flush>
+            {data.length === 0 ? (
+              <Empty icon="tokens" title="There are no tokens">
+                On this machine alone none is needed. From any other address nobody comes in without one.
+              </Empty>
+            ) : (
+              <Table label="Tokens" columns={columns(tokens.refetch)} rows={data} rowKey={({ id }) => id} />
+            )}
+          </Panel>
+        )}
+      </Answer>
+      {isMaking.value && (
+        <NewTokenDialog
+          onClose={() => (isMaking.value = false)}
+          onMade={token => {
+            isMaking.value = false
+            made.value = token
+            tokens.refetch()
+          }}
+        />
+      )}
+      {made.value && <MadeDialog token={made.value} onClose={() => (made.value = undefined)} />}
+    </>
+  )
+}
+
+const ROLES: Readonly<Record<Role, string>> = {
+  viewer: 'sees everything, changes nothing',
+  operator: 'cancels, retries, redrives, pauses',
+  admin: 'also policies, alerts, webhooks and tokens',
+}
+
+function columns(after: () => void): readonly Column<TokenView>[] {
+  return [
+    {
+      key: 'name',
+      title: 'Name',
+      width: 'grow',
+      phone: 'head',
+      render: ({ name }) => <span class="strong">{name}</span>,
+    },
+    {
+      key: 'role',
+      title: 'Role',
+      render: ({ role }) => (
+        <Badge hue={role === 'admin' ? 'accent' : 'off'} tip={ROLES[role]}>
+          {role}
+        </Badge>
+      ),
+    },
+    { key: 'tenant', title: 'Tenant', render: ({ tenantId }) => tenantId ?? <span class="muted">all</span> },
+    { key: 'created', title: 'Made', render: ({ createdAt }) => <Time at={createdAt} /> },
+    { key: 'used', title: 'Last used', render: ({ usedAt }) => <Time at={usedAt} none="never" /> },
+    {
+      key: 'expires',
+      title: 'Good until',
+      render: ({ expiresAt }) =>
+        expiresAt !== undefined && Date.parse(expiresAt) < serverNow() ? (
+          <Badge hue="dead" icon="clock">
+            out of time
+          </Badge>
+        ) : (
+          <Time at={expiresAt} none="for ever" />
+        ),
+    },
+    { key: 'id', title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Token id" /> },
+    {
+      key: 'revoke',
+      title: <span class="off-screen">Actions</span>,
+      render: token => (
+        <Button size="sm" tone="danger" onPress={() => void revoke(token, after)}>
+          Revoke
+        </Button>
+      ),
+    },
+  ]
+}
+
+function revoke({ id, name }: TokenView, after: () => void): Promise<unknown> {
+  return act({
+    confirm: {
+      title: `Revoke the token ${name}?`,
+      effect: 'Whoever uses it is shut out within seconds, signed-in browsers too. It can’t be brought back.',
+      verb: 'Revoke',
+      tone: 'danger',
+    },
+    run: () => api.tokens.revoke(id),
+    done: `Revoked ${name}`,
+    after,
+  })
+}
+
+const LASTS = [
+  { value: '30d', text: '30 days' },
+  { value: '90d', text: '90 days' },
+  { value: '365d', text: 'a year' },
+  { value: '', text: 'for ever' },
+] as const
+
+function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (token: NewToken) => void }) {
+  const name = useSignal('')
+  const tenant = useSignal('')
+  const role = useSignal<Role>('viewer')
+  const lasts = useSignal<(typeof LASTS)[number]['value']>('90d')
+  const make = async (): Promise<void> => {
+    const token = await act({
+      run: () =>
+        api.tokens.create({
+          name: name.value.trim(),
+          role: role.value,
+          ...(tenant.value.trim() !== '' && { tenantId: tenant.value.trim() }),
+          ...(lasts.value !== '' && { expiresIn: lasts.value as Duration }),
+        }),
+      done: 'Made a token',
+    })
+    if (token) onMade(token)
+  }
+  const isReady = name.value.trim() !== ''
+  return (
+    <Dialog
+      title="New token"
+      onClose={onClose}
+      foot={
+        <>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button tone="primary" disabled={!isReady} onPress={() => void make()}>
+            Make token
+          </Button>
+        </>
+      }
+    >
+      <form
+        class="stack"
+        onSubmit={event => {
+          event.preventDefault()
+          if (isReady) void make()
+        }}
+      >
+        <Field label="Name" hint="Who or what it is for; it stands in the audit log">
+          <Input value={name} autoFocus placeholder="deploy-bot" />
+        </Field>
+        <Field label="Role" hint={ROLES[role.value]}>
+          <Select value={role.value} options={['viewer', 'operator', 'admin']} onChange={next => (role.value = next)} />
+        </Field>
+        <Field label="Tenant" hint="Leave it empty for all; with one, nothing else can be seen or touched">
+          <Input value={tenant} />
+        </Field>
+        <Field label="Good for">
+          <Select value={lasts.value} options={LASTS} onChange={next => (lasts.value = next)} />
+        </Field>
+      </form>
+    </Dialog>
+  )
+}
+
+function MadeDialog({ token, onClose }: { readonly token: NewToken; readonly onClose: () => void }) {
+  return (
+    <Dialog
+      title={`Token ${token.name}`}
+      onClose={onClose}
+      foot={
+        <Button tone="primary" onPress={onClose}>
+          I have it
+        </Button>
+      }
+    >
+      <div class="stack">
+        <p>This is the only time that it is shown. Put it where secrets are kept.</p>
+        <p class="filter-words">
+          <Copyable text={token.token} what="Token" />
+        </p>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,130 @@
+import type { WorkerView } from '../../../engine/worker/fleet.js'
+import * as api from '../../data/api.js'
+import { count, plural } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { Badge, Tag } from '../../parts/badge.js'
+import { Code } from '../../parts/code-sample.js'
+import { CopyableId } from '../../parts/copyable.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { Meter } from '../../parts/sparkline.js'
+import { StateMark } from '../../parts/state.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Elapsed, Time } from '../../parts/time.js'
+import { href, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+
+const SHOWN_MAX = 3
+
+/** Who does the work. Silent ones first: their jobs are being handed on. */
+export default function Workers() {
+  useTitle('Workers')
+  const workers = useQuery('workers', api.workers.list, { topics: ['workers'], everyMs: 5_000 })
+  return (
+    <>
+      <PageHead title="Workers" sub={workers.data && summaryOf(workers.data.data)} />
+      <Answer query={workers} lines={8}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <NoWorkers />
+          ) : (
+            <Panel flush>
+              <Table
+                label="Workers"
+                columns={COLUMNS}
+                rows={[...data].sort(silentFirst)}
+                rowKey={({ id }) => id}
+                stale={workers.problem !== undefined}
+              />
+            </Panel>
+          )
+        }
+      </Answer>
+    </>
+  )
+}
+
+function summaryOf(workers: readonly WorkerView[]): string {
+  const alive = workers.filter(({ state }) => state === 'alive')
+  const busy = alive.reduce((sum, { running }) => sum + running, 0)
+  const slots = alive.reduce((sum, { concurrency }) => sum + concurrency, 0)
+  return `${plural(alive.length, 'worker is', 'workers are')} alive, ${count(busy)} of ${plural(slots, 'slot')} busy`
+}
+
+function silentFirst(a: WorkerView, b: WorkerView): number {
+  if (a.state !== b.state) return a.state === 'silent' ? -1 : 1
+  return `${a.host} ${a.pid}` < `${b.host} ${b.pid}` ? -1 : 1
+}
+
+function NoWorkers() {
+  return (
+    <Empty icon="workers" title="No worker is alive">
+      <div class="stack tight">
+        <p>Jobs wait until one comes. Start one with your definitions:</p>
+        <Code label="A command that starts a worker" text="chronos worker --jobs ./jobs.js" />
+        <p>
+          or in your own process with <code>chronos.work([…])</code>.
+        </p>
+      </div>
+    </Empty>
+  )
+}
+
+const COLUMNS: readonly Column<WorkerView>[] = [
+  {
+    key: 'host',
+    title: 'Worker',
+    phone: 'head',
+    render: ({ host, pid, kind }) => (
+      <span class="row">
+        <span class="strong">{host}</span>
+        <span class="muted">pid {pid}</span>
+        {kind === 'pull' && (
+          <Badge hue="accent" tip="It asks for work over the API, in any language">
+            pull
+          </Badge>
+        )}
+      </span>
+    ),
+  },
+  { key: 'state', title: 'State', render: ({ state }) => <StateMark state={state} /> },
+  {
+    key: 'slots',
+    title: 'Slots',
+    render: ({ running, concurrency }) => (
+      <Meter value={running} max={concurrency} text={`${running} / ${concurrency}`} label="Slots in use" />
+    ),
+  },
+  {
+    key: 'queues',
+    title: 'Queues',
+    render: ({ queues }) => <Names names={queues} to={name => href(`/queues/${segment(name)}`)} />,
+  },
+  {
+    key: 'names',
+    title: 'Jobs it knows',
+    width: 'grow',
+    render: ({ names }) => <Names names={names} to={name => href('/jobs', { name })} />,
+  },
+  { key: 'seen', title: 'Last sign of life', render: ({ seenAt }) => <Time at={seenAt} /> },
+  { key: 'up', title: 'Up for', phone: 'hide', render: ({ startedAt }) => <Elapsed since={startedAt} /> },
+  { key: 'id', title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Worker id" /> },
+]
+
+function Names({ names, to }: { readonly names: readonly string[]; readonly to: (name: string) => string }) {
+  const rest = names.slice(SHOWN_MAX)
+  return (
+    <span class="row tight">
+      {names.slice(0, SHOWN_MAX).map(name => (
+        <Tag key={name} href={name === '*' ? undefined : to(name)}>
+          {name === '*' ? 'all' : name}
+        </Tag>
+      ))}
+      {rest.length > 0 && (
+        <span class="muted" data-tip={rest.join('\n')}>
+          +{rest.length}
+        </span>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,76 @@
+import { useSignal } from '@preact/signals'
+import type { EndpointView } from '../../../core/webhook/webhook.js'
+import { act } from '../../data/actions.js'
+import * as api from '../../data/api.js'
+import { serverNow } from '../../data/clock.js'
+import { clockText } from '../../data/format.js'
+import { Button } from '../../parts/button.js'
+import { Dialog } from '../../parts/dialog.js'
+import { Field, Input } from '../../parts/field.js'
+import { go, segment } from '../../shell/router.js'
+import { RateSlider } from '../dead/rate-slider.js'
+import '../dead/dead.css'
+
+const HOUR_MS = 3_600_000
+
+interface RecoverDialogProps {
+  readonly webhook: EndpointView
+  readonly onClose: () => void
+}
+
+/** Sends again what failed for good since a time: a redrive like any other, with its brakes. */
+export function RecoverDialog({ webhook, onClose }: RecoverDialogProps) {
+  const { id, url, failingSince, disabledAt } = webhook
+  const since = useSignal(localText(Date.parse(failingSince ?? disabledAt ?? '') || serverNow() - 24 * HOUR_MS))
+  const rate = useSignal(10)
+  const at = Date.parse(since.value)
+  const presets: readonly (readonly [text: string, at: number])[] = [
+    ...(failingSince === undefined ? [] : [['When it began to fail', Date.parse(failingSince)] as const]),
+    ['An hour ago', serverNow() - HOUR_MS],
+    ['A day ago', serverNow() - 24 * HOUR_MS],
+    ['A week ago', serverNow() - 7 * 24 * HOUR_MS],
+  ]
+  const recover = async (): Promise<void> => {
+    const made = await act({
+      run: () => api.webhooks.recover(id, { since: new Date(at).toISOString(), rate: `${rate.value}/s` }),
+      done: 'What failed is on its way again',
+    })
+    if (made) go(`/redrives/${segment(made.id)}`)
+  }
+  return (
+    <Dialog
+      title="Recover failed messages"
+      onClose={onClose}
+      foot={
+        <>
+          <Button tone="quiet" onPress={onClose}>
+            Not now
+          </Button>
+          <Button tone="primary" icon="redrive" disabled={Number.isNaN(at)} onPress={() => void recover()}>
+            Send again
+          </Button>
+        </>
+      }
+    >
+      <div class="stack loose">
+        <p>
+          Messages to <span class="mono">{url}</span> that failed for good are sent again, as a redrive that you can
+          slow down, pause or abort. The receiver knows those that it has seen by their <code>webhook-id</code>.
+        </p>
+        <Field label="Since" hint="On your clock" problem={Number.isNaN(at) ? 'A date and a time' : undefined}>
+          <Input value={since} type="datetime-local" />
+        </Field>
+        <div class="row wrap">
+          {presets.map(([text, from]) => (
+            <Button key={text} size="sm" onPress={() => (since.value = localText(from))}>
+              {text}
+            </Button>
+          ))}
+        </div>
+        <RateSlider rate={rate} />
+      </div>
+    </Dialog>
+  )
+}
+
+const localText = (at: number): string => clockText(at, 'local').replace(' ', 'T')

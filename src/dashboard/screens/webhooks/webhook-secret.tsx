@@ -1,0 +1,93 @@
+import { useSignal } from '@preact/signals'
+import { copyText } from '../../data/copy.js'
+import { Button, IconButton } from '../../parts/button.js'
+import { Code } from '../../parts/code-sample.js'
+import { Copyable } from '../../parts/copyable.js'
+import { Dialog } from '../../parts/dialog.js'
+import { Segmented } from '../../parts/field.js'
+import { Icon } from '../../parts/icon.js'
+import './webhook.css'
+
+interface SecretDialogProps {
+  readonly secret: string
+  readonly title: string
+  readonly onClose: () => void
+}
+
+/** The one time that a secret is told. */
+export function SecretDialog({ secret, title, onClose }: SecretDialogProps) {
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      size="lg"
+      foot={
+        <Button tone="primary" onPress={onClose}>
+          I have it
+        </Button>
+      }
+    >
+      <div class="stack">
+        <p class="notice retry">
+          <Icon name="warning" /> This is the only time that it is shown. Keep it where the receiver finds it.
+        </p>
+        <p class="webhook-secret">
+          <Copyable text={secret} what="Secret" />
+        </p>
+        <VerifySample />
+      </div>
+    </Dialog>
+  )
+}
+
+const LANGUAGES = [
+  { value: 'ts', text: 'TypeScript' },
+  { value: 'node', text: 'Node.js alone' },
+  { value: 'python', text: 'Python' },
+] as const
+
+/** How a receiver proves that a message is from here. */
+export function VerifySample() {
+  const language = useSignal<keyof typeof SAMPLES>('ts')
+  return (
+    <div class="code-sample">
+      <div class="row apart">
+        <Segmented
+          label="Language"
+          value={language.value}
+          options={LANGUAGES}
+          onChange={value => {
+            language.value = value
+          }}
+        />
+        <IconButton size="sm" icon="copy" label="Copy" onPress={() => void copyText(SAMPLES[language.value])} />
+      </div>
+      <Code text={SAMPLES[language.value]} label="How to verify a signature" />
+    </div>
+  )
+}
+
+const SAMPLES = {
+  ts: `import { verifyWebhook } from 'chronos-jobs'
+
+// The bytes that came, not JSON that was parsed and written again.
+const message = verifyWebhook({ body, headers: request.headers, secret })
+if (await isNew(message.id)) await handle(message.type, message.data)`,
+  node: `import { createHmac, timingSafeEqual } from 'node:crypto'
+
+const id = headers['webhook-id'], at = headers['webhook-timestamp']
+const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+const ours = createHmac('sha256', key).update(\`\${id}.\${at}.\`).update(body).digest()
+const isOurs = headers['webhook-signature'].split(' ').some(each => {
+  const theirs = Buffer.from(each.replace('v1,', ''), 'base64')
+  return theirs.length === ours.length && timingSafeEqual(theirs, ours)
+})
+const isFresh = Math.abs(Date.now() / 1000 - Number(at)) < 300`,
+  python: `import base64, hashlib, hmac, time
+
+key = base64.b64decode(secret.removeprefix("whsec_"))
+signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+ours = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+is_ours = any(hmac.compare_digest(ours, each) for each in headers["webhook-signature"].split(" "))
+is_fresh = abs(time.time() - int(headers["webhook-timestamp"])) < 300`,
+} as const

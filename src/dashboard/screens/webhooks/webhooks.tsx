@@ -1,0 +1,218 @@
+import { useSignal } from '@preact/signals'
+import type { EndpointView } from '../../../core/webhook/webhook.js'
+import { RunStrip } from '../../charts/run-strip.js'
+import * as api from '../../data/api.js'
+import { asCurl } from '../../data/copy.js'
+import { plural } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
+import { may } from '../../data/session.js'
+import { Badge, Tag } from '../../parts/badge.js'
+import { Button } from '../../parts/button.js'
+import { CodeSample } from '../../parts/code-sample.js'
+import { Answer, Empty } from '../../parts/empty.js'
+import { Pager } from '../../parts/pager.js'
+import { PageHead, Panel } from '../../parts/panel.js'
+import { StateMark } from '../../parts/state.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Elapsed, Time } from '../../parts/time.js'
+import { go, href, query, segment } from '../../shell/router.js'
+import { useTitle } from '../../shell/title.js'
+import { stripOf } from '../schedules/schedule-runs.js'
+import { WebhookMenu } from './webhook-actions.js'
+import { WebhookForm } from './webhook-form.js'
+import { SecretDialog } from './webhook-secret.js'
+import './webhook.css'
+
+/** Each row asks for its last deliveries; more rows than these are another page. */
+const LIMIT = 25
+const STRIP_MAX = 20
+
+/** Who is told of events, and whether they hear. */
+export default function Webhooks() {
+  useTitle('Webhooks')
+  const { cursor } = query.value
+  const webhooks = useQuery(
+    `webhooks ${cursor ?? ''}`,
+    signal => api.webhooks.list({ limit: LIMIT, ...(cursor !== undefined && { cursor }) }, signal),
+    { topics: ['webhooks'], everyMs: 10_000 },
+  )
+  const isMaking = useSignal(false)
+  const made = useSignal<(EndpointView & { readonly secret?: string }) | undefined>(undefined)
+  const make = may('admin') && (
+    <Button tone="primary" icon="plus" onPress={() => (isMaking.value = true)}>
+      New webhook
+    </Button>
+  )
+  return (
+    <>
+      <PageHead title="Webhooks" sub="Who is told when something happens, signed and retried" actions={make} />
+      <Answer query={webhooks} lines={6}>
+        {({ data, page }) =>
+          data.length === 0 ? (
+            <NoWebhooks />
+          ) : (
+            <>
+              <Panel flush>
+                <Table
+                  label="Webhooks"
+                  columns={columns(webhooks.refetch)}
+                  rows={data}
+                  rowKey={({ id }) => id}
+                  href={({ id }) => href(`/webhooks/${segment(id)}`)}
+                  stale={webhooks.problem !== undefined}
+                />
+              </Panel>
+              <Pager next={page.next}>{plural(data.length, 'webhook')}</Pager>
+            </>
+          )
+        }
+      </Answer>
+      {isMaking.value && (
+        <WebhookForm
+          onClose={() => (isMaking.value = false)}
+          onDone={webhook => {
+            isMaking.value = false
+            made.value = webhook
+            webhooks.refetch()
+          }}
+        />
+      )}
+      {made.value?.secret !== undefined && (
+        <SecretDialog
+          title="Its secret"
+          secret={made.value.secret}
+          onClose={() => {
+            const { id } = made.value!
+            made.value = undefined
+            go(`/webhooks/${segment(id)}`)
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function columns(after: () => void): readonly Column<EndpointView>[] {
+  return [
+    { key: 'url', title: 'Endpoint', width: 'grow', phone: 'head', render: webhook => <Where webhook={webhook} /> },
+    { key: 'state', title: 'State', render: webhook => <WebhookState webhook={webhook} /> },
+    { key: 'last', title: 'Last deliveries', render: webhook => <LastDeliveries webhook={webhook} /> },
+    {
+      key: 'secret',
+      title: 'Secret',
+      phone: 'hide',
+      render: ({ secrets }) => (
+        <span class="nowrap">
+          <Time at={secrets[0]?.createdAt} />
+          {secrets.length > 1 && <span class="muted"> · {secrets.length} sign</span>}
+        </span>
+      ),
+    },
+    {
+      key: 'more',
+      title: <span class="off-screen">Actions</span>,
+      phone: 'hide',
+      render: webhook => <WebhookMenu webhook={webhook} after={after} />,
+    },
+  ]
+}
+
+const EVENTS_SHOWN = 4
+
+function Where({
+  webhook: { id, url, events, queues = [], names = [], tenantId },
+}: {
+  readonly webhook: EndpointView
+}) {
+  const narrowed = [...queues.map(queue => `queue ${queue}`), ...names]
+  return (
+    <span class="webhook-where">
+      <a class="strong clip" href={href(`/webhooks/${segment(id)}`)}>
+        {url.replace(/^https:\/\//, '')}
+      </a>
+      <span class="row wrap tight">
+        {events.slice(0, EVENTS_SHOWN).map(event => (
+          <Tag key={event}>{event}</Tag>
+        ))}
+        {events.length > EVENTS_SHOWN && (
+          <span class="muted" data-tip={events.slice(EVENTS_SHOWN).join(', ')}>
+            and {events.length - EVENTS_SHOWN} more
+          </span>
+        )}
+        {narrowed.length > 0 && <span class="muted">· only {narrowed.join(', ')}</span>}
+        {tenantId !== undefined && <span class="muted">· tenant {tenantId}</span>}
+      </span>
+    </span>
+  )
+}
+
+/** Whether it is told, whether it hears, and since when not. */
+export function WebhookState({ webhook }: { readonly webhook: EndpointView }) {
+  const { state, disabledReason, disabledAt, failingSince } = webhook
+  if (state === 'disabled') {
+    return (
+      <span class="webhook-state">
+        <StateMark state="disabled" reason={disabledReason?.replace('-', ' ')} />
+        <span class="muted">
+          <Time at={disabledAt} />
+        </span>
+      </span>
+    )
+  }
+  return (
+    <span class="webhook-state">
+      {failingSince === undefined ? (
+        <StateMark state="enabled" />
+      ) : (
+        <span>
+          <Badge hue="retry" icon="warning" tip="Nothing has got through since then">
+            Failing for <Elapsed since={failingSince} />
+          </Badge>
+        </span>
+      )}
+    </span>
+  )
+}
+
+function LastDeliveries({ webhook: { id, url } }: { readonly webhook: EndpointView }) {
+  const jobs = useQuery(`last deliveries ${id}`, signal => api.webhooks.deliveries(id, { limit: STRIP_MAX }, signal), {
+    everyMs: 15_000,
+  })
+  if (!jobs.data) return null
+  const runs = stripOf(jobs.data.data)
+  return (
+    <span class="webhook-last">
+      {runs.length === 0 ? (
+        <span class="muted">none yet</span>
+      ) : (
+        <RunStrip label={`Last deliveries to ${url}`} runs={runs} max={runs.length} />
+      )}
+    </span>
+  )
+}
+
+const EXAMPLE = { url: 'https://shop.example/hooks', events: ['job.dead', 'alert.firing'] }
+
+function NoWebhooks() {
+  return (
+    <div class="stack">
+      <Empty icon="webhooks" title="Nobody is told of anything">
+        A webhook gets a signed message when a job dies, an alert fires or a circuit opens. What does not get through is
+        retried like any job, and can be recovered later.
+      </Empty>
+      <Panel title="From elsewhere">
+        <CodeSample
+          label="A webhook from elsewhere"
+          sample={{
+            curl: asCurl('POST', '/webhooks', EXAMPLE),
+            ts: `const { secret } = await chronos.webhooks.create({
+  url: 'https://shop.example/hooks',
+  events: ['job.dead', 'alert.firing'],
+})`,
+            cli: 'chronos webhooks create https://shop.example/hooks --event job.dead --event alert.firing',
+          }}
+        />
+      </Panel>
+    </div>
+  )
+}

@@ -1,0 +1,304 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import * as api from '../data/api.js'
+import { now } from '../data/clock.js'
+import { copyText } from '../data/copy.js'
+import { plural, short, TIME_MODES, timeMode } from '../data/format.js'
+import { trouble } from '../data/http.js'
+import { heardAt, liveState, PACES, pace } from '../data/live.js'
+import { useQuery } from '../data/query.js'
+import { isTenant, may, session, signOut } from '../data/session.js'
+import { LazyScreen } from '../lazy.js'
+import { Button } from '../parts/button.js'
+import { Drawer } from '../parts/dialog.js'
+import { Icon, Mark } from '../parts/icon.js'
+import { Menu } from '../parts/menu.js'
+import { isAt, type Place, placesFor } from '../routes.js'
+import { KeyMap } from './key-map.js'
+import { type KeyBinding, useKeys } from './keys.js'
+import { Palette } from './palette.js'
+import { go, href, path, query, setQuery } from './router.js'
+import { nextTheme, THEMES, theme } from './theme.js'
+import { unseenDead } from './title.js'
+import { announce } from './toasts.js'
+
+/** The frame around every screen. */
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  const isNavOpen = useSignal(false)
+  const open = query.value['open']
+  useUnseenDead()
+  useShellKeys()
+  useEffect(() => {
+    isNavOpen.value = false
+  }, [path.value])
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+        To the content
+      </button>
+      <div class="shell">
+        <aside class="side">
+          <Brand />
+          <Places />
+          <p class="foot">Chronos {session.value?.version}</p>
+        </aside>
+        <div class="grow">
+          <Bar />
+          {trouble.value && <Trouble />}
+          {children}
+        </div>
+        <TabBar onMore={() => (isNavOpen.value = true)} />
+      </div>
+      {isNavOpen.value && (
+        <Drawer from="below" title="Go to" onClose={() => (isNavOpen.value = false)}>
+          <div class="side">
+            <Places />
+          </div>
+        </Drawer>
+      )}
+      {open === 'search' && <Palette onClose={close} />}
+      {open === 'keys' && <KeyMap onClose={close} />}
+      {open === 'new-job' && may('operator') && <LazyScreen name="new-job" params={{}} onClose={close} />}
+    </>
+  )
+}
+
+/** What lies over the page is in the URL too: Back closes it, and closing it leaves no step behind. */
+let isOpenedHere = false
+
+function toggle(what: string): void {
+  if (query.peek()['open'] === what) {
+    close()
+    return
+  }
+  isOpenedHere = true
+  setQuery({ open: what })
+}
+
+function close(): void {
+  if (isOpenedHere) window.history.back()
+  else setQuery({ open: undefined }, { replace: true })
+  isOpenedHere = false
+}
+
+function useUnseenDead(): void {
+  const { data } = useQuery(
+    'unseen-dead',
+    signal => api.jobs.list({ phase: 'dead', acknowledged: false, limit: 1 }, signal),
+    { topics: ['dead'] },
+  )
+  useEffect(() => {
+    const [before, found] = [unseenDead.peek(), data?.count.value]
+    unseenDead.value = found
+    if (before !== undefined && found !== undefined && found > before) {
+      announce(plural(found - before, 'new dead letter'))
+    }
+  }, [data])
+}
+
+function useShellKeys(): void {
+  const places = placesFor(isTenant.value, may('admin')).flatMap(group => group.places)
+  const goTo: KeyBinding[] = places.flatMap(({ key, text, path: to }) =>
+    key === undefined ? [] : [{ keys: `g ${key}`, does: text, group: 'Go to', run: () => go(to) }],
+  )
+  useKeys([
+    ...goTo,
+    { keys: '?', does: 'All keys', group: 'Everywhere', run: () => toggle('keys') },
+    { keys: '/', does: 'Search', group: 'Everywhere', run: () => toggle('search') },
+    { keys: 'u', does: 'Back', group: 'Everywhere', run: () => window.history.back() },
+    { keys: 'L', does: 'Pause or go on', group: 'Everywhere', run: toggleLive },
+    { keys: 't', does: 'Light, dark, as the system', group: 'Everywhere', run: nextTheme },
+    ...(may('operator')
+      ? [{ keys: 'c', does: 'New job', group: 'Everywhere', run: () => toggle('new-job') } as const]
+      : []),
+  ])
+  useEffect(() => {
+    // With a modifier, so that it works from within a field too.
+    const listen = (event: KeyboardEvent): void => {
+      if (event.key !== 'k' || !(event.metaKey || event.ctrlKey)) return
+      event.preventDefault()
+      toggle('search')
+    }
+    document.addEventListener('keydown', listen)
+    return () => document.removeEventListener('keydown', listen)
+  }, [])
+}
+
+function toggleLive(): void {
+  pace.value = pace.peek() === 'paused' ? 'live' : 'paused'
+}
+
+function Brand() {
+  const env = session.value?.env
+  return (
+    <a class="brand" href={href('/')}>
+      <Mark />
+      <span>Chronos</span>
+      {env && (
+        <span
+          class="env clip"
+          data-coloured={env.color !== undefined}
+          ref={badge => {
+            if (badge && env.color) badge.style.setProperty('--env', env.color)
+          }}
+        >
+          {env.name}
+        </span>
+      )}
+    </a>
+  )
+}
+
+function Places() {
+  const dead = unseenDead.value ?? 0
+  return (
+    <nav aria-label="Screens">
+      {placesFor(isTenant.value, may('admin')).map(({ group, places }) => (
+        <div key={group ?? ''}>
+          {group !== undefined && <p class="group">{group}</p>}
+          {places.map(place => (
+            <PlaceLink key={place.path} place={place} tally={place.path === '/dead' ? dead : 0} />
+          ))}
+        </div>
+      ))}
+    </nav>
+  )
+}
+
+function PlaceLink({ place, tally }: { readonly place: Place; readonly tally: number }) {
+  return (
+    <a href={href(place.path)} aria-current={isAt(place.path, path.value) ? 'page' : undefined}>
+      <Icon name={place.icon} />
+      <span>{place.text}</span>
+      {tally > 0 && <span class="tally dead">{short(tally)}</span>}
+    </a>
+  )
+}
+
+/** At phone width: the four places that matter at night, and the way to the others. */
+function TabBar({ onMore }: { readonly onMore: () => void }) {
+  const wanted = isTenant.value ? ['/jobs', '/dead', '/redrives', '/schedules'] : ['/', '/queues', '/jobs', '/dead']
+  const places = placesFor(isTenant.value, false).flatMap(group => group.places)
+  return (
+    <nav class="tabbar" aria-label="Main screens">
+      {wanted.map(to => {
+        const place = places.find(each => each.path === to)!
+        return (
+          <PlaceLink
+            key={to}
+            place={{ ...place, text: to === '/dead' ? 'Dead' : place.text }}
+            tally={to === '/dead' ? (unseenDead.value ?? 0) : 0}
+          />
+        )
+      })}
+      <button type="button" onClick={onMore}>
+        <Icon name="menu" />
+        <span>More</span>
+      </button>
+    </nav>
+  )
+}
+
+function Bar() {
+  const own = session.value
+  return (
+    <header class="bar">
+      <button type="button" class="search" onClick={() => toggle('search')}>
+        <Icon name="search" size={14} />
+        <span class="clip">
+          Search<span class="hint"> jobs, queues, screens</span>
+        </span>
+        <kbd>/</kbd>
+      </button>
+      <LiveMenu />
+      <Menu
+        label="How it looks"
+        icon={theme.value === 'auto' ? 'auto' : theme.value === 'dark' ? 'moon' : 'sun'}
+        items={[
+          ...THEMES.map(each => ({
+            text: { auto: 'As the system', light: 'Light', dark: 'Dark' }[each],
+            checked: theme.value === each,
+            onPress: () => (theme.value = each),
+          })),
+          ...TIME_MODES.map(each => ({
+            text: { relative: 'Times relative to now', local: 'Times of this place', utc: 'Times in UTC' }[each],
+            checked: timeMode.value === each,
+            onPress: () => (timeMode.value = each),
+          })),
+        ]}
+      />
+      <Menu
+        label="Help and account"
+        icon={own?.authRequired ? 'user' : 'help'}
+        items={[
+          { text: 'Keyboard', icon: 'help', shortcut: '?', onPress: () => toggle('keys') },
+          {
+            text: 'Copy link to this view',
+            icon: 'link',
+            onPress: () => void copyText(window.location.href, 'Link copied'),
+          },
+          { text: 'API description', icon: 'external', href: `${href('/')}api/openapi.json` },
+          own?.authRequired && {
+            text: 'Sign out',
+            hint: `${own.name ?? 'Signed in'}, ${own.role}`,
+            icon: 'out' as const,
+            onPress: () => void signOut(),
+          },
+        ]}
+      />
+      {may('operator') && (
+        <span class="new-job">
+          <Button tone="primary" icon="plus" shortcut="c" onPress={() => toggle('new-job')}>
+            New job
+          </Button>
+        </span>
+      )}
+    </header>
+  )
+}
+
+const WORDS = {
+  live: 'Live',
+  polling: 'Every 5 s',
+  reconnecting: 'Reconnecting',
+  paused: 'Paused',
+  held: 'Held',
+} as const
+/** Older than this, what is shown can't be called live. */
+const STALE_MS = 30_000
+
+function LiveMenu() {
+  const state = liveState.value
+  const age = heardAt.value === 0 ? 0 : now.value - heardAt.value
+  const isStale = state === 'reconnecting' && age > STALE_MS
+  const words = state === 'polling' && pace.value !== 'live' ? `Every ${pace.value} s` : WORDS[state]
+  return (
+    <span class="live-menu" data-state={isStale ? 'stale' : state}>
+      <Menu
+        label={`News from the server: ${words}`}
+        items={PACES.map(each => ({
+          text: each === 'live' ? 'Live' : each === 'paused' ? 'Paused' : `Every ${each} s`,
+          checked: pace.value === each,
+          onPress: () => (pace.value = each),
+        }))}
+      >
+        <span class="dot" />
+        <span class="words">{isStale ? `Stale ${Math.round(age / 1_000)} s` : words}</span>
+      </Menu>
+    </span>
+  )
+}
+
+/** The screens keep what they had; this says why nothing moves. */
+function Trouble() {
+  const problem = trouble.value!
+  return (
+    <div class="trouble" role="alert">
+      <Icon name="warning" />
+      <span class="strong">{problem.message}</span>
+      <span class="grow">{problem.detail === problem.message ? '' : problem.detail}</span>
+      <span>What you see is from before. It goes on by itself.</span>
+    </div>
+  )
+}

@@ -1,0 +1,37 @@
+import { type Finding, lintPolicy } from '../../core/policy/lint.js'
+import type { Policy } from '../../core/policy/policy.js'
+import { type PreviewRow, preview, typicalStarts } from '../../core/policy/preview.js'
+import { type Scenario, type Simulation, simulate } from '../../core/simulation/simulate.js'
+
+/** One policy to be tried. */
+export interface Trial {
+  readonly policy: Policy
+  readonly scenario: Scenario
+}
+
+export interface TrialResult extends Simulation {
+  readonly findings: readonly Finding[]
+  readonly rows: readonly PreviewRow[]
+  /** When each retry starts on average, in milliseconds from the first failure. */
+  readonly typicalMs: readonly number[]
+}
+
+export type Answer = { readonly results: readonly TrialResult[] } | { readonly problem: string }
+
+/** All that the simulator shows of some policies, on the code that workers run. */
+export function tryOut(trials: readonly Trial[]): Answer {
+  try {
+    return { results: trials.map(trial) }
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function trial({ policy, scenario }: Trial): TrialResult {
+  return {
+    ...simulate(policy, scenario),
+    findings: lintPolicy(policy),
+    rows: preview(policy),
+    typicalMs: typicalStarts(policy),
+  }
+}

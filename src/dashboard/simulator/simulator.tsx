@@ -1,0 +1,351 @@
+import './simulator.css'
+import type { ComponentChildren } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { Policy } from '../../core/policy/policy.js'
+import type { Scenario, SimulatedHerd } from '../../core/simulation/simulate.js'
+import { CAPACITY_STEPS, COUNT_STEPS, OUTAGE_STEPS, WITHIN_STEPS } from '../charts/steps.js'
+import { asLiteral, copyText, quoted } from '../data/copy.js'
+import { count, plural } from '../data/format.js'
+import { Button, IconButton } from '../parts/button.js'
+import { Code } from '../parts/code-sample.js'
+import { Segmented } from '../parts/field.js'
+import { Icon } from '../parts/icon.js'
+import { PolicyFields, StepField } from '../policy/policy-fields.js'
+import { choiceOf, type PolicyChoice, policyOf } from '../policy/policy-form.js'
+import { policyWords } from '../policy/policy-words.js'
+import { spanText } from '../timeline/span-text.js'
+import { DelayTable } from './delay-table.js'
+import { spanFor } from './herd.js'
+import { HerdChart, type HerdLayer } from './herd-chart.js'
+import { isSame, SCENARIOS, type ScenarioField, type ScenarioForm, scenarioOf } from './scenario.js'
+import type { Trial, TrialResult } from './simulation.js'
+import { useSimulation } from './simulator-thread.js'
+
+/** All that the simulator is about; the screen keeps it in the URL. */
+export interface SimulatorState {
+  readonly policy: PolicyChoice
+  /** Where two are held against each other. */
+  readonly other?: PolicyChoice
+  readonly scenario: ScenarioForm
+}
+
+interface SimulatorProps {
+  readonly state: SimulatorState
+  readonly onChange: (state: SimulatorState) => void
+}
+
+/** What a policy makes of an outage, while one moves the sliders: on the code that workers run. */
+export function Simulator({ state, onChange }: SimulatorProps) {
+  const { policy: choice, other, scenario } = state
+  const read = trialsOf(state)
+  const { answer, isBusy } = useSimulation(read.trials, JSON.stringify(read.trials))
+  const problem = read.problem ?? (answer && 'problem' in answer ? answer.problem : undefined)
+  const results = answer && 'results' in answer ? answer.results : undefined
+  const isFitting = results !== undefined && results.length === read.names.length
+  // Drawn anew with a new answer only: not with every step of a slider.
+  const shown = useMemo(() => isFitting && <Results results={results} names={read.names} />, [results, isFitting])
+  return (
+    <div class="simulator">
+      <form class="simulator-form" aria-label="What to simulate" onSubmit={event => event.preventDefault()}>
+        <PolicyFields
+          title={other ? 'Policy A' : 'Policy'}
+          choice={choice}
+          onChange={policy => onChange({ ...state, policy })}
+        />
+        {other ? (
+          <>
+            <PolicyFields
+              title="Policy B"
+              choice={other}
+              onChange={changed => onChange({ ...state, other: changed })}
+            />
+            <Button size="sm" icon="close" onPress={() => onChange({ policy: choice, scenario })}>
+              Stop comparing
+            </Button>
+          </>
+        ) : (
+          <Button size="sm" icon="plus" onPress={() => onChange({ ...state, other: choiceOf('patient') })}>
+            Compare with another
+          </Button>
+        )}
+        <ScenarioFields form={scenario} onChange={changed => onChange({ ...state, scenario: changed })} />
+      </form>
+      <div class="simulator-results">
+        {problem !== undefined && (
+          <p class="simulator-problem" role="alert">
+            <Icon name="warning" />
+            {problem}
+          </p>
+        )}
+        {isFitting && (
+          <div class={problem !== undefined ? 'stale' : undefined} aria-busy={isBusy}>
+            {shown}
+            {read.trials[0] && <PolicyCode trial={read.trials[0]} />}
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}
+
+interface Read {
+  readonly trials: readonly Trial[]
+  readonly names: readonly string[]
+  readonly problem?: string
+}
+
+/** What the fields mean; what they don't mean is said, and the last results stay. */
+function trialsOf({ policy, other, scenario }: SimulatorState): Read {
+  const names = other ? ['Policy A', 'Policy B'] : ['with jitter']
+  try {
+    const asked = scenarioOf(scenario)
+    const choices = other ? [policy, other] : [policy]
+    return { names, trials: choices.map(({ form }) => ({ policy: policyOf(form), scenario: asked })) }
+  } catch (error) {
+    return { names, trials: [], problem: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function ScenarioFields({
+  form,
+  onChange,
+}: {
+  readonly form: ScenarioForm
+  readonly onChange: (form: ScenarioForm) => void
+}) {
+  const set = (field: ScenarioField) => (value: string) => onChange({ ...form, [field]: value })
+  return (
+    <fieldset class="policy-fields">
+      <legend>What happens</legend>
+      <div class="scenario-presets">
+        {SCENARIOS.map(({ name, says, form: preset }) => (
+          <button
+            key={name}
+            type="button"
+            class="scenario"
+            data-tip={says}
+            aria-pressed={isSame(form, preset)}
+            onClick={() => onChange(preset)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <StepField label="Jobs" value={form.jobs} steps={COUNT_STEPS} onChange={set('jobs')} />
+      <StepField
+        label="Within"
+        value={form.within}
+        steps={WITHIN_STEPS}
+        onChange={set('within')}
+        hint="Their first runs are spread over so long"
+      />
+      <StepField label="Outage" value={form.outage} steps={OUTAGE_STEPS} onChange={set('outage')} />
+      <StepField
+        label="Capacity /s"
+        value={form.capacity}
+        steps={CAPACITY_STEPS}
+        onChange={set('capacity')}
+        empty="no limit"
+        hint="Attempts per second that the target serves once it is back"
+      />
+    </fieldset>
+  )
+}
+
+interface ResultsProps {
+  readonly results: readonly TrialResult[]
+  readonly names: readonly string[]
+}
+
+function Results({ results, names }: ResultsProps) {
+  const first = results[0]!
+  const { outageMs, capacityPerSecond } = first.scenario
+  const layers = layersOf(results, names)
+  return (
+    <>
+      <div class="survival-row">
+        {results.map((result, i) => (
+          <Survival
+            key={names[i]}
+            result={result}
+            name={results.length > 1 ? names[i] : undefined}
+            outageMs={outageMs}
+          />
+        ))}
+      </div>
+      <Figures results={results} names={names} />
+      <HerdChart
+        layers={layers}
+        outageMs={outageMs}
+        capacityPerSecond={capacityPerSecond}
+        spanMs={spanFor(
+          layers.map(({ doneMs }) => doneMs),
+          outageMs,
+        )}
+      />
+      {results.map((result, i) => (
+        <section key={names[i]} class="simulator-more">
+          {results.length > 1 && <h3>{names[i]}</h3>}
+          <Findings findings={result.findings} />
+          <DelayTable rows={result.rows} typicalMs={result.typicalMs} />
+        </section>
+      ))}
+    </>
+  )
+}
+
+/** Alone, a policy is held against itself without jitter; two are held against each other. */
+function layersOf(results: readonly TrialResult[], names: readonly string[]): readonly HerdLayer[] {
+  const layer = (
+    name: string,
+    look: HerdLayer['look'],
+    { series, peakPerSecond, doneMs }: SimulatedHerd,
+  ): HerdLayer => ({
+    name,
+    look,
+    series,
+    peakPerSecond,
+    doneMs,
+  })
+  const [first, second] = results
+  if (second) return [layer(names[0]!, 'main', first!.withJitter), layer(names[1]!, 'other', second.withJitter)]
+  return [layer('with jitter', 'main', first!.withJitter), layer('without jitter', 'grey', first!.withoutJitter)]
+}
+
+interface SurvivalProps {
+  readonly result: TrialResult
+  readonly name: string | undefined
+  readonly outageMs: number
+}
+
+/** The number that a policy is judged by. */
+function Survival({ result: { withJitter, withoutJitter }, name, outageMs }: SurvivalProps) {
+  const { outageSurvivedMs } = withJitter
+  const { isGood, words } = verdictOf(withJitter, outageMs)
+  const without = withoutJitter.outageSurvivedMs
+  return (
+    <div class="survival">
+      <p class="survival-label">{name ? `${name} survives an outage of` : 'Outage survived'}</p>
+      <p class="survival-value">{spanText(outageSurvivedMs)}</p>
+      <p class={`survival-verdict ${isGood ? 'ok' : 'dead'}`}>
+        <Icon name={isGood ? 'check' : 'warning'} size={14} />
+        {words}
+      </p>
+      <p class="muted">
+        The longest after which 99 % of the jobs still have a run
+        {without === outageSurvivedMs ? '.' : `; ${spanText(without)} without jitter.`}
+      </p>
+    </div>
+  )
+}
+
+/** What it means for this story; who survives the outage may still die in the crowd after it. */
+function verdictOf({ outageSurvivedMs, dead }: SimulatedHerd, outageMs: number): { isGood: boolean; words: string } {
+  const down = spanText(outageMs)
+  if (outageMs > outageSurvivedMs) return { isGood: false, words: `These ${down} are longer than it holds out.` }
+  const held = outageMs === 0 ? 'Nothing is down' : `It holds out for longer than these ${down}`
+  if (dead === 0) return { isGood: true, words: outageMs === 0 ? `${held}, and all come through.` : `${held}.` }
+  return {
+    isGood: false,
+    words: `${held}, but ${plural(dead, 'job')} ${dead === 1 ? 'is' : 'are'} turned away until it is too late.`,
+  }
+}
+
+interface Figure {
+  readonly label: string
+  readonly of: (herd: SimulatedHerd, result: TrialResult) => string
+  readonly isBad?: (herd: SimulatedHerd, result: TrialResult) => boolean
+}
+
+const FIGURES: readonly Figure[] = [
+  {
+    label: 'Peak after recovery',
+    of: ({ peakPerSecond }) => `${count(peakPerSecond)}/s`,
+    isBad: ({ peakPerSecond }, { scenario }) =>
+      peakPerSecond > 2 * (scenario.capacityPerSecond ?? Number.POSITIVE_INFINITY),
+  },
+  { label: 'Dead', of: ({ dead }) => count(dead), isBad: ({ dead }) => dead > 0 },
+  { label: 'Attempts per job', of: ({ amplification }) => `${Math.round(amplification * 10) / 10} ×` },
+  { label: 'All done after', of: ({ doneMs }) => spanText(doneMs) },
+]
+
+function Figures({ results, names }: ResultsProps) {
+  const first = results[0]!
+  const second = results[1]
+  const columns: readonly (readonly [string, SimulatedHerd, TrialResult])[] = second
+    ? [
+        [names[0]!, first.withJitter, first],
+        [names[1]!, second.withJitter, second],
+      ]
+    : [
+        ['with jitter', first.withJitter, first],
+        ['without', first.withoutJitter, first],
+      ]
+  return (
+    <dl class="figures" aria-label="How it went">
+      {FIGURES.map(({ label, of, isBad }) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          {columns.map(([name, herd, result], i) => (
+            <dd key={name} class={i === 0 ? 'figure-main' : 'figure-other'}>
+              <span class={isBad?.(herd, result) ? 'dead' : undefined}>{of(herd, result)}</span>
+              {(i > 0 || second) && <span class="muted"> {name}</span>}
+            </dd>
+          ))}
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Findings({ findings }: { readonly findings: TrialResult['findings'] }) {
+  if (findings.length === 0) return <p class="finding ok">Nothing stands out: a sound policy.</p>
+  return (
+    <ul class="findings" aria-label={`${plural(findings.length, 'remark')} on the policy`}>
+      {findings.map(({ code, severity, message }) => (
+        <li key={code} class={`finding ${severity === 'warning' ? 'retry' : 'muted'}`}>
+          <Icon name={severity === 'warning' ? 'warning' : 'info'} size={14} />
+          <span>
+            {message} <code>{code}</code>
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const LANGUAGES = [
+  { value: 'ts', text: 'TypeScript' },
+  { value: 'json', text: 'JSON' },
+  { value: 'cli', text: 'CLI' },
+] as const
+
+function PolicyCode({ trial: { policy, scenario } }: { readonly trial: Trial }): ComponentChildren {
+  const [language, setLanguage] = useState<'ts' | 'json' | 'cli'>('ts')
+  const text = codeOf(policy, scenario)[language]
+  return (
+    <div class="simulator-more code-sample">
+      <div class="row apart">
+        <Segmented label="Language" value={language} options={LANGUAGES} onChange={setLanguage} />
+        <span class="muted clip policy-line">{policyWords(policy)}</span>
+        <IconButton size="sm" icon="copy" label="Copy" onPress={() => void copyText(text, 'Policy copied')} />
+      </div>
+      <Code text={text} label="The policy as code" />
+    </div>
+  )
+}
+
+function codeOf(policy: Policy, { jobs, within, outage, capacityPerSecond }: Scenario) {
+  const json = JSON.stringify(policy)
+  const flags = [
+    `--jobs ${jobs}`,
+    `--within ${within}`,
+    `--outage ${outage}`,
+    ...(capacityPerSecond === undefined ? [] : [`--capacity ${capacityPerSecond}`]),
+  ]
+  return {
+    ts: `const chronos = createChronos({ retry: ${asLiteral(policy)} })`,
+    json: JSON.stringify(policy, null, 2),
+    cli: `chronos policy simulate ${quoted(json)} \\\n  ${flags.join(' ')}`,
+  }
+}

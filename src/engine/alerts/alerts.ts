@@ -1,0 +1,222 @@
+import {
+  type AlertView,
+  alertId,
+  type Notice,
+  type Notification,
+  type Severity,
+  viewAlert,
+} from '../../core/alert/alert.js'
+import {
+  type AlertRule,
+  parseRules,
+  RULE_NAMES,
+  type RulesInput,
+  type RuleView,
+  viewRule,
+} from '../../core/alert/rules.js'
+import { parseSilence, type SilenceInput, type SilenceView, viewSilence } from '../../core/alert/silence.js'
+import { timeText } from '../../core/job/view.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { checkKeys, checkWord } from '../../core/values/limits.js'
+import type { NewJob, Store } from '../../store/store.js'
+import type { Enqueuer } from '../client/enqueuer.js'
+import type { Environment } from '../client/environment.js'
+import type { Egress } from '../egress/egress.js'
+import type { List } from '../jobs/query.js'
+import { type Channel, type ChannelOptions, parseChannels } from './channels.js'
+import { ALERT_TAG } from './readings.js'
+import { RULES, rulesNow, SILENCE, SILENCES_MAX, storedAlerts, storedSettings, storedSilences } from './records.js'
+
+export interface AlertsOptions {
+  /** What is left out stays as it is; `false` turns a rule off. What `alerts.setRules` stored goes before it. */
+  readonly rules?: RulesInput
+  /** Beside the log, by names of yours. */
+  readonly channels?: Readonly<Record<string, ChannelOptions>>
+}
+
+export interface AlertQuery {
+  readonly state?: AlertView['state']
+}
+
+/** `null` takes away what was stored about a rule. */
+export type RuleChanges = Readonly<{ [Name in keyof RulesInput]: RulesInput[Name] | null }>
+
+interface AlertsParts {
+  readonly env: Environment
+  readonly enqueuer: Enqueuer
+  readonly egress: Egress
+  readonly options: AlertsOptions | undefined
+  /** There is something to deliver. */
+  readonly onDelivery: () => void
+}
+
+const CHANGES_MAX = 20
+const STATES = ['pending', 'firing', 'resolved'] as const
+const ORDER: Readonly<Record<AlertView['state'], number>> = { firing: 0, pending: 1, resolved: 2 }
+const SEVERITIES: Readonly<Record<Severity, number>> = { critical: 0, warning: 1 }
+
+/** `chronos.alerts`: what needs a person, and how that person hears of it. */
+export class Alerts {
+  readonly #parts: AlertsParts
+  readonly #env: Environment
+  /** What the code says. */
+  readonly base: readonly AlertRule[]
+  readonly channels: readonly Channel[]
+  /** The code says something about alerts. */
+  readonly isConfigured: boolean
+
+  constructor(parts: AlertsParts) {
+    this.#parts = parts
+    this.#env = parts.env
+    const { options = {}, egress } = parts
+    this.isConfigured = parts.options !== undefined
+    checkKeys(options, ['rules', 'channels'], 'createChronos: alerts')
+    this.base = parseRules(options.rules ?? {}, 'createChronos: alerts.rules')
+    this.channels = parseChannels(options.channels ?? {}, 'createChronos: alerts.channels', {
+      egress,
+      time: parts.env.time,
+    })
+  }
+
+  /** Firing ones first, then critical ones, then the newest. */
+  async list({ state, ...rest }: AlertQuery = {}): Promise<List<AlertView>> {
+    checkKeys(rest, ['state'], 'alerts.list')
+    if (state !== undefined) checkWord(state, STATES, 'alerts.list: state')
+    const alerts = await storedAlerts(await this.#store())
+    const views = [...alerts.values()].map(({ body }) => viewAlert(body))
+    const data = views.filter(view => state === undefined || view.state === state)
+    data.sort(
+      (a, b) =>
+        ORDER[a.state] - ORDER[b.state] ||
+        SEVERITIES[a.severity] - SEVERITIES[b.severity] ||
+        (a.since < b.since ? 1 : a.since > b.since ? -1 : 0),
+    )
+    return { data, page: {} }
+  }
+
+  /** As they are in force: what was stored, over what the code says, over the defaults. */
+  async rules(): Promise<readonly RuleView[]> {
+    const rules = await rulesNow(await this.#store(), this.base, this.#env.log)
+    return rules.map(viewRule)
+  }
+
+  /** Changes rules for every process, from the next look on; what is left out stays as it is. */
+  async setRules(changes: RuleChanges): Promise<readonly RuleView[]> {
+    checkKeys(changes, RULE_NAMES, 'alerts.setRules')
+    const store = await this.#store()
+    for (let tries = 0; tries < CHANGES_MAX; tries++) {
+      const { body: old, version } = await storedSettings(store)
+      const settings = merged(old, changes)
+      const rules = parseRules(settings, 'alerts.setRules', this.base)
+      const [put] = await store.putRecords([{ ...RULES, body: JSON.stringify(settings), expect: version }])
+      if (put!.status === 'written') return rules.map(viewRule)
+    }
+    throw new ChronosError('STORE_UNAVAILABLE', 'the rules of alerts are changed by too many at once; try again')
+  }
+
+  /** Those in force and those that are over for less than a day; the one that ends last first. */
+  async silences(): Promise<List<SilenceView>> {
+    const silences = [...(await storedSilences(await this.#store()))].sort((a, b) => b.until - a.until)
+    return { data: silences.map(viewSilence), page: {} }
+  }
+
+  /** Nobody is told of what matches, until then; the alerts go on as they would. */
+  async silence(input: SilenceInput): Promise<SilenceView> {
+    const store = await this.#store()
+    const { now } = await store.info()
+    const silence = parseSilence(input, this.#env.dice.id(now), now, 'silence')
+    if ((await storedSilences(store)).length >= SILENCES_MAX) {
+      throw new ChronosError('NOT_ALLOWED', `there are ${SILENCES_MAX} silences already; delete one first`)
+    }
+    await store.putRecords([{ kind: SILENCE, id: silence.id, body: JSON.stringify(silence), expect: 0 }])
+    return viewSilence(silence)
+  }
+
+  async unsilence(id: string): Promise<void> {
+    const store = await this.#store()
+    const [record] = await store.records(SILENCE, { ids: [id] })
+    if (!record) throw new ChronosError('NOT_FOUND', `there is no silence ${shown(id)}; alerts.silences() lists them`)
+    await store.putRecords([{ kind: SILENCE, id, body: null }])
+  }
+
+  /** Sends a test by every channel, or by one; their names. */
+  async test(channel?: string): Promise<readonly string[]> {
+    if (channel !== undefined) checkWord(channel, this.#names(), 'alerts.test: channel')
+    const store = await this.#store()
+    const { now } = await store.info()
+    const notification = testOf(this.#env.dice.id(now), now)
+    const channels = this.channels.filter(({ name }) => channel === undefined || name === channel)
+    const jobs = await this.#jobs(notification, channels)
+    if (jobs.length > 0) await store.enqueue(jobs)
+    this.#env.log.info({ event: 'alert.test', channels: channels.map(({ name }) => name) }, 'channels are tested')
+    if (jobs.length > 0) this.#parts.onDelivery()
+    return channels.map(({ name }) => name)
+  }
+
+  /** Jobs that bring it to people: by the channels of this process, and to those who subscribed to events. */
+  async deliveries(notification: Notification): Promise<readonly NewJob[]> {
+    const channels = this.channels.filter(({ wants }) => wants(notification))
+    const { notice, alert } = notification
+    const { outbox } = this.#env
+    const subscribed = outbox.deliveries({ type: eventOf(notification) }, { notice, ...alert })
+    const quiet = subscribed.map(job => ({ ...job, tags: [...job.tags, ALERT_TAG] }))
+    return [...(await this.#jobs(notification, channels)), ...quiet]
+  }
+
+  /** It is stored that people were told: here they are. */
+  announce(notification: Notification): void {
+    const { log, events } = this.#env
+    const { notice, alert } = notification
+    const { id: alertId, rule, labels, severity, value, summary, since } = alert
+    const event = eventOf(notification)
+    const facts = { event, notice, alertId, rule, labels, severity, value, summary, since }
+    if (event === 'alert.resolved') log.info(facts, 'an alert is over')
+    else if (severity === 'critical') log.error(facts, 'an alert fires')
+    else log.warn(facts, 'an alert fires')
+    if (event === 'alert.resolved') events.emit('alert.resolved', { alert })
+    else events.emit('alert.firing', { alert, isRepeat: notice === 'repeat' })
+    this.#env.outbox.wake()
+    if (this.channels.length > 0) this.#parts.onDelivery()
+  }
+
+  #jobs(notification: Notification, channels: readonly Channel[]): Promise<NewJob[]> {
+    const { enqueuer } = this.#parts
+    return Promise.all(
+      channels.map(({ job }) => enqueuer.prepare(job as JobReference, notification, { key: notification.id })),
+    )
+  }
+
+  #names(): readonly string[] {
+    return this.channels.map(({ name }) => name)
+  }
+
+  #store(): Promise<Store> {
+    return this.#env.connection.store()
+  }
+}
+
+type JobReference = Parameters<Enqueuer['prepare']>[0]
+
+const eventOf = ({ notice }: { readonly notice: Notice | 'test' }): 'alert.firing' | 'alert.resolved' =>
+  notice === 'resolved' ? 'alert.resolved' : 'alert.firing'
+
+/** Settings of one rule add up; `false` and null replace them. */
+function merged(old: RulesInput, changes: RuleChanges): RulesInput {
+  const next: Record<string, unknown> = { ...old }
+  for (const [name, change] of Object.entries(changes)) {
+    const before = next[name]
+    if (change === undefined) continue
+    if (change === null) delete next[name]
+    else next[name] = typeof change === 'object' && typeof before === 'object' ? { ...before, ...change } : change
+  }
+  return next as RulesInput
+}
+
+function testOf(id: string, now: number): Notification {
+  const labels = { queue: 'test' }
+  const summary = 'nothing is wrong, and this way to you works'
+  const since = timeText(now)
+  const seen = { rule: 'dead-letters', labels, severity: 'warning', value: 0, summary } as const
+  const alert: AlertView = { id: alertId('dead-letters', labels), ...seen, state: 'firing', since, firedAt: since }
+  return { id: `alert_test_${id}`, notice: 'test', at: now, alert }
+}

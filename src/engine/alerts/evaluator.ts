@@ -1,0 +1,170 @@
+import {
+  type Alert,
+  advance,
+  alertId,
+  type Notification,
+  notificationOf,
+  type Reading,
+} from '../../core/alert/alert.js'
+import type { AlertRule } from '../../core/alert/rules.js'
+import { isSilenced, type Silence } from '../../core/alert/silence.js'
+import { DAY_MS } from '../../core/values/duration.js'
+import type { Firing, Store } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import type { Alerts } from './alerts.js'
+import { type Readings, readAll } from './readings.js'
+import { ALERT, ALERTS_MAX, rulesNow, SILENCE, type Stored, storedAlerts, storedSilences } from './records.js'
+
+/** When somebody last looked, so that of many processes one does. */
+const TURN = { kind: 'alert-turn', id: 'all' } as const
+/** A process that says nothing about alerts leaves them to those that do, while one of them has looked so lately. */
+const CONFIGURED_LOOKS = 3
+const TURN_TRIES = 3
+const NOT_READY_MS = 100
+const FOLD_BATCH = 500
+const FOLDS_MAX = 20
+/** A silence that is over can be looked up for so long. */
+const SILENCE_KEPT_MS = DAY_MS
+
+interface Turn {
+  readonly at: number
+  /** When somebody looked whose code says something about alerts. */
+  readonly configuredAt?: number
+}
+
+export interface EvaluatorOptions {
+  readonly env: Environment
+  readonly everyMs: number
+  readonly alerts: Pick<Alerts, 'base' | 'isConfigured' | 'deliveries' | 'announce'>
+}
+
+/** An alert as it was, as it is to be, and what people are told. */
+interface Change {
+  readonly id: string
+  readonly version: number
+  readonly alert: Alert | undefined
+  readonly notification: Notification | undefined
+}
+
+/**
+ * Looks at the rules and remembers what it saw. Any number of processes may do so: whose compare-and-set of an alert
+ * succeeds has decided it, and the deliveries are made in the same transaction.
+ */
+export class AlertEvaluator {
+  readonly #options: EvaluatorOptions
+  readonly #env: Environment
+
+  constructor(options: EvaluatorOptions) {
+    this.#options = options
+    this.#env = options.env
+  }
+
+  async step(): Promise<number> {
+    const { everyMs } = this.#options
+    // Who subscribed to alerts is not known yet; waiting for it here would keep this process from being closed.
+    if (!this.#env.outbox.isReady) return NOT_READY_MS
+    const store = await this.#env.connection.store()
+    const { now } = await store.info()
+    const waitMs = await this.#takeTurn(store, now)
+    if (waitMs > 0) return waitMs
+    await this.#look(store, now)
+    return everyMs
+  }
+
+  /** 0 where it is ours; else when to ask again. */
+  async #takeTurn(store: Store, now: number): Promise<number> {
+    const { everyMs, alerts } = this.#options
+    const { isConfigured } = alerts
+    for (let tries = 0; tries < TURN_TRIES; tries++) {
+      const [record] = await store.records(TURN.kind, { ids: [TURN.id] })
+      const turn: Turn | undefined = record && (JSON.parse(record.body) as Turn)
+      const { at = -Infinity, configuredAt = -Infinity } = turn ?? {}
+      // Looks of those who do not know what is wanted here count for nothing to those who do.
+      const dueAt = isConfigured
+        ? configuredAt + everyMs
+        : Math.max(at + everyMs, configuredAt + CONFIGURED_LOOKS * everyMs)
+      if (now < dueAt) return dueAt - now
+      const taken: Turn = isConfigured ? { at: now, configuredAt: now } : { ...turn, at: now }
+      const [put] = await store.putRecords([{ ...TURN, body: JSON.stringify(taken), expect: record?.version ?? 0 }])
+      if (put!.status === 'written') return 0
+    }
+    return everyMs
+  }
+
+  async #look(store: Store, now: number): Promise<void> {
+    // What has just happened is counted too.
+    for (let folds = 0; folds < FOLDS_MAX; folds++) if ((await store.fold(FOLD_BATCH)) < FOLD_BATCH) break
+    const rules = await rulesNow(store, this.#options.alerts.base, this.#env.log)
+    const [alerts, silences] = [await storedAlerts(store), await storedSilences(store)]
+    const changes = this.#changes(rules, await readAll(store, rules, now), alerts, silences, now)
+    await this.#write(store, changes)
+    await forgetSilences(store, silences, now)
+  }
+
+  #changes(
+    rules: readonly AlertRule[],
+    readings: Readings,
+    alerts: ReadonlyMap<string, Stored<Alert>>,
+    silences: readonly Silence[],
+    now: number,
+  ): readonly Change[] {
+    const changes: Change[] = []
+    let room = ALERTS_MAX - alerts.size
+    for (const rule of rules) {
+      const seen = new Map(
+        (readings.get(rule.name) ?? []).map(reading => [alertId(rule.name, reading.labels), reading]),
+      )
+      const known = [...alerts].filter(([, { body }]) => body.rule === rule.name).map(([id]) => id)
+      for (const id of new Set([...known, ...seen.keys()])) {
+        const change = this.#change(rule, id, alerts.get(id), seen.get(id), silences, now)
+        if (change === undefined) continue
+        if (change.version === 0 && room-- <= 0) continue
+        changes.push(change)
+      }
+    }
+    if (room < 0) this.#env.log.warn({ event: 'alerts.too-many', max: ALERTS_MAX }, 'there are too many alerts')
+    return changes
+  }
+
+  #change(
+    rule: AlertRule,
+    id: string,
+    stored: Stored<Alert> | undefined,
+    reading: Reading | undefined,
+    silences: readonly Silence[],
+    now: number,
+  ): Change | undefined {
+    const old = stored?.body
+    const version = stored?.version ?? 0
+    // A rule that was turned off is over without a word: whoever did it knows.
+    if (!rule.enabled) return old && { id, version, alert: undefined, notification: undefined }
+    const labels = reading?.labels ?? old!.labels
+    const look = {
+      now,
+      everyMs: this.#options.everyMs,
+      isSilenced: isSilenced({ rule: rule.name, labels }, silences, now),
+    }
+    const { alert, notice } = advance(old, reading, rule, look)
+    if (alert === old) return undefined
+    return { id, version, alert, notification: alert && notice && notificationOf(alert, notice, now) }
+  }
+
+  async #write(store: Store, changes: readonly Change[]): Promise<void> {
+    if (changes.length === 0) return
+    const firings: Firing[] = []
+    for (const { id, version, alert, notification } of changes) {
+      const body = alert === undefined ? null : JSON.stringify(alert)
+      const jobs = notification === undefined ? [] : await this.#options.alerts.deliveries(notification)
+      firings.push({ record: { kind: ALERT, id, body, expect: version }, jobs })
+    }
+    const fired = await store.fire(firings)
+    for (const [index, { notification }] of changes.entries()) {
+      if (notification && fired[index]!.status === 'written') this.#options.alerts.announce(notification)
+    }
+  }
+}
+
+async function forgetSilences(store: Store, silences: readonly Silence[], now: number): Promise<void> {
+  const over = silences.filter(({ until }) => until < now - SILENCE_KEPT_MS)
+  if (over.length > 0) await store.putRecords(over.map(({ id }) => ({ kind: SILENCE, id, body: null })))
+}

@@ -1,0 +1,377 @@
+import type { HttpRequest } from '../../core/http/request.js'
+import type { EventName, Events } from '../../core/job/event.js'
+import type { Clock, Dice } from '../../core/values/clock.js'
+import { ChronosError } from '../../core/values/error.js'
+import { checkKeys } from '../../core/values/limits.js'
+import type { QueueRecord, Store, StoreInfo } from '../../store/store.js'
+import { Alerts } from '../alerts/alerts.js'
+import { Dead } from '../dead/dead.js'
+import { Redrives } from '../dead/redrives.js'
+import { Circuits } from '../dependencies/circuits.js'
+import { Dependencies } from '../dependencies/dependencies.js'
+import { Egress } from '../egress/egress.js'
+import { parseEgress } from '../egress/rules.js'
+import { measuredStore } from '../figures/measured-store.js'
+import { type FleetStats, readSeries, readStats, type SeriesQuery, type StatsSeries } from '../figures/statistics.js'
+import { type Meter, Telemetry } from '../figures/telemetry.js'
+import { tracingOf } from '../figures/tracing.js'
+import { checkedRequest, httpJob } from '../http/http-job.js'
+import { Jobs } from '../jobs/jobs.js'
+import { Queues } from '../jobs/queues.js'
+import { Leases } from '../leases/leases.js'
+import { LEASE_DEFAULT_MS } from '../leases/options.js'
+import { Calendar } from '../schedules/schedule-cache.js'
+import { Schedules } from '../schedules/schedules.js'
+import { StoreTime } from '../time/store-time.js'
+import { type AuditReport, judge } from '../upkeep/integrity.js'
+import { Company, Maintenance, PACE, type Pace } from '../upkeep/maintenance.js'
+import { parseRetention } from '../upkeep/pruner.js'
+import { Deliverer } from '../webhooks/deliverer.js'
+import { Endpoints } from '../webhooks/endpoints.js'
+import { Outbox, relay } from '../webhooks/outbox.js'
+import { checkAddress, Webhooks } from '../webhooks/webhooks.js'
+import type { CustomBackoffs } from '../worker/custom-backoff.js'
+import { Fleet, type WorkerView } from '../worker/fleet.js'
+import { Worker } from '../worker/worker.js'
+import { Connection } from './connection.js'
+import { HTTP_JOB, type JobDefinition } from './definition.js'
+import {
+  type Along,
+  type EnqueueManyResult,
+  type EnqueueOptions,
+  type EnqueueResult,
+  Enqueuer,
+  type JobReference,
+} from './enqueuer.js'
+import type { Environment } from './environment.js'
+import { EventHub } from './events.js'
+import { defaultLog, silentLog } from './log.js'
+import {
+  type ChronosOptions,
+  instanceLevel,
+  OPTIONS,
+  policyLevels,
+  type WorkOptions,
+  workerSettings,
+} from './options.js'
+import { Policies } from './policies.js'
+import { stopOnSignals } from './signals.js'
+
+/** The payload may be left out where the job has none; its handler then sees null. */
+type EnqueueArguments<Input> = undefined extends Input
+  ? [payload?: Input, options?: EnqueueOptions]
+  : [payload: Input, options?: EnqueueOptions]
+
+/** The façade: what users hold. */
+export class Chronos {
+  readonly jobs: Jobs
+  readonly queues: Queues
+  readonly dead: Dead
+  readonly redrives: Redrives
+  readonly circuits: Circuits
+  readonly schedules: Schedules
+  readonly alerts: Alerts
+  readonly webhooks: Webhooks
+  readonly leases: Leases
+  readonly #dependencies: Dependencies
+  readonly #fleet: Fleet
+  readonly #env: Environment
+  readonly #enqueuer: Enqueuer
+  readonly #egress: Egress
+  readonly #deliverer: Deliverer
+  /** Jobs that every worker knows, by name. */
+  readonly #builtIns: ReadonlyMap<string, JobDefinition>
+  readonly #backoffs: CustomBackoffs
+  readonly #retention: ReturnType<typeof parseRetention>
+  readonly #workers = new Set<Worker>()
+  readonly #pace: Pace
+  readonly #policies = new Set<Policies>()
+  readonly #unsignals = new Map<Worker, () => void>()
+  /** Workers beside which the maintenance loops run. */
+  readonly #maintained = new Set<Worker>()
+  /** The loops run here whether there is a worker or not. */
+  #isMaintaining = false
+  #maintenance: Maintenance | undefined
+  #company: Company | undefined
+  /** Loops that have no worker any more. */
+  #ending: Promise<unknown> = Promise.resolve()
+  #closing: Promise<void> | undefined
+
+  constructor(open: () => Promise<Store>, clock: Clock, dice: Dice, options: ChronosOptions = {}, pace: Pace = PACE) {
+    this.#pace = pace
+    checkKeys(options, OPTIONS, 'createChronos')
+    const log = options.log === false ? silentLog : (options.log ?? defaultLog())
+    const connection = new Connection(open)
+    const telemetry = new Telemetry(connection, tracingOf(options.tracing))
+    const policies = new Policies(policyLevels(options), () => connection.store())
+    this.#policies.add(policies)
+    const events = new EventHub(log)
+    const time = new StoreTime(clock)
+    const endpoints = new Endpoints({ connection, clock, dice, time })
+    const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, () => this.#deliverer.hasNew())
+    const calendar = new Calendar(connection, log)
+    this.#env = { clock, dice, log, connection, policies, events, time, calendar, outbox, telemetry }
+    this.#backoffs = options.backoffs ?? {}
+    this.#retention = parseRetention(options.retention ?? {}, 'createChronos: retention')
+    this.#egress = new Egress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
+    this.#builtIns = new Map([[HTTP_JOB, httpJob(this.#egress, job => telemetry.tracing?.headersOf(job) ?? {})]])
+    const wake = (delayMs: number, except?: Worker): void => this.#wake(delayMs, except)
+    const builtIns = this.#builtIns
+    const checkWebhook = (url: string, where: string): void => checkAddress(url, this.#egress, where)
+    const claimAlong = (queue: string): Along | undefined => this.#claimAlong(queue)
+    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, claimAlong, checkWebhook })
+    const cancelHere = (id: string): void => {
+      for (const worker of this.#workers) worker.cancel(id)
+    }
+    const checkRequest = (request: HttpRequest): void => void checkedRequest(request, this.#egress)
+    this.jobs = new Jobs({ env: this.#env, enqueuer: this.#enqueuer, wake, cancelHere, checkRequest })
+    this.queues = new Queues(this.#env, queue => this.#queueChanged(queue))
+    this.redrives = new Redrives(this.#env, () => this.#maintenance?.redrive())
+    this.schedules = new Schedules({
+      env: this.#env,
+      enqueuer: this.#enqueuer,
+      checkRequest,
+      onChanged: () => this.#maintenance?.schedule(),
+    })
+    this.dead = new Dead(this.#env, this.jobs, this.redrives)
+    this.#dependencies = new Dependencies(this.#env, () => wake(0))
+    this.circuits = new Circuits(this.#env, this.#dependencies)
+    this.#fleet = new Fleet(this.#env, this.#workers)
+    this.leases = new Leases({
+      env: this.#env,
+      dependencies: this.#dependencies,
+      backoffs: this.#backoffs,
+      wake,
+      onClaim: () => this.maintain(),
+    })
+    const { jobs, redrives } = this
+    this.webhooks = new Webhooks({ env: this.#env, endpoints, egress: this.#egress, jobs, redrives })
+    this.alerts = new Alerts({
+      env: this.#env,
+      enqueuer: this.#enqueuer,
+      egress: this.#egress,
+      options: options.alerts,
+      onDelivery: () => this.#deliverer.hasNew(),
+    })
+    const others = this.alerts.channels.map(({ job }) => job)
+    this.#deliverer = new Deliverer({
+      env: this.#env,
+      endpoints,
+      egress: this.#egress,
+      dependencies: this.#dependencies,
+      pace,
+      others,
+    })
+    relay(events, outbox, log)
+  }
+
+  enqueue<Input>(job: JobReference<Input>, ...[payload, options]: EnqueueArguments<Input>): Promise<EnqueueResult> {
+    return this.#enqueuer.enqueue(job as JobReference<never>, payload, options)
+  }
+
+  /** One transaction. Options may be given for all, or per payload by a function. */
+  enqueueMany<Input>(
+    job: JobReference<Input>,
+    payloads: readonly Input[],
+    options?: EnqueueOptions | ((payload: Input, index: number) => EnqueueOptions),
+  ): Promise<readonly EnqueueManyResult[]> {
+    return this.#enqueuer.enqueueMany(job as JobReference<never>, payloads, options)
+  }
+
+  /** A job that is a call to a URL; every worker knows how to make it. */
+  async http(request: HttpRequest, options: EnqueueOptions = {}): Promise<EnqueueResult> {
+    const { timeout, ...rest } = options
+    const asked = timeout === undefined || request.timeout !== undefined ? request : { ...request, timeout }
+    checkedRequest(asked, this.#egress)
+    return this.#enqueuer.enqueue(HTTP_JOB, asked, rest)
+  }
+
+  /** Starts a worker for these definitions, and for the jobs that are built in. */
+  work(definitions: readonly JobDefinition<never>[], options: WorkOptions = {}): Worker {
+    if (this.#closing) throw new ChronosError('CLOSED', 'work: this Chronos is closed')
+    const settings = workerSettings(definitions, options)
+    const { signals = true, maintenance = true } = options
+    const policy = instanceLevel(options, 'work')
+    const policies = policy ? this.#env.policies.forWorker(policy) : this.#env.policies
+    this.#policies.add(policies)
+    const worker = new Worker({
+      env: { ...this.#env, policies },
+      definitions,
+      builtIns: this.#builtIns.values(),
+      settings,
+      backoffs: this.#backoffs,
+      dependencies: this.#dependencies,
+      onStopped: stopped => this.#workerStopped(stopped),
+    })
+    this.#workers.add(worker)
+    if (signals)
+      this.#unsignals.set(
+        worker,
+        stopOnSignals(() => worker.stop()),
+      )
+    this.#keepCompany()
+    if (maintenance) {
+      this.#maintained.add(worker)
+      this.#maintain(settings.leaseMs)
+    }
+    return worker
+  }
+
+  /**
+   * Runs here, until `close()`, what runs beside a worker: schedules fire, dead workers' jobs are handed on, redrives and
+   * webhooks go out, alerts are told. For a process that has no worker but whose own workers are elsewhere.
+   */
+  maintain(): void {
+    if (this.#isMaintaining || this.#closing) return
+    this.#isMaintaining = true
+    this.#keepCompany()
+    this.#maintain(LEASE_DEFAULT_MS)
+  }
+
+  /** Hears what happens in this process. Returns how to stop listening. */
+  on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
+    return this.#env.events.on(name, listener)
+  }
+
+  /** Has what happens in this process measured from now on, by one meter at a time. Returns how to stop. */
+  measure(meter: Meter): () => void {
+    const { telemetry, connection } = this.#env
+    if (telemetry.meter) throw new ChronosError('NOT_ALLOWED', 'measure: this Chronos is measured already')
+    telemetry.meter = meter
+    connection.wrap(store => measuredStore(store, telemetry))
+    return () => {
+      if (telemetry.meter === meter) telemetry.meter = undefined
+    }
+  }
+
+  /** What keeps the data, opened: for what is built on top of Chronos. */
+  store(): Promise<Store> {
+    return this.#env.connection.store()
+  }
+
+  /** What keeps the data, and what it promises. */
+  async info(): Promise<StoreInfo> {
+    return (await this.#env.connection.store()).info()
+  }
+
+  /** Workers of the whole fleet, newest first. */
+  workers(): Promise<readonly WorkerView[]> {
+    return this.#fleet.list()
+  }
+
+  /** What runs in this process. */
+  here(): { readonly workers: number; readonly maintenance: boolean } {
+    return { workers: this.#workers.size, maintenance: this.#maintenance !== undefined }
+  }
+
+  /** The whole fleet in numbers. */
+  stats(): Promise<FleetStats> {
+    return readStats(this.#env)
+  }
+
+  /** What happened, step by step: for charts. */
+  series(query: SeriesQuery = {}): Promise<StatsSeries> {
+    return readSeries(this.#env, query)
+  }
+
+  /** Whether every job that was ever enqueued is accounted for; on a live store, at one moment. */
+  async audit(): Promise<AuditReport> {
+    return judge(await (await this.#env.connection.store()).audit())
+  }
+
+  /** Stops the workers and closes the store. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.leases.stop(), ...[...this.#workers].map(worker => worker.stop())])
+    this.#isMaintaining = false
+    await this.#stopIdleLoops()
+    await this.#ending
+    await this.#egress.close()
+    await this.#env.connection.close()
+  }
+
+  #claimAlong(queue: string): Along | undefined {
+    for (const worker of this.#workers) {
+      const shared = worker.serves(queue) ? worker.claimAlong() : undefined
+      if (shared) return { worker, shared }
+    }
+    return undefined
+  }
+
+  #wake(delayMs: number, except?: Worker): void {
+    for (const worker of this.#workers) if (worker !== except) worker.wake(delayMs)
+    this.#deliverer.wake(delayMs)
+    this.leases.wake(delayMs)
+  }
+
+  #keepCompany(): void {
+    this.#company ??= new Company(this.#env, this.#pace, this.#dependencies, this.#fleet, this.#deliverer)
+  }
+
+  #maintain(leaseMs: number): void {
+    this.#maintenance ??= new Maintenance({
+      env: this.#env,
+      leaseMs,
+      pace: this.#pace,
+      alerts: this.alerts,
+      olderThanMs: this.#retention,
+      onHandedOn: () => this.#wake(0),
+      definitionOf: name => [...this.#workers].map(known => known.definitionOf(name)).find(found => found),
+      onQueues: queues => this.#queuesSeen(queues),
+      onFired: delayMs => this.#wake(delayMs),
+    })
+  }
+
+  #queueChanged(queue: QueueRecord): void {
+    for (const policies of this.#policies) policies.setQueue(queue)
+    for (const worker of this.#workers) {
+      if (queue.paused) worker.pauseQueue(queue.name)
+      else worker.wake()
+    }
+    if (queue.paused) this.#deliverer.pauseQueue(queue.name)
+    else {
+      this.#deliverer.wake()
+      this.leases.wake(0)
+    }
+  }
+
+  #queuesSeen(queues: readonly QueueRecord[]): void {
+    for (const policies of this.#policies) policies.setQueues(queues)
+    for (const { name } of queues.filter(queue => queue.paused)) {
+      for (const worker of this.#workers) worker.pauseQueue(name)
+      this.#deliverer.pauseQueue(name)
+    }
+  }
+
+  #workerStopped(worker: Worker): void {
+    this.#workers.delete(worker)
+    this.#maintained.delete(worker)
+    // Last a courtesy: without it the others would have to notice the silence.
+    const stopped = this.#stopIdleLoops().then(() => this.#fleet.left(worker))
+    this.#ending = Promise.allSettled([this.#ending, stopped])
+    this.#unsignals.get(worker)?.()
+    this.#unsignals.delete(worker)
+  }
+
+  /** Those that nobody here has a use for any more. */
+  async #stopIdleLoops(): Promise<void> {
+    const over: (Maintenance | Company | undefined)[] = []
+    if (this.#maintained.size === 0 && !this.#isMaintaining) {
+      over.push(this.#maintenance)
+      this.#maintenance = undefined
+    }
+    if (this.#workers.size === 0 && !this.#isMaintaining) {
+      over.push(this.#company)
+      this.#company = undefined
+    }
+    await Promise.all(over.map(loops => loops?.stop()))
+  }
+}

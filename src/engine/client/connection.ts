@@ -1,0 +1,79 @@
+import { ChronosError } from '../../core/values/error.js'
+import type { Store } from '../../store/store.js'
+
+/** The store, opened and migrated at the first use. A failed opening is not remembered: the next call tries again. */
+export class Connection {
+  readonly #open: () => Promise<Store>
+  #opening: Promise<Store> | undefined
+  #store: Store | undefined
+  /** Puts itself between the store and who asks it. */
+  #wrap: ((store: Store) => Store) | undefined
+  #closed = false
+
+  constructor(open: () => Promise<Store>) {
+    this.#open = open
+  }
+
+  /** The open store, or a promise of it: `connection.opened ?? (await connection.store())` keeps hot paths short. */
+  get opened(): Store | undefined {
+    return this.#store
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  store(): Promise<Store> {
+    if (this.#closed) {
+      return Promise.reject(new ChronosError('CLOSED', 'this Chronos is closed; create another with createChronos()'))
+    }
+    if (this.#store) return Promise.resolve(this.#store)
+    this.#opening ??= this.#openAndMigrate().catch(error => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  /** From now on every question goes through this, once, however often it is asked for. */
+  wrap(wrap: (store: Store) => Store): void {
+    if (this.#wrap) return
+    this.#wrap = wrap
+    if (this.#store) this.#store = wrap(this.#store)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const store = await this.#opening?.catch(() => undefined)
+    this.#store = undefined
+    await store?.close()
+  }
+
+  async #openAndMigrate(): Promise<Store> {
+    const store = await this.#open()
+    try {
+      await store.migrate()
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+    this.#store = this.#wrap ? this.#wrap(store) : store
+    return this.#store
+  }
+}
+
+/** Whether it may have been done although no answer came. */
+export function isUnknown(error: unknown): boolean {
+  return error instanceof ChronosError && error.code === 'STORE_UNKNOWN'
+}
+
+/** Whether the same call may simply be made again: nothing was done, or it is safe to do it twice. */
+export function isRepeatable(error: unknown): boolean {
+  return error instanceof ChronosError && (error.code === 'STORE_UNKNOWN' || error.code === 'STORE_UNAVAILABLE')
+}
+
+/** Troubles of the store as a whole, which a person mends while the work waits. */
+export function isOutage(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return code === 'STORE_FULL' || code === 'STORE_READ_ONLY'
+}

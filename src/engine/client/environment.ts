@@ -1,0 +1,23 @@
+import type { Clock, Dice } from '../../core/values/clock.js'
+import type { Telemetry } from '../figures/telemetry.js'
+import type { Calendar } from '../schedules/schedule-cache.js'
+import type { StoreTime } from '../time/store-time.js'
+import type { Outbox } from '../webhooks/outbox.js'
+import type { Connection } from './connection.js'
+import type { EventHub } from './events.js'
+import type { Log } from './log.js'
+import type { Policies } from './policies.js'
+
+/** What every part of the engine is given. */
+export interface Environment {
+  readonly clock: Clock
+  readonly dice: Dice
+  readonly log: Log
+  readonly connection: Connection
+  readonly policies: Policies
+  readonly events: EventHub
+  readonly time: StoreTime
+  readonly calendar: Calendar
+  readonly outbox: Outbox
+  readonly telemetry: Telemetry
+}

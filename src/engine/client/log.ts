@@ -1,0 +1,42 @@
+import { createRequire } from 'node:module'
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type pretty from 'pino-pretty'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { redacted, redactedForTerminal } from './redaction.js'
+
+/** The part of a pino logger that Chronos uses. */
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'>
+
+const STDERR = 2
+const LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+const FORMATS: readonly string[] = ['json', 'pretty']
+
+/** JSON lines on stderr, readable ones on a terminal; standard output belongs to the program. */
+export function defaultLog(environment: NodeJS.ProcessEnv = process.env, destination?: DestinationStream): Log {
+  const level = setting(environment, 'CHRONOS_LOG_LEVEL', LEVELS) ?? 'info'
+  const format = setting(environment, 'CHRONOS_LOG_FORMAT', FORMATS) ?? (process.stderr.isTTY ? 'pretty' : 'json')
+  const isReadable = format === 'pretty'
+  const colorize = destination === undefined && process.stderr.isTTY && !environment['NO_COLOR']
+  const stream = isReadable
+    ? readable({ sync: true, destination: destination ?? STDERR, ignore: 'pid,hostname', colorize })
+    : (destination ?? pino.destination({ dest: STDERR, sync: false }))
+  const formatters = { log: isReadable ? redactedForTerminal : redacted }
+  // Errors are written out by then.
+  return pino({ level, base: null, formatters, serializers: { err: (error: unknown) => error } }, stream)
+}
+
+/** Loaded where somebody looks at a terminal: a service writes JSON, and does without. */
+function readable(options: pretty.PrettyOptions): pretty.PrettyStream {
+  const load = createRequire(import.meta.url)
+  return (load('pino-pretty') as typeof pretty)(options)
+}
+
+function setting(environment: NodeJS.ProcessEnv, name: string, known: readonly string[]): string | undefined {
+  const value = environment[name]
+  if (value === undefined || value === '') return undefined
+  if (known.includes(value)) return value
+  throw new ChronosError('INVALID_OPTION', `${name}: expected ${known.join(', ')}, got ${shown(value)}`)
+}
+
+const ignore = (): void => {}
+export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore, isLevelEnabled: () => false }

@@ -1,0 +1,176 @@
+import type { BudgetInput, CircuitInput } from '../../core/dependency/settings.js'
+import {
+  type InstanceRetryOptions,
+  type PartialPolicy,
+  type PolicyInput,
+  parsePolicy,
+  type Rule,
+} from '../../core/policy/policy.js'
+import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { checkInteger, checkKeys, checkName } from '../../core/values/limits.js'
+import type { AlertsOptions } from '../alerts/alerts.js'
+import type { EgressOptions } from '../egress/rules.js'
+import type { OpenTelemetry } from '../figures/tracing.js'
+import type { Retention } from '../upkeep/pruner.js'
+import type { CustomBackoffs } from '../worker/custom-backoff.js'
+import type { WorkerSettings } from '../worker/worker.js'
+import { type JobDefinition, QUEUE_DEFAULT } from './definition.js'
+import type { Log } from './log.js'
+import type { PolicyLevels } from './policies.js'
+
+export interface ChronosOptions extends InstanceRetryOptions {
+  /** A pino logger, or false for none. Default: lines on stderr. */
+  readonly log?: Log | false
+  /** Policy for jobs that say nothing else. */
+  readonly retry?: PolicyInput
+  readonly rules?: readonly Rule[]
+  /** Circuit breakers for jobs that say nothing else; off by default. */
+  readonly circuit?: CircuitInput
+  /** Retry budgets for jobs that say nothing else; off by default. */
+  readonly budget?: BudgetInput
+  readonly queues?: Readonly<Record<string, QueueOptions>>
+  /** Where HTTP jobs and webhooks may go beyond public addresses. */
+  readonly egress?: EgressOptions
+  /** What needs a person, and how that person hears of it. Default: every rule, in the log. */
+  readonly alerts?: AlertsOptions
+  /** How long ended jobs are kept. Default: for ever. */
+  readonly retention?: Retention
+  /** Functions for `backoff: { type: 'custom', name }`. */
+  readonly backoffs?: CustomBackoffs
+  /** The module `@opentelemetry/api`: enqueues and attempts become spans. Default: none. */
+  readonly tracing?: OpenTelemetry
+}
+
+export interface QueueOptions {
+  readonly retry?: PolicyInput
+  readonly rules?: readonly Rule[]
+  readonly circuit?: CircuitInput
+  readonly budget?: BudgetInput
+}
+
+export interface WorkOptions extends InstanceRetryOptions {
+  /** Policy for this worker's jobs that say nothing else; before the instance's. */
+  readonly retry?: PolicyInput
+  /** Handlers at the same time. Default 10. */
+  readonly concurrency?: number
+  /** Default: the queues of the definitions. */
+  readonly queues?: readonly string[]
+  /** How long a claim holds without a sign of life. Default 30 s, at least 1 s. */
+  readonly lease?: Duration
+  /** How often to look for work that nobody announced. Default 1 s; 5 s where PostgreSQL announces it (LISTEN). */
+  readonly poll?: Duration
+  /** How long running handlers may go on after `stop()`. Default 25 s. */
+  readonly grace?: Duration
+  /** Sweeper, pruner and the like beside this worker. Default true. */
+  readonly maintenance?: boolean
+  /** Stop on SIGTERM and SIGINT, and exit with 0. Default true. */
+  readonly signals?: boolean
+}
+
+const SHORT_NAMES: readonly (keyof InstanceRetryOptions)[] = [
+  'maxRetries',
+  'baseRetryDelay',
+  'maxRetryDelay',
+  'retryStrategy',
+  'jitterEnabled',
+  'jitterFactor',
+]
+const WORK_OPTIONS = [
+  'concurrency',
+  'queues',
+  'lease',
+  'poll',
+  'grace',
+  'maintenance',
+  'signals',
+  'retry',
+  ...SHORT_NAMES,
+]
+export const OPTIONS = [
+  'store',
+  'log',
+  'retry',
+  'rules',
+  'circuit',
+  'budget',
+  'queues',
+  'egress',
+  'alerts',
+  'retention',
+  'backoffs',
+  'tracing',
+  ...SHORT_NAMES,
+]
+const CONCURRENCY_MAX = 10_000
+const LEASE_DEFAULT_MS = 30_000
+
+export function policyLevels(options: ChronosOptions): PolicyLevels {
+  const { queues = {} } = options
+  const instance = instanceLevel(options, 'createChronos')
+  const byQueue = new Map<string, PartialPolicy>()
+  for (const [name, settings] of Object.entries(queues)) {
+    checkName(name, 'createChronos: queues')
+    checkKeys(settings, ['retry', 'rules', 'circuit', 'budget'], `createChronos: queues.${name}`)
+    const policy = level(settings, `createChronos: queues.${name}`, `createChronos: queues.${name}.retry`)
+    if (policy) byQueue.set(name, policy)
+  }
+  return { queues: byQueue, instance }
+}
+
+/** `retry`, `rules` and the short names say the same thing in three ways; each setting may be said once. */
+export function instanceLevel(options: InstanceRetryOptions & QueueOptions, where: string): PartialPolicy | undefined {
+  const short = Object.fromEntries(
+    SHORT_NAMES.filter(name => options[name] !== undefined).map(name => [name, options[name]]),
+  )
+  const named = Object.keys(short).length > 0
+  if (named && options.retry !== undefined) {
+    throw new ChronosError('INVALID_OPTION', `${where}: give retry or ${Object.keys(short).join(', ')}, not both`)
+  }
+  return level(named ? { ...options, retry: short } : options, where, named ? where : `${where}: retry`)
+}
+
+/** What stands beside `retry` goes before what stands in it; rules add up. */
+function level(
+  { retry, rules, circuit, budget }: QueueOptions,
+  where: string,
+  whereRetry: string,
+): PartialPolicy | undefined {
+  const policy = retry === undefined ? undefined : parsePolicy(retry, whereRetry)
+  const beside = {
+    ...(rules && { rules }),
+    ...(circuit !== undefined && { circuit }),
+    ...(budget !== undefined && { budget }),
+  }
+  if (Object.keys(beside).length === 0) return policy
+  const own = parsePolicy(beside, where)
+  const all = [...(policy?.rules ?? []), ...(own.rules ?? [])]
+  return { ...policy, ...own, ...(all.length > 0 && { rules: all }) }
+}
+
+/** Without definitions it is there for the jobs that every worker knows. */
+function queuesOf(definitions: readonly JobDefinition<never>[]): readonly string[] {
+  const queues = new Set(definitions.map(definition => definition.queue))
+  return queues.size === 0 ? [QUEUE_DEFAULT] : [...queues]
+}
+
+export function workerSettings(definitions: readonly JobDefinition<never>[], options: WorkOptions): WorkerSettings {
+  if (!Array.isArray(definitions)) {
+    throw new ChronosError('INVALID_OPTION', `work: expected an array of job definitions, got ${shown(definitions)}`)
+  }
+  checkKeys(options, WORK_OPTIONS, 'work')
+  const names = definitions.map(definition => definition.name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new ChronosError('INVALID_OPTION', `work: two definitions are named "${twice}"`)
+  const { concurrency = 10, queues = queuesOf(definitions) } = options
+  checkInteger(concurrency, 'work: concurrency', 1, CONCURRENCY_MAX)
+  if (queues.length === 0) throw new ChronosError('INVALID_OPTION', 'work: queues is empty; leave it out or name one')
+  for (const queue of queues) checkName(queue, 'work: queues')
+  return {
+    concurrency,
+    queues,
+    leaseMs: toMs(options.lease ?? LEASE_DEFAULT_MS, 'work: lease', { min: 1000, max: HOUR_MS }),
+    ...(options.poll !== undefined && { pollMs: toMs(options.poll, 'work: poll', { min: 1, max: HOUR_MS }) }),
+    graceMs: toMs(options.grace ?? 25_000, 'work: grace', { max: 24 * HOUR_MS }),
+  }
+}

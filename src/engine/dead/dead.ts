@@ -1,0 +1,162 @@
+import { type JobView, timeText } from '../../core/job/view.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { checkInteger, checkText, checkWord, PAGE_MAX } from '../../core/values/limits.js'
+import { ERROR_GROUP, type ErrorGroup, type GroupState, groupId } from '../../store/fold.js'
+import type { Changed, Store } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import { folded } from '../figures/counts.js'
+import { actOnAll, type BulkResult } from '../jobs/bulk.js'
+import type { Jobs } from '../jobs/jobs.js'
+import { jobFilter, type List, PAGE_DEFAULT, type PageQuery } from '../jobs/query.js'
+import { recordPage } from '../upkeep/record-page.js'
+import type { DeadQuery, DryRun, RedriveOptions, Redrives, RedriveView } from './redrives.js'
+
+/** Equal errors, told as one. */
+export interface ErrorGroupView extends Omit<ErrorGroup, 'firstSeen' | 'lastSeen' | 'trend' | 'stateAt'> {
+  readonly firstSeen: string
+  readonly lastSeen: string
+  /** Failed runs by hour, oldest first. */
+  readonly trend: readonly { readonly at: string; readonly failures: number }[]
+}
+
+export type { BulkResult } from '../jobs/bulk.js'
+
+export interface GroupQuery extends PageQuery {
+  /** Also those without a dead letter, resolved and ignored ones. Default false. */
+  readonly all?: boolean
+  readonly state?: GroupState
+  readonly tenantId?: string
+}
+
+const GROUP_STATES: readonly GroupState[] = ['open', 'resolved', 'regressed', 'ignored']
+const SETTABLE = ['open', 'resolved', 'ignored'] as const
+const GROUPS_MAX = 10_000
+const CHANGES_MAX = 20
+
+/** `chronos.dead`: what ended without success, why, and how to send it round again. */
+export class Dead {
+  readonly #env: Environment
+  readonly #jobs: Jobs
+  readonly #redrives: Redrives
+
+  constructor(env: Environment, jobs: Jobs, redrives: Redrives) {
+    this.#env = env
+    this.#jobs = jobs
+    this.#redrives = redrives
+  }
+
+  /** Newest first. */
+  list(query: DeadQuery = {}, page: PageQuery = {}): Promise<List<JobView>> {
+    return this.#jobs.list({ ...query, state: 'dead' }, page)
+  }
+
+  /** Most dead letters first, then the newest. */
+  async groups(query: GroupQuery = {}): Promise<List<ErrorGroupView>> {
+    const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = query
+    checkInteger(limit, 'dead.groups: limit', 1, PAGE_MAX)
+    if (state !== undefined) checkWord(state, GROUP_STATES, 'dead.groups: state')
+    const groups = (await this.#groups(tenantId)).filter(group =>
+      state === undefined ? all || (group.dead > 0 && group.state !== 'ignored') : group.state === state,
+    )
+    groups.sort((a, b) => b.dead - a.dead || b.lastSeen - a.lastSeen || (a.fingerprint < b.fingerprint ? -1 : 1))
+    const from = cursor === undefined ? 0 : groups.findIndex(group => idOf(group) === cursor) + 1
+    const page = groups.slice(from, from + limit)
+    const isLast = from + limit >= groups.length
+    return { data: page.map(viewGroup), page: isLast ? {} : { next: idOf(page.at(-1)!) } }
+  }
+
+  async group(fingerprint: string, tenantId?: string): Promise<ErrorGroupView> {
+    const store = await this.#folded()
+    const { group } = await findGroup(store, fingerprint, tenantId)
+    return viewGroup(group)
+  }
+
+  /** `resolved`: mended; it comes back as `regressed` when it is seen again. `ignored`: known, and nobody's concern. */
+  async setGroup(fingerprint: string, state: (typeof SETTABLE)[number], tenantId?: string): Promise<ErrorGroupView> {
+    checkWord(state, SETTABLE, 'dead.setGroup: state')
+    const store = await this.#folded()
+    for (let tries = 0; tries < CHANGES_MAX; tries++) {
+      const { group, id, version } = await findGroup(store, fingerprint, tenantId)
+      const { now } = await store.info()
+      const next: ErrorGroup = { ...group, state, stateAt: now }
+      const [put] = await store.putRecords([{ kind: ERROR_GROUP, id, body: JSON.stringify(next), expect: version }])
+      if (put!.status === 'written') return viewGroup(next)
+    }
+    throw new ChronosError('STORE_UNAVAILABLE', `error group ${fingerprint} is changed by too many at once; try again`)
+  }
+
+  redrive(query: DeadQuery, options: RedriveOptions & { readonly dryRun: true }): Promise<DryRun>
+  redrive(query: DeadQuery, options?: RedriveOptions): Promise<RedriveView>
+  redrive(query: DeadQuery, options?: RedriveOptions): Promise<RedriveView | DryRun> {
+    return this.#redrives.start(query, options)
+  }
+
+  /** Seen by a person: they stay, and alarm nobody any more. */
+  acknowledge(query: DeadQuery, options: { readonly dryRun?: boolean } = {}): Promise<BulkResult> {
+    return this.#each({ acknowledged: false, ...query }, options, (store, ids) => store.acknowledge(ids))
+  }
+
+  /** Given up for good: dead with reason `discarded`; the record stays. */
+  discard(query: DeadQuery, options: { readonly dryRun?: boolean } = {}): Promise<BulkResult> {
+    const { outbox } = this.#env
+    return this.#each(query, options, async (store, ids) => {
+      await outbox.fresh()
+      const changed = await store.discard(ids, job => outbox.following(job))
+      outbox.wake()
+      return changed
+    })
+  }
+
+  async #each(
+    query: DeadQuery,
+    { dryRun = false }: { readonly dryRun?: boolean },
+    act: (store: Store, ids: readonly string[]) => Promise<readonly Changed[]>,
+  ): Promise<BulkResult> {
+    const store = await this.#env.connection.store()
+    const filter = { ...jobFilter(query, 'dead'), state: 'dead' } as const
+    // What was given up is meant only where somebody asks for it.
+    const except = query.reason === 'discarded' ? {} : { exceptReason: 'discarded' }
+    return actOnAll({ store, filter, dryRun, act: ids => act(store, ids), ...except })
+  }
+
+  async #groups(tenantId: string | undefined): Promise<ErrorGroup[]> {
+    const store = await this.#folded()
+    const mine = (group: ErrorGroup): boolean => tenantId === undefined || group.tenantId === tenantId
+    const found = await recordPage<ErrorGroup>(store, ERROR_GROUP, { limit: GROUPS_MAX }, mine)
+    return found.map(({ body }) => body)
+  }
+
+  async #folded(): Promise<Store> {
+    return folded(await this.#env.connection.store())
+  }
+}
+
+const idOf = ({ fingerprint, tenantId }: ErrorGroup): string => groupId(fingerprint, tenantId)
+
+async function findGroup(
+  store: Store,
+  fingerprint: string,
+  tenantId: string | undefined,
+): Promise<{ readonly group: ErrorGroup; readonly id: string; readonly version: number }> {
+  checkText(fingerprint, 'dead: fingerprint')
+  const id = groupId(fingerprint, tenantId)
+  const [record] = await store.records(ERROR_GROUP, { ids: [id] })
+  if (record) return { group: JSON.parse(record.body) as ErrorGroup, id, version: record.version }
+  throw new ChronosError(
+    'NOT_FOUND',
+    `there is no error group ${shown(fingerprint)}; the list of groups has them all`,
+    {
+      details: { fingerprint },
+    },
+  )
+}
+
+function viewGroup({ firstSeen, lastSeen, trend, stateAt: _, ...group }: ErrorGroup): ErrorGroupView {
+  const hours = Object.entries(trend).sort(([a], [b]) => Number(a) - Number(b))
+  return {
+    ...group,
+    firstSeen: timeText(firstSeen),
+    lastSeen: timeText(lastSeen),
+    trend: hours.map(([at, failures]) => ({ at: timeText(Number(at)), failures })),
+  }
+}

@@ -1,0 +1,259 @@
+import { timeText } from '../../core/job/view.js'
+import {
+  failingOf,
+  isActive,
+  type Redrive,
+  type RedriveConflict,
+  type RedriveFilter,
+  type RedriveState,
+  type Results,
+  startedOf,
+} from '../../core/redrive/redrive.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { checkInteger, checkKeys, PAGE_MAX } from '../../core/values/limits.js'
+import { formatRate, type Rate, toRate } from '../../core/values/rate.js'
+import { ERROR_GROUP, groupId } from '../../store/fold.js'
+import type { StoredRecord } from '../../store/record.js'
+import type { Count, JobFilter, Store } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import { type JobQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
+import { SEARCH_MAX } from '../jobs/search.js'
+import { recordPage } from '../upkeep/record-page.js'
+import { filterOf, REDRIVE } from './redriver.js'
+
+export interface RedriveOptions {
+  /** `'20/s'`, `'600/m'`; default 10/s. */
+  readonly rate?: Rate
+  /** How many go first, while the others wait for what becomes of them. Default 10; 0 sends none ahead. */
+  readonly canary?: number
+  /** The share of jobs failing again at which it stops. Default 0.2. */
+  readonly stopWhenFailing?: number
+  /** Also jobs of which nobody knows whether they were carried out (`unknown-outcome`). */
+  readonly force?: boolean
+  /** Changes nothing, and says how many there are. */
+  readonly dryRun?: boolean
+}
+
+/** Which dead jobs; an empty one means all of them. */
+export type DeadQuery = Omit<JobQuery, 'state' | 'phase' | 'redriveId'>
+
+export interface RedriveView {
+  readonly id: string
+  readonly state: RedriveState
+  readonly why?: string
+  readonly filter: RedriveFilter
+  readonly rate: string
+  readonly canary: number
+  readonly stopWhenFailing: number
+  readonly total: Count
+  readonly started: number
+  readonly succeeded: number
+  /** Died again, or waits for a retry. */
+  readonly failing: number
+  readonly results: Results
+  /** Left alone: discarded, or of unknown outcome without `force`. */
+  readonly skipped: number
+  readonly conflicts: readonly RedriveConflict[]
+  readonly conflictCount: number
+  readonly tenantId?: string
+  readonly createdAt: string
+  readonly finishedAt?: string
+}
+
+export interface DryRun {
+  readonly dryRun: true
+  /** Jobs that would start again. */
+  readonly count: Count
+  readonly skipped: number
+}
+
+const OPTIONS = ['rate', 'canary', 'stopWhenFailing', 'force', 'dryRun'] as const
+const COUNT_CAP = 1_000_000
+const CHANGES_MAX = 20
+
+/** `chronos.redrives`: dead jobs on their way round again. */
+export class Redrives {
+  readonly #env: Environment
+  readonly #onStarted: () => void
+
+  /** `onStarted`: there is something to drive; whoever drives may look at once. */
+  constructor(env: Environment, onStarted: () => void) {
+    this.#env = env
+    this.#onStarted = onStarted
+  }
+
+  async start(query: DeadQuery, options: RedriveOptions & { readonly dryRun: true }): Promise<DryRun>
+  async start(query: DeadQuery, options?: RedriveOptions): Promise<RedriveView>
+  async start(query: DeadQuery, options: RedriveOptions = {}): Promise<RedriveView | DryRun> {
+    checkKeys(options, OPTIONS, 'redrive')
+    const { canary = 10, stopWhenFailing = 0.2, force = false } = options
+    const perSecond = toRate(options.rate ?? 10, 'redrive: rate')
+    checkInteger(canary, 'redrive: canary', 0, 10_000)
+    checkShare(stopWhenFailing)
+    const store = await this.#env.connection.store()
+    const filter = jobFilter(query, 'redrive') as RedriveFilter
+    await checkGroup(store, filter)
+    const { now } = await store.info()
+    const counted = await countDead(store, filter, force, now)
+    if (options.dryRun) return { dryRun: true, ...counted }
+    const redrive: Redrive = {
+      id: this.#env.dice.id(now),
+      filter,
+      perSecond,
+      canary,
+      stopWhenFailing,
+      force,
+      state: canary > 0 ? 'canary' : 'running',
+      total: counted.count,
+      createdAt: now,
+      isListed: false,
+      ...(filter.tenantId !== undefined && { tenantId: filter.tenantId }),
+      ...(canary === 0 && { pace: { from: now, started: 0, isSteep: false } }),
+      skipped: 0,
+      conflicts: [],
+      conflictCount: 0,
+    }
+    await store.putRecords([{ kind: REDRIVE, id: redrive.id, body: JSON.stringify(redrive), expect: 0 }])
+    const { id: redriveId } = redrive
+    this.#env.log.info({ event: 'redrive.started', redriveId, filter, total: counted.count.value }, 'a redrive begins')
+    this.#onStarted()
+    return this.#view(store, redrive)
+  }
+
+  async get(id: string): Promise<RedriveView> {
+    const store = await this.#env.connection.store()
+    return this.#view(store, (await find(store, id)).redrive)
+  }
+
+  /** Newest first. */
+  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<RedriveView>> {
+    checkInteger(limit, 'redrives.list: limit', 1, PAGE_MAX)
+    const store = await this.#env.connection.store()
+    const order = { order: 'down', ...(cursor !== undefined && { to: cursor }) } as const
+    const mine = ({ tenantId: own }: Redrive): boolean => tenantId === undefined || own === tenantId
+    const found = await recordPage<Redrive>(store, REDRIVE, { limit: limit + 1, ...order }, mine)
+    const data = await Promise.all(found.slice(0, limit).map(({ body }) => this.#view(store, body)))
+    return listOf(data, found.length > limit ? found[limit - 1]!.id : undefined)
+  }
+
+  /** What has started goes on; nothing else starts. */
+  pause(id: string): Promise<RedriveView> {
+    return this.#change(id, 'pause', redrive => (isActive(redrive) ? { ...redrive, state: 'paused' } : undefined))
+  }
+
+  /** Goes on; one that its stop rule stopped goes on without a canary, and what failed before is forgiven. */
+  resume(id: string): Promise<RedriveView> {
+    return this.#change(id, 'resume', (redrive, results, now) => {
+      if (redrive.state !== 'paused' && redrive.state !== 'stopped') return undefined
+      const { why, finishedAt, ...rest } = redrive
+      const isCanary = redrive.state === 'paused' && redrive.pace === undefined
+      const pace = { from: now, started: startedOf(results), isSteep: false }
+      const forgiven = { failing: failingOf(results), succeeded: results.succeeded }
+      if (isCanary) return { ...rest, state: 'canary' }
+      return { ...rest, state: 'running', pace, ...(redrive.state === 'stopped' && { forgiven }) }
+    })
+  }
+
+  abort(id: string): Promise<RedriveView> {
+    return this.#change(id, 'abort', (redrive, _results, now) =>
+      isActive(redrive) || redrive.state === 'paused' ? { ...redrive, state: 'aborted', finishedAt: now } : undefined,
+    )
+  }
+
+  setRate(id: string, rate: Rate): Promise<RedriveView> {
+    const perSecond = toRate(rate, 'redrive: rate')
+    return this.#change(id, 'change the rate of', (redrive, results, now) => {
+      if (!isActive(redrive) && redrive.state !== 'paused') return undefined
+      const pace = redrive.pace && { from: now, started: startedOf(results), isSteep: true }
+      return { ...redrive, perSecond, ...(pace && { pace }) }
+    })
+  }
+
+  async #change(
+    id: string,
+    action: string,
+    change: (redrive: Redrive, results: Results, now: number) => Redrive | undefined,
+  ): Promise<RedriveView> {
+    const store = await this.#env.connection.store()
+    for (let tries = 0; tries < CHANGES_MAX; tries++) {
+      const { redrive, version } = await find(store, id)
+      const { now } = await store.info()
+      const next = change(redrive, await store.tally(id), now)
+      if (!next) {
+        throw new ChronosError('NOT_ALLOWED', `can't ${action} redrive ${id}: it is ${redrive.state}`, {
+          details: { redriveId: id, state: redrive.state },
+        })
+      }
+      const [put] = await store.putRecords([{ kind: REDRIVE, id, body: JSON.stringify(next), expect: version }])
+      if (put!.status !== 'written') continue
+      this.#onStarted()
+      return this.#view(store, next)
+    }
+    throw new ChronosError('STORE_UNAVAILABLE', `redrive ${id} is changed by too many at once; try again`)
+  }
+
+  async #view(store: Store, redrive: Redrive): Promise<RedriveView> {
+    const results = await store.tally(redrive.id)
+    const { id, state, why, filter, canary, stopWhenFailing, total, skipped, conflicts, conflictCount } = redrive
+    return {
+      id,
+      state,
+      ...(why !== undefined && { why }),
+      filter,
+      rate: formatRate(redrive.perSecond),
+      canary,
+      stopWhenFailing,
+      total,
+      started: startedOf(results),
+      succeeded: results.succeeded,
+      failing: failingOf(results),
+      results,
+      skipped,
+      conflicts,
+      conflictCount,
+      ...(redrive.tenantId !== undefined && { tenantId: redrive.tenantId }),
+      createdAt: timeText(redrive.createdAt),
+      ...(redrive.finishedAt !== undefined && { finishedAt: timeText(redrive.finishedAt) }),
+    }
+  }
+}
+
+function checkShare(value: unknown): void {
+  if (typeof value === 'number' && value >= 0 && value <= 1) return
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `redrive: stopWhenFailing: expected a share from 0 to 1, got ${shown(value)}`,
+  )
+}
+
+/** A misspelt fingerprint would redrive nothing and look like success. */
+async function checkGroup(store: Store, { fingerprint, tenantId }: RedriveFilter): Promise<void> {
+  if (fingerprint === undefined) return
+  const { value } = await store.count({ state: 'dead', fingerprint, ...(tenantId !== undefined && { tenantId }) }, 1)
+  if (value > 0) return
+  if ((await store.records(ERROR_GROUP, { ids: [groupId(fingerprint, tenantId)] })).length > 0) return
+  throw new ChronosError('NOT_FOUND', `there is no error group ${shown(fingerprint)}; the list of groups has them all`)
+}
+
+async function countDead(
+  store: Store,
+  filter: RedriveFilter,
+  force: boolean,
+  now: number,
+): Promise<Omit<DryRun, 'dryRun'>> {
+  const dead: JobFilter = filterOf({ filter, createdAt: now })
+  const isSearch = dead.text !== undefined || dead.error !== undefined
+  const lookAt = isSearch ? SEARCH_MAX : undefined
+  const all = await store.count(dead, COUNT_CAP, lookAt)
+  const left = filter.reason === undefined ? ['discarded', ...(force ? [] : ['unknown-outcome'])] : []
+  const skips = await Promise.all(left.map(reason => store.count({ ...dead, reason }, COUNT_CAP, lookAt)))
+  const own = !force && filter.reason === 'unknown-outcome' ? all.value : 0
+  const skipped = skips.reduce((sum, { value }) => sum + value, own)
+  return { count: { value: Math.max(0, all.value - skipped), relation: all.relation }, skipped }
+}
+
+async function find(store: Store, id: string): Promise<{ redrive: Redrive; version: number }> {
+  const [record]: readonly StoredRecord[] = await store.records(REDRIVE, { ids: [id] })
+  if (!record) throw new ChronosError('NOT_FOUND', `there is no redrive ${shown(id)}`, { details: { redriveId: id } })
+  return { redrive: JSON.parse(record.body) as Redrive, version: record.version }
+}

@@ -1,0 +1,79 @@
+import type { DependencySettings } from '../../core/dependency/dependency.js'
+import { budgetSettings, circuitSettings } from '../../core/dependency/settings.js'
+import type { Outcome } from '../../core/job/lifecycle.js'
+import type { Policy } from '../../core/policy/policy.js'
+import type { Claimed } from '../../store/store.js'
+import type { JobDefinition } from '../client/definition.js'
+
+/** The dependency that a job passes, and what its policy says about it. */
+export interface DependencyPlace {
+  readonly key: string
+  readonly settings: DependencySettings
+}
+
+/** What a policy says about dependencies, and the places that its jobs pass: made once, because every job asks. */
+interface Known {
+  readonly settings: DependencySettings
+  readonly given: Map<string, DependencyPlace>
+  readonly byDefault: Map<string, DependencyPlace>
+}
+
+const known = new WeakMap<Policy, Known>()
+
+/** undefined where neither circuit nor budget is asked for: then nothing is counted and nobody waits. */
+export function dependencyOf(claimed: Claimed, definition: JobDefinition, policy: Policy): DependencyPlace | undefined {
+  if (!policy.circuit && !policy.budget) return undefined
+  const { settings, given, byDefault } = knownOf(policy)
+  const asked = claimed.dependency ?? definition.dependsOn
+  if (asked !== undefined) return placeOf(given, asked, asked, settings)
+  return policy.circuit
+    ? placeOf(byDefault, claimed.name, `job:${claimed.name}`, settings)
+    : placeOf(byDefault, claimed.queue, `queue:${claimed.queue}`, settings)
+}
+
+/** Dependencies of customers' addresses may be many. */
+const PLACES_MAX = 10_000
+
+function placeOf(
+  places: Map<string, DependencyPlace>,
+  id: string,
+  key: string,
+  settings: DependencySettings,
+): DependencyPlace {
+  const place = places.get(id)
+  if (place) return place
+  if (places.size >= PLACES_MAX) places.clear()
+  const made = { key, settings }
+  places.set(id, made)
+  return made
+}
+
+function knownOf(policy: Policy): Known {
+  const cached = known.get(policy)
+  if (cached) return cached
+  const circuit = circuitSettings(policy.circuit)
+  const budget = budgetSettings(policy.budget)
+  const settings = { ...(circuit && { circuit }), ...(budget && { budget }) }
+  const made = { settings, given: new Map(), byDefault: new Map() }
+  known.set(policy, made)
+  return made
+}
+
+/**
+ * What a run's end says about what the job depends on. An answer that refuses the request proves that somebody
+ * answers; one that asks for patience says neither; an error of the handler's own says nothing.
+ */
+export function answerOf(outcome: Outcome): 'up' | 'down' | 'unsure' {
+  if (outcome.kind === 'succeeded') return 'up'
+  if (outcome.kind === 'timed-out') return 'down'
+  if (outcome.kind !== 'failed') return 'unsure'
+  const { kind } = outcome.classification
+  if (kind === 'transient') return 'down'
+  return (kind === 'permanent' || kind === 'gone') && outcome.error.status !== undefined ? 'up' : 'unsure'
+}
+
+export function whyOf(outcome: Outcome): string | undefined {
+  if (outcome.kind !== 'failed' && outcome.kind !== 'timed-out') return undefined
+  const { name, message } = outcome.error
+  return `${name}: ${message}`.slice(0, 200)
+}

@@ -1,0 +1,349 @@
+import {
+  type Ask,
+  admit,
+  advanced,
+  type Dependency,
+  type DependencySettings,
+  isFree,
+  newDependency,
+  parkDelaysMs,
+  probed,
+  type Seen,
+  seen,
+  throttled,
+  type Verdict,
+  withSettings,
+} from '../../core/dependency/dependency.js'
+import { type Outcome, RETRY_AFTER_MAX_MS } from '../../core/job/lifecycle.js'
+import type { StoredRecord } from '../../store/record.js'
+import type { Store } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import { backOffMs } from '../time/loop.js'
+import type { Attempt } from '../worker/attempt.js'
+import { answerOf, whyOf } from './answer.js'
+import { Parking, type Tended } from './parking.js'
+
+export const DEPENDENCY = 'dependency'
+
+/** What is seen at a dependency is told to the others at the latest after so long. */
+const TELL_MS = 250
+/** How soon a change in another process is known here. */
+const LOOK_MS = 500
+/** A dependency that no job of this process passed for so long is looked at seldom. */
+const IN_USE_MS = 10_000
+export const DEPENDENCIES_MAX = 10_000
+
+interface Waiting {
+  readonly ask: Ask
+  readonly answer: (verdict: Verdict) => void
+}
+
+/** One dependency as this process knows it, and what it has not told the others yet. */
+interface Entry extends Tended {
+  version: number
+  isLoaded: boolean
+  untold: { -readonly [Count in keyof Seen]: Seen[Count] }
+  why: string | undefined
+  throttleMs: number
+  asks: Waiting[]
+  /** The last write; the next one waits for it. */
+  writing: Promise<unknown>
+  isAnswering: boolean
+  isTelling: boolean
+  /** On this process's clock. */
+  usedAt: number
+}
+
+const NOTHING: Seen = { ok: 0, failed: 0, first: 0, retry: 0 }
+
+/**
+ * Circuits and retry budgets of the whole fleet, as seen from one process. The state of a dependency is a record in the store that
+ * everybody changes by compare-and-set; a job whose dependency is free passes without a look at the store.
+ */
+export class Dependencies {
+  readonly #env: Environment
+  readonly #parking: Parking<Entry>
+  readonly #entries = new Map<string, Entry>()
+  /** A dependency is in use again: whoever looks at the store should do so soon. */
+  onUse: () => void = () => undefined
+
+  /** `onMoved` is called when jobs were given other times: this process's workers may take some. */
+  constructor(env: Environment, onMoved: () => void) {
+    this.#env = env
+    this.#parking = new Parking({ env, onMoved, change: (entry, change) => this.#change(entry, change) })
+  }
+
+  /** Whether the attempt may start: undefined says yes, without any wait. */
+  ask(attempt: Attempt): Promise<Verdict> | undefined {
+    const place = attempt.dependency!
+    const entry = this.#entry(place.key, place.settings)
+    this.#use(entry)
+    const isRetry = attempt.attempt > 1
+    if (entry.isLoaded && isFree(entry.dependency, isRetry) && entry.asks.length === 0 && !this.#willOpen(entry))
+      return undefined
+    return new Promise(resolve => {
+      const { id: jobId, claimed, atMostOnce, timeoutMs } = attempt
+      const ask: Ask = {
+        jobId,
+        workerId: claimed.workerId,
+        isRetry,
+        isRepeatable: !atMostOnce,
+        probeMs: timeoutMs + 5_000,
+        ...(claimed.pass !== undefined && { pass: claimed.pass }),
+      }
+      entry.asks.push({ ask, answer: resolve })
+      if (!entry.isAnswering) void this.#answer(entry)
+    })
+  }
+
+  started(attempt: Attempt): void {
+    const place = attempt.dependency!
+    if (!place.settings.budget) return
+    const entry = this.#entry(place.key, place.settings)
+    if (attempt.attempt > 1) entry.untold.retry++
+    else entry.untold.first++
+    this.#tellSoon(entry)
+  }
+
+  /** What the end of a run says about what it depends on; returns the outcome, marked where a failure costs nothing. */
+  ended(attempt: Attempt, outcome: Outcome): Outcome {
+    const place = attempt.dependency!
+    const entry = this.#entry(place.key, place.settings)
+    const answer = answerOf(outcome)
+    const why = whyOf(outcome)
+    if (outcome.kind === 'failed' && outcome.retryAfterMs !== undefined && attempt.policy.retryAfter !== false)
+      entry.throttleMs = Math.max(entry.throttleMs, Math.min(outcome.retryAfterMs, RETRY_AFTER_MAX_MS))
+    if (attempt.isProbe) return this.#probeEnded(entry, attempt, outcome, answer, why)
+    if (answer === 'up') entry.untold.ok++
+    if (answer === 'down') {
+      entry.untold.failed++
+      entry.why = why
+    }
+    if (answer === 'unsure' && entry.throttleMs === 0) return outcome
+    this.#tellSoon(entry)
+    return outcome
+  }
+
+  #probeEnded(
+    entry: Entry,
+    { id }: Attempt,
+    outcome: Outcome,
+    answer: 'up' | 'down' | 'unsure',
+    why: string | undefined,
+  ): Outcome {
+    const now = this.#env.time.now()
+    const next = probed(entry.dependency, id, answer, now, why)
+    void this.#change(entry, dependency => probed(dependency, id, answer, this.#env.time.now(), why)).then(() =>
+      this.#tendNow(entry),
+    )
+    this.#tellSoon(entry)
+    if (answer !== 'down' || (outcome.kind !== 'failed' && outcome.kind !== 'timed-out')) return outcome
+    const [delayMs] = parkDelaysMs(next, 1, now)
+    return { ...outcome, probe: { delayMs: delayMs!, pass: next.round } }
+  }
+
+  /** At once instead of with the next step, which does it again where this could not. */
+  async #tendNow(entry: Entry): Promise<void> {
+    try {
+      await this.#parking.tend(entry)
+    } catch (error) {
+      this.#env.log.warn(
+        { event: 'dependency.failed', dependency: entry.dependency.key, err: error },
+        'waiting jobs could not be moved',
+      )
+    }
+  }
+
+  /** A step of a loop: hears what others decided, and moves waiting jobs out of the way of a shut dependency and back. */
+  async step(idleMs: number): Promise<number> {
+    const store = await this.#env.connection.store()
+    const records = await store.records(DEPENDENCY, { limit: DEPENDENCIES_MAX })
+    for (const record of records) this.#hear(record)
+    const now = this.#env.clock.now()
+    let isInUse = false
+    for (const entry of this.#entries.values()) {
+      const isShut = entry.isLoaded && entry.dependency.circuit !== 'closed'
+      if (isShut) await this.#parking.tend(entry)
+      if (isShut || now - entry.usedAt < IN_USE_MS) isInUse = true
+    }
+    return isInUse ? Math.min(LOOK_MS, idleMs) : idleMs
+  }
+
+  /** Changes a dependency by hand, or by what was seen of it; returns what it became. */
+  async change(key: string, change: (dependency: Dependency, now: number) => Dependency): Promise<Dependency> {
+    const entry = this.#entry(key)
+    await this.#change(entry, dependency => change(dependency, this.#env.time.now()))
+    await this.#tendNow(entry)
+    return entry.dependency
+  }
+
+  #use(entry: Entry): void {
+    const now = this.#env.clock.now()
+    const wasIdle = now - entry.usedAt >= IN_USE_MS
+    entry.usedAt = now
+    if (wasIdle) this.onUse()
+  }
+
+  #entry(key: string, settings?: DependencySettings): Entry {
+    const known = this.#entries.get(key)
+    if (known) {
+      if (settings) known.dependency = withSettings(known.dependency, settings)
+      return known
+    }
+    const entry: Entry = {
+      dependency: newDependency(key, settings ?? {}, this.#env.time.now()),
+      version: 0,
+      isLoaded: false,
+      untold: { ...NOTHING },
+      why: undefined,
+      throttleMs: 0,
+      asks: [],
+      writing: Promise.resolve(),
+      isAnswering: false,
+      isTelling: false,
+      movedRound: 0,
+      usedAt: Number.NEGATIVE_INFINITY,
+    }
+    this.#entries.set(key, entry)
+    return entry
+  }
+
+  #hear({ id, version, body }: StoredRecord): void {
+    const entry = this.#entry(id)
+    entry.isLoaded = true
+    if (version <= entry.version) return
+    this.#became(entry, JSON.parse(body) as Dependency, version)
+  }
+
+  #became(entry: Entry, dependency: Dependency, version: number): void {
+    entry.dependency = dependency
+    entry.version = version
+  }
+
+  /** What only this process has seen yet opens the circuit: nobody passes until it is told. */
+  #willOpen({ dependency, untold, throttleMs }: Entry): boolean {
+    if (throttleMs > 0) return true
+    return untold.failed > 0 && seen(dependency, untold, this.#env.time.now()).circuit === 'open'
+  }
+
+  async #answer(entry: Entry): Promise<void> {
+    const { time, dice } = this.#env
+    entry.isAnswering = true
+    while (entry.asks.length > 0) {
+      const waiting = entry.asks
+      entry.asks = []
+      let verdicts: Verdict[] = []
+      await this.#change(entry, dependency => {
+        verdicts = []
+        const now = time.now()
+        let next = dependency
+        for (const { ask } of waiting) {
+          const [after, verdict] = admit(next, ask, now, dice.random)
+          verdicts.push(verdict)
+          next = after
+        }
+        return next
+      })
+      for (const [index, { answer }] of waiting.entries()) answer(verdicts[index]!)
+    }
+    entry.isAnswering = false
+  }
+
+  #tellSoon(entry: Entry): void {
+    if (entry.isTelling) return
+    entry.isTelling = true
+    const tell = (): void => {
+      entry.isTelling = false
+      void this.#change(entry, dependency => dependency)
+    }
+    if (this.#willOpen(entry)) this.#env.clock.soon(tell)
+    else this.#env.clock.timer(TELL_MS, tell)
+  }
+
+  /** One write after the other, each on the newest state; what was seen here goes with every one of them. */
+  #change(entry: Entry, change: (dependency: Dependency) => Dependency): Promise<void> {
+    const done = entry.writing.then(() => this.#write(entry, change))
+    entry.writing = done
+    return done
+  }
+
+  async #write(entry: Entry, change: (dependency: Dependency) => Dependency): Promise<void> {
+    const { connection, clock, dice, log, time } = this.#env
+    for (let failures = 0; ; ) {
+      const { untold, why, throttleMs } = entry
+      entry.untold = { ...NOTHING }
+      entry.throttleMs = 0
+      try {
+        const store = await connection.store()
+        if (!entry.isLoaded) await this.#load(store, entry)
+        const before = entry.dependency
+        const now = time.now()
+        const told = hasSeen(untold) ? seen(advanced(before, now), untold, now, why) : advanced(before, now)
+        const next = change(throttleMs > 0 ? throttled(told, throttleMs, now) : told)
+        if (next === before) return
+        const [put] = await store.putRecords([
+          { kind: DEPENDENCY, id: before.key, body: JSON.stringify(next), expect: entry.version },
+        ])
+        if (put!.status === 'written') {
+          this.#became(entry, next, put!.version)
+          this.#announce(before, next)
+          return
+        }
+        if (put!.current)
+          this.#became(
+            entry,
+            withSettings(JSON.parse(put!.current.body) as Dependency, before.settings),
+            put!.current.version,
+          )
+        else entry.version = 0
+        giveBack(entry, untold, throttleMs)
+      } catch (error) {
+        giveBack(entry, untold, throttleMs)
+        if (connection.isClosed) return
+        const retryInMs = backOffMs(failures++, dice)
+        log.warn(
+          { event: 'dependency.failed', dependency: entry.dependency.key, retryInMs, err: error },
+          'a dependency could not be kept',
+        )
+        await new Promise<void>(resolve => clock.timer(retryInMs, resolve))
+      }
+    }
+  }
+
+  async #load(store: Store, entry: Entry): Promise<void> {
+    const [record] = await store.records(DEPENDENCY, { ids: [entry.dependency.key] })
+    entry.isLoaded = true
+    if (record)
+      this.#became(
+        entry,
+        withSettings(JSON.parse(record.body) as Dependency, entry.dependency.settings),
+        record.version,
+      )
+  }
+
+  #announce(before: Dependency, after: Dependency): void {
+    if (before.circuit === after.circuit) return
+    const { events, log } = this.#env
+    const { key, reason, openUntil } = after
+    const facts = { key, ...(reason !== undefined && { reason }) }
+    if (after.circuit === 'open') {
+      const until = openUntil === undefined ? {} : { openUntil: new Date(openUntil).toISOString() }
+      log.warn({ event: 'circuit.opened', ...facts, ...until }, 'a circuit opened')
+      events.emit('circuit.opened', { ...facts, ...until })
+    } else if (before.circuit === 'open') {
+      log.info({ event: 'circuit.closed', key }, 'a circuit closed')
+      events.emit('circuit.closed', { key })
+    }
+  }
+}
+
+const hasSeen = ({ ok, failed, first, retry }: Seen): boolean => ok + failed + first + retry > 0
+
+/** It could not be told: it goes with the next write. */
+function giveBack(entry: Entry, { ok, failed, first, retry }: Seen, throttleMs: number): void {
+  entry.untold.ok += ok
+  entry.untold.failed += failed
+  entry.untold.first += first
+  entry.untold.retry += retry
+  entry.throttleMs = Math.max(entry.throttleMs, throttleMs)
+}

@@ -1,0 +1,102 @@
+import { type CircuitState, circuitState, type Dependency } from '../../core/dependency/dependency.js'
+import { DELIVERIES, type Endpoint } from '../../core/webhook/webhook.js'
+import type { Backlog, QueueCensus, Store } from '../../store/store.js'
+import { ALERT_TAG, countsOf, DEAD_MAX, liveWorkers, RECORDS_MAX } from '../alerts/readings.js'
+import { bodyOf } from '../alerts/records.js'
+import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { WEBHOOK } from '../webhooks/endpoints.js'
+import { laneOf } from '../webhooks/outbox.js'
+
+/** What the whole fleet looks like at one moment, in numbers; each is bounded, whatever is in the store. */
+export interface Gauges {
+  readonly queues: readonly QueueGauges[]
+  readonly workers: number
+  readonly slots: { readonly busy: number; readonly total: number }
+  readonly circuits: readonly { readonly key: string; readonly state: CircuitState }[]
+  readonly endpointsDisabled: number
+}
+
+export interface QueueGauges {
+  readonly queue: string
+  readonly paused: boolean
+  /** Up to `CENSUS_MAX` of each. */
+  readonly jobs: Readonly<Record<GaugePhase, number>>
+  /** Neither acknowledged nor discarded. */
+  readonly deadLetters: number
+  /** How long the oldest due job waits, and the oldest due one that has run before. */
+  readonly oldestDueMs: number
+  readonly oldestRetryDueMs: number
+  /** Live workers that take its jobs. */
+  readonly workers: number
+  /** Retries ÷ first attempts that ended in the last `RATE_WINDOW_MS`; absent where nothing did. */
+  readonly retryRate?: number
+}
+
+export type GaugePhase = Exclude<keyof QueueCensus, 'queue'>
+
+export const GAUGE_PHASES: readonly GaugePhase[] = ['scheduled', 'queued', 'retrying', 'running', 'dead']
+export const CENSUS_MAX = 10_000
+export const RATE_WINDOW_MS = 300_000
+
+export async function readGauges(store: Store): Promise<Gauges> {
+  const { now } = await store.info()
+  const census = await store.census({ cap: CENSUS_MAX })
+  const backlog = await store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX })
+  const paused = new Set((await store.queues()).filter(queue => queue.paused).map(({ name }) => name))
+  // One that only keeps house has slots for nobody.
+  const workers = (await liveWorkers(store, now)).filter(({ queues }) =>
+    queues.some(queue => !queue.startsWith('chronos:')),
+  )
+  const counts = await countsOf({ store, now }, { windowMs: RATE_WINDOW_MS })
+  const waiting = new Map(backlog.map(each => [each.queue, each]))
+  const queues = census.map((each): QueueGauges => {
+    const { queue } = each
+    // Deliveries are retried by design, and stay out of it.
+    const counted = queue === DELIVERIES ? undefined : counts.get(queue)
+    return {
+      queue,
+      paused: paused.has(queue),
+      jobs: phasesOf(each),
+      ...lateness(waiting.get(queue), now),
+      workers: workers.filter(worker => worker.queues.includes(queue)).length,
+      ...(counted && counted.first + counted.retry > 0 && { retryRate: counted.retry / Math.max(1, counted.first) }),
+    }
+  })
+  const slots = {
+    busy: workers.reduce((sum, { running }) => sum + running, 0),
+    total: workers.reduce((sum, { concurrency }) => sum + concurrency, 0),
+  }
+  return { queues, workers: workers.length, slots, ...(await readDependencies(store, now)) }
+}
+
+function phasesOf({ scheduled, queued, retrying, running, dead }: QueueCensus): QueueGauges['jobs'] {
+  return {
+    scheduled: scheduled.value,
+    queued: queued.value,
+    retrying: retrying.value,
+    running: running.value,
+    dead: dead.value,
+  }
+}
+
+function lateness(backlog: Backlog | undefined, now: number) {
+  const late = (at: number | undefined): number => Math.max(0, now - (at ?? now))
+  return {
+    deadLetters: backlog?.dead ?? 0,
+    oldestDueMs: late(backlog?.dueAt),
+    oldestRetryDueMs: late(backlog?.retryDueAt),
+  }
+}
+
+async function readDependencies(store: Store, now: number): Promise<Pick<Gauges, 'circuits' | 'endpointsDisabled'>> {
+  const dependencies = (await store.records(DEPENDENCY, { limit: RECORDS_MAX })).flatMap(bodyOf<Dependency>)
+  const endpoints = (await store.records(WEBHOOK, { limit: RECORDS_MAX })).flatMap(bodyOf<Endpoint>)
+  const off = endpoints.filter(each => each.state === 'disabled' && each.disabledReason !== 'by-hand')
+  return {
+    // Lanes of deliveries are named by ids, and webhooks have a number of their own.
+    circuits: dependencies
+      .filter(({ key }) => !key.startsWith(laneOf('')))
+      .map(dependency => ({ key: dependency.key, state: circuitState(dependency, now) })),
+    endpointsDisabled: off.length,
+  }
+}

@@ -1,0 +1,120 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { HttpError } from '../../core/failure/http-error.js'
+import { knownAnswer } from '../../core/failure/known-failures.js'
+import {
+  HTTP_TIMEOUT_MAX_MS,
+  type HttpCall,
+  type HttpRequest,
+  isExpected,
+  parseHttpRequest,
+} from '../../core/http/request.js'
+import { formatMs } from '../../core/values/duration.js'
+import { ChronosError } from '../../core/values/error.js'
+import { defineBuiltIn, HTTP_JOB, type JobContext, type JobDefinition } from '../client/definition.js'
+import { EgressBlocked } from '../egress/blocked.js'
+import type { Egress, EgressAnswer } from '../egress/egress.js'
+import { BODY_KEPT_BYTES, logResponse, type Response, responseOf } from './http-response.js'
+
+/** The request keeps its own time; this is for one that does not. */
+const TIMEOUT_MS = HTTP_TIMEOUT_MAX_MS + 60_000
+
+/** A job that is a call: its payload is the request, its result the answer. */
+export function httpJob(egress: Egress, traceHeaders: TraceHeaders = () => ({})): JobDefinition<HttpRequest> {
+  return defineBuiltIn(
+    {
+      name: HTTP_JOB,
+      payload: SCHEMA,
+      timeout: TIMEOUT_MS,
+      retry: 'http',
+      run: (call, job) => perform(call, job, egress, traceHeaders),
+    },
+    call => call.origin,
+  )
+}
+
+const SCHEMA: StandardSchemaV1<HttpRequest, HttpCall> = {
+  '~standard': {
+    version: 1,
+    vendor: 'chronos-jobs',
+    validate(input) {
+      try {
+        return { value: parseHttpRequest(input, 'request') }
+      } catch (error) {
+        if (error instanceof ChronosError) return { issues: [{ message: error.message }] }
+        throw error
+      }
+    },
+  },
+}
+
+/** A request that may be sent from here, as far as can be said without asking anybody. */
+export function checkedRequest(request: HttpRequest, egress: Egress): HttpCall {
+  const call = parseHttpRequest(request, 'http')
+  try {
+    egress.check(call.url)
+  } catch (error) {
+    if (!(error instanceof EgressBlocked)) throw error
+    throw new ChronosError('NOT_ALLOWED', `http.url: ${error.message}`, { cause: error })
+  }
+  return call
+}
+
+/** What tells the other side which attempt calls it, where somebody traces. */
+type TraceHeaders = (job: JobContext) => Readonly<Record<string, string>>
+
+async function perform(call: HttpCall, job: JobContext, egress: Egress, traceHeaders: TraceHeaders): Promise<Response> {
+  const answer = await egress.send({
+    method: call.method,
+    url: call.url,
+    headers: { ...traceHeaders(job), ...headersOf(call, job) },
+    ...(call.body !== undefined && { body: call.body }),
+    timeoutMs: call.timeoutMs,
+    bodyMaxBytes: BODY_KEPT_BYTES,
+    redirectsMax: call.followRedirects,
+    freshConnection: job.delivery === 'at-most-once',
+    signal: job.signal,
+  })
+  const response = responseOf(answer, call)
+  if (isExpected(call, answer.status)) return response
+  logResponse(response, `answered ${answer.status} in ${formatMs(answer.timing.totalMs)}`, job)
+  throw refusal(answer, call, job)
+}
+
+const SIDE_EFFECT_METHODS: readonly string[] = ['POST', 'PATCH']
+
+function headersOf({ method, headers }: HttpCall, job: JobContext): Record<string, string> {
+  const key = SIDE_EFFECT_METHODS.includes(method) ? { 'idempotency-key': quoted(job.key) } : {}
+  return {
+    ...key,
+    ...headers,
+    'accept-encoding': 'identity',
+    'user-agent': 'chronos-jobs',
+    'x-chronos-job-id': job.id,
+    'x-chronos-attempt': String(job.attempt),
+    'x-chronos-max-attempts': String(job.maxAttempts),
+    'x-chronos-scheduled-at': job.runAt.toISOString(),
+  }
+}
+
+/** A string as structured headers write it (RFC 9651); what can't stand in one is percent-encoded. */
+function quoted(key: string): string {
+  const plain = key.replace(/[^\x20-\x7e]+/gu, encodeURIComponent)
+  return `"${plain.replace(/["\\]/g, '\\$&')}"`
+}
+
+/** An answer that was not hoped for. */
+function refusal({ status, headers }: EgressAnswer, call: HttpCall, job: JobContext): HttpError {
+  const told: Record<string, string> = {}
+  for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) told[name] = headers[name]
+  // A conflict with a call that was made before may be one with ourselves.
+  const repeated = SIDE_EFFECT_METHODS.includes(call.method) && (job.run > 1 || job.generation > 1)
+  const known = knownAnswer({ status, retryAfter: 'retry-after' in told, repeated })
+  const isClientError = status >= 400 && status < 500
+  const kind = known?.kind === 'permanent' && isClientError && call.retryClientErrors ? 'transient' : known?.kind
+  return new HttpError(`${call.method} ${call.origin} answered ${status}`, {
+    // A success that was not expected: doing it again would not make it another.
+    kind: kind ?? 'permanent',
+    status,
+    headers: told,
+  })
+}

@@ -1,0 +1,77 @@
+import { ChronosError } from '../../core/values/error.js'
+import type { Changed, JobFilter, Store } from '../../store/store.js'
+import type { JobQuery } from './query.js'
+
+/** What a bulk action did, or would do. */
+export interface BulkResult {
+  readonly matched: number
+  readonly changed: number
+  /** Matched, but could not: it has moved on, or another job has its `unique` value. Absent where there is none. */
+  readonly refused?: number
+  readonly dryRun: boolean
+}
+
+export interface BulkOptions {
+  /** Changes nothing, and says how many there are. */
+  readonly dryRun?: boolean
+  /** Without any condition it would be all jobs: that must be meant. */
+  readonly all?: boolean
+}
+
+const BATCH = 500
+/** Jobs that a store looks at in one go for a batch. */
+const LOOK_AT = 10_000
+const COUNT_MAX = Number.MAX_SAFE_INTEGER - 1
+
+interface Bulk {
+  readonly store: Store
+  readonly filter: JobFilter
+  readonly dryRun: boolean
+  readonly act: (ids: readonly string[]) => Promise<readonly Changed[]>
+  /** Jobs with this reason are not meant. */
+  readonly exceptReason?: string
+}
+
+/**
+ * Does the same to all jobs that match, some hundred at a time, from the newest on by their keys: what changes or is
+ * added meanwhile neither repeats nor skips any, and what was enqueued after it began is not touched.
+ */
+export async function actOnAll({ store, filter, dryRun, act, exceptReason }: Bulk): Promise<BulkResult> {
+  const { now } = await store.info()
+  const own = { ...filter, createdBefore: Math.min(filter.createdBefore ?? now + 1, now + 1) }
+  if (dryRun && !isSearch(own)) return { matched: await countAll(store, own, exceptReason), changed: 0, dryRun }
+  const sums = { matched: 0, changed: 0, refused: 0 }
+  let cursor: string | undefined
+  do {
+    const page = await store.list(own, { limit: BATCH, lookAt: LOOK_AT, ...(cursor !== undefined && { cursor }) })
+    const ids = page.data.filter(job => exceptReason === undefined || job.reason !== exceptReason).map(job => job.id)
+    sums.matched += ids.length
+    if (!dryRun && ids.length > 0) {
+      for (const { status } of await act(ids)) {
+        if (status === 'changed' || status === 'requested') sums.changed++
+        else sums.refused++
+      }
+    }
+    cursor = page.next
+  } while (cursor !== undefined)
+  const { matched, changed, refused } = sums
+  return { matched, changed, ...(refused > 0 && { refused }), dryRun }
+}
+
+const isSearch = ({ text, error }: JobFilter): boolean => text !== undefined || error !== undefined
+
+async function countAll(store: Store, filter: JobFilter, exceptReason: string | undefined): Promise<number> {
+  const { value } = await store.count(filter, COUNT_MAX)
+  if (exceptReason === undefined) return value
+  const left = await store.count({ ...filter, reason: exceptReason }, COUNT_MAX)
+  return Math.max(0, value - left.value)
+}
+
+/** A forgotten filter must not become an action on everything. */
+export function checkMeant(query: JobQuery, { all = false }: BulkOptions, action: string): void {
+  if (all || Object.values(query).some(value => value !== undefined)) return
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `${action}: an empty filter means every job; say which ones, or { all: true } if all of them are meant`,
+  )
+}

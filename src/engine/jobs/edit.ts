@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import type { HttpRequest } from '../../core/http/request.js'
+import type { Job } from '../../core/job/job.js'
+import { toPayload } from '../../core/job/payload.js'
+import type { JobView } from '../../core/job/view.js'
+import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
+import { type Duration, toMs } from '../../core/values/duration.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { canonicalJson } from '../../core/values/json.js'
+import { checkKeys, checkName, checkPriority, checkTags } from '../../core/values/limits.js'
+import type { JobEdit, RunTime, Store } from '../../store/store.js'
+import { HTTP_JOB } from '../client/definition.js'
+import { type Enqueuer, timeOf } from '../client/enqueuer.js'
+
+/** What to change of a waiting job; what is left out stays. */
+export interface JobChanges {
+  readonly payload?: unknown
+  /** 0–9, 9 first. */
+  readonly priority?: number
+  readonly tags?: readonly string[]
+  /** null: as its definition says. */
+  readonly timeout?: Duration | null
+  /** Not started after this: a time, or a duration from now; null takes it away. */
+  readonly deadline?: Date | Duration | null
+  /** Over what definition, queue and instance say; null takes what the enqueue said away. */
+  readonly retry?: PolicyInput | null
+  readonly runAt?: Date | string | number
+  readonly delay?: Duration
+  readonly queue?: string
+}
+
+export interface EditOptions {
+  /** Only if it still has this version (see `jobVersion`). */
+  readonly version?: string
+}
+
+const CHANGES = ['payload', 'priority', 'tags', 'timeout', 'deadline', 'retry', 'runAt', 'delay', 'queue'] as const
+const TRIES_MAX = 5
+
+/** What of a job can be edited, and what stands against it, as one short text: for `edit` with `version`, and as an ETag. */
+export function jobVersion(job: JobView): string {
+  const { state, generation, run, queue, priority, tags, runAt, deadline, timeoutMs, payload, retry } = job
+  const facts = { state, generation, run, queue, priority, tags, runAt, deadline, timeoutMs, payload, retry }
+  return createHash('sha256')
+    .update(canonicalJson(JSON.stringify(facts)))
+    .digest('hex')
+    .slice(0, 16)
+}
+
+/** Checked as an enqueue is. */
+export function parseChanges(changes: JobChanges, where: string): Omit<JobEdit, 'expect'> {
+  checkKeys(changes, CHANGES, where)
+  const { payload, priority, tags, timeout, deadline, retry, queue } = changes
+  if (priority !== undefined) checkPriority(priority, where)
+  if (tags !== undefined) checkTags(tags, `${where}: tags`)
+  if (queue !== undefined) checkName(queue, `${where}: queue`)
+  const runAt = runTimeOf(changes, where)
+  const edit: Omit<JobEdit, 'expect'> = {
+    ...(payload !== undefined && { payload: toPayload(payload, 'payload') }),
+    ...(priority !== undefined && { priority }),
+    ...(tags !== undefined && { tags }),
+    ...(queue !== undefined && { queue }),
+    ...(runAt && { runAt }),
+    ...(timeout !== undefined && {
+      timeoutMs: timeout === null ? null : toMs(timeout, `${where}: timeout`, { min: 1 }),
+    }),
+    ...(deadline !== undefined && { deadline: deadline === null ? null : deadlineOf(deadline, where) }),
+    ...(retry !== undefined && {
+      override: retry === null ? null : parsePolicy(retry, `${where}: retry`, { stored: true }),
+    }),
+  }
+  if (Object.keys(edit).length > 0) return edit
+  throw new ChronosError('INVALID_OPTION', `${where}: nothing to change; give one of ${CHANGES.join(', ')}`)
+}
+
+function runTimeOf({ delay, runAt }: JobChanges, where: string): RunTime | undefined {
+  if (delay !== undefined && runAt !== undefined) {
+    throw new ChronosError('INVALID_OPTION', `${where}: give delay or runAt, not both`)
+  }
+  if (delay !== undefined) return { delayMs: toMs(delay, `${where}: delay`) }
+  return runAt === undefined ? undefined : { at: timeOf(runAt, `${where}: runAt`) }
+}
+
+function deadlineOf(deadline: Date | Duration, where: string): RunTime {
+  if (deadline instanceof Date) return { at: timeOf(deadline, `${where}: deadline`) }
+  return { delayMs: toMs(deadline, `${where}: deadline`, { min: 1 }) }
+}
+
+interface Editing {
+  readonly store: Store
+  readonly id: string
+  readonly changes: Omit<JobEdit, 'expect'>
+  readonly version: string | undefined
+  readonly view: (job: Job) => Promise<JobView>
+  readonly enqueuer: Enqueuer
+  readonly checkRequest: (request: HttpRequest) => void
+}
+
+/**
+ * Writes only over what it has read. Where a dependency or another person moved the job meanwhile, it reads again, unless a
+ * version was asked for; where a worker took it, it says so.
+ */
+export async function editJob(editing: Editing): Promise<Job> {
+  const { store, id, changes, version, view } = editing
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const job = await store.get(id)
+    if (!job) throw notFound(id)
+    checkWaiting(job)
+    if (version !== undefined) checkVersion(id, version, jobVersion(await view(job)))
+    const changed = await store.edit(id, { ...changes, ...(await dependencyOf(job, editing)), expect: job })
+    if (changed.status === 'not-found') throw notFound(id)
+    if (changed.status === 'changed') return changed.job
+    checkWaiting(changed.job)
+    if (version !== undefined) checkVersion(id, version, jobVersion(await view(changed.job)))
+  }
+  throw new ChronosError('STORE_UNAVAILABLE', `job ${id} is changed by too many at once; try again`)
+}
+
+/** What is built in checks its payload and names its dependency by it, unless the enqueue named another. */
+async function dependencyOf(
+  job: Job,
+  { changes, enqueuer, checkRequest }: Editing,
+): Promise<Pick<JobEdit, 'dependency'>> {
+  if (changes.payload === undefined) return {}
+  const payload: unknown = JSON.parse(changes.payload)
+  if (job.name === HTTP_JOB) checkRequest(payload as HttpRequest)
+  const { dependency } = await enqueuer.prepare(job.name, payload, {})
+  if (dependency === undefined || job.dependency === undefined) return {}
+  const { dependency: before } = await enqueuer.prepare(job.name, JSON.parse(job.payload), {})
+  return before === job.dependency ? { dependency } : {}
+}
+
+function checkWaiting({ id, state }: Job): void {
+  if (state === 'waiting') return
+  throw new ChronosError('NOT_ALLOWED', `edit: job ${id} can't: it is ${state}; only a waiting job can be edited`, {
+    details: { jobId: id, state },
+  })
+}
+
+function checkVersion(id: string, expected: string, version: string): void {
+  if (expected === version) return
+  throw new ChronosError(
+    'VERSION_CONFLICT',
+    `job ${id} has version ${version}, not ${shown(expected)}: it has changed since; read it again`,
+    { details: { jobId: id, version } },
+  )
+}
+
+export function notFound(id: string): ChronosError {
+  return new ChronosError('NOT_FOUND', `there is no job ${shown(id)}`, { details: { jobId: id } })
+}

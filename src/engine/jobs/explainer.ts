@@ -1,0 +1,65 @@
+import { circuitState, type Dependency } from '../../core/dependency/dependency.js'
+import { type DependencyFacts, type Explanation, explain } from '../../core/job/explain.js'
+import type { Job } from '../../core/job/job.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { DELIVERIES } from '../../core/webhook/webhook.js'
+import type { Store } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { isAlive, knows, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
+
+/** Enough to find the last decision behind a few runs that were put off. */
+const ATTEMPTS = 5
+
+/** Gathers what is known about a job and what is around it, and says in plain words what it means. */
+export async function explainJob(env: Environment, id: string): Promise<Explanation> {
+  const store = await env.connection.store()
+  const job = await store.get(id)
+  if (!job) throw new ChronosError('NOT_FOUND', `there is no job ${shown(id)}`, { details: { jobId: id } })
+  const { now } = await store.info()
+  const [policy, attempts, queues, workers, dependency] = await Promise.all([
+    env.policies.of(job),
+    store.history(id, { limit: ATTEMPTS }),
+    store.queues(),
+    workersFor(store, job, now),
+    dependencyOf(store, job, now),
+  ])
+  const queue = queues.find(({ name }) => name === job.queue)
+  return explain({
+    job,
+    policy,
+    now,
+    attempts: attempts.data,
+    workers,
+    ...(queue && { queue: { paused: queue.paused } }),
+    ...(dependency && { dependency }),
+  })
+}
+
+async function workersFor(
+  store: Store,
+  { queue, name }: Job,
+  now: number,
+): Promise<{ forQueue: number; forName: number }> {
+  const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
+  const all = records.map(({ body }) => JSON.parse(body) as WorkerRecord).filter(worker => isAlive(worker, now))
+  // Wherever there is a worker, deliveries are sent too.
+  if (queue === DELIVERIES) return { forQueue: all.length, forName: all.length }
+  const alive = all.filter(worker => worker.queues.includes(queue))
+  return { forQueue: alive.length, forName: alive.filter(worker => knows(worker, name)).length }
+}
+
+async function dependencyOf(store: Store, { dependency: key }: Job, now: number): Promise<DependencyFacts | undefined> {
+  if (key === undefined) return undefined
+  const [record] = await store.records(DEPENDENCY, { ids: [key] })
+  if (!record) return undefined
+  const { openUntil, forced, reason, rampFrom, ...dependency } = JSON.parse(record.body) as Dependency
+  return {
+    key,
+    state: circuitState({ ...dependency, ...(rampFrom !== undefined && { rampFrom }) }, now),
+    ...(dependency.circuit === 'open' && openUntil !== undefined && { openUntil }),
+    ...(rampFrom !== undefined && rampFrom > now && { notBefore: rampFrom }),
+    ...(forced === 'open' && { forced: true }),
+    ...(reason !== undefined && { reason }),
+  }
+}

@@ -1,0 +1,266 @@
+import type { HttpRequest } from '../../core/http/request.js'
+import type { Explanation } from '../../core/job/explain.js'
+import type { Job, JobState } from '../../core/job/job.js'
+import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core/job/view.js'
+import type { Policy } from '../../core/policy/policy.js'
+import { type Duration, toMs } from '../../core/values/duration.js'
+import { ChronosError } from '../../core/values/error.js'
+import { checkInteger, checkKeys } from '../../core/values/limits.js'
+import { DELIVERIES } from '../../core/webhook/webhook.js'
+import type { Changed, Count, LogRecord, RunTime, Store } from '../../store/store.js'
+import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
+import type { Environment } from '../client/environment.js'
+import { eventJob } from '../worker/attempt.js'
+import { actOnAll, type BulkOptions, type BulkResult, checkMeant } from './bulk.js'
+import { type EditOptions, editJob, type JobChanges, notFound, parseChanges } from './edit.js'
+import { explainJob } from './explainer.js'
+import { type JobQuery, jobFilter, type List, listOf, type PageQuery, pageOf } from './query.js'
+import { countJobs, findJobs } from './search.js'
+import { type JobTimeline, type TimelineQuery, timelineOfJob } from './timeline.js'
+
+const COUNT_CAP = 10_000
+
+export interface LogView {
+  readonly at: string
+  readonly run: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+interface JobsOptions {
+  readonly env: Environment
+  readonly enqueuer: Enqueuer
+  readonly wake: (delayMs: number) => void
+  /** Tells this process's workers; others hear of it with their next extension. */
+  readonly cancelHere: (id: string) => void
+  /** Whether a call may be made from here. */
+  readonly checkRequest: (request: HttpRequest) => void
+}
+
+export type { BulkOptions, BulkResult } from './bulk.js'
+export type { EditOptions, JobChanges } from './edit.js'
+export { jobVersion } from './edit.js'
+export type { JobQuery, List, PageQuery } from './query.js'
+export type { Searched } from './search.js'
+
+/** `chronos.jobs`: look at jobs, and set them right by hand. */
+export class Jobs {
+  readonly #options: JobsOptions
+
+  constructor(options: JobsOptions) {
+    this.#options = options
+  }
+
+  async get(id: string): Promise<JobView | undefined> {
+    const job = await (await this.#store()).get(id)
+    return job && this.#view(job)
+  }
+
+  /**
+   * Newest first. A page may have fewer than asked for, or none, and still a next one: where few of very many match, it
+   * comes back after a while with what it has found so far.
+   */
+  async list(query: JobQuery = {}, page: PageQuery = {}): Promise<List<JobView>> {
+    const found = await findJobs(this.#options.env, jobFilter(query, 'jobs filter'), pageOf(page, 'jobs.list'))
+    const list = listOf(await Promise.all(found.data.map(job => this.#view(job))), found.next)
+    return found.searched ? { ...list, searched: found.searched } : list
+  }
+
+  /** Exact up to `cap` (10,000), then "at least"; that too where only the newest jobs were looked at. */
+  async count(query: JobQuery = {}, cap = COUNT_CAP): Promise<Count> {
+    checkInteger(cap, 'jobs.count: cap', 1, Number.MAX_SAFE_INTEGER)
+    return countJobs(await this.#store(), jobFilter(query, 'jobs filter'), cap)
+  }
+
+  /** The runs of a job, newest first. */
+  async history(id: string, page: PageQuery = {}): Promise<List<AttemptView>> {
+    const found = await (await this.#store()).history(id, pageOf(page, 'jobs.history'))
+    return listOf(found.data.map(viewAttempt), found.next)
+  }
+
+  /** What its handlers said with `job.log`, oldest first. */
+  async logs(id: string, page: PageQuery = {}): Promise<List<LogView>> {
+    const found = await (await this.#store()).logs(id, pageOf(page, 'jobs.logs'))
+    return listOf(found.data.map(viewLog), found.next)
+  }
+
+  /** In plain words: why it is not running now, why its last failure was or wasn't retried, and what happens next. */
+  explain(id: string): Promise<Explanation> {
+    return explainJob(this.#options.env, id)
+  }
+
+  /** What to draw: its runs and waits so far, and those that would come if every run from now on failed. */
+  timeline(id: string, query: TimelineQuery = {}): Promise<JobTimeline> {
+    return timelineOfJob(this.#options.env, id, query)
+  }
+
+  /** A waiting job ends at once; a running one is asked to stop (`job.signal`) and ends when it does. */
+  async cancel(id: string): Promise<JobView> {
+    const { outbox } = this.#options.env
+    await outbox.fresh()
+    const [changed] = await (await this.#store()).cancel([id], job => outbox.following(job))
+    const job = this.#done(changed!, 'cancel', 'only a waiting or running job can be cancelled')
+    outbox.wake()
+    if (changed!.status === 'requested') this.#options.cancelHere(id)
+    else await this.#announceCancel(job)
+    return this.#viewChanged(job)
+  }
+
+  /** Skips the wait and keeps the count of attempts. */
+  runNow(id: string): Promise<JobView> {
+    return this.#reschedule(id, { delayMs: 0 }, 'run-now')
+  }
+
+  /** Moves a waiting job to another time. */
+  reschedule(id: string, to: { delay: Duration } | { runAt: Date | string | number }): Promise<JobView> {
+    const at: RunTime =
+      'delay' in to ? { delayMs: toMs(to.delay, 'reschedule: delay') } : { at: timeOf(to.runAt, 'reschedule: runAt') }
+    return this.#reschedule(id, at, 'reschedule')
+  }
+
+  /** Changes what a waiting job is to do; what is left out stays. Checked as an enqueue is. */
+  async edit(id: string, changes: JobChanges, { version }: EditOptions = {}): Promise<JobView> {
+    const { env, enqueuer, checkRequest, wake } = this.#options
+    const parsed = parseChanges(changes, 'jobs.edit')
+    const store = await this.#store()
+    const view = (job: Job): Promise<JobView> => this.#view(job)
+    const job = await editJob({ store, id, changes: parsed, version, view, enqueuer, checkRequest })
+    wake(Math.max(0, job.runAt - env.time.now()))
+    return this.#viewChanged(job)
+  }
+
+  /** Starts a dead or cancelled job again: a new generation with all its attempts, the same id, key and history. */
+  async retry(id: string): Promise<JobView> {
+    const [changed] = await (await this.#store()).redrive([id])
+    const job = this.#done(changed!, 'retry', 'only a dead or cancelled job can be retried')
+    this.#options.wake(0)
+    return this.#viewChanged(job)
+  }
+
+  /** A new job from this one's payload and options; this one stays as it is. */
+  async replay(id: string): Promise<EnqueueResult> {
+    const job = await (await this.#store()).get(id)
+    if (!job) throw notFound(id)
+    const { name, payload, queue, priority, tenantId, tags, delivery, timeoutMs, override, webhook } = job
+    return this.#options.enqueuer.enqueue(name, JSON.parse(payload), {
+      queue,
+      priority,
+      tags,
+      delivery,
+      ...(tenantId !== undefined && { tenantId }),
+      ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+      ...(override && { retry: override }),
+      ...(webhook !== undefined && { webhook }),
+    })
+  }
+
+  /** Removes the record of a job that does not run, with its history. */
+  async delete(id: string): Promise<void> {
+    const [changed] = await (await this.#store()).remove([id])
+    this.#done(changed!, 'delete', 'a running job can only be cancelled')
+  }
+
+  /** Of the waiting and running jobs that match; those of other states are meant only where `state` says so. */
+  async cancelAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
+    const { outbox } = this.#options.env
+    return this.#all('jobs.cancelAll', query, options, ['waiting', 'running'], async (store, ids) => {
+      await outbox.fresh()
+      const changed = await store.cancel(ids, job => outbox.following(job))
+      outbox.wake()
+      for (const one of changed) {
+        if (one.status === 'requested') this.#options.cancelHere(one.id)
+        else if (one.status === 'changed') await this.#announceCancel(one.job)
+      }
+      return changed
+    })
+  }
+
+  /** Of the dead and cancelled jobs that match; at once. `chronos.dead.redrive` does it at a rate. */
+  async retryAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
+    return this.#all('jobs.retryAll', query, options, ['dead', 'cancelled'], async (store, ids) => {
+      const changed = await store.redrive(ids)
+      this.#options.wake(0)
+      return changed
+    })
+  }
+
+  /** Of the jobs that match and do not run. */
+  async deleteAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
+    const states = ['waiting', 'succeeded', 'dead', 'cancelled'] as const
+    return this.#all('jobs.deleteAll', query, options, states, (store, ids) => store.remove(ids))
+  }
+
+  async #all(
+    action: string,
+    query: JobQuery,
+    options: BulkOptions,
+    states: readonly JobState[],
+    act: (store: Store, ids: readonly string[]) => Promise<readonly Changed[]>,
+  ): Promise<BulkResult> {
+    checkKeys(options, ['dryRun', 'all'], action)
+    const asked = jobFilter(query, action)
+    checkMeant(query, options, action)
+    const store = await this.#store()
+    const filter = asked.state === undefined && asked.phase === undefined ? { ...asked, state: states } : asked
+    return actOnAll({ store, filter, dryRun: options.dryRun ?? false, act: ids => act(store, ids) })
+  }
+
+  async #reschedule(id: string, at: RunTime, action: string): Promise<JobView> {
+    const changed = await (await this.#store()).reschedule(id, at)
+    const job = this.#done(changed, action, 'only a waiting job has a time to move')
+    this.#options.wake(Math.max(0, job.runAt - this.#options.env.time.now()))
+    return this.#viewChanged(job)
+  }
+
+  #done(changed: Changed, action: string, rule: string): Job {
+    if (changed.status === 'not-found') throw notFound(changed.id)
+    if (changed.status !== 'refused') return changed.job
+    const { id, job, conflictId } = changed
+    const why = conflictId ? `job ${conflictId} is live under the same unique value` : `it is ${job.state}; ${rule}`
+    throw new ChronosError('NOT_ALLOWED', `${action}: job ${id} can't: ${why}`, {
+      details: { jobId: id, state: job.state, ...(conflictId && { conflictId }) },
+    })
+  }
+
+  async #announceCancel(job: Job): Promise<void> {
+    const { log, events, telemetry } = this.#options.env
+    telemetry.meter?.finished(job, { result: 'cancelled' })
+    const { id: jobId, name, queue, tenantId } = job
+    log.info({ event: 'job.cancelled', jobId, tenantId, name, queue }, 'job was cancelled')
+    if (queue === DELIVERIES || !events.hears('job.cancelled')) return
+    events.emit('job.cancelled', { job: eventJob(job, await this.#policyOfChanged(job)) })
+  }
+
+  async #viewChanged(job: Job): Promise<JobView> {
+    return viewJob(job, await this.#policyOfChanged(job), this.#options.env.time.now())
+  }
+
+  /** The change is done: nobody must hear otherwise because the policy can't be read just now. */
+  async #policyOfChanged(job: Job): Promise<Policy> {
+    const { policies } = this.#options.env
+    try {
+      return await policies.of(job)
+    } catch {
+      const base = policies.base(undefined, job.queue).policy
+      return job.override ? policies.overridden(job.override, base) : base
+    }
+  }
+
+  async #view(job: Job): Promise<JobView> {
+    const { policies, time } = this.#options.env
+    return viewJob(job, await policies.of(job), time.now())
+  }
+
+  #store(): Promise<Store> {
+    return this.#options.env.connection.store()
+  }
+}
+
+function viewLog({ at, run, message, data }: LogRecord): LogView {
+  return {
+    at: new Date(at).toISOString(),
+    run,
+    message,
+    ...(data !== undefined && { data: JSON.parse(data) as unknown }),
+  }
+}

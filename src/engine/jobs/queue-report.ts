@@ -1,0 +1,159 @@
+import { timeText } from '../../core/job/view.js'
+import type { PartialPolicy } from '../../core/policy/policy.js'
+import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { checkInteger, checkKeys, checkText } from '../../core/values/limits.js'
+import { suggest } from '../../core/values/options-reader.js'
+import { DELIVERIES } from '../../core/webhook/webhook.js'
+import type { Backlog, QueueCensus, QueueRecord, Store } from '../../store/store.js'
+import { ALERT_TAG, DEAD_MAX } from '../alerts/readings.js'
+import { type Counted, folded, readCounts } from '../figures/counts.js'
+import { type Activity, activityOf, type PhaseCounts, readWorkers } from '../figures/statistics.js'
+import type { WorkerRecord } from '../worker/fleet.js'
+
+/** A queue as people see it. */
+export interface QueueReport {
+  readonly name: string
+  readonly paused: boolean
+  /** What was set while everything runs, over what the code says. */
+  readonly retry?: PartialPolicy
+  /** Counted up to 10,000. */
+  readonly counts: PhaseCounts
+  /** Since when its oldest due job waits. */
+  readonly oldestDueAt?: string
+  /** When the oldest dead letter died that nobody has acknowledged or discarded. */
+  readonly deadSince?: string
+  /** Workers that are alive and take its jobs, and how many they may run at once, of this and other queues. */
+  readonly workers: number
+  readonly concurrency: number
+  readonly hasWorkers: boolean
+  readonly running: number
+  readonly lastHour: Activity
+  /** Jobs that succeeded and runs that failed, in each of the last fifteen minutes, oldest first. */
+  readonly spark: { readonly succeeded: readonly number[]; readonly failed: readonly number[] }
+}
+
+export interface WaveQuery {
+  /** How far to look ahead: from a minute to a week. Default 15 minutes. */
+  readonly window?: Duration
+  /** 1 to 200; default 60. */
+  readonly buckets?: number
+}
+
+/** When waiting jobs will come: the load before it arrives. */
+export interface RetryWave {
+  readonly queue?: string
+  readonly from: string
+  readonly to: string
+  readonly bucketMs: number
+  /** Jobs that wait for a retry, by when it is due … */
+  readonly buckets: readonly number[]
+  /** … and those that wait for their first run. */
+  readonly scheduled: readonly number[]
+  /** Retries that are due already. */
+  readonly due: number
+  /** Jobs of both kinds that are due after `to`; up to 20,000. */
+  readonly beyond: number
+  /** False: there are so many that not all were looked at. */
+  readonly complete: boolean
+}
+
+const COUNT_CAP = 10_000
+const MINUTE_MS = 60_000
+const SPARK_MINUTES = 15
+const RECORDS_MAX = 20_000
+const LOOK_AT = 20_000
+const BUCKETS_MAX = 200
+const WINDOW_MAX_MS = 7 * 24 * HOUR_MS
+
+/** One row per queue, by name; only one where `name` is given. */
+export async function reportQueues(opened: Store, name?: string): Promise<readonly QueueReport[]> {
+  const store = await folded(opened)
+  const { now } = await store.info()
+  const [census, queues, backlog, workers, hour] = await Promise.all([
+    store.census({ cap: COUNT_CAP, ...(name !== undefined && { queue: name }) }),
+    store.queues(),
+    store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX }),
+    readWorkers(store, now),
+    readCounts(store, { resolution: '1m', from: now - HOUR_MS, to: now + MINUTE_MS, max: RECORDS_MAX }),
+  ])
+  const alive = workers.filter(worker => worker.alive)
+  return census.map(one =>
+    reportOf(one, {
+      now,
+      queue: queues.find(queue => queue.name === one.queue),
+      backlog: backlog.find(({ queue }) => queue === one.queue),
+      // Wherever there is a worker, deliveries are sent too.
+      workers: one.queue === DELIVERIES ? alive : alive.filter(worker => worker.queues.includes(one.queue)),
+      hour: hour.data.filter(({ queue }) => queue === one.queue),
+    }),
+  )
+}
+
+interface Around {
+  readonly now: number
+  readonly queue: QueueRecord | undefined
+  readonly backlog: Backlog | undefined
+  readonly workers: readonly WorkerRecord[]
+  readonly hour: readonly Counted[]
+}
+
+function reportOf({ queue: name, ...counts }: QueueCensus, around: Around): QueueReport {
+  const { now, queue, backlog, workers, hour } = around
+  return {
+    name,
+    paused: queue?.paused ?? false,
+    ...(queue?.retry && { retry: queue.retry }),
+    counts,
+    ...(backlog?.dueAt !== undefined && { oldestDueAt: timeText(backlog.dueAt) }),
+    ...(backlog?.deadSince !== undefined && { deadSince: timeText(backlog.deadSince) }),
+    workers: workers.length,
+    concurrency: workers.reduce((sum, { concurrency }) => sum + concurrency, 0),
+    hasWorkers: workers.length > 0,
+    running: counts.running.value,
+    lastHour: activityOf(hour),
+    spark: sparkOf(hour, now),
+  }
+}
+
+function sparkOf(hour: readonly Counted[], now: number): QueueReport['spark'] {
+  const last = Math.floor(now / MINUTE_MS) * MINUTE_MS
+  const minutes = Array.from({ length: SPARK_MINUTES }, (_, index) => {
+    const minute = last - (SPARK_MINUTES - 1 - index) * MINUTE_MS
+    return activityOf(hour.filter(({ at }) => at === minute))
+  })
+  return { succeeded: minutes.map(({ succeeded }) => succeeded), failed: minutes.map(({ failed }) => failed) }
+}
+
+export async function retryWave(store: Store, queue: string | undefined, query: WaveQuery): Promise<RetryWave> {
+  checkKeys(query, ['window', 'buckets'], 'queues.retryWave')
+  const { window = '15m', buckets = 60 } = query
+  const windowMs = toMs(window, 'queues.retryWave: window', { min: MINUTE_MS, max: WINDOW_MAX_MS })
+  checkInteger(buckets, 'queues.retryWave: buckets', 1, BUCKETS_MAX)
+  if (queue !== undefined) await checkQueue(store, queue)
+  const wave = await store.wave({ windowMs, buckets, lookAt: LOOK_AT, ...(queue !== undefined && { queue }) })
+  const { from, retrying, scheduled, due, beyond, complete } = wave
+  return {
+    ...(queue !== undefined && { queue }),
+    from: timeText(from),
+    to: timeText(from + windowMs),
+    bucketMs: windowMs / buckets,
+    buckets: retrying,
+    scheduled,
+    due,
+    beyond: beyond.value,
+    complete,
+  }
+}
+
+/** A misspelt name must not look like a queue in which nothing happens. */
+export async function checkQueue(store: Store, name: string): Promise<void> {
+  checkText(name, 'queues: name')
+  const names = (await store.queues()).map(queue => queue.name)
+  if (names.includes(name)) return
+  const near = suggest(name, names)
+  const wayOut = near === undefined ? 'the list of queues has them all' : `did you mean "${near}"?`
+  throw new ChronosError('NOT_FOUND', `there is no queue ${shown(name)}; ${wayOut}`, {
+    details: { queue: name, ...(near !== undefined && { similar: near }) },
+  })
+}

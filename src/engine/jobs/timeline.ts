@@ -1,0 +1,72 @@
+import { type Demise, type Ghost, projectionOf } from '../../core/job/projection.js'
+import { type Timeline, timelineOf } from '../../core/job/timeline.js'
+import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core/job/view.js'
+import { checkInteger, PAGE_MAX } from '../../core/values/limits.js'
+import type { AttemptRecord } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import { notFound } from './edit.js'
+
+export interface TimelineQuery {
+  /** How many of the newest runs. Default 100, at most 200. */
+  readonly limit?: number
+}
+
+/** The wait that followed a run, as it was decided. Epoch milliseconds. */
+export interface PlannedWait {
+  readonly delayMs: number
+  readonly runAt: number
+  /** The shortest and the longest wait that the dice could have chosen. */
+  readonly windowMs?: readonly [min: number, max: number]
+  readonly source?: string
+}
+
+export interface TimelineAttempt extends AttemptView {
+  readonly plan?: PlannedWait
+}
+
+/** What to draw of a job. Times are epoch milliseconds, but for those within `job` and `attempts`. */
+export interface JobTimeline extends Timeline {
+  readonly job: JobView
+  /** Oldest first. */
+  readonly attempts: readonly TimelineAttempt[]
+  readonly deadline?: number
+  /** The coming runs, if every one fails, the next one included; the first hundred. */
+  readonly ghosts: readonly Ghost[]
+  /** When it would be over then; absent where it is. */
+  readonly dies?: Demise
+}
+
+const LIMIT_DEFAULT = 100
+
+export async function timelineOfJob(env: Environment, id: string, query: TimelineQuery): Promise<JobTimeline> {
+  const { limit = LIMIT_DEFAULT } = query
+  checkInteger(limit, 'jobs.timeline: limit', 1, PAGE_MAX)
+  const store = await env.connection.store()
+  const job = await store.get(id)
+  if (!job) throw notFound(id)
+  const [policy, history, { now }] = await Promise.all([
+    env.policies.of(job),
+    store.history(id, { limit }),
+    store.info(),
+  ])
+  const view = viewJob(job, policy, now)
+  const attempts = [...history.data].reverse().map(viewPlanned)
+  return {
+    job: view,
+    ...timelineOf(view, attempts, now),
+    attempts,
+    ...(job.deadline !== undefined && { deadline: job.deadline }),
+    ...projectionOf(job, policy, now),
+  }
+}
+
+function viewPlanned(record: AttemptRecord): TimelineAttempt {
+  const { delayMs, nextRunAt, decision } = record
+  const view = viewAttempt(record)
+  if (delayMs === undefined || nextRunAt === undefined) return view
+  const { windowMs, source } = decision
+  return {
+    ...view,
+    plan: { delayMs, runAt: nextRunAt, ...(windowMs && { windowMs }), ...(source !== undefined && { source }) },
+  }
+}

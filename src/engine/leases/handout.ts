@@ -1,0 +1,127 @@
+import type { Outcome } from '../../core/job/lifecycle.js'
+import type { Claim, Claimed } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import type { Dependencies } from '../dependencies/dependencies.js'
+import type { Attempt } from '../worker/attempt.js'
+import { repeated } from '../worker/effects.js'
+import type { LeaseEnds } from './lease-end.js'
+import type { ClaimPlan } from './options.js'
+import { type LeaseView, viewLease } from './view.js'
+
+interface HandoutOptions {
+  readonly env: Environment
+  readonly dependencies: Dependencies
+  readonly ends: LeaseEnds
+}
+
+export interface Handed {
+  readonly leases: readonly LeaseView[]
+  /** When there may be more, where something is known to fall due. */
+  readonly nextDueInMs?: number
+}
+
+/** Where all that was claimed could not start, so many more claims are made before the worker is sent away. */
+const ROUNDS_MAX = 10
+/** A suspect that comes with others is put off for about so long. */
+const LATER_MS = 1_000
+
+/** Claims jobs for workers outside this process: past their dependencies and, where it must be, behind `begin`. */
+export class Handout {
+  readonly #options: HandoutOptions
+  readonly #env: Environment
+
+  constructor(options: HandoutOptions) {
+    this.#options = options
+    this.#env = options.env
+  }
+
+  async take(plan: ClaimPlan): Promise<Handed> {
+    for (let round = 1; ; round++) {
+      const claim = await this.#claim(plan)
+      const started = await this.#start(claim.jobs, plan)
+      if (plan.signal?.aborted && !plan.isRepeatable) {
+        await this.#options.ends.handBack(
+          started.map(({ claimed }) => claimed),
+          0,
+        )
+        return { leases: [] }
+      }
+      if (started.length > 0 || claim.jobs.length === 0 || round === ROUNDS_MAX) {
+        this.#announce(started)
+        const now = this.#env.time.now()
+        const leases = started.map(attempt => viewLease(attempt, plan.leaseMs, now))
+        return { leases, ...(claim.nextDueAt !== undefined && { nextDueInMs: claim.nextDueAt - claim.now }) }
+      }
+    }
+  }
+
+  async #claim({ workerId, token, queues, names, limit, leaseMs }: ClaimPlan): Promise<Claim> {
+    const { clock, time } = this.#env
+    const policyIds = await this.#options.ends.policyIds(queues)
+    const sentAt = clock.now()
+    const request = { workerId, token, queues, names, limit, leaseMs, policyIds }
+    const claim = await repeated(this.#env, store => store.claim(request))
+    time.observe(claim.now, sentAt)
+    return claim
+  }
+
+  /** Those that the worker gets. */
+  async #start(jobs: readonly Claimed[], plan: ClaimPlan): Promise<readonly Attempt[]> {
+    const chosen = await this.#apart(jobs)
+    const attempts = await Promise.all(chosen.map(claimed => this.#options.ends.attemptOf(claimed)))
+    const passed = await Promise.all(attempts.map(attempt => this.#passes(attempt)))
+    const free = attempts.filter((_, index) => passed[index])
+    if (plan.signal?.aborted) return free
+    const begun = await this.#begin(free)
+    for (const attempt of begun) if (attempt.dependency) this.#options.dependencies.started(attempt)
+    return begun
+  }
+
+  /** Nobody knows whether a suspect kills its worker: it is handed out by itself, so that it takes no other with it. */
+  async #apart(jobs: readonly Claimed[]): Promise<readonly Claimed[]> {
+    const { ends } = this.#options
+    const suspects = jobs.filter(({ suspect }) => suspect)
+    if (suspects.length === 0 || jobs.length === 1) return jobs
+    const [first, ...rest] = jobs
+    if (first!.suspect) {
+      await ends.handBack(rest, 0)
+      return [first!]
+    }
+    await ends.handBack(suspects, Math.ceil(LATER_MS * (1 + this.#env.dice.random())))
+    return jobs.filter(({ suspect }) => !suspect)
+  }
+
+  async #passes(attempt: Attempt): Promise<boolean> {
+    const { dependencies, ends } = this.#options
+    const verdict = attempt.dependency && (await dependencies.ask(attempt))
+    attempt.isProbe = verdict?.kind === 'probe'
+    if (verdict?.kind !== 'defer') return true
+    const deferred: Outcome = { ...verdict, kind: 'deferred', note: verdict.why }
+    await ends.end(attempt, deferred)
+    return false
+  }
+
+  /** What must not start twice, and what may have killed its worker, is handed out behind a commit of its own. */
+  async #begin(attempts: readonly Attempt[]): Promise<readonly Attempt[]> {
+    const careful = attempts.filter(attempt => attempt.needsBegin)
+    if (careful.length === 0) return attempts
+    const requests = careful.map(({ lease: { id, token } }) => ({ id, token }))
+    const statuses = await repeated(this.#env, store => store.begin(requests))
+    const refused = new Set<Attempt>()
+    for (const [index, attempt] of careful.entries()) {
+      attempt.begun = statuses[index] === 'held'
+      if (!attempt.begun) refused.add(attempt)
+      if (statuses[index] === 'cancel-requested') await this.#options.ends.end(attempt, { kind: 'cancelled' })
+    }
+    return attempts.filter(attempt => !refused.has(attempt))
+  }
+
+  #announce(started: readonly Attempt[]): void {
+    const { events, telemetry } = this.#env
+    for (const attempt of started) {
+      telemetry.handedOut(attempt)
+      if (!events.hears('job.started')) continue
+      events.emit('job.started', { job: attempt.eventJob, workerId: attempt.claimed.workerId })
+    }
+  }
+}

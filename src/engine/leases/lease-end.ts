@@ -1,0 +1,175 @@
+import type { Dependency } from '../../core/dependency/dependency.js'
+import type { Job, RunStatus } from '../../core/job/job.js'
+import { decide, type Outcome } from '../../core/job/lifecycle.js'
+import type { Policy } from '../../core/policy/policy.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import type { AttemptRecord, Claimed, Lease, Settlement, Store } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import { DEPENDENCY, type Dependencies } from '../dependencies/dependencies.js'
+import { announceEnd } from '../worker/announce.js'
+import { type Attempt, runOf } from '../worker/attempt.js'
+import { repeated } from '../worker/effects.js'
+import { settlementOf } from '../worker/settlement.js'
+import { pullAttempt } from './pull-attempt.js'
+import { type LeaseEnd, viewEnd, viewRepeat } from './view.js'
+
+interface LeaseEndsOptions {
+  readonly env: Environment
+  readonly dependencies: Dependencies
+  /** A job waits again for so long. */
+  readonly wake: (delayMs: number) => void
+}
+
+/** A repeated end is looked for among so many runs. */
+const RUNS_BACK = 5
+
+/** Finds the runs that pull workers hold, and ends them: by the same rules and with the same words as any other. */
+export class LeaseEnds {
+  readonly #options: LeaseEndsOptions
+  readonly #env: Environment
+  /** Policies of queues that were given to jobs without one of their own: those follow their queue. */
+  readonly #ofQueues = new Set<string>()
+
+  constructor(options: LeaseEndsOptions) {
+    this.#options = options
+    this.#env = options.env
+  }
+
+  /** What jobs of these queues get that carry no policy: so that others know it who decide about them. */
+  async policyIds(queues: readonly string[]): Promise<Record<string, string>> {
+    const ids: Record<string, string> = {}
+    for (const queue of queues) {
+      const id = await this.#env.policies.publish(undefined, queue)
+      this.#ofQueues.add(id)
+      ids[queue] = id
+    }
+    return ids
+  }
+
+  async attemptOf(claimed: Claimed): Promise<Attempt> {
+    return pullAttempt(claimed, await this.#policyOf(claimed))
+  }
+
+  /** The run that this token holds; undefined where it holds it no more. */
+  async find({ id, token }: Lease): Promise<Attempt | undefined> {
+    const { clock, time } = this.#env
+    const sentAt = clock.now()
+    // A claim that asks for nothing says what was granted under its token.
+    const request = { workerId: '', token, queues: [], limit: 0, leaseMs: 1_000, policyIds: {} }
+    const { now, jobs } = await repeated(this.#env, store => store.claim(request))
+    time.observe(now, sentAt)
+    const claimed = jobs.find(job => job.id === id.toLowerCase())
+    if (!claimed) return undefined
+    const attempt = await this.attemptOf(claimed)
+    if (attempt.dependency) attempt.isProbe = await this.#isProbe(attempt, attempt.dependency.key)
+    return attempt
+  }
+
+  /** undefined: the lease was lost, and nothing is changed. */
+  async end(attempt: Attempt, given: Outcome): Promise<LeaseEnd | undefined> {
+    const { time, dice, outbox, telemetry } = this.#env
+    const { dependencies, wake } = this.#options
+    await outbox.fresh()
+    const wasStopped = attempt.interruption === 'cancelled' && given.kind !== 'succeeded'
+    const ended: Outcome = wasStopped ? { kind: 'cancelled' } : given
+    const outcome = attempt.dependency ? dependencies.ended(attempt, ended) : ended
+    const finishedAt = Math.max(attempt.startedAt, time.now())
+    const transition = decide(attempt.facts, outcome, finishedAt, dice.random)
+    const plain = settlementOf(attempt, outcome, transition, finishedAt)
+    const settlement = outbox.attach(plain, attempt.claimed)
+    const [settled] = await repeated(this.#env, store => store.settle([settlement]))
+    if (settled!.status === 'lost') return undefined
+    telemetry.ended(attempt, transition, settled!, finishedAt)
+    announceEnd(this.#env, attempt, outcome, transition, settled!, finishedAt)
+    if (settlement !== plain) outbox.wake()
+    const view = viewEnd(attempt, transition, settled!)
+    if (view.state === 'waiting') wake(transition.delayMs)
+    return view
+  }
+
+  /** As if they had not been claimed. */
+  async handBack(held: readonly Claimed[], delayMs: number): Promise<void> {
+    if (held.length === 0) return
+    const { outbox, time } = this.#env
+    await outbox.fresh()
+    const now = time.now()
+    const settlements = held.map(claimed => {
+      const { id, token } = claimed
+      const end = { kind: 'handed-back', delayMs } as const
+      const plain: Settlement = { lease: { id, token }, ...runOf(claimed), startedAt: now, finishedAt: now, end }
+      return outbox.attach(plain, claimed)
+    })
+    await repeated(this.#env, store => store.settle(settlements))
+    this.#options.wake(delayMs)
+  }
+
+  /** The end that this token told of before, where that was one of these and its answer was lost; else the lease is. */
+  async endBefore(lease: Lease, statuses: readonly RunStatus[], where: string): Promise<LeaseEnd> {
+    const { connection, policies } = this.#env
+    const store = await connection.store()
+    const job = await this.#get(store, lease, where)
+    const record = await endedBy(store, job, lease, statuses)
+    return record ? viewRepeat(record, job, await policies.of(job)) : this.#lost(job, where)
+  }
+
+  async lost(lease: Lease, where: string): Promise<never> {
+    return this.#lost(await this.#get(await this.#env.connection.store(), lease, where), where)
+  }
+
+  async #get(store: Store, { id: jobId }: Lease, where: string): Promise<Job> {
+    const job = await store.get(jobId)
+    if (job) return job
+    throw new ChronosError('NOT_FOUND', `${where}: there is no job ${shown(jobId)}`, { details: { jobId } })
+  }
+
+  #lost(job: Job, where: string): never {
+    const { log, telemetry } = this.#env
+    const { id: jobId, name, queue, tenantId } = job
+    log.warn({ event: 'lease.lost', jobId, name, queue, tenantId }, 'a lease was lost')
+    telemetry.meter?.leaseLost(job, 'worker')
+    throw new ChronosError(
+      'LEASE_LOST',
+      `${where}: job ${jobId} is not held under this token any more: its lease ran out, or the run has ended; drop the run, nothing more of it is kept`,
+      { details: { jobId } },
+    )
+  }
+
+  async #policyOf(claimed: Claimed): Promise<Policy> {
+    const { policies } = this.#env
+    const { policyId, queue, override } = claimed
+    if (policyId !== undefined && !this.#ofQueues.has(policyId)) return policies.of(claimed)
+    const { policy } = policies.base(undefined, queue)
+    return override ? policies.overridden(override, policy) : policy
+  }
+
+  /** It may have been handed out by another process: what all share knows whom it sent ahead. */
+  async #isProbe({ id }: Attempt, key: string): Promise<boolean> {
+    const store = await this.#env.connection.store()
+    const [record] = await store.records(DEPENDENCY, { ids: [key] })
+    if (!record) return false
+    const { circuit, probe } = JSON.parse(record.body) as Dependency
+    return circuit === 'open' && probe?.jobId === id
+  }
+}
+
+/** Told again, the store answers `already` to the run that this very token has ended, and changes nothing. */
+async function endedBy(
+  store: Store,
+  job: Job,
+  lease: Lease,
+  statuses: readonly RunStatus[],
+): Promise<AttemptRecord | undefined> {
+  const { data } = await store.history(job.id, { limit: RUNS_BACK })
+  const records = data.filter(({ status }) => statuses.includes(status))
+  if (records.length === 0) return undefined
+  const { queue, name } = job
+  const settlements = records.map((record): Settlement => {
+    const { generation, run, attempt, workerId, startedAt, finishedAt, status, decision } = record
+    const counts = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
+    const transition = { status, to: 'waiting', delayMs: 0, attemptBack: false, ...counts, decision } as const
+    const ran = { generation, run, attempt, workerId, queue, name, startedAt, finishedAt }
+    return { lease, ...ran, end: { kind: 'ended', transition }, onlyIfExpired: true }
+  })
+  const answers = await store.settle(settlements)
+  return records[answers.findIndex(({ status }) => status === 'already')]
+}

@@ -1,0 +1,80 @@
+import { failedOutcome, toStoredError } from '../../core/failure/outcome.js'
+import type { StoredError } from '../../core/job/job.js'
+import type { Outcome } from '../../core/job/lifecycle.js'
+import type { Policy } from '../../core/policy/policy.js'
+import { cleanText } from '../../core/values/text.js'
+import type { Claimed } from '../../store/store.js'
+import { type JobDefinition, TIMEOUT_DEFAULT_MS } from '../client/definition.js'
+import { Attempt, type AttemptPort, interruptionError } from '../worker/attempt.js'
+import type { ReportedError } from './options.js'
+
+/** As much as is kept of any stack. */
+const STACK_BYTES = 9_000
+
+const notHere = (): never => {
+  throw new Error('the handler of a pull worker runs elsewhere')
+}
+const NOWHERE: AttemptPort = { now: notHere, complete: notHere, hasNews: notHere, runOnce: notHere }
+
+/** A run in the hands of a worker outside this process, so that the same rules and the same words apply to its end. */
+export function pullAttempt(claimed: Claimed, policy: Policy): Attempt {
+  const { name, queue, leaseUntil, startedAt = 0, deadline = Number.POSITIVE_INFINITY } = claimed
+  const definition: JobDefinition = {
+    name,
+    queue,
+    delivery: 'at-least-once',
+    timeoutMs: TIMEOUT_DEFAULT_MS,
+    handler: notHere,
+  }
+  const held = { claimed, heldSince: startedAt, leaseUntil, startBefore: deadline }
+  const attempt = new Attempt(held, definition, policy, NOWHERE)
+  attempt.startedAt = startedAt
+  attempt.begun = claimed.begun
+  if (claimed.cancelRequested) attempt.interrupt('cancelled', interruptionError('cancelled', attempt))
+  return attempt
+}
+
+/** The error that a worker told of, as one that was thrown: for rules and functions that look at it. */
+export function asThrown({ name, message, code, status }: ReportedError): Error {
+  return Object.assign(new Error(message), {
+    name: name || 'Error',
+    stack: '',
+    ...(code !== undefined && { code }),
+    ...(status !== undefined && { status }),
+  })
+}
+
+/** What a run ended with whose worker tells of this error. Its own word about retrying goes before every rule. */
+export function reportedOutcome(
+  reported: ReportedError,
+  retryAfterMs: number | undefined,
+  policy: Policy,
+  now: number,
+): Extract<Outcome, { kind: 'failed' }> {
+  const thrown = asThrown(reported)
+  const judged = failedOutcome(thrown, policy.rules ?? [], now)
+  const error = withStack(toStoredError(thrown), reported.stack)
+  const word = wordOf(reported, retryAfterMs, error)
+  return {
+    ...judged,
+    error,
+    ...(word && { classification: word }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+}
+
+function wordOf(
+  { retryable }: ReportedError,
+  retryAfterMs: number | undefined,
+  { code, name }: StoredError,
+): Extract<Outcome, { kind: 'failed' }>['classification'] | undefined {
+  const rule = `handler: ${code ?? name}`
+  if (retryable === false) return { kind: 'permanent', rule }
+  if (retryAfterMs !== undefined) return { kind: 'throttled', rule: 'handler: RetryAfter' }
+  return retryable ? { kind: 'transient', rule } : undefined
+}
+
+/** Stacks of other languages look different; what they say is kept as it is. */
+function withStack({ stack: _, ...error }: StoredError, stack: string | undefined): StoredError {
+  return stack === undefined || stack.trim() === '' ? error : { ...error, stack: cleanText(stack, STACK_BYTES) }
+}

@@ -1,0 +1,223 @@
+import { timeText } from '../../core/job/view.js'
+import { decideTicks, MISSED_AFTER_MS, type Round, type Schedule } from '../../core/schedule/schedule.js'
+import { splayOf } from '../../core/schedule/timing.js'
+import type { StoredRecord } from '../../store/record.js'
+import type { Enqueued, Fired, NewJob, Store } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import { type Calendar, type Entry, nextAfter, occurrenceKey, SCHEDULE, SCHEDULE_CHANGES } from './schedule-cache.js'
+
+const BATCH = 1_000
+/** Jobs in one transaction, about: one schedule may have a few more to make good. */
+const JOBS_MAX = 2_000
+const PAGE = 1_000
+/** Who was not the first leaves the next ticks to who was, for so long. */
+const SECOND_MS = 400
+
+export interface SchedulerPace {
+  /** How often to look for the first schedule. */
+  readonly idleMs: number
+  /** How often to look whether somebody changed one. */
+  readonly changesMs: number
+}
+
+export interface SchedulerOptions {
+  readonly env: Environment
+  readonly pace: SchedulerPace
+  /** Jobs were made: this process's workers may take them. */
+  readonly onFired: (delayMs: number) => void
+}
+
+/** A decision on its way to the store. */
+interface Planned {
+  readonly entry: Entry
+  readonly round: Round
+  readonly next: Schedule
+  readonly jobs: readonly NewJob[]
+}
+
+/**
+ * Turns ticks into jobs. It runs in many processes at once and needs no leader: whose compare-and-set of a schedule
+ * succeeds has decided its ticks, and the jobs are made in the same transaction.
+ */
+export class Scheduler {
+  readonly #env: Environment
+  readonly #calendar: Calendar
+  readonly #pace: SchedulerPace
+  readonly #onFired: (delayMs: number) => void
+  #changes: number | undefined
+  #lookAt = 0
+  #isAsked = false
+  #isSecond = false
+
+  constructor({ env, pace, onFired }: SchedulerOptions) {
+    this.#env = env
+    this.#calendar = env.calendar
+    this.#pace = pace
+    this.#onFired = onFired
+  }
+
+  /** Somebody in this process changed a schedule. */
+  look(): void {
+    this.#isAsked = true
+  }
+
+  async step(): Promise<number> {
+    const { connection, clock, time } = this.#env
+    const store = connection.opened ?? (await connection.store())
+    if (this.#isAsked || clock.now() >= this.#lookAt) await this.#look(store)
+    const behindMs = this.#isSecond ? SECOND_MS : 0
+    const now = time.now()
+    const due = this.#calendar.due(now - behindMs)
+    const decided = due.length === 0 ? 0 : await this.#decide(store, due.slice(0, BATCH), now)
+    if (due.length > decided) return 0
+    const next = this.#calendar.nextDueAt()
+    const lookInMs = this.#lookAt - clock.now()
+    return Math.max(0, next === undefined ? lookInMs : Math.min(lookInMs, next + behindMs - time.now()))
+  }
+
+  async #look(store: Store): Promise<void> {
+    const { clock, time } = this.#env
+    const lookedAt = clock.now()
+    this.#isAsked = false
+    const isFirst = this.#changes === undefined
+    if (isFirst) time.observe((await store.info()).now, lookedAt)
+    const [marker] = await store.records(SCHEDULE_CHANGES.kind, { ids: [SCHEDULE_CHANGES.id] })
+    const changes = marker?.version ?? 0
+    if (isFirst || changes !== this.#changes) this.#calendar.replace(await allSchedules(store), time.now())
+    this.#changes = changes
+    this.#lookAt = lookedAt + (this.#calendar.size === 0 ? this.#pace.idleMs : this.#pace.changesMs)
+  }
+
+  /** How many of them were decided, here or elsewhere. */
+  async #decide(store: Store, due: readonly Entry[], now: number): Promise<number> {
+    const live = await this.#liveOf(store, due)
+    const planned: Planned[] = []
+    for (let jobs = 0; planned.length < due.length && jobs < JOBS_MAX; jobs += planned.at(-1)!.jobs.length) {
+      const entry = due[planned.length]!
+      planned.push(this.#plan(entry, live.get(entry.schedule.id) ?? 0, now))
+    }
+    const changed = planned.filter(({ entry, next }) => next !== entry.schedule)
+    for (const { entry } of planned.filter(({ entry, next }) => next === entry.schedule)) {
+      this.#calendar.set(entry.schedule, entry.version, now)
+    }
+    if (changed.length === 0) return planned.length
+    const fired = await store.fire(
+      changed.map(({ entry, next, jobs }) => ({
+        record: { kind: SCHEDULE, id: next.id, body: JSON.stringify(next), expect: entry.version },
+        jobs,
+      })),
+    )
+    this.#isSecond = fired.every(({ status }) => status === 'conflict')
+    for (const [index, plan] of changed.entries()) this.#done(plan, fired[index]!, now)
+    this.#wake(changed.filter((_, index) => fired[index]!.status === 'written'))
+    return planned.length
+  }
+
+  async #liveOf(store: Store, due: readonly Entry[]): Promise<ReadonlyMap<string, number>> {
+    const ids = due
+      .filter(({ schedule }) => schedule.recurring && schedule.overlap !== 'allow')
+      .map(({ schedule }) => schedule.id)
+    const found = ids.length === 0 ? [] : await store.liveSchedules(ids)
+    return new Map(found.map(({ id, live }) => [id, live]))
+  }
+
+  #plan(entry: Entry, live: number, now: number): Planned {
+    const { schedule, ticks } = entry
+    const round = decideTicks(schedule, ticks, live, now)
+    const jobs = round.fire.map(tick => this.#job(schedule, tick, now))
+    const lastJobId = jobs.at(-1)?.id
+    const isSame = round.next.decidedUntil === schedule.decidedUntil && jobs.length === 0
+    const next = isSame ? schedule : { ...round.next, ...(lastJobId !== undefined && { lastJobId }) }
+    return { entry, round, next, jobs }
+  }
+
+  #job(schedule: Schedule, tick: number, now: number): NewJob {
+    const { clock, dice } = this.#env
+    const at = tick + splayOf(schedule.id, schedule.timing.splayMs)
+    return {
+      ...newJobOf(schedule, dice.id(clock.now())),
+      key: occurrenceKey(schedule.id, tick),
+      // What is made good later than that must not push ahead of what is due now.
+      runAt: now - tick > MISSED_AFTER_MS ? { delayMs: 0 } : { at },
+    }
+  }
+
+  #done(plan: Planned, fired: Fired, now: number): void {
+    const { id } = plan.next
+    if (fired.status === 'written') {
+      this.#calendar.set(plan.next, fired.version, now)
+      this.#announce(plan, fired.enqueued, now)
+    } else if (fired.current) this.#calendar.read(fired.current, now)
+    else this.#calendar.delete(id)
+  }
+
+  #announce({ round, next, entry, jobs }: Planned, enqueued: readonly Enqueued[], now: number): void {
+    const { log, events, telemetry } = this.#env
+    const { name, queue, tenantId } = next.job
+    if (telemetry.meter) {
+      telemetry.enqueued(jobs, enqueued)
+      const { skipped, missed } = round
+      telemetry.meter.ticked({ fired: jobs.length, skipped: skipped.length, missed: missed?.count ?? 0 })
+    }
+    if (round.skipped.length > 0) this.#announceSkipped(round, next, entry, now)
+    if (round.missed) {
+      const { from, to, count } = round.missed
+      const gap = { from: timeText(from), to: timeText(to), count, made: jobs.length }
+      log.warn({ ...factsOf('missed', next, entry, now), ...gap }, 'ticks were missed: no scheduler was there')
+    }
+    if (next.state === 'ended') log.info(factsOf('ended', next, entry, now), 'a schedule has ended')
+    if (!events.hears('job.enqueued')) return
+    for (const [index, { id }] of jobs.entries()) {
+      if (enqueued[index]?.status !== 'created') continue
+      events.emit('job.enqueued', { id, name, queue, ...(tenantId !== undefined && { tenantId }) })
+    }
+  }
+
+  #announceSkipped({ skipped: ticks }: Round, next: Schedule, entry: Entry, now: number): void {
+    const { log, events } = this.#env
+    const { skipped } = next.counts
+    const facts = factsOf('skipped', next, entry, now)
+    const { scheduleId, tenantId, nextOccurrenceAt } = facts
+    for (const tick of ticks) {
+      const tickAt = timeText(tick)
+      log.info({ ...facts, tickAt, skipped }, 'a tick was skipped')
+      events.emit('schedule.skipped', {
+        scheduleId,
+        tickAt,
+        skipped,
+        ...(tenantId !== undefined && { tenantId }),
+        ...(nextOccurrenceAt !== undefined && { nextOccurrenceAt }),
+      })
+    }
+  }
+
+  #wake(written: readonly Planned[]): void {
+    const now = this.#env.time.now()
+    const delays = written.flatMap(({ jobs }) => jobs.map(({ runAt }) => ('at' in runAt ? runAt.at - now : 0)))
+    if (delays.length > 0) this.#onFired(Math.max(0, Math.min(...delays)))
+  }
+}
+
+async function allSchedules(store: Store): Promise<readonly StoredRecord[]> {
+  const all: StoredRecord[] = []
+  for (;;) {
+    const last = all.at(-1)
+    const page = await store.records(SCHEDULE, { limit: PAGE, ...(last && { from: last.id }) })
+    all.push(...page.filter(({ id }) => id !== last?.id))
+    if (page.length < PAGE) return all
+  }
+}
+
+/** What every line about a schedule says. */
+function factsOf(what: 'skipped' | 'missed' | 'ended', { id: scheduleId, job }: Schedule, entry: Entry, now: number) {
+  const { name, queue, tenantId } = job
+  const nextAt = what === 'ended' ? undefined : nextAfter(entry.schedule, entry.ticks, now)
+  const nextOccurrenceAt = nextAt === undefined ? undefined : timeText(nextAt)
+  return { event: `schedule.${what}`, scheduleId, tenantId, name, queue, nextOccurrenceAt }
+}
+
+/** An occurrence but for its time and its key. */
+export function newJobOf({ id: scheduleId, job }: Schedule, id: string): Omit<NewJob, 'runAt'> {
+  const { deadlineMs, ...rest } = job
+  return { ...rest, id, scheduleId, ...(deadlineMs !== undefined && { deadline: { delayMs: deadlineMs } }) }
+}

@@ -1,0 +1,251 @@
+import type { HttpRequest } from '../../core/http/request.js'
+import { parseScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
+import { type TickView, viewTicks } from '../../core/schedule/occurrences.js'
+import type { Schedule, ScheduledJob } from '../../core/schedule/schedule.js'
+import { checkHappens, parseTiming } from '../../core/schedule/timing.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { checkInteger, checkKeys, checkName, PAGE_MAX } from '../../core/values/limits.js'
+import type { StoredRecord } from '../../store/record.js'
+import type { NewJob, Store } from '../../store/store.js'
+import { HTTP_JOB } from '../client/definition.js'
+import { type EnqueueOptions, type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
+import type { Environment } from '../client/environment.js'
+import { type List, listOf, PAGE_DEFAULT, type PageQuery, pageOf, type TenantQuery } from '../jobs/query.js'
+import { recordPage } from '../upkeep/record-page.js'
+import { type OccurrenceAttempt, occurrenceHistory } from './occurrences.js'
+import {
+  isSame,
+  JOB,
+  type Moment,
+  OPTIONS,
+  putOver,
+  type ScheduleOptions,
+  saidOf,
+  TIMING,
+  type TimingOptions,
+  timingInput,
+} from './options.js'
+import { SCHEDULE, SCHEDULE_CHANGES, scheduleOf } from './schedule-cache.js'
+import { newJobOf } from './scheduler.js'
+import { type ScheduleView, viewSchedule } from './view.js'
+
+export interface PutOptions {
+  /** Only if it still has this version; 0: only if there is none. */
+  readonly version?: number
+}
+
+export interface CreateOptions {
+  /** By default a new one. */
+  readonly id?: string
+  readonly tenantId?: string
+}
+
+export interface CreatedSchedule {
+  readonly schedule: ScheduleView
+  /** What was said and has no effect. */
+  readonly warnings: readonly string[]
+}
+
+const CHANGES_MAX = 20
+const PREVIEW_MAX = 1_000
+
+interface SchedulesOptions {
+  readonly env: Environment
+  readonly enqueuer: Enqueuer
+  /** Whether a call may be made from here. */
+  readonly checkRequest: (request: HttpRequest) => void
+  /** Whoever makes jobs of ticks may look at once. */
+  readonly onChanged: () => void
+}
+
+/** `chronos.schedules`: jobs that come again and again. */
+export class Schedules {
+  readonly #options: SchedulesOptions
+  readonly #env: Environment
+
+  constructor(options: SchedulesOptions) {
+    this.#options = options
+    this.#env = options.env
+  }
+
+  /** Makes it, or changes it. The same again changes nothing, so every process may put its schedules when it starts. */
+  async put<Input>(id: string, options: ScheduleOptions<Input>, { version }: PutOptions = {}): Promise<ScheduleView> {
+    checkName(id, 'schedules.put: id')
+    const where = `schedule "${id}"`
+    checkKeys(options, OPTIONS, where)
+    const asked = options as unknown as ScheduleOptions<never>
+    const job = await this.#template(asked, where)
+    const store = await this.#env.connection.store()
+    for (let tries = 0; tries < CHANGES_MAX; tries++) {
+      const { now } = await store.info()
+      const [record] = await store.records(SCHEDULE, { ids: [id] })
+      const current = record && scheduleOf(record)
+      checkVersion(id, current?.revision ?? 0, version)
+      const said = saidOf(asked, job, current, now, where)
+      if (current && isSame(current, said)) return viewSchedule(current, now)
+      checkHappens(said.timing, now, where)
+      const next = putOver(id, said, current, now)
+      if (await this.#write(store, id, next, record?.version ?? 0)) return viewSchedule(next, now)
+    }
+    throw tooMany(id)
+  }
+
+  /** From the short form `{ schedule, api, type, isRecurring, maxRetryCount }`: a call to a URL, again and again. */
+  async create(form: ScheduleForm, { id, tenantId }: CreateOptions = {}): Promise<CreatedSchedule> {
+    const { warnings, ...options } = parseScheduleForm(form, 'job')
+    const { dice, clock } = this.#env
+    const own = id ?? dice.id(clock.now())
+    const schedule = await this.put(own, { ...options, ...(tenantId !== undefined && { tenantId }) }, { version: 0 })
+    return { schedule, warnings }
+  }
+
+  async get(id: string): Promise<ScheduleView | undefined> {
+    const store = await this.#env.connection.store()
+    const [record] = await store.records(SCHEDULE, { ids: [id] })
+    const schedule = record && scheduleOf(record)
+    return schedule && viewSchedule(schedule, this.#env.time.now())
+  }
+
+  /** By id. */
+  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<ScheduleView>> {
+    checkInteger(limit, 'schedules.list: limit', 1, PAGE_MAX)
+    const store = await this.#env.connection.store()
+    const from = cursor === undefined ? {} : { from: cursor }
+    const mine = ({ job }: Schedule): boolean => tenantId === undefined || job?.tenantId === tenantId
+    const found = await recordPage<Schedule>(store, SCHEDULE, { limit: limit + 1, ...from }, mine)
+    const now = this.#env.time.now()
+    const data = found.slice(0, limit).flatMap(({ record }) => scheduleOf(record) ?? [])
+    return listOf(
+      data.map(schedule => viewSchedule(schedule, now)),
+      found[limit]?.id,
+    )
+  }
+
+  /** The runs of all its jobs, newest job first. */
+  async history(id: string, page: PageQuery = {}): Promise<List<OccurrenceAttempt>> {
+    const store = await this.#env.connection.store()
+    const found = await occurrenceHistory(store, id, pageOf(page, 'schedules.history'))
+    return listOf(found.data, found.next)
+  }
+
+  /** No more jobs are made; those that there are go on. */
+  pause(id: string): Promise<ScheduleView> {
+    return this.#change(id, 'pause', schedule => {
+      const { queuedTick: _, ...rest } = schedule
+      return schedule.state === 'active' ? { ...rest, state: 'paused' } : undefined
+    })
+  }
+
+  /** Goes on with the next tick; those of the pause are over. */
+  resume(id: string): Promise<ScheduleView> {
+    return this.#change(id, 'resume', (schedule, now) =>
+      schedule.state === 'paused'
+        ? { ...schedule, state: 'active', decidedUntil: Math.max(schedule.decidedUntil, now) }
+        : undefined,
+    )
+  }
+
+  /** An occurrence at once, whatever the ticks, a pause or an earlier occurrence say. */
+  async run(id: string): Promise<EnqueueResult> {
+    const { schedule } = await find(await this.#env.connection.store(), id)
+    const { dice, clock } = this.#env
+    const now = clock.now()
+    const job: NewJob = {
+      ...newJobOf(schedule, dice.id(now)),
+      key: `schedule:${id}:run-${dice.token()}`,
+      runAt: { delayMs: 0 },
+    }
+    const enqueued = await this.#options.enqueuer.add(job)
+    return { id: enqueued.id, status: 'created' }
+  }
+
+  /** Its record goes; the jobs that it made stay and go on. */
+  async delete(id: string): Promise<void> {
+    const store = await this.#env.connection.store()
+    await find(store, id)
+    await store.putRecords([{ kind: SCHEDULE, id, body: null }, changed()])
+    this.#options.onChanged()
+  }
+
+  /** When it would happen, with the clock on the wall and its changes. */
+  preview(options: TimingOptions, { count = 10, from }: { count?: number; from?: Moment } = {}): readonly TickView[] {
+    checkKeys(options, TIMING, 'schedules.preview')
+    checkInteger(count, 'schedules.preview: count', 1, PREVIEW_MAX)
+    const now = from === undefined ? this.#env.time.now() : timeOf(from, 'schedules.preview: from')
+    const timing = parseTiming(timingInput(options, 'schedules.preview'), now, 'schedules.preview')
+    checkHappens(timing, now, 'schedules.preview')
+    return viewTicks(timing, now, count)
+  }
+
+  async #template(options: ScheduleOptions<never>, where: string): Promise<ScheduledJob> {
+    const { job, http, payload } = options
+    if ((job === undefined) === (http === undefined)) {
+      throw new ChronosError('INVALID_OPTION', `${where}: give job or http, ${job === undefined ? 'one' : 'not both'}`)
+    }
+    const request = http ?? (job === HTTP_JOB ? (payload as unknown as HttpRequest) : undefined)
+    if (request !== undefined) this.#options.checkRequest(request)
+    const given: Record<string, unknown> = { key: 'tick' }
+    for (const name of JOB) if (options[name] !== undefined) given[name] = options[name]
+    const prepared = await this.#options.enqueuer.prepare(job ?? HTTP_JOB, http ?? payload, given as EnqueueOptions)
+    const { id: _, key: _key, runAt: _runAt, deadline, payloadHash, unique: _unique, ...rest } = prepared
+    const deadlineMs = deadline && 'delayMs' in deadline ? deadline.delayMs : undefined
+    return { ...rest, payloadHash: payloadHash!, ...(deadlineMs !== undefined && { deadlineMs }) }
+  }
+
+  async #change(
+    id: string,
+    action: string,
+    change: (schedule: Schedule, now: number) => Schedule | undefined,
+  ): Promise<ScheduleView> {
+    const store = await this.#env.connection.store()
+    for (let tries = 0; tries < CHANGES_MAX; tries++) {
+      const { schedule, record } = await find(store, id)
+      const { now } = await store.info()
+      const next = change(schedule, now)
+      if (!next) {
+        throw new ChronosError('NOT_ALLOWED', `can't ${action} schedule ${shown(id)}: it is ${schedule.state}`, {
+          details: { scheduleId: id, state: schedule.state },
+        })
+      }
+      const written = { ...next, revision: schedule.revision + 1, updatedAt: now }
+      if (await this.#write(store, id, written, record.version)) return viewSchedule(written, now)
+    }
+    throw tooMany(id)
+  }
+
+  async #write(store: Store, id: string, schedule: Schedule, expect: number): Promise<boolean> {
+    const write = { kind: SCHEDULE, id, body: JSON.stringify(schedule), expect }
+    const [put] = await store.putRecords([write, changed()])
+    this.#options.onChanged()
+    return put!.status === 'written'
+  }
+}
+
+/** Tells every scheduler that there is something to read. */
+function changed() {
+  return { ...SCHEDULE_CHANGES, body: '{}' }
+}
+
+function checkVersion(id: string, current: number, version: number | undefined): void {
+  if (version === undefined || version === current) return
+  throw new ChronosError(
+    'VERSION_CONFLICT',
+    current === 0
+      ? `there is no schedule ${shown(id)}, and version ${version} was expected`
+      : `schedule ${shown(id)} has version ${current}, not ${version}: somebody changed it; read it again`,
+    { details: { scheduleId: id, version: current } },
+  )
+}
+
+async function find(store: Store, id: string): Promise<{ schedule: Schedule; record: StoredRecord }> {
+  const [record] = await store.records(SCHEDULE, { ids: [id] })
+  const schedule = record && scheduleOf(record)
+  if (!schedule) {
+    throw new ChronosError('NOT_FOUND', `there is no schedule ${shown(id)}`, { details: { scheduleId: id } })
+  }
+  return { schedule, record }
+}
+
+function tooMany(id: string): ChronosError {
+  return new ChronosError('STORE_UNAVAILABLE', `schedule ${shown(id)} is changed by too many at once; try again`)
+}

@@ -1,0 +1,74 @@
+import type { Clock, Dice, Timer } from '../../core/values/clock.js'
+import type { Log } from '../client/log.js'
+
+const RETRY_FIRST_MS = 100
+const RETRY_MAX_MS = 5000
+
+/** How long to wait before a failed call to the store is made again: doubling, with full jitter, from 100 ms to 5 s. */
+export function backOffMs(failures: number, dice: Dice): number {
+  return Math.ceil(Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(failures, 10)) * (0.5 + dice.random() / 2))
+}
+
+export interface Loop {
+  /** Cuts the present wait short. */
+  wake(): void
+  /** Resolves when no step runs any more. */
+  stop(): Promise<void>
+}
+
+export interface LoopOptions {
+  readonly name: string
+  readonly clock: Clock
+  readonly dice: Dice
+  readonly log: Log
+  readonly firstAfterMs?: number
+  /** Does a bounded batch and says in how many milliseconds to come back. */
+  step(): Promise<number>
+}
+
+export function startLoop({ name, clock, dice, log, step, firstAfterMs = 0 }: LoopOptions): Loop {
+  let timer: Timer | undefined
+  let running: Promise<void> | undefined
+  let stopped = false
+  let again = false
+  let failures = 0
+
+  const sleep = (ms: number): void => {
+    if (stopped) return
+    timer = clock.timer(again ? 0 : ms, () => {
+      running = run()
+    })
+    again = false
+  }
+
+  const run = async (): Promise<void> => {
+    timer = undefined
+    let waitMs: number
+    try {
+      waitMs = await step()
+      failures = 0
+    } catch (error) {
+      waitMs = backOffMs(failures++, dice)
+      log.warn({ event: 'loop.failed', loop: name, retryInMs: waitMs, err: error }, 'a maintenance step failed')
+    }
+    running = undefined
+    sleep(waitMs)
+  }
+
+  sleep(firstAfterMs)
+  return {
+    wake() {
+      if (timer) {
+        timer.cancel()
+        sleep(0)
+      } else {
+        again = true
+      }
+    },
+    async stop() {
+      stopped = true
+      timer?.cancel()
+      await running
+    },
+  }
+}

@@ -1,0 +1,156 @@
+import type { PruneRequest, QueueRecord } from '../../store/store.js'
+import type { Alerts } from '../alerts/alerts.js'
+import { AlertEvaluator } from '../alerts/evaluator.js'
+import type { JobDefinition } from '../client/definition.js'
+import type { Environment } from '../client/environment.js'
+import { Redriver } from '../dead/redriver.js'
+import type { Dependencies } from '../dependencies/dependencies.js'
+import { Scheduler } from '../schedules/scheduler.js'
+import { type Loop, startLoop } from '../time/loop.js'
+import type { Deliverer, DelivererPace } from '../webhooks/deliverer.js'
+import type { Fleet } from '../worker/fleet.js'
+import { Folder } from './delta-folder.js'
+import { Pruner } from './pruner.js'
+import { RecordPruner } from './record-pruner.js'
+import { Sweeper } from './sweeper.js'
+
+export interface MaintenanceOptions {
+  readonly env: Environment
+  readonly leaseMs: number
+  readonly pace: Pace
+  readonly alerts: Alerts
+  readonly olderThanMs: PruneRequest['olderThanMs']
+  /** Jobs were handed on: this process's workers may take them. */
+  readonly onHandedOn: () => void
+  /** What this process knows of a job by its name. */
+  readonly definitionOf: (name: string) => JobDefinition | undefined
+  readonly onQueues: (queues: readonly QueueRecord[]) => void
+  /** A schedule made jobs that are due in so many milliseconds. */
+  readonly onFired: (delayMs: number) => void
+}
+
+/** How often the loops look when there is nothing to do. */
+export interface Pace extends DelivererPace {
+  readonly queuesMs: number
+  readonly sweepMs: number
+  readonly foldMs: number
+  readonly redrivesMs: number
+  readonly dependenciesMs: number
+  readonly fleetMs: number
+  /** While there is no schedule. */
+  readonly schedulesMs: number
+  /** While there are some: how soon a change by another process is heard of. */
+  readonly scheduleChangesMs: number
+  /** Three looks missed, and nobody knows what was in between. */
+  readonly alertsMs: number
+}
+
+export const PACE: Pace = {
+  queuesMs: 15_000,
+  sweepMs: 5_000,
+  foldMs: 10_000,
+  redrivesMs: 15_000,
+  dependenciesMs: 15_000,
+  fleetMs: 15_000,
+  schedulesMs: 15_000,
+  scheduleChangesMs: 1_000,
+  alertsMs: 30_000,
+  deliveriesMs: 15_000,
+  webhookChangesMs: 1_000,
+  webhooksMs: 15_000,
+}
+
+/** The loops that keep a store in order. They run beside every worker, on every node, and need no leader. */
+export class Maintenance {
+  readonly #loops: readonly Loop[]
+  readonly #sweeper: Sweeper
+  readonly #redriving: Loop
+  readonly #scheduler: Scheduler
+  readonly #scheduling: Loop
+
+  constructor(options: MaintenanceOptions) {
+    const { env, leaseMs, pace, alerts, olderThanMs, onHandedOn, definitionOf, onQueues, onFired } = options
+    const { clock, dice, log, connection } = env
+    const sweeper = new Sweeper({ env, leaseMs, everyMaxMs: pace.sweepMs, onHandedOn, definitionOf })
+    this.#sweeper = sweeper
+    const pruner = new Pruner(env, olderThanMs)
+    const records = new RecordPruner(connection)
+    const folder = new Folder(env, pace.foldMs)
+    const redriver = new Redriver(env, pace.redrivesMs, onHandedOn)
+    const evaluator = new AlertEvaluator({
+      env,
+      everyMs: pace.alertsMs,
+      alerts,
+    })
+    const refreshQueues = async (): Promise<number> => {
+      onQueues(await (await connection.store()).queues())
+      return pace.queuesMs
+    }
+    const schedulerPace = { idleMs: pace.schedulesMs, changesMs: pace.scheduleChangesMs }
+    this.#scheduler = new Scheduler({ env, pace: schedulerPace, onFired })
+    this.#scheduling = startLoop({ name: 'scheduler', clock, dice, log, step: () => this.#scheduler.step() })
+    this.#redriving = startLoop({ name: 'redriver', clock, dice, log, step: () => redriver.step() })
+    this.#loops = [
+      startLoop({ name: 'sweeper', clock, dice, log, step: () => sweeper.step() }),
+      startLoop({ name: 'queues', clock, dice, log, step: refreshQueues }),
+      startLoop({ name: 'pruner', clock, dice, log, step: () => pruner.step() }),
+      startLoop({ name: 'records', clock, dice, log, firstAfterMs: 60_000, step: () => records.step() }),
+      startLoop({ name: 'folder', clock, dice, log, step: () => folder.step() }),
+      startLoop({ name: 'alerts', clock, dice, log, step: () => evaluator.step() }),
+      this.#redriving,
+      this.#scheduling,
+    ]
+  }
+
+  /** Somebody changed a schedule. */
+  schedule(): void {
+    this.#scheduler.look()
+    this.#scheduling.wake()
+  }
+
+  /** There is a redrive to carry out. */
+  redrive(): void {
+    this.#redriving.wake()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#loops.map(loop => loop.stop()), this.#sweeper.stop()])
+  }
+}
+
+/**
+ * What every process with a worker does, whoever keeps the store in order: hears of dependencies, gives signs of life, and
+ * delivers webhooks.
+ */
+export class Company {
+  readonly #loops: readonly Loop[]
+  readonly #deliverer: Deliverer
+
+  constructor(
+    { clock, dice, log }: Environment,
+    pace: Pace,
+    dependencies: Dependencies,
+    fleet: Fleet,
+    deliverer: Deliverer,
+  ) {
+    this.#deliverer = deliverer
+    const looking = startLoop({
+      name: 'dependencies',
+      clock,
+      dice,
+      log,
+      step: () => dependencies.step(pace.dependenciesMs),
+    })
+    dependencies.onUse = () => looking.wake()
+    this.#loops = [
+      looking,
+      startLoop({ name: 'fleet', clock, dice, log, step: () => fleet.step(pace.fleetMs) }),
+      startLoop({ name: 'webhooks', clock, dice, log, step: () => deliverer.step() }),
+    ]
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map(loop => loop.stop()))
+    await this.#deliverer.stop()
+  }
+}

@@ -1,0 +1,65 @@
+import type { Redrive } from '../../core/redrive/redrive.js'
+import { DAY_MS, HOUR_MS } from '../../core/values/duration.js'
+import { COUNTS, countsId, ERROR_GROUP, type ErrorGroup } from '../../store/fold.js'
+import type { RecordQuery } from '../../store/record.js'
+import type { Store } from '../../store/store.js'
+import type { Connection } from '../client/connection.js'
+import { REDRIVE } from '../dead/redriver.js'
+import { WORKER, type WorkerRecord } from '../worker/fleet.js'
+
+const EVERY_MS = HOUR_MS
+const BATCH = 500
+
+/** What is kept, and for how long after it was last of use. */
+const KEPT_MS = {
+  minutes: 2 * DAY_MS,
+  hours: 90 * DAY_MS,
+  workers: DAY_MS,
+  /** Groups without a dead letter. */
+  groups: 30 * DAY_MS,
+  redrives: 90 * DAY_MS,
+} as const
+
+/** Removes records that nobody will ask for any more: old counters, workers of last week, errors long gone. */
+export class RecordPruner {
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  async step(): Promise<number> {
+    const store = await this.#connection.store()
+    const { now } = await store.info()
+    await forget(store, COUNTS, { from: '1m', to: countsId('1m', now - KEPT_MS.minutes) })
+    await forget(store, COUNTS, { from: '1h', to: countsId('1h', now - KEPT_MS.hours) })
+    await forget<WorkerRecord>(store, WORKER, {}, ({ seenAt }) => seenAt < now - KEPT_MS.workers)
+    await forget<ErrorGroup>(
+      store,
+      ERROR_GROUP,
+      {},
+      ({ dead, lastSeen, state }) => dead === 0 && state !== 'ignored' && lastSeen < now - KEPT_MS.groups,
+    )
+    await forget<Redrive>(store, REDRIVE, {}, ({ finishedAt = now }) => finishedAt < now - KEPT_MS.redrives)
+    return EVERY_MS
+  }
+}
+
+/** Only what has not changed since it was looked at. */
+async function forget<Body>(
+  store: Store,
+  kind: string,
+  range: { readonly from?: string; readonly to?: string },
+  isOver: (body: Body) => boolean = () => true,
+): Promise<void> {
+  let query: Extract<RecordQuery, { limit: number }> = { ...range, limit: BATCH }
+  for (;;) {
+    const records = await store.records(kind, query)
+    const over = records.filter(({ body }) => isOver(JSON.parse(body) as Body))
+    if (over.length > 0) {
+      await store.putRecords(over.map(({ id, version }) => ({ kind, id, body: null, expect: version })))
+    }
+    if (records.length < BATCH) return
+    query = { ...query, from: `${records.at(-1)!.id}\u0001` }
+  }
+}

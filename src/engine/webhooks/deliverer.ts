@@ -1,0 +1,174 @@
+import { timeText } from '../../core/job/view.js'
+import { afterFailure, afterSuccess, DELIVERIES, disabled, type Endpoint } from '../../core/webhook/webhook.js'
+import type { JobDefinition } from '../client/definition.js'
+import type { Environment } from '../client/environment.js'
+import { EventHub } from '../client/events.js'
+import type { Dependencies } from '../dependencies/dependencies.js'
+import type { Egress } from '../egress/egress.js'
+import { Worker } from '../worker/worker.js'
+import { deliveryJob, type Health } from './delivery-job.js'
+import { Lanes } from './endpoint-limiter.js'
+import type { Endpoints } from './endpoints.js'
+
+/** All together; each endpoint has only a few of them. They wait for others, and hardly use this process. */
+const CONCURRENCY = 250
+const LEASE_MS = 60_000
+/** A delivery that is under way has its answer by then. */
+const GRACE_MS = 20_000
+
+export interface DelivererPace {
+  /** How often to look for deliveries that nobody announced. */
+  readonly deliveriesMs: number
+  /** How often to read the endpoints, where there are some … */
+  readonly webhookChangesMs: number
+  /** … and where there are none. */
+  readonly webhooksMs: number
+}
+
+interface DelivererOptions {
+  readonly env: Environment
+  readonly endpoints: Endpoints
+  readonly egress: Egress
+  readonly dependencies: Dependencies
+  readonly pace: DelivererPace
+  /** What else is delivered from the queue of deliveries. */
+  readonly others: readonly JobDefinition<never>[]
+}
+
+/** Sends what is in the outbox: a worker of its own beside those of the user, once there is anything to send. */
+export class Deliverer implements Health {
+  readonly #options: DelivererOptions
+  readonly #env: Environment
+  readonly #lanes: Lanes
+  readonly #definition: JobDefinition
+  #worker: Worker | undefined
+  #mayRun = false
+
+  constructor(options: DelivererOptions) {
+    const { env, endpoints, egress } = options
+    this.#options = options
+    // What deliveries do is nobody's news: who listens wants to hear of jobs.
+    this.#env = { ...env, events: new EventHub(env.log) }
+    this.#lanes = new Lanes(env)
+    const { time } = env
+    const onTook = (lane: string, ms: number): void => this.#lanes.took(lane, ms)
+    this.#definition = deliveryJob({ endpoints, egress, time, health: this, onTook }) as JobDefinition
+  }
+
+  /** A step of a loop: knows who wants to hear of what, and whether anything waits to be sent. */
+  async step(): Promise<number> {
+    this.#mayRun = true
+    const { endpoints, pace } = this.#options
+    await endpoints.load()
+    if (!this.#worker && (endpoints.size > 0 || (await this.#hasWork()))) this.#start()
+    return endpoints.size > 0 ? pace.webhookChangesMs : pace.webhooksMs
+  }
+
+  /** There may be something to send, or will be in so many milliseconds. */
+  wake(delayMs = 0): void {
+    this.#worker?.wake(delayMs)
+  }
+
+  /** There is something to send. */
+  hasNew(): void {
+    if (!this.#worker && this.#mayRun) this.#start()
+    this.wake()
+  }
+
+  pauseQueue(queue: string): void {
+    this.#worker?.pauseQueue(queue)
+  }
+
+  async stop(): Promise<void> {
+    this.#mayRun = false
+    const worker = this.#worker
+    this.#worker = undefined
+    await worker?.stop()
+  }
+
+  async #hasWork(): Promise<boolean> {
+    const store = await this.#env.connection.store()
+    return (await store.count({ queue: DELIVERIES, state: ['waiting', 'running'] }, 1)).value > 0
+  }
+
+  #start(): void {
+    if (!this.#mayRun) return
+    const { dependencies, pace, others } = this.#options
+    this.#worker = new Worker({
+      env: this.#env,
+      definitions: [this.#definition, ...others],
+      builtIns: [],
+      settings: {
+        concurrency: CONCURRENCY,
+        queues: [DELIVERIES],
+        leaseMs: LEASE_MS,
+        pollMs: pace.deliveriesMs,
+        graceMs: GRACE_MS,
+      },
+      backoffs: {},
+      dependencies,
+      admit: (claimed, running) => this.#lanes.admit(claimed, running),
+      onStopped: () => undefined,
+    })
+  }
+
+  // What becomes of the endpoints. A delivery has ended as it has ended, whether this is written down or not.
+
+  succeeded(endpointId: string): void {
+    this.#note(endpointId, afterSuccess)
+  }
+
+  failed(endpointId: string): void {
+    this.#note(endpointId, afterFailure)
+  }
+
+  async gone(endpointId: string): Promise<void> {
+    await this.#change(endpointId, (endpoint, now) => disabled(endpoint, 'gone', now))
+  }
+
+  #note(endpointId: string, change: (endpoint: Endpoint, now: number) => Endpoint): void {
+    const known = this.#options.endpoints.peek(endpointId)
+    // Nearly always nothing changes, and then nobody need be asked.
+    if (known && change(known, this.#env.time.now()) === known) return
+    void this.#change(endpointId, change)
+  }
+
+  async #change(endpointId: string, change: (endpoint: Endpoint, now: number) => Endpoint): Promise<void> {
+    const { endpoints, env } = this.#options
+    try {
+      const news = (next: Endpoint) =>
+        next.state === 'disabled'
+          ? env.outbox.deliveries({ type: 'webhook.disabled', ...tenantOf(next) }, factsOf(next))
+          : []
+      const { endpoint, isChanged } = await endpoints.change(endpointId, change, news)
+      if (isChanged && endpoint.state === 'disabled') this.#announce(endpoint)
+    } catch (error) {
+      env.log.warn({ event: 'webhook.unnoted', endpointId, err: error }, 'how a delivery ended was not noted')
+    }
+  }
+
+  #announce(endpoint: Endpoint): void {
+    const { log, events, outbox } = this.#options.env
+    const facts = factsOf(endpoint)
+    // Its address may hold a secret.
+    const { url: _, ...logged } = facts
+    log.error({ event: 'webhook.disabled', ...logged }, 'a webhook was disabled')
+    events.emit('webhook.disabled', facts)
+    outbox.wake()
+  }
+}
+
+function tenantOf({ tenantId }: Endpoint): { readonly tenantId?: string } {
+  return tenantId === undefined ? {} : { tenantId }
+}
+
+function factsOf(endpoint: Endpoint) {
+  const { id: endpointId, url, disabledReason, failingSince } = endpoint
+  return {
+    endpointId,
+    url,
+    reason: disabledReason ?? ('by-hand' as const),
+    ...tenantOf(endpoint),
+    ...(failingSince !== undefined && { failingSince: timeText(failingSince) }),
+  }
+}

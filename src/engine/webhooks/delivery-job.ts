@@ -1,0 +1,133 @@
+import { HttpError } from '../../core/failure/http-error.js'
+import { formatMs } from '../../core/values/duration.js'
+import { cleanText } from '../../core/values/text.js'
+import { DELIVERIES, DELIVERY_JOB, liveSecrets } from '../../core/webhook/webhook.js'
+import { defineJob, type JobContext, type JobDefinition } from '../client/definition.js'
+import type { Egress, EgressAnswer } from '../egress/egress.js'
+import type { StoreTime } from '../time/store-time.js'
+import type { Endpoints } from './endpoints.js'
+import { type DeliveryPayload, laneOf } from './outbox.js'
+import { sign } from './signature.js'
+
+const TIMEOUT_MS = 15_000
+const ANSWER_BYTES = 16 * 1024
+/** Of an answer that was no success, in the log of the attempt. */
+const ANSWER_KEPT_BYTES = 2_000
+
+/** Who hears how deliveries to an endpoint end. */
+export interface Health {
+  succeeded(endpointId: string): void
+  failed(endpointId: string): void
+  /** It answered 410: nothing more is to be sent there. */
+  gone(endpointId: string): Promise<void>
+}
+
+interface DeliveryParts {
+  readonly endpoints: Endpoints
+  readonly egress: Egress
+  readonly time: StoreTime
+  readonly health: Health
+  /** How long an answer was waited for. */
+  readonly onTook: (lane: string, ms: number) => void
+}
+
+/** One message to one endpoint. Its payload is the message; every attempt sends the same bytes under the same id. */
+export function deliveryJob(parts: DeliveryParts): JobDefinition<DeliveryPayload> {
+  return defineJob<DeliveryPayload, unknown>({
+    name: DELIVERY_JOB,
+    queue: DELIVERIES,
+    timeout: 2 * TIMEOUT_MS,
+    retry: 'webhook',
+    run: (payload, job) => deliver(payload, job, parts),
+  })
+}
+
+interface Target {
+  readonly url: string
+  readonly secrets: readonly string[]
+}
+
+async function deliver(payload: DeliveryPayload, job: JobContext, parts: DeliveryParts): Promise<unknown> {
+  const { url, secrets } = await targetOf(payload, parts)
+  const { messageId, body, endpointId } = payload
+  const sentAt = parts.time.now()
+  try {
+    const answer = await parts.egress.send({
+      method: 'POST',
+      url,
+      headers: {
+        'content-type': 'application/json',
+        'accept-encoding': 'identity',
+        'user-agent': 'chronos-jobs-webhooks',
+        'x-chronos-attempt': String(job.attempt),
+        ...sign(messageId, sentAt, body, secrets),
+      },
+      body,
+      timeoutMs: TIMEOUT_MS,
+      bodyMaxBytes: ANSWER_BYTES,
+      signal: job.signal,
+    })
+    return await judge(answer, payload, job, parts)
+  } catch (error) {
+    if (error instanceof Refusal || job.signal.aborted) throw error
+    if (endpointId !== undefined) parts.health.failed(endpointId)
+    throw again(error)
+  } finally {
+    parts.onTook(laneOf(endpointId ?? new URL(url).origin), parts.time.now() - sentAt)
+  }
+}
+
+async function targetOf({ endpointId, url }: DeliveryPayload, { endpoints, time }: DeliveryParts): Promise<Target> {
+  if (endpointId === undefined) return { url: url!, secrets: await endpoints.perJobSecrets() }
+  const endpoint = await endpoints.find(endpointId)
+  if (endpoint?.state === 'enabled') return { url: endpoint.url, secrets: liveSecrets(endpoint.secrets, time.now()) }
+  const why = endpoint ? `is disabled (${endpoint.disabledReason ?? 'by-hand'})` : 'was deleted'
+  throw new HttpError(`webhook ${endpointId} ${why}`, { kind: 'endpoint-disabled' })
+}
+
+async function judge(
+  answer: EgressAnswer,
+  { endpointId }: DeliveryPayload,
+  job: JobContext,
+  { health }: DeliveryParts,
+): Promise<unknown> {
+  const { status, timing } = answer
+  if (status >= 200 && status < 300) {
+    if (endpointId !== undefined) health.succeeded(endpointId)
+    return { status, timing }
+  }
+  job.log(`answered ${status} in ${formatMs(timing.totalMs)}`, { status, timing, body: bodyOf(answer) })
+  if (endpointId !== undefined && status === 410) await health.gone(endpointId)
+  else if (endpointId !== undefined) health.failed(endpointId)
+  throw refusal(answer)
+}
+
+/** Whatever an endpoint answers today, its owner may mend it by tomorrow: only 410 is final. */
+function refusal({ status, headers }: EgressAnswer): Refusal {
+  const told: Record<string, string> = {}
+  for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) told[name] = headers[name]
+  const isThrottled = status === 429 || (status === 503 && 'retry-after' in told)
+  const kind = status === 410 ? 'gone' : isThrottled ? 'throttled' : 'transient'
+  const words = status >= 300 && status < 400 ? `answered ${status}; redirects are not followed` : `answered ${status}`
+  return new Refusal(`the webhook ${words}`, { kind, status, headers: told })
+}
+
+/** There was an answer, and what it says has been noted. */
+class Refusal extends HttpError {}
+
+/** The same for what gave no answer at all: a certificate, too, is renewed sooner or later. */
+function again(error: unknown): unknown {
+  if (!(error instanceof HttpError)) return error
+  const { message, code, name } = error
+  return new HttpError(message, {
+    kind: 'transient',
+    ...(code !== undefined && { code }),
+    timedOut: name === 'TimeoutError',
+    maybeExecuted: true,
+  })
+}
+
+function bodyOf({ body, truncated }: EgressAnswer): string {
+  const text = cleanText(Buffer.from(body).toString('utf8'), ANSWER_KEPT_BYTES)
+  return truncated && !text.endsWith('…') ? `${text}…` : text
+}

@@ -1,0 +1,231 @@
+import type { Job } from '../../core/job/job.js'
+import { type JobNews, jobMessageBody, messageBody } from '../../core/webhook/message.js'
+import {
+  DELIVERIES,
+  DELIVERY_JOB,
+  type Endpoint,
+  type MessageType,
+  type Subject,
+  type WebhookEvent,
+} from '../../core/webhook/webhook.js'
+import type { Claimed, NewJob, RunEnd, Settlement } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import type { EventHub } from '../client/events.js'
+import type { Log } from '../client/log.js'
+import { backOffMs } from '../time/loop.js'
+import type { Endpoints } from './endpoints.js'
+
+type Parts = Pick<Environment, 'connection' | 'clock' | 'dice' | 'time' | 'log'>
+
+/** What a delivery carries: enough to send the same message again and again. */
+export interface DeliveryPayload {
+  /** `webhook-id`: the same over all attempts and redrives. */
+  readonly messageId: string
+  readonly type: MessageType
+  readonly endpointId?: string
+  /** Of a job that named its own address. */
+  readonly url?: string
+  /** Exactly what is sent, and signed. */
+  readonly body: string
+}
+
+const PRIORITY = 5
+
+/** Turns what happens into deliveries, which are jobs: they come into being in the transaction of what they tell about. */
+export class Outbox {
+  readonly #parts: Parts
+  readonly #endpoints: Endpoints
+  readonly #onDelivery: () => void
+  #wasUsed = false
+
+  /** `onDelivery`: there is, or will be in a moment, something to deliver. */
+  constructor(parts: Parts, endpoints: Endpoints, onDelivery: () => void) {
+    this.#parts = parts
+    this.#endpoints = endpoints
+    this.#onDelivery = onDelivery
+  }
+
+  /** Who wants to hear of things is known: without that nothing may end. */
+  get isReady(): boolean {
+    return this.#endpoints.isLoaded
+  }
+
+  /** Asked until the store answers, or is closed. */
+  async ready(): Promise<void> {
+    const { connection, clock, dice, log } = this.#parts
+    for (let failures = 0; !this.isReady && !connection.isClosed; failures++) {
+      try {
+        await this.#endpoints.load()
+      } catch (error) {
+        const retryInMs = backOffMs(failures, dice)
+        log.warn({ event: 'store.unavailable', retryInMs, err: error }, 'ends of runs wait for the store')
+        await new Promise<void>(resolve => clock.timer(retryInMs, resolve))
+      }
+    }
+  }
+
+  /** For who changes jobs by hand, where no loop may be reading the endpoints. */
+  fresh(): Promise<void> {
+    return this.#endpoints.fresh()
+  }
+
+  /** Adds to the end of a run what has to be told about it. */
+  attach(settlement: Settlement, claimed: Claimed): Settlement {
+    if (claimed.queue === DELIVERIES || (this.#endpoints.size === 0 && claimed.webhook === undefined)) return settlement
+    const { end } = settlement
+    const spawn = end.kind === 'ended' ? this.#ofJob(newsOf(settlement, end, claimed)) : []
+    const mayBeCancelled = end.kind === 'handed-back' || end.transition.to === 'waiting'
+    const spawnIfCancelled = mayBeCancelled ? this.#ofJob(cancelNews(settlement, claimed)) : []
+    if (spawn.length + spawnIfCancelled.length === 0) return settlement
+    return {
+      ...settlement,
+      end: {
+        ...end,
+        ...(spawn.length > 0 && { spawn }),
+        ...(spawnIfCancelled.length > 0 && { spawnIfCancelled }),
+      } as RunEnd,
+    }
+  }
+
+  /** Of a job that ended without a run: what has to be told about it. */
+  following(job: Job): readonly NewJob[] {
+    if (job.queue === DELIVERIES) return []
+    const { reason, finishedAt, error } = job
+    const at = finishedAt === undefined || reason === 'discarded' ? this.#parts.time.now() : finishedAt
+    const more = { ...(reason !== undefined && { reason }), ...(error && { error }) }
+    return this.#ofJob({ type: job.state === 'dead' ? 'job.dead' : 'job.cancelled', job, at, ...more })
+  }
+
+  /** Something that is not about one job. */
+  async tell(type: WebhookEvent, data: object, tenantId?: string): Promise<void> {
+    await this.#endpoints.fresh()
+    const jobs = this.deliveries({ type, ...(tenantId !== undefined && { tenantId }) }, data)
+    if (jobs.length === 0) return
+    await (await this.#parts.connection.store()).enqueue(jobs)
+    this.wake()
+  }
+
+  deliveries(subject: Subject, data: object): readonly NewJob[] {
+    const endpoints = this.#endpoints.wanting(subject)
+    if (endpoints.length === 0) return []
+    const message = this.#message(subject.type, messageBody(subject.type, this.#parts.time.now(), data))
+    return endpoints.map(endpoint => this.#toEndpoint(endpoint, message, subject.tenantId))
+  }
+
+  /** A message that nobody subscribed to, for one endpoint. */
+  testOf(endpoint: Endpoint): NewJob {
+    const data = { endpointId: endpoint.id, message: 'a test of this webhook' }
+    const body = messageBody('webhook.test', this.#parts.time.now(), data)
+    return this.#toEndpoint(endpoint, this.#message('webhook.test', body), endpoint.tenantId)
+  }
+
+  /** What was put into it is stored. */
+  wake(): void {
+    if (this.#wasUsed) this.#onDelivery()
+  }
+
+  #ofJob(news: JobNews | undefined): readonly NewJob[] {
+    if (news === undefined) return []
+    const { type, job } = news
+    const { tenantId, webhook } = job
+    const subject = { type, job, ...(tenantId !== undefined && { tenantId }) }
+    const endpoints = this.#endpoints.wanting(subject)
+    const url = type === 'job.retrying' ? undefined : webhook
+    if (endpoints.length === 0 && url === undefined) return []
+    const message = this.#message(type, jobMessageBody(news))
+    const jobs = endpoints.map(endpoint => this.#toEndpoint(endpoint, message, tenantId))
+    return url === undefined ? jobs : [...jobs, this.#toUrl(url, message, tenantId)]
+  }
+
+  #message(type: MessageType, body: string): Pick<DeliveryPayload, 'messageId' | 'type' | 'body'> {
+    const { dice, clock } = this.#parts
+    return { messageId: `msg_${dice.id(clock.now()).replaceAll('-', '')}`, type, body }
+  }
+
+  #toEndpoint(
+    { id: endpointId, retry }: Endpoint,
+    message: Pick<DeliveryPayload, 'messageId' | 'type' | 'body'>,
+    tenantId: string | undefined,
+  ): NewJob {
+    const job = this.#delivery({ ...message, endpointId }, laneOf(endpointId), tenantId)
+    return { ...job, tags: [endpointId, message.type], ...(retry && { override: retry }) }
+  }
+
+  #toUrl(
+    url: string,
+    message: Pick<DeliveryPayload, 'messageId' | 'type' | 'body'>,
+    tenantId: string | undefined,
+  ): NewJob {
+    return this.#delivery({ ...message, url }, laneOf(new URL(url).origin), tenantId)
+  }
+
+  #delivery(payload: DeliveryPayload, dependency: string, tenantId: string | undefined): NewJob {
+    const { dice, clock } = this.#parts
+    this.#wasUsed = true
+    return {
+      id: dice.id(clock.now()),
+      name: DELIVERY_JOB,
+      queue: DELIVERIES,
+      priority: PRIORITY,
+      delivery: 'at-least-once',
+      payload: JSON.stringify(payload),
+      runAt: { delayMs: 0 },
+      tags: [payload.type],
+      dependency,
+      ...(tenantId !== undefined && { tenantId }),
+    }
+  }
+}
+
+/** Deliveries with the same one wait for each other, and for nobody else. */
+export function laneOf(endpoint: string): string {
+  return LANE + endpoint
+}
+
+const LANE = 'webhook:'
+
+/** Undefined where the run changed nothing that is told. */
+function newsOf(
+  { startedAt, finishedAt: at }: Settlement,
+  { transition, error, result }: Extract<RunEnd, { kind: 'ended' }>,
+  claimed: Claimed,
+): JobNews | undefined {
+  const { to, attemptBack, reason, delayMs } = transition
+  const job = attemptBack ? { ...claimed, attempt: claimed.attempt - 1 } : claimed
+  const ran = { job, at, startedAt }
+  const failure = error && { error }
+  switch (to) {
+    case 'succeeded':
+      return { type: 'job.succeeded', ...ran, ...(result !== undefined && { result }) }
+    case 'dead':
+      return { type: 'job.dead', ...ran, ...failure, ...(reason !== undefined && { reason }) }
+    case 'cancelled':
+      return { type: 'job.cancelled', ...ran, ...failure }
+    case 'waiting':
+      return attemptBack ? undefined : { type: 'job.retrying', ...ran, ...failure, delayMs }
+  }
+}
+
+/** A cancel came in between: what should have waited again has ended. */
+function cancelNews({ end, startedAt, finishedAt: at }: Settlement, claimed: Claimed): JobNews {
+  if (end.kind === 'handed-back') {
+    // It never ran: it is what it was before its claim.
+    return { type: 'job.cancelled', job: { ...claimed, run: claimed.run - 1, attempt: claimed.attempt - 1 }, at }
+  }
+  const attempt = end.transition.attemptBack ? claimed.attempt - 1 : claimed.attempt
+  return { type: 'job.cancelled', job: { ...claimed, attempt }, at, startedAt, ...(end.error && { error: end.error }) }
+}
+
+/** Events of this process that others may want to hear of too. Each is raised once in the whole fleet. */
+export function relay(events: EventHub, outbox: Outbox, log: Log): void {
+  const tell = (type: WebhookEvent, data: object, tenantId?: string): void => {
+    outbox.tell(type, data, tenantId).catch((error: unknown) => {
+      log.error({ event: 'webhook.untold', type, err: error }, 'an event was not told to webhooks')
+    })
+  }
+  events.on('schedule.skipped', event => tell('schedule.skipped', event, event.tenantId))
+  for (const type of ['circuit.opened', 'circuit.closed'] as const) {
+    // Of what only deliveries depend on nobody is told: they raise no events.
+    events.on(type, event => event.key.startsWith(LANE) || tell(type, event))
+  }
+}

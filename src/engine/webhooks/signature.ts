@@ -1,0 +1,154 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Dice } from '../../core/values/clock.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { systemClock } from '../time/system.js'
+
+// Standard Webhooks 1.0.0, symmetric: https://www.standardwebhooks.com
+
+const PREFIX = 'whsec_'
+const KEY_BYTES_MIN = 16
+const KEY_BYTES_MAX = 128
+const TOLERANCE_MS = 300_000
+/** Signatures of one message that are looked at. */
+const SIGNATURES_MAX = 16
+
+/** 256 bits. */
+export function newSecret(dice: Dice): string {
+  return PREFIX + Buffer.from(dice.token() + dice.token(), 'hex').toString('base64')
+}
+
+/** Undefined where the text is no secret. */
+function keyOf(secret: unknown): Buffer | undefined {
+  if (typeof secret !== 'string' || !/^(?:whsec_)?[A-Za-z0-9+/]+={0,2}$/.test(secret)) return undefined
+  const key = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64')
+  return key.length >= KEY_BYTES_MIN && key.length <= KEY_BYTES_MAX ? key : undefined
+}
+
+function mac(key: Buffer, id: string, timestampS: string, body: string | Uint8Array): Buffer {
+  // The bytes that are sent: a body that is no valid text must not be changed on the way to its signature.
+  return createHmac('sha256', key).update(`${id}.${timestampS}.`).update(body).digest()
+}
+
+export interface SignatureHeaders {
+  readonly 'webhook-id': string
+  readonly 'webhook-timestamp': string
+  readonly 'webhook-signature': string
+}
+
+/** One signature for each secret, in their order. `id` has no dot: a dot separates it from what follows. */
+export function sign(id: string, at: number, body: string | Uint8Array, secrets: readonly string[]): SignatureHeaders {
+  const timestamp = String(Math.floor(at / 1000))
+  const keys = secrets.flatMap(secret => keyOf(secret) ?? [])
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': keys.map(key => `v1,${mac(key, id, timestamp, body).toString('base64')}`).join(' '),
+  }
+}
+
+export interface VerifyOptions {
+  /** As it came, before anything parsed it. */
+  readonly body: string | Uint8Array
+  readonly headers: HeadersLike
+  /** `whsec_…`, as it was told when the endpoint was made. */
+  readonly secret?: string
+  /** While a secret is being replaced: any of them may have signed. */
+  readonly secrets?: readonly string[]
+  /** How far the time of the message may be from now. Default 5 minutes. */
+  readonly toleranceMs?: number
+  /** Default: the time of this machine. */
+  readonly now?: Date | number
+}
+
+type HeadersLike =
+  | { get(name: string): string | null | undefined }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** A message that was proved to come from who has the secret. */
+export interface WebhookMessage {
+  /** The same over all tries: whoever has seen it before may answer 200 and do nothing. */
+  readonly id: string
+  readonly type: string
+  /** When it happened. */
+  readonly timestamp: string
+  readonly data: Readonly<Record<string, unknown>>
+  /** When this try was sent. */
+  readonly sentAt: Date
+}
+
+/** For receivers: checks who sent a webhook and when, and gives what it says. Throws where it proves nothing. */
+export function verifyWebhook(options: VerifyOptions): WebhookMessage {
+  const { body, headers, toleranceMs = TOLERANCE_MS } = options
+  const keys = keysOf(options)
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(name =>
+    headerOf(headers, name),
+  ) as [string, string, string]
+  checkTime(timestamp, options.now, toleranceMs)
+  const given = signatures.split(' ').slice(0, SIGNATURES_MAX)
+  const expected = keys.map(key => mac(key, id, timestamp, body))
+  // Every pair is compared: how long it takes tells nothing.
+  const fits = given.map(one => expected.map(bytes => isEqual(one, bytes)).includes(true))
+  if (!fits.includes(true)) {
+    throw new ChronosError(
+      'SIGNATURE_INVALID',
+      'webhook: no signature fits; check the secret, and that the body is the bytes that came, not JSON written again',
+    )
+  }
+  return { id, ...parsed(body), sentAt: new Date(Number(timestamp) * 1000) }
+}
+
+function keysOf({ secret, secrets = [] }: VerifyOptions): readonly Buffer[] {
+  const all = secret === undefined ? secrets : [secret, ...secrets]
+  const keys = all.map(keyOf)
+  if (keys.length > 0 && !keys.includes(undefined)) return keys as readonly Buffer[]
+  // Never shown: what was meant as a secret is one, even where it is misspelt.
+  throw new ChronosError('INVALID_OPTION', 'verifyWebhook: secret: expected "whsec_" and base64, got something else')
+}
+
+function headerOf(headers: HeadersLike, name: string): string {
+  const value = isGetter(headers) ? headers.get(name) : fieldOf(headers, name)
+  const text = Array.isArray(value) ? value.join(' ') : value
+  if (typeof text === 'string' && text !== '') return text
+  throw new ChronosError('SIGNATURE_MISSING', `webhook: the header ${name} is missing, so nobody signed it`)
+}
+
+function isGetter(headers: HeadersLike): headers is { get(name: string): string | null | undefined } {
+  return typeof (headers as { get?: unknown }).get === 'function'
+}
+
+function fieldOf(headers: Readonly<Record<string, unknown>>, name: string): unknown {
+  return headers[name] ?? Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+}
+
+function checkTime(timestamp: string, now: Date | number = systemClock.now(), toleranceMs: number): void {
+  const sentAt = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1000 : Number.NaN
+  if (Number.isNaN(sentAt)) {
+    throw new ChronosError(
+      'SIGNATURE_INVALID',
+      `webhook: expected seconds in webhook-timestamp, got ${shown(timestamp)}`,
+    )
+  }
+  if (Math.abs(Number(now) - sentAt) <= toleranceMs) return
+  throw new ChronosError(
+    'SIGNATURE_EXPIRED',
+    `webhook: sent ${new Date(sentAt).toISOString()}, too far from now; an old message played again, or a clock that is off`,
+    { details: { timestamp, toleranceMs } },
+  )
+}
+
+function isEqual(token: string, expected: Buffer): boolean {
+  const [version, text = ''] = token.split(',', 2)
+  const given = Buffer.from(text, 'base64')
+  return version === 'v1' && given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+function parsed(body: string | Uint8Array): Pick<WebhookMessage, 'type' | 'timestamp' | 'data'> {
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+  try {
+    const { type, timestamp, data } = JSON.parse(text) as WebhookMessage
+    if (typeof type === 'string') return { type, timestamp, data }
+  } catch {
+    // Said below, as for JSON of another shape.
+  }
+  throw new ChronosError('INVALID_PAYLOAD', 'webhook: it is signed, and no message: expected { type, timestamp, data }')
+}

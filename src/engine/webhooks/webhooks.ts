@@ -1,0 +1,187 @@
+import type { JobView } from '../../core/job/view.js'
+import { ChronosError } from '../../core/values/error.js'
+import { checkInteger, checkKeys, PAGE_MAX } from '../../core/values/limits.js'
+import {
+  DELIVERIES,
+  disabled,
+  type Endpoint,
+  type EndpointInput,
+  type EndpointView,
+  enabled,
+  parseEndpoint,
+  viewEndpoint,
+  withSecret,
+} from '../../core/webhook/webhook.js'
+import { timeOf } from '../client/enqueuer.js'
+import type { Environment } from '../client/environment.js'
+import type { RedriveOptions, Redrives, RedriveView } from '../dead/redrives.js'
+import { EgressBlocked } from '../egress/blocked.js'
+import type { Egress } from '../egress/egress.js'
+import type { Jobs } from '../jobs/jobs.js'
+import { type List, listOf, PAGE_DEFAULT, type PageQuery, type TenantQuery } from '../jobs/query.js'
+import { recordPage } from '../upkeep/record-page.js'
+import { type Endpoints, PER_JOB, WEBHOOK } from './endpoints.js'
+import { newSecret } from './signature.js'
+
+/** A new secret, told this once. */
+export interface NewSecret {
+  /** `whsec_…`, for `verifyWebhook`. */
+  readonly secret: string
+}
+
+export interface RecoverOptions extends Omit<RedriveOptions, 'dryRun'> {
+  /** Of messages that happened from this time on. */
+  readonly since: Date | string | number
+}
+
+export interface DeliveryQuery extends PageQuery {
+  readonly state?: JobView['state']
+}
+
+interface WebhooksOptions {
+  readonly env: Environment
+  readonly endpoints: Endpoints
+  readonly egress: Egress
+  readonly jobs: Jobs
+  readonly redrives: Redrives
+}
+
+/** `chronos.webhooks`: who is told when jobs end, and how that went. */
+export class Webhooks {
+  readonly #options: WebhooksOptions
+
+  constructor(options: WebhooksOptions) {
+    this.#options = options
+  }
+
+  /** The secret is told here and never again. */
+  async create(input: EndpointInput): Promise<EndpointView & NewSecret> {
+    const settings = this.#checked(input, 'webhooks.create')
+    const { dice, clock } = this.#options.env
+    const secret = newSecret(dice)
+    const now = await this.#now()
+    const endpoint: Endpoint = {
+      id: `wh_${dice.id(clock.now()).replaceAll('-', '')}`,
+      ...settings,
+      state: 'enabled',
+      secrets: withSecret([], secret, now),
+      createdAt: now,
+      updatedAt: now,
+    }
+    await this.#options.endpoints.create(endpoint)
+    return { ...viewEndpoint(endpoint, now), secret }
+  }
+
+  /** By id, which is by age. */
+  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<EndpointView>> {
+    checkInteger(limit, 'webhooks.list: limit', 1, PAGE_MAX)
+    const store = await this.#options.env.connection.store()
+    const from = cursor === undefined ? {} : { from: cursor }
+    const mine = ({ tenantId: own }: Endpoint): boolean => tenantId === undefined || own === tenantId
+    const found = await recordPage<Endpoint>(store, WEBHOOK, { limit: limit + 1, ...from }, mine)
+    const now = this.#options.env.time.now()
+    return listOf(
+      found.slice(0, limit).map(({ body }) => viewEndpoint(body, now)),
+      found[limit]?.id,
+    )
+  }
+
+  async get(id: string): Promise<EndpointView> {
+    return this.#view(await this.#options.endpoints.get(id))
+  }
+
+  /** Says it anew: what is not given goes back to its default. State, secrets and deliveries stay. */
+  async update(id: string, input: EndpointInput): Promise<EndpointView> {
+    const settings = this.#checked(input, 'webhooks.update')
+    return this.#change(id, ({ queues: _q, names: _n, tenantId: _t, retry: _r, ...endpoint }, now) => ({
+      ...endpoint,
+      ...settings,
+      updatedAt: now,
+    }))
+  }
+
+  /** What is still on its way to it ends as `endpoint-disabled`. */
+  async delete(id: string): Promise<void> {
+    await this.#options.endpoints.delete(id)
+  }
+
+  async enable(id: string): Promise<EndpointView> {
+    return this.#change(id, (endpoint, now) => (endpoint.state === 'enabled' ? endpoint : enabled(endpoint, now)))
+  }
+
+  async disable(id: string): Promise<EndpointView> {
+    return this.#change(id, (endpoint, now) => disabled(endpoint, 'by-hand', now))
+  }
+
+  /** The old secret signs beside the new one for another day. `'per-job'` is for addresses that jobs name themselves. */
+  async rotateSecret(id: string): Promise<NewSecret> {
+    if (id === PER_JOB) return { secret: await this.#options.endpoints.rotatePerJob() }
+    const secret = newSecret(this.#options.env.dice)
+    await this.#options.endpoints.change(id, (endpoint, now) => ({
+      ...endpoint,
+      secrets: withSecret(endpoint.secrets, secret, now),
+      updatedAt: now,
+    }))
+    return { secret }
+  }
+
+  /** Sends a message of the type `webhook.test`; gives the id of the delivery. */
+  async test(id: string): Promise<{ readonly id: string }> {
+    const { env, endpoints } = this.#options
+    const endpoint = await endpoints.get(id)
+    if (endpoint.state === 'disabled') {
+      throw new ChronosError('NOT_ALLOWED', `webhook ${id} is disabled; enable it first`, {
+        details: { webhookId: id, disabledReason: endpoint.disabledReason },
+      })
+    }
+    const job = env.outbox.testOf(endpoint)
+    await (await env.connection.store()).enqueue([job])
+    env.outbox.wake()
+    return { id: job.id }
+  }
+
+  /** Deliveries to an endpoint, newest first: jobs like any other, that can be looked at and retried as such. */
+  async deliveries(id: string, { state, ...page }: DeliveryQuery = {}): Promise<List<JobView>> {
+    await this.#options.endpoints.get(id)
+    return this.#options.jobs.list({ queue: DELIVERIES, tag: id, ...(state && { state }) }, page)
+  }
+
+  /** Sends again what failed for good since a time; a redrive like any other. */
+  async recover(id: string, options: RecoverOptions): Promise<RedriveView> {
+    checkKeys(options, ['since', 'rate', 'canary', 'stopWhenFailing', 'force'], 'webhooks.recover')
+    const { since, ...rest } = options
+    const createdAfter = timeOf(since, 'webhooks.recover: since')
+    const { tenantId } = await this.#options.endpoints.get(id)
+    const query = { queue: DELIVERIES, tag: id, createdAfter, ...(tenantId !== undefined && { tenantId }) }
+    return this.#options.redrives.start(query, { canary: 1, ...rest })
+  }
+
+  #checked(input: EndpointInput, where: string): ReturnType<typeof parseEndpoint> {
+    const settings = parseEndpoint(input, where)
+    checkAddress(settings.url, this.#options.egress, `${where}: url`)
+    return settings
+  }
+
+  async #change(id: string, change: (endpoint: Endpoint, now: number) => Endpoint): Promise<EndpointView> {
+    const { endpoint } = await this.#options.endpoints.change(id, change)
+    return this.#view(endpoint)
+  }
+
+  #view(endpoint: Endpoint): EndpointView {
+    return viewEndpoint(endpoint, this.#options.env.time.now())
+  }
+
+  async #now(): Promise<number> {
+    return (await (await this.#options.env.connection.store()).info()).now
+  }
+}
+
+/** Where a webhook may not go is said at once, and looked at again whenever one is sent. */
+export function checkAddress(url: string, egress: Egress, where: string): void {
+  try {
+    egress.check(url)
+  } catch (error) {
+    if (!(error instanceof EgressBlocked)) throw error
+    throw new ChronosError('NOT_ALLOWED', `${where}: ${error.message}`, { cause: error })
+  }
+}

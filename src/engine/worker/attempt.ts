@@ -1,0 +1,312 @@
+import { Snooze, toLogText } from '../../core/failure/outcome.js'
+import type { EventJob } from '../../core/job/event.js'
+import { type Delivery, type JobFacts, maxRetriesOf } from '../../core/job/job.js'
+import { toPayload } from '../../core/job/payload.js'
+import type { Policy } from '../../core/policy/policy.js'
+import type { Timer } from '../../core/values/clock.js'
+import { type Duration, formatMs, toMs } from '../../core/values/duration.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { checkText } from '../../core/values/limits.js'
+import {
+  type Claimed,
+  type Lease,
+  LOG_LINES_MAX,
+  type LogLine,
+  type Report,
+  type Settlement,
+} from '../../store/store.js'
+import type { JobContext, JobDefinition, OnceOptions } from '../client/definition.js'
+import { type DependencyPlace, dependencyOf } from '../dependencies/answer.js'
+import type { Completion } from './completion.js'
+import type { Held } from './fetcher.js'
+
+/** Why a running handler was told to stop. */
+export type Interruption = 'timed-out' | 'cancelled' | 'lost' | 'stopped' | 'lease-at-risk'
+
+/** What an attempt asks of its worker. */
+export interface AttemptPort {
+  runOnce<T>(attempt: Attempt, name: string, effect: () => T | Promise<T>, whenUnknown: 'run' | 'fail'): Promise<T>
+  complete(attempt: Attempt, tx: unknown, result: unknown): Promise<void>
+  hasNews(attempt: Attempt): void
+  now(): number
+}
+
+/** One job in this worker's hands, from its claim until its end is stored; and the context that its handler sees. */
+export class Attempt implements JobContext {
+  readonly claimed: Claimed
+  readonly definition: JobDefinition
+  readonly policy: Policy
+  /** Where its circuit and its budget are shared with others; undefined where it has neither. */
+  readonly dependency: DependencyPlace | undefined
+  /** It was sent ahead to try an open circuit. */
+  isProbe = false
+  /** On this process's clock, counted from when the claim was sent: before this nobody else can have the job. */
+  leaseUntil: number
+  readonly #startBefore: number
+  startedAt = 0
+  begun = false
+  interruption: Interruption | undefined
+  /** Its handler called `job.complete`; from then on the fate of that transaction decides. */
+  completion: Completion | undefined
+  /** Nothing may be written any more: it has ended, or its lease is gone. */
+  over = false
+  timeoutTimer: Timer | undefined
+  stuckTimer: Timer | undefined
+
+  readonly #port: AttemptPort
+  #controller: AbortController | undefined
+  #logs: LogLine[] = []
+  #reported = 0
+  #progress: string | undefined
+
+  constructor(held: Held, definition: JobDefinition, policy: Policy, port: AttemptPort) {
+    // The stricter of the two promises holds, whoever made it.
+    const stricter = definition.delivery === 'at-most-once' && held.claimed.delivery !== 'at-most-once'
+    this.claimed = stricter ? { ...held.claimed, delivery: 'at-most-once' } : held.claimed
+    this.leaseUntil = held.leaseUntil
+    this.#startBefore = held.startBefore
+    this.definition = definition
+    this.policy = policy
+    this.dependency = dependencyOf(this.claimed, definition, policy)
+    this.#port = port
+  }
+
+  get lease(): Lease {
+    return this.claimed
+  }
+
+  /** A handler that must not start twice, or that may have killed its process, starts behind a commit of its own. */
+  get needsBegin(): boolean {
+    return this.atMostOnce || this.claimed.suspect
+  }
+
+  /** Asked again after the wait for `begin`, on this process's clock. */
+  mayStart(now: number): boolean {
+    return this.interruption === undefined && now < this.leaseUntil && now < this.#startBefore
+  }
+
+  get atMostOnce(): boolean {
+    return this.claimed.delivery === 'at-most-once'
+  }
+
+  get timeoutMs(): number {
+    return this.claimed.timeoutMs ?? this.definition.timeoutMs
+  }
+
+  get facts(): JobFacts {
+    const { claimed, policy } = this
+    // Filled in one by one: every job comes by, and spreads take several times as long.
+    const facts: { -readonly [Field in keyof JobFacts]: JobFacts[Field] } = {
+      attempt: claimed.attempt,
+      delivery: claimed.delivery,
+      begun: this.begun,
+      snoozes: claimed.snoozes,
+      releases: claimed.releases,
+      losses: claimed.losses,
+      strikes: claimed.strikes,
+      suspect: claimed.suspect,
+      cancelRequested: this.interruption === 'cancelled',
+      policy,
+    }
+    if (claimed.firstStartedAt !== undefined) facts.firstStartedAt = claimed.firstStartedAt
+    if (claimed.backoffMs !== undefined) facts.backoffMs = claimed.backoffMs
+    if (claimed.deadline !== undefined) facts.deadline = claimed.deadline
+    if (this.definition.retryUnsent) facts.retryUnsent = true
+    if (this.dependency) facts.dependency = this.dependency.key
+    return facts
+  }
+
+  get eventJob(): EventJob {
+    return eventJob(this.claimed, this.policy)
+  }
+
+  interrupt(why: Interruption, error: ChronosError): void {
+    if (this.interruption !== undefined) return
+    this.interruption = why
+    if (why === 'lost') this.over = true
+    this.#abort().abort(error)
+  }
+
+  /** What it said that is not known to be stored. Lines are numbered: saying them again does no harm. */
+  report(): Report | undefined {
+    if (this.#logs.length === 0 && this.#progress === undefined) return undefined
+    return {
+      lease: this.lease,
+      logs: [...this.#logs],
+      from: this.#reported,
+      ...(this.#progress !== undefined && { progress: this.#progress }),
+    }
+  }
+
+  /** The store has this report. */
+  reported({ logs, from = 0, progress }: Report): void {
+    const news = Math.max(0, from + logs.length - this.#reported)
+    this.#logs.splice(0, news)
+    this.#reported += news
+    if (this.#progress === progress) this.#progress = undefined
+  }
+
+  #abort(): AbortController {
+    this.#controller ??= new AbortController()
+    return this.#controller
+  }
+
+  #mustBeHeld(what: string): void {
+    if (!this.over) return
+    throw new ChronosError(
+      'LEASE_LOST',
+      `${what}: run ${this.run} of job ${this.id} is over for this worker (${this.interruption ?? 'ended'}); stop when job.signal aborts`,
+      { details: { jobId: this.id, run: this.run } },
+    )
+  }
+
+  /** It would wait for the transaction that has this job's row. */
+  #mustBeOpen(what: string): void {
+    if (this.completion === undefined) return
+    throw new ChronosError('NOT_ALLOWED', `${what}: job ${this.id} was completed in a transaction; do it before that`, {
+      details: { jobId: this.id, run: this.run },
+    })
+  }
+
+  // What the handler sees.
+
+  get id(): string {
+    return this.claimed.id
+  }
+  get name(): string {
+    return this.claimed.name
+  }
+  get queue(): string {
+    return this.claimed.queue
+  }
+  get tenantId(): string | undefined {
+    return this.claimed.tenantId
+  }
+  get tags(): readonly string[] {
+    return this.claimed.tags
+  }
+  get key(): string {
+    return this.claimed.key ?? this.claimed.id
+  }
+  get attempt(): number {
+    return this.claimed.attempt
+  }
+  get maxAttempts(): number {
+    return maxRetriesOf(this.claimed, this.policy) + 1
+  }
+  get isLastAttempt(): boolean {
+    return this.attempt >= this.maxAttempts
+  }
+  get run(): number {
+    return this.claimed.run
+  }
+  get generation(): number {
+    return this.claimed.generation
+  }
+  get delivery(): Delivery {
+    return this.claimed.delivery
+  }
+  get createdAt(): Date {
+    return new Date(this.claimed.createdAt)
+  }
+  get runAt(): Date {
+    return new Date(this.claimed.runAt)
+  }
+  get deadline(): Date | undefined {
+    return this.claimed.deadline === undefined ? undefined : new Date(this.claimed.deadline)
+  }
+  get signal(): AbortSignal {
+    return this.#abort().signal
+  }
+
+  snooze(delay: Duration, note?: string): Snooze {
+    if (this.atMostOnce) {
+      throw new ChronosError(
+        'NOT_ALLOWED',
+        `job.snooze: job "${this.name}" is at-most-once and has begun; it can't start again later`,
+      )
+    }
+    return new Snooze(toMs(delay, 'job.snooze'), note)
+  }
+
+  once<T>(name: string, effect: () => T | Promise<T>, options: OnceOptions = {}): Promise<T> {
+    checkText(name, 'job.once: name')
+    this.#mustBeHeld('job.once')
+    this.#mustBeOpen('job.once')
+    return this.#port.runOnce(this, name, effect, options.whenUnknown ?? (this.atMostOnce ? 'fail' : 'run'))
+  }
+
+  async complete(tx: unknown, result?: unknown): Promise<void> {
+    this.#mustBeHeld('job.complete')
+    if (this.interruption === 'timed-out') throw interruptionError('timed-out', this)
+    if (tx === undefined || tx === null) {
+      throw new ChronosError(
+        'INVALID_OPTION',
+        `job.complete: expected your open transaction, got ${shown(tx)}; without one, return the result instead`,
+      )
+    }
+    await this.#port.complete(this, tx, result)
+  }
+
+  log(message: string, data?: unknown): void {
+    this.#mustBeHeld('job.log')
+    // One line too many is sent, so that the store says that there were more.
+    if (this.#reported + this.#logs.length > LOG_LINES_MAX) return
+    this.#logs.push({ at: this.#port.now(), ...toLogText(message, data) })
+    this.#port.hasNews(this)
+  }
+
+  progress(value: unknown): void {
+    this.#mustBeHeld('job.progress')
+    this.#progress = toPayload(value, 'job.progress')
+    this.#port.hasNews(this)
+  }
+}
+
+/** What a settlement says about the run that it ends. */
+export function runOf({ generation, run, attempt, workerId, queue, name, tenantId }: Claimed): RunOf {
+  return { generation, run, attempt, workerId, queue, name, ...(tenantId !== undefined && { tenantId }) }
+}
+
+type RunOf = Pick<Settlement, 'generation' | 'run' | 'attempt' | 'workerId' | 'queue' | 'name' | 'tenantId'>
+
+export function eventJob(
+  job: Pick<
+    Claimed,
+    'id' | 'name' | 'queue' | 'tenantId' | 'key' | 'tags' | 'generation' | 'run' | 'attempt' | 'delivery'
+  >,
+  policy: Policy,
+): EventJob {
+  const { id, name, queue, tenantId, key, tags, generation, run, attempt } = job
+  return {
+    id,
+    name,
+    queue,
+    ...(tenantId !== undefined && { tenantId }),
+    ...(key !== undefined && { key }),
+    tags,
+    generation,
+    run,
+    attempt,
+    maxAttempts: maxRetriesOf(job, policy) + 1,
+  }
+}
+
+export function interruptionError(why: Interruption, attempt: Attempt): ChronosError {
+  const { id, run, timeoutMs } = attempt
+  const details = { jobId: id, run }
+  switch (why) {
+    case 'timed-out':
+      return new ChronosError('TIMED_OUT', `run ${run} of job ${id} took longer than ${formatMs(timeoutMs)}`, {
+        details,
+      })
+    case 'cancelled':
+      return new ChronosError('CANCELLED', `job ${id} was cancelled`, { details })
+    case 'lost':
+      return new ChronosError('LEASE_LOST', `the lease of job ${id} was taken away; another worker has it`, { details })
+    case 'stopped':
+      return new ChronosError('STOPPED', `the worker stops; run ${run} of job ${id} is handed back`, { details })
+    case 'lease-at-risk':
+      return new ChronosError('STOPPED', `the lease of job ${id} could not be extended in time`, { details })
+  }
+}

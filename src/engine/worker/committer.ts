@@ -1,0 +1,133 @@
+import type { Report, Settled, Settlement, Store } from '../../store/store.js'
+import { isOutage, isRepeatable } from '../client/connection.js'
+import type { Environment } from '../client/environment.js'
+import { backOffMs } from '../time/loop.js'
+
+interface Entry {
+  readonly settlement: Settlement
+  readonly report: Report | undefined
+  readonly done: (settled: Settled) => void
+}
+
+const BATCH_MAX = 1_000
+/** Where nobody in this process waits for a commit. */
+const BATCH_MAX_ALONE = 2_000
+/** While one batch is on its way to the disk, the next may be worked out; but many small ones would only be in the way. */
+const SENT_MAX = 2
+const SECOND_MIN = 200
+/** With so many batches of ends not stored yet, no more work is started. */
+const BACKLOG_BATCHES = 3
+
+/** Stores how runs ended: at once when idle, in groups under load, again and again until the store has them. */
+export class Committer {
+  readonly #env: Environment
+  #waiting: Entry[] = []
+  #inFlight = 0
+  /** Batches. */
+  #sent = 0
+  #scheduled = false
+  #failures = 0
+  #idle: (() => void)[] = []
+
+  readonly #onRoom: () => void
+
+  /** `onRoom` is called whenever a batch has been stored and more may be started. */
+  constructor(env: Environment, onRoom: () => void) {
+    this.#env = env
+    this.#onRoom = onRoom
+  }
+
+  /** Ends that are not stored yet. */
+  get backlog(): number {
+    return this.#waiting.length + this.#inFlight
+  }
+
+  get isFull(): boolean {
+    return this.backlog >= BACKLOG_BATCHES * this.#batchMax || this.#failures > 0
+  }
+
+  get #batchMax(): number {
+    return this.#env.connection.opened?.commitsAlone ? BATCH_MAX_ALONE : BATCH_MAX
+  }
+
+  add(settlement: Settlement, report: Report | undefined, done: (settled: Settled) => void): void {
+    this.#waiting.push({ settlement, report, done })
+    this.#schedule()
+  }
+
+  /** After everything of this moment: what ends together is stored together. */
+  #schedule(): void {
+    if (this.#scheduled || this.#sent === SENT_MAX) return
+    this.#scheduled = true
+    this.#env.clock.soon(() => {
+      this.#scheduled = false
+      if (this.#waiting.length >= (this.#sent === 0 ? 1 : SECOND_MIN)) void this.#flush()
+    })
+  }
+
+  /** Resolves when nothing waits to be stored. */
+  drained(): Promise<void> {
+    return this.backlog === 0 ? Promise.resolve() : new Promise(resolve => this.#idle.push(resolve))
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#waiting.splice(0, this.#batchMax)
+    this.#inFlight += batch.length
+    this.#sent++
+    // There may be a second one already.
+    this.#schedule()
+    await this.#store(batch)
+    this.#inFlight -= batch.length
+    this.#sent--
+    if (this.#waiting.length > 0) this.#schedule()
+    else if (this.backlog === 0) for (const resolve of this.#idle.splice(0)) resolve()
+    if (!this.isFull) this.#onRoom()
+  }
+
+  /** Returns only when every entry has its answer. What can't be stored for reasons of its own is found by halving. */
+  async #store(batch: readonly Entry[]): Promise<void> {
+    for (;;) {
+      try {
+        const answers = await this.#send(batch)
+        this.#failures = 0
+        for (let index = 0; index < batch.length; index++) batch[index]!.done(answers[index]!)
+        return
+      } catch (error) {
+        if (isRepeatable(error) || isOutage(error)) {
+          await this.#pause(error)
+        } else if (batch.length > 1) {
+          const half = Math.ceil(batch.length / 2)
+          await this.#store(batch.slice(0, half))
+          await this.#store(batch.slice(half))
+          return
+        } else {
+          this.#giveUp(batch[0]!, error)
+          return
+        }
+      }
+    }
+  }
+
+  async #send(batch: readonly Entry[]): Promise<readonly Settled[]> {
+    const { connection } = this.#env
+    const store: Store = connection.opened ?? (await connection.store())
+    const reports = batch.flatMap(entry => entry.report ?? [])
+    if (reports.length > 0) await store.report(reports)
+    return store.settle(batch.map(entry => entry.settlement))
+  }
+
+  async #pause(error: unknown): Promise<void> {
+    const { clock, dice, log } = this.#env
+    const waitMs = backOffMs(this.#failures++, dice)
+    log.warn({ event: 'store.unavailable', retryInMs: waitMs, err: error }, 'ends of runs wait for the store')
+    await new Promise<void>(resolve => clock.timer(waitMs, resolve))
+  }
+
+  #giveUp({ settlement, done }: Entry, error: unknown): void {
+    const { id } = settlement.lease
+    // It no longer waits for the store, and must not keep others from it.
+    this.#failures = 0
+    this.#env.log.error({ event: 'settle.failed', jobId: id, err: error }, 'the end of a run could not be stored')
+    done({ status: 'lost' })
+  }
+}

@@ -1,0 +1,108 @@
+import { outcomeOf } from '../../core/failure/outcome.js'
+import { decide, type Outcome, type Transition } from '../../core/job/lifecycle.js'
+import { ChronosError } from '../../core/values/error.js'
+import type { Store } from '../../store/store.js'
+import { isOutage, isRepeatable } from '../client/connection.js'
+import type { Environment } from '../client/environment.js'
+import { backOffMs } from '../time/loop.js'
+import type { Attempt } from './attempt.js'
+import { settlementOf } from './settlement.js'
+
+/** A success that a handler wrote into a transaction of its own: it counts once that commits, and only then. */
+export interface Completion {
+  readonly outcome: Success
+  readonly transition: Transition
+  readonly finishedAt: number
+  /** Known to be: there is no lease to keep any more. */
+  committed: boolean
+}
+
+type Success = Extract<Outcome, { kind: 'succeeded' }>
+
+/** `open`: the transaction has not ended, and nobody waits for it any longer. */
+export type Fate = 'committed' | 'rolled-back' | 'lost' | 'open'
+
+/** A handler that is done should have ended its transaction: for this long it is waited for. */
+const OPEN_MAX_MS = 5_000
+
+function successOf(result: unknown): Success {
+  const outcome = outcomeOf(result)
+  if (outcome.kind === 'succeeded') return outcome
+  throw new ChronosError(
+    'INVALID_OPTION',
+    'job.complete: a snooze is no result; return it from the handler, and do not complete the job',
+  )
+}
+
+/** What the run said and how it ended, in the caller's transaction: what that takes back was never there. */
+export async function complete(env: Environment, attempt: Attempt, tx: unknown, result: unknown): Promise<void> {
+  const { connection, time, dice, outbox } = env
+  const outcome = successOf(result)
+  const finishedAt = Math.max(attempt.startedAt, time.now())
+  const transition = decide(attempt.facts, outcome, finishedAt, dice.random)
+  // Set before anything is sent: whatever goes wrong now, a return of the handler is no success.
+  attempt.completion = { outcome, transition, finishedAt, committed: false }
+  const store = connection.opened ?? (await connection.store())
+  const report = attempt.report()
+  if (report) await store.report([report], tx)
+  const plain = settlementOf(attempt, outcome, transition, finishedAt)
+  const [settled] = await store.settle([outbox.attach(plain, attempt.claimed)], tx)
+  if (settled!.status !== 'lost') return
+  const { id, run } = attempt
+  throw new ChronosError(
+    'LEASE_LOST',
+    `job.complete: run ${run} of job ${id} was taken away from this worker; roll back, another worker has it`,
+    { details: { jobId: id, run } },
+  )
+}
+
+/** What became of the transaction: asked until the store answers, or nobody wants to know any more. */
+export async function fateOf(env: Environment, attempt: Attempt, leaseMs: number): Promise<Fate> {
+  const { connection, clock, dice, log } = env
+  const since = clock.now()
+  for (let looks = 0; ; looks++) {
+    try {
+      const fate = await look(connection.opened ?? (await connection.store()), attempt, leaseMs)
+      if (fate !== 'open' || clock.now() - since >= OPEN_MAX_MS) return fate
+    } catch (error) {
+      if (attempt.over || !(isRepeatable(error) || isOutage(error))) {
+        log.error({ event: 'complete.unknown', jobId: attempt.id, run: attempt.run, err: error }, UNKNOWN)
+        return 'lost'
+      }
+    }
+    await new Promise<void>(resolve => clock.timer(backOffMs(looks, dice), resolve))
+  }
+}
+
+const UNKNOWN = 'what became of a job.complete could not be found out; its lease decides'
+
+async function look(store: Store, attempt: Attempt, leaseMs: number): Promise<Fate> {
+  const ended = await endOf(store, attempt)
+  if (ended) return ended
+  const [status] = await store.extend([attempt.lease], leaseMs)
+  if (status === 'locked') return 'open'
+  // It may have ended between the two questions.
+  return status === 'lost' ? ((await endOf(store, attempt)) ?? 'lost') : 'rolled-back'
+}
+
+/** By its row: a run has one, written once, when it ended. */
+async function endOf(store: Store, { id, run }: Attempt): Promise<Fate | undefined> {
+  const { data } = await store.history(id, { limit: 1 })
+  if (data[0] === undefined || data[0].run < run) return undefined
+  return data[0].run === run && data[0].status === 'succeeded' ? 'committed' : 'lost'
+}
+
+export function rolledBack({ id, run }: Attempt): ChronosError {
+  return new ChronosError(
+    'ROLLED_BACK',
+    `job.complete: its transaction did not commit, so job ${id} is not done; let the handler throw what made it roll back`,
+    { details: { jobId: id, run } },
+  )
+}
+
+/** The job is done whatever its handler does after the commit; that it did not end well is worth a word. */
+export function warnOfLateEnd({ log }: Environment, { id: jobId, name, run }: Attempt, outcome: Outcome): void {
+  const error = 'error' in outcome ? outcome.error : undefined
+  const fields = { event: 'handler.failed-after-commit', jobId, name, run, outcome: outcome.kind, error }
+  log.warn(fields, 'a handler did not end well after its job was committed')
+}

@@ -1,0 +1,59 @@
+import { toPayload } from '../../core/job/payload.js'
+import { ChronosError } from '../../core/values/error.js'
+import type { EffectStatus, Lease, Store } from '../../store/store.js'
+import { isRepeatable } from '../client/connection.js'
+import type { Environment } from '../client/environment.js'
+import { backOffMs } from '../time/loop.js'
+
+const TRIES_MAX = 5
+/** JSON has no undefined; an effect that returns nothing is remembered as this. */
+const NOTHING = 'null'
+
+/**
+ * `job.once`: writes that the effect begins, runs it, writes its result. At least once, and remembered once recorded:
+ * between the effect and its record lies a moment in which a crash leaves it unknown.
+ */
+export async function runOnce<T>(
+  env: Environment,
+  lease: Lease,
+  name: string,
+  effect: () => T | Promise<T>,
+  whenUnknown: 'run' | 'fail',
+): Promise<T> {
+  const before: EffectStatus = await repeated(env, store => store.beginEffect(lease, name))
+  if (before.status === 'done') return JSON.parse(before.result) as T
+  if (before.status === 'lost') throw leaseLost(lease, name)
+  if (before.status === 'begun' && whenUnknown === 'fail') {
+    throw new ChronosError(
+      'EFFECT_UNKNOWN',
+      `job.once("${name}"): an earlier run of job ${lease.id} began it and did not record its end, so it may have happened; ` +
+        'check by hand, or pass { whenUnknown: "run" } where repeating it is safe',
+      { details: { jobId: lease.id, effect: name } },
+    )
+  }
+  const value = await effect()
+  const result = value === undefined ? NOTHING : toPayload(value, `result of job.once("${name}")`)
+  const recorded = await repeated(env, store => store.endEffect(lease, name, result))
+  if (recorded === 'lost') throw leaseLost(lease, name)
+  return value
+}
+
+/** Made again where nothing was done, or no answer came: only for calls that are safe to repeat. */
+export async function repeated<T>(env: Environment, call: (store: Store) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call(env.connection.opened ?? (await env.connection.store()))
+    } catch (error) {
+      if (!isRepeatable(error) || tries === TRIES_MAX) throw error
+      await new Promise<void>(resolve => env.clock.timer(backOffMs(tries, env.dice), resolve))
+    }
+  }
+}
+
+function leaseLost(lease: Lease, name: string): ChronosError {
+  return new ChronosError(
+    'LEASE_LOST',
+    `job.once("${name}"): the lease of job ${lease.id} was taken away; another worker has it`,
+    { details: { jobId: lease.id } },
+  )
+}

@@ -1,0 +1,89 @@
+import { timeText } from '../../core/job/view.js'
+import { HTTP_JOB } from '../client/definition.js'
+import type { Environment } from '../client/environment.js'
+import type { Worker } from './worker.js'
+
+export const WORKER = 'worker'
+
+/** A worker whose sign of life is so many times overdue is not counted on. */
+const SILENT_BEATS = 3
+export const WORKERS_MAX = 10_000
+export const EVERY_NAME = '*'
+
+/** A worker as it tells of itself. */
+export interface WorkerRecord {
+  readonly id: string
+  /** It is outside our processes, and asks for work through `chronos.leases`. */
+  readonly kind?: 'pull'
+  readonly host: string
+  readonly pid: number
+  readonly queues: readonly string[]
+  /** The jobs that it has handlers for; `EVERY_NAME` for all but those that Chronos runs itself. */
+  readonly names: readonly string[]
+  readonly concurrency: number
+  readonly running: number
+  readonly startedAt: number
+  readonly seenAt: number
+  /** How often it gives a sign of life. */
+  readonly beatMs: number
+}
+
+export interface WorkerView extends Omit<WorkerRecord, 'startedAt' | 'seenAt' | 'beatMs'> {
+  readonly state: 'alive' | 'silent'
+  readonly startedAt: string
+  readonly seenAt: string
+}
+
+/** Tells the others which workers run here, and reads what they tell. */
+export class Fleet {
+  readonly #env: Environment
+  readonly #workers: ReadonlySet<Worker>
+  #told = new Set<string>()
+
+  constructor(env: Environment, workers: ReadonlySet<Worker>) {
+    this.#env = env
+    this.#workers = workers
+  }
+
+  /** A step of a loop: a sign of life of every worker here. */
+  async step(everyMs: number): Promise<number> {
+    const store = await this.#env.connection.store()
+    const now = this.#env.time.now()
+    const records = [...this.#workers].map(worker => worker.describe(now, everyMs))
+    await store.putRecords(records.map(record => ({ kind: WORKER, id: record.id, body: JSON.stringify(record) })))
+    this.#told = new Set(records.map(({ id }) => id))
+    return everyMs
+  }
+
+  /** It says itself that it is gone: nobody has to wait for its silence. */
+  async left(worker: Worker): Promise<void> {
+    if (!this.#told.delete(worker.id)) return
+    const store = this.#env.connection.opened
+    await store?.putRecords([{ kind: WORKER, id: worker.id, body: null }])
+  }
+
+  /** Workers of the whole fleet, newest first. */
+  async list(): Promise<readonly WorkerView[]> {
+    const store = await this.#env.connection.store()
+    const { now } = await store.info()
+    const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
+    return records.map(({ body }) => viewWorker(JSON.parse(body) as WorkerRecord, now))
+  }
+}
+
+export function knows({ names }: WorkerRecord, name: string): boolean {
+  return names.includes(name) || (names.includes(EVERY_NAME) && name !== HTTP_JOB)
+}
+
+export function isAlive({ seenAt, beatMs }: WorkerRecord, now: number): boolean {
+  return seenAt >= now - SILENT_BEATS * beatMs
+}
+
+function viewWorker({ beatMs, ...record }: WorkerRecord, now: number): WorkerView {
+  return {
+    ...record,
+    state: isAlive({ beatMs, ...record }, now) ? 'alive' : 'silent',
+    startedAt: timeText(record.startedAt),
+    seenAt: timeText(record.seenAt),
+  }
+}

@@ -1,0 +1,120 @@
+import type { Timer } from '../../core/values/clock.js'
+import type { Guard, Lease } from '../../store/store.js'
+import type { Environment } from '../client/environment.js'
+import { backOffMs } from '../time/loop.js'
+import type { Attempt } from './attempt.js'
+import type { Held } from './fetcher.js'
+
+export interface KeeperOptions {
+  readonly env: Environment
+  readonly workerId: string
+  readonly leaseMs: number
+  /** Without a sign of life from this thread for so long, its leases are left to run out. */
+  readonly stuckAfterMs: number
+  readonly held: () => readonly (Attempt | Held)[]
+  readonly onLost: (attempt: Attempt) => void
+  readonly onCancel: (attempt: Attempt) => void
+  readonly onAtRisk: (attempt: Attempt) => void
+}
+
+/** Keeps the leases of what this worker holds, and has handlers stopped in time where it can't. Idle, it does nothing. */
+export class Keeper {
+  readonly #options: KeeperOptions
+  #timer: Timer | undefined
+  #watchTimer: Timer | undefined
+  #extending: Promise<void> | undefined
+  #failures = 0
+  #guard: Guard | undefined
+  #stopped = false
+
+  constructor(options: KeeperOptions) {
+    this.#options = options
+  }
+
+  /** Something is held now. */
+  watch(): void {
+    if (this.#stopped) return
+    const { env, leaseMs } = this.#options
+    // Either may have come to rest without the other.
+    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())
+    if (this.#watchTimer) return
+    this.#guard?.beat()
+    this.#watchTimer = env.clock.timer(leaseMs / 6, () => this.#look())
+  }
+
+  /** A thread of its own takes over while this one is blocked. */
+  guardWith(start: (options: { workerId: string; leaseMs: number; stuckAfterMs: number }) => Guard): void {
+    const { workerId, leaseMs, stuckAfterMs } = this.#options
+    this.#guard ??= start({ workerId, leaseMs, stuckAfterMs })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#watchTimer?.cancel()
+    await Promise.all([this.#extending, this.#guard?.stop()])
+  }
+
+  #tick(): void {
+    this.#timer = undefined
+    this.#extending = this.#extend().then(waitMs => {
+      this.#extending = undefined
+      if (this.#stopped || this.#options.held().length === 0) return
+      this.#timer = this.#options.env.clock.timer(waitMs, () => this.#tick())
+    })
+  }
+
+  /** Extends what has lived for a third of its lease; says when to come back. */
+  async #extend(): Promise<number> {
+    const { env, leaseMs, held, onLost, onCancel } = this.#options
+    const sentAt = env.clock.now()
+    const old = held().filter(one => one.leaseUntil - sentAt <= (leaseMs * 2) / 3 + 1)
+    if (old.length === 0) return leaseMs / 3
+    try {
+      const store = env.connection.opened ?? (await env.connection.store())
+      const leases = old.map((one): Lease => one.claimed)
+      const statuses = await store.extend(leases, leaseMs)
+      for (const [index, one] of old.entries()) {
+        const status = statuses[index]!
+        if (status === 'locked') continue
+        if (status !== 'lost') one.leaseUntil = sentAt + leaseMs
+        if (!isAttempt(one)) continue
+        if (status === 'lost') onLost(one)
+        else if (status === 'cancel-requested') onCancel(one)
+      }
+      this.#failures = 0
+      return statuses.includes('locked') ? leaseMs / 6 : leaseMs / 3
+    } catch (error) {
+      const retryInMs = Math.min(leaseMs / 6, backOffMs(this.#failures++, env.dice))
+      env.log.warn({ event: 'extend.failed', retryInMs, err: error }, 'leases could not be extended')
+      return retryInMs
+    }
+  }
+
+  /**
+   * Before somebody else can have the job, its handler here must have been told to stop. Apart from the extension,
+   * which may hang with the store: this needs nobody.
+   */
+  #look(): void {
+    this.#watchTimer = undefined
+    const { env, leaseMs, held, onAtRisk } = this.#options
+    const all = held()
+    if (all.length === 0 || this.#stopped) {
+      this.#guard?.rest()
+      return
+    }
+    this.#guard?.beat()
+    const now = env.clock.now()
+    const keptUntil = this.#guard?.keptUntil() ?? 0
+    for (const one of all) {
+      // Claimed while the guard kept watch, or kept by it: its word is as good as an extension.
+      one.leaseUntil = Math.max(one.leaseUntil, keptUntil)
+      if (isAttempt(one) && now >= one.leaseUntil - leaseMs / 6) onAtRisk(one)
+    }
+    this.#watchTimer = env.clock.timer(leaseMs / 6, () => this.#look())
+  }
+}
+
+function isAttempt(one: Attempt | Held): one is Attempt {
+  return 'interruption' in one
+}

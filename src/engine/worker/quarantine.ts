@@ -1,0 +1,116 @@
+import type { Clock, Dice, Timer } from '../../core/values/clock.js'
+import type { Claimed } from '../../store/store.js'
+import type { Held } from './fetcher.js'
+
+interface QuarantineOptions {
+  readonly clock: Clock
+  readonly dice: Dice
+  /** Suspects that run in this worker now. */
+  readonly running: () => Iterable<Claimed>
+  /** Nothing runs, is held or is being claimed here. */
+  readonly isAlone: () => boolean
+  readonly handBack: (held: Held, delayMs: number) => void
+  /** Somebody must be alone now: give back what is not running. */
+  readonly clear: () => void
+  /** There may be room again. */
+  readonly onRoom: () => void
+}
+
+/** How many suspects a process runs at a time, by how often they were lost with others: groups that halve. */
+const GROUPS = [8, 8, 4, 2, 1] as const
+const HELD_MAX = 8
+/** How long a worker waits to be empty for the one that must run alone, before it leaves it to another worker. */
+const PATIENCE_MS = 30_000
+const LATER_MS = 1_000
+
+export function groupOf({ losses, strikes }: Pick<Claimed, 'losses' | 'strikes'>): number {
+  return strikes > 0 ? 1 : (GROUPS[losses] ?? 1)
+}
+
+/**
+ * Keeps suspects apart. When a process died with many jobs, nobody knows which one killed it: they run again in groups
+ * that halve with every further loss, and at last alone, so that the one is found and the others lose nothing.
+ */
+export class Quarantine {
+  readonly #options: QuarantineOptions
+  #held: Held[] = []
+  /** Asked for an empty worker since then. */
+  #patience: Timer | undefined
+  #loner: Held | undefined
+
+  constructor(options: QuarantineOptions) {
+    this.#options = options
+  }
+
+  held(): readonly Held[] {
+    return this.#held
+  }
+
+  /** One runs alone, or is about to: nothing else may start or be claimed. */
+  get isClosed(): boolean {
+    return this.#patience !== undefined || this.#lonerRuns()
+  }
+
+  /** A suspect was claimed: it starts when its group has room. */
+  add(held: Held): void {
+    if (this.#held.length < HELD_MAX) this.#held.push(held)
+    else this.#options.handBack(held, this.#later())
+  }
+
+  /** The next suspect that may start now. */
+  take(): Held | undefined {
+    if (this.#held.length === 0 || this.#lonerRuns()) return undefined
+    this.#held.sort((a, b) => groupOf(b.claimed) - groupOf(a.claimed))
+    const next = this.#held[0]!
+    const group = groupOf(next.claimed)
+    if (group === 1) return this.#takeAlone(next)
+    const running = [...this.#options.running()]
+    if (running.length >= Math.min(group, ...running.map(groupOf))) return undefined
+    this.#held.shift()
+    return next
+  }
+
+  /** The worker stops. */
+  giveBack(): void {
+    this.#forget()
+    for (const held of this.#held.splice(0)) this.#options.handBack(held, 0)
+  }
+
+  #takeAlone(next: Held): Held | undefined {
+    const { clock, clear, isAlone } = this.#options
+    if (this.#patience === undefined) {
+      for (const held of this.#held.splice(1)) this.#options.handBack(held, this.#later())
+      this.#patience = clock.timer(PATIENCE_MS, () => this.#giveUp())
+      clear()
+    }
+    if (!isAlone()) return undefined
+    this.#forget()
+    this.#held.shift()
+    this.#loner = next
+    return next
+  }
+
+  /** Others need this worker too: a quieter one may take it. */
+  #giveUp(): void {
+    this.#patience = undefined
+    for (const held of this.#held.splice(0)) this.#options.handBack(held, 5 * this.#later())
+    this.#options.onRoom()
+  }
+
+  #forget(): void {
+    this.#patience?.cancel()
+    this.#patience = undefined
+  }
+
+  #lonerRuns(): boolean {
+    if (this.#loner === undefined) return false
+    for (const { id } of this.#options.running()) if (id === this.#loner.claimed.id) return true
+    this.#loner = undefined
+    return false
+  }
+
+  /** Not all at the same moment. */
+  #later(): number {
+    return Math.ceil(LATER_MS * (1 + this.#options.dice.random()))
+  }
+}

@@ -1,0 +1,137 @@
+import { outcomeOf } from '../../core/failure/outcome.js'
+import type { RunStatus, StoredError } from '../../core/job/job.js'
+import { decide, type Outcome, type Reconciliation, type Transition } from '../../core/job/lifecycle.js'
+import { formatMs } from '../../core/values/duration.js'
+import { ChronosError, shown } from '../../core/values/error.js'
+import { parseWith } from '../../core/values/standard-schema.js'
+import type { Claimed } from '../../store/store.js'
+import type { JobDefinition } from '../client/definition.js'
+import type { Environment } from '../client/environment.js'
+import type { Attempt } from './attempt.js'
+
+/** A job that began and whose end nobody saw, as `reconcile` is told of it. */
+export interface ReconcileJob<Payload = unknown> {
+  readonly id: string
+  readonly name: string
+  readonly queue: string
+  readonly tenantId: string | undefined
+  readonly tags: readonly string[]
+  /** What its handler sent along for the other side's idempotency: `job.key`. */
+  readonly key: string
+  readonly payload: Payload
+  readonly createdAt: Date
+  /** Aborts when the answer would come too late. */
+  readonly signal: AbortSignal
+}
+
+/** The run in question. */
+export interface ReconcileAttempt {
+  readonly generation: number
+  readonly run: number
+  readonly attempt: number
+  readonly workerId: string
+  readonly startedAt: Date
+  /** `lost`: its worker vanished. `released`: its worker had to stop. */
+  readonly status: Extract<RunStatus, 'failed' | 'timed-out' | 'lost' | 'released' | 'deferred'>
+  readonly error?: StoredError
+}
+
+/**
+ * `done` (or `{ done: result }`): it was carried out. `not-done`: it was not, and can't be any more, so that another try is
+ * safe. `ask`: a person has to look.
+ */
+export type ReconcileAnswer = 'done' | { readonly done: unknown } | 'not-done' | 'ask'
+
+export type Reconcile<Payload> = (
+  job: ReconcileJob<Payload>,
+  attempt: ReconcileAttempt,
+) => ReconcileAnswer | Promise<ReconcileAnswer>
+
+/** What became of asking. */
+export interface Found {
+  readonly found: Reconciliation
+  readonly note: string
+  /** JSON text. */
+  readonly result?: string
+}
+
+/** The run that is asked about waits for the answer no longer than this. */
+export const RECONCILE_MS = 30_000
+
+const NOTES: Readonly<Record<Reconciliation, string>> = {
+  done: 'reconciled: it had been carried out',
+  'not-done': 'reconciled: it had not been carried out',
+  ask: 'reconcile asks a person to look',
+  'no-answer': 'reconcile gave no answer',
+}
+
+type Doubt = Pick<ReconcileAttempt, 'startedAt' | 'status' | 'error'>
+
+/** The end of a run as it is known once somebody has been asked. */
+export async function reconcileEnd(
+  env: Environment,
+  attempt: Attempt,
+  outcome: Outcome,
+  finishedAt: number,
+): Promise<{ readonly known: Outcome & { readonly note: string }; readonly transition: Transition }> {
+  const status = outcome.kind as ReconcileAttempt['status']
+  const doubt = { startedAt: new Date(attempt.startedAt), status, ...('error' in outcome && { error: outcome.error }) }
+  const { found, ...told } = await reconcile(env, attempt.definition, attempt.claimed, doubt)
+  const now = Math.max(finishedAt, env.time.now())
+  const transition = decide(attempt.facts, outcome, now, env.dice.random, found)
+  return { known: found === 'done' ? { kind: 'succeeded', ...told } : { ...outcome, note: told.note }, transition }
+}
+
+/** Asks the definition's hook how a run ended. Never throws: a hook that fails is a hook without an answer. */
+export async function reconcile(
+  env: Environment,
+  definition: JobDefinition,
+  claimed: Claimed,
+  doubt: Doubt,
+  controller = new AbortController(),
+): Promise<Found> {
+  const { signal } = controller
+  const late = new ChronosError('TIMED_OUT', `reconcile took longer than ${formatMs(RECONCILE_MS)}`)
+  const timer = env.clock.timer(RECONCILE_MS, () => controller.abort(late))
+  // Whether or not the hook heeds it.
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+  try {
+    return foundOf(await Promise.race([ask(definition, claimed, doubt, signal), aborted]))
+  } catch (error) {
+    const { id: jobId, name, queue, run, tenantId } = claimed
+    env.log.error(
+      { event: 'reconcile.failed', jobId, tenantId, name, queue, run, err: error },
+      'reconcile has no answer',
+    )
+    return { found: 'no-answer', note: NOTES['no-answer'] }
+  } finally {
+    timer.cancel()
+  }
+}
+
+async function ask(
+  { reconcile: hook, schema }: JobDefinition,
+  claimed: Claimed,
+  doubt: Doubt,
+  signal: AbortSignal,
+): Promise<ReconcileAnswer> {
+  const { id, name, queue, tenantId, tags, key = id, createdAt, generation, run, attempt, workerId } = claimed
+  const json: unknown = JSON.parse(claimed.payload)
+  const payload = schema ? await parseWith(schema, json, `payload of "${name}"`) : json
+  const job = { id, name, queue, tenantId, tags, key, payload, createdAt: new Date(createdAt), signal }
+  return hook!(job as ReconcileJob<never>, { generation, run, attempt, workerId, ...doubt })
+}
+
+function foundOf(answer: ReconcileAnswer): Found {
+  if (answer === 'done' || answer === 'not-done' || answer === 'ask') return { found: answer, note: NOTES[answer] }
+  if (typeof answer !== 'object' || answer === null || !('done' in answer)) {
+    const expected = 'expected "done", { done: result }, "not-done" or "ask"'
+    throw new ChronosError('INVALID_OPTION', `reconcile: ${expected}, got ${shown(answer)}`)
+  }
+  const kept = outcomeOf(answer.done)
+  if (kept.kind !== 'succeeded') return { found: 'done', note: NOTES.done }
+  const note = kept.note === undefined ? NOTES.done : `${NOTES.done}; ${kept.note}`
+  return { found: 'done', note, ...(kept.result !== undefined && { result: kept.result }) }
+}

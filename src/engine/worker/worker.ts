@@ -1,0 +1,330 @@
+import { hostname } from 'node:os'
+import type { Clock, Timer } from '../../core/values/clock.js'
+import type { Claimed, Settlement } from '../../store/store.js'
+import type { JobDefinition } from '../client/definition.js'
+import type { Environment } from '../client/environment.js'
+import type { Dependencies } from '../dependencies/dependencies.js'
+import { backOffMs } from '../time/loop.js'
+import { Attempt, type AttemptPort, runOf } from './attempt.js'
+import { Committer } from './committer.js'
+import { complete } from './completion.js'
+import type { CustomBackoffs } from './custom-backoff.js'
+import { runOnce } from './effects.js'
+import { Fetcher, type Held } from './fetcher.js'
+import type { WorkerRecord } from './fleet.js'
+import { Keeper } from './lease-renewer.js'
+import { Quarantine } from './quarantine.js'
+import { Reporter } from './reporter.js'
+import { Runner, STUCK_MS } from './runner.js'
+import { Counters, type WorkerStats } from './stats.js'
+
+export interface WorkerSettings {
+  readonly concurrency: number
+  readonly queues: readonly string[]
+  readonly leaseMs: number
+  readonly pollMs?: number
+  /** How long running handlers may go on after `stop()`. */
+  readonly graceMs: number
+}
+
+interface WorkerOptions {
+  readonly env: Environment
+  readonly definitions: readonly JobDefinition[]
+  /** Jobs that every worker knows. */
+  readonly builtIns: Iterable<JobDefinition>
+  readonly settings: WorkerSettings
+  readonly backoffs: CustomBackoffs
+  readonly dependencies: Dependencies
+  /** How long a job is put off that may not start beside those that run; undefined where it may. */
+  readonly admit?: (claimed: Claimed, running: Iterable<Claimed>) => number | undefined
+  readonly onStopped: (worker: Worker) => void
+}
+
+/** After the grace, handlers have this long to answer their abort signal before they are handed back. */
+const LAST_MOMENT_MS = 1000
+const NO_HANDLER_FIRST_MS = 5000
+const NO_HANDLER_MAX_MS = 60_000
+
+/** fetcher → runner → committer: claims jobs, runs their handlers, stores how each run ended. */
+export class Worker {
+  readonly id: string
+  readonly host = hostname()
+  readonly pid = process.pid
+  readonly #env: Environment
+  readonly #settings: WorkerSettings
+  readonly #definitions: ReadonlyMap<string, JobDefinition>
+  readonly #own: readonly JobDefinition[]
+  readonly #admit: WorkerOptions['admit']
+  readonly #onStopped: (worker: Worker) => void
+  readonly #startedAt: number
+  readonly #counters = new Counters()
+  readonly #fetcher: Fetcher
+  readonly #runner: Runner
+  readonly #committer: Committer
+  readonly #keeper: Keeper
+  readonly #reporter: Reporter
+  readonly #quarantine: Quarantine
+  readonly #port: AttemptPort
+  /** How long a job without a handler here is put off, by name. */
+  readonly #unknownNames = new Map<string, number>()
+  #policyIdsKnown: { version: number; ids: Record<string, string> } | undefined
+  #stopping: Promise<void> | undefined
+  #unwatch: (() => void) | undefined
+
+  constructor({ env, definitions, builtIns, settings, backoffs, dependencies, admit, onStopped }: WorkerOptions) {
+    this.id = env.dice.id(env.clock.now())
+    this.#env = env
+    this.#settings = settings
+    this.#own = definitions
+    this.#definitions = new Map([...definitions, ...builtIns].map(definition => [definition.name, definition]))
+    this.#admit = admit
+    this.#onStopped = onStopped
+    this.#startedAt = env.time.now()
+    this.#committer = new Committer(env, () => this.#pump())
+    this.#runner = new Runner({
+      env,
+      workerId: this.id,
+      committer: this.#committer,
+      counters: this.#counters,
+      leaseMs: settings.leaseMs,
+      backoffs,
+      dependencies,
+      onRoom: () => {
+        this.#fetcher.countFinished()
+        this.#pump()
+      },
+      onWaiting: delayMs => this.wake(delayMs),
+    })
+    this.#fetcher = new Fetcher({
+      env,
+      workerId: this.id,
+      queues: settings.queues,
+      leaseMs: settings.leaseMs,
+      ...(settings.pollMs !== undefined && { pollMs: settings.pollMs }),
+      policyIds: () => this.#policyIds(),
+      freeSlots: () => settings.concurrency - this.#runner.size,
+      // Until it is known who is to be told of ends, nothing may end.
+      mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
+      onFetched: () => {
+        if (this.#fetcher.size > 0) this.#keeper.watch()
+        this.#pump()
+      },
+      handBack: (held, delayMs) => this.#handBack(held, delayMs),
+    })
+    this.#quarantine = new Quarantine({
+      clock: env.clock,
+      dice: env.dice,
+      running: () => this.#runner.suspects(),
+      isAlone: () => this.#runner.size === 0 && this.#fetcher.isEmpty,
+      handBack: (held, delayMs) => this.#handBack(held, delayMs),
+      clear: () => this.#fetcher.giveBack(),
+      onRoom: () => this.#pump(),
+    })
+    this.#keeper = new Keeper({
+      env,
+      workerId: this.id,
+      leaseMs: settings.leaseMs,
+      // Those of others may block this thread; what is built in never does.
+      stuckAfterMs: Math.max(0, ...definitions.map(definition => definition.timeoutMs)) + STUCK_MS,
+      held: () => [...this.#runner.held(), ...this.#fetcher.held(), ...this.#quarantine.held()],
+      onLost: attempt => this.#runner.loseLease(attempt),
+      onCancel: attempt => this.#runner.interrupt(attempt, 'cancelled'),
+      onAtRisk: attempt => this.#runner.interrupt(attempt, 'lease-at-risk'),
+    })
+    this.#reporter = new Reporter(env, this.#runner)
+    this.#port = {
+      now: () => env.time.now(),
+      complete: (attempt, ...success) => complete(env, attempt, ...success),
+      hasNews: attempt => this.#reporter.hasNews(attempt),
+      runOnce: (attempt, ...effect) => runOnce(env, attempt.lease, ...effect),
+    }
+    void this.#open()
+  }
+
+  getStats(): WorkerStats {
+    return this.#counters.report(this.id, this.#startedAt, this.#runner.size, this.#fetcher.size)
+  }
+
+  definitionOf(name: string): JobDefinition | undefined {
+    return this.#definitions.get(name)
+  }
+
+  /** What the rest of the fleet is told about it. */
+  describe(now: number, beatMs: number): WorkerRecord {
+    const { queues, concurrency } = this.#settings
+    const names = [...this.#definitions.keys()]
+    const { id, host, pid } = this
+    return {
+      id,
+      host,
+      pid,
+      queues,
+      names,
+      concurrency,
+      running: this.#runner.size,
+      startedAt: this.#startedAt,
+      seenAt: now,
+      beatMs,
+    }
+  }
+
+  /** There may be work now, or will be in so many milliseconds. */
+  wake(delayMs = 0): void {
+    this.#fetcher.wake(delayMs)
+  }
+
+  serves(queue: string): boolean {
+    return this.#settings.queues.includes(queue)
+  }
+
+  /** For jobs that are being enqueued in this moment: whether its claim was one with that; undefined where it is at work. */
+  claimAlong(): Promise<boolean> | undefined {
+    return this.#fetcher.claimAlong()
+  }
+
+  /** What is held of a paused queue goes back at once. */
+  pauseQueue(queue: string): void {
+    this.#fetcher.giveBack(queue)
+  }
+
+  /** A cancel asked for in this process need not wait for the next extension. */
+  cancel(jobId: string): void {
+    this.#runner.cancel(jobId)
+  }
+
+  /** No new claims; running handlers get the grace; what is left is handed back without costing an attempt. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #open(): Promise<void> {
+    const { connection, clock, dice, log, outbox } = this.#env
+    for (let failures = 0; !this.#stopping; failures++) {
+      try {
+        const store = await connection.store()
+        await outbox.ready()
+        if (this.#stopping) return
+        this.#unwatch = store.watch(() => this.wake())
+        if (store.guard) this.#keeper.guardWith(options => store.guard!(options))
+        this.#fetcher.wake()
+        return
+      } catch (error) {
+        const retryInMs = backOffMs(failures, dice)
+        log.error({ event: 'store.unavailable', workerId: this.id, retryInMs, err: error }, 'the store is not open')
+        await new Promise<void>(resolve => clock.timer(retryInMs, resolve))
+      }
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const { graceMs, leaseMs } = this.#settings
+    this.#unwatch?.()
+    this.#quarantine.giveBack()
+    const fetcherStopped = this.#fetcher.stop()
+    if (!(await this.#runner.idleWithin(graceMs))) {
+      this.#runner.interruptAll('stopped')
+      if (!(await this.#runner.idleWithin(LAST_MOMENT_MS))) this.#runner.abandonAll()
+    }
+    const ended = Promise.all([fetcherStopped, this.#runner.reconciled()])
+    const stored = ended.then(() => this.#committer.drained())
+    // A store that stays away must not keep the process: the leases run out by themselves.
+    await within(leaseMs, stored, this.#env.clock)
+    await this.#keeper.stop()
+    this.#reporter.stop()
+    this.#onStopped(this)
+  }
+
+  #policyIds(): Record<string, string> | Promise<Record<string, string>> {
+    const known = this.#policyIdsKnown
+    return known?.version === this.#env.policies.version ? known.ids : this.#publishPolicies()
+  }
+
+  async #publishPolicies(): Promise<Record<string, string>> {
+    const { policies } = this.#env
+    const { version } = policies
+    const ids: Record<string, string> = {}
+    for (const queue of this.#settings.queues) {
+      // Built-in jobs get theirs at their enqueue.
+      for (const definition of this.#own) {
+        ids[`${queue} ${definition.name}`] = await policies.publish(definition, queue)
+      }
+    }
+    this.#policyIdsKnown = { version, ids }
+    return ids
+  }
+
+  #pump(): void {
+    if (this.#stopping) return
+    while (this.#runner.size < this.#settings.concurrency && !this.#committer.isFull) {
+      const held = this.#quarantine.take() ?? this.#takeFetched()
+      if (!held) break
+      this.#take(held)
+    }
+    this.#fetcher.fetch()
+  }
+
+  /** Suspects wait for their group; the next one that is none. */
+  #takeFetched(): Held | undefined {
+    if (this.#quarantine.isClosed) return undefined
+    for (;;) {
+      const held = this.#fetcher.take()
+      if (!held?.claimed.suspect) return held
+      this.#quarantine.add(held)
+      const suspect = this.#quarantine.take()
+      if (suspect || this.#quarantine.isClosed) return suspect
+    }
+  }
+
+  #take(held: Held): void {
+    const { claimed } = held
+    const definition = this.#definitions.get(claimed.name)
+    if (!definition) {
+      this.#handBackUnknown(held)
+      return
+    }
+    const putOffMs = this.#admit?.(claimed, this.#runner.claimed())
+    if (putOffMs !== undefined) {
+      this.#handBack(held, Math.max(1, putOffMs))
+      this.wake(putOffMs)
+      return
+    }
+    const { policies } = this.#env
+    const base = policies.base(definition, claimed.queue).policy
+    const policy = claimed.override ? policies.overridden(claimed.override, base) : base
+    this.#runner.start(new Attempt(held, definition, policy, this.#port))
+  }
+
+  #handBack({ claimed }: Held, delayMs: number): void {
+    const now = this.#env.time.now()
+    const { id, token } = claimed
+    const end = { kind: 'handed-back', delayMs } as const
+    const plain: Settlement = { lease: { id, token }, ...runOf(claimed), startedAt: now, finishedAt: now, end }
+    this.#committer.add(this.#env.outbox.attach(plain, claimed), undefined, () => {
+      // Free for this worker too. One that it can't run is left to the others first.
+      if (delayMs === 0) this.wake()
+    })
+  }
+
+  /** In a rolling deploy the next worker may know it: handed back without cost, and soon looked at again. */
+  #handBackUnknown(held: Held): void {
+    const { id: jobId, name, queue, tenantId } = held.claimed
+    const delayMs = this.#unknownNames.get(name) ?? NO_HANDLER_FIRST_MS
+    this.#unknownNames.set(name, Math.min(NO_HANDLER_MAX_MS, delayMs * 2))
+    this.#env.log.warn({ event: 'no-handler', jobId, name, queue, tenantId, delayMs }, 'no handler here for a job')
+    this.#handBack(held, delayMs)
+  }
+}
+
+async function within(ms: number, done: Promise<void>, clock: Clock): Promise<void> {
+  let timer: Timer | undefined
+  const patience = new Promise<void>(resolve => {
+    timer = clock.timer(ms, resolve)
+  })
+  await Promise.race([done, patience])
+  timer?.cancel()
+}

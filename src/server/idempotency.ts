@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../core/values/clock.js'
+import type { Store } from '../store/store.js'
+import type { Answer } from './endpoint.js'
+import { Problem } from './problem.js'
+
+const REPLY = 'reply'
+const KEPT_MS = 24 * 3_600_000
+/** After so long whoever was answering is taken to be gone. */
+const PENDING_MS = 60_000
+const SWEPT = 500
+const SWEEP_EVERY_MS = 600_000
+
+type Reply =
+  | { readonly state: 'pending'; readonly request: string; readonly at: number }
+  | { readonly state: 'answered'; readonly request: string; readonly at: number; readonly answer: Remembered }
+
+type Remembered = Pick<Answer, 'status' | 'body' | 'headers' | 'etag'>
+
+/** What makes a request the same one again. */
+export interface Repeatable {
+  readonly key: string
+  /** Who asks for what: two callers' keys have nothing to do with each other. */
+  readonly scope: string
+  readonly body: string
+}
+
+/** Remembers what was answered to a request with an `Idempotency-Key`, so that it can be answered again. */
+export class Replies {
+  readonly #store: () => Promise<Store>
+  readonly #clock: Clock
+  #sweptAt = 0
+
+  constructor(store: () => Promise<Store>, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Does it, or answers what was answered before. */
+  async once(request: Repeatable, act: () => Promise<Answer>): Promise<Answer> {
+    const store = await this.#store()
+    const id = sha256(`${request.scope}\n${request.key}`)
+    const body = sha256(request.body)
+    const version = await this.#begin(store, id, body)
+    if (typeof version !== 'number') return version
+    void this.#sweep(store).catch(() => {})
+    try {
+      const answer = await act()
+      await store.putRecords([
+        write(id, { state: 'answered', request: body, at: this.#clock.now(), answer: told(answer) }),
+      ])
+      return answer
+    } catch (error) {
+      // Nothing was made: the key is free for another try.
+      await store.putRecords([{ kind: REPLY, id, body: null, expect: version }]).catch(() => {})
+      throw error
+    }
+  }
+
+  /** The version of the new record, or the answer that was given before. */
+  async #begin(store: Store, id: string, request: string): Promise<number | Answer> {
+    const now = this.#clock.now()
+    const mine = write(id, { state: 'pending', request, at: now })
+    const [put] = await store.putRecords([{ ...mine, expect: 0 }])
+    if (put!.status === 'written') return put!.version
+    const current = put!.current
+    const reply = current && (JSON.parse(current.body) as Reply)
+    if (!reply || isOver(reply, now)) {
+      const [again] = await store.putRecords([{ ...mine, expect: current?.version ?? 0 }])
+      if (again!.status === 'written') return again!.version
+      throw inUse()
+    }
+    if (reply.request !== request) {
+      throw new Problem(
+        422,
+        'IDEMPOTENCY_KEY_REUSED',
+        'Idempotency-Key: this key was used for a request with another body; take a new one',
+      )
+    }
+    if (reply.state === 'pending') throw inUse()
+    return { ...reply.answer, headers: { ...reply.answer.headers, 'Idempotency-Replayed': 'true' } }
+  }
+
+  async #sweep(store: Store): Promise<void> {
+    const now = this.#clock.now()
+    if (now - this.#sweptAt < SWEEP_EVERY_MS) return
+    this.#sweptAt = now
+    let from = ''
+    for (;;) {
+      const records = await store.records(REPLY, { from, limit: SWEPT })
+      const old = records.filter(({ updatedAt }) => updatedAt < now - KEPT_MS)
+      if (old.length > 0) {
+        await store.putRecords(old.map(({ id, version }) => ({ kind: REPLY, id, body: null, expect: version })))
+      }
+      if (records.length < SWEPT) return
+      from = `${records.at(-1)!.id}\0`
+    }
+  }
+}
+
+function isOver({ state, at }: Reply, now: number): boolean {
+  return at < now - (state === 'pending' ? PENDING_MS : KEPT_MS)
+}
+
+function inUse(): Problem {
+  return new Problem(
+    409,
+    'IDEMPOTENCY_KEY_IN_USE',
+    'Idempotency-Key: the first request with this key is still under way',
+    {
+      headers: { 'Retry-After': '1' },
+    },
+  )
+}
+
+/** Without what is told only once. */
+function told({ once = [], ...answer }: Answer): Remembered {
+  if (once.length === 0) return answer
+  const body = Object.entries(answer.body as Record<string, unknown>).filter(([name]) => !once.includes(name))
+  return { ...answer, body: Object.fromEntries(body) }
+}
+
+function write(id: string, reply: Reply): { kind: string; id: string; body: string } {
+  return { kind: REPLY, id, body: JSON.stringify(reply) }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

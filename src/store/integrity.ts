@@ -1,0 +1,122 @@
+import type { Job, JobState } from '../core/job/job.js'
+import type { LedgerDelta } from './delta.js'
+import { foldLedger } from './fold.js'
+import { IdSum } from './id-xor.js'
+
+/** What the ledger says and what the rows say, per queue, at one moment. */
+export interface AuditSnapshot {
+  readonly now: number
+  /** By name. */
+  readonly queues: readonly QueueAudit[]
+  /** Jobs whose own records contradict each other; at most `AUDIT_FINDINGS_MAX` of each kind. */
+  readonly findings: readonly AuditFinding[]
+}
+
+export const AUDIT_FINDINGS_MAX = 100
+
+export interface QueueAudit {
+  readonly queue: string
+  /** From the folded records and the deltas that are not folded yet. */
+  readonly ledger: LedgerDelta
+  readonly rows: Readonly<Record<JobState, number>>
+  readonly idSum: string
+}
+
+export interface AuditFinding {
+  readonly jobId: string
+  readonly what: /** succeeded without exactly one succeeded run in its generation */
+    | 'success-runs'
+    /** runs that are not numbered from 1 without gaps */
+    | 'run-gap'
+    /** a lease that ran out more than two of its lengths ago */
+    | 'lease-expired'
+    /** attempts whose job is not there; the id is that of the row inside the store */
+    | 'orphan-attempts'
+  readonly detail: string
+}
+
+/** What one job says of itself, beside what its attempts say of it. */
+export interface JobRecords extends Pick<Job, 'id' | 'state' | 'generation' | 'run'> {
+  readonly lease?: { readonly until: number; readonly ms: number }
+  readonly attempts: number
+  readonly lastRun: number
+  /** Succeeded runs of its generation. */
+  readonly successes: number
+}
+
+const NO_ROWS: Readonly<Record<JobState, number>> = { waiting: 0, running: 0, succeeded: 0, dead: 0, cancelled: 0 }
+const NO_LEDGER: LedgerDelta = { enqueued: 0, removed: 0, idSum: new IdSum().toString() }
+
+/** A snapshot in the making. */
+export class AuditDraft {
+  readonly #now: number
+  readonly #queues = new Map<string, { ledger: LedgerDelta; rows: Record<JobState, number>; ids: IdSum }>()
+  readonly #findings: AuditFinding[] = []
+  readonly #found: Record<AuditFinding['what'], number> = {
+    'success-runs': 0,
+    'run-gap': 0,
+    'lease-expired': 0,
+    'orphan-attempts': 0,
+  }
+
+  constructor(now: number) {
+    this.#now = now
+  }
+
+  ledger(queue: string, change: LedgerDelta): void {
+    const audit = this.#of(queue)
+    audit.ledger = foldLedger(audit.ledger, change)
+  }
+
+  /** `ids` is one id, or the sum of so many. */
+  rows(queue: string, state: JobState, count: number, ids: string): void {
+    const audit = this.#of(queue)
+    audit.rows[state] += count
+    audit.ids.add(ids)
+  }
+
+  job({ id, state, generation, run, attempts, lastRun, successes, lease }: JobRecords): void {
+    const ended = state === 'running' ? run - 1 : run
+    if (attempts !== ended || lastRun !== ended) {
+      this.#find(
+        id,
+        'run-gap',
+        `${ended} runs have ended, and there are ${attempts} attempts, the last of run ${lastRun}`,
+      )
+    }
+    if (state === 'succeeded' && successes !== 1) {
+      this.#find(id, 'success-runs', `it succeeded, and generation ${generation} has ${successes} succeeded runs`)
+    }
+    if (lease && lease.until + 2 * lease.ms < this.#now) {
+      const agoMs = this.#now - lease.until
+      this.#find(id, 'lease-expired', `a lease of ${lease.ms} ms ran out ${agoMs} ms ago, and nobody took it`)
+    }
+  }
+
+  orphans(row: string, attempts: number): void {
+    const runs = attempts === 1 ? 'one attempt' : `${attempts} attempts`
+    this.#find(row, 'orphan-attempts', `${runs} of a job that is not there`)
+  }
+
+  toSnapshot(): AuditSnapshot {
+    const names = [...this.#queues.keys()].sort()
+    const queues = names.map(queue => {
+      const { ledger, rows, ids } = this.#queues.get(queue)!
+      return { queue, ledger, rows, idSum: ids.toString() }
+    })
+    return { now: this.#now, queues, findings: this.#findings }
+  }
+
+  #find(jobId: string, what: AuditFinding['what'], detail: string): void {
+    this.#found[what] += 1
+    if (this.#found[what] <= AUDIT_FINDINGS_MAX) this.#findings.push({ jobId, what, detail })
+  }
+
+  #of(queue: string) {
+    const known = this.#queues.get(queue)
+    if (known) return known
+    const audit = { ledger: NO_LEDGER, rows: { ...NO_ROWS }, ids: new IdSum() }
+    this.#queues.set(queue, audit)
+    return audit
+  }
+}

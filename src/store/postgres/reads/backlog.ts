@@ -1,0 +1,45 @@
+import { byBytes, fromText, tagLine } from '../../columns.js'
+import { present } from '../../optional.js'
+import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
+import type { Database } from '../connection/pool.js'
+
+/** From one queue and priority that has waiting jobs to the next by the index, and of each only what is due. */
+const DUE = `
+  WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  level AS (
+    (SELECT queue, priority FROM @jobs WHERE state = 'waiting' ORDER BY queue, priority LIMIT 1)
+    UNION ALL
+    SELECT next.queue, next.priority FROM level, LATERAL (
+      SELECT queue, priority FROM @jobs
+      WHERE state = 'waiting' AND (queue, priority) > (level.queue, level.priority)
+      ORDER BY queue, priority LIMIT 1
+    ) AS next
+  )
+  SELECT level.queue, min(line.run_at), min(line.run_at) FILTER (WHERE line.attempt > 0)
+  FROM clock, level, LATERAL (
+    SELECT run_at, attempt FROM @jobs j
+    WHERE j.state = 'waiting' AND j.queue = level.queue AND j.priority = level.priority AND j.run_at <= clock.now
+      AND (j.deadline IS NULL OR j.deadline > clock.now)
+    ORDER BY run_at LIMIT ${BACKLOG_DUE_MAX}
+  ) AS line
+  GROUP BY level.queue`
+
+const DEAD = `
+  SELECT queue, count(*)::int, min(finished_at) FROM (
+    SELECT queue, reason, tags, acknowledged_at, finished_at FROM @jobs
+    WHERE state = 'dead' AND finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT $1
+  ) AS dead
+  WHERE acknowledged_at IS NULL AND reason IS DISTINCT FROM 'discarded' AND coalesce(strpos(tags, $2), 0) = 0 GROUP BY queue`
+
+export async function backlog(db: Database, { exceptTag, deadMax }: BacklogRequest): Promise<readonly Backlog[]> {
+  const found = new Map<string, Backlog>()
+  for (const [name, dueAt, again] of await db.read<[string, number, number | null]>(DUE)) {
+    const queue = fromText(name)
+    found.set(queue, present({ queue, dead: 0, dueAt, retryDueAt: again ?? undefined }))
+  }
+  for (const [name, dead, deadSince] of await db.read<[string, number, number]>(DEAD, deadMax, tagLine(exceptTag))) {
+    const queue = fromText(name)
+    found.set(queue, { ...found.get(queue), queue, dead, deadSince })
+  }
+  return [...found.values()].sort((a, b) => byBytes(a.queue, b.queue))
+}

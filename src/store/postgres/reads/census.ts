@@ -1,0 +1,109 @@
+import {
+  addLine,
+  type CensusRequest,
+  censusDraft,
+  censusOf,
+  countOf,
+  lineCap,
+  type QueueCensus,
+  type Wave,
+  type WaveRequest,
+} from '../../census.js'
+import { fromText, toTextOrNull } from '../../columns.js'
+import type { Database } from '../connection/pool.js'
+import { queues } from '../connection/settings.js'
+
+/** From one queue and priority that has waiting jobs to the next by the index; `$1` is the only queue, if any. */
+const LEVELS = `
+  WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  level AS (
+    (SELECT queue, priority FROM @jobs WHERE state = 'waiting' AND queue >= coalesce($1::text, '')
+      ORDER BY queue, priority LIMIT 1)
+    UNION ALL
+    SELECT next.queue, next.priority FROM level, LATERAL (
+      SELECT queue, priority FROM @jobs
+      WHERE state = 'waiting' AND (queue, priority) > (level.queue, level.priority)
+      ORDER BY queue, priority LIMIT 1
+    ) AS next
+    WHERE $1::text IS NULL OR level.queue = $1::text
+  ),
+  own AS (SELECT * FROM level WHERE $1::text IS NULL OR queue = $1::text)`
+
+const line = (range: string, limit: string): string => `
+  LATERAL (
+    SELECT run_at, attempt FROM @jobs j
+    WHERE j.state = 'waiting' AND j.queue = own.queue AND j.priority = own.priority AND ${range}
+    ORDER BY run_at LIMIT ${limit}
+  ) AS line`
+
+const counted = (isDue: boolean, range: string): string => `
+  SELECT own.queue, own.priority, ${isDue} AS due, count(*)::int, (count(*) FILTER (WHERE line.attempt > 0))::int
+  FROM clock, own, ${line(range, '$2')} GROUP BY 1, 2`
+
+const WAITING = `${LEVELS} ${counted(true, 'j.run_at <= clock.now')} UNION ALL ${counted(false, 'j.run_at > clock.now')}`
+
+const RUNNING = `
+  SELECT queue, count(*)::int FROM (SELECT queue FROM @jobs WHERE state = 'running' LIMIT $1) AS running GROUP BY queue`
+const DEAD = `
+  SELECT queue, count(*)::int FROM (
+    SELECT queue FROM @jobs WHERE state = 'dead' AND finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT $1
+  ) AS dead GROUP BY queue`
+
+type WaitingRow = [queue: string, priority: number, due: boolean, looked: number, again: number]
+
+export async function census(db: Database, { queue, cap }: CensusRequest): Promise<readonly QueueCensus[]> {
+  const known = (await queues(db)).map(({ name }) => name).filter(name => queue === undefined || name === queue)
+  const drafts = new Map(known.map(name => [name, censusDraft(name)]))
+  const most = lineCap(cap, known.length)
+  for (const [name, , isDue, looked, again] of await db.read<WaitingRow>(WAITING, toTextOrNull(queue), most + 1)) {
+    const draft = drafts.get(fromText(name))
+    if (draft) addLine(draft, isDue, looked, again, most)
+  }
+  for (const [state, sql] of [['running', RUNNING] as const, ['dead', DEAD] as const]) {
+    const rows = await db.read<[queue: string, count: number]>(sql, 2 * cap + 1)
+    const isCut = rows.reduce((sum, [, count]) => sum + count, 0) > 2 * cap
+    const counts = new Map(rows.map(([name, count]) => [fromText(name), count]))
+    for (const draft of drafts.values()) draft[state] = { value: counts.get(draft.queue) ?? 0, isCut }
+  }
+  return [...drafts.values()].map(draft => censusOf(draft, cap))
+}
+
+const COMING = `${LEVELS}
+  SELECT (SELECT now FROM clock), bucket, again, count(*)::int FROM (
+    SELECT floor((line.run_at - clock.now) * $4::float8 / $3::float8)::int AS bucket, line.attempt > 0 AS again
+    FROM clock, own, ${line('j.run_at > clock.now AND j.run_at < clock.now + $3::float8', '$2')} LIMIT $2
+  ) AS coming GROUP BY bucket, again
+  UNION ALL SELECT now, NULL, NULL, 0 FROM clock`
+
+const AROUND = `${LEVELS}
+  SELECT due.looked, due.again, beyond.count
+  FROM
+    (SELECT count(*)::int AS looked, (count(*) FILTER (WHERE attempt > 0))::int AS again FROM (
+      SELECT line.attempt FROM clock, own, ${line('j.run_at <= clock.now', '$2')} LIMIT $2) AS line) AS due,
+    (SELECT count(*)::int AS count FROM (
+      SELECT 1 FROM clock, own, ${line('j.run_at >= clock.now + $3::float8', '$2')} LIMIT $2) AS line) AS beyond`
+
+export async function wave(db: Database, { queue, windowMs, buckets, lookAt }: WaveRequest): Promise<Wave> {
+  const retrying = Array.from({ length: buckets }, () => 0)
+  const scheduled = Array.from({ length: buckets }, () => 0)
+  const values = [toTextOrNull(queue), lookAt + 1, windowMs] as const
+  type ComingRow = [now: number, bucket: number | null, again: boolean | null, count: number]
+  const rows = await db.read<ComingRow>(COMING, ...values, buckets)
+  let looked = 0
+  for (const [, bucket, again, count] of rows) {
+    if (bucket === null) continue
+    const all = again ? retrying : scheduled
+    all[bucket]! += count
+    looked += count
+  }
+  const [around] = await db.read<[looked: number, again: number, beyond: number]>(AROUND, ...values)
+  const [dueLooked, due, beyond] = around!
+  return {
+    from: rows[0]![0],
+    retrying,
+    scheduled,
+    due,
+    beyond: countOf({ value: beyond, isCut: false }, lookAt),
+    complete: looked <= lookAt && dueLooked <= lookAt,
+  }
+}

@@ -1,0 +1,22 @@
+import type { StoreInfo } from '../../store.js'
+import type { Database } from '../connection/pool.js'
+
+const INFO = `
+  SELECT @now_ms(), (SELECT coalesce(max(version), 0) FROM @migrations), current_setting('server_version'),
+    current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`
+
+type InfoRow = [now: number, version: number, server: string, fsync: string, fullPages: string, commit: string]
+
+export async function info(db: Database): Promise<StoreInfo> {
+  const [row] = await db.read<InfoRow>(INFO)
+  const [now, schemaVersion, server, ...settings] = row!
+  return {
+    kind: 'postgres',
+    now,
+    schemaVersion,
+    engine: `PostgreSQL ${server.split(' ')[0]}`,
+    // Any of them off, and a server that loses its power loses what it had said was kept.
+    durability: settings.includes('off') ? 'process-crash' : 'power-loss',
+    location: `${db.location} (schema ${db.schema})`,
+  }
+}

@@ -1,0 +1,260 @@
+import { type Job, type JobState, TERMINAL } from '../../../core/job/job.js'
+import { tagLine, toText } from '../../columns.js'
+import { cut, type JobsCursor, jobsCursorOf, readCursor, writeCursor } from '../../cursor.js'
+import {
+  ATTEMPT_COLUMNS,
+  type AttemptRow,
+  type LogRow,
+  OWN_ATTEMPT_COLUMNS,
+  readAttempt,
+  readLine,
+} from '../../history.js'
+import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../../store.js'
+import { folded, mayBeOfId, withinJson } from '../../text-search.js'
+import { ids, isId, words } from '../arrays.js'
+import type { Database } from '../connection/pool.js'
+import { INDEXED_MAX } from '../migrations.js'
+import { ERROR, JOB_COLUMNS, type JobRow, PAYLOAD, readJob } from '../rows.js'
+
+/** Conditions in the making. Values never become part of the text, so that there are few different ones. */
+class Where {
+  readonly values: unknown[] = []
+  readonly #conditions: string[] = []
+
+  /** `?` is the value. */
+  add(sql: string, value: unknown): void {
+    this.#conditions.push(sql.replace('?', this.value(value)))
+  }
+
+  and(sql: string): void {
+    this.#conditions.push(sql)
+  }
+
+  /** The place of a value in the statement. */
+  value(value: unknown): string {
+    return `$${this.values.push(value)}`
+  }
+
+  toString(): string {
+    return ['true', ...this.#conditions].join(' AND ')
+  }
+}
+
+function whereOf(filter: JobFilter): Where {
+  const where = new Where()
+  const add = (sql: string, value: unknown) => where.add(sql, value)
+  if (filter.ids !== undefined) add('id = ANY (?::uuid[])', ids(filter.ids))
+  if (filter.key !== undefined) add('id = ANY (ARRAY(SELECT job_id FROM @keys WHERE key = ?))', toText(filter.key))
+  if (filter.state !== undefined) addStates(where, [filter.state].flat())
+  if (filter.phase !== undefined) where.and(PHASES[filter.phase])
+  if (filter.queue !== undefined) add('queue = ?', toText(filter.queue))
+  if (filter.name !== undefined) add('name = ?', toText(filter.name))
+  if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
+  if (filter.tag !== undefined) add('strpos(tags, ?) > 0', tagLine(filter.tag))
+  if (filter.reason !== undefined) add('reason = ?', filter.reason)
+  if (filter.fingerprint !== undefined) addIndexed(where, 'fingerprint', filter.fingerprint)
+  if (filter.dependency !== undefined) addIndexed(where, 'dependency', filter.dependency)
+  if (filter.redriveId !== undefined) add('redrive_id = ?', toText(filter.redriveId))
+  if (filter.scheduleId !== undefined) add('schedule_id = ?', toText(filter.scheduleId))
+  if (filter.acknowledged !== undefined) where.and(`acknowledged_at IS ${filter.acknowledged ? 'NOT NULL' : 'NULL'}`)
+  if (filter.finishedBefore !== undefined) add('finished_at < ?::float8', filter.finishedBefore)
+  if (filter.createdAfter !== undefined) add('created_at >= ?::float8', filter.createdAfter)
+  if (filter.createdBefore !== undefined) add('created_at < ?::float8', filter.createdBefore)
+  if (filter.error !== undefined) where.and(errorHas(where, filter.error))
+  if (filter.text !== undefined) where.and(jobHas(where, filter.text))
+  return where
+}
+
+/**
+ * JSON is taken apart only where the text is somewhere in it. A NUL and half a character can't be read out of it: an
+ * error with one is found by its whole text.
+ */
+function errorHas(where: Where, text: string): string {
+  const [whole, wanted] = [where.value(withinJson(text)), where.value(folded(text))]
+  const has = (part: string) => `strpos(lower(error::json ->> '${part}'), ${wanted}) > 0`
+  return `(state <> 'succeeded' AND run > 0 AND EXISTS (
+    SELECT 1 FROM (SELECT ${ERROR} AS error OFFSET 0) AS last
+    WHERE CASE WHEN strpos(lower(error), ${whole}) = 0 THEN false WHEN error ~ '\\\\u(0000|d[89a-f])' THEN true
+      ELSE ${has('name')} OR ${has('message')} OR coalesce(${has('code')}, false) END))`
+}
+
+function jobHas(where: Where, text: string): string {
+  const wanted = where.value(folded(text))
+  const columns = ['name', 'queue', 'key', 'tags', PAYLOAD, ...(mayBeOfId(text) ? ['id::text'] : [])]
+  const parts = columns.map(column => `strpos(lower(${column}), ${wanted}) > 0`)
+  return `(${[...parts, errorHas(where, text)].join(' OR ')})`
+}
+
+/** One state is said as the indexes say it: theirs of the ended ones wants to hear that they have ended. */
+function addStates(where: Where, states: readonly JobState[]): void {
+  const [only] = states
+  if (only === undefined || states.length > 1) where.add('state = ANY (?::text[])', words(states))
+  else where.and(TERMINAL.has(only) ? `state = '${only}' AND finished_at IS NOT NULL` : `state = '${only}'`)
+}
+
+/** Its index holds only the beginning of a long one. */
+function addIndexed(where: Where, column: 'fingerprint' | 'dependency', value: string): void {
+  const place = where.value(toText(value))
+  where.and(`left(${column}, ${INDEXED_MAX}) = left(${place}::text, ${INDEXED_MAX}) AND ${column} = ${place}::text`)
+}
+
+const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
+  scheduled: `state = 'waiting' AND attempt = 0 AND run_at > (SELECT @now_ms())`,
+  queued: `state = 'waiting' AND attempt = 0 AND run_at <= (SELECT @now_ms())`,
+  retrying: `state = 'waiting' AND attempt > 0`,
+}
+
+/** By id, which begins with the time of its making: equal times are never skipped. */
+export async function list(db: Database, filter: JobFilter, page: PageRequest): Promise<Page<Job>> {
+  const kind = jobsCursorOf(page)
+  const way = kind === 'jobs' ? DOWN : UP
+  const after = page.cursor === undefined ? undefined : idAt(kind, page.cursor)
+  const window = await windowOf(db, filter, way, after, page.lookAt)
+  const where = whereOf(filter)
+  if (after !== undefined) where.add(`id ${way.beyond} ?::uuid`, after)
+  if (window?.end !== undefined) where.add(`id ${way.until} ?::uuid`, window.end)
+  const limit = where.value(page.limit + 1)
+  const rows = await db.read<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM @jobs AS jobs WHERE ${where} ORDER BY id ${way.order} LIMIT ${limit}`,
+    ...where.values,
+  )
+  const shown = cut(rows, page.limit, readJob, row => cursorAt(kind, row[0]))
+  if (page.lookAt === undefined) return shown
+  if (shown.next !== undefined)
+    return { ...shown, ...(await lookedAt(db, filter, way, after, rows[page.limit - 1]![0])) }
+  if (window?.end !== undefined) return { ...shown, next: cursorAt(kind, window.end), looked: page.lookAt }
+  return { ...shown, ...(await lookedAt(db, filter, way, after)) }
+}
+
+/** A list goes down from the newest, or up from the oldest. */
+const DOWN = { order: 'DESC', beyond: '<', until: '>=' } as const
+const UP = { order: 'ASC', beyond: '>', until: '<=' } as const
+type Way = typeof DOWN | typeof UP
+
+interface Window {
+  /** The last id of it; absent where there are no more. */
+  readonly end?: string
+}
+
+/** Looking at all that an index has takes no longer than this many. */
+const FEW = 10_000
+
+/** Where looking ends after so many jobs; undefined where that need not be, since an index leads to the few there are. */
+async function windowOf(
+  db: Database,
+  filter: JobFilter,
+  way: Way,
+  after: string | undefined,
+  lookAt: number | undefined,
+): Promise<Window | undefined> {
+  if (lookAt === undefined || isNamed(filter) || (await areFew(db, filter))) return undefined
+  const from = after === undefined ? '' : `WHERE id ${way.beyond} $2::uuid`
+  const sql = `SELECT id FROM @jobs ${from} ORDER BY id ${way.order} LIMIT 1 OFFSET $1`
+  const [row] = await db.read<[end: string]>(sql, lookAt - 1, ...(after === undefined ? [] : [after]))
+  return row ? { end: row[0] } : {}
+}
+
+/** Nothing has to be looked for: every job will do, or those that are named. */
+function isNamed(filter: JobFilter): boolean {
+  return (
+    filter.ids !== undefined || filter.key !== undefined || Object.values(filter).every(value => value === undefined)
+  )
+}
+
+/** Whether one of its conditions has an index, and that has few jobs for it. */
+async function areFew(db: Database, filter: JobFilter): Promise<boolean> {
+  const narrow = narrowed(filter)
+  return narrow !== undefined && (await count(db, narrow, FEW)).relation === 'exact'
+}
+
+function narrowed({ state, phase, redriveId, scheduleId, fingerprint, dependency }: JobFilter): JobFilter | undefined {
+  if (redriveId !== undefined) return { redriveId }
+  if (scheduleId !== undefined) return { scheduleId }
+  const only = phase ? 'waiting' : typeof state === 'string' ? state : state?.length === 1 ? state[0] : undefined
+  if (only === undefined || only === 'succeeded') return undefined
+  if (only === 'dead' && fingerprint !== undefined) return { state: only, fingerprint }
+  return only === 'waiting' && dependency !== undefined ? { state: only, dependency } : { state: only }
+}
+
+/** How many jobs lie before the end of a page; only who searches texts wants to know. */
+async function lookedAt(
+  db: Database,
+  filter: JobFilter,
+  way: Way,
+  after: string | undefined,
+  last?: string,
+): Promise<Pick<Page<Job>, 'looked'>> {
+  if (filter.text === undefined && filter.error === undefined) return {}
+  const where = new Where()
+  if (after !== undefined) where.add(`id ${way.beyond} ?::uuid`, after)
+  if (last !== undefined) where.add(`id ${way.until} ?::uuid`, last)
+  const [row] = await db.read<[number]>(`SELECT count(*)::int FROM @jobs WHERE ${where}`, ...where.values)
+  return { looked: row![0] }
+}
+
+/** A UUID is four numbers of 32 bits. */
+function cursorAt(kind: JobsCursor, id: string): string {
+  const hex = id.replaceAll('-', '')
+  return writeCursor(
+    kind,
+    hex.match(/.{8}/g)!.map(part => Number.parseInt(part, 16)),
+  )
+}
+
+function idAt(kind: JobsCursor, cursor: string): string {
+  const hex = readCursor(kind, cursor, 4).map(part => part.toString(16).padStart(8, '0'))
+  return hex.join('').slice(0, 32)
+}
+
+export async function count(db: Database, filter: JobFilter, cap: number, lookAt?: number): Promise<Count> {
+  const window = isCountedByIndex(filter) ? undefined : await windowOf(db, filter, DOWN, undefined, lookAt)
+  const where = whereOf(filter)
+  if (window?.end !== undefined) where.add('id >= ?::uuid', window.end)
+  const limit = where.value(cap + 1)
+  const [row] = await db.read<[number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM @jobs AS jobs WHERE ${where} LIMIT ${limit}) AS found`,
+    ...where.values,
+  )
+  const value = row![0]
+  if (value > cap) return { value: cap, relation: 'at-least' }
+  return { value, relation: window?.end === undefined ? 'exact' : 'at-least' }
+}
+
+/** The index of the states has all that there is to know. */
+function isCountedByIndex({ state, ...others }: JobFilter): boolean {
+  return typeof state === 'string' && Object.values(others).every(value => value === undefined)
+}
+
+const HISTORY = `
+  SELECT ${ATTEMPT_COLUMNS} FROM @attempts WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND run < $2
+  UNION ALL
+  SELECT ${OWN_ATTEMPT_COLUMNS} FROM @jobs WHERE id = $1 AND run < $2 AND ran_token IS NOT NULL
+  ORDER BY run DESC LIMIT $3`
+
+/** More runs than any job has. */
+const RUN_MAX = 2 ** 31 - 1
+
+export async function history(db: Database, id: string, page: PageRequest): Promise<Page<AttemptRecord>> {
+  const [before = RUN_MAX] = page.cursor === undefined ? [] : readCursor('history', page.cursor, 1)
+  if (!isId(id)) return { data: [] }
+  const rows = await db.read<AttemptRow>(HISTORY, id, Math.min(before, RUN_MAX), page.limit + 1)
+  const jobId = id.toLowerCase()
+  return cut(
+    rows,
+    page.limit,
+    row => readAttempt(jobId, row),
+    row => writeCursor('history', [row[0]]),
+  )
+}
+
+const LOGS = `
+  SELECT run, line, at, message, data FROM @job_logs
+  WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND (run, line) > ($2::bigint, $3::bigint)
+  ORDER BY run, line LIMIT $4`
+
+export async function logs(db: Database, id: string, page: PageRequest): Promise<Page<LogRecord>> {
+  const [run = 0, line = -1] = page.cursor === undefined ? [] : readCursor('logs', page.cursor, 2)
+  if (!isId(id)) return { data: [] }
+  const rows = await db.read<LogRow>(LOGS, id, run, line, page.limit + 1)
+  return cut(rows, page.limit, readLine, row => writeCursor('logs', [row[0], row[1]]))
+}

@@ -1,0 +1,292 @@
+import { ChronosError } from '../../../core/values/error.js'
+import { fromText, toJson, toTags } from '../../columns.js'
+import { DeltaDraft } from '../../delta.js'
+import type { Enqueued, NewJob, RunTime } from '../../store.js'
+import { booleans, ids, numbers, texts, words } from '../arrays.js'
+import { chunks } from '../chunks.js'
+import { rounds } from '../connection/batch-rounds.js'
+import { failure } from '../connection/failure.js'
+import type { Ask, Database, Statement } from '../connection/pool.js'
+import type { Joint } from '../connection/shared-commit.js'
+import { askThrough } from '../connection/user-transaction.js'
+import type { Notifier } from '../connection/wake.js'
+import { hashOf, isKeptApart, KEPT_APART } from '../rows.js'
+import { appendEnqueued } from './deltas.js'
+
+const insertText = (more: string): string => `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  made AS (
+    INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, timeout_ms,
+      tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, dependency, fingerprint, schedule_id, webhook, trace)
+    SELECT id, name, queue, priority, 'waiting', coalesce(run_at, ceil((SELECT now FROM clock) + delay_ms)::bigint),
+      at_most_once IS TRUE, (SELECT now FROM clock),
+      coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), timeout_ms, tenant_id, key, "unique",
+      unique_hash, tags, policy_id, override, payload, dependency, fingerprint, schedule_id, webhook, trace
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::float8[], $7::boolean[],
+      $8::bigint[], $9::float8[], $10::float8[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[],
+      $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[])
+      AS told (id, name, queue, priority, run_at, delay_ms, at_most_once, deadline, deadline_ms, timeout_ms,
+        tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, dependency, fingerprint, schedule_id, webhook, trace)
+    ON CONFLICT DO NOTHING
+    RETURNING id, queue, name
+  )${more}`
+
+const APART = `, apart AS (
+    INSERT INTO @payloads (id, body)
+    SELECT id, body FROM unnest($25::uuid[], $26::text[]) AS told (id, body) WHERE id IN (SELECT id FROM made)
+  )`
+
+/** Without an answer, or with the ids of those that were not there before; each with payloads to be kept apart, or none. */
+const insertTexts = (answer: string) => ({ short: insertText(answer), long: insertText(APART + answer) })
+const INSERT = insertTexts(appendEnqueued('$24'))
+const INSERT_TOLD = insertTexts(`, counted AS (${appendEnqueued('$24')}) SELECT id FROM made`)
+
+function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
+  const of = <T>(value: (job: NewJob) => T): T[] => jobs.map(value)
+  const at = (time: RunTime | undefined) => (time && 'at' in time ? Math.ceil(time.at) : null)
+  const delay = (time: RunTime | undefined) => (time && 'delayMs' in time ? time.delayMs : null)
+  const apart = jobs.filter(({ payload }) => isKeptApart(payload))
+  const delta = new DeltaDraft()
+  for (const job of jobs) delta.enqueued(job)
+  const values = [
+    `{${jobs.map(({ id }) => id).join(',')}}`,
+    texts(of(({ name }) => name)),
+    texts(of(({ queue }) => queue)),
+    numbers(of(({ priority }) => priority)),
+    numbers(of(({ runAt }) => at(runAt))),
+    numbers(of(({ runAt }) => delay(runAt))),
+    booleans(of(({ delivery }) => delivery === 'at-most-once')),
+    numbers(of(({ deadline }) => at(deadline))),
+    numbers(of(({ deadline }) => delay(deadline))),
+    numbers(of(({ timeoutMs }) => timeoutMs)),
+    texts(of(({ tenantId }) => tenantId)),
+    texts(of(({ key }) => key)),
+    texts(of(({ unique }) => unique)),
+    words(of(uniqueHash)),
+    words(of(({ tags }) => toTags(tags))),
+    texts(of(({ policyId }) => policyId)),
+    words(of(({ override }) => toJson(override))),
+    texts(of(({ payload }) => (isKeptApart(payload) ? KEPT_APART : payload))),
+    texts(of(({ dependency }) => dependency)),
+    texts(of(({ fingerprint }) => fingerprint)),
+    texts(of(({ scheduleId }) => scheduleId)),
+    texts(of(({ webhook }) => webhook)),
+    texts(of(({ trace }) => trace)),
+    delta.toText(0),
+  ]
+  if (apart.length === 0) return { sql: sql.short, values, isKept: true }
+  values.push(`{${apart.map(({ id }) => id).join(',')}}`, texts(apart.map(({ payload }) => payload)))
+  return { sql: sql.long, values, isKept: true }
+}
+
+const keyHash = ({ tenantId, name, key }: NewJob) => (key === undefined ? undefined : hashOf(tenantId, name, key))
+const uniqueHash = ({ tenantId, name, unique }: NewJob) =>
+  unique === undefined ? undefined : hashOf(tenantId, name, unique)
+
+const created = (id: string): Enqueued => ({ status: 'created', id })
+const isPlain = (job: NewJob) => job.key === undefined && job.unique === undefined
+
+/** Jobs that nothing but their own id can stand in the way of: whether they were there or not, they are now. */
+function plainly(jobs: readonly NewJob[]): Statement[] {
+  return chunks(jobs, ({ payload }) => payload.length).map(chunk => insertion(chunk))
+}
+
+export async function enqueue(
+  db: Database,
+  jobs: readonly NewJob[],
+  notifier: Notifier,
+  joint: Joint,
+): Promise<Enqueued[]> {
+  const times = jobs.map(({ runAt }) => runAt)
+  if (!jobs.every(isPlain)) {
+    joint.abandon()
+    const answers = await db.transaction('work', ask => carefully(ask, jobs))
+    notifier.tell(times)
+    return answers
+  }
+  const hint = notifier.hint(times)
+  await joint.send(plainly(jobs), statements => db.write('work', statements, hint))
+  if (!hint) notifier.tell(times)
+  return jobs.map(({ id }) => created(id))
+}
+
+/** In a transaction of the caller, whose end decides. No row is locked that anybody else would need. */
+export async function enqueueWithin(
+  db: Database,
+  tx: unknown,
+  jobs: readonly NewJob[],
+  notification: readonly [channel: string, payload: string] | undefined,
+): Promise<Enqueued[]> {
+  const ask = askThrough(db, tx, 'enqueue')
+  try {
+    const answers = await enqueueAsking(ask, jobs)
+    // The database sends one for all of them, and only if the transaction commits. Not every library can read a void.
+    if (notification) await ask('SELECT 1 FROM pg_notify($1, $2)', ...notification)
+    return answers
+  } catch (error) {
+    throw failure(error, db)
+  }
+}
+
+/** In a transaction that has other questions too. */
+export async function enqueueAsking(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
+  if (!jobs.every(isPlain)) return carefully(ask, jobs)
+  for (const { sql, values = [] } of plainly(jobs)) await ask(sql, ...values)
+  return jobs.map(({ id }) => created(id))
+}
+
+// ---------------------------------------------------------------- keys and unique values
+
+/** A job whose key or `unique` value may belong to another. */
+interface Candidate {
+  readonly index: number
+  readonly job: NewJob
+  readonly key: string | undefined
+  readonly unique: string | undefined
+}
+
+type Answers = Map<Candidate, Enqueued>
+
+const TRIES_MAX = 5
+
+/** Asks the database until it has one answer for every job: somebody may enqueue or end the same at this moment. */
+async function carefully(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
+  const answers: Answers = new Map()
+  const candidates = jobs.map((job, index) => ({ index, job, key: keyHash(job), unique: uniqueHash(job) }))
+  // Twice the same in a batch: the second finds what the first did.
+  for (const round of rounds(candidates, namesOf)) {
+    let open: readonly Candidate[] = round
+    for (let tries = 1; open.length > 0; tries++) {
+      if (tries > TRIES_MAX) throw undecided(open[0]!.job)
+      open = await decide(ask, open, answers)
+    }
+  }
+  return candidates.map(candidate => answers.get(candidate)!)
+}
+
+function namesOf({ job, key, unique }: Candidate): string[] {
+  const names = [job.id.toLowerCase()]
+  if (key !== undefined) names.push(`key ${key}`)
+  if (unique !== undefined) names.push(`unique ${unique}`)
+  return names
+}
+
+function undecided({ key, unique, name }: NewJob): ChronosError {
+  const what = key === undefined ? `unique value ${JSON.stringify(unique)}` : `key ${JSON.stringify(key)}`
+  return new ChronosError('STORE_UNAVAILABLE', `the ${what} of job "${name}" changed hands too often; try again`)
+}
+
+/** Gives back those about which nothing is known yet. */
+async function decide(ask: Ask, candidates: readonly Candidate[], answers: Answers): Promise<Candidate[]> {
+  const taken = await takeKeys(ask, candidates)
+  const owners = await findOwners(ask, candidates)
+  const free = candidates.filter(candidate => {
+    const { key, job } = candidate
+    if (key === undefined || taken.has(key)) return true
+    const owner = owners.get(key)
+    if (owner) answers.set(candidate, ownedBy(owner, job))
+    return false
+  })
+  const refused = await insert(ask, free, answers)
+  if (refused.length > 0) await findTwins(ask, refused, answers)
+  const unwanted = refused.filter(({ key }) => key !== undefined && taken.has(key))
+  if (unwanted.length > 0) await giveBackKeys(ask, unwanted)
+  return candidates.filter(candidate => !answers.has(candidate))
+}
+
+/** In one order for all, so that two batches with the same new keys wait for each other in turn. */
+const TAKE_KEYS = `
+  INSERT INTO @keys (hash, job_id, key, payload_hash)
+  SELECT hash, id, key, payload_hash
+  FROM unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[]) AS told (hash, id, key, payload_hash)
+  WHERE NOT EXISTS (SELECT 1 FROM @jobs j WHERE j.id = told.id)
+  ORDER BY hash
+  ON CONFLICT (hash) DO NOTHING
+  RETURNING encode(hash, 'hex')`
+
+/** A key whose time is over may still be there. */
+const FORGET_KEYS = `
+  DELETE FROM @keys WHERE hash = ANY ($1::bytea[]) AND expires_at <= (SELECT @now_ms())`
+
+async function takeKeys(ask: Ask, candidates: readonly Candidate[]): Promise<Set<string>> {
+  const keyed = candidates.filter(({ key }) => key !== undefined)
+  if (keyed.length === 0) return new Set()
+  const hashes = words(keyed.map(({ key }) => key))
+  await ask(FORGET_KEYS, hashes)
+  const rows = await ask<[string]>(
+    TAKE_KEYS,
+    hashes,
+    ids(keyed.map(({ job }) => job.id)),
+    texts(keyed.map(({ job }) => job.key)),
+    texts(keyed.map(({ job }) => job.payloadHash ?? '')),
+  )
+  return new Set(rows.map(([hash]) => `\\x${hash}`))
+}
+
+interface Owner {
+  readonly id: string
+  readonly payloadHash: string
+}
+
+const FIND_OWNERS = `SELECT encode(hash, 'hex'), job_id, payload_hash FROM @keys WHERE hash = ANY ($1::bytea[])`
+
+/** Another statement, and so a newer view: it sees whoever was first while we waited for the key. */
+async function findOwners(ask: Ask, candidates: readonly Candidate[]): Promise<Map<string, Owner>> {
+  const hashes = candidates.flatMap(({ key }) => key ?? [])
+  if (hashes.length === 0) return new Map()
+  const rows = await ask<[hash: string, id: string, payloadHash: string]>(FIND_OWNERS, words(hashes))
+  return new Map(rows.map(([hash, id, payloadHash]) => [`\\x${hash}`, { id, payloadHash: fromText(payloadHash) }]))
+}
+
+function ownedBy({ id, payloadHash }: Owner, job: NewJob): Enqueued {
+  if (id === job.id.toLowerCase()) return created(job.id)
+  if (payloadHash !== (job.payloadHash ?? '')) return { status: 'conflict', id, payloadHash }
+  return { status: 'existing', id }
+}
+
+/** Gives back those that something stood in the way of. */
+async function insert(ask: Ask, candidates: readonly Candidate[], answers: Answers): Promise<Candidate[]> {
+  const inserted = new Set<string>()
+  for (const chunk of chunks(candidates, ({ job }) => job.payload.length)) {
+    const { sql, values = [] } = insertion(
+      chunk.map(({ job }) => job),
+      INSERT_TOLD,
+    )
+    for (const [id] of await ask<[string]>(sql, ...values)) inserted.add(id)
+  }
+  return candidates.filter(candidate => {
+    const isIn = inserted.has(candidate.job.id.toLowerCase())
+    if (isIn) answers.set(candidate, created(candidate.job.id))
+    return !isIn
+  })
+}
+
+/** What an insert met: the job itself, or the live one with its `unique` value. */
+const FIND_TWINS = `
+  SELECT id, encode(unique_hash, 'hex') FROM @jobs
+  WHERE id = ANY ($1::uuid[]) OR (unique_hash = ANY ($2::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL)`
+
+async function findTwins(ask: Ask, refused: readonly Candidate[], answers: Answers): Promise<void> {
+  const rows = await ask<[id: string, hash: string | null]>(
+    FIND_TWINS,
+    ids(refused.map(({ job }) => job.id)),
+    words(refused.flatMap(({ unique }) => unique ?? [])),
+  )
+  const known = new Set(rows.map(([id]) => id))
+  const twins = new Map(rows.map(([id, hash]) => [`\\x${hash}`, id]))
+  for (const candidate of refused) {
+    const { job, unique } = candidate
+    const twin = unique === undefined ? undefined : twins.get(unique)
+    if (known.has(job.id.toLowerCase())) answers.set(candidate, created(job.id))
+    else if (twin !== undefined) answers.set(candidate, { status: 'existing', id: twin })
+  }
+}
+
+/** A key is not taken by a job that was not created. */
+async function giveBackKeys(ask: Ask, candidates: readonly Candidate[]): Promise<void> {
+  await ask(
+    'DELETE FROM @keys WHERE hash = ANY ($1::bytea[]) AND job_id = ANY ($2::uuid[])',
+    words(candidates.map(({ key }) => key)),
+    ids(candidates.map(({ job }) => job.id)),
+  )
+}

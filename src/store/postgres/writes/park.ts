@@ -1,0 +1,56 @@
+import { toText } from '../../columns.js'
+import type { Parked, ParkRequest } from '../../store.js'
+import { isId, numbers } from '../arrays.js'
+import type { Database } from '../connection/pool.js'
+import { INDEXED_MAX } from '../migrations.js'
+
+/** What a dependency gave a time may come forward to an earlier one; what only waits in the line may not. */
+const FROM = {
+  line: 'run_at <= ceil((SELECT now FROM clock) + $4::float8)::bigint',
+  pass: 'pass = $4::bigint',
+} as const
+
+const AT = {
+  line: 'greatest(j.run_at, ceil((SELECT now FROM clock) + place.delay_ms)::bigint)',
+  pass: 'ceil((SELECT now FROM clock) + place.delay_ms)::bigint',
+} as const
+
+/**
+ * Takes only what nobody has locked: a job that is being claimed at this moment runs, and asks its dependency itself. The
+ * first of the line gets the first delay.
+ */
+const parkText = (from: 'line' | 'pass'): string => `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  line AS MATERIALIZED (
+    SELECT id, run_at FROM @jobs
+    WHERE dependency IS NOT NULL AND state = 'waiting' AND left(dependency, ${INDEXED_MAX}) = left($1::text, ${INDEXED_MAX})
+      AND dependency = $1::text AND pass IS DISTINCT FROM $3::bigint AND ${FROM[from]}
+      AND (deadline IS NULL OR deadline > (SELECT now FROM clock))
+      AND (NOT $5::boolean OR attempt > 0) AND (NOT $6::boolean OR NOT at_most_once)
+      AND ($7::uuid IS NULL OR id <> $7::uuid)
+    ORDER BY run_at, id LIMIT cardinality($2::float8[]) FOR UPDATE SKIP LOCKED
+  ),
+  place AS MATERIALIZED (
+    SELECT numbered.id, delay.ms AS delay_ms
+    FROM (SELECT id, row_number() OVER (ORDER BY run_at, id) AS number FROM line) AS numbered
+    JOIN unnest($2::float8[]) WITH ORDINALITY AS delay (ms, number) USING (number)
+  ),
+  moved AS (
+    UPDATE @jobs j SET pass = $3::bigint, run_at = ${AT[from]}
+    FROM place
+    WHERE j.id = ANY (ARRAY(SELECT id FROM line)) AND j.id = place.id
+    RETURNING 1
+  )
+  SELECT count(*) FROM moved`
+
+const PARK = { line: parkText('line'), pass: parkText('pass') } as const
+
+export async function park(db: Database, request: ParkRequest): Promise<Parked> {
+  const { dependency, from, delaysMs, pass, retriesOnly = false, repeatableOnly = false, exceptId } = request
+  if (delaysMs.length === 0) return { moved: 0 }
+  const [sql, bound] = 'pass' in from ? [PARK.pass, from.pass] : [PARK.line, from.dueWithinMs]
+  const except = exceptId !== undefined && isId(exceptId) ? exceptId : null
+  const values = [toText(dependency), numbers(delaysMs), pass, bound, retriesOnly, repeatableOnly, except]
+  const [rows] = await db.write('control', [{ sql, values }])
+  return { moved: rows![0]![0] as number }
+}

@@ -1,0 +1,284 @@
+import type { JobState } from '../../../core/job/job.js'
+import { toCounters, toDecision, toErrorJson, toText } from '../../columns.js'
+import { DeltaDraft } from '../../delta.js'
+import { settledAs, spawnedBy } from '../../run.js'
+import type { NewJob, RunEnd, Settled, Settlement } from '../../store.js'
+import { booleans, ids, isId, jsons, numbers, texts, words } from '../arrays.js'
+import { chunks } from '../chunks.js'
+import { rounds } from '../connection/batch-rounds.js'
+import { failure } from '../connection/failure.js'
+import type { Ask, Database, Row, Statement } from '../connection/pool.js'
+import { askThrough } from '../connection/user-transaction.js'
+import { appendEnded, appendSettled } from './deltas.js'
+import { enqueueAsking } from './enqueue.js'
+import { isSuccess, notSucceeded, successes } from './succeed.js'
+
+type Ended = Settlement & { readonly end: Extract<RunEnd, { kind: 'ended' }> }
+type HandedBack = Settlement & { readonly end: Extract<RunEnd, { kind: 'handed-back' }> }
+
+/** The long texts: they are for the attempts alone, and go past what is done to the jobs. */
+const SAID = 'unnest($1::uuid[], $12::text[], $13::text[], $14::text[]) AS said (id, error, note, decision)'
+
+/**
+ * The ends of many runs: jobs and attempts in one statement. Jobs are found by their id alone, and the token is the
+ * fence; a look at the state would lead the planner to an index of all that runs. Columns of which a batch has
+ * nothing to say are empty arrays.
+ */
+const END = `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  told AS MATERIALIZED (
+    SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
+      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, only_expired, group_name, dependency, pass
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
+      $8::float8[], $9::text[], $10::text[], $11::text[], $15::boolean[], $16::text[], $17::text[], $18::bigint[])
+      AS told (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result,
+        only_expired, group_name, dependency, pass)
+  ),
+  ended AS (
+    UPDATE @jobs j SET
+      state = CASE WHEN told.state = 'waiting' AND j.cancel_requested THEN 'cancelled' ELSE told.state END,
+      finished_at = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested THEN NULL ELSE told.finished_at END,
+      run_at = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested
+        THEN ceil(clock.now + told.delay_ms)::bigint ELSE j.run_at END,
+      dependency = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested
+        THEN coalesce(j.dependency, told.dependency) ELSE j.dependency END,
+      pass = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested THEN told.pass END,
+      fingerprint = CASE told.state WHEN 'succeeded' THEN j.fingerprint
+        ELSE coalesce(told.group_name, j.fingerprint) END,
+      attempt = j.attempt - told.back, counters = told.counters, reason = told.reason, result = told.result,
+      token = NULL
+    FROM told, clock
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
+      AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
+    RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + told.back AS attempt, j.worker_id,
+      j.fingerprint, told.state AS told_state, told.group_name, told.token, told.status, told.started_at,
+      told.finished_at, told.delay_ms, told.back, told.reason
+  ),
+  logged AS (
+    INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error,
+      note, decision, fingerprint, delay_ms, next_run_at)
+    SELECT pk, run, generation, attempt, status, started_at, finished_at, worker_id, token, error, note, decision,
+      group_name, CASE WHEN state = 'waiting' THEN delay_ms END, CASE WHEN state = 'waiting' THEN run_at END
+    FROM ended JOIN ${SAID} USING (id)
+  ),
+  counted AS (${appendSettled('$19', `ended JOIN ${SAID} USING (id)`)})
+  SELECT id, token, state, run_at FROM ended`
+
+/** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
+const HAND_BACK = `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  told AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::boolean[])
+      AS told (id, token, delay_ms, only_expired)
+  ),
+  undone AS (
+    UPDATE @jobs j SET
+      state = CASE WHEN j.cancel_requested THEN 'cancelled' ELSE 'waiting' END,
+      finished_at = CASE WHEN j.cancel_requested THEN clock.now END,
+      run_at = CASE WHEN told.delay_ms > 0 THEN ceil(clock.now + told.delay_ms)::bigint ELSE j.run_at END,
+      pass = CASE WHEN NOT j.cancel_requested THEN j.pass END,
+      run = j.run - 1, attempt = j.attempt - 1, begun = false, token = NULL,
+      started_at = (SELECT a.started_at FROM @attempts a WHERE a.job = j.pk ORDER BY a.run DESC LIMIT 1),
+      first_started_at = CASE j.generation
+        WHEN (SELECT a.generation FROM @attempts a WHERE a.job = j.pk ORDER BY a.run DESC LIMIT 1)
+        THEN j.first_started_at END
+    FROM told, clock
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
+      AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
+    RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.queue, j.name, j.tenant_id, j.reason, j.fingerprint, told.token
+  ),
+  silenced AS (DELETE FROM @job_logs l USING undone WHERE l.job = undone.pk AND l.run > undone.run),
+  counted AS (${appendEnded(`undone WHERE state = 'cancelled'`)})
+  SELECT id, token, state, run_at FROM undone`
+
+/** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
+const ALREADY = `
+  SELECT j.id, a.token, a.status FROM @attempts a JOIN @jobs j ON a.job = j.pk
+  WHERE j.id = ANY ($1::uuid[]) AND a.token = ANY ($2::text[])
+  UNION ALL
+  SELECT id, ran_token, 'succeeded' FROM @jobs WHERE id = ANY ($1::uuid[]) AND ran_token = ANY ($2::text[])`
+
+type SettledRow = [id: string, token: string, state: JobState, runAt: number]
+type AlreadyRow = [id: string, token: string, status: string]
+
+/** A settlement and its place in the batch. */
+interface Entry {
+  readonly index: number
+  readonly settlement: Settlement
+  /** Of the job, as the database writes it. */
+  readonly id: string
+}
+
+/** Of a fence, as the database writes it. */
+const nameOf = (id: string, token: string): string => `${id} ${token}`
+const fenceOf = ({ id, settlement }: Entry): string => nameOf(id, toText(settlement.lease.token))
+
+export function settle(db: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
+  const send: Send = parts =>
+    settlements.some(spawns) ? db.transaction('control', ask => settleAsking(ask, parts)) : settleTogether(db, parts)
+  return settleBy(send, (sql, ...values) => db.read(sql, ...values), settlements)
+}
+
+/** In a transaction of the caller, whose end decides: until then it keeps the rows of these jobs to itself. */
+export async function settleWithin(db: Database, tx: unknown, settlements: readonly Settlement[]): Promise<Settled[]> {
+  const ask = askThrough(db, tx, 'job.complete')
+  try {
+    return await settleBy(parts => settleAsking(ask, parts), ask, settlements)
+  } catch (error) {
+    throw failure(error, db)
+  }
+}
+
+type Send = (parts: readonly Part[]) => Promise<Row[][]>
+
+async function settleBy(send: Send, look: Ask, settlements: readonly Settlement[]): Promise<Settled[]> {
+  const answers: Settled[] = settlements.map(() => ({ status: 'lost' }))
+  const entries = settlements.flatMap((settlement, index): Entry[] => {
+    const { id } = settlement.lease
+    return isId(id) ? [{ index, settlement, id: id.toLowerCase() }] : []
+  })
+  // One job twice in a batch: the second finds what the first did.
+  const parts = rounds(entries, ({ id }) => [id]).flatMap(partsOf)
+  if (parts.length === 0) return answers
+  const results = await send(parts)
+  const missed = parts.flatMap(({ entries: sent, fill }, part) => fill(answers, sent, results[part]!))
+  if (missed.length > 0) await findSettled(look, missed, answers)
+  return answers
+}
+
+/** All that may come into being with it. */
+export function spawnOf({ end }: Settlement): readonly NewJob[] {
+  return [...((end.kind === 'ended' && end.spawn) || []), ...(end.spawnIfCancelled ?? [])]
+}
+
+const spawns = (settlement: Settlement): boolean => spawnOf(settlement).length > 0
+
+function settleTogether(db: Database, parts: readonly Part[]): Promise<Row[][]> {
+  const statements = parts.map(({ statement }) => statement)
+  return db.write('control', statements)
+}
+
+/** Which jobs come into being is known only when it is known which runs ended here. */
+async function settleAsking(ask: Ask, parts: readonly Part[]): Promise<Row[][]> {
+  const results: Row[][] = []
+  for (const { statement, entries } of parts) {
+    const rows = await ask(statement.sql, ...(statement.values ?? []))
+    const states = new Map((rows as SettledRow[]).map(([id, token, state]) => [nameOf(id, token), state]))
+    const jobs = entries.flatMap(entry => {
+      const state = states.get(fenceOf(entry))
+      return state === undefined ? [] : spawnedBy(entry.settlement.end, state)
+    })
+    if (jobs.length > 0) await enqueueAsking(ask, jobs)
+    results.push(rows)
+  }
+  return results
+}
+
+interface Part {
+  readonly entries: readonly Entry[]
+  readonly statement: Statement
+  /** Fills in what was settled, and gives what was not. */
+  readonly fill: (answers: Settled[], entries: readonly Entry[], rows: readonly Row[]) => Entry[]
+}
+
+const SUCCEEDED: Settled = { status: 'settled', state: 'succeeded' }
+
+/** In the order of their ids, as everybody locks them: two who settle the same jobs wait for each other in turn. */
+function partsOf(round: readonly Entry[]): Part[] {
+  const sorted = [...round].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const plain = sorted.filter(({ settlement }) => isSuccess(settlement))
+  const rest = plain.length === sorted.length ? [] : sorted.filter(({ settlement }) => !isSuccess(settlement))
+  const ended = rest.filter(({ settlement }) => settlement.end.kind === 'ended')
+  const handedBack = rest.filter(({ settlement }) => settlement.end.kind === 'handed-back')
+  return [
+    ...chunks(plain, sizeOf).map(part => ({
+      entries: part,
+      statement: successes(part.map(({ settlement }) => settlement)),
+      fill: fillSuccesses,
+    })),
+    ...chunks(ended, sizeOf).map(part => ({ entries: part, statement: endStatement(part), fill })),
+    ...chunks(handedBack, () => 0).map(part => ({ entries: part, statement: handBackStatement(part), fill })),
+  ]
+}
+
+const sizeOf = ({ settlement }: Entry): number => (settlement as Ended).end.result?.length ?? 0
+
+function endStatement(entries: readonly Entry[]): Statement {
+  const all = entries.map(({ settlement }) => settlement as Ended)
+  const of = <T>(value: (one: Ended) => T): T[] => all.map(value)
+  const rare = <T>(value: T, usual: T): T | null => (value === usual ? null : value)
+  const delta = new DeltaDraft()
+  for (const one of all) delta.settled(one, one.end, one.end.transition.to)
+  const values = [
+    ids(of(({ lease }) => lease.id)),
+    texts(of(({ lease }) => lease.token)),
+    words(of(({ end }) => rare<string>(end.transition.to, 'succeeded'))),
+    words(of(({ end }) => rare<string>(end.transition.status, 'succeeded'))),
+    numbers(of(({ startedAt }) => startedAt)),
+    numbers(of(({ finishedAt }) => finishedAt)),
+    numbers(of(({ end }) => (end.transition.attemptBack ? 1 : null))),
+    numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.transition.delayMs : null))),
+    jsons(of(({ end }) => toCounters(end.transition))),
+    words(of(({ end }) => (end.transition.to === 'dead' ? end.transition.reason : null))),
+    texts(of(({ end }) => (end.transition.to === 'succeeded' ? end.result : null))),
+    jsons(of(({ end }) => toErrorJson(end.error))),
+    texts(of(({ end }) => end.note)),
+    jsons(of(({ end, attempt }) => toDecision(end.transition.decision, attempt))),
+    booleans(of(({ onlyIfExpired }) => onlyIfExpired === true)),
+    texts(of(({ end }) => end.group?.fingerprint)),
+    texts(of(({ end }) => (end.transition.to === 'waiting' ? end.dependency : null))),
+    numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.pass : null))),
+    delta.toText(0),
+  ]
+  return { sql: END, values, isKept: true }
+}
+
+function handBackStatement(entries: readonly Entry[]): Statement {
+  const all = entries.map(({ settlement }) => settlement as HandedBack)
+  const values = [
+    ids(all.map(({ lease }) => lease.id)),
+    texts(all.map(({ lease }) => lease.token)),
+    numbers(all.map(({ end }) => end.delayMs)),
+    booleans(all.map(({ onlyIfExpired }) => onlyIfExpired === true)),
+  ]
+  return { sql: HAND_BACK, values }
+}
+
+function fill(answers: Settled[], entries: readonly Entry[], rows: readonly Row[]): Entry[] {
+  const settled = new Map((rows as unknown as SettledRow[]).map(row => [nameOf(row[0], row[1]), row]))
+  return entries.filter(entry => {
+    const row = settled.get(fenceOf(entry))
+    if (row) answers[entry.index] = settledAs(row[2], Number(row[3]))
+    return !row
+  })
+}
+
+function fillSuccesses(answers: Settled[], entries: readonly Entry[], rows: readonly Row[]): Entry[] {
+  const missed = notSucceeded(rows)
+  return entries.filter(({ index, id }) => {
+    const isMissed = missed.has(id)
+    if (!isMissed) answers[index] = SUCCEEDED
+    return isMissed
+  })
+}
+
+/**
+ * Asked for after the commit: somebody may have ended these runs while our statement waited for them, and a statement
+ * sees nothing that is newer than its own beginning.
+ */
+async function findSettled(look: Ask, missed: readonly Entry[], answers: Settled[]): Promise<void> {
+  const leases = missed.map(({ settlement }) => settlement.lease)
+  const rows = await look<AlreadyRow>(ALREADY, ids(leases.map(({ id }) => id)), texts(leases.map(({ token }) => token)))
+  const statuses = new Map(rows.map(([id, token, status]) => [nameOf(id, token), status]))
+  for (const entry of missed) {
+    const { end } = entry.settlement
+    const status = statuses.get(fenceOf(entry))
+    if (end.kind === 'ended' && status === end.transition.status) answers[entry.index] = { status: 'already' }
+  }
+}
+
+/** The worker that ran it knows of its retry; what it let go of is for the others. */
+export function isForOthers({ end }: Settlement, settled: Settled): boolean {
+  if (settled.status !== 'settled' || settled.state !== 'waiting') return false
+  return end.kind === 'handed-back' || end.transition.status === 'released' || end.transition.status === 'lost'
+}

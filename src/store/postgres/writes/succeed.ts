@@ -1,0 +1,62 @@
+import { toCounters } from '../../columns.js'
+import { DeltaDraft } from '../../delta.js'
+import { isPlainSuccess } from '../../history.js'
+import type { Settlement } from '../../store.js'
+import { numbers, texts, words } from '../arrays.js'
+import type { Row, Statement } from '../connection/pool.js'
+import { appendSettled } from './deltas.js'
+
+/**
+ * What nearly every run comes to: it succeeded, and there is nothing more to say, so that its job tells all of it. They
+ * come with few tokens, one after the other: where none is said it is the first one. Times are counted from `$8`. One row
+ * answers for all of them: the ids of those that were not settled.
+ */
+const SUCCEED = `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  ended AS (
+    UPDATE @jobs j SET state = 'succeeded', finished_at = $8::bigint + told.ended, result = told.result, token = NULL,
+      counters = told.counters, reason = NULL, pass = NULL, ran_at = $8::bigint + told.begun, ran_token = j.token
+    FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
+      AS told (id, token, begun, ended, result, counters)
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = coalesce(told.token, ($2::text[])[1])
+    RETURNING j.id, j.attempt, j.fingerprint, j.state, j.ran_at AS started_at, j.finished_at, 0 AS back,
+      NULL::text AS reason, 'succeeded'::text AS told_state, 'succeeded'::text AS status, NULL::text AS group_name,
+      NULL::text AS error
+  ),
+  counted AS (${appendSettled('$7')})
+  SELECT CASE WHEN (SELECT count(*) FROM ended) < cardinality($1::uuid[]) THEN (
+    SELECT string_agg(id::text, ',') FROM unnest($1::uuid[]) AS told (id) WHERE id NOT IN (SELECT id FROM ended)
+  ) END`
+
+/** In the order of their ids. */
+export function successes(settlements: readonly Settlement[]): Statement {
+  const [first] = settlements
+  const { startedAt: since, lease } = first!
+  const delta = new DeltaDraft()
+  for (const one of settlements) if (one.end.kind === 'ended') delta.settled(one, one.end, 'succeeded')
+  const others = settlements.map(({ lease: { token } }, index) => (index > 0 && token === lease.token ? null : token))
+  const values = [
+    `{${settlements.map(({ lease: { id } }) => id).join(',')}}`,
+    texts(others.slice(0, 1 + others.findLastIndex(token => token !== null))),
+    numbers(settlements.map(({ startedAt }) => startedAt - since)),
+    numbers(settlements.map(({ finishedAt }) => finishedAt - since)),
+    texts(settlements.map(({ end }) => (end.kind === 'ended' ? end.result : null))),
+    words(settlements.map(({ end }) => (end.kind === 'ended' ? toCounters(end.transition) : null))),
+    delta.toText(0),
+    since,
+  ]
+  return { sql: SUCCEED, values, isKept: true }
+}
+
+/** The ids of those that were not settled. */
+export function notSucceeded([row]: readonly Row[]): ReadonlySet<string> {
+  const missed = row![0] as string | null
+  return new Set(missed?.split(','))
+}
+
+/** Whether it has nothing to say but that, and nothing depends on it. */
+export function isSuccess({ end, attempt, onlyIfExpired }: Settlement): boolean {
+  return (
+    isPlainSuccess(end, attempt) && onlyIfExpired !== true && ((end.kind === 'ended' && end.spawn) || []).length === 0
+  )
+}

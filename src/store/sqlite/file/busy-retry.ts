@@ -1,0 +1,39 @@
+import type { Clock, Dice } from '../../../core/values/clock.js'
+import { isBusy } from './failure.js'
+
+const GIVE_UP_MS = 10_000
+const WAIT_MAX_MS = 25
+
+/** Waits for a lock of another process without blocking this one. */
+export class Patience {
+  readonly #clock: Clock
+  readonly #dice: Dice
+
+  constructor(clock: Clock, dice: Dice) {
+    this.#clock = clock
+    this.#dice = dice
+  }
+
+  /** Repeats what failed because of a lock, for up to 10 s. */
+  async until<T>(act: () => T): Promise<T> {
+    const since = this.#clock.now()
+    for (let tries = 0; ; tries++) {
+      try {
+        return act()
+      } catch (error) {
+        if (!isBusy(error) || this.isOver(since)) throw error
+        await this.pause(tries)
+      }
+    }
+  }
+
+  isOver(since: number): boolean {
+    return this.#clock.now() - since >= GIVE_UP_MS
+  }
+
+  /** Longer from try to try and never the same, so that two who wait for each other fall out of step. */
+  pause(tries: number): Promise<void> {
+    const ms = 1 + this.#dice.random() * Math.min(WAIT_MAX_MS, 2 ** tries)
+    return new Promise(resolve => this.#clock.timer(ms, resolve))
+  }
+}

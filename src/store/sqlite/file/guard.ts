@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../../core/values/clock.js'
+import { toText } from '../../columns.js'
+import type { Guard, GuardOptions } from '../../store.js'
+import type { Driver } from './driver.js'
+import type { StoreFile } from './file.js'
+
+const AT_REST = 0
+
+/** What the thread is told at its start. */
+export interface GuardData extends GuardOptions {
+  /** What to import to get SQLite. */
+  readonly specifier: string
+  readonly path: string
+  /** Two 64-bit integers: the store's clock at the last beat, 0 at rest; and until when the thread kept the leases. */
+  readonly beat: SharedArrayBuffer
+}
+
+/**
+ * Keeps a worker's leases while its event loop is blocked, from a thread with a connection of its own: a handler that
+ * computes for a minute is not a dead process.
+ */
+export function guard(file: StoreFile, clock: Clock, options: GuardOptions): Guard {
+  const beat = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT)
+  const beats = new BigInt64Array(beat)
+  const tell = (time: number) => void Atomics.store(beats, 0, BigInt(Math.floor(time)))
+  const data = { ...options, workerId: toText(options.workerId), path: file.path, beat }
+  const startWith = ({ specifier }: Driver) => start({ ...data, specifier })
+  // It is a help, not a need: without it the jobs of a blocked worker are taken for lost, as they would be anyway.
+  const started = file.loadedDriver ? startWith(file.loadedDriver) : file.driver().then(startWith, () => undefined)
+  return {
+    beat: () => tell(clock.now()),
+    rest: () => tell(AT_REST),
+    keptUntil: () => Number(Atomics.load(beats, 1)),
+    stop: async () => {
+      const thread = await started
+      if (!thread) return
+      thread.ref()
+      thread.postMessage('stop')
+      await thread.gone
+    },
+  }
+}
+
+function start(workerData: GuardData): Worker & { gone: Promise<unknown> } {
+  const thread = new Worker(new URL('./thread.js', import.meta.url), { workerData, name: 'chronos-guard' })
+  thread.unref()
+  const gone = once(thread, 'exit').catch(() => undefined)
+  return Object.assign(thread, { gone })
+}

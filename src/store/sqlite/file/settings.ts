@@ -1,0 +1,35 @@
+import type { PartialPolicy } from '../../../core/policy/policy.js'
+import { fromText, toText } from '../../columns.js'
+import type { PolicyRecord, QueueChange, QueueRecord } from '../../store.js'
+import type { Connection } from './connection.js'
+
+type QueueRow = [name: string, paused: number, retry: string | null]
+
+function readQueue([name, paused, retry]: QueueRow): QueueRecord {
+  const record = { name: fromText(name), paused: paused === 1 }
+  return retry === null ? record : { ...record, retry: JSON.parse(retry) as PartialPolicy }
+}
+
+export function queues(db: Connection): readonly QueueRecord[] {
+  return db.all<QueueRow>('SELECT name, paused, retry FROM queues ORDER BY name').map(readQueue)
+}
+
+export function setQueue(db: Connection, name: string, { paused, retry }: QueueChange): QueueRecord {
+  const queue = toText(name)
+  db.run('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', queue)
+  if (paused !== undefined) db.run('UPDATE queues SET paused = ? WHERE name = ?', paused ? 1 : 0, queue)
+  if (retry !== undefined) db.run('UPDATE queues SET retry = ? WHERE name = ?', retry && JSON.stringify(retry), queue)
+  return readQueue(db.get<QueueRow>('SELECT name, paused, retry FROM queues WHERE name = ?', queue)!)
+}
+
+export function putPolicies(db: Connection, policies: readonly PolicyRecord[]): void {
+  for (const { id, policy } of policies)
+    db.run('INSERT INTO policies (id, policy) VALUES (?, ?) ON CONFLICT (id) DO NOTHING', toText(id), toText(policy))
+}
+
+export function policies(db: Connection, ids: readonly string[]): readonly PolicyRecord[] {
+  return [...new Set(ids)].flatMap(id => {
+    const row = db.get<[string]>('SELECT policy FROM policies WHERE id = ?', toText(id))
+    return row ? [{ id, policy: fromText(row[0]) }] : []
+  })
+}

@@ -1,0 +1,55 @@
+// The thread behind `guard.ts`. Plain JavaScript, so that it loads from the sources and from the package alike.
+import { parentPort, workerData } from 'node:worker_threads'
+
+/** @type {import('./guard.js').GuardData} */
+const { path, specifier, workerId, leaseMs, stuckAfterMs, beat } = workerData
+const beats = new BigInt64Array(beat)
+
+let seen = Atomics.load(beats, 0)
+let seenAt = performance.now()
+let extendedAt = Number.NEGATIVE_INFINITY
+/** @type {import('./driver.js').Database | undefined} */
+let database
+
+async function open() {
+  const { emitWarning } = process
+  // Node 22 calls its SQLite experimental; this thread has nothing else to warn of.
+  process.emitWarning = () => undefined
+  const { DatabaseSync } = await import(specifier)
+  process.emitWarning = emitWarning
+  /** @type {import('./driver.js').Database} */
+  const opened = new DatabaseSync(path)
+  // This thread has nothing else to do: it may wait for a lock.
+  opened.exec('PRAGMA busy_timeout = 1000; PRAGMA synchronous = FULL')
+  return opened
+}
+
+async function look() {
+  // The one place outside `engine/time/system.ts` that reads a clock: the other thread, which has the store's, is the one
+  // that may not answer. Only the time since its last beat is measured here.
+  const now = performance.now()
+  const latest = Atomics.load(beats, 0)
+  if (latest !== seen) {
+    seen = latest
+    seenAt = now
+  }
+  const silentMs = now - seenAt
+  const isSilent = silentMs > leaseMs / 2 && silentMs < stuckAfterMs
+  if (seen === 0n || !isSilent || now - extendedAt < leaseMs / 3) return
+  extendedAt = now
+  database ??= await open()
+  const until = Math.floor(Number(seen) + silentMs + leaseMs)
+  database.prepare(`UPDATE jobs SET lease_until = ? WHERE state = 'running' AND worker_id = ?`).run(until, workerId)
+  Atomics.store(beats, 1, BigInt(until))
+}
+
+const timer = setInterval(() => {
+  // The file may be locked for long, or away: the next look tries again.
+  look().catch(() => undefined)
+}, leaseMs / 12)
+
+parentPort?.on('message', () => {
+  clearInterval(timer)
+  parentPort?.close()
+  database?.close()
+})

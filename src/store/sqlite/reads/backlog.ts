@@ -1,0 +1,34 @@
+import { byBytes, fromText, tagLine } from '../../columns.js'
+import { present } from '../../optional.js'
+import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
+import type { Connection } from '../file/connection.js'
+
+/** The due ones of each queue and priority by their index, as a claim finds them: those that wait for later cost nothing. */
+const LINE = `
+  FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = queues.name AND priority = level.value
+  AND run_at <= ?1 AND (deadline IS NULL OR deadline > ?1) ORDER BY run_at LIMIT`
+const DUE = `
+  SELECT name, min(due), min(again) FROM (
+    SELECT queues.name, (SELECT run_at ${LINE} 1) AS due,
+      (SELECT min(run_at) FROM (SELECT run_at, attempt ${LINE} ${BACKLOG_DUE_MAX}) WHERE attempt > 0) AS again
+    FROM queues, json_each('[0,1,2,3,4,5,6,7,8,9]') AS level
+  ) WHERE due IS NOT NULL GROUP BY name`
+
+const DEAD = `
+  SELECT queue, count(*), min(finished_at) FROM (
+    SELECT queue, reason, tags, acknowledged_at, finished_at FROM jobs INDEXED BY jobs_ended
+    WHERE finished_at IS NOT NULL AND state <> 'succeeded' AND state = 'dead' ORDER BY finished_at DESC LIMIT ?
+  ) WHERE acknowledged_at IS NULL AND reason IS NOT 'discarded' AND (tags IS NULL OR instr(tags, ?) = 0) GROUP BY queue`
+
+export function backlog(db: Connection, { exceptTag, deadMax }: BacklogRequest, now: number): readonly Backlog[] {
+  const found = new Map<string, Backlog>()
+  for (const [name, dueAt, again] of db.all<[string, number, number | null]>(DUE, now)) {
+    const queue = fromText(name)
+    found.set(queue, present({ queue, dead: 0, dueAt, retryDueAt: again ?? undefined }))
+  }
+  for (const [name, dead, deadSince] of db.all<[string, number, number]>(DEAD, deadMax, tagLine(exceptTag))) {
+    const queue = fromText(name)
+    found.set(queue, { ...found.get(queue), queue, dead, deadSince })
+  }
+  return [...found.values()].sort((a, b) => byBytes(a.queue, b.queue))
+}

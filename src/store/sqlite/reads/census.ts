@@ -1,0 +1,128 @@
+import { PRIORITY_MAX } from '../../../core/job/job.js'
+import {
+  addLine,
+  type CensusDraft,
+  type CensusRequest,
+  censusDraft,
+  censusOf,
+  countOf,
+  type Found,
+  lineCap,
+  nothing,
+  type QueueCensus,
+  type Wave,
+  type WaveRequest,
+} from '../../census.js'
+import { fromText, toText } from '../../columns.js'
+import type { Connection } from '../file/connection.js'
+import { queues } from '../file/settings.js'
+import type { Steps } from './search.js'
+
+// Every priority of a queue is a range of one index; of each only the first are looked at.
+
+const LINE = `FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ?1 AND priority = ?2`
+const LEVELS = Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => priority)
+
+const looking = (range: string): string =>
+  `SELECT count(*), total(attempt > 0) FROM (SELECT attempt ${LINE} AND ${range} LIMIT ?4)`
+const DUE = looking('run_at <= ?3')
+const LATER = looking('run_at > ?3')
+
+const RUNNING = `INDEXED BY jobs_running WHERE state = 'running'`
+const DEAD = `INDEXED BY jobs_ended
+  WHERE finished_at IS NOT NULL AND state <> 'succeeded' AND state = 'dead' ORDER BY finished_at DESC`
+
+export async function census(
+  steps: Steps,
+  { queue, cap }: CensusRequest,
+  now: number,
+): Promise<readonly QueueCensus[]> {
+  const names = (await namesOf(steps, queue)).map(censusDraft)
+  const most = lineCap(cap, names.length)
+  for (const draft of names) {
+    for (const isDue of [true, false]) await steps(db => addWaiting(db, draft, isDue, most, now))
+  }
+  await steps(db => addState(db, names, 'running', RUNNING, 2 * cap))
+  await steps(db => addState(db, names, 'dead', DEAD, 2 * cap))
+  return names.map(draft => censusOf(draft, cap))
+}
+
+async function namesOf(steps: Steps, queue: string | undefined): Promise<readonly string[]> {
+  const names = (await steps(queues)).map(({ name }) => name)
+  return queue === undefined ? names : names.filter(name => name === queue)
+}
+
+function addWaiting(db: Connection, draft: CensusDraft, isDue: boolean, most: number, now: number): void {
+  for (const level of LEVELS) {
+    const line = [toText(draft.queue), level, now, most + 1] as const
+    const [looked, again] = db.get<[number, number]>(isDue ? DUE : LATER, ...line)!
+    addLine(draft, isDue, looked, again, most)
+  }
+}
+
+function addState(
+  db: Connection,
+  drafts: readonly CensusDraft[],
+  state: 'running' | 'dead',
+  where: string,
+  lookAt: number,
+): void {
+  const sql = `SELECT queue, count(*) FROM (SELECT queue FROM jobs ${where} LIMIT ?) GROUP BY queue`
+  const rows = db.all<[queue: string, count: number]>(sql, lookAt + 1)
+  const counts = new Map(rows.map(([queue, count]) => [fromText(queue), count]))
+  const isCut = rows.reduce((sum, [, count]) => sum + count, 0) > lookAt
+  for (const draft of drafts) draft[state] = { value: counts.get(draft.queue) ?? 0, isCut }
+}
+
+const COMING = `
+  SELECT CAST((run_at - ?3) * ?5 / ?4 AS INTEGER), attempt > 0, count(*)
+  FROM (SELECT run_at, attempt ${LINE} AND run_at > ?3 AND run_at < ?3 + ?4 ORDER BY run_at LIMIT ?6) GROUP BY 1, 2`
+const BEYOND = `SELECT count(*) FROM (SELECT 1 ${LINE} AND run_at >= ?3 LIMIT ?4)`
+
+/** A wave in the making. */
+interface WaveDraft {
+  readonly retrying: number[]
+  readonly scheduled: number[]
+  readonly due: Found
+  readonly beyond: Found
+  /** Jobs that may still be looked at: of those that come, and of those that are due. */
+  left: number
+  dueLeft: number
+}
+
+export async function wave(steps: Steps, request: WaveRequest, now: number): Promise<Wave> {
+  const { queue, buckets, lookAt } = request
+  const draft: WaveDraft = {
+    retrying: Array.from({ length: buckets }, () => 0),
+    scheduled: Array.from({ length: buckets }, () => 0),
+    due: nothing(),
+    beyond: nothing(),
+    left: lookAt,
+    dueLeft: lookAt,
+  }
+  for (const name of await namesOf(steps, queue)) await steps(db => addLines(db, draft, toText(name), request, now))
+  const { retrying, scheduled, due, beyond, left, dueLeft } = draft
+  const complete = left >= 0 && dueLeft > 0
+  return { from: now, retrying, scheduled, due: due.value, beyond: countOf(beyond, lookAt), complete }
+}
+
+function addLines(db: Connection, draft: WaveDraft, queue: string, request: WaveRequest, now: number): void {
+  const { windowMs, buckets, lookAt } = request
+  for (const level of LEVELS) {
+    if (draft.left >= 0) {
+      const line = [queue, level, now, windowMs, buckets, draft.left + 1] as const
+      for (const [bucket, again, count] of db.all<[number, number, number]>(COMING, ...line)) {
+        const all = again === 1 ? draft.retrying : draft.scheduled
+        all[bucket]! += count
+        draft.left -= count
+      }
+    }
+    if (draft.dueLeft > 0) {
+      const [looked, again] = db.get<[number, number]>(DUE, queue, level, now, draft.dueLeft)!
+      draft.due.value += again
+      draft.dueLeft -= looked
+    }
+    const room = lookAt + 1 - draft.beyond.value
+    if (room > 0) draft.beyond.value += db.get<[number]>(BEYOND, queue, level, now + windowMs, room)![0]
+  }
+}

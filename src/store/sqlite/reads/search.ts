@@ -1,0 +1,346 @@
+import type { JobState } from '../../../core/job/job.js'
+import { tagLine, toText } from '../../columns.js'
+import type { JobFilter, PruneRequest } from '../../store.js'
+import { mayBeOfId, withinJson } from '../../text-search.js'
+import type { Connection } from '../file/connection.js'
+import type { Value } from '../file/driver.js'
+import { ERROR } from '../rows.js'
+
+// No index serves the many ways to look for jobs: each would cost every enqueue, claim and settle. Jobs lie in the
+// order in which they were made, and are looked through window by window, between which the event loop turns; the
+// states that are rare among millions of succeeded jobs have an index of their own.
+
+/** Keys looked through in one go; fewer where texts are searched, of which one may have a megabyte. */
+const WINDOW = 4_000
+const TEXT_WINDOW = 250
+const FEW = 10_000
+/** Of an index that answers all conditions no job has to be looked at. */
+const FEW_OF_INDEX = 100_000
+
+/** How a long read meets the database: one step at a time, not blocking in between. */
+export type Steps = <T>(step: (db: Connection) => T) => Promise<T>
+
+interface Fragment {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+const ENDED = `INDEXED BY jobs_ended WHERE finished_at IS NOT NULL AND state <> 'succeeded'`
+
+/** The index of each state that has one, with the words that SQLite needs to see to use it. */
+const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
+  waiting: `INDEXED BY jobs_waiting WHERE state = 'waiting'`,
+  running: `INDEXED BY jobs_running WHERE state = 'running'`,
+  dead: `${ENDED} AND state = 'dead'`,
+  cancelled: `${ENDED} AND state = 'cancelled'`,
+}
+
+/** Jobs lie by their keys; a list goes down from the newest, or up from the oldest. */
+export const DOWN = {
+  start: Number.MAX_SAFE_INTEGER,
+  order: 'DESC',
+  beyond: 'pk < ?',
+  next: 'max(pk)',
+  step: -1,
+} as const
+export const UP = { start: 0, order: 'ASC', beyond: 'pk > ?', next: 'min(pk)', step: 1 } as const
+export type Way = typeof DOWN | typeof UP
+
+/** Where to look and for what, as `table WHERE condition`. */
+export interface Part extends Fragment {
+  /** The keys from the first to the last that are looked at, where they are all of a window. */
+  readonly window?: readonly [first: number, last: number]
+  /** How many jobs are looked at, where an index named them. */
+  readonly size?: number
+}
+
+/** Parts that follow each other, after the key that was the last. */
+export async function* parts(
+  steps: Steps,
+  filter: JobFilter,
+  now: number,
+  way: Way,
+  last: number,
+): AsyncGenerator<Part> {
+  const named = namedBy(filter)
+  const where = whereOf(filter, now)
+  if (named) {
+    yield join('jobs WHERE', named, beyond(way, last), where)
+    return
+  }
+  const indexes = indexesOf(filter, now)
+  const size = isText(filter) ? TEXT_WINDOW : WINDOW
+  const [low, high] = await steps(db => keysOf(db, filter))
+  let end = way === DOWN ? Math.min(last, high) : Math.max(last, low - 1)
+  for (let windows = 0; ; windows++) {
+    if (windows === 1 && (await steps(db => areFew(db, indexes, filter)))) {
+      const [only, another] = indexes
+      if (another || isText(filter)) yield* chunks(steps, indexes, where, way, end)
+      else yield join('jobs', only!, beyond(way, end), where)
+      return
+    }
+    const next = `SELECT ${way.next} FROM jobs WHERE ${way.beyond}`
+    const start = await steps(db => db.get<[number | null]>(next, end)![0])
+    if (start === null || start < low || start >= high) return
+    end = start + way.step * (size - 1)
+    const keys = [Math.min(start, end), Math.max(start, end)]
+    const part = join('jobs NOT INDEXED WHERE', { sql: 'pk BETWEEN ? AND ?', values: keys }, where)
+    yield { ...part, window: [start, end] }
+  }
+}
+
+const beyond = (way: Way, last: number): Fragment => ({ sql: way.beyond, values: [last] })
+
+/** Jobs lie in the order of their making, but for a clock that was set back by so much. */
+const CLOCK_SLACK_MS = 300_000
+
+/** Between which keys the jobs lie that were made when the filter says; the second is not included. */
+function keysOf(db: Connection, { createdAfter, createdBefore }: JobFilter): readonly [low: number, high: number] {
+  return [
+    createdAfter === undefined ? 0 : keyAt(db, createdAfter - CLOCK_SLACK_MS),
+    createdBefore === undefined ? Number.MAX_SAFE_INTEGER : keyAt(db, createdBefore + CLOCK_SLACK_MS),
+  ]
+}
+
+/** The first key of a job that was made at this time or later, by halves. */
+function keyAt(db: Connection, at: number): number {
+  let low = 0
+  let high = (db.get<[number | null]>('SELECT max(pk) FROM jobs')![0] ?? 0) + 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const job = db.get<[pk: number, createdAt: number]>(
+      'SELECT pk, created_at FROM jobs WHERE pk >= ? ORDER BY pk LIMIT 1',
+      middle,
+    )
+    if (!job || job[1] >= at) high = middle
+    else low = job[0] + 1
+  }
+  return low
+}
+
+/** All that indexes have, in order, some at a time. */
+async function* chunks(
+  steps: Steps,
+  indexes: readonly Index[],
+  where: Fragment,
+  way: Way,
+  last: number,
+): AsyncGenerator<Part> {
+  const found = new Set<number>()
+  for (const index of indexes) {
+    const { sql, values } = join('jobs', index, beyond(way, last))
+    for (const [pk] of await steps(db => db.all<[number]>(`SELECT pk FROM ${sql}`, ...values))) found.add(pk)
+  }
+  const keys = [...found].sort((a, b) => way.step * (a - b))
+  for (let from = 0; from < keys.length; from += TEXT_WINDOW) {
+    const some = keys.slice(from, from + TEXT_WINDOW)
+    const named = { sql: 'pk IN (SELECT value FROM json_each(?))', values: [JSON.stringify(some)] }
+    yield { ...join('jobs WHERE', named, where), size: some.length }
+  }
+}
+
+const isText = ({ text, error }: JobFilter): boolean => text !== undefined || error !== undefined
+
+/** The same for who only counts: in any order, and from the index alone where it knows enough. */
+export async function* countingParts(steps: Steps, filter: JobFilter, now: number): AsyncGenerator<Part> {
+  const indexes = indexesOf(filter, now)
+  if (indexes.every(({ answers }) => Object.keys(without(filter, answers)).length === 0) && indexes.length > 0)
+    for (const index of indexes) yield join('jobs', index)
+  else if (!isText(filter) && !namedBy(filter) && (await steps(db => areFew(db, indexes, filter))))
+    for (const index of indexes) yield join('jobs', index, whereOf(filter, now))
+  else yield* parts(steps, filter, now, DOWN, DOWN.start)
+}
+
+/** The conditions that are left when an index has answered some. */
+function without(filter: JobFilter, answered: Index['answers']): JobFilter {
+  const asked = Object.entries(filter).filter(([field, value]) => value !== undefined && !answered.includes(field))
+  return Object.fromEntries(asked)
+}
+
+function join(start: string, ...fragments: readonly Fragment[]): Fragment {
+  return { sql: `${start} ${fragments.map(({ sql }) => sql).join(' AND ')}`, values: fragments.flatMap(f => f.values) }
+}
+
+interface Index extends Fragment {
+  /** The conditions that all it has fulfil. */
+  readonly answers: readonly string[]
+}
+
+const index = (sql: string, answers: readonly string[], ...values: readonly Value[]): Index => ({
+  sql,
+  values,
+  answers,
+})
+
+/** Indexes that together have all that can match, and the least else; none where there are no such. */
+function indexesOf(filter: JobFilter, now: number): readonly Index[] {
+  const { state, phase, redriveId, scheduleId } = filter
+  if (redriveId !== undefined)
+    return [index('INDEXED BY jobs_redrive WHERE redrive_id = ?', ['redriveId'], toText(redriveId))]
+  if (scheduleId !== undefined)
+    return [index('INDEXED BY jobs_schedule WHERE schedule_id = ?', ['scheduleId'], toText(scheduleId))]
+  if (phase !== undefined) return [waitingIndex(filter, now)]
+  const states = [...new Set([state ?? []].flat())]
+  const found = states.flatMap(one => stateIndex(one, filter, now) ?? [])
+  return found.length === states.length ? found : []
+}
+
+function stateIndex(state: JobState, filter: JobFilter, now: number): Index | undefined {
+  const { fingerprint } = filter
+  if (state === 'waiting') return waitingIndex(filter, now)
+  if (state === 'dead' && fingerprint !== undefined) {
+    const group = `INDEXED BY jobs_group WHERE state = 'dead' AND fingerprint = ?`
+    return index(group, ['state', 'fingerprint'], toText(fingerprint))
+  }
+  const sql = INDEXES[state]
+  return sql === undefined ? undefined : index(sql, ['state'])
+}
+
+const DUE = `state = 'waiting' AND priority IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)`
+
+function waitingIndex({ phase, dependency, queue }: JobFilter, now: number): Index {
+  const state = phase ? [] : ['state']
+  if (dependency !== undefined)
+    return index(
+      `INDEXED BY jobs_dependency WHERE state = 'waiting' AND dependency = ?`,
+      [...state, 'dependency'],
+      toText(dependency),
+    )
+  if (phase === 'queued') {
+    const queues = queue === undefined ? 'IN (SELECT name FROM queues)' : '= ?'
+    const values = queue === undefined ? [now] : [toText(queue), now]
+    return index(`INDEXED BY jobs_waiting WHERE queue ${queues} AND ${DUE} AND run_at <= ?`, [], ...values)
+  }
+  if (queue === undefined) return index(INDEXES.waiting!, state)
+  return index(`${INDEXES.waiting} AND queue = ?`, [...state, 'queue'], toText(queue))
+}
+
+/** Then looking at all of them takes no longer than a few windows. */
+function areFew(db: Connection, indexes: readonly Index[], filter: JobFilter): boolean {
+  return (
+    indexes.length > 0 &&
+    indexes.every(({ sql, values, answers }) => {
+      const few = Object.keys(without(filter, answers)).length === 0 ? FEW_OF_INDEX : FEW
+      const counted = `SELECT count(*) FROM (SELECT 1 FROM jobs ${sql} LIMIT ${few + 1})`
+      return db.get<[number]>(counted, ...values)![0] <= few
+    })
+  )
+}
+
+/** Ids and keys lead straight to their jobs; the other conditions still apply. */
+function namedBy({ ids, key }: JobFilter): Fragment | undefined {
+  if (ids !== undefined)
+    return { sql: `id IN (SELECT unhex(value, '-') FROM json_each(?))`, values: [JSON.stringify(ids)] }
+  if (key !== undefined) return { sql: 'id IN (SELECT job_id FROM keys WHERE key = ?)', values: [toText(key)] }
+  return undefined
+}
+
+/** The filter as SQL. A unary plus keeps the planner from choosing an index of its own. */
+function whereOf(filter: JobFilter, now: number): Fragment {
+  const conditions: string[] = []
+  const values: Value[] = []
+  const add = (sql: string, ...more: readonly Value[]) => {
+    conditions.push(sql)
+    values.push(...more)
+  }
+  if (filter.state !== undefined)
+    add('+state IN (SELECT value FROM json_each(?))', JSON.stringify([filter.state].flat()))
+  if (filter.phase !== undefined) {
+    add(`+state = 'waiting'`)
+    add(filter.phase === 'retrying' ? 'attempt > 0' : 'attempt = 0')
+    if (filter.phase !== 'retrying') add(filter.phase === 'scheduled' ? '+run_at > ?' : '+run_at <= ?', now)
+  }
+  if (filter.queue !== undefined) add('+queue = ?', toText(filter.queue))
+  if (filter.name !== undefined) add('name = ?', toText(filter.name))
+  if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
+  if (filter.key !== undefined) add('key = ?', toText(filter.key))
+  if (filter.tag !== undefined) add('instr(tags, ?) > 0', tagLine(filter.tag))
+  if (filter.reason !== undefined) add('reason = ?', filter.reason)
+  if (filter.fingerprint !== undefined) add('+fingerprint = ?', toText(filter.fingerprint))
+  if (filter.dependency !== undefined) add('+dependency = ?', toText(filter.dependency))
+  if (filter.redriveId !== undefined) add('+redrive_id = ?', toText(filter.redriveId))
+  if (filter.scheduleId !== undefined) add('+schedule_id = ?', toText(filter.scheduleId))
+  if (filter.acknowledged !== undefined) add(`acknowledged_at IS ${filter.acknowledged ? 'NOT NULL' : 'NULL'}`)
+  if (filter.finishedBefore !== undefined) add('+finished_at < ?', filter.finishedBefore)
+  if (filter.createdAfter !== undefined) add('created_at >= ?', filter.createdAfter)
+  if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore)
+  // Last, as they take longest.
+  if (filter.error !== undefined) add(...errorHas(filter.error))
+  if (filter.text !== undefined) add(...jobHas(filter.text))
+  return { sql: conditions.length === 0 ? 'true' : conditions.join(' AND '), values }
+}
+
+// LIKE takes half the time that `instr` takes of what `lower` made.
+const has = (column: string): string => `${column} LIKE ? ESCAPE '\\'`
+const pattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
+/** A long error is not taken apart where the text is nowhere in it. */
+const ERROR_HAS = `(+state <> 'succeeded' AND run > 0 AND EXISTS (
+  SELECT 1 FROM (SELECT ${ERROR} AS error) WHERE ${has('error')} AND (
+    ${has(`json_extract(error, '$.name')`)} OR ${has(`json_extract(error, '$.code')`)}
+    OR ${has(`json_extract(error, '$.message')`)})))`
+const PAYLOAD = 'ifnull(payload, (SELECT payload FROM payloads WHERE job = pk))'
+const COLUMNS = ['name', 'queue', 'key', 'tags', PAYLOAD].map(has).join(' OR ')
+const HEX = ['1, 8', '9, 4', '13, 4', '17, 4', '21'].map(piece => `substr(hex(id), ${piece})`).join(` || '-' || `)
+const ID_HAS = `(${has('hex(id)')} AND ${has(HEX)})`
+
+function errorHas(text: string): [sql: string, ...values: string[]] {
+  const wanted = pattern(text)
+  return [ERROR_HAS, pattern(withinJson(text)), wanted, wanted, wanted]
+}
+
+function jobHas(text: string): [sql: string, ...values: string[]] {
+  const wanted = pattern(text)
+  const own = [wanted, wanted, wanted, wanted, wanted]
+  const [error, ...values] = errorHas(text)
+  if (!mayBeOfId(text)) return [`(${COLUMNS} OR ${error})`, ...own, ...values]
+  return [`(${COLUMNS} OR ${ID_HAS} OR ${error})`, ...own, pattern(text.replaceAll('-', '')), wanted, ...values]
+}
+
+export type Ended = keyof PruneRequest['olderThanMs']
+
+type Old = [pk: number, finishedAt: number]
+
+/** Ended jobs whose time is over, oldest first, for a prune that asks again when it writes. */
+export async function findOld(steps: Steps, request: PruneRequest, now: number): Promise<Record<Ended, number[]>> {
+  const found: { state: Ended; pk: number; finishedAt: number }[] = []
+  for (const state of ['succeeded', 'dead', 'cancelled'] as const) {
+    const age = request.olderThanMs[state]
+    if (age === undefined) continue
+    const rows = await (state === 'succeeded' ? oldSucceeded : oldOthers)(steps, now - age, request.limit, state)
+    found.push(...rows.map(([pk, finishedAt]) => ({ state, pk, finishedAt })))
+  }
+  found.sort((a, b) => a.finishedAt - b.finishedAt || a.pk - b.pk)
+  const old: Record<Ended, number[]> = { succeeded: [], dead: [], cancelled: [] }
+  for (const { state, pk } of found.slice(0, request.limit)) old[state].push(pk)
+  return old
+}
+
+function oldOthers(steps: Steps, before: number, limit: number, state: Ended): Promise<Old[]> {
+  const sql = `SELECT pk, finished_at FROM jobs ${INDEXES[state]} AND finished_at <= ? ORDER BY finished_at, pk LIMIT ?`
+  return steps(db => db.all<Old>(sql, before, limit))
+}
+
+/** From the oldest job on, until they are too young to have ended long ago. */
+async function oldSucceeded(steps: Steps, before: number, limit: number): Promise<Old[]> {
+  const found: Old[] = []
+  for (let low = 0; found.length < limit; ) {
+    const first = await steps(db =>
+      db.get<[pk: number, createdAt: number]>('SELECT pk, created_at FROM jobs WHERE pk > ? ORDER BY pk LIMIT 1', low),
+    )
+    if (!first || first[1] > before) break
+    low = first[0] + WINDOW
+    const rows = await steps(db =>
+      db.all<Old>(
+        `SELECT pk, finished_at FROM jobs NOT INDEXED
+         WHERE pk >= ? AND pk <= ? AND +state = 'succeeded' AND finished_at <= ? ORDER BY pk LIMIT ?`,
+        first[0],
+        low,
+        before,
+        limit - found.length,
+      ),
+    )
+    found.push(...rows)
+  }
+  return found
+}

@@ -1,0 +1,127 @@
+import { fromText, toText, toTextOrNull } from '../../columns.js'
+import { NAMED_DUE_MAX, policyIdOf } from '../../run.js'
+import type { Claim, Claimed, ClaimRequest } from '../../store.js'
+import type { Connection } from '../file/connection.js'
+import { FACT_COLUMNS, FACT_COUNT, type FactRow, readFacts } from '../rows.js'
+import type { Held } from './rowid-cache.js'
+
+const LINE = `
+  FROM jobs INDEXED BY jobs_waiting
+  WHERE state = 'waiting' AND queue = ? AND priority = ? AND run_at <= ? AND (deadline IS NULL OR deadline > ?)
+  ORDER BY run_at, pk LIMIT ?`
+
+const DUE = `SELECT ${FACT_COLUMNS} ${LINE}`
+
+/** The same with the right names, among the first of the line: how many others wait there must not matter. */
+const DUE_NAMED = `
+  SELECT ${FACT_COLUMNS} FROM jobs WHERE pk IN (
+    SELECT pk FROM (SELECT pk, name ${LINE}) WHERE (name IN (SELECT value FROM json_each(?))) = ? LIMIT ?
+  ) ORDER BY run_at, pk`
+
+/** The next lower priority of a queue that has any job waiting: one step in the index. */
+const PRIORITY_BELOW = `
+  SELECT max(priority) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ? AND priority < ?`
+
+/**
+ * The plus keeps the planner on the key, where it belongs. `OR ROLLBACK` saves SQLite from keeping a copy of every
+ * page for this one statement: whoever runs a transaction rolls all of it back anyway.
+ */
+const TAKE = `
+  UPDATE OR ROLLBACK jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = 0, token = ?, worker_id = ?,
+    lease_until = ?, lease_ms = ?, started_at = ?, first_started_at = ifnull(first_started_at, ?), policy_id = ?
+  WHERE pk IN (SELECT value FROM json_each(?)) AND +state = 'waiting'`
+
+const HELD = `SELECT ${FACT_COLUMNS}, worker_id, lease_until FROM jobs INDEXED BY jobs_running
+  WHERE state = 'running' AND token = ?`
+
+const NEXT_DUE = `
+  SELECT min(run_at) FROM jobs INDEXED BY jobs_waiting
+  WHERE state = 'waiting' AND queue = ? AND priority = ? AND run_at > ?`
+
+export function claim(db: Connection, held: Held, request: ClaimRequest, now: number): Claim {
+  const again = heldBy(db, request.token)
+  if (again.length > 0) return { now, jobs: again }
+  const paused = new Set(db.all<[string]>('SELECT name FROM queues WHERE paused = 1').map(([name]) => name))
+  const queues = [...new Set(request.queues)].map(toText).filter(name => !paused.has(name))
+  const jobs = take(db, held, due(db, queues, now, request), request, now)
+  const nextDueAt = jobs.length < request.limit ? nextDue(db, queues, now) : undefined
+  return nextDueAt === undefined ? { now, jobs } : { now, jobs, nextDueAt }
+}
+
+/** The answer to this claim was lost: these are the jobs that it took. */
+function heldBy(db: Connection, token: string): Claimed[] {
+  const rows = db.all<[...FactRow, string, number]>(HELD, toText(token))
+  const jobs = rows.map(row => {
+    const workerId = fromText(row[FACT_COUNT])
+    return { ...readFacts(row as unknown as FactRow), token, workerId, leaseUntil: row[FACT_COUNT + 1] as number }
+  })
+  return jobs.sort((a, b) => b.priority - a.priority || a.runAt - b.runAt)
+}
+
+/**
+ * Walks down the priorities and takes the due ones of each by a step into the index, so that neither finished jobs nor
+ * those of a higher priority that wait for their time cost anything.
+ */
+function due(db: Connection, queues: readonly string[], now: number, { limit, names }: ClaimRequest): FactRow[] {
+  const list = names && JSON.stringify(names.list.map(toText))
+  const line = (queue: string, priority: number, room: number): FactRow[] =>
+    names
+      ? db.all<FactRow>(DUE_NAMED, queue, priority, now, now, NAMED_DUE_MAX, list!, names.isExcluded ? 0 : 1, room)
+      : db.all<FactRow>(DUE, queue, priority, now, now, room)
+  const taken: FactRow[] = []
+  let priorities = queues.map(queue => priorityBelow(db, queue, 10))
+  while (taken.length < limit) {
+    const priority = Math.max(-1, ...priorities)
+    if (priority < 0) break
+    const room = limit - taken.length
+    const level = queues.flatMap((queue, index) => (priorities[index] === priority ? line(queue, priority, room) : []))
+    if (queues.length > 1) level.sort((a, b) => a[5] - b[5] || a[0] - b[0])
+    taken.push(...level.slice(0, room))
+    priorities = priorities.map((old, index) => (old === priority ? priorityBelow(db, queues[index]!, old) : old))
+  }
+  return taken
+}
+
+function priorityBelow(db: Connection, queue: string, priority: number): number {
+  return db.get<[number | null]>(PRIORITY_BELOW, queue, priority)![0] ?? -1
+}
+
+function take(
+  db: Connection,
+  held: Held,
+  rows: readonly FactRow[],
+  { token, workerId, leaseMs, policyIds }: ClaimRequest,
+  now: number,
+): Claimed[] {
+  const leaseUntil = now + leaseMs
+  const byPolicy = new Map<string | undefined, number[]>()
+  const jobs = rows.map(row => {
+    const facts = readFacts(row)
+    const policyId = policyIdOf(facts, policyIds)
+    if (policyId !== undefined) facts.policyId = policyId
+    facts.run += 1
+    facts.attempt += 1
+    facts.begun = false
+    facts.startedAt = now
+    facts.firstStartedAt ??= now
+    const same = byPolicy.get(facts.policyId)
+    if (same) same.push(row[0])
+    else byPolicy.set(facts.policyId, [row[0]])
+    held.add(facts.id, row[0])
+    return Object.assign(facts, { token, workerId, leaseUntil })
+  })
+  const lease = [toText(token), toText(workerId), leaseUntil, leaseMs, now, now] as const
+  for (const [policyId, keys] of byPolicy) db.run(TAKE, ...lease, toTextOrNull(policyId), JSON.stringify(keys))
+  return jobs
+}
+
+function nextDue(db: Connection, queues: readonly string[], now: number): number | undefined {
+  let next: number | undefined
+  for (const queue of queues) {
+    for (let priority = priorityBelow(db, queue, 10); priority >= 0; priority = priorityBelow(db, queue, priority)) {
+      const at = db.get<[number | null]>(NEXT_DUE, queue, priority, now)![0]
+      if (at !== null && (next === undefined || at < next)) next = at
+    }
+  }
+  return next
+}

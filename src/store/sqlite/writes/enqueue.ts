@@ -1,0 +1,146 @@
+import { fromText, timeOf, toJson, toTags, toText, toTextOrNull } from '../../columns.js'
+import type { DeltaDraft } from '../../delta.js'
+import type { Enqueued, NewJob } from '../../store.js'
+import type { Connection } from '../file/connection.js'
+import { fromHex, ID } from '../rows.js'
+
+/** Characters. A longer payload is kept beside its job, where claim and settle do not rewrite it. */
+export const INLINE_PAYLOAD_MAX = 400
+
+const FACTS = 'id, name, queue, priority, state, run_at, at_most_once, created_at, policy_id, payload'
+const FACT_VALUES = `${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?`
+
+/** What nearly every job is: fewer values to hand over, on the hot path of a bulk enqueue. */
+const INSERT_PLAIN_JOB = `INSERT INTO jobs (${FACTS}) VALUES (${FACT_VALUES}) ON CONFLICT (id) DO NOTHING`
+
+const INSERT_JOB = `
+  INSERT INTO jobs (${FACTS}, deadline, timeout_ms, tenant_id, key, "unique", tags, override, dependency, fingerprint,
+    schedule_id, webhook, trace)
+  VALUES (${FACT_VALUES}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (id) DO NOTHING`
+
+export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, delta: DeltaDraft): Enqueued[] {
+  let queue: string | undefined
+  const before = lastKey(db)
+  const inserted: NewJob[] = []
+  const answers = jobs.map((job): Enqueued => {
+    if (job.queue !== queue) {
+      queue = job.queue
+      db.do('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(queue))
+    }
+    const known = job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)
+    if (known) return known
+    insert(db, job, now)
+    inserted.push(job)
+    return { status: 'created', id: job.id }
+  })
+  for (const job of createdOf(db, inserted, before)) delta.enqueued(job)
+  return answers
+}
+
+/**
+ * Those that were not there before. A new row has the key after the last one, so the keys tell how many came; to ask
+ * every insert whether it did anything would cost a sixth of it.
+ */
+function createdOf(db: Connection, inserted: readonly NewJob[], before: number): readonly NewJob[] {
+  if (lastKey(db) - before === inserted.length) return inserted
+  const rows = db.all<[id: string]>('SELECT hex(id) FROM jobs WHERE pk > ?', before)
+  const created = new Set(rows.map(([hex]) => fromHex(hex)))
+  return inserted.filter(({ id }) => created.delete(id.toLowerCase()))
+}
+
+function lastKey(db: Connection): number {
+  return db.get<[number | null]>('SELECT max(pk) FROM jobs')![0] ?? 0
+}
+
+function insert(db: Connection, job: NewJob, now: number): void {
+  const payload = toText(job.payload)
+  const inline = payload.length <= INLINE_PAYLOAD_MAX
+  const atMostOnce = job.delivery === 'at-most-once' ? 1 : 0
+  const facts = [job.id, toText(job.name), toText(job.queue), job.priority, timeOf(job.runAt, now), atMostOnce] as const
+  const policyId = toTextOrNull(job.policyId)
+  if (inline && isPlain(job)) {
+    db.do(INSERT_PLAIN_JOB, ...facts, now, policyId, payload)
+    return
+  }
+  const created = db.run(
+    INSERT_JOB,
+    ...facts,
+    now,
+    policyId,
+    inline ? payload : null,
+    job.deadline ? timeOf(job.deadline, now) : null,
+    job.timeoutMs ?? null,
+    toTextOrNull(job.tenantId),
+    toTextOrNull(job.key),
+    toTextOrNull(job.unique),
+    toTags(job.tags),
+    toJson(job.override),
+    toTextOrNull(job.dependency),
+    toTextOrNull(job.fingerprint),
+    toTextOrNull(job.scheduleId),
+    toTextOrNull(job.webhook),
+    toTextOrNull(job.trace),
+  )
+  if (created === 0) return
+  if (!inline) db.do('INSERT INTO payloads (job, payload) VALUES (last_insert_rowid(), ?)', payload)
+  if (job.key !== undefined) remember(db, job, job.key)
+}
+
+function isPlain(job: NewJob): boolean {
+  return (
+    job.tenantId === undefined &&
+    job.key === undefined &&
+    job.unique === undefined &&
+    job.tags.length === 0 &&
+    job.override === undefined &&
+    job.timeoutMs === undefined &&
+    job.deadline === undefined &&
+    job.dependency === undefined &&
+    job.fingerprint === undefined &&
+    job.scheduleId === undefined &&
+    job.webhook === undefined &&
+    job.trace === undefined
+  )
+}
+
+/** Whether there is such a job already: its own row, that of its key, or the live one with its `unique` value. */
+function existing(db: Connection, job: NewJob, now: number): Enqueued | undefined {
+  if (db.get(`SELECT 1 FROM jobs WHERE id = ${ID}`, job.id)) return { status: 'created', id: job.id }
+  const tenant = job.tenantId === undefined ? 0 : toText(job.tenantId)
+  if (job.key !== undefined) {
+    const key = db.get<[id: string, payloadHash: string]>(
+      `SELECT hex(job_id), payload_hash FROM keys
+       WHERE key = ? AND name = ? AND tenant = ? AND ifnull(expires_at > ?, true)`,
+      toText(job.key),
+      toText(job.name),
+      tenant,
+      now,
+    )
+    if (key) return sameKey(job, fromHex(key[0]), fromText(key[1]))
+  }
+  if (job.unique === undefined) return undefined
+  const twin = db.get<[id: string]>(LIVE_UNIQUE, toText(job.unique), toText(job.name), tenant)
+  return twin && { status: 'existing', id: fromHex(twin[0]) }
+}
+
+export const LIVE_UNIQUE = `SELECT hex(id) FROM jobs
+  WHERE "unique" = ? AND name = ? AND ifnull(tenant_id, 0) = ? AND finished_at IS NULL`
+
+function sameKey(job: NewJob, id: string, payloadHash: string): Enqueued {
+  if (id === job.id.toLowerCase()) return { status: 'created', id: job.id }
+  if (payloadHash !== (job.payloadHash ?? '')) return { status: 'conflict', id, payloadHash }
+  return { status: 'existing', id }
+}
+
+function remember(db: Connection, job: NewJob, key: string): void {
+  db.run(
+    // A key whose time was over may still be there.
+    `INSERT OR REPLACE INTO keys (key, name, tenant, job_id, payload_hash) VALUES (?, ?, ?, ${ID}, ?)`,
+    toText(key),
+    toText(job.name),
+    job.tenantId === undefined ? 0 : toText(job.tenantId),
+    job.id,
+    toText(job.payloadHash ?? ''),
+  )
+}

@@ -1,0 +1,117 @@
+import { fromText, toText, toTextOrNull } from '../../columns.js'
+import type { BeginRequest, EffectStatus, Expired, ExpiredJob, Lease, LeaseStatus, Report } from '../../store.js'
+import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../../store.js'
+import type { Connection } from '../file/connection.js'
+import { FACT_COLUMNS, FACT_COUNT, type FactRow, ID, readFacts } from '../rows.js'
+
+/** Every write of a worker is a compare-and-set on both; only a running job has a token. */
+const FENCE = `id = ${ID} AND token = ?`
+
+function statusOf(row: [cancelRequested: number] | undefined): LeaseStatus {
+  if (!row) return 'lost'
+  return row[0] ? 'cancel-requested' : 'held'
+}
+
+export function begin(db: Connection, { id, token, delivery }: BeginRequest): LeaseStatus {
+  const atMostOnce = delivery === 'at-most-once' ? 1 : 0
+  const sql = `UPDATE jobs SET begun = begun OR NOT cancel_requested, at_most_once = at_most_once OR ?
+    WHERE ${FENCE} RETURNING cancel_requested`
+  return statusOf(db.get<[number]>(sql, atMostOnce, id, toText(token)))
+}
+
+export function extend(db: Connection, { id, token }: Lease, leaseMs: number, now: number): LeaseStatus {
+  const sql = `UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING cancel_requested`
+  return statusOf(db.get<[number]>(sql, now + leaseMs, leaseMs, id, toText(token)))
+}
+
+export function report(db: Connection, { lease, logs, from, progress }: Report): LeaseStatus {
+  const row = db.get<[pk: number, run: number, cancelRequested: number]>(
+    `SELECT pk, run, cancel_requested FROM jobs WHERE ${FENCE}`,
+    lease.id,
+    toText(lease.token),
+  )
+  if (!row) return 'lost'
+  const [pk, run, cancelRequested] = row
+  if (logs.length > 0) addLines(db, pk, run, logs, from ?? countLines(db, pk, run))
+  if (progress !== undefined) db.run('UPDATE jobs SET progress = ? WHERE pk = ?', toText(progress), pk)
+  return statusOf([cancelRequested])
+}
+
+function countLines(db: Connection, pk: number, run: number): number {
+  return db.get<[number]>('SELECT count(*) FROM job_logs WHERE job = ? AND run = ?', pk, run)![0]
+}
+
+function addLines(db: Connection, pk: number, run: number, logs: Report['logs'], first: number): void {
+  for (const [index, { at, message, data }] of logs.entries()) {
+    const line = Math.min(first + index, LOG_LINES_MAX)
+    const text = line < LOG_LINES_MAX ? toText(message) : LOG_LINES_DROPPED
+    db.run(
+      'INSERT INTO job_logs (job, run, line, at, message, data) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      pk,
+      run,
+      line,
+      at,
+      text,
+      line < LOG_LINES_MAX ? toTextOrNull(data) : null,
+    )
+    if (line === LOG_LINES_MAX) break
+  }
+}
+
+/** Workers with a lease that ran out, and either nothing else running or silent for a whole lease time since. */
+const SILENT_WORKERS = `
+  SELECT worker_id, count(*) FROM jobs INDEXED BY jobs_running WHERE state = 'running'
+  GROUP BY worker_id
+  HAVING max(lease_until) < ? OR min(lease_until + lease_ms) < ?
+  ORDER BY min(lease_until), min(pk) LIMIT ?`
+
+const EXPIRED = `
+  SELECT ${FACT_COLUMNS}, token, lease_until FROM jobs INDEXED BY jobs_running
+  WHERE state = 'running' AND worker_id = ? AND lease_until < ? ORDER BY pk`
+
+export function expired(db: Connection, workers: number, now: number): Expired {
+  const silent = db.all<[workerId: string, running: number]>(SILENT_WORKERS, now, now, workers)
+  const jobs = silent.flatMap(([workerId, running]) =>
+    db.all<[...FactRow, string, number]>(EXPIRED, workerId, now).map(
+      (row): ExpiredJob => ({
+        ...readFacts(row as unknown as FactRow),
+        token: fromText(row[FACT_COUNT]),
+        leaseUntil: row[FACT_COUNT + 1] as number,
+        workerId: fromText(workerId),
+        alone: running === 1,
+      }),
+    ),
+  )
+  return { now, jobs }
+}
+
+export function beginEffect(db: Connection, lease: Lease, name: string): EffectStatus {
+  const job = db.get<[pk: number]>(`SELECT pk FROM jobs WHERE ${FENCE}`, lease.id, toText(lease.token))
+  if (!job) return { status: 'lost' }
+  const key = [job[0], toText(name)] as const
+  db.run(
+    'INSERT INTO effects (job, name, token) VALUES (?, ?, ?) ON CONFLICT (job, name) DO NOTHING',
+    ...key,
+    toText(lease.token),
+  )
+  const [token, result] = db.get<[token: string, result: string | null]>(
+    'SELECT token, result FROM effects WHERE job = ? AND name = ?',
+    ...key,
+  )!
+  if (result !== null) return { status: 'done', result: fromText(result) }
+  return { status: fromText(token) === lease.token ? 'new' : 'begun' }
+}
+
+export function endEffect(db: Connection, lease: Lease, name: string, result: string): 'done' | 'lost' {
+  const job = db.get<[pk: number]>(`SELECT pk FROM jobs WHERE ${FENCE}`, lease.id, toText(lease.token))
+  if (!job) return 'lost'
+  db.run(
+    `INSERT INTO effects (job, name, token, result) VALUES (?, ?, ?, ?)
+     ON CONFLICT (job, name) DO UPDATE SET result = ifnull(result, excluded.result)`,
+    job[0],
+    toText(name),
+    toText(lease.token),
+    toText(result),
+  )
+  return 'done'
+}

@@ -1,0 +1,30 @@
+import { timeOf, toText } from '../../columns.js'
+import type { Parked, ParkRequest } from '../../store.js'
+import type { Connection } from '../file/connection.js'
+import type { Value } from '../file/driver.js'
+import { ID } from '../rows.js'
+
+export function park(db: Connection, { dependency, from, delaysMs, pass, ...only }: ParkRequest, now: number): Parked {
+  const conditions = [`state = 'waiting' AND dependency = ? AND pass IS NOT ? AND (deadline IS NULL OR deadline > ?)`]
+  const values: Value[] = [toText(dependency), pass, now]
+  const add = (sql: string, ...more: readonly Value[]) => {
+    conditions.push(sql)
+    values.push(...more)
+  }
+  if ('pass' in from) add('pass = ?', from.pass)
+  else add('run_at <= ?', now + from.dueWithinMs)
+  if (only.retriesOnly) add('attempt > 0')
+  if (only.repeatableOnly) add('at_most_once = 0')
+  if (only.exceptId !== undefined) add(`id IS NOT ${ID}`, only.exceptId)
+  const rows = db.all<[pk: number, runAt: number]>(
+    `SELECT pk, run_at FROM jobs INDEXED BY jobs_dependency WHERE ${conditions.join(' AND ')} ORDER BY run_at, id LIMIT ?`,
+    ...values,
+    delaysMs.length,
+  )
+  for (const [index, [pk, runAt]] of rows.entries()) {
+    const at = timeOf({ delayMs: delaysMs[index]! }, now)
+    const later = 'pass' in from ? at : Math.max(at, runAt)
+    db.run('UPDATE jobs SET run_at = ?, pass = ? WHERE pk = ?', later, pass, pk)
+  }
+  return { moved: rows.length }
+}

@@ -1,0 +1,402 @@
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import { classify } from '../../../src/core/failure/classify.js'
+import { knownAnswer } from '../../../src/core/failure/known-failures.js'
+import { RetryAfter } from '../../../src/core/failure/retry-after.js'
+import type { Rule } from '../../../src/core/policy/policy.js'
+import { ChronosError, PermanentError } from '../../../src/core/values/error.js'
+
+const NOW = Date.UTC(2026, 10, 15, 21)
+
+class ValidationError extends Error {}
+class ZipCodeError extends ValidationError {}
+class NotFoundError extends Error {}
+class UnauthorizedError extends Error {}
+class ForbiddenError extends Error {}
+
+const error = (facts: object) => Object.assign(new Error('x'), facts)
+const of = (thrown: unknown, ...rules: Rule[]) => classify(thrown, rules, NOW)
+const caused = (cause: unknown) => new Error('outer', { cause })
+
+describe('an error is permanent (R9)', () => {
+  it.each([
+    ['ValidationError', new ValidationError()],
+    ['NotFoundError', new NotFoundError()],
+    ['UnauthorizedError', new UnauthorizedError()],
+    ['ForbiddenError', new ForbiddenError()],
+    ['SyntaxError', new SyntaxError()],
+    ['ValidationError', new ZipCodeError()],
+    ['ValidationError', error({ name: 'ValidationError' })],
+    ['ValidationError', { name: 'ValidationError', message: 'no class at all' }],
+    ['SyntaxError', runInNewContext('new SyntaxError("another realm")')],
+    ['HTTP 400', error({ status: 400 })],
+    ['HTTP 422', error({ statusCode: 422 })],
+    ['HTTP 404', error({ status: 404 })],
+    ['HTTP 401', error({ status: 401 })],
+    ['HTTP 403', error({ status: 403 })],
+    ['HTTP 410', error({ status: 410 })],
+    ['ValidationError', caused(caused(new ZipCodeError()))],
+    ['INVALID_PAYLOAD', new ChronosError('INVALID_PAYLOAD', 'x')],
+    ['EFFECT_UNKNOWN', new ChronosError('EFFECT_UNKNOWN', 'x')],
+  ])('as %s', (what, thrown) => {
+    expect(of(thrown)).toEqual({ kind: 'permanent', rule: `built-in: ${what}` })
+  })
+})
+
+describe('an error is transient (R9)', () => {
+  it.each([
+    ['unknown', new Error('x')],
+    ['a TypeError', new TypeError('fetch failed')],
+    ['a string', 'boom'],
+    ['null', null],
+    ['undefined', undefined],
+    ['a number', 404],
+    ['a status that is text', error({ status: '404' })],
+    ['a status that is no status', error({ status: 42 })],
+    ['a number as code', error({ code: 404 })],
+    ['any other ChronosError', new ChronosError('STORE_UNAVAILABLE', 'x')],
+    ['an unknown 4xx', error({ status: 418 })],
+  ])('by default: %s', (_, thrown) => {
+    expect(of(thrown)).toEqual({ kind: 'transient', rule: 'default' })
+  })
+
+  it('with a status that may pass, whatever caused it', () => {
+    expect(of(Object.assign(caused(new SyntaxError()), { status: 502 }))).toEqual({
+      kind: 'transient',
+      rule: 'built-in: HTTP 502',
+    })
+    expect(of(error({ status: 408 })).kind).toBe('transient')
+  })
+
+  it('when its cause is too far away to be seen', () => {
+    let chain: unknown = new ValidationError()
+    for (let i = 0; i < 10; i++) chain = caused(chain)
+    expect(of(chain).kind).toBe('permanent')
+    expect(of(caused(chain)).kind).toBe('transient')
+  })
+})
+
+it('429 is throttled', () => {
+  expect(of(error({ status: 429 }))).toEqual({ kind: 'throttled', rule: 'built-in: HTTP 429' })
+})
+
+describe('what a handler says itself (R9)', () => {
+  const always: Rule = { when: { predicate: () => true }, as: 'transient' }
+
+  it('goes before every rule', () => {
+    expect(of(new PermanentError('no'), always)).toEqual({ kind: 'permanent', rule: 'handler: PermanentError' })
+    expect(of(new RetryAfter(30), always)).toEqual({
+      kind: 'throttled',
+      rule: 'handler: RetryAfter',
+      retryAfterMs: 30_000,
+    })
+  })
+
+  it('counts anywhere in the chain of causes', () => {
+    expect(of(caused(new PermanentError('no'))).kind).toBe('permanent')
+    expect(of(caused(new RetryAfter('2m'))).retryAfterMs).toBe(120_000)
+    expect(of(new RetryAfter(5, 'later', { cause: new PermanentError('no') })).kind).toBe('permanent')
+  })
+
+  it('counts in a subclass, and from another copy of this package', () => {
+    class CardDeclined extends PermanentError {}
+    expect(of(new CardDeclined('x')).kind).toBe('permanent')
+    expect(of({ name: 'RetryAfter', value: 3 })).toMatchObject({ kind: 'throttled', retryAfterMs: 3_000 })
+  })
+
+  it('without a usable time is an ordinary throttled failure', () => {
+    for (const value of ['soon', -5, Number.NaN, null, undefined]) {
+      expect(of(new RetryAfter(value))).toEqual({ kind: 'throttled', rule: 'handler: RetryAfter' })
+    }
+  })
+})
+
+describe('rules (R9)', () => {
+  it.each<[string, Rule['when'], unknown]>([
+    ['name StripeError', { name: 'StripeError' }, { name: 'StripeError' }],
+    ['name ValidationError', { name: ['A', 'ValidationError'] }, new ZipCodeError()],
+    ['code ECONNRESET', { code: ['EPIPE', 'ECONNRESET'] }, caused(error({ code: 'ECONNRESET' }))],
+    ['status 503', { status: 503 }, error({ status: 503 })],
+    ['status 503', { status: '5xx' }, error({ statusCode: 503 })],
+    ['status 503', { status: [404, [500, 510]] }, error({ status: 503 })],
+    ['predicate', { predicate: thrown => thrown === 'boom' }, 'boom'],
+    ['name Error, code A, status 503', { name: 'Error', code: 'A', status: 503 }, error({ code: 'A', status: 503 })],
+  ])('match by %s', (words, when, thrown) => {
+    expect(of(thrown, { when, as: 'gone' })).toMatchObject({ kind: 'gone', rule: `rule 1 (${words})` })
+  })
+
+  it('tell errors of one class apart by the names that they have themselves', () => {
+    const rule: Rule = { when: { name: 'Declined' }, as: 'gone' }
+    const [before, named, after] = [new ZipCodeError(), new ZipCodeError(), new ZipCodeError()]
+    named.name = 'Declined'
+    expect([before, named, after].map(thrown => of(thrown, rule).kind)).toEqual(['permanent', 'gone', 'permanent'])
+  })
+
+  it.each<[string, Rule['when'], unknown]>([
+    ['another name', { name: 'Other' }, new Error('x')],
+    ['one field of two', { code: 'A', status: 503 }, error({ code: 'A', status: 500 })],
+    [
+      'fields of different errors of a chain',
+      { code: 'A', status: 503 },
+      Object.assign(caused(error({ code: 'A' })), { status: 503 }),
+    ],
+    [
+      'a predicate that throws',
+      {
+        predicate: () => {
+          throw new Error('oops')
+        },
+      },
+      new Error('x'),
+    ],
+    ['a predicate that promises', { predicate: (async () => true) as never }, new Error('x')],
+    ['a field, but not the predicate', { name: 'Error', predicate: () => false }, new Error('x')],
+    ['nothing, since its predicate got lost', {}, new Error('x')],
+  ])('do not match %s', (_, when, thrown) => {
+    expect(of(thrown, { when, as: 'gone' }).kind).toBe('transient')
+  })
+
+  it('are asked in order, before what is built in', () => {
+    const rules: Rule[] = [
+      { when: { code: 'B' }, as: 'gone' },
+      { when: { status: '4xx' }, as: 'transient', delay: '10s' },
+      { when: { status: 404 }, as: 'blocked' },
+    ]
+    expect(of(error({ status: 404 }), ...rules)).toEqual({
+      kind: 'transient',
+      rule: 'rule 2 (status 404)',
+      delayMs: 10_000,
+    })
+  })
+})
+
+/** What Node, undici, DNS and TLS throw, as they throw it. */
+describe('an error without an answer', () => {
+  const node = (code: string, syscall?: string, message = `${syscall ?? 'x'} ${code} 192.0.2.1:443`) =>
+    error({ code, ...(syscall && { syscall }), message })
+  const fetchFailed = (cause: unknown) => new TypeError('fetch failed', { cause })
+
+  // biome-ignore format: a table reads best with one row per line
+  it.each<[string, unknown, string, boolean | undefined, string]>([
+    // what happened, what is thrown, kind, whether it may have been carried out, known by
+    ['refused', node('ECONNREFUSED', 'connect'), 'transient', false, 'ECONNREFUSED'],
+    ['refused, by fetch', fetchFailed(node('ECONNREFUSED', 'connect')), 'transient', false, 'ECONNREFUSED'],
+    ['no such name', fetchFailed(node('ENOTFOUND', 'getaddrinfo')), 'transient', false, 'ENOTFOUND'],
+    ['DNS in trouble', node('EAI_AGAIN', 'getaddrinfo'), 'transient', false, 'EAI_AGAIN'],
+    ['DNS answers nothing', node('ESERVFAIL', 'queryA'), 'transient', false, 'ESERVFAIL'],
+    ['no route', node('EHOSTUNREACH', 'connect'), 'transient', false, 'EHOSTUNREACH'],
+    ['no route, code only', error({ code: 'ENETUNREACH' }), 'transient', false, 'ENETUNREACH'],
+    ['the route went away', node('EHOSTUNREACH', 'read'), 'transient', true, 'EHOSTUNREACH'],
+    ['the route went away, wrapped', error({ code: 'EHOSTUNREACH', message: 'read EHOSTUNREACH' }), 'transient', true, 'EHOSTUNREACH'],
+    ['no port left', node('EADDRNOTAVAIL', 'connect'), 'transient', false, 'EADDRNOTAVAIL'],
+    ['no file handle for a socket', node('EMFILE', 'connect'), 'transient', false, 'EMFILE'],
+    ['no file handle for a file', node('EMFILE', 'open'), 'transient', undefined, 'EMFILE'],
+    ['undici: connect timeout', fetchFailed(error({ code: 'UND_ERR_CONNECT_TIMEOUT' })), 'transient', false, 'UND_ERR_CONNECT_TIMEOUT'],
+    ['connect timeout', node('ETIMEDOUT', 'connect'), 'transient', false, 'ETIMEDOUT'],
+    ['connect timeout, wrapped', error({ code: 'ETIMEDOUT', message: 'connect ETIMEDOUT 192.0.2.1:443' }), 'transient', false, 'ETIMEDOUT'],
+    ['timeout on an open connection', node('ETIMEDOUT', 'read'), 'transient', true, 'ETIMEDOUT'],
+    ['HTTP/2 refused the stream', error({ code: 'ERR_HTTP2_STREAM_ERROR', message: 'Stream closed with error code NGHTTP2_REFUSED_STREAM' }), 'transient', false, 'ERR_HTTP2_STREAM_ERROR'],
+    ['HTTP/2 cut the stream', error({ code: 'ERR_HTTP2_STREAM_ERROR', message: 'Stream closed with error code NGHTTP2_INTERNAL_ERROR' }), 'transient', true, 'ERR_HTTP2_STREAM_ERROR'],
+    ['reset', fetchFailed(node('ECONNRESET', 'read')), 'transient', true, 'ECONNRESET'],
+    ['reset in the TLS handshake', error({ code: 'ECONNRESET', message: 'Client network socket disconnected before secure TLS connection was established' }), 'transient', false, 'ECONNRESET'],
+    ['broken pipe', node('EPIPE', 'write'), 'transient', true, 'EPIPE'],
+    ['an axios timeout', error({ name: 'AxiosError', code: 'ECONNABORTED', message: 'timeout of 5000ms exceeded' }), 'transient', true, 'ECONNABORTED'],
+    ['undici: the other side closed', fetchFailed(error({ code: 'UND_ERR_SOCKET' })), 'transient', true, 'UND_ERR_SOCKET'],
+    ['undici: no headers', fetchFailed(error({ code: 'UND_ERR_HEADERS_TIMEOUT' })), 'transient', true, 'UND_ERR_HEADERS_TIMEOUT'],
+    ['undici: the body stopped', error({ code: 'UND_ERR_BODY_TIMEOUT' }), 'transient', true, 'UND_ERR_BODY_TIMEOUT'],
+    ['undici: the body is too short', error({ code: 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' }), 'transient', true, 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
+    ['a 200 whose body was cut off', error({ status: 200, code: 'UND_ERR_SOCKET' }), 'transient', true, 'UND_ERR_SOCKET'],
+    ['garbage', fetchFailed(error({ name: 'HTTPParserError', code: 'HPE_INVALID_CONSTANT' })), 'transient', true, 'HPE_INVALID_CONSTANT'],
+    ['AbortSignal.timeout()', new DOMException('The operation was aborted due to timeout', 'TimeoutError'), 'transient', true, 'TimeoutError'],
+    ['an abort of its own', new DOMException('This operation was aborted', 'AbortError'), 'transient', true, 'AbortError'],
+    ['a certificate that expired', fetchFailed(error({ code: 'CERT_HAS_EXPIRED' })), 'permanent', false, 'CERT_HAS_EXPIRED'],
+    ['a certificate for another name', error({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }), 'permanent', false, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ['TLS against plain HTTP', error({ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }), 'permanent', false, 'ERR_SSL_WRONG_VERSION_NUMBER'],
+    ['TLS cut off', error({ code: 'ERR_SSL_UNEXPECTED_EOF_WHILE_READING', message: 'error:0A000126:SSL routines::unexpected eof while reading' }), 'transient', true, 'ERR_SSL_UNEXPECTED_EOF_WHILE_READING'],
+    ['TLS, somewhere', error({ code: 'EPROTO' }), 'permanent', undefined, 'EPROTO'],
+    ['no URL', error({ code: 'ERR_INVALID_URL' }), 'permanent', false, 'ERR_INVALID_URL'],
+    ['a port that fetch refuses', fetchFailed(new Error('bad port')), 'permanent', false, '"bad port"'],
+    ['credentials in the URL', new TypeError('Request cannot be constructed from a URL that includes credentials: http://a:b@c/'), 'permanent', false, '"URL that includes credentials"'],
+    ['an address that is not allowed', error({ code: 'ESSRFBLOCKED' }), 'blocked', false, 'ESSRFBLOCKED'],
+    ['an answer is an answer', error({ status: 502, code: 'ECONNRESET' }), 'transient', undefined, 'HTTP 502'],
+  ])('%s', (_, thrown, kind, maybeExecuted, word) => {
+    expect(of(thrown)).toEqual({
+      kind,
+      rule: `built-in: ${word}`,
+      ...(maybeExecuted !== undefined && { maybeExecuted }),
+    })
+  })
+
+  it('of several addresses is one that all of them agree on', () => {
+    const tried = (...errors: unknown[]) => Object.assign(new AggregateError(errors), { code: 'ETIMEDOUT' })
+    expect(of(tried(node('ETIMEDOUT', 'connect'), node('ECONNREFUSED', 'connect')))).toMatchObject({
+      kind: 'transient',
+      maybeExecuted: false,
+    })
+    expect(of(tried(node('ETIMEDOUT', 'connect'), node('ECONNRESET', 'read')))).toMatchObject({ maybeExecuted: true })
+    expect(of(tried(node('ETIMEDOUT', 'connect'), new Error('x')))).not.toHaveProperty('maybeExecuted')
+  })
+
+  it('has left or not, whatever a rule takes it for', () => {
+    const rule: Rule = { when: { code: ['ECONNRESET', 'ECONNREFUSED'] }, as: 'throttled', delay: '5m' }
+    expect(of(node('ECONNRESET', 'read'), rule)).toMatchObject({
+      kind: 'throttled',
+      delayMs: 300_000,
+      maybeExecuted: true,
+    })
+    expect(of(node('ECONNREFUSED', 'connect'), rule)).toMatchObject({ kind: 'throttled', maybeExecuted: false })
+  })
+
+  it('is what the handler says where it says something: it has seen more', () => {
+    expect(of(new PermanentError('no', { cause: node('ECONNRESET', 'read') }))).not.toHaveProperty('maybeExecuted')
+  })
+})
+
+describe('an answer on a thrown error', () => {
+  it.each<[string, object]>([
+    ['on the error', { status: 404 }],
+    ['under another name', { statusCode: 404 }],
+    ['on the answer', { response: { status: 404 } }],
+    ['on the answer, under another name', { response: { statusCode: 404 } }],
+  ])('is found %s', (_, facts) => {
+    expect(of(error(facts))).toEqual({ kind: 'permanent', rule: 'built-in: HTTP 404' })
+  })
+
+  // biome-ignore format: a table reads best with one row per line
+  it.each<[string, object, object]>([
+    ['429', { status: 429, headers: { 'retry-after': '30' } }, { kind: 'throttled', retryAfterMs: 30_000 }],
+    ['503', { status: 503, headers: new Headers({ 'retry-after': '30' }) }, { kind: 'throttled', retryAfterMs: 30_000 }],
+    ['429 of a client that keeps the answer', { response: { status: 429, headers: { 'Retry-After': 5 } } }, { kind: 'throttled', retryAfterMs: 5_000 }],
+    ['408', { status: 408, headers: { 'retry-after': '7' } }, { kind: 'transient', retryAfterMs: 7_000 }],
+    ['503 with a date, on the clock of the other side', { status: 503, headers: { date: 'Sun, 15 Nov 2026 09:00:00 GMT', 'retry-after': 'Sun, 15 Nov 2026 09:01:00 GMT' } }, { kind: 'throttled', retryAfterMs: 60_000 }],
+  ])('says when to come back: %s', (_, facts, expected) => {
+    expect(of(error(facts))).toMatchObject(expected)
+  })
+
+  it('is heard also where a rule says what it is', () => {
+    const thrown = error({ status: 503, headers: { 'retry-after': '30' } })
+    expect(of(thrown, { when: { status: 503 }, as: 'transient' })).toMatchObject({
+      kind: 'transient',
+      retryAfterMs: 30_000,
+    })
+  })
+
+  it.each<[string, object]>([
+    ['an ordinary 503', { status: 503 }],
+    ['a 503 that says nonsense', { status: 503, headers: { 'retry-after': 'soon' } }],
+    ['a 500 is not believed', { status: 500, headers: { 'retry-after': '30' } }],
+  ])('says nothing: %s', (_, facts) => {
+    const found = of(error(facts))
+    expect(found.kind).toBe('transient')
+    expect(found).not.toHaveProperty('retryAfterMs')
+  })
+})
+
+describe('an answer to an HTTP job', () => {
+  it.each<[string, number[], string | undefined]>([
+    ['is a success', [200, 201, 204, 299], undefined],
+    ['is permanent', [301, 302, 304, 308], 'permanent'],
+    ['is permanent', [400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 418, 422, 451], 'permanent'],
+    ['is transient', [408, 425], 'transient'],
+    ['is throttled', [429], 'throttled'],
+    ['is transient', [500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529, 530, 599], 'transient'],
+    ['is permanent', [501, 505, 506, 508, 510, 511], 'permanent'],
+  ])('%s: %j', (_, statuses, kind) => {
+    for (const status of statuses) {
+      expect(knownAnswer({ status }), String(status)).toEqual(kind && { kind, word: `HTTP ${status}` })
+    }
+  })
+
+  it('503 with a Retry-After is throttled', () => {
+    expect(knownAnswer({ status: 503, retryAfter: true })?.kind).toBe('throttled')
+    expect(knownAnswer({ status: 500, retryAfter: true })?.kind).toBe('transient')
+  })
+
+  it('409 of a call that was sent before is our own first call, still running', () => {
+    expect(knownAnswer({ status: 409, repeated: true })?.kind).toBe('transient')
+    expect(knownAnswer({ status: 404, repeated: true })?.kind).toBe('permanent')
+  })
+})
+
+describe('an AggregateError', () => {
+  const all = (...errors: unknown[]) => new AggregateError(errors)
+
+  it('is permanent only if all its errors are', () => {
+    expect(of(all(new ValidationError(), error({ status: 404 })))).toEqual({
+      kind: 'permanent',
+      rule: 'built-in: AggregateError',
+    })
+    expect(of(all(new ValidationError(), new Error('x'))).kind).toBe('transient')
+    expect(of(all()).kind).toBe('transient')
+    expect(of(all(all(new ValidationError()), new PermanentError('x'))).kind).toBe('permanent')
+    expect(of(all(all(new Error('x')), new PermanentError('x'))).kind).toBe('transient')
+  })
+
+  it('is judged by the rules too', () => {
+    expect(of(all(new Error('x')), { when: { name: 'AggregateError' }, as: 'gone' }).kind).toBe('gone')
+    expect(of(all(error({ code: 'A' })), { when: { code: 'A' }, as: 'blocked' }).kind).toBe('permanent')
+  })
+
+  it('of very many is not judged at all', () => {
+    expect(of(all(...Array.from({ length: 100 }, () => new ValidationError()))).kind).toBe('permanent')
+    expect(of(all(...Array.from({ length: 101 }, () => new ValidationError()))).kind).toBe('transient')
+  })
+
+  it('of aggregates without end comes to an end', () => {
+    const loop = new AggregateError([])
+    loop.errors = Array.from({ length: 100 }, () => loop)
+    expect(of(loop).kind).toBe('transient')
+    expect(
+      of({ name: 'AggregateError', errors: new Proxy({}, { get: (_, key) => (key === 'length' ? 100 : loop) }) }).kind,
+    ).toBe('transient')
+  })
+})
+
+describe('nothing that is thrown can harm', () => {
+  const hostile = (): never => {
+    throw new Error('hostile')
+  }
+  const traps = new Proxy(
+    {},
+    { get: hostile, getPrototypeOf: hostile, has: hostile, getOwnPropertyDescriptor: hostile },
+  )
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const circular = new Error('a')
+  circular.cause = new Error('b', { cause: circular })
+  const endless: object = new Proxy(new Error('x'), {
+    get: (target, key) => (key === 'cause' ? endlessCause() : Reflect.get(target, key)),
+    getPrototypeOf: () => endless,
+  })
+  function endlessCause(): object {
+    return Object.defineProperty({}, 'cause', { get: endlessCause })
+  }
+
+  it.each<[string, unknown]>([
+    ['a proxy with traps', traps],
+    ['a revoked proxy', revoked],
+    [
+      'throwing getters',
+      Object.defineProperties(
+        {},
+        Object.fromEntries(['name', 'code', 'status', 'cause', 'errors'].map(key => [key, { get: hostile }])),
+      ),
+    ],
+    ['a circle of causes', circular],
+    ['an endless chain', endless],
+    ['a cause that is hostile', caused(traps)],
+    ['a function', () => 1],
+    ['a symbol', Symbol('x')],
+    ['a RetryAfter whose value is hostile', { name: 'RetryAfter', value: traps }],
+  ])('%s', (_, thrown) => {
+    const rules: Rule[] = [
+      { when: { name: 'A', code: 'B', status: 500, predicate: e => (e as { code: number }).code > 1 }, as: 'gone' },
+    ]
+    expect(['transient', 'throttled']).toContain(of(thrown, ...rules).kind)
+  })
+
+  it('one hostile property does not hide the others', () => {
+    const thrown = Object.defineProperty(error({ status: 404 }), 'code', { get: hostile })
+    expect(of(thrown).kind).toBe('permanent')
+  })
+})

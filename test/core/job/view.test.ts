@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import type { Job } from '../../../src/core/job/job.js'
+import { viewAttempt, viewJob } from '../../../src/core/job/view.js'
+import { PRESETS } from '../../../src/core/policy/presets.js'
+
+const NOW = Date.UTC(2026, 10, 15, 21)
+
+const job: Job = {
+  id: '0199',
+  name: 'charge-card',
+  queue: 'payments',
+  priority: 5,
+  delivery: 'at-least-once',
+  payload: '{"orderId":"A-17"}',
+  tags: ['eu'],
+  state: 'waiting',
+  runAt: NOW + 60_000,
+  createdAt: NOW,
+  generation: 1,
+  run: 0,
+  attempt: 0,
+  snoozes: 0,
+  releases: 0,
+  losses: 0,
+  strikes: 0,
+  suspect: false,
+  begun: false,
+  cancelRequested: false,
+}
+
+describe('viewJob', () => {
+  it('shows a new job as the world sees it', () => {
+    expect(viewJob(job, PRESETS.standard, NOW)).toEqual({
+      id: '0199',
+      name: 'charge-card',
+      queue: 'payments',
+      state: 'waiting',
+      phase: 'scheduled',
+      priority: 5,
+      attempt: 0,
+      maxAttempts: 4,
+      maxRetries: 3,
+      runAt: '2026-11-15T21:01:00.000Z',
+      createdAt: '2026-11-15T21:00:00.000Z',
+      tags: ['eu'],
+      delivery: 'at-least-once',
+      payload: { orderId: 'A-17' },
+      generation: 1,
+      run: 0,
+      retry: PRESETS.standard,
+    })
+  })
+
+  it('shows everything else where there is something to show', () => {
+    const error = { name: 'Error', message: 'x' }
+    const more = {
+      tenantId: 'acme',
+      key: 'k',
+      reason: 'exhausted',
+      startedAt: NOW,
+      finishedAt: NOW + 5,
+      result: '1',
+      progress: '{"done":3}',
+      error,
+    } as const
+    expect(viewJob({ ...job, ...more, state: 'dead' }, PRESETS.standard, NOW)).toMatchObject({
+      phase: 'dead',
+      reason: 'exhausted',
+      tenantId: 'acme',
+      key: 'k',
+      error,
+      startedAt: '2026-11-15T21:00:00.000Z',
+      finishedAt: '2026-11-15T21:00:00.005Z',
+      result: 1,
+      progress: { done: 3 },
+    })
+  })
+
+  it.each([
+    [{ runAt: NOW }, 'queued'],
+    [{ attempt: 1 }, 'retrying'],
+    [{ state: 'running', attempt: 1 }, 'running'],
+  ] as const)('labels %j as %s', (facts, phase) => {
+    expect(viewJob({ ...job, ...facts }, PRESETS.standard, NOW).phase).toBe(phase)
+  })
+
+  it('shows that an at-most-once job has one run, whatever its policy says (R21)', () => {
+    expect(viewJob({ ...job, delivery: 'at-most-once' }, PRESETS.standard, NOW)).toMatchObject({
+      maxRetries: 0,
+      maxAttempts: 1,
+    })
+  })
+
+  it('is JSON, also with a policy that has predicates', () => {
+    const view = viewJob(job, { ...PRESETS.http, rules: [{ when: { predicate: () => true }, as: 'gone' }] }, NOW)
+    expect(JSON.parse(JSON.stringify(view))).toEqual(view)
+  })
+
+  it('shows damaged text as it is', () => {
+    expect(viewJob({ ...job, payload: '{"a":' }, PRESETS.http, NOW).payload).toBe('{"a":')
+  })
+})
+
+describe('viewAttempt (R10)', () => {
+  const record = {
+    generation: 1,
+    run: 1,
+    attempt: 1,
+    status: 'succeeded',
+    startedAt: NOW,
+    finishedAt: NOW + 250,
+    workerId: 'w1',
+  }
+
+  it('shows a run', () => {
+    expect(viewAttempt(record)).toEqual({
+      generation: 1,
+      run: 1,
+      attempt: 1,
+      retry: 0,
+      label: 'Initial',
+      status: 'succeeded',
+      startedAt: '2026-11-15T21:00:00.000Z',
+      finishedAt: '2026-11-15T21:00:00.250Z',
+      durationMs: 250,
+      workerId: 'w1',
+    })
+  })
+
+  it('shows a failed retry with what followed and why', () => {
+    const more = {
+      run: 4,
+      attempt: 3,
+      status: 'failed',
+      error: { name: 'Error', message: 'x' },
+      note: 'n',
+      delayMs: 4_000,
+      nextRunAt: NOW + 4_250,
+      fingerprint: 'f',
+      decision: { action: 'retry', why: 'w' } as const,
+    }
+    expect(viewAttempt({ ...record, ...more })).toMatchObject({
+      ...more,
+      retry: 2,
+      label: 'Retry #2',
+      nextRunAt: '2026-11-15T21:00:04.250Z',
+    })
+  })
+})

@@ -1,0 +1,178 @@
+import { Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { fixed } from '../../../src/core/policy/builders.js'
+import { defineJob } from '../../../src/engine/client/definition.js'
+import { defaultLog } from '../../../src/engine/client/log.js'
+import { testChronos } from '../../../src/testing.js'
+import { codeOf, readTree } from '../../support/tree.js'
+
+type Line = Readonly<Record<string, unknown>>
+
+function logged(environment: NodeJS.ProcessEnv = {}) {
+  const chunks: string[] = []
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(String(chunk))
+      done()
+    },
+  })
+  const log = defaultLog({ CHRONOS_LOG_FORMAT: 'json', ...environment }, stream)
+  const text = (): string => chunks.join('')
+  const lines = (): readonly Line[] =>
+    text()
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => JSON.parse(line) as Line)
+  return { log, text, lines }
+}
+
+const HOSTILE = 'no\n{"level":50,"event":"job.dead","msg":"forged"}\r\u001b[2K\u001b[1A\u009b31m\u2028'
+
+describe('what is not logged', () => {
+  it.each([
+    ['authorization', { headers: { Authorization: 'Bearer s3cr3t' } }],
+    ['cookies', { response: { headers: { 'set-cookie': ['sid=s3cr3t'], cookie: 's3cr3t' } } }],
+    ['passwords', { config: { auth: { user: 'ada', password: 's3cr3t', dbPassword: 's3cr3t' } } }],
+    ['secrets', { options: { client_secret: 's3cr3t', webhookSecret: 's3cr3t' } }],
+    ['tokens', { token: 's3cr3t', refresh_token: 's3cr3t', accessToken: 's3cr3t', 'x-api-key': 's3cr3t' }],
+    ['payloads', { payload: { card: 's3cr3t' }, job: { payload: 's3cr3t' } }],
+    ['logins in addresses', { url: 'postgres://ada:s3cr3t@db/shop', note: 'GET https://s3cr3t@api.example/x failed' }],
+  ])('are %s, in a line or deep in an error', (_, secret) => {
+    for (const format of ['json', 'pretty']) {
+      const { log, text } = logged({ CHRONOS_LOG_FORMAT: format })
+      log.warn({ event: 'a', ...secret, list: [secret], err: Object.assign(new Error('no'), secret) }, 'constant')
+      expect(text()).toContain('[redacted]')
+      expect(text()).not.toContain('s3cr3t')
+    }
+  })
+
+  it('are no other fields, and no cycle ends the program', () => {
+    const { log, lines } = logged()
+    const error: Error & { self?: unknown } = Object.assign(new RangeError('no'), { code: 'E1', at: new Date(0) })
+    error.self = { error }
+    log.error({ event: 'a', jobId: '1', delayMs: 5, tokens_used: 3, err: error, error: { name: 'E' } }, 'constant')
+    expect(lines()).toMatchObject([
+      {
+        event: 'a',
+        jobId: '1',
+        delayMs: 5,
+        tokens_used: 3,
+        err: { type: 'RangeError', message: 'no', code: 'E1', at: '1970-01-01T00:00:00.000Z' },
+        error: { name: 'E' },
+        msg: 'constant',
+      },
+    ])
+  })
+
+  it('are the fields after the hundredth', () => {
+    const { log, lines } = logged()
+    const many = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`field${i}`, i]))
+    log.warn({ event: 'a', many }, 'constant')
+    const kept = Object.keys(lines()[0]?.['many'] as object)
+    expect([kept.length, kept.at(-1)]).toEqual([100, 'field99'])
+  })
+})
+
+describe('what somebody smuggles into a line', () => {
+  it('does not become the prototype of what is logged', () => {
+    const { log, lines } = logged()
+    log.warn({ event: 'a', body: JSON.parse('{"__proto__":{"password":"s3cr3t","note":"kept"}}') }, 'constant')
+    const body = lines()[0]?.['body'] as object
+    expect(Object.entries(body)).toEqual([['__proto__', { password: '[redacted]', note: 'kept' }]])
+  })
+
+  it('is data in JSON', () => {
+    const { log, text, lines } = logged()
+    log.warn({ event: 'a', jobId: HOSTILE, error: { message: HOSTILE }, err: new Error(HOSTILE) }, 'constant')
+    expect(text().match(/\n/g)).toHaveLength(1)
+    expect(lines()).toMatchObject([{ event: 'a', jobId: HOSTILE, error: { message: HOSTILE }, msg: 'constant' }])
+  })
+
+  it('neither paints a terminal nor begins a line there', () => {
+    const { log, text } = logged({ CHRONOS_LOG_FORMAT: 'pretty' })
+    log.warn({ event: 'a', jobId: HOSTILE, error: { message: HOSTILE }, err: new Error(HOSTILE) }, 'constant')
+    expect(text()).not.toMatch(/[^\P{Cc}\n\t]|\u2028/u)
+    const begun = text()
+      .split('\n')
+      .filter(line => /^\S/.test(line))
+    expect(begun).toEqual([expect.stringMatching(/WARN.*constant/)])
+  })
+
+  it('of an error that a handler throws is in the line of its retry, and nowhere else', async () => {
+    const { log, lines } = logged()
+    const job = defineJob({
+      name: 'mail',
+      retry: fixed({ delay: '1s', maxRetries: 1, jitter: 'none' }),
+      async run(_: unknown) {
+        throw new Error(HOSTILE)
+      },
+    })
+    const t = testChronos({ jobs: [job], log })
+    await t.enqueue(job, { password: 'hunter2' }, { tenantId: 'a\nb' })
+    await t.drain()
+    await t.close()
+    expect(lines().map(line => [line['event'], line['tenantId']])).toEqual([
+      ['job.retrying', 'a\nb'],
+      ['job.dead', 'a\nb'],
+    ])
+    expect(JSON.stringify(lines())).not.toContain('hunter2')
+  })
+})
+
+describe('the environment', () => {
+  it('sets the level', () => {
+    const { log, lines } = logged({ CHRONOS_LOG_LEVEL: 'warn' })
+    log.info({ event: 'a' }, 'not heard')
+    log.warn({ event: 'b' }, 'heard')
+    expect(lines()).toMatchObject([{ level: 40, event: 'b', msg: 'heard' }])
+    expect(log.isLevelEnabled('info')).toBe(false)
+  })
+
+  it('sets the format', () => {
+    const { log, text } = logged({ CHRONOS_LOG_FORMAT: 'pretty' })
+    log.info({ event: 'a' }, 'readable')
+    expect(text()).toMatch(/^\[[\d:.]+\] INFO: readable\n {4}event: "a"\n$/)
+  })
+
+  it.each([
+    [
+      { CHRONOS_LOG_LEVEL: 'loud' },
+      'CHRONOS_LOG_LEVEL: expected trace, debug, info, warn, error, fatal, silent, got "loud"',
+    ],
+    [{ CHRONOS_LOG_FORMAT: 'xml' }, 'CHRONOS_LOG_FORMAT: expected json, pretty, got "xml"'],
+  ])('that says %j is refused', (environment, words) => {
+    expect(() => logged(environment)).toThrow(words)
+  })
+})
+
+describe('every line in the code', () => {
+  const calls = Object.entries(readTree('src'))
+    .filter(([path]) => /^src\/(engine|server)\//.test(path))
+    .flatMap(([path, text]) => {
+      const code = codeOf(text)
+      return [...code.matchAll(/\blog\.(?:debug|info|warn|error)\(/g)].map(match => ({
+        path,
+        call: argumentsAt(text, code, match.index + match[0].length),
+      }))
+    })
+
+  it('is looked at', () => {
+    expect(calls.length).toBeGreaterThan(40)
+  })
+
+  it.each(calls)('$path: $call', ({ call }) => {
+    // Facts first, with their event, or made by a function that gives them one; then words that never change.
+    expect(call).toMatch(/(?:, |,\n\s*)(?:'[^'$]+'|[A-Z_]+),?\s*$/)
+    expect(call).toMatch(/^\s*(?:\{[\s\S]*\bevent: |\{ \.\.\.facts\b|\{ \.\.\.factsOf\(|factsOf\(|facts,|fields,)/)
+  })
+})
+
+/** The text between the parentheses of a call. */
+function argumentsAt(text: string, code: string, from: number): string {
+  let depth = 1
+  for (let at = from; at < code.length; at++) {
+    if ('({['.includes(code[at]!)) depth++
+    if (')}]'.includes(code[at]!) && --depth === 0) return text.slice(from, at)
+  }
+  throw new Error('a call without an end')
+}

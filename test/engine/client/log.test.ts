@@ -1,0 +1,111 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import type { EventName } from '../../../src/core/job/event.js'
+import { fixed } from '../../../src/core/policy/builders.js'
+import { defineJob } from '../../../src/engine/client/definition.js'
+import { testChronos } from '../../../src/testing.js'
+
+/** A job that fails twice, for a tenant, and what was written about it. */
+async function failTwice(maxRetries: number) {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'debug' }, { write: line => void lines.push(JSON.parse(line) as Record<string, unknown>) })
+  let runs = 0
+  const job = defineJob({
+    name: 'mail',
+    queue: 'mails',
+    retry: fixed({ delay: '30s', maxRetries, jitter: 'none' }),
+    async run(_payload: { secret: string }) {
+      if (++runs <= 2) throw Object.assign(new Error('SMTP timeout'), { code: 'ETIMEDOUT' })
+    },
+  })
+  const t = testChronos({ jobs: [job], log })
+  const heard: string[] = []
+  const names: EventName[] = [
+    'job.enqueued',
+    'job.started',
+    'job.retrying',
+    'job.succeeded',
+    'job.dead',
+    'attempt.failed',
+  ]
+  for (const name of names) t.on(name, () => void heard.push(name))
+  const { id } = await t.enqueue(job, { secret: 'hunter2' }, { tenantId: 'acme' })
+  await t.drain()
+  await t.close()
+  return { id, lines, heard, of: (event: string) => lines.filter(line => line['event'] === event) }
+}
+
+test('R34, R44: every retry is one line with tenant, job, attempt, retry i of n, delay and time', async () => {
+  const { id, of } = await failTwice(3)
+  const retries = of('job.retrying')
+  expect(retries).toHaveLength(2)
+  expect(retries[0]).toMatchObject({
+    level: 40,
+    msg: 'job will be retried',
+    tenantId: 'acme',
+    jobId: id,
+    name: 'mail',
+    queue: 'mails',
+    attempt: 1,
+    retry: 1,
+    maxRetries: 3,
+    delayMs: 30_000,
+    nextRunAt: '2026-01-01T00:00:30.000Z',
+    error: { name: 'Error', message: 'SMTP timeout', code: 'ETIMEDOUT' },
+  })
+  expect(retries[1]).toMatchObject({ attempt: 2, retry: 2, nextRunAt: '2026-01-01T00:01:00.000Z' })
+  expect(of('job.succeeded')).toMatchObject([{ level: 20, jobId: id, attempt: 3 }])
+})
+
+test('R34: a death is one line with its reason and why', async () => {
+  const { id, of } = await failTwice(1)
+  expect(of('job.dead')).toMatchObject([
+    {
+      level: 50,
+      jobId: id,
+      tenantId: 'acme',
+      attempt: 2,
+      reason: 'exhausted',
+      why: 'died: its one retry is used',
+    },
+  ])
+})
+
+test('payloads are not logged', async () => {
+  const { lines } = await failTwice(3)
+  expect(JSON.stringify(lines)).not.toContain('hunter2')
+})
+
+test('events come in the order of what happened', async () => {
+  const { heard } = await failTwice(3)
+  expect(heard).toEqual([
+    'job.enqueued',
+    'job.started',
+    'attempt.failed',
+    'job.retrying',
+    'job.started',
+    'attempt.failed',
+    'job.retrying',
+    'job.started',
+    'job.succeeded',
+  ])
+})
+
+test('a listener that throws is logged and harms nobody', async () => {
+  const lines: string[] = []
+  const log = pino({}, { write: line => void lines.push(line) })
+  const job = defineJob({ name: 'noop', run: async (_payload: unknown) => undefined })
+  await using t = testChronos({ jobs: [job], log })
+  const off = t.on('job.succeeded', () => {
+    throw new Error('listener trouble')
+  })
+  const { id } = await t.enqueue(job)
+  await t.drain()
+  expect((await t.jobs.get(id))?.state).toBe('succeeded')
+  expect(lines.join()).toContain('listener trouble')
+  off()
+  const before = lines.length
+  await t.enqueue(job)
+  await t.drain()
+  expect(lines).toHaveLength(before)
+})

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import type { Environment } from '../../../src/engine/client/environment.js'
+import { VirtualClock } from '../../../src/engine/time/virtual.js'
+import { LANE_WIDTH, Lanes } from '../../../src/engine/webhooks/endpoint-limiter.js'
+import type { Claimed, ParkRequest } from '../../../src/store/store.js'
+
+function bench(moved: readonly number[] = []) {
+  const clock = new VirtualClock()
+  const parks: ParkRequest[] = []
+  const left = [...moved]
+  const park = async (request: ParkRequest) => {
+    parks.push(request)
+    return { moved: left.shift() ?? 0 }
+  }
+  const env = { clock, time: clock, connection: { store: async () => ({ park }) } }
+  const lanes = new Lanes(env as unknown as Environment)
+  const job = (dependency: string): Claimed => ({ dependency, startedAt: clock.now() }) as unknown as Claimed
+  const full = (dependency: string): Claimed[] => Array.from({ length: LANE_WIDTH }, () => job(dependency))
+  return { clock, lanes, parks, job, full }
+}
+
+describe('lanes', () => {
+  test('have room for a few, and for as many of every other', () => {
+    const { lanes, job, full } = bench()
+    expect(lanes.admit(job('a'), full('a').slice(1))).toBeUndefined()
+    expect(lanes.admit(job('a'), full('b'))).toBeUndefined()
+    expect(lanes.admit(job('a'), full('a'))).toBeGreaterThan(0)
+  })
+
+  test('give one turn after the other, at the pace of the answers', () => {
+    const { lanes, job, full } = bench()
+    lanes.took('a', 10)
+    const turns = [1, 2, 3].map(() => lanes.admit(job('a'), full('a')))
+    expect(turns).toEqual([2, 4, 6])
+  })
+
+  test('go by what is not answered yet, where that takes longer than what was', () => {
+    const { lanes, clock, job, full } = bench()
+    const running = full('a').map(one => ({ ...one, startedAt: clock.now() - 10_000 }))
+    expect(lanes.admit(job('a'), running)).toBe(2000)
+  })
+
+  test('look again soon at what was fast, and later at what is slow', () => {
+    const { lanes, clock, job, full } = bench()
+    const times = (count: number, running: readonly Claimed[]) =>
+      Array.from({ length: count }, () => lanes.admit(job(running[0]!.dependency!), running)).at(-1)
+    expect(times(1000, full('fast'))).toBe(500)
+    const slow = full('slow').map(one => ({ ...one, startedAt: clock.now() - 14_000 }))
+    expect(times(1000, slow)).toBe(28_000)
+  })
+
+  test('move the others that are due out of the way, all of them, once at a time', async () => {
+    const { lanes, parks, clock, job, full } = bench([500, 500, 7])
+    lanes.admit(job('a'), full('a'))
+    lanes.admit(job('a'), full('a'))
+    await clock.settle()
+    expect(parks.map(({ dependency, from, delaysMs }) => [dependency, from, delaysMs.length])).toEqual(
+      Array(3).fill(['a', { dueWithinMs: 0 }, 500]),
+    )
+    expect(new Set(parks.map(({ pass }) => pass)).size).toBe(1)
+  })
+})

@@ -1,0 +1,23 @@
+import { describe, expect, test } from 'vitest'
+import { createChronos, defineJob } from '../../../src/index.js'
+
+describe.each(['memory:', 'sqlite::memory:'])('job.complete on %s', store => {
+  test('is refused, says what to do instead, and the job is not taken for done', async () => {
+    await using chronos = createChronos({ store, log: false })
+    let told: unknown
+    const order = defineJob({
+      name: 'order',
+      retry: 'none',
+      run: (_: null, job) =>
+        job.complete({ query: async () => ({ rows: [] }) }).catch((error: unknown) => {
+          told = error
+        }),
+    })
+    const died = new Promise<void>(resolve => chronos.on('job.dead', () => resolve()))
+    chronos.work([order], { signals: false })
+    const { id } = await chronos.enqueue(order, null)
+    await died
+    expect(told).toMatchObject({ code: 'STORE_NOT_SUPPORTED', message: expect.stringContaining('return instead') })
+    expect(await chronos.jobs.get(id)).toMatchObject({ state: 'dead', error: { code: 'ROLLED_BACK' } })
+  })
+})

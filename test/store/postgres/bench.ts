@@ -1,0 +1,111 @@
+import { expect } from 'vitest'
+import { systemDice } from '../../../src/engine/time/system.js'
+import type { Claimed, ClaimRequest, NewJob, Settlement, Store } from '../../../src/store/store.js'
+
+// The words of these tests. Time is the database's own here, so they speak of what happens, not of when.
+
+export function job(given: Partial<NewJob> = {}): NewJob {
+  return {
+    id: systemDice.id(1_700_000_000_000),
+    name: 'send-mail',
+    queue: 'default',
+    priority: 5,
+    delivery: 'at-least-once',
+    payload: '{}',
+    runAt: { delayMs: 0 },
+    tags: [],
+    ...given,
+  }
+}
+
+export function jobs(count: number, given: Partial<NewJob> = {}): NewJob[] {
+  return Array.from({ length: count }, () => job(given))
+}
+
+export function request(given: Partial<ClaimRequest> = {}): ClaimRequest {
+  const token = systemDice.token()
+  return { workerId: 'worker-1', token, queues: ['default'], limit: 100, leaseMs: 30_000, policyIds: {}, ...given }
+}
+
+/** Every run that has ended: rows of their own, and plain successes, of which the jobs tell. */
+export function runsIn(schema: string): string {
+  const plain = `SELECT pk, run, 'succeeded', ran_at, finished_at FROM ${schema}.jobs WHERE ran_token IS NOT NULL`
+  return `(SELECT job, run, status, started_at, finished_at FROM ${schema}.attempts UNION ALL ${plain})`
+}
+
+type Status = 'succeeded' | 'failed'
+
+/** How a run ended: well, or with a retry at once. */
+export function settlement({ id, token, ...claimed }: Claimed, status: Status = 'succeeded'): Settlement {
+  const { generation, run, attempt, workerId, queue, name, startedAt = 0 } = claimed
+  const counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
+  const well = status === 'succeeded'
+  const decision = well ? { action: 'succeed', why: 'it did' } : { action: 'retry', why: 'it failed' }
+  return {
+    lease: { id, token },
+    generation,
+    run,
+    attempt,
+    workerId,
+    queue,
+    name,
+    startedAt,
+    finishedAt: startedAt + 5,
+    end: {
+      kind: 'ended',
+      transition: {
+        status,
+        to: well ? 'succeeded' : 'waiting',
+        delayMs: 0,
+        attemptBack: false,
+        ...counters,
+        decision: decision as { action: 'succeed' | 'retry'; why: string },
+      },
+      ...(!well && { error: { name: 'Error', message: 'boom' } }),
+    },
+  }
+}
+
+/** Claims and settles until nothing is left, through whatever happens to the store. */
+export async function drain(store: Store, limit: number, trouble: (error: unknown) => void): Promise<string[]> {
+  const done: string[] = []
+  for (;;) {
+    const asked = request({ limit, workerId: systemDice.token() })
+    const { jobs: claimed } = await again(() => store.claim(asked), trouble)
+    if (claimed.length === 0) return done
+    const ends = claimed.map(one => settlement(one))
+    const answers = await again(() => store.settle(ends), trouble)
+    for (const [index, { status }] of answers.entries()) if (status !== 'lost') done.push(claimed[index]!.id)
+  }
+}
+
+/** As the engine does: what may be repeated is repeated. */
+export async function again<T>(call: () => Promise<T>, trouble: (error: unknown) => void): Promise<T> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      const { code } = error as { code?: unknown }
+      if (code !== 'STORE_UNKNOWN' && code !== 'STORE_UNAVAILABLE') throw error
+      trouble(error)
+    }
+  }
+}
+
+/** What the ledger says of every queue is what its rows say, and no job contradicts itself. */
+export async function expectBalance(store: Store): Promise<void> {
+  const { queues, findings } = await store.audit()
+  expect(findings).toEqual([])
+  for (const { queue, ledger, rows, idSum } of queues) {
+    const there = Object.values(rows).reduce((sum, count) => sum + count, 0)
+    expect({ queue, jobs: ledger.enqueued - ledger.removed, ids: ledger.idSum }).toEqual({
+      queue,
+      jobs: there,
+      ids: idSum,
+    })
+  }
+}
+
+export async function foldAll(store: Store): Promise<void> {
+  while ((await store.fold(100)) > 0);
+}

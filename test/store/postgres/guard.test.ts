@@ -1,0 +1,64 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/time/system.js'
+import { dropSchemas, openStore, postgresUrl } from '../../support/postgres.js'
+import { job, request } from './bench.js'
+
+afterAll(dropSchemas)
+
+/** Nothing else happens in this thread for so long. */
+function block(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
+
+describe('guard', () => {
+  it('keeps the leases of a worker whose thread is blocked, and of no other', async () => {
+    const store = await openStore()
+    await store.migrate()
+    await store.enqueue([job({ name: 'mine' }), job({ name: 'other' })])
+    const guard = store.guard!({ workerId: 'worker-1', leaseMs: 1000, stuckAfterMs: 60_000 })
+    await store.claim(request({ limit: 1, leaseMs: 1000 }))
+    await store.claim(request({ limit: 1, leaseMs: 1000, workerId: 'worker-2' }))
+    guard.beat()
+    block(3000)
+    const { jobs } = await store.expired({ workers: 10 })
+    expect(jobs).toMatchObject([{ name: 'other' }])
+    expect(guard.keptUntil()).toBeGreaterThan(systemClock.now())
+    await guard.stop()
+    await store.close()
+  })
+
+  it('leaves the leases of a thread alone that is taken to be stuck for good', async () => {
+    const store = await openStore()
+    await store.migrate()
+    await store.enqueue([job()])
+    const guard = store.guard!({ workerId: 'worker-1', leaseMs: 1000, stuckAfterMs: 100 })
+    await store.claim(request({ limit: 1, leaseMs: 1000 }))
+    guard.beat()
+    block(2000)
+    expect((await store.expired({ workers: 10 })).jobs).toHaveLength(1)
+    await guard.stop()
+    await store.close()
+  })
+
+  it('keeps nothing for a worker that holds nothing', async () => {
+    const store = await openStore()
+    await store.migrate()
+    const guard = store.guard!({ workerId: 'worker-1', leaseMs: 1000, stuckAfterMs: 60_000 })
+    guard.beat()
+    guard.rest()
+    block(1500)
+    expect(guard.keptUntil()).toBe(0)
+    await guard.stop()
+    await store.close()
+  })
+
+  it('does without where the settings can not travel to a thread', async () => {
+    const url = new URL(await postgresUrl())
+    const password = () => 'a function'
+    const store = await openStore({ connection: { host: url.hostname, port: url.port, user: url.username, password } })
+    const guard = store.guard!({ workerId: 'worker-1', leaseMs: 1000, stuckAfterMs: 100 })
+    guard.beat()
+    await guard.stop()
+    await store.close()
+  })
+})

@@ -1,0 +1,239 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { channelOf } from '../../../src/store/postgres/connection/wake.js'
+import type { Store } from '../../../src/store/store.js'
+import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../../support/postgres.js'
+import { job, jobs, request, settlement } from './bench.js'
+
+afterAll(dropSchemas)
+
+let schema: string
+let store: Store
+let other: Store
+
+beforeEach(async () => {
+  schema = freshSchema()
+  const connection = { connectionString: await postgresUrl(), application_name: schema }
+  store = await openStore({ schema, connection })
+  other = await openStore({ schema })
+  await store.migrate()
+  await store.enqueue([job({ runAt: { delayMs: 3_600_000 } })])
+})
+
+afterEach(() => Promise.all([store.close(), other.close()]))
+
+/** How often it was called; `next` resolves with the next call. */
+function ear() {
+  const waiting: (() => void)[] = []
+  const heard = {
+    count: 0,
+    next: () => new Promise<void>(resolve => waiting.push(resolve)),
+    call: () => {
+      heard.count += 1
+      for (const resolve of waiting.splice(0)) resolve()
+    },
+  }
+  return heard
+}
+
+/** Watches, once it really listens. */
+async function watching(one: Store) {
+  const heard = ear()
+  const ready = heard.next()
+  const stop = one.watch(heard.call)
+  await ready
+  return { heard, stop }
+}
+
+/** The next notification; those before it were heard by then. */
+async function mark(heard: ReturnType<typeof ear>): Promise<void> {
+  const next = heard.next()
+  await sql('SELECT pg_notify($1, $2)', [channelOf(schema), 'mark'])
+  await next
+}
+
+describe('watch', () => {
+  it('hears of a job that another process enqueued', async () => {
+    const { heard, stop } = await watching(store)
+    const next = heard.next()
+    await other.enqueue([job()])
+    await next
+    stop()
+  })
+
+  it('does not hear what its own process did, whose workers know', async () => {
+    const { heard, stop } = await watching(store)
+    await store.enqueue([job()])
+    await store.close()
+    stop()
+    expect(heard.count).toBe(1)
+  })
+
+  it.each([
+    ['a job that was handed on', handBack],
+    ['a job that was redriven', redrive],
+    ['a job that was moved', async () => void (await other.reschedule((await enqueued(60_000))!, { delayMs: 0 }))],
+    ['a queue that goes on', async () => void (await other.setQueue('default', { paused: false }))],
+  ])('hears of %s', async (_word, act) => {
+    const { heard, stop } = await watching(store)
+    const before = heard.count
+    await act()
+    await expect.poll(() => heard.count).toBeGreaterThan(before)
+    stop()
+  })
+
+  async function enqueued(delayMs: number): Promise<string | undefined> {
+    return (await store.enqueue([job({ runAt: { delayMs } })]))[0]?.id
+  }
+
+  async function handBack(): Promise<void> {
+    await enqueued(0)
+    const { jobs: claimed } = await other.claim(request())
+    await other.settle(claimed.map(one => ({ ...settlement(one), end: { kind: 'handed-back', delayMs: 0 } })))
+  }
+
+  async function redrive(): Promise<void> {
+    const id = (await enqueued(60_000))!
+    await store.cancel([id])
+    await other.redrive([id])
+  }
+
+  it('is not told of what is due much later, nor of a retry that its worker knows of', async () => {
+    const { heard, stop } = await watching(store)
+    await other.enqueue([job({ runAt: { delayMs: 3_600_000 } })])
+    await store.enqueue([job()])
+    const { jobs: claimed } = await other.claim(request())
+    await other.settle(claimed.map(one => settlement(one, 'failed')))
+    await other.close()
+    await mark(heard)
+    expect(heard.count).toBe(2)
+    stop()
+  })
+
+  it('hears nothing any more once it was stopped, and may be stopped twice', async () => {
+    const { heard, stop } = await watching(store)
+    const second = ear()
+    const stopSecond = store.watch(second.call)
+    stop()
+    stop()
+    const next = second.next()
+    await other.enqueue([job()])
+    await next
+    expect(heard.count).toBe(1)
+    stopSecond()
+    await expect.poll(listeners, { timeout: 5_000 }).toBe(0)
+  })
+
+  const listeners = async () =>
+    (await sql(`SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND query LIKE 'LISTEN%'`, [schema])).length
+
+  it('listens again after its connection was killed, and looks in case it missed something', async () => {
+    const { heard, stop } = await watching(store)
+    for (let kill = 0; kill < 3; kill++) {
+      const again = heard.next()
+      await sql(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND query LIKE 'LISTEN%'`,
+        [schema],
+      )
+      await again
+      const next = heard.next()
+      await other.enqueue([job()])
+      await next
+    }
+    stop()
+  })
+
+  it('works beside a store that may not listen', async () => {
+    const deaf = await openStore({ schema, listenUrl: false })
+    deaf.watch(() => expect.unreachable())()
+    await deaf.close()
+  })
+})
+
+describe('notifications', () => {
+  it('are at most one every few milliseconds, however much is enqueued', async () => {
+    const listener = new pg.Client(await postgresUrl())
+    await listener.connect()
+    let heard = 0
+    listener.on('notification', () => {
+      heard += 1
+    })
+    await listener.query(`LISTEN "${channelOf(schema)}"`)
+    const since = performance.now()
+    for (let count = 0; count < 100; count++) await Promise.all([other.enqueue([job()]), other.enqueue(jobs(3))])
+    await other.close()
+    const tookMs = performance.now() - since
+    await listener.query('SELECT 1')
+    expect(heard).toBeGreaterThan(0)
+    expect(heard).toBeLessThanOrEqual(tookMs / 5 + 2)
+    await listener.end()
+  })
+
+  it('are sent before the store is closed', async () => {
+    const { heard, stop } = await watching(store)
+    for (let count = 0; count < 5; count++) await other.enqueue([job()])
+    const before = heard.count
+    await other.enqueue([job()])
+    await other.close()
+    await expect.poll(() => heard.count).toBeGreaterThan(before)
+    stop()
+  })
+
+  it('are sent by a process that ends when it has enqueued', async () => {
+    const { heard, stop } = await watching(store)
+    const next = heard.next()
+    const program = fileURLToPath(new URL('enqueuing.js', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [program, await postgresUrl(), schema])
+    await next
+    expect(await store.get(stdout)).toMatchObject({ state: 'waiting' })
+    stop()
+  })
+
+  it('are one for a whole transaction of the caller, when it commits; its own process hears it too', async () => {
+    const client = new pg.Client(await postgresUrl())
+    await client.connect()
+    const { heard, stop } = await watching(store)
+    await client.query('BEGIN')
+    await store.enqueue([job()], client)
+    await store.enqueue(jobs(5), client)
+    await mark(heard)
+    expect(heard.count).toBe(2)
+    const next = heard.next()
+    await client.query('COMMIT')
+    await next
+    await mark(heard)
+    expect(heard.count).toBe(4)
+    await client.query('BEGIN')
+    await store.enqueue([job()], client)
+    await client.query('ROLLBACK')
+    await mark(heard)
+    expect(heard.count).toBe(5)
+    stop()
+    await client.end()
+  })
+
+  it('are none within a transaction where that was asked for', async () => {
+    const quiet = await openStore({ schema, notifyInTransactions: false })
+    const client = new pg.Client(await postgresUrl())
+    await client.connect()
+    const { heard, stop } = await watching(store)
+    await client.query('BEGIN')
+    await quiet.enqueue([job()], client)
+    await client.query('COMMIT')
+    await mark(heard)
+    expect(heard.count).toBe(2)
+    stop()
+    await client.end()
+    await quiet.close()
+  })
+
+  it('go through one channel that a long schema name fits into as well', () => {
+    expect(channelOf('chronos')).toBe('chronos:chronos')
+    const long = channelOf('x'.repeat(60))
+    expect(long.length).toBeLessThanOrEqual(63)
+    expect(channelOf(`${'x'.repeat(59)}y`)).not.toBe(long)
+  })
+})
