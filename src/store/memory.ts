@@ -1,5 +1,6 @@
 import type { Clock } from '../core/values/clock.js'
 import { ChronosError } from '../core/values/error.js'
+import { present } from '../core/values/present.js'
 import { DeltaDraft } from './delta.js'
 import { backlog } from './memory/backlog.js'
 import { census, wave } from './memory/census.js'
@@ -10,7 +11,6 @@ import * as read from './memory/read.js'
 import { fold, putRecord, records } from './memory/records.js'
 import * as run from './memory/run.js'
 import { Shelf } from './memory/shelf.js'
-import { present } from './optional.js'
 import type { QueueChange, QueueRecord, Store } from './store.js'
 
 /**

@@ -1,7 +1,7 @@
+import { present } from '../../core/values/present.js'
 import type { Delta, LedgerDelta } from '../delta.js'
 import { LEDGER } from '../fold.js'
 import { AuditDraft, type AuditSnapshot } from '../integrity.js'
-import { present } from '../optional.js'
 import type { Row, Shelf } from './shelf.js'
 
 export function audit(shelf: Shelf, now: number): AuditSnapshot {

@@ -1,6 +1,6 @@
 import { type Job, PRIORITY_MAX } from '../../core/job/job.js'
+import { present } from '../../core/values/present.js'
 import type { DeltaDraft } from '../delta.js'
-import { present } from '../optional.js'
 import { NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from '../run.js'
 import type {
   AttemptRecord,

@@ -1,4 +1,4 @@
-import { present } from '../../optional.js'
+import { present } from '../../../core/values/present.js'
 import type { Database } from './pool.js'
 
 /** What people look at when a queue on PostgreSQL is slow. Ages in milliseconds; absent where there is nothing to age. */

@@ -1,5 +1,5 @@
+import { present } from '../../../core/values/present.js'
 import { byBytes, fromText, tagLine } from '../../columns.js'
-import { present } from '../../optional.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
 import type { Database } from '../connection/pool.js'
 
