@@ -3,13 +3,12 @@ import { ChronosError } from './core/values/error.js'
 import { Chronos } from './engine/client/chronos.js'
 import type { JobDefinition } from './engine/client/definition.js'
 import type { ChronosOptions, WorkOptions } from './engine/client/options.js'
-import { turn } from './engine/time/system.js'
-import { seededDice, VirtualClock } from './engine/time/virtual.js'
+import { type PassOptions, seededDice, VirtualClock } from './engine/time/virtual.js'
 import type { Worker } from './engine/worker/worker.js'
 import { memoryStore } from './store/memory.js'
 import type { Store } from './store/store.js'
 
-export { seededDice, VirtualClock } from './engine/time/virtual.js'
+export { type PassOptions, seededDice, VirtualClock } from './engine/time/virtual.js'
 
 export interface TestOptions extends ChronosOptions {
   readonly jobs: readonly JobDefinition<never>[]
@@ -27,10 +26,11 @@ export interface TestChronos extends Pick<Chronos, 'enqueue' | 'enqueueMany' | '
   readonly worker: Worker
   readonly clock: VirtualClock
   now(): Date
-  /** Lets this much virtual time pass, running everything that falls due in it. */
-  advance(duration: Duration): Promise<void>
-  /** Lets time pass until no job waits or runs; `within` (default 30 days) bounds what it will live through. */
-  drain(options?: { within?: Duration }): Promise<void>
+  /** Lets this much virtual time pass and runs everything that falls due in it. Time stands still while a handler runs. */
+  advance(duration: Duration, options?: PassOptions): Promise<void>
+  /** Lets time pass until no job waits or runs, at most `within` (default 30 days). */
+  drain(options?: PassOptions & { within?: Duration }): Promise<void>
+  /** Stops the worker and closes the store. Handlers that still run are aborted and their jobs released. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -53,8 +53,6 @@ const PACE = {
   webhooksMs: 600_000,
 }
 const DRAIN_WITHIN: Duration = '30d'
-/** Turns of the real event loop that a handler with real I/O is waited for before virtual time goes on. */
-const PATIENCE_TURNS = 20
 
 /** Chronos on virtual time and seeded dice: no test has to sleep. */
 export function testChronos(options: TestOptions): TestChronos {
@@ -68,23 +66,7 @@ export function testChronos(options: TestOptions): TestChronos {
     const live = await chronos.jobs.count({ state: ['waiting', 'running'] }, 1)
     return live.value === 0
   }
-  const patiently = async (): Promise<void> => {
-    await clock.settle()
-    for (let turns = 0; turns < PATIENCE_TURNS && worker.getStats().running > 0; turns++) await turn()
-    await clock.settle()
-  }
-
-  const close = async (): Promise<void> => {
-    const closing = chronos.close()
-    let closed = false
-    void closing.finally(() => {
-      closed = true
-    })
-    // Files are closed in real time, during which none must pass here; stopping waits for the grace, for which it must.
-    do for (let turns = 0; turns < PATIENCE_TURNS && !closed; turns++) await turn()
-    while (!closed && (await clock.step(Number.POSITIVE_INFINITY)))
-    await closing
-  }
+  const close = (): Promise<void> => clock.passUntil(chronos.close(), { despite: 'handlers' })
 
   return {
     chronos,
@@ -96,19 +78,13 @@ export function testChronos(options: TestOptions): TestChronos {
     enqueueMany: chronos.enqueueMany.bind(chronos),
     on: chronos.on.bind(chronos),
     now: () => new Date(clock.now()),
-    async advance(duration) {
-      const until = clock.now() + toMs(duration, 'advance')
-      await patiently()
-      while (await clock.step(until)) await patiently()
-      await clock.advance(until - clock.now())
-    },
-    async drain({ within = DRAIN_WITHIN } = {}) {
+    advance: (duration, options) => clock.advance(toMs(duration, 'advance'), options),
+    async drain({ within = DRAIN_WITHIN, ...options } = {}) {
       const until = clock.now() + toMs(within, 'drain: within')
-      await patiently()
+      await clock.settle(options)
       while (!(await isIdle())) {
-        if (!(await clock.step(until)))
+        if (!(await clock.step(until, options)))
           throw stillLive(within, await chronos.jobs.list({ state: ['waiting', 'running'] }))
-        await patiently()
       }
     },
     close,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Demo } from '../../src/cli/dev/demo.js'
 import { Chronos } from '../../src/engine/client/chronos.js'
-import { turn } from '../../src/engine/time/system.js'
 import { memoryStore } from '../../src/store/memory.js'
 import { seededDice, VirtualClock } from '../../src/testing.js'
 
@@ -12,12 +11,9 @@ async function night(minutes: number): Promise<Chronos> {
   const store = memoryStore({ clock })
   const chronos = new Chronos(async () => store, clock, dice, { log: false, egress: { allow: ['loopback'] } })
   const demo = new Demo(clock, dice)
-  const worker = chronos.work(demo.definitions, { concurrency: 20, signals: false })
+  chronos.work(demo.definitions, { concurrency: 20, signals: false })
   await demo.begin(chronos, 'http://127.0.0.1:9/')
-  const until = clock.now() + minutes * 60_000
-  while (await clock.step(until)) {
-    for (let turns = 0; turns < 3 && worker.getStats().running > 0; turns++) await turn()
-  }
+  await clock.advance(minutes * 60_000)
   demo.end()
   return chronos
 }

@@ -5,7 +5,6 @@ import { fixed } from '../../src/core/policy/builders.js'
 import { ChronosError, PermanentError } from '../../src/core/values/error.js'
 import { Chronos } from '../../src/engine/client/chronos.js'
 import { defineJob } from '../../src/engine/client/definition.js'
-import { turn } from '../../src/engine/time/system.js'
 import { seededDice } from '../../src/engine/time/virtual.js'
 import { createChronos } from '../../src/index.js'
 import { CATALOG, PREFIX } from '../../src/server/metrics/catalog.js'
@@ -306,14 +305,20 @@ describe('a store that is in trouble', () => {
 
   it('is not waited for longer than a scrape has time', async () => {
     const { t, metrics, answer } = measured()
-    answer(() => new Promise(() => {}))
+    let release = (): void => {}
+    answer(
+      () =>
+        new Promise((_, reject) => {
+          release = () => reject(new Error('too late'))
+        }),
+    )
     const rendering = metrics.render()
-    await turn()
-    await t.advance('5s')
+    await t.advance('5s', { despite: 'calls' })
     const families = parseExposition((await rendering).text)
     expect(valueIn(families, 'chronos_store_up')).toBe(0)
     expect(families.get('chronos_jobs')?.samples).toEqual([])
     expect(families.get('process_start_time_seconds')?.samples).toHaveLength(1)
+    release()
     await t.close()
   })
 

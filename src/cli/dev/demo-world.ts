@@ -1,4 +1,4 @@
-import type { Clock, Dice } from '../../core/values/clock.js'
+import { type Clock, type Dice, wait } from '../../core/values/clock.js'
 import type { JobContext } from '../../engine/client/definition.js'
 
 /** What a shop depends on, and when it is down: each for `forMs` of every `everyMs`, beginning at `fromMs`. */
@@ -48,14 +48,6 @@ export class World {
 
   /** Work of about that length, which stops when it is told to. */
   takes(ms: number, { signal }: Pick<JobContext, 'signal'>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.timer(ms * (0.5 + this.#dice.random()), resolve)
-      const stop = (): void => {
-        timer.cancel()
-        reject(signal.reason)
-      }
-      if (signal.aborted) stop()
-      else signal.addEventListener('abort', stop, { once: true })
-    })
+    return wait(this.#clock, ms * (0.5 + this.#dice.random()), signal)
   }
 }

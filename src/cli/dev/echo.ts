@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/values/clock.js'
+import { type Clock, wait } from '../../core/values/clock.js'
 import { toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 
@@ -36,7 +36,7 @@ export class Echo {
   async #answer(request: Request, url: URL): Promise<Response> {
     const { status, fail, delayMs } = askedIn(url.searchParams)
     const call = this.#count(`${url.pathname}${url.search} ${request.headers.get('x-chronos-job-id') ?? ''}`, fail)
-    if (delayMs > 0) await new Promise<void>(resolve => this.#clock.timer(delayMs, resolve))
+    if (delayMs > 0) await wait(this.#clock, delayMs)
     const isFailing = fail === undefined || call <= fail
     return Response.json(
       {

@@ -1,4 +1,4 @@
-import type { Clock, Dice } from '../../core/values/clock.js'
+import { type Clock, type Dice, wait } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import { errorOf, noChronos, unreachable } from './problem.js'
 
@@ -66,7 +66,7 @@ export class Rest {
         return await this.#send<T>(method, path, asked, headers)
       } catch (error) {
         if (!(error instanceof Lost) || attempt >= tries) throw error instanceof Lost ? error.reason : error
-        await new Promise<void>(resolve => this.#options.clock.timer(PAUSE_MS * attempt, resolve))
+        await wait(this.#options.clock, PAUSE_MS * attempt)
       }
     }
   }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/values/clock.js'
+import { type Clock, wait } from '../../core/values/clock.js'
 import { toMs } from '../../core/values/duration.js'
 import type { Chronos } from '../../engine/client/chronos.js'
 import { type JobDefinition, QUEUE_DEFAULT } from '../../engine/client/definition.js'
@@ -95,7 +95,7 @@ export class Service {
   }
 
   #pause(ms: number): Promise<void> {
-    return ms === 0 ? Promise.resolve() : new Promise(resolve => this.#clock.timer(ms, resolve))
+    return ms === 0 ? Promise.resolve() : wait(this.#clock, ms)
   }
 }
 

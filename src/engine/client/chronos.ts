@@ -1,6 +1,6 @@
 import type { HttpRequest } from '../../core/http/request.js'
 import type { EventName, Events } from '../../core/job/event.js'
-import type { Clock, Dice } from '../../core/values/clock.js'
+import { type Clock, type Dice, during } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import { checkKeys } from '../../core/values/limits.js'
 import type { QueueRecord, Store, StoreInfo } from '../../store/store.js'
@@ -101,7 +101,7 @@ export class Chronos {
     this.#pace = pace
     checkKeys(options, OPTIONS, 'createChronos')
     const log = options.log === false ? silentLog : (options.log ?? defaultLog())
-    const connection = new Connection(open)
+    const connection = new Connection(open, clock)
     const telemetry = new Telemetry(connection, tracingOf(options.tracing))
     const policies = new Policies(policyLevels(options), () => connection.store())
     this.#policies.add(policies)
@@ -294,7 +294,7 @@ export class Chronos {
     this.#isMaintaining = false
     await this.#stopIdleLoops()
     await this.#ending
-    await this.#egress.close()
+    await during(this.#env.clock, () => this.#egress.close())
     await this.#env.connection.close()
   }
 

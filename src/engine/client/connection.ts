@@ -1,17 +1,21 @@
+import { type Clock, during } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { Store } from '../../store/store.js'
+import { trackedStore } from '../time/tracked-store.js'
 
 /** The store, opened and migrated at the first use. A failed opening is not remembered: the next call tries again. */
 export class Connection {
   readonly #open: () => Promise<Store>
+  readonly #clock: Clock
   #opening: Promise<Store> | undefined
   #store: Store | undefined
   /** Puts itself between the store and who asks it. */
   #wrap: ((store: Store) => Store) | undefined
   #closed = false
 
-  constructor(open: () => Promise<Store>) {
+  constructor(open: () => Promise<Store>, clock: Clock) {
     this.#open = open
+    this.#clock = clock
   }
 
   /** The open store, or a promise of it: `connection.opened ?? (await connection.store())` keeps hot paths short. */
@@ -28,7 +32,7 @@ export class Connection {
       return Promise.reject(new ChronosError('CLOSED', 'this Chronos is closed; create another with createChronos()'))
     }
     if (this.#store) return Promise.resolve(this.#store)
-    this.#opening ??= this.#openAndMigrate().catch(error => {
+    this.#opening ??= during(this.#clock, () => this.#openAndMigrate()).catch(error => {
       this.#opening = undefined
       throw error
     })
@@ -50,7 +54,7 @@ export class Connection {
   }
 
   async #openAndMigrate(): Promise<Store> {
-    const store = await this.#open()
+    const store = trackedStore(await this.#open(), this.#clock)
     try {
       await store.migrate()
     } catch (error) {

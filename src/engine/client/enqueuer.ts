@@ -4,7 +4,7 @@ import { type Delivery, PRIORITY_DEFAULT } from '../../core/job/job.js'
 import { canonicalJson, toPayload } from '../../core/job/payload.js'
 import type { PartialPolicy } from '../../core/policy/policy.js'
 import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
-import type { Clock, Dice } from '../../core/values/clock.js'
+import { type Clock, type Dice, wait } from '../../core/values/clock.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { BATCH_MAX, checkKeys, checkName, checkPriority, checkTags, checkText } from '../../core/values/limits.js'
@@ -194,7 +194,7 @@ export class Enqueuer {
         // Once an answer was lost they may be there, whatever the later tries say.
         if (isUnknown(error)) lost ??= error
         if (tx !== undefined || !isRepeatable(error) || tries === UNKNOWN_TRIES_MAX) throw lost ?? error
-        await new Promise<void>(resolve => clock.timer(backOffMs(tries, dice), resolve))
+        await wait(clock, backOffMs(tries, dice))
       }
     }
   }

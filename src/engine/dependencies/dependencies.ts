@@ -15,6 +15,7 @@ import {
   withSettings,
 } from '../../core/dependency/dependency.js'
 import { type Outcome, RETRY_AFTER_MAX_MS } from '../../core/job/lifecycle.js'
+import { wait } from '../../core/values/clock.js'
 import type { StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -305,7 +306,7 @@ export class Dependencies {
           { event: 'dependency.failed', dependency: entry.dependency.key, retryInMs, err: error },
           'a dependency could not be kept',
         )
-        await new Promise<void>(resolve => clock.timer(retryInMs, resolve))
+        await wait(clock, retryInMs)
       }
     }
   }

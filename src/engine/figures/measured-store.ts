@@ -1,27 +1,13 @@
 import type { Store } from '../../store/store.js'
+import { storeProxy, type Verb } from '../time/store-proxy.js'
 import type { Telemetry } from './telemetry.js'
 
-/** What is no question to the database, or not one that anybody waits for. */
+/** Verbs that ask the database nothing, or nothing that a caller waits for. */
 const NOT_TIMED: readonly string[] = ['migrate', 'close', 'watch', 'guard']
 
-type Verb = (...values: readonly unknown[]) => unknown
-
-/** The same store, with every call timed for whoever measures. */
+/** The same store, with every call timed for the meter. */
 export function measuredStore(store: Store, telemetry: Telemetry): Store {
-  const verbs = new Map<PropertyKey, Verb>()
-  return new Proxy(store, {
-    get(target, property) {
-      const known = verbs.get(property)
-      if (known) return known
-      const value: unknown = Reflect.get(target, property, target)
-      if (typeof value !== 'function') return value
-      const verb = value.bind(target) as Verb
-      const isTimed = typeof property === 'string' && !NOT_TIMED.includes(property)
-      const made = isTimed ? timed(property, verb, telemetry) : verb
-      verbs.set(property, made)
-      return made
-    },
-  })
+  return storeProxy(store, (name, verb) => (NOT_TIMED.includes(name) ? verb : timed(name, verb, telemetry)))
 }
 
 function timed(operation: string, verb: Verb, telemetry: Telemetry): Verb {

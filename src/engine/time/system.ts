@@ -39,6 +39,11 @@ export function stopwatch(): number {
   return performance.now()
 }
 
+/** Resolves after `ms` of real time, whatever clock the caller was given. */
+export function realPause(ms: number): Promise<void> {
+  return new Promise(resolve => systemClock.timer(ms, resolve))
+}
+
 /** Resolves after everything that is ready now has run. */
 export function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))

@@ -1,6 +1,15 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { seededRandom } from '../../core/simulation/seed.js'
-import type { Clock, Dice, Timer } from '../../core/values/clock.js'
-import { turn, uuidSequence } from './system.js'
+import {
+  type Clock,
+  type Dice,
+  type Outstanding,
+  type RunningHandler,
+  type Timer,
+  wait,
+} from '../../core/values/clock.js'
+import { type Duration, toMs } from '../../core/values/duration.js'
+import { realPause, turn, uuidSequence } from './system.js'
 
 interface Entry {
   readonly at: number
@@ -9,12 +18,32 @@ interface Entry {
   live: boolean
 }
 
-/** Time that moves only when told to. Timers fire in order of their time, then of their making. */
+export interface PassOptions {
+  /** Lets time pass although handlers run, or (`calls`) store calls too: for tests of what happens when these hang. */
+  readonly despite?: 'handlers' | 'calls'
+}
+
+/**
+ * Time that moves only when told to, and only while nothing is outstanding: no store call, no handler that works in real
+ * time, nothing that is ready to run. Timers fire in the order of their times, then of their creation.
+ */
 export class VirtualClock implements Clock {
   #now: number
   #order = 0
   readonly #timers: Entry[] = []
   #soon = 0
+  #calls = 0
+  /** Handlers that don't wait for time. */
+  #handlers = 0
+  readonly #current = new AsyncLocalStorage<Handler>()
+  readonly #onDone: (() => void)[] = []
+
+  readonly outstanding: Outstanding = {
+    call: work => this.#call(work),
+    handler: () => this.#handler(),
+    until: promise => this.until(promise),
+    pause: ms => this.#call(() => realPause(ms)),
+  }
 
   constructor(startAt = Date.UTC(2026, 0, 1)) {
     this.#now = startAt
@@ -43,35 +72,115 @@ export class VirtualClock implements Clock {
     })
   }
 
+  /** Resolves after this much virtual time; rejects as soon as the signal aborts. A handler that waits here does not hold time up. */
+  wait(duration: Duration, signal?: AbortSignal): Promise<void> {
+    return wait(this, toMs(duration, 'wait'), signal)
+  }
+
+  /**
+   * Resolves with the promise. A handler that waits here does not hold time up: for what comes only with virtual time, or
+   * from the test itself.
+   */
+  until<T>(promise: Promise<T>): Promise<T> {
+    return this.#current.getStore()?.aside(promise) ?? promise
+  }
+
   /** When the next timer fires, if there is one. */
   nextTimerAt(): number | undefined {
     while (this.#timers[0] && !this.#timers[0].live) pop(this.#timers)
     return this.#timers[0]?.at
   }
 
-  /** Runs everything that needs no time to pass. */
-  async settle(): Promise<void> {
-    do await turn()
-    while (this.#soon > 0)
+  /** Resolves when nothing is outstanding: what is left waits for time. */
+  async settle({ despite }: PassOptions = {}): Promise<void> {
+    const isBusy = (): boolean => (this.#calls > 0 && despite !== 'calls') || (this.#handlers > 0 && !despite)
+    for (;;) {
+      // Everything that follows from an answer has run by the next turn, or is outstanding again.
+      await turn()
+      if (isBusy()) await new Promise<void>(resolve => this.#onDone.push(resolve))
+      else if (this.#soon === 0) return
+    }
   }
 
   /** Lets time pass up to the next timer, at most until `limit`; false when nothing fires by then. */
-  async step(limit: number): Promise<boolean> {
-    await this.settle()
+  async step(limit: number, options?: PassOptions): Promise<boolean> {
+    await this.settle(options)
     const at = this.nextTimerAt()
     if (at === undefined || at > limit) return false
     const entry = pop(this.#timers)!
     this.#now = Math.max(this.#now, entry.at)
     entry.run()
-    await this.settle()
+    await this.settle(options)
     return true
   }
 
-  async advance(ms: number): Promise<void> {
+  /** Lets this much time pass, and everything happen that falls due in it. */
+  async advance(ms: number, options?: PassOptions): Promise<void> {
     const until = this.#now + ms
-    while (await this.step(until)) {}
+    while (await this.step(until, options)) {}
     this.#now = until
-    await this.settle()
+    await this.settle(options)
+  }
+
+  /** Lets time pass until the promise is settled. */
+  async passUntil<T>(promise: Promise<T>, options?: PassOptions): Promise<T> {
+    let isSettled = false
+    const settled = (): void => {
+      isSettled = true
+    }
+    promise.then(settled, settled)
+    await this.settle(options)
+    while (!isSettled && (await this.step(Number.POSITIVE_INFINITY, options))) {}
+    return promise
+  }
+
+  async #call<T>(work: () => Promise<T>): Promise<T> {
+    this.#calls++
+    try {
+      return await work()
+    } finally {
+      this.#calls--
+      this.#done()
+    }
+  }
+
+  #handler(): RunningHandler {
+    const handler = new Handler(by => {
+      this.#handlers += by
+      if (by < 0) this.#done()
+    })
+    return { run: work => this.#current.run(handler, work), end: () => handler.end() }
+  }
+
+  #done(): void {
+    for (const resolve of this.#onDone.splice(0)) resolve()
+  }
+}
+
+/** A handler as the clock sees it: outstanding from its start to its end, except while it waits for time. */
+class Handler {
+  readonly #count: (by: 1 | -1) => void
+  #waits = 0
+  #isOver = false
+
+  constructor(count: (by: 1 | -1) => void) {
+    this.#count = count
+    count(1)
+  }
+
+  async aside<T>(promise: Promise<T>): Promise<T> {
+    if (this.#waits++ === 0 && !this.#isOver) this.#count(-1)
+    try {
+      return await promise
+    } finally {
+      if (--this.#waits === 0 && !this.#isOver) this.#count(1)
+    }
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (this.#waits === 0) this.#count(-1)
   }
 }
 

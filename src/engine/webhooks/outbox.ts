@@ -1,4 +1,5 @@
 import type { Job } from '../../core/job/job.js'
+import { wait } from '../../core/values/clock.js'
 import { type JobNews, jobMessageBody, messageBody } from '../../core/webhook/message.js'
 import {
   DELIVERIES,
@@ -59,7 +60,7 @@ export class Outbox {
       } catch (error) {
         const retryInMs = backOffMs(failures, dice)
         log.warn({ event: 'store.unavailable', retryInMs, err: error }, 'ends of runs wait for the store')
-        await new Promise<void>(resolve => clock.timer(retryInMs, resolve))
+        await wait(clock, retryInMs)
       }
     }
   }

@@ -3,7 +3,7 @@ import type { EventJob } from '../../core/job/event.js'
 import { type Delivery, type JobFacts, maxRetriesOf } from '../../core/job/job.js'
 import { toPayload } from '../../core/job/payload.js'
 import type { Policy } from '../../core/policy/policy.js'
-import type { Timer } from '../../core/values/clock.js'
+import type { RunningHandler, Timer } from '../../core/values/clock.js'
 import { type Duration, formatMs, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkText } from '../../core/values/limits.js'
@@ -50,6 +50,8 @@ export class Attempt implements JobContext {
   completion: Completion | undefined
   /** Nothing may be written any more: it has ended, or its lease is gone. */
   over = false
+  /** Its handler, as a virtual clock sees it. */
+  onClock: RunningHandler | undefined
   timeoutTimer: Timer | undefined
   stuckTimer: Timer | undefined
 

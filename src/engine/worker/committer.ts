@@ -1,3 +1,4 @@
+import { wait } from '../../core/values/clock.js'
 import type { Report, Settled, Settlement, Store } from '../../store/store.js'
 import { isOutage, isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
@@ -120,7 +121,7 @@ export class Committer {
     const { clock, dice, log } = this.#env
     const waitMs = backOffMs(this.#failures++, dice)
     log.warn({ event: 'store.unavailable', retryInMs: waitMs, err: error }, 'ends of runs wait for the store')
-    await new Promise<void>(resolve => clock.timer(waitMs, resolve))
+    await wait(clock, waitMs)
   }
 
   #giveUp({ settlement, done }: Entry, error: unknown): void {

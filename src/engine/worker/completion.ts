@@ -1,5 +1,6 @@
 import { outcomeOf } from '../../core/failure/outcome.js'
 import { decide, type Outcome, type Transition } from '../../core/job/lifecycle.js'
+import { wait } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { Store } from '../../store/store.js'
 import { isOutage, isRepeatable } from '../client/connection.js'
@@ -70,7 +71,7 @@ export async function fateOf(env: Environment, attempt: Attempt, leaseMs: number
         return 'lost'
       }
     }
-    await new Promise<void>(resolve => clock.timer(backOffMs(looks, dice), resolve))
+    await wait(clock, backOffMs(looks, dice))
   }
 }
 

@@ -1,4 +1,5 @@
 import { toPayload } from '../../core/job/payload.js'
+import { wait } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { EffectStatus, Lease, Store } from '../../store/store.js'
 import { isRepeatable } from '../client/connection.js'
@@ -45,7 +46,7 @@ export async function repeated<T>(env: Environment, call: (store: Store) => Prom
       return await call(env.connection.opened ?? (await env.connection.store()))
     } catch (error) {
       if (!isRepeatable(error) || tries === TRIES_MAX) throw error
-      await new Promise<void>(resolve => env.clock.timer(backOffMs(tries, env.dice), resolve))
+      await wait(env.clock, backOffMs(tries, env.dice))
     }
   }
 }

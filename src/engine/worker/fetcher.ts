@@ -1,4 +1,4 @@
-import type { Timer } from '../../core/values/clock.js'
+import { type Timer, wait } from '../../core/values/clock.js'
 import type { Claim, Claimed, ClaimRequest } from '../../store/store.js'
 import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
@@ -217,7 +217,7 @@ export class Fetcher {
         this.#unanswered.shift()
       } catch (error) {
         if (!isRepeatable(error)) return
-        await new Promise<void>(resolve => clock.timer(backOffMs(tries, dice), resolve))
+        await wait(clock, backOffMs(tries, dice))
       }
     }
   }

@@ -93,12 +93,15 @@ export async function reconcile(
   const { signal } = controller
   const late = new ChronosError('TIMED_OUT', `reconcile took longer than ${formatMs(RECONCILE_MS)}`)
   const timer = env.clock.timer(RECONCILE_MS, () => controller.abort(late))
+  const onClock = env.clock.outstanding?.handler()
   // Whether or not the hook heeds it.
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason))
   })
   try {
-    return foundOf(await Promise.race([ask(definition, claimed, doubt, signal), aborted]))
+    const asking =
+      onClock?.run(() => ask(definition, claimed, doubt, signal)) ?? ask(definition, claimed, doubt, signal)
+    return foundOf(await Promise.race([asking, aborted]))
   } catch (error) {
     const { id: jobId, name, queue, run, tenantId } = claimed
     env.log.error(
@@ -107,6 +110,7 @@ export async function reconcile(
     )
     return { found: 'no-answer', note: NOTES['no-answer'] }
   } finally {
+    onClock?.end()
     timer.cancel()
   }
 }

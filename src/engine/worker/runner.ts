@@ -1,6 +1,7 @@
 import type { Verdict } from '../../core/dependency/dependency.js'
 import { outcomeOf, thrownOutcome, toStoredError } from '../../core/failure/outcome.js'
 import { decide, type Outcome, type Transition } from '../../core/job/lifecycle.js'
+import { wait } from '../../core/values/clock.js'
 import { parseWith } from '../../core/values/standard-schema.js'
 import type { Claimed, LeaseStatus, Settled } from '../../store/store.js'
 import { isRepeatable } from '../client/connection.js'
@@ -202,7 +203,7 @@ export class Runner {
       } catch (error) {
         const pointless = attempts.every(attempt => !this.isRunning(attempt))
         if (pointless || !isRepeatable(error)) return attempts.map(() => 'lost')
-        await new Promise<void>(resolve => clock.timer(backOffMs(tries, dice), resolve))
+        await wait(clock, backOffMs(tries, dice))
       }
     }
   }
@@ -218,7 +219,9 @@ export class Runner {
     if (events.hears('job.started')) {
       events.emit('job.started', { job: attempt.eventJob, workerId: this.#options.workerId })
     }
-    void this.#run(attempt)
+    attempt.onClock = clock.outstanding?.handler()
+    if (attempt.onClock) void attempt.onClock.run(() => this.#run(attempt))
+    else void this.#run(attempt)
   }
 
   /** Handlers that are done within the moment of their start never cost a timer. */
@@ -319,6 +322,7 @@ export class Runner {
 
   #free(attempt: Attempt): void {
     this.#running.delete(attempt)
+    attempt.onClock?.end()
     attempt.timeoutTimer?.cancel()
     attempt.stuckTimer?.cancel()
   }

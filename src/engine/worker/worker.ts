@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { Clock, Timer } from '../../core/values/clock.js'
+import { type Clock, type Timer, wait } from '../../core/values/clock.js'
 import type { Claimed, Settlement } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
@@ -216,7 +216,7 @@ export class Worker {
       } catch (error) {
         const retryInMs = backOffMs(failures, dice)
         log.error({ event: 'store.unavailable', workerId: this.id, retryInMs, err: error }, 'the store is not open')
-        await new Promise<void>(resolve => clock.timer(retryInMs, resolve))
+        await wait(clock, retryInMs)
       }
     }
   }

@@ -4,7 +4,6 @@ import { type Duration, toMs } from '../../../src/core/values/duration.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import type { ChronosOptions } from '../../../src/engine/client/options.js'
-import { turn } from '../../../src/engine/time/system.js'
 import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
 import { PACE } from '../../../src/engine/upkeep/maintenance.js'
 import type { Store } from '../../../src/store/store.js'
@@ -90,15 +89,9 @@ export class World {
     return this.clock.advance(toMs(duration, 'advance'))
   }
 
-  /** Resolves once so many deliveries wait for another attempt. */
-  async settled(count: number): Promise<void> {
-    const filter = { queue: 'chronos:deliveries', phase: 'retrying' } as const
-    while ((await this.store.count(filter, count)).value < count) await turn()
-  }
-
   async stop(chronos: Chronos): Promise<void> {
     this.#processes.splice(this.#processes.indexOf(chronos), 1)
-    await this.#live(chronos.close())
+    await this.clock.passUntil(chronos.close())
   }
 
   async close(): Promise<void> {
@@ -107,16 +100,6 @@ export class World {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  /** Stopping waits for a grace, and for that time must pass. */
-  async #live(closing: Promise<void>): Promise<void> {
-    let closed = false
-    void closing.finally(() => {
-      closed = true
-    })
-    while (!closed && (await this.clock.step(Number.POSITIVE_INFINITY))) {}
-    await closing
   }
 }
 

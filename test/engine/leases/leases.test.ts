@@ -16,15 +16,6 @@ const STALE = '0'.repeat(32)
 function world(open: (clock: VirtualClock) => Store, options: ChronosOptions = {}) {
   const clock = new VirtualClock()
   const chronos = new Chronos(async () => open(clock), clock, seededDice(1), { log: false, retry, ...options })
-  const close = async (): Promise<void> => {
-    const closing = chronos.close()
-    let isClosed = false
-    void closing.finally(() => {
-      isClosed = true
-    })
-    while (!isClosed && (await clock.step(Number.POSITIVE_INFINITY))) {}
-    await closing
-  }
   return {
     chronos,
     clock,
@@ -37,16 +28,10 @@ function world(open: (clock: VirtualClock) => Store, options: ChronosOptions = {
     /** Lets virtual time pass until the promise is answered; says what it took. */
     async waitFor<T>(promise: Promise<T>): Promise<{ readonly value: T; readonly tookMs: number }> {
       const since = clock.now()
-      let answer: { value: T } | undefined
-      const done = promise.then(value => {
-        answer = { value }
-      })
-      await clock.settle()
-      while (!answer && (await clock.step(Number.POSITIVE_INFINITY))) {}
-      await done
-      return { value: answer!.value, tookMs: clock.now() - since }
+      const value = await clock.passUntil(promise)
+      return { value, tookMs: clock.now() - since }
     },
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => clock.passUntil(chronos.close()),
   }
 }
 

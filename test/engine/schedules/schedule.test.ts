@@ -310,14 +310,7 @@ function fleet(open: Open, change: (store: Store) => Partial<Store> = () => ({})
     chronos.work([job], { signals: false })
     return chronos
   }
-  const end = async (chronos: Chronos): Promise<void> => {
-    let isOver = false
-    const closing = chronos.close().finally(() => {
-      isOver = true
-    })
-    while (!isOver && (await clock.step(clock.now() + 30_000))) {}
-    await closing
-  }
+  const end = (chronos: Chronos): Promise<void> => clock.passUntil(chronos.close())
   return { clock, runs, job, begin, end }
 }
 

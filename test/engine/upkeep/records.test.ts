@@ -29,7 +29,7 @@ it('forgets counters, workers, errors and redrives that are long over, and nothi
   // More than one batch of what stays, before what goes.
   for (let n = 0; n < 600; n++) await put('worker', `a${String(n).padStart(4, '0')}`, { seenAt: now })
 
-  await new RecordPruner(new Connection(async () => store)).step()
+  await new RecordPruner(new Connection(async () => store, clock)).step()
 
   const ids = async (kind: string): Promise<readonly string[]> =>
     (await store.records(kind, { limit: 1_000 })).map(({ id }) => id)

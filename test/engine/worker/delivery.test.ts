@@ -6,12 +6,6 @@ import { testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
 /** A promise that virtual time keeps: resolves after `ms` on the test's clock, or rejects when the signal aborts. */
-function pause(t: { clock: { timer(ms: number, run: () => void): unknown } }, ms: number, signal?: AbortSignal) {
-  return new Promise<void>((resolve, reject) => {
-    t.clock.timer(ms, resolve)
-    signal?.addEventListener('abort', () => reject(signal.reason))
-  })
-}
 
 const retry = fixed({ delay: '1s', maxRetries: 3, jitter: 'none' })
 
@@ -46,7 +40,7 @@ describe.each(STORES)('delivery on %s', (_, store) => {
       timeout: '2s',
       async run(_payload: unknown, job) {
         starts++
-        await pause(t, 60_000, job.signal)
+        await t.clock.wait(60_000, job.signal)
       },
     })
     await using t = testChronos({ jobs: [once], store })
@@ -75,7 +69,7 @@ describe.each(STORES)('delivery on %s', (_, store) => {
 
   test('stop: an at-most-once job that has begun ends as unknown-outcome, the others go back without cost', async () => {
     const define = (name: string, delivery: 'at-least-once' | 'at-most-once') =>
-      defineJob({ name, delivery, run: (_payload: unknown, job) => pause(t, 3_600_000, job.signal) })
+      defineJob({ name, delivery, run: (_payload: unknown, job) => t.clock.wait(3_600_000, job.signal) })
     const jobs = [define('least', 'at-least-once'), define('most', 'at-most-once')]
     const t = testChronos({ jobs, store, work: { grace: '10s' } })
     const least = await t.enqueue(jobs[0]!, {})

@@ -39,6 +39,8 @@ function doubtful(
   return { job, starts, asked }
 }
 
+/** Time passes although handlers and hooks hang. */
+const HUNG = { despite: 'handlers' } as const
 const never = () => new Promise<never>(() => {})
 const fail = (error: () => Error) => () => {
   throw error()
@@ -49,7 +51,7 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
     const { job, starts, asked } = doubtful([never], () => ({ done: { receipt: 7 } }))
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, { order: 4 }, { key: 'order:4', tags: ['vip'] })
-    await t.drain()
+    await t.drain(HUNG)
     expect(starts).toEqual([4])
     expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', result: { receipt: 7 } })
     const { data } = await t.jobs.history(id)
@@ -110,7 +112,7 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
     const { job, starts } = doubtful([fail(reset)], answer as () => ReconcileAnswer)
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, { order: 4 })
-    await t.advance('1m')
+    await t.advance('1m', HUNG)
     expect(await t.jobs.get(id)).toMatchObject({ state: 'dead', reason: 'unknown-outcome' })
     expect((await t.jobs.history(id)).data).toMatchObject([{ status: 'failed', note }])
     expect(starts).toHaveLength(1)
@@ -124,10 +126,10 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
     })
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, { order: 4 })
-    await t.advance('29s')
+    await t.advance('29s', HUNG)
     expect(signal?.aborted).toBe(false)
     expect(await t.jobs.get(id)).toMatchObject({ state: 'running' })
-    await t.advance('1s')
+    await t.advance('1s', HUNG)
     expect(signal?.aborted).toBe(true)
     expect(await t.jobs.get(id)).toMatchObject({ state: 'dead', reason: 'unknown-outcome' })
   })
@@ -149,9 +151,9 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
     const { job } = doubtful([never], () => 'done')
     const t = testChronos({ jobs: [job], store, work: { grace: '1s' } })
     const { id } = await t.enqueue(job, { order: 4 })
-    await t.advance('1s')
+    await t.advance('1s', HUNG)
     const stopping = t.worker.stop()
-    await t.advance('3s')
+    await t.advance('3s', HUNG)
     await stopping
     expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded' })
     await t.close()
@@ -185,7 +187,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
   test('done: it succeeded', async () => {
     const { job, asked } = doubtful([never], () => ({ done: 7 }))
     const { t, ids } = await lose(job, [1])
-    await t.advance('2m')
+    await t.advance('2m', HUNG)
     expect(await t.jobs.get(ids[0]!)).toMatchObject({ state: 'succeeded', result: 7 })
     expect((await t.jobs.history(ids[0]!)).data).toMatchObject([
       { status: 'succeeded', workerId: 'ghost', note: 'reconciled: it had been carried out' },
@@ -197,7 +199,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
   test('not done: it waits for another try', async () => {
     const { job } = doubtful([never], () => 'not-done')
     const { t, ids } = await lose(job, [1])
-    await t.advance('2m')
+    await t.advance('2m', HUNG)
     expect(await t.jobs.get(ids[0]!)).toMatchObject({ state: 'waiting', attempt: 1 })
     expect((await t.jobs.history(ids[0]!)).data).toMatchObject([
       { status: 'lost', delayMs: 10_000, decision: { action: 'retry', reconciled: 'not-done' } },
@@ -208,7 +210,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
   test('ask: it is dead, and unknown', async () => {
     const { job } = doubtful([never], () => 'ask')
     const { t, ids } = await lose(job, [1])
-    await t.advance('2m')
+    await t.advance('2m', HUNG)
     expect(await t.jobs.get(ids[0]!)).toMatchObject({ state: 'dead', reason: 'unknown-outcome' })
     await t.close()
   })
@@ -216,12 +218,12 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
   test('a hook that hangs is asked once, and keeps no other job from its end', async () => {
     const { job, asked } = doubtful([never], ({ job: { payload } }) => (payload.order === 1 ? never() : 'done'))
     const { t, ids } = await lose(job, [1, 2, 3])
-    await t.advance('45s')
+    await t.advance('45s', HUNG)
     expect(asked.map(one => one.job.payload.order).sort()).toEqual([1, 2, 3])
     expect(await t.jobs.get(ids[0]!)).toMatchObject({ state: 'running' })
     expect(await t.jobs.get(ids[1]!)).toMatchObject({ state: 'succeeded' })
     expect(await t.jobs.get(ids[2]!)).toMatchObject({ state: 'succeeded' })
-    await t.advance('1m')
+    await t.advance('1m', HUNG)
     expect(asked).toHaveLength(3)
     expect(await t.jobs.get(ids[0]!)).toMatchObject({ state: 'dead', reason: 'unknown-outcome' })
     await t.close()
@@ -233,13 +235,13 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
     const orders = Array.from({ length: 35 }, (_each, order) => order)
     const { job, asked } = doubtful([never], async () => {
       most = Math.max(most, ++now)
-      await new Promise<void>(resolve => clock.timer(1_000, resolve))
+      await clock.wait(1_000)
       now--
       return 'done' as const
     })
     const { t, ids } = await lose(job, orders)
     const { clock } = t
-    await t.advance('5m')
+    await t.advance('5m', HUNG)
     expect(most).toBe(10)
     expect(asked.map(one => one.job.payload.order).sort((a, b) => a - b)).toEqual(orders)
     for (const id of ids) expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded' })
@@ -248,19 +250,19 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
 
   test('a worker that comes back meanwhile has the word', async () => {
     const { job } = doubtful([never], async () => {
-      await new Promise<void>(resolve => clock.timer(20_000, resolve))
+      await clock.wait(20_000)
       return 'not-done' as const
     })
     const { t, store, ids, claimed } = await lose(job, [1])
     const { clock } = t
-    await t.advance('45s')
+    await t.advance('45s', HUNG)
     const [held] = claimed
     const { id, token, generation, run, attempt, workerId, queue, name } = held!
     const times = { startedAt: clock.now(), finishedAt: clock.now() }
     const end = { kind: 'ended', transition: succeeded(held!) } as const
     const settlement = { lease: { id, token }, generation, run, attempt, workerId, queue, name, ...times, end }
     expect(await store.settle([settlement])).toMatchObject([{ status: 'settled', state: 'succeeded' }])
-    await t.advance('1m')
+    await t.advance('1m', HUNG)
     expect(await t.jobs.get(ids[0]!)).toMatchObject({ state: 'succeeded' })
     expect((await t.jobs.history(ids[0]!)).data).toHaveLength(1)
     await t.close()
@@ -273,10 +275,10 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
       return never()
     })
     const { t, store, ids } = await lose(job, [1])
-    await t.advance('45s')
+    await t.advance('45s', HUNG)
     expect(signal?.aborted).toBe(false)
     const stopping = t.worker.stop()
-    await t.advance('1s')
+    await t.advance('1s', HUNG)
     await stopping
     expect(signal?.aborted).toBe(true)
     expect(await store.get(ids[0]!)).toMatchObject({ state: 'running' })

@@ -6,8 +6,11 @@ import { STORES } from '../../support/stores.js'
 
 const noop = defineJob({ name: 'noop', run: async (_payload: unknown) => undefined })
 
-/** Runs until it is let go. */
-function latch(name = 'gated') {
+/** Time passes although these handlers run: the test itself decides when they end. */
+const HELD = { despite: 'handlers' } as const
+
+/** Runs until the test lets it go. */
+function latch(name = 'held') {
   const started: JobContext[] = []
   const open: (() => void)[] = []
   const job = defineJob({
@@ -38,18 +41,18 @@ describe.each(STORES)('a worker on %s', (_, store) => {
       job,
       Array.from({ length: 10 }, () => ({})),
     )
-    await t.advance('5s')
+    await t.advance('5s', HELD)
     expect(started).toHaveLength(3)
     expect(await phases(t)).toEqual({ running: 3, queued: 7 })
     letGo()
-    await t.advance('1s')
+    await t.advance('1s', HELD)
     expect(started).toHaveLength(6)
     letGo()
-    await t.advance('1s')
+    await t.advance('1s', HELD)
     letGo()
-    await t.advance('1s')
+    await t.advance('1s', HELD)
     letGo()
-    await t.drain()
+    await t.drain(HELD)
     expect(await phases(t)).toEqual({ succeeded: 10 })
   })
 
@@ -69,7 +72,7 @@ describe.each(STORES)('a worker on %s', (_, store) => {
       Array.from({ length: 50 }, () => ({})),
     )
     await t.queues.resume('default')
-    await t.advance('2s')
+    await t.advance('2s', HELD)
     expect(t.worker.getStats()).toMatchObject({ running: 2, buffered: 0 })
     expect(await phases(t)).toEqual({ succeeded: 50, running: 2, queued: 48 })
     const waiting = (await t.jobs.list({ phase: 'queued' }, { limit: 100 })).data
@@ -77,7 +80,7 @@ describe.each(STORES)('a worker on %s', (_, store) => {
     for (const { id } of waiting) expect((await t.jobs.history(id)).data).toEqual([])
     for (let i = 0; i < 50; i++) {
       letGo()
-      await t.advance('1s')
+      await t.advance('1s', HELD)
     }
   })
 
@@ -134,13 +137,13 @@ describe.each(STORES)('a worker on %s', (_, store) => {
     const { job, started, letGo } = latch()
     const t = testChronos({ jobs: [job], store, work: { concurrency: 2, grace: '1m' } })
     const { id } = await t.enqueue(job)
-    await t.advance('1s')
+    await t.advance('1s', HELD)
     const stopping = t.worker.stop()
     const next = await t.enqueue(job)
-    await t.advance('10s')
+    await t.advance('10s', HELD)
     expect(started).toHaveLength(1)
     letGo()
-    await t.advance('1s')
+    await t.advance('1s', HELD)
     await stopping
     expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded' })
     expect(await t.jobs.get(next.id)).toMatchObject({ state: 'waiting', attempt: 0 })
@@ -162,10 +165,10 @@ describe.each(STORES)('a worker on %s', (_, store) => {
     const { job, started, letGo } = latch()
     await using t = testChronos({ jobs: [job], store, work: { lease: '10s' } })
     const { id } = await t.enqueue(job)
-    await t.advance('10m')
+    await t.advance('10m', HELD)
     expect(started).toHaveLength(1)
     letGo()
-    await t.drain()
+    await t.drain(HELD)
     expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', attempt: 1 })
   })
 

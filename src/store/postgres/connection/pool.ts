@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock, Dice } from '../../../core/values/clock.js'
+import { type Clock, type Dice, pause } from '../../../core/values/clock.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 import {
   loadDriver,
@@ -188,7 +188,7 @@ export class Database implements Site {
         const isUnnamed = lostStatement(error) && this.#keepsStatements
         if (isUnnamed) this.#keepsStatements = false
         else if (tries === TRIES_MAX || !(lostRace(error) || needsAnotherConnection(error))) throw failure(error, this)
-        await new Promise<void>(resolve => this.clock.timer(this.dice.random() * 2 ** tries, resolve))
+        await pause(this.clock, this.dice.random() * 2 ** tries)
       }
     }
   }

@@ -1,4 +1,4 @@
-import type { Clock, Dice } from '../../../core/values/clock.js'
+import { type Clock, type Dice, pause } from '../../../core/values/clock.js'
 import { isBusy } from './failure.js'
 
 const GIVE_UP_MS = 10_000
@@ -34,6 +34,6 @@ export class Patience {
   /** Longer from try to try and never the same, so that two who wait for each other fall out of step. */
   pause(tries: number): Promise<void> {
     const ms = 1 + this.#dice.random() * Math.min(WAIT_MAX_MS, 2 ** tries)
-    return new Promise(resolve => this.#clock.timer(ms, resolve))
+    return pause(this.#clock, ms)
   }
 }

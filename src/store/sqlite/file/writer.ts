@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/values/clock.js'
+import { type Clock, pause } from '../../../core/values/clock.js'
 import type { Patience } from './busy-retry.js'
 import type { Connection } from './connection.js'
 import { breaksConnection, failure } from './failure.js'
@@ -63,10 +63,8 @@ export class Writer {
    */
   #turn(): Promise<void> {
     const hasJustWritten = this.#clock.now() - this.#file.wroteAt <= SHARED_GAP_MS
-    return new Promise(resolve => {
-      if (this.#isShared && hasJustWritten) this.#clock.timer(SHARED_GAP_MS, resolve)
-      else this.#clock.soon(resolve)
-    })
+    if (this.#isShared && hasJustWritten) return pause(this.#clock, SHARED_GAP_MS)
+    return new Promise(resolve => this.#clock.soon(resolve))
   }
 
   #take(rowsMax: number): Operation[] {
