@@ -1,6 +1,6 @@
 import { copyFileSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compile, live, liveThese, ROOT } from '../simulation/children.js'
 import { FIRST_SEED_OF, MOOD_EVERY } from '../simulation/plan.js'
 import { MUTANTS, type Mutant } from './mutants.js'
@@ -8,7 +8,8 @@ import { MUTANTS, type Mutant } from './mutants.js'
 /** So many seeds a mutant may survive. */
 const SEEDS_MAX = 250
 const AT_ONCE = 2
-const CACHE = join(ROOT, '.cache', 'mutants')
+/** Inside the repository, so that the mutants find its packages. Two runs may take place at once. */
+const CACHE = join(ROOT, '.cache', 'mutants', `${process.pid}`)
 const SOUND = join(CACHE, 'sound')
 
 interface Verdict {
@@ -96,6 +97,8 @@ describe('known bugs, put back', () => {
       verdicts = await huntAll()
       console.log(`Mutant, the promise that it broke, lives until then, seed:\n${table(verdicts)}`)
     }, 300_000)
+
+    afterAll(() => rmSync(CACHE, { recursive: true, force: true }))
 
     it.each(MUTANTS)('catches: $name', mutant => {
       expect(verdicts.find(verdict => verdict.mutant === mutant)?.caught).toBeDefined()

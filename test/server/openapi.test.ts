@@ -9,8 +9,8 @@ import { ROOT } from '../support/tree.js'
 import { startServer } from './server.js'
 
 const run = promisify(execFile)
-/** Inside the repository, so that the generated client is compiled like our own code. */
-const FOLDER = join(ROOT, 'test', 'server', '.client')
+/** Inside the repository, so that the generated client is compiled like our own code. Two runs may take place at once. */
+const FOLDER = join(ROOT, 'test', 'server', '.client', `${process.pid}`)
 const DOCUMENT = join(FOLDER, 'openapi.json')
 
 interface Document {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VirtualClock } from '../../src/engine/time/virtual.js'
 import { memoryStore } from '../../src/store/memory.js'
 import { compile, liveMany, type Report, ROOT } from './children.js'
@@ -18,13 +18,16 @@ const KEPT = JSON.parse(readFileSync(new URL('../seeds.json', import.meta.url), 
 const LIVES = 200
 
 describe(`${LIVES} lives under faults`, () => {
+  /** Inside the repository, so that the compiled code finds its packages. Two runs may take place at once. */
+  const compiled = join(ROOT, '.cache', 'simulation-test', `${process.pid}`)
   let report: Report
 
   beforeAll(async () => {
-    const compiled = join(ROOT, '.cache', 'simulation-test')
     compile(ROOT, compiled)
     report = await liveMany(compiled, 1, LIVES)
   }, 300_000)
+
+  afterAll(() => rmSync(compiled, { recursive: true, force: true }))
 
   it('keep every promise', () => {
     const { broken } = report
