@@ -3,22 +3,31 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { SETTINGS } from '../src/cli/config/settings.js'
 import { CATALOG, type MetricFacts, PREFIX } from '../src/server/metrics/catalog.js'
 import { say } from './cli/memory-io.js'
-import { parseYaml, type Yaml } from './support/yaml.js'
 
 const FILES = readdirSync('deploy', { recursive: true, withFileTypes: true })
   .filter(entry => entry.isFile())
   .map(entry => join(entry.parentPath, entry.name))
 const read = (path: string): string => readFileSync(path, 'utf8')
-const yamlOf = (path: string): readonly Yaml[] => parseYaml(read(path))
 const YAML_FILES = FILES.filter(path => /\.ya?ml$/.test(path))
 const JSON_FILES = FILES.filter(path => path.endsWith('.json'))
 
+type Yaml = string | number | boolean | null | readonly Yaml[] | Fields
 type Fields = { readonly [key: string]: Yaml }
 const fieldsOf = (value: Yaml | undefined): Fields => value as Fields
 const listOf = (value: Yaml | undefined): readonly Yaml[] => (value ?? []) as readonly Yaml[]
+
+/** The documents of a file. Warnings count as errors: what the reader is unsure about, another tool may refuse. */
+function yamlOf(path: string): readonly Yaml[] {
+  return parseAllDocuments(read(path), { merge: true }).map(document => {
+    const [problem] = [...document.errors, ...document.warnings]
+    if (problem) throw problem
+    return document.toJS() as Yaml
+  })
+}
 
 /** Every value under this key, however deep. */
 function all(value: Yaml, key: string): readonly Yaml[] {
