@@ -10,15 +10,20 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const NOT_OURS = new Set(['node_modules', 'dist', '.cache', '.git', 'coverage'])
 const TEXT = /\.(ts|js|mjs|md|json|yml|yaml)$/
 
-/** Reads what exists of these files and folders. */
+/** Reads the source and documentation files among these files and folders; those that don't exist are left out. */
 export function readTree(...paths: readonly string[]): Tree {
+  return readFiles(TEXT, paths)
+}
+
+/** Reads the files whose path matches, among these files and folders. */
+export function readFiles(matching: RegExp, paths: readonly string[]): Tree {
   const found: Record<string, string> = {}
   const visit = (path: string): void => {
     const absolute = join(ROOT, path)
     if (!existsSync(absolute)) return
     if (statSync(absolute).isDirectory()) {
       for (const name of readdirSync(absolute).sort()) if (!NOT_OURS.has(name)) visit(posix.join(path, name))
-    } else if (TEXT.test(path)) {
+    } else if (matching.test(path)) {
       found[path] = readFileSync(absolute, 'utf8')
     }
   }
