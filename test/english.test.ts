@@ -155,7 +155,6 @@ const NOT_YET: readonly string[] = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'bench/',
-  'deploy/',
   'docs/',
   'examples/',
   'docs/cli.md',

@@ -1,4 +1,4 @@
-// Where your jobs go. Mounted at /app/jobs in the containers, it finds the library by its name.
+// Put your jobs here. This folder is mounted at /app/jobs in the containers, where `chronos-jobs` can be imported.
 import { defineJob } from 'chronos-jobs'
 
 export const greet = defineJob({
