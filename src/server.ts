@@ -4,12 +4,12 @@ import { type Metrics, metricsOf as metricsWith } from './server/metrics/metrics
 import { ChronosServer } from './server/server.js'
 import type { ServerOptions } from './server/settings.js'
 
+export type { Role } from './server/access/caller.js'
+export type { NewToken, TokenInput, TokenView } from './server/access/tokens.js'
 export type { JournalEntry } from './server/audit-log.js'
-export type { Role } from './server/caller.js'
 export type { Metrics, Scrape } from './server/metrics/metrics.js'
 export type { ChronosServer, Listening } from './server/server.js'
 export type { ServerOptions } from './server/settings.js'
-export type { NewToken, TokenInput, TokenView } from './server/tokens.js'
 
 /** REST API and dashboard over a Chronos; `listen()` on its own port, or `fetch` inside another server. */
 export function createServer(chronos: Chronos, options: ServerOptions = {}): ChronosServer {

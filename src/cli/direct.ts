@@ -26,7 +26,10 @@ export async function openTarget(
   need: Need,
 ): Promise<Target> {
   await ready(address, io, need)
-  const [{ createChronos }, { Tokens }] = await Promise.all([import('../index.js'), import('../server/tokens.js')])
+  const [{ createChronos }, { Tokens }] = await Promise.all([
+    import('../index.js'),
+    import('../server/access/tokens.js'),
+  ])
   const store = await openStore(address)
   const chronos = createChronos({
     store,

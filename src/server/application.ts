@@ -1,13 +1,13 @@
 import type { Clock, Dice } from '../core/values/clock.js'
 import type { Chronos } from '../engine/client/chronos.js'
 import type { Log } from '../engine/client/log.js'
-import type { Access } from './access.js'
+import type { Access } from './access/access.js'
+import type { Tokens } from './access/tokens.js'
 import type { Journal } from './audit-log.js'
 import type { EventFeed } from './events/feed.js'
 import type { Health } from './health.js'
-import type { Replies } from './idempotency.js'
+import type { Replies } from './http/idempotency.js'
 import type { ServerSettings } from './settings.js'
-import type { Tokens } from './tokens.js'
 
 /** What every route is given. */
 export interface Application {

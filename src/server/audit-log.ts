@@ -6,7 +6,7 @@ import type { Log } from '../engine/client/log.js'
 import { type List, listOf, PAGE_DEFAULT } from '../engine/jobs/query.js'
 import { Batcher } from '../engine/time/batcher.js'
 import type { Store } from '../store/store.js'
-import type { Caller } from './caller.js'
+import type { Caller } from './access/caller.js'
 
 const JOURNAL = 'journal'
 const KEPT_MS = 90 * 86_400_000

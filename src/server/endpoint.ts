@@ -1,5 +1,5 @@
+import type { Caller, Role } from './access/caller.js'
 import type { Application } from './application.js'
-import type { Caller, Role } from './caller.js'
 import { z } from './schemas/zod.js'
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'

@@ -1,5 +1,5 @@
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../http/problem.js'
 import { z } from '../schemas/zod.js'
 
 const listen = endpoint({

@@ -3,10 +3,10 @@ import { isScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
 import type { EnqueueOptions, EnqueueResult } from '../../engine/client/enqueuer.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
 import type { JobQuery } from '../../engine/jobs/query.js'
+import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
-import type { Caller } from '../caller.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import { problemOf } from '../problem.js'
+import { problemOf } from '../http/problem.js'
 import {
   attemptList,
   attemptSchema,

@@ -1,7 +1,7 @@
 import type { Rate } from '../../core/values/rate.js'
 import type { RedriveOptions, RedriveView } from '../../engine/dead/redrives.js'
+import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
-import type { Caller } from '../caller.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { dryRunSchema, newRedrive, redriveEdit, redriveList, redriveQuery, redriveSchema } from '../schemas/redrive.js'
 import { byId } from '../schemas/words.js'

@@ -2,10 +2,10 @@ import { TIME_ZONE_DEFAULT } from '../../core/schedule/timing.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { ScheduleOptions, TimingOptions } from '../../engine/schedules/options.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
+import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
-import type { Caller } from '../caller.js'
 import { type Answer, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../http/problem.js'
 import { enqueuedSchema } from '../schemas/job.js'
 import {
   newSchedule,

@@ -1,9 +1,9 @@
 import type { JobView } from '../../core/job/view.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
-import type { Caller } from '../caller.js'
+import type { Caller } from '../access/caller.js'
 import type { Call } from '../endpoint.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../http/problem.js'
 
 type AnyCall = Pick<Call<unknown, unknown, unknown>, 'app' | 'caller'>
 

@@ -1,7 +1,7 @@
+import type { TokenInput } from '../access/tokens.js'
 import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
 import { createdToken, newToken, tokenList } from '../schemas/token.js'
 import { byId } from '../schemas/words.js'
-import type { TokenInput } from '../tokens.js'
 
 const list = endpoint({
   method: 'get',

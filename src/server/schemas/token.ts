@@ -1,4 +1,4 @@
-import { ROLES } from '../caller.js'
+import { ROLES } from '../access/caller.js'
 import { duration, listSchema, text, time } from './words.js'
 import { z } from './zod.js'
 

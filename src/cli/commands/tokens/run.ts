@@ -1,6 +1,6 @@
 import type { Duration } from '../../../core/values/duration.js'
-import type { Role } from '../../../server/caller.js'
-import type { TokenView } from '../../../server/tokens.js'
+import type { Role } from '../../../server/access/caller.js'
+import type { TokenView } from '../../../server/access/tokens.js'
 import type { Io } from '../../io.js'
 import { brief, timeOf } from '../../moment.js'
 import type { TargetOptions } from '../../place.js'

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { Duration } from '../../../core/values/duration.js'
-import type { NewToken, TokenView } from '../../../server/tokens.js'
+import type { NewToken, TokenView } from '../../../server/access/tokens.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { serverNow } from '../../data/clock.js'

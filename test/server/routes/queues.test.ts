@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { deadJobs } from './deaths.js'
-import { startServer } from './server.js'
+import { deadJobs } from '../deaths.js'
+import { startServer } from '../server.js'
 
 describe('queues', () => {
   it('tell what is in them, and when it comes', async () => {

@@ -1,4 +1,4 @@
-import { Problem } from './problem.js'
+import { Problem } from '../http/problem.js'
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
 

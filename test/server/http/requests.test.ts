@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { startServer } from './server.js'
+import { startServer } from '../server.js'
 
 interface Job {
   readonly id: string

@@ -1,8 +1,8 @@
-import type { Clock, Dice } from '../core/values/clock.js'
-import type { Store } from '../store/store.js'
+import type { Clock, Dice } from '../../core/values/clock.js'
+import type { Store } from '../../store/store.js'
+import { Problem } from '../http/problem.js'
 import type { Caller } from './caller.js'
-import { Limiter } from './limiter.js'
-import { Problem } from './problem.js'
+import { Limiter } from './failure-limiter.js'
 import { equal, hashOf, type Tokens } from './tokens.js'
 
 const SESSION = 'session'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Caller, mayAct, ROLES } from '../../src/server/caller.js'
-import type { Endpoint } from '../../src/server/endpoint.js'
-import { ENDPOINTS } from '../../src/server/routes/all.js'
-import { startServer, type TestServer } from './server.js'
+import { type Caller, mayAct, ROLES } from '../../../src/server/access/caller.js'
+import type { Endpoint } from '../../../src/server/endpoint.js'
+import { ENDPOINTS } from '../../../src/server/routes/all.js'
+import { startServer, type TestServer } from '../server.js'
 
 const TOKEN = 'a-token-of-the-configuration'
 

@@ -1,15 +1,15 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Context, Hono } from 'hono'
 import { getCookie } from 'hono/cookie'
-import { SESSION_COOKIE } from './access.js'
-import type { Application } from './application.js'
+import { SESSION_COOKIE } from '../access/access.js'
+import { type Caller, mayAct } from '../access/caller.js'
+import { checkOrigin } from '../access/origin.js'
+import type { Application } from '../application.js'
+import { type Answer, type Call, type Endpoint, successOf } from '../endpoint.js'
+import type { z } from '../schemas/zod.js'
 import { readBody } from './body.js'
-import { type Caller, mayAct } from './caller.js'
-import { LONG_MS, within } from './deadline.js'
-import { type Answer, type Call, type Endpoint, successOf } from './endpoint.js'
-import { checkOrigin } from './origin.js'
 import { type Fault, Problem } from './problem.js'
-import type { z } from './schemas/zod.js'
+import { LONG_MS, within } from './timeout.js'
 
 /** What travels with a request through the layers. */
 export interface Env {

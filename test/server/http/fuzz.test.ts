@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { openApiDocument } from '../../src/server/openapi.js'
-import { ENDPOINTS } from '../../src/server/routes/all.js'
+import { openApiDocument } from '../../../src/server/openapi.js'
+import { ENDPOINTS } from '../../../src/server/routes/all.js'
+import { startServer, type TestServer } from '../server.js'
 import { Fuzzer, type Schema } from './fuzzer.js'
-import { startServer, type TestServer } from './server.js'
 
 const REQUESTS = Number(process.env['CHRONOS_FUZZ'] ?? 20_000)
 const SEED = Number(process.env['CHRONOS_FUZZ_SEED'] ?? 20_261_116)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { startServer } from './server.js'
+import { startServer } from '../server.js'
 
 interface Job {
   readonly id: string

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/core/simulation/seed.js'
+import { seededRandom } from '../../../src/core/simulation/seed.js'
 
 /** What is read of a JSON Schema. */
 export interface Schema {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../core/values/clock.js'
-import type { Store } from '../store/store.js'
-import type { Answer } from './endpoint.js'
+import type { Clock } from '../../core/values/clock.js'
+import type { Store } from '../../store/store.js'
+import type { Answer } from '../endpoint.js'
 import { Problem } from './problem.js'
 
 const REPLY = 'reply'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { startServer } from './server.js'
+import { startServer } from '../server.js'
 
 interface Rules {
   readonly data: readonly { readonly name: string; readonly fire: unknown; readonly enabled: boolean }[]

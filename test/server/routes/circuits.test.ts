@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { defineJob } from '../../src/index.js'
-import { startServer } from './server.js'
+import { defineJob } from '../../../src/index.js'
+import { startServer } from '../server.js'
 
 const KEY = 'https://api.example:8443/v1'
 const path = `/circuits/${encodeURIComponent(KEY)}`

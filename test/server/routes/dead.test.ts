@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { deadJobs, tokenOf } from './deaths.js'
-import { startServer } from './server.js'
+import { deadJobs, tokenOf } from '../deaths.js'
+import { startServer } from '../server.js'
 
 interface Group {
   readonly fingerprint: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { defineJob } from '../../src/index.js'
-import { deadJobs, tokenOf } from './deaths.js'
-import { startServer } from './server.js'
+import { defineJob } from '../../../src/index.js'
+import { deadJobs, tokenOf } from '../deaths.js'
+import { startServer } from '../server.js'
 
 interface Redrive {
   readonly id: string

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { tokenOf } from './deaths.js'
-import { startServer } from './server.js'
+import { tokenOf } from '../deaths.js'
+import { startServer } from '../server.js'
 
 interface Token {
   readonly id: string

@@ -1,4 +1,4 @@
-import { ChronosError, type ErrorCode } from '../core/values/error.js'
+import { ChronosError, type ErrorCode } from '../../core/values/error.js'
 
 /** What can be wrong with a request before Chronos itself sees it. */
 export type RequestCode =

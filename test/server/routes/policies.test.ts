@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { startServer } from './server.js'
+import { startServer } from '../server.js'
 
 interface Preview {
   readonly rows: readonly { readonly delayMs: number | null; readonly label: string }[]

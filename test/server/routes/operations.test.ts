@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { defineJob } from '../../src/index.js'
-import { deadJobs, tokenOf } from './deaths.js'
-import { startServer } from './server.js'
+import { defineJob } from '../../../src/index.js'
+import { deadJobs, tokenOf } from '../deaths.js'
+import { startServer } from '../server.js'
 
 interface Entries {
   readonly data: readonly { readonly action: string; readonly actor: string }[]

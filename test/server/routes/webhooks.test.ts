@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { hear, startReceiver } from '../support/receiver.js'
-import { tokenOf } from './deaths.js'
-import { startServer } from './server.js'
+import { hear, startReceiver } from '../../support/receiver.js'
+import { tokenOf } from '../deaths.js'
+import { startServer } from '../server.js'
 
 interface Webhook {
   readonly id: string

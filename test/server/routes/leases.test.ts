@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { fixed } from '../../src/index.js'
-import { startServer, type TestServer } from './server.js'
+import { fixed } from '../../../src/index.js'
+import { startServer, type TestServer } from '../server.js'
 
 interface Lease {
   readonly token: string

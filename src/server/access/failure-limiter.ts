@@ -1,4 +1,4 @@
-import type { Clock } from '../core/values/clock.js'
+import type { Clock } from '../../core/values/clock.js'
 
 interface Window {
   failures: number

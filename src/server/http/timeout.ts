@@ -1,4 +1,4 @@
-import type { Clock } from '../core/values/clock.js'
+import type { Clock } from '../../core/values/clock.js'
 import { Problem } from './problem.js'
 
 /** What looks at every job, or changes many, may take its time. */

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { ROLES, type Role } from '../../src/server/caller.js'
-import { startServer, type TestServer } from './server.js'
+import { ROLES, type Role } from '../../../src/server/access/caller.js'
+import { startServer, type TestServer } from '../server.js'
 
 const TOKEN = 'a-token-of-the-configuration'
 const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
