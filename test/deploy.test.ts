@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { SETTINGS } from '../src/cli/config/settings.js'
 import { CATALOG, type MetricFacts, PREFIX } from '../src/server/metrics/catalog.js'
+import { PROCESS_CATALOG } from '../src/server/metrics/process.js'
 import { say } from './cli/memory-io.js'
 
 const FILES = readdirSync('deploy', { recursive: true, withFileTypes: true })
@@ -152,13 +152,10 @@ describe('commands', () => {
   })
 })
 
-const OF_NODE = new Registry()
-collectDefaultMetrics({ register: OF_NODE })
-
 /** By full name; of a histogram, its three. */
 const METRICS = new Map<string, readonly string[]>([
   ['up', ['instance', 'job']],
-  ...OF_NODE.getMetricsAsArray().map(({ name }): [string, readonly string[]] => [name, []]),
+  ...Object.keys(PROCESS_CATALOG).map((name): [string, readonly string[]] => [name, []]),
   ...Object.entries<MetricFacts>(CATALOG).flatMap(([name, { type, labels }]): [string, readonly string[]][] =>
     type === 'histogram'
       ? ['_bucket', '_sum', '_count'].map(suffix => [
@@ -307,20 +304,20 @@ describe('dashboards', () => {
 })
 
 describe('docs/metrics.md', () => {
-  const rows = [...read('docs/metrics.md').matchAll(/^\| `(chronos_\w+)` \|(.*)$/gm)].map(
+  const facts: Readonly<Record<string, MetricFacts>> = {
+    ...Object.fromEntries(Object.entries(CATALOG).map(([name, each]) => [PREFIX + name, each])),
+    ...PROCESS_CATALOG,
+  }
+  const rows = [...read('docs/metrics.md').matchAll(/^\| `((?:chronos|process|nodejs)_\w+)` \|(.*)$/gm)].map(
     match => [match[1]!, match[2]!] as const,
   )
 
   it('has a line for each metric, and no other', () => {
-    expect(rows.map(([name]) => name).sort()).toEqual(
-      Object.keys(CATALOG)
-        .map(name => PREFIX + name)
-        .sort(),
-    )
+    expect(rows.map(([name]) => name).sort()).toEqual(Object.keys(facts).sort())
   })
 
   it.each(rows)('%s has its labels', (name, rest) => {
-    const { labels } = CATALOG[name.slice(PREFIX.length) as keyof typeof CATALOG]
+    const { labels } = facts[name]!
     const [first = '', second = ''] = rest.split('|').map(cell => cell.trim())
     const cell = ['counter', 'gauge', 'histogram'].includes(first) ? second : first
     expect(cell.split(' ').filter(label => label !== '')).toEqual(labels.map(label => `\`${label}\``))

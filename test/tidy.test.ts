@@ -78,6 +78,7 @@ const RULES: readonly Rule[] = [
     because: 'Everything else is given a clock and dice, so that tests and simulations can replay any moment.',
     except: {
       'src/engine/time/system.ts': 'the one place that has them',
+      'src/server/metrics/process.ts': 'measures the process itself: start time, event loop and garbage collection',
       'src/store/postgres/connection/thread.js': 'stands in for a thread that may not answer, and measures its silence',
       'src/store/sqlite/file/thread.js': 'stands in for a thread that may not answer, and measures its silence',
     },
@@ -341,7 +342,7 @@ const LAYERS: readonly Layer[] = [
   {
     at: /^src\/server\//,
     paths: /^src\/(core\/|engine\/|server\/|store\/(store|run|record|fold)\.ts$)/,
-    packages: /^(hono(\/.+)?|@hono\/node-server(\/.+)?|zod|@asteasolutions\/zod-to-openapi|prom-client|node:.+)$/,
+    packages: /^(hono(\/.+)?|@hono\/node-server(\/.+)?|zod|@asteasolutions\/zod-to-openapi|node:.+)$/,
   },
   {
     at: /^src\/dashboard\/vite\.config\.js$/,

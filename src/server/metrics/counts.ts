@@ -9,7 +9,7 @@ import { Bounded } from './labels.js'
 type Counter<Key extends string> = Record<Key, number>
 type Result = JobMeasured['result']
 
-/** Every outcome has its line from the first start of a job: what appears at one has grown by one, and nobody could tell. */
+/** Every outcome has a series from the first start of a job on, because `increase()` misses the step of a series that appears at 1. */
 const NO_ATTEMPTS: Counter<RunStatus> = {
   succeeded: 0,
   failed: 0,
@@ -34,7 +34,7 @@ const NO_DEATHS: Counter<DeathReason> = {
   discarded: 0,
 }
 
-/** Plain fields, because what happens thousands of times a second raises them. */
+/** Plain fields, because they are incremented thousands of times a second. */
 class JobCounts {
   readonly labels: { readonly queue: string; readonly name: string }
   enqueued = 0
@@ -62,7 +62,7 @@ class QueueCounts {
   }
 }
 
-/** What this process has done since it is measured. */
+/** Counters and histograms of this process since measuring began. */
 export class Counts implements Meter {
   readonly stopwatch: () => number
   readonly #jobs = new Bounded((queue, name) => new JobCounts(queue, name))

@@ -1,4 +1,4 @@
-import { CATALOG, type MetricFacts, type MetricName, PREFIX } from './catalog.js'
+import type { MetricFacts } from './catalog.js'
 
 /** One line, or one histogram, of a metric. */
 export interface Sample {
@@ -6,10 +6,10 @@ export interface Sample {
   readonly value: number | Buckets
 }
 
-/** How often what was how long. */
+/** A histogram. */
 export class Buckets {
   readonly bounds: readonly number[]
-  /** By bucket, and not yet added up. */
+  /** Observations of each bucket alone; the text adds them up. */
   readonly counts: number[]
   sum = 0
   count = 0
@@ -30,13 +30,20 @@ export class Buckets {
   }
 }
 
-/** The text format of Prometheus, version 0.0.4. */
-export function exposition(samples: ReadonlyMap<MetricName, readonly Sample[]>): string {
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** Renders a catalog in the Prometheus text format, version 0.0.4. */
+export function exposition<Name extends string>(
+  catalog: Readonly<Record<Name, MetricFacts>>,
+  samples: ReadonlyMap<Name, readonly Sample[]>,
+  prefix = '',
+): string {
   const lines: string[] = []
-  for (const [key, facts] of Object.entries<MetricFacts>(CATALOG)) {
-    const name = PREFIX + key
-    lines.push(`# HELP ${name} ${facts.help.replace(/[\\\n]/g, escaped)}`, `# TYPE ${name} ${facts.type}`)
-    for (const sample of samples.get(key as MetricName) ?? []) lines.push(...linesOf(name, sample))
+  for (const key of Object.keys(catalog) as Name[]) {
+    const name = prefix + key
+    const { help, type } = catalog[key]
+    lines.push(`# HELP ${name} ${help.replace(/[\\\n]/g, escaped)}`, `# TYPE ${name} ${type}`)
+    for (const sample of samples.get(key) ?? []) lines.push(...linesOf(name, sample))
   }
   return `${lines.join('\n')}\n`
 }
@@ -63,5 +70,5 @@ function escaped(character: string): string {
 
 const inBraces = (labels: readonly string[]): string => (labels.length === 0 ? '' : `{${labels.join(',')}}`)
 
-/** Sums of floating point end in noise that nobody wants to read or store. */
+/** Six digits after the point hide the rounding errors of floating-point sums. */
 const numberText = (value: number): string => String(Number(value.toFixed(6)))

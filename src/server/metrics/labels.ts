@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 
-/** So many values of a label, or pairs of them, are told apart; what is beyond is `other`. */
+/** Limit of distinct label values, or pairs of them; further ones are counted as `other`. */
 export const SERIES_MAX = 200
 export const OTHER = 'other'
 
-/** A label is UTF-8, which has no lone surrogates: two that differ only there would be one line twice. */
+/** UTF-8 has no lone surrogates, so two labels that differ only there would produce the same line twice. */
 export function labelText(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD')
 }
 
-/** Raw names that are found without a second look. */
+/** Limit of names that are found without building a key. */
 const FAST_MAX = 1_000
 
-/** What is counted for one thing each (or for one pair of them), and for all others together once there are too many. */
+/** One value per name or pair of names, with one shared value for all names beyond the limit. */
 export class Bounded<Value> {
   readonly #make: (first: string, second: string) => Value
   readonly #fast = new Map<string, Map<string, Value>>()
@@ -42,7 +42,7 @@ export class Bounded<Value> {
   }
 
   #added(first: string, second: string): Value {
-    // The last place is for all that have none.
+    // The last place is for `other`.
     const hasRoom = this.#values.size < SERIES_MAX - 1
     const texts = hasRoom ? ([labelText(first), labelText(second)] as const) : ([OTHER, OTHER] as const)
     const key = keyOf(...texts)
@@ -56,12 +56,12 @@ function keyOf(first: string, second: string): string {
   return JSON.stringify([labelText(first), labelText(second)])
 }
 
-/** Names that say what they mean, and nothing else: those of jobs and queues, and of what a job depends on. */
+/** Names of jobs, queues and dependencies that are safe to show. */
 const PLAIN = /^((job|queue):[A-Za-z0-9._:/-]{1,128}|[A-Za-z0-9][A-Za-z0-9._:-]{0,63})$/
 
 /**
- * A dependency may be named by an origin, or by any text of the user's. Of an origin the host is shown; what could be an
- * address or a secret is told apart by a hash.
+ * A dependency is named by an origin or by any text of the user. An origin is shown as its host; a text that could be an
+ * address or a secret is replaced by a hash.
  */
 export function circuitLabel(key: string): string {
   if (PLAIN.test(key)) return key

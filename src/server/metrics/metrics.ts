@@ -1,11 +1,11 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Clock } from '../../core/values/clock.js'
 import type { Chronos } from '../../engine/client/chronos.js'
 import { stopwatch } from '../../engine/time/system.js'
 import { VERSION } from '../version.js'
-import type { MetricName } from './catalog.js'
+import { CATALOG, type MetricName, PREFIX } from './catalog.js'
 import { Counts } from './counts.js'
-import { exposition, type Sample } from './exposition.js'
+import { CONTENT_TYPE, exposition, type Sample } from './exposition.js'
+import { observeProcess, PROCESS_CATALOG, processSamples } from './process.js'
 import { Readings } from './readings.js'
 
 export interface Scrape {
@@ -13,15 +13,18 @@ export interface Scrape {
   readonly text: string
 }
 
-/** What Prometheus is told: the counts of this process, the state of the fleet, and how Node is doing. */
+/** The metrics for Prometheus: counts of this process, gauges of the whole fleet, and the state of Node. */
 export class Metrics {
+  readonly #clock: Clock
   readonly #counts: Counts
   readonly #readings: Readings
   readonly #stop: () => void
 
   constructor(chronos: Chronos, clock: Clock) {
+    this.#clock = clock
     this.#counts = new Counts(stopwatch)
     this.#readings = new Readings(() => chronos.store(), clock)
+    observeProcess()
     const unmeasure = chronos.measure(this.#counts)
     this.#stop = () => {
       unmeasure()
@@ -35,11 +38,11 @@ export class Metrics {
       ...(await this.#readings.samples()),
       ...this.#counts.samples(),
     ])
-    const node = (await registryOfNode().metrics()).replace(/ Nan$/gm, ' NaN')
-    return { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text: exposition(samples) + node }
+    const ofProcess = exposition(PROCESS_CATALOG, processSamples(this.#clock.now()))
+    return { contentType: CONTENT_TYPE, text: exposition(CATALOG, samples, PREFIX) + ofProcess }
   }
 
-  /** Nothing is counted any more. */
+  /** Stops counting. */
   close(): void {
     this.#stop()
   }
@@ -47,20 +50,9 @@ export class Metrics {
 
 const known = new WeakMap<Chronos, Metrics>()
 
-/** One for each Chronos, whoever asks first: what is counted twice is counted wrong. */
+/** Returns the one instance for a Chronos: two would count everything twice. */
 export function metricsOf(chronos: Chronos, clock: Clock): Metrics {
   const metrics = known.get(chronos) ?? new Metrics(chronos, clock)
   known.set(chronos, metrics)
   return metrics
-}
-
-let ofNode: Registry | undefined
-
-/** There is one process, however many are measured in it; and its observers can't be taken back. */
-function registryOfNode(): Registry {
-  if (!ofNode) {
-    ofNode = new Registry()
-    collectDefaultMetrics({ register: ofNode })
-  }
-  return ofNode
 }

@@ -6,14 +6,14 @@ import type { MetricName } from './catalog.js'
 import type { Sample } from './exposition.js'
 import { circuitLabel, labelText, OTHER, SERIES_MAX } from './labels.js'
 
-/** However often somebody scrapes, the store is read this often at most. */
+/** The store is read at most this often, however many scrapers there are. */
 const KNOWN_MS = 5_000
-/** A scrape does not wait longer for a store than this. */
+/** The longest time that a scrape waits for the store. */
 const PATIENCE_MS = 3_000
 
 const CIRCUIT: Readonly<Record<CircuitState, number>> = { closed: 0, 'half-open': 1, ramping: 1, open: 2 }
 
-/** The numbers of the whole fleet, read from the store. One that does not answer leaves the last ones standing. */
+/** Gauges of the whole fleet, read from the store. While the store is down they keep their last values. */
 export class Readings {
   readonly #store: () => Promise<Store>
   readonly #clock: Clock
@@ -36,7 +36,7 @@ export class Readings {
     return new Map([up, ['reading_age_seconds', [plain((this.#clock.now() - at) / 1000)]], ...gaugeSamples(gauges)])
   }
 
-  /** One at a time: scrapes that come meanwhile wait for the same. */
+  /** Concurrent scrapes share one read. */
   #read(now: number): Promise<void> {
     this.#reading ??= this.#ask(now).finally(() => {
       this.#reading = undefined
@@ -50,7 +50,7 @@ export class Readings {
       this.#known = { gauges, at: this.#clock.now() }
       this.#isUp = true
     } catch {
-      // That it is down is the answer; who asked it for work says more in the log.
+      // `store_up` reports the outage; workers log the error.
       this.#isUp = false
     }
     this.#askedAt = now
@@ -107,7 +107,7 @@ function gaugeSamples(gauges: Gauges): readonly (readonly [MetricName, readonly 
   ]
 }
 
-/** Too many queues are one: their jobs together, and the worst of everything else. */
+/** Merges the queues beyond the limit into one: the sum of their jobs, and the worst of every other value. */
 function bounded(queues: readonly QueueGauges[]): readonly QueueGauges[] {
   const byLabel = new Map<string, QueueGauges>()
   for (const queue of queues) {
@@ -135,7 +135,7 @@ function both(one: QueueGauges, other: QueueGauges): QueueGauges {
   }
 }
 
-/** The open ones first, where there are too many. */
+/** Open circuits come first, so that the limit cuts off closed ones. */
 function circuits(all: Gauges['circuits']): readonly Sample[] {
   const byLabel = new Map<string, number>()
   for (const { key, state } of all) {

@@ -1,25 +1,25 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fixed } from '../../src/core/policy/builders.js'
-import { ChronosError, PermanentError } from '../../src/core/values/error.js'
-import { Chronos } from '../../src/engine/client/chronos.js'
-import { defineJob } from '../../src/engine/client/definition.js'
-import { seededDice } from '../../src/engine/time/virtual.js'
-import { createChronos } from '../../src/index.js'
-import { CATALOG, PREFIX } from '../../src/server/metrics/catalog.js'
-import { Counts } from '../../src/server/metrics/counts.js'
-import { exposition } from '../../src/server/metrics/exposition.js'
-import { circuitLabel, SERIES_MAX } from '../../src/server/metrics/labels.js'
-import { Metrics } from '../../src/server/metrics/metrics.js'
-import { metricsOf } from '../../src/server.js'
-import { memoryStore } from '../../src/store/memory.js'
-import type { NewJob, Store } from '../../src/store/store.js'
-import { type TestChronos, testChronos } from '../../src/testing.js'
-import { postbox, quiet } from '../engine/webhooks/postbox.js'
-import { type Family, parseExposition, sumOf, valueIn } from '../support/prometheus.js'
-import { STORES } from '../support/stores.js'
-import { startServer } from './server.js'
+import { fixed } from '../../../src/core/policy/builders.js'
+import { ChronosError, PermanentError } from '../../../src/core/values/error.js'
+import { Chronos } from '../../../src/engine/client/chronos.js'
+import { defineJob } from '../../../src/engine/client/definition.js'
+import { seededDice } from '../../../src/engine/time/virtual.js'
+import { createChronos } from '../../../src/index.js'
+import { CATALOG, PREFIX } from '../../../src/server/metrics/catalog.js'
+import { Counts } from '../../../src/server/metrics/counts.js'
+import { exposition } from '../../../src/server/metrics/exposition.js'
+import { circuitLabel, SERIES_MAX } from '../../../src/server/metrics/labels.js'
+import { Metrics } from '../../../src/server/metrics/metrics.js'
+import { metricsOf } from '../../../src/server.js'
+import { memoryStore } from '../../../src/store/memory.js'
+import type { NewJob, Store } from '../../../src/store/store.js'
+import { type TestChronos, testChronos } from '../../../src/testing.js'
+import { postbox, quiet } from '../../engine/webhooks/postbox.js'
+import { type Family, parseExposition, sumOf, valueIn } from '../../support/prometheus.js'
+import { STORES } from '../../support/stores.js'
+import { startServer } from '../server.js'
 
 /** What other people's dashboards and alerts are built on. */
 const PROMISED = [
@@ -347,7 +347,7 @@ describe('labels', () => {
       counts.enqueued(place, 1)
       counts.started(place, 1, 20)
     }
-    return parseExposition(exposition(counts.samples()))
+    return parseExposition(exposition(CATALOG, counts.samples(), PREFIX))
   }
 
   it('come back as they were, whatever is in them', () => {
