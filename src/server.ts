@@ -6,7 +6,7 @@ import type { ServerOptions } from './server/settings.js'
 
 export type { Role } from './server/access/caller.js'
 export type { NewToken, TokenInput, TokenView } from './server/access/tokens.js'
-export type { JournalEntry } from './server/audit-log.js'
+export type { AuditLogEntry } from './server/audit-log.js'
 export type { Metrics, Scrape } from './server/metrics/metrics.js'
 export type { ChronosServer, Listening } from './server/server.js'
 export type { ServerOptions } from './server/settings.js'

@@ -3,7 +3,7 @@ import type { Chronos } from '../engine/client/chronos.js'
 import type { Log } from '../engine/client/log.js'
 import type { Access } from './access/access.js'
 import type { Tokens } from './access/tokens.js'
-import type { Journal } from './audit-log.js'
+import type { AuditLog } from './audit-log.js'
 import type { EventFeed } from './events/feed.js'
 import type { Health } from './health.js'
 import type { Replies } from './http/idempotency.js'
@@ -18,7 +18,7 @@ export interface Application {
   readonly log: Log
   readonly access: Access
   readonly tokens: Tokens
-  readonly journal: Journal
+  readonly auditLog: AuditLog
   readonly replies: Replies
   readonly feed: EventFeed
   readonly health: Health

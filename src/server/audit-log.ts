@@ -1,35 +1,37 @@
 import { toStoredError } from '../core/failure/outcome.js'
 import { timeText } from '../core/job/view.js'
 import type { Clock, Dice, Timer } from '../core/values/clock.js'
+import { DAY_MS, HOUR_MS } from '../core/values/duration.js'
 import { checkInteger, PAGE_MAX } from '../core/values/limits.js'
+import { present } from '../core/values/present.js'
 import type { Log } from '../engine/client/log.js'
 import { type List, listOf, PAGE_DEFAULT } from '../engine/jobs/query.js'
 import { Batcher } from '../engine/time/batcher.js'
 import type { Store } from '../store/store.js'
 import type { Caller } from './access/caller.js'
 
-const JOURNAL = 'journal'
-const KEPT_MS = 90 * 86_400_000
+const KIND = 'audit-log'
+const KEPT_MS = 90 * DAY_MS
+const PRUNE_EVERY_MS = HOUR_MS
 const BATCH = 500
 const SUM_EVERY_MS = 1_000
 const SUMS_MAX = 1_000
-const READ = 500
-/** So many entries are read at most for one page of a tenant. */
+/** A page of one tenant reads at most this many batches. */
 const READS_MAX = 20
 const FACTS_MAX = 2_000
 
-/** Something that somebody changed. */
-export interface Deed {
+/** A change that a caller made. */
+export interface Change {
   readonly caller: Caller
   /** `POST /jobs/{id}/cancel` */
   readonly action: string
-  /** What it was done to: `id` of a job, name of a queue. */
+  /** The changed thing: the id of a job, the name of a queue. */
   readonly target?: string
   readonly requestId: string
   readonly facts?: Readonly<Record<string, unknown>>
 }
 
-export interface JournalEntry {
+export interface AuditLogEntry {
   readonly id: string
   readonly at: string
   readonly actor: string
@@ -38,55 +40,55 @@ export interface JournalEntry {
   readonly action: string
   readonly target?: string
   readonly requestId?: string
-  /** How often, where entries are sums over a second. */
+  /** The number of changes, in an entry that sums up one second or describes a bulk change. */
   readonly count?: number
   readonly facts?: Readonly<Record<string, unknown>>
 }
 
-interface JournalOptions {
+interface AuditLogOptions {
   readonly store: () => Promise<Store>
   readonly clock: Clock
   readonly dice: Dice
   readonly log: Log
 }
 
-/** Who changed what, and when. An entry is stored before the change is answered. */
-export class Journal {
-  readonly #options: JournalOptions
-  readonly #batcher: Batcher<JournalEntry, undefined>
-  readonly #sums = new Map<string, { readonly deed: Deed; count: number }>()
+/** Who changed what, and when. An entry is stored before the response to the change is sent. */
+export class AuditLog {
+  readonly #options: AuditLogOptions
+  readonly #batcher: Batcher<AuditLogEntry, undefined>
+  readonly #sums = new Map<string, { readonly change: Change; count: number }>()
   #flushing: Timer | undefined
 
-  constructor(options: JournalOptions) {
+  constructor(options: AuditLogOptions) {
     this.#options = options
     this.#batcher = new Batcher(options.clock, BATCH, async entries => {
       const store = await options.store()
-      await store.putRecords(entries.map(entry => ({ kind: JOURNAL, id: entry.id, body: JSON.stringify(entry) })))
+      await store.putRecords(entries.map(entry => ({ kind: KIND, id: entry.id, body: JSON.stringify(entry) })))
       return entries.map(() => undefined)
     })
   }
 
-  /** What was done is done: a journal that can't be written is a line in the log, which has it all. */
-  async add(deed: Deed): Promise<void> {
-    const entry = this.#entry(deed)
+  /** The change has already happened, so an entry that can't be stored is logged in full instead of failing the request. */
+  async add(change: Change): Promise<void> {
+    const entry = this.#entry(change)
     try {
       await this.#batcher.add(entry)
     } catch (error) {
       this.#options.log.error(
-        { event: 'journal.failed', entry, error: toStoredError(error) },
-        'an entry of the journal could not be stored',
+        { event: 'audit.failed', entry, error: toStoredError(error) },
+        'failed to store audit log entry',
       )
     }
   }
 
-  /** For what happens thousands of times a second: one entry for all of a second, from the same caller. */
-  sum(deed: Deed): void {
-    const { caller, action } = deed
+  /** Counts changes that happen thousands of times a second: one entry per caller, action and second. */
+  sum(change: Change): void {
+    const { caller, action } = change
     const key = JSON.stringify([caller.name, caller.role, caller.tenantId, action])
     const sum = this.#sums.get(key)
-    const by = typeof deed.facts?.['count'] === 'number' ? deed.facts['count'] : 1
+    const by = typeof change.facts?.['count'] === 'number' ? change.facts['count'] : 1
     if (sum) sum.count += by
-    else this.#sums.set(key, { deed, count: by })
+    else this.#sums.set(key, { change, count: by })
     if (this.#sums.size >= SUMS_MAX) void this.flush()
     else this.#flushing ??= this.#options.clock.timer(SUM_EVERY_MS, () => void this.flush())
   }
@@ -96,60 +98,59 @@ export class Journal {
     this.#flushing = undefined
     const sums = [...this.#sums.values()]
     this.#sums.clear()
-    await Promise.all(sums.map(({ deed, count }) => this.add({ ...deed, facts: { ...deed.facts, count } })))
+    await Promise.all(sums.map(({ change, count }) => this.add({ ...change, facts: { ...change.facts, count } })))
   }
 
   /** Newest first. */
-  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: JournalQuery = {}): Promise<List<JournalEntry>> {
+  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: AuditLogQuery = {}): Promise<List<AuditLogEntry>> {
     checkInteger(limit, 'audit: limit', 1, PAGE_MAX)
     await this.flush()
     const store = await this.#options.store()
-    const found: JournalEntry[] = []
+    const found: AuditLogEntry[] = []
     let to = cursor
     for (let reads = 0; reads < READS_MAX; reads++) {
-      const records = await store.records(JOURNAL, { limit: READ, order: 'down', ...(to !== undefined && { to }) })
+      const records = await store.records(KIND, { limit: BATCH, order: 'down', ...present({ to }) })
       for (const { id, body } of records) {
         to = id
-        const entry = JSON.parse(body) as JournalEntry
+        const entry = JSON.parse(body) as AuditLogEntry
         if (tenantId !== undefined && entry.tenantId !== tenantId) continue
         found.push(entry)
         if (found.length === limit) return listOf(found, to)
       }
-      if (records.length < READ) return listOf(found, undefined)
+      if (records.length < BATCH) return listOf(found, undefined)
     }
     return listOf(found, to)
   }
 
-  /** Forgets what is older than three months; how many entries went. */
+  /** Deletes a batch of entries older than 90 days; returns the time until the next batch. */
   async prune(): Promise<number> {
     const store = await this.#options.store()
-    // Ids begin with their time.
-    const to = this.#options.dice.id(this.#options.clock.now() - KEPT_MS).slice(0, 13)
-    const old = await store.records(JOURNAL, { limit: READ, to })
-    if (old.length > 0) await store.putRecords(old.map(({ id }) => ({ kind: JOURNAL, id, body: null })))
-    return old.length
+    const to = idPrefix(this.#options.clock.now() - KEPT_MS)
+    const old = await store.records(KIND, { limit: BATCH, to })
+    if (old.length > 0) await store.putRecords(old.map(({ id }) => ({ kind: KIND, id, body: null })))
+    return old.length < BATCH ? PRUNE_EVERY_MS : 0
   }
 
-  #entry({ caller, action, target, requestId, facts }: Deed): JournalEntry {
+  #entry({ caller, action, target, requestId, facts }: Change): AuditLogEntry {
     const { clock, dice } = this.#options
     const now = clock.now()
     const { count, ...others } = facts ?? {}
-    return {
+    return present({
       id: dice.id(now),
       at: timeText(now),
       actor: caller.name,
       role: caller.role,
-      ...(caller.tenantId !== undefined && { tenantId: caller.tenantId }),
+      tenantId: caller.tenantId,
       action,
-      ...(target !== undefined && { target }),
+      target,
       requestId,
-      ...(typeof count === 'number' && { count }),
-      ...(Object.keys(others).length > 0 && { facts: bounded(others) }),
-    }
+      count: typeof count === 'number' ? count : undefined,
+      facts: Object.keys(others).length > 0 ? bounded(others) : undefined,
+    })
   }
 }
 
-export interface JournalQuery {
+export interface AuditLogQuery {
   readonly limit?: number
   readonly cursor?: string
   readonly tenantId?: string
@@ -157,4 +158,10 @@ export interface JournalQuery {
 
 function bounded(facts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return JSON.stringify(facts).length <= FACTS_MAX ? facts : { note: `more than ${FACTS_MAX} characters, left out` }
+}
+
+/** The beginning of the ids of a millisecond. A new id won't do: within a process ids only ever grow. */
+function idPrefix(ms: number): string {
+  const hex = ms.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`
 }

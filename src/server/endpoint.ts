@@ -25,7 +25,7 @@ export interface Call<Params, Query, Body> {
   /** Whether the request came, or was brought by a proxy, over TLS. */
   readonly isSecure: boolean
   header(name: string): string | undefined
-  /** Facts for the journal beside who, what and when: how many, which filter. */
+  /** Facts for the audit log beside caller, action and time: a count, a filter. */
   note(facts: Readonly<Record<string, unknown>>): void
 }
 
@@ -47,7 +47,7 @@ interface Said {
 
 /**
  * A route of the API, in one place: what it takes, who may call it, what it answers. Router, validation, the OpenAPI
- * document, the journal and the tests of who may do what are all made of this.
+ * document, the audit log and the tests of who may do what are all made of this.
  */
 export interface Endpoint {
   readonly method: Method
@@ -68,10 +68,10 @@ export interface Endpoint {
   /** It makes something: `Idempotency-Key` is honoured. */
   readonly creates?: boolean
   /**
-   * How the journal tells of it: an entry each, or a sum per minute where there may be thousands a second. Default: an
-   * entry for every method but GET. `none` is for what changes nothing.
+   * How the audit log records it: one entry per request, or one per caller and second with a count (`sum`), for routes that
+   * may be called thousands of times a second. Default: `entry`, and `none` for GET. `none` means that nothing changes.
    */
-  readonly journal?: 'entry' | 'sum' | 'none'
+  readonly audit?: 'entry' | 'sum' | 'none'
   readonly params: Fields
   readonly query: Fields
   readonly body: z.ZodType | undefined

@@ -22,7 +22,7 @@ const TAGS: Readonly<Record<string, string>> = {
   leases: 'Workers in any language.',
   events: 'What changes, as it changes.',
   access: 'Who may come in.',
-  operations: 'Workers, figures, the journal and the system.',
+  operations: 'Workers, statistics, the audit log and the system.',
 }
 
 const HEADERS = {

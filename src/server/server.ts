@@ -10,11 +10,12 @@ import { ChronosError } from '../core/values/error.js'
 import { checkInteger } from '../core/values/limits.js'
 import type { Chronos } from '../engine/client/chronos.js'
 import { defaultLog, type Log, silentLog } from '../engine/client/log.js'
+import { type Loop, startLoop } from '../engine/time/loop.js'
 import { Access } from './access/access.js'
 import { hostCheck, isLoopback } from './access/origin.js'
 import { Tokens } from './access/tokens.js'
 import type { Application } from './application.js'
-import { Journal } from './audit-log.js'
+import { AuditLog } from './audit-log.js'
 import { EventFeed } from './events/feed.js'
 import { Health } from './health.js'
 import { Assets } from './http/assets.js'
@@ -44,7 +45,8 @@ export const HOST_DEFAULT = '127.0.0.1'
 const PROBES = new Set(['/healthz', '/readyz'])
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_ID = /^[\w.:-]{1,100}$/
-const JOURNAL_PRUNE_MS = 3_600_000
+/** The first request should not wait for a prune. */
+const PRUNE_FIRST_MS = 60_000
 /** Between two looks for lines that nobody uses any more, while it closes. */
 const SWEEP_MS = 50
 
@@ -58,7 +60,7 @@ export class ChronosServer {
   #checkHost = hostCheck(['*'], HOST_DEFAULT)
   readonly #closing = new AbortController()
   #server: Server | undefined
-  #tidying: { cancel(): void } | undefined
+  #pruning: Loop | undefined
 
   constructor(chronos: Chronos, options: ServerOptions, clock: Clock, dice: Dice) {
     const settings = parseServerOptions(options)
@@ -74,7 +76,7 @@ export class ChronosServer {
       log,
       tokens,
       access: new Access({ store, tokens, clock, dice, token: settings.token }),
-      journal: new Journal({ store, clock, dice, log }),
+      auditLog: new AuditLog({ store, clock, dice, log }),
       replies: new Replies(store, clock),
       feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),
       health: new Health(chronos, clock),
@@ -100,6 +102,7 @@ export class ChronosServer {
   }
 
   async listen({ host = HOST_DEFAULT, port = PORT_DEFAULT }: ListenOptions = {}): Promise<Listening> {
+    const { auditLog, clock, dice, log } = this.#app
     checkInteger(port, 'listen: port', 0, 65_535)
     await this.#checkBind(host)
     this.#checkHost = hostCheck(this.#settings.allowedHosts, host)
@@ -113,7 +116,14 @@ export class ChronosServer {
     } catch (error) {
       throw cantListen(host, port, error)
     }
-    this.#tidyLater()
+    this.#pruning = startLoop({
+      name: 'audit-log',
+      clock,
+      dice,
+      log,
+      firstAfterMs: PRUNE_FIRST_MS,
+      step: () => auditLog.prune(),
+    })
     if (this.#settings.maintenance) this.#app.chronos.maintain()
     const { port: bound } = server.address() as AddressInfo
     const name = host.includes(':') ? `[${host}]` : host
@@ -124,7 +134,6 @@ export class ChronosServer {
   async close(): Promise<void> {
     this.drain()
     this.#closing.abort()
-    this.#tidying?.cancel()
     this.#app.feed.close()
     const server = this.#server
     if (server) {
@@ -136,7 +145,8 @@ export class ChronosServer {
       sweep.cancel()
       patience.cancel()
     }
-    await this.#app.journal.flush()
+    await this.#pruning?.stop()
+    await this.#app.auditLog.flush()
     this.#metrics.close()
   }
 
@@ -165,13 +175,6 @@ export class ChronosServer {
       )
     }
     access.isRequired = true
-  }
-
-  #tidyLater(): void {
-    this.#tidying = this.#app.clock.timer(JOURNAL_PRUNE_MS, () => {
-      this.#app.journal.prune().catch(() => {})
-      this.#tidyLater()
-    })
   }
 
   #routes(): Hono<Env> {

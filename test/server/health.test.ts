@@ -22,7 +22,7 @@ describe('health', () => {
     expect(await ready(t.url)).toMatchObject({ status: 200, body: { status: 'ready' } })
   })
 
-  it('says before it stops that it will, and still answers', async () => {
+  it('reports that it is draining, and still answers', async () => {
     await using t = await startServer()
     t.server.drain()
     expect(await ready(t.url)).toMatchObject({
@@ -37,7 +37,7 @@ describe('health', () => {
     expect((await t.api('POST', '/jobs', { name: 'mail' })).status).toBe(201)
   })
 
-  it('stays up while the store is down, says so, and heals by itself', async () => {
+  it('stays up while the store is down, reports it, and recovers by itself', async () => {
     const url = await postgresUrl()
     const line = await Line.to(url)
     const store = await openStore({ schema: freshSchema(), url: line.url(url) })
@@ -60,12 +60,13 @@ describe('health', () => {
     line.close()
   })
 
-  it('lets no request wait for ever on a store that says nothing', async () => {
+  it('answers 503 when the store does not answer in time', async () => {
     const url = await postgresUrl()
     const line = await Line.to(url)
     const store = await openStore({ schema: freshSchema(), url: line.url(url) })
     await using t = await startServer({ chronos: { store }, requestTimeout: '300ms', maintenance: false })
-    expect((await t.api('GET', '/jobs')).status).toBe(200)
+    // The first answers of a busy machine may be late as well.
+    await expect.poll(async () => (await t.api('GET', '/jobs')).status, { timeout: 20_000 }).toBe(200)
     line.fallSilent()
     const late = await t.api('GET', '/jobs')
     expect([late.status, late.body]).toMatchObject([503, { code: 'TIMED_OUT', retryable: true }])
@@ -73,7 +74,7 @@ describe('health', () => {
     line.close()
   })
 
-  it('lets what waits on purpose wait', async () => {
+  it('does not time out a claim that waits for work', async () => {
     await using t = await startServer({ requestTimeout: '10ms' })
     const { status, body } = await t.api('POST', '/leases:claim', { workerId: 'w', wait: '50ms' })
     expect([status, body]).toEqual([200, { data: [] }])

@@ -23,7 +23,7 @@ import type { ScheduleView } from '../../engine/schedules/view.js'
 import type { AuditReport } from '../../engine/upkeep/integrity.js'
 import type { WorkerView } from '../../engine/worker/fleet.js'
 import type { NewToken, TokenInput, TokenView } from '../../server/access/tokens.js'
-import type { JournalEntry } from '../../server/audit-log.js'
+import type { AuditLogEntry } from '../../server/audit-log.js'
 import type { Count } from '../../store/store.js'
 import { segment } from '../shell/router.js'
 import { type Parameter, request } from './http.js'
@@ -198,7 +198,7 @@ export const tokens = {
 
 export const audit = {
   list: (page: Page = {}, signal?: Signal) =>
-    request<List<JournalEntry>>('GET', '/audit', { query: { ...page }, signal }),
+    request<List<AuditLogEntry>>('GET', '/audit', { query: { ...page }, signal }),
 }
 
 const queue = (name: string, verb = ''): string => `/queues/${segment(name)}${verb}`

@@ -4,7 +4,7 @@ export type Role = (typeof ROLES)[number]
 
 /** Whoever makes a request. */
 export interface Caller {
-  /** As the journal names them. */
+  /** The name in the audit log. */
   readonly name: string
   readonly role: Role
   /** Sees and touches only this tenant's. */

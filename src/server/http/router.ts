@@ -81,7 +81,7 @@ async function answer(app: Application, endpoint: Endpoint, context: Context<Env
   const scope = `${caller.name}\n${caller.tenantId ?? ''}\n${endpoint.method} ${context.req.path}`
   const given =
     idempotencyKey === undefined ? await act() : await app.replies.once({ key: idempotencyKey, scope, body: text }, act)
-  await journal(app, endpoint, call, facts, given)
+  await audit(app, endpoint, call, facts, given)
   return respond(endpoint, given, context)
 }
 
@@ -118,7 +118,7 @@ function checkRights(app: Application, endpoint: Endpoint, caller: Caller): void
   if (caller.tenantId !== undefined && endpoint.tenants === 'none') {
     throw new Problem(403, 'FORBIDDEN', 'this is not for the token of one tenant')
   }
-  if (app.settings.readOnly && journalOf(endpoint) !== 'none') {
+  if (app.settings.readOnly && auditOf(endpoint) !== 'none') {
     throw new Problem(403, 'FORBIDDEN', 'this server only shows: it was started with readOnly')
   }
 }
@@ -183,29 +183,29 @@ function unquoted(tag: string | undefined): string | undefined {
   return tag?.replace(/^W\//, '').replace(/^"(.*)"$/, '$1')
 }
 
-function journalOf({ method, journal }: Endpoint): 'entry' | 'sum' | 'none' {
-  return journal ?? (method === 'get' ? 'none' : 'entry')
+function auditOf({ method, audit }: Endpoint): 'entry' | 'sum' | 'none' {
+  return audit ?? (method === 'get' ? 'none' : 'entry')
 }
 
-async function journal(
+async function audit(
   app: Application,
   endpoint: Endpoint,
   { caller, params, requestId }: Call<unknown, unknown, unknown>,
   facts: Readonly<Record<string, unknown>>,
   { headers }: Answer,
 ): Promise<void> {
-  const how = journalOf(endpoint)
+  const how = auditOf(endpoint)
   if (how === 'none' || headers?.['Idempotency-Replayed'] !== undefined) return
   const target = Object.values(params as Record<string, string>).join(' ')
-  const deed = {
+  const change = {
     caller,
     action: `${endpoint.method.toUpperCase()} ${endpoint.path}`,
     ...(target !== '' && { target }),
     requestId,
     ...(Object.keys(facts).length > 0 && { facts }),
   }
-  if (how === 'sum') app.journal.sum(deed)
-  else await app.journal.add(deed)
+  if (how === 'sum') app.auditLog.sum(change)
+  else await app.auditLog.add(change)
 }
 
 function respond(endpoint: Endpoint, given: Answer, context: Context): Response {

@@ -50,7 +50,7 @@ const create = endpoint({
   role: 'operator',
   tenants: 'own',
   creates: true,
-  journal: 'sum',
+  audit: 'sum',
   body: z.union([newJob, newHttpJob, scheduleForm]),
   choose: formOf,
   answers: {
@@ -110,7 +110,7 @@ const batch = endpoint({
   role: 'operator',
   tenants: 'own',
   creates: true,
-  journal: 'sum',
+  audit: 'sum',
   body: z.strictObject({
     jobs: z
       .array(z.union([newJob, newHttpJob]))

@@ -2,10 +2,10 @@ import { timeText } from '../../core/job/view.js'
 import type { SeriesQuery } from '../../engine/figures/statistics.js'
 import type { StoreInfo } from '../../store/store.js'
 import type { Application } from '../application.js'
-import type { JournalQuery } from '../audit-log.js'
+import type { AuditLogQuery } from '../audit-log.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { seriesQuery, seriesSchema, statsSchema } from '../schemas/stats.js'
-import { auditSchema, journalList, journalQuery, systemSchema, workerList } from '../schemas/system.js'
+import { auditLogList, auditLogQuery, auditSchema, systemSchema, workerList } from '../schemas/system.js'
 import { VERSION } from '../version.js'
 
 const workers = endpoint({
@@ -48,18 +48,19 @@ const series = endpoint({
   },
 })
 
-const journal = endpoint({
+const auditLog = endpoint({
   method: 'get',
   path: '/audit',
   tag: 'operations',
   summary: 'Who changed what, newest first',
-  description: 'Kept for 90 days. What happens thousands of times a second is told as sums.',
+  description:
+    'The audit log. Entries are kept for 90 days. Enqueues and lease calls are summed up per caller and second.',
   role: 'admin',
   tenants: 'none',
-  query: journalQuery,
-  answers: ok(journalList, 'A page of the journal'),
+  query: auditLogQuery,
+  answers: ok(auditLogList, 'A page of entries'),
   async handle({ app, query }): Promise<Answer> {
-    return { body: await app.journal.list(query as JournalQuery) }
+    return { body: await app.auditLog.list(query as AuditLogQuery) }
   },
 })
 
@@ -128,4 +129,4 @@ const audit = endpoint({
   },
 })
 
-export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, journal, system, audit]
+export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, auditLog, system, audit]

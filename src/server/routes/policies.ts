@@ -52,7 +52,7 @@ const previewPolicy = endpoint({
   description: `Up to ${RETRIES_MAX} retries. Nothing is changed.`,
   role: 'viewer',
   tenants: 'none',
-  journal: 'none',
+  audit: 'none',
   body: policyPreviewRequest,
   answers: ok(policyPreview, 'Its delays, how long an outage it survives, and what stands out'),
   async handle({ app, body }): Promise<Answer> {
@@ -76,7 +76,7 @@ const simulatePolicy = endpoint({
     'The same seed gives the same answer.',
   role: 'viewer',
   tenants: 'none',
-  journal: 'none',
+  audit: 'none',
   body: simulationRequest,
   answers: ok(simulationSchema, 'How it went, with the jitter of the policy and without any'),
   async handle({ body: { policy: given, scenario } }): Promise<Answer> {

@@ -206,7 +206,7 @@ const preview = endpoint({
   description: 'Where the clocks are changed between two times, the second says so (`clocks`). Nothing is made.',
   role: 'viewer',
   tenants: 'own',
-  journal: 'none',
+  audit: 'none',
   body: previewRequest,
   answers: ok(schedulePreview, 'The next times'),
   async handle({ app, body: { count, from, ...timing } }): Promise<Answer> {

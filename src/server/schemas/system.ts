@@ -29,13 +29,13 @@ const entrySchema = z
     action: z.string().openapi({ example: 'POST /jobs/{id}/cancel' }),
     target: z.string().optional(),
     requestId: z.string().optional(),
-    count: count.optional().openapi({ description: 'How many, or how often within a second.' }),
+    count: count.optional().openapi({ description: 'The number of changes: of a bulk action, or within one second.' }),
     facts: z.record(z.string(), z.unknown()).optional(),
   })
-  .openapi('JournalEntry')
+  .openapi('AuditLogEntry')
 
-export const journalQuery = z.strictObject({ tenantId: text.optional(), ...paging })
-export const journalList = listSchema(entrySchema, 'Journal')
+export const auditLogQuery = z.strictObject({ tenantId: text.optional(), ...paging })
+export const auditLogList = listSchema(entrySchema, 'AuditLog')
 
 export const systemSchema = z
   .object({

@@ -4,7 +4,7 @@ import { z } from './zod.js'
 
 export const newToken = z
   .strictObject({
-    name: z.string().min(1).max(100).openapi({ description: 'Whose it is, as the journal will say.' }),
+    name: z.string().min(1).max(100).openapi({ description: 'The name that the audit log shows.' }),
     role: z.enum(ROLES),
     tenantId: text.optional().openapi({ description: 'It sees and touches only what belongs to this tenant.' }),
     expiresIn: duration.optional(),

@@ -128,7 +128,7 @@ describe('access', () => {
     expect((await t.api('POST', '/jobs', { name: 'mail' })).body).toMatchObject({ code: 'FORBIDDEN' })
   })
 
-  it('writes every change into the journal, with who made it', async () => {
+  it('writes every change to the audit log, with the caller', async () => {
     await using t = await startServer({ token: TOKEN })
     const { token } = await t.server.tokens.create({ name: 'ann', role: 'operator' })
     const made = await t.api<{ id: string }>('POST', '/jobs', { name: 'mail', delay: '1h' }, bearer(token))

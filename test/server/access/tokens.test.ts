@@ -25,17 +25,17 @@ describe('tokens', () => {
     expect((await t.api('DELETE', `/tokens/${made.body.id}`)).status).toBe(404)
   })
 
-  it('are not told again to a repeated request, and never kept in the journal', async () => {
+  it('are not told again to a repeated request, and never stored in the audit log', async () => {
     await using t = await startServer()
     const key = { 'Idempotency-Key': 'token-1' }
     const first = await t.api<Required<Token>>('POST', '/tokens', { name: 'ci', role: 'viewer' }, key)
     const again = await t.api<Token>('POST', '/tokens', { name: 'ci', role: 'viewer' }, key)
     expect([again.status, again.body.id, again.body.token]).toEqual([201, first.body.id, undefined])
-    const journal = await t.api<{ data: unknown[] }>('GET', '/audit')
-    expect(journal.body.data).toMatchObject([
+    const entries = await t.api<{ data: unknown[] }>('GET', '/audit')
+    expect(entries.body.data).toMatchObject([
       { action: 'POST /tokens', facts: { tokenId: first.body.id, name: 'ci', role: 'viewer' } },
     ])
-    expect(JSON.stringify(journal.body)).not.toContain(first.body.token)
+    expect(JSON.stringify(entries.body)).not.toContain(first.body.token)
   })
 
   it('are made by those who may do everything, for everybody else', async () => {

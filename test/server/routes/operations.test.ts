@@ -74,7 +74,7 @@ describe('operations', () => {
     })
   })
 
-  it('keep a journal of changes, newest first and page by page', async () => {
+  it('list the audit log newest first and page by page', async () => {
     await using t = await startServer()
     const operator = await tokenOf(t, 'operator')
     await t.api('PUT', '/queues/mail', { retry: { maxRetries: 1 } })

@@ -51,7 +51,7 @@ describe('policies', () => {
     expect([status, body]).toMatchObject([422, { code }])
   })
 
-  it('write nothing into the journal', async () => {
+  it('write nothing to the audit log', async () => {
     await using t = await startServer()
     await t.api('POST', '/policies:preview', { policy: 'standard' })
     await t.api('POST', '/policies:simulate', { policy: 'standard', scenario: { jobs: 1, outage: '1m' } })

@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../../../server/audit-log.js'
+import type { AuditLogEntry } from '../../../server/audit-log.js'
 import * as api from '../../data/api.js'
 import { count } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
@@ -50,7 +50,7 @@ export default function Audit() {
   )
 }
 
-const COLUMNS: readonly Column<JournalEntry>[] = [
+const COLUMNS: readonly Column<AuditLogEntry>[] = [
   { key: 'at', title: 'When', render: ({ at }) => <Time at={at} /> },
   {
     key: 'actor',
@@ -87,7 +87,7 @@ const COLUMNS: readonly Column<JournalEntry>[] = [
 const VERBS: Readonly<Record<string, string>> = { POST: 'made', PUT: 'set', PATCH: 'changed', DELETE: 'deleted' }
 
 /** `POST /jobs/{id}/cancel` → `job: cancel`; `DELETE /tokens/{id}` → `deleted a token`. */
-function wordsOf({ action, count: times }: JournalEntry): string {
+function wordsOf({ action, count: times }: AuditLogEntry): string {
   const [method = '', path = ''] = action.split(' ')
   const [noun = '', , verb] = path.split('/').filter(part => part !== '')
   const [bare = '', bulk] = noun.split(':')
@@ -100,7 +100,7 @@ function wordsOf({ action, count: times }: JournalEntry): string {
   return times !== undefined && times > 1 ? `${words} × ${count(times)}` : words
 }
 
-function Target({ entry: { action, target } }: { readonly entry: JournalEntry }) {
+function Target({ entry: { action, target } }: { readonly entry: AuditLogEntry }) {
   if (target === undefined) return null
   const to = /\/(jobs|queues|schedules|redrives|webhooks)\b/.exec(action)?.[1]
   if (to === undefined) return <span class="mono">{target}</span>
