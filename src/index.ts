@@ -56,7 +56,7 @@ export type { WorkerStats } from './engine/worker/stats.js'
 export type { Worker } from './engine/worker/worker.js'
 
 export interface CreateOptions extends ChronosOptions {
-  /** `sqlite:./chronos.db`, `postgres://…`, `memory:`, or a store of the doors `chronos-jobs/sqlite` and `/postgres`. */
+  /** `sqlite:./chronos.db`, `postgres://…`, `memory:`, or a store from `chronos-jobs/sqlite` or `chronos-jobs/postgres`. */
   readonly store: string | Store
 }
 
@@ -65,7 +65,7 @@ export function createChronos(options: CreateOptions): Chronos {
   return new Chronos(opener(store), systemClock, systemDice, rest)
 }
 
-/** Checked at once, opened at the first use: a wrong address should not wait for a job to be noticed. */
+/** Checks the address at once and opens the store on first use, so that a wrong address fails early. */
 function opener(store: unknown): () => Promise<Store> {
   if (typeof store === 'object' && store !== null) return async () => store as Store
   const url = String(store)
@@ -78,7 +78,7 @@ function opener(store: unknown): () => Promise<Store> {
   if (path === '') {
     throw new ChronosError(
       'INVALID_OPTION',
-      `createChronos: store ${shown(store)} is not known; use "sqlite:./chronos.db", "postgres://…" or "memory:"`,
+      `createChronos: store ${shown(store)} is unknown; use "sqlite:./chronos.db", "postgres://…" or "memory:"`,
     )
   }
   return async () => sqlite(path)

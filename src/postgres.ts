@@ -10,19 +10,19 @@ export type { Store } from './store/store.js'
 export type PostgresSettings = Omit<PostgresOptions, 'clock' | 'dice'>
 
 /**
- * A store in a PostgreSQL database: `createChronos({ store: postgres('postgres://…') })`. Takes an address, a pool of
- * `pg` whose settings are taken over, or options.
+ * A store in a PostgreSQL database: `createChronos({ store: postgres('postgres://…') })`. Accepts a URL, a pool of `pg`
+ * whose settings are copied, or options.
  */
-export function postgres(place: string | CallersPool | PostgresSettings): PostgresStore {
-  const options = typeof place === 'string' ? fromUrl(place) : isPool(place) ? { pool: place } : place
+export function postgres(source: string | CallersPool | PostgresSettings): PostgresStore {
+  const options = typeof source === 'string' ? fromUrl(source) : isPool(source) ? { pool: source } : source
   return postgresStore({ ...options, clock: systemClock, dice: systemDice })
 }
 
-function isPool(place: CallersPool | PostgresSettings): place is CallersPool {
-  return 'connect' in place && typeof place.connect === 'function'
+function isPool(source: CallersPool | PostgresSettings): source is CallersPool {
+  return 'connect' in source && typeof source.connect === 'function'
 }
 
-/** `?schema=…` names the schema; everything else is for the driver. */
+/** `?schema=…` names the schema; the driver reads the rest. */
 function fromUrl(url: string): PostgresSettings {
   const schema = /[?&]schema=([^&#]*)/.exec(url)?.[1]
   return schema === undefined ? { url } : { url, schema: decodeURIComponent(schema) }

@@ -11,12 +11,12 @@ export type { Metrics, Scrape } from './server/metrics/metrics.js'
 export type { ChronosServer, Listening } from './server/server.js'
 export type { ServerOptions } from './server/settings.js'
 
-/** REST API and dashboard over a Chronos; `listen()` on its own port, or `fetch` inside another server. */
+/** REST API and dashboard of a Chronos: `listen()` opens a port, `fetch` works inside another server. */
 export function createServer(chronos: Chronos, options: ServerOptions = {}): ChronosServer {
   return new ChronosServer(chronos, options, systemClock, systemDice)
 }
 
-/** What `/metrics` says, for who serves it from an application of their own: `(await metricsOf(chronos).render()).text`. */
+/** The metrics of `/metrics`, to serve from your own application: `(await metricsOf(chronos).render()).text`. */
 export function metricsOf(chronos: Chronos): Metrics {
   return metricsWith(chronos, systemClock)
 }

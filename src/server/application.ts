@@ -6,10 +6,10 @@ import type { Tokens } from './access/tokens.js'
 import type { AuditLog } from './audit-log.js'
 import type { EventFeed } from './events/feed.js'
 import type { Health } from './health.js'
-import type { Replies } from './http/idempotency.js'
+import type { Idempotency } from './http/idempotency.js'
 import type { ServerSettings } from './settings.js'
 
-/** What every route is given. */
+/** The parts of the server that routes use. */
 export interface Application {
   readonly chronos: Chronos
   readonly settings: ServerSettings
@@ -19,9 +19,9 @@ export interface Application {
   readonly access: Access
   readonly tokens: Tokens
   readonly auditLog: AuditLog
-  readonly replies: Replies
+  readonly idempotency: Idempotency
   readonly feed: EventFeed
   readonly health: Health
-  /** Aborts when the server closes: whoever waits for something is answered at once. */
+  /** Aborts when the server closes, so that waiting requests are answered at once. */
   readonly closing: AbortSignal
 }

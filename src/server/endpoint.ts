@@ -18,8 +18,8 @@ export interface Call<Params, Query, Body> {
   readonly idempotencyKey: string | undefined
   /** Aborts when the caller is gone or the server stops. */
   readonly signal: AbortSignal
-  /** Where the request comes from. */
-  readonly place: string
+  /** The client's address. */
+  readonly address: string
   /** The secret of the caller's session, where it has one. */
   readonly session: string | undefined
   /** Whether the request came, or was brought by a proxy, over TLS. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../core/values/clock.js'
 import type { Chronos } from '../engine/client/chronos.js'
+import { within } from './http/timeout.js'
 
 export interface Check {
   readonly name: string
@@ -13,16 +14,16 @@ export interface Readiness {
 }
 
 const PATIENCE_MS = 2_000
-/** However often somebody asks, the store is asked once a second. */
+/** The store is asked at most once a second, however many probes there are. */
 const KNOWN_MS = 1_000
 
-/** Whether this process can do its work. */
+/** Readiness of this process. */
 export class Health {
   readonly #chronos: Chronos
   readonly #clock: Clock
   #known: { readonly check: Promise<Check>; readonly until: number } | undefined
   readonly startedAt: number
-  /** It will stop soon: nobody should send it anything new. */
+  /** The server will stop soon and should get no new requests. */
   isDraining = false
 
   constructor(chronos: Chronos, clock: Clock) {
@@ -34,7 +35,7 @@ export class Health {
   async readiness(): Promise<Readiness> {
     const draining: Check = this.isDraining
       ? { name: 'server', isOk: false, detail: 'is shutting down' }
-      : { name: 'server', isOk: true, detail: 'takes requests' }
+      : { name: 'server', isOk: true, detail: 'accepts requests' }
     const checks = [draining, await this.#store()]
     return { isReady: checks.every(({ isOk }) => isOk), checks }
   }
@@ -45,27 +46,13 @@ export class Health {
     return this.#known.check
   }
 
-  async #ask(): Promise<Check> {
+  #ask(): Promise<Check> {
     const answer = this.#chronos.info().then(
-      ({ engine, schemaVersion }): Check => ({
-        name: 'store',
-        isOk: true,
-        detail: `${engine}, schema ${schemaVersion}`,
-      }),
-      (error: unknown): Check => ({
-        name: 'store',
-        isOk: false,
-        detail: error instanceof Error ? error.message : String(error),
-      }),
+      ({ engine, schemaVersion }) => storeCheck(true, `${engine}, schema ${schemaVersion}`),
+      (error: unknown) => storeCheck(false, error instanceof Error ? error.message : String(error)),
     )
-    let timer: { cancel(): void } | undefined
-    const silence = new Promise<Check>(resolve => {
-      timer = this.#clock.timer(PATIENCE_MS, () =>
-        resolve({ name: 'store', isOk: false, detail: `no answer within ${PATIENCE_MS / 1000} s` }),
-      )
-    })
-    const check = await Promise.race([answer, silence])
-    timer?.cancel()
-    return check
+    return within(this.#clock, PATIENCE_MS, answer, () => storeCheck(false, `no answer within ${PATIENCE_MS / 1000} s`))
   }
 }
+
+const storeCheck = (isOk: boolean, detail: string): Check => ({ name: 'store', isOk, detail })

@@ -19,7 +19,7 @@ import { AuditLog } from './audit-log.js'
 import { EventFeed } from './events/feed.js'
 import { Health } from './health.js'
 import { Assets } from './http/assets.js'
-import { Replies } from './http/idempotency.js'
+import { Idempotency } from './http/idempotency.js'
 import { Problem, problemBody, problemOf } from './http/problem.js'
 import { apiOf, callerOf, type Env } from './http/router.js'
 import { type Metrics, metricsOf } from './metrics/metrics.js'
@@ -34,9 +34,9 @@ export interface Listening {
 }
 
 export interface ListenOptions {
-  /** Default 127.0.0.1: this machine only. */
+  /** Default: 127.0.0.1, reachable from this machine only. */
   readonly host?: string
-  /** Default 4100; 0 takes a free one. */
+  /** Default: 4100. 0 chooses a free port. */
   readonly port?: number
 }
 
@@ -47,10 +47,10 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_ID = /^[\w.:-]{1,100}$/
 /** The first request should not wait for a prune. */
 const PRUNE_FIRST_MS = 60_000
-/** Between two looks for lines that nobody uses any more, while it closes. */
-const SWEEP_MS = 50
+/** How often idle connections are closed during shutdown. */
+const CLOSE_IDLE_MS = 50
 
-/** REST API, events and dashboard over one Chronos. It closes itself; the Chronos stays its owner's. */
+/** REST API, event stream and dashboard of one Chronos. `close()` closes the server only, not the Chronos. */
 export class ChronosServer {
   readonly #app: Application
   readonly #settings: ServerSettings
@@ -77,7 +77,7 @@ export class ChronosServer {
       tokens,
       access: new Access({ store, tokens, clock, dice, token: settings.token }),
       auditLog: new AuditLog({ store, clock, dice, log }),
-      replies: new Replies(store, clock),
+      idempotency: new Idempotency(store, clock),
       feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),
       health: new Health(chronos, clock),
       closing: this.#closing.signal,
@@ -92,11 +92,11 @@ export class ChronosServer {
     return this.#app.tokens
   }
 
-  /** For other servers: whatever lies below the base path. */
+  /** Answers requests below the base path inside another server. */
   readonly fetch = (request: Request, env?: unknown): Promise<Response> =>
     Promise.resolve(this.#hono.fetch(request, env as Record<string, unknown>))
 
-  /** Says 503 at `/readyz` from now on, so that nobody sends anything new; everything is still answered. */
+  /** Makes `/readyz` return 503, so that a load balancer sends no new requests; requests are still answered. */
   drain(): void {
     this.#app.health.isDraining = true
   }
@@ -130,7 +130,7 @@ export class ChronosServer {
     return { host, port: bound, url: `http://${name}:${bound}${this.#settings.basePath}/` }
   }
 
-  /** Streams end at once; requests under way may finish. */
+  /** Ends event streams at once, and lets requests in progress finish within `closeTimeout`. */
   async close(): Promise<void> {
     this.drain()
     this.#closing.abort()
@@ -140,9 +140,9 @@ export class ChronosServer {
       const closed = once(server, 'close')
       server.close()
       const patience = this.#app.clock.timer(this.#settings.closeTimeoutMs, () => server.closeAllConnections())
-      const sweep = this.#closeIdle(server)
+      const closing = this.#closeIdle(server)
       await closed
-      sweep.cancel()
+      closing.cancel()
       patience.cancel()
     }
     await this.#pruning?.stop()
@@ -150,10 +150,10 @@ export class ChronosServer {
     this.#metrics.close()
   }
 
-  /** Whoever has got the answer, or the end of a stream, would keep the line for another request that never comes. */
+  /** A client keeps its connection open after a response, which would keep the server from closing. */
   #closeIdle(server: Server): Timer {
     server.closeIdleConnections()
-    let next = this.#app.clock.timer(SWEEP_MS, () => {
+    let next = this.#app.clock.timer(CLOSE_IDLE_MS, () => {
       next = this.#closeIdle(server)
     })
     return { cancel: () => next.cancel() }
@@ -163,15 +163,15 @@ export class ChronosServer {
     return this.close()
   }
 
-  /** Anybody could reach it there: nobody may come in without a token. */
+  /** An address that other machines can reach needs a token. */
   async #checkBind(host: string): Promise<void> {
     const { access } = this.#app
     if (isLoopback(host)) return
     if (!(await access.hasTokens())) {
       throw new ChronosError(
         'NOT_ALLOWED',
-        `listen: ${host} can be reached from other machines, and there is no token yet; ` +
-          'set CHRONOS_TOKEN, make one with `chronos tokens create`, or listen on 127.0.0.1',
+        `listen: ${host} is reachable from other machines, but there is no token; ` +
+          'set CHRONOS_TOKEN, create a token with `chronos tokens create`, or listen on 127.0.0.1',
       )
     }
     access.isRequired = true
@@ -185,11 +185,11 @@ export class ChronosServer {
       const asked = context.req.header('X-Request-Id')
       const requestId = asked !== undefined && REQUEST_ID.test(asked) ? asked : app.dice.token()
       context.set('requestId', requestId)
-      // Whoever probes goes by addresses, and learns nothing there.
+      // Probes use IP addresses as the host.
       if (!PROBES.has(context.req.path.slice(basePath.length))) this.#checkHost(context.req.raw)
       await next()
       headersFor(context, requestId)
-      // Kept open, the connection would keep the server from closing.
+      // An open connection would keep the server from closing.
       if (app.closing.aborted) context.res.headers.set('Connection', 'close')
     })
     hono.onError((error, context) => this.#failed(error, context))
@@ -208,7 +208,7 @@ export class ChronosServer {
     hono.route('/api/v1', apiOf(app, ENDPOINTS))
     hono.get('/metrics', async context => {
       const { tenantId } = await callerOf(app, context)
-      if (tenantId !== undefined) throw new Problem(403, 'FORBIDDEN', 'this is not for the token of one tenant')
+      if (tenantId !== undefined) throw new Problem(403, 'FORBIDDEN', 'not available to the token of one tenant')
       const { contentType, text } = await this.#metrics.render()
       return context.body(text, 200, { 'Content-Type': contentType })
     })
@@ -216,7 +216,7 @@ export class ChronosServer {
     return hono
   }
 
-  /** What is neither API nor health: what the owner adds, and the dashboard. */
+  /** Answers everything else: the owner's own routes, and the dashboard. */
   async #rest(context: Context<Env>): Promise<Response> {
     const extra = await this.#settings.extra?.(context.req.raw)
     if (extra) return extra
@@ -241,9 +241,9 @@ export class ChronosServer {
     if (problem.status >= 500) {
       this.#app.log.error(
         { event: 'request.failed', ...facts, error: toStoredError(problem.cause ?? problem) },
-        'a request failed',
+        'request failed',
       )
-    } else this.#app.log.debug({ event: 'request.refused', ...facts }, 'a request was refused')
+    } else this.#app.log.debug({ event: 'request.refused', ...facts }, 'request refused')
     for (const [name, value] of Object.entries(problem.headers)) context.header(name, value)
     headersFor(context, requestId)
     context.header('Content-Type', 'application/problem+json')
@@ -264,17 +264,17 @@ function headersFor(context: Context, requestId: string): void {
 }
 
 function notFound(context: Context): Problem {
-  return new Problem(404, 'NO_SUCH_ROUTE', `there is nothing at ${context.req.method} ${context.req.path}`)
+  return new Problem(404, 'NO_SUCH_ROUTE', `no route for ${context.req.method} ${context.req.path}`)
 }
 
 function cantListen(host: string, port: number, error: unknown): ChronosError {
   const { code } = error as { code?: string }
   const why =
     code === 'EADDRINUSE'
-      ? `something else listens on port ${port} already; choose another with --port or CHRONOS_PORT`
+      ? `port ${port} is in use; choose another with --port or CHRONOS_PORT`
       : code === 'EACCES'
-        ? `port ${port} may not be taken without special rights; choose one above 1023 with --port or CHRONOS_PORT`
-        : `it can't be listened on: ${(error as Error).message}`
+        ? `port ${port} requires elevated privileges; choose one above 1023 with --port or CHRONOS_PORT`
+        : (error as Error).message
   return new ChronosError('NOT_ALLOWED', `listen: ${host}: ${why}`, { cause: error })
 }
 

@@ -1,39 +1,40 @@
 import { type Duration, HOUR_MS, toMs } from '../core/values/duration.js'
 import { ChronosError, shown } from '../core/values/error.js'
 import { checkInteger, checkKeys, checkText } from '../core/values/limits.js'
+import { present } from '../core/values/present.js'
 import type { Log } from '../engine/client/log.js'
 
 export interface ServerOptions {
-  /** Where everything lives: `/`, or `/chronos` behind a proxy. */
+  /** The path of API and dashboard: `/`, or `/chronos` behind a proxy. */
   readonly basePath?: string
-  /** A token that may do everything. Where one is given nobody comes in without. */
+  /** A token with the role admin. With it, every request needs authentication. */
   readonly token?: string
-  /** Names under which the server may be called; on loopback its own are known. `*` allows every name. */
+  /** Allowed values of the Host header, beside those of loopback. `*` allows every name. */
   readonly allowedHosts?: readonly string[]
-  /** Refuses every change, whoever asks. */
+  /** Refuses every change, whatever the caller's role. */
   readonly readOnly?: boolean
-  /** Whether schedules, redrives, webhooks and alerts are seen to in this process too (`chronos.maintain()`). Default true. */
+  /** Whether this process runs schedules, redrives, webhooks and alerts too (`chronos.maintain()`). Default: true. */
   readonly maintenance?: boolean
-  /** The most that a request may carry, in bytes. Default 4 MiB. */
+  /** The largest request body, in bytes. Default: 4 MiB. */
   readonly maxBody?: number
-  /** How many may listen to events at once. Default 500. */
+  /** The limit of concurrent event streams. Default: 500. */
   readonly maxListeners?: number
-  /** After so long a request is answered with 503. Default 30 s. */
+  /** A request that takes longer is answered with 503. Default: 30 s. */
   readonly requestTimeout?: Duration
-  /** How long requests under way may go on after `close()`. Default 5 s. */
+  /** How long `close()` waits for requests in progress. Default: 5 s. */
   readonly closeTimeout?: Duration
-  /** A name and a colour for this installation, shown in the dashboard: `production`, `crimson`. */
+  /** The name and colour of this installation in the dashboard: `production`, `crimson`. */
   readonly env?: { readonly name: string; readonly color?: string }
-  /** Answers what is not Chronos' own, below the base path; `undefined` where it knows nothing of it. */
+  /** Answers other requests below the base path; returns `undefined` for those it does not handle. */
   readonly extra?: (request: Request) => Promise<Response | undefined>
-  /** Folder of the built dashboard; false serves none. Default: the one in this package. */
+  /** Folder of the built dashboard; false disables it. Default: the one in this package. */
   readonly dashboard?: string | false
-  /** A pino logger, or false for none. Default: lines on stderr. */
+  /** A pino logger, or false for none. Default: stderr. */
   readonly log?: Log | false
 }
 
 export interface ServerSettings {
-  /** Begins with a slash and does not end with one; empty for the root. */
+  /** Starts with a slash and does not end with one; empty for the root. */
   readonly basePath: string
   readonly token?: string
   readonly allowedHosts: readonly string[]
@@ -74,9 +75,9 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   if (env) checkText(env.name, `${where}: env.name`, 40)
   checkInteger(maxBody, `${where}: maxBody`, 1024, 64 * MIB)
   checkInteger(maxListeners, `${where}: maxListeners`, 1, 10_000)
-  return {
+  return present({
     basePath: basePathOf(options.basePath ?? '/'),
-    ...(token !== undefined && { token }),
+    token,
     allowedHosts: allowedHosts.map(host => host.toLowerCase()),
     readOnly,
     maintenance: options.maintenance ?? true,
@@ -84,16 +85,16 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     maxListeners,
     requestTimeoutMs: toMs(options.requestTimeout ?? '30s', `${where}: requestTimeout`, { min: 10, max: HOUR_MS }),
     closeTimeoutMs: toMs(options.closeTimeout ?? '5s', `${where}: closeTimeout`, { max: HOUR_MS }),
-    ...(env && { env }),
-    ...(extra && { extra }),
-  }
+    env,
+    extra,
+  })
 }
 
 function checkToken(token: unknown, where: string): void {
   if (typeof token === 'string' && token.length >= TOKEN_LENGTH_MIN && /^[\x21-\x7e]+$/.test(token)) return
   throw new ChronosError(
     'INVALID_OPTION',
-    `${where}: expected at least ${TOKEN_LENGTH_MIN} characters without spaces; make one with \`chronos tokens create\` or \`openssl rand -hex 24\``,
+    `${where}: expected at least ${TOKEN_LENGTH_MIN} characters without spaces; create one with \`chronos tokens create\` or \`openssl rand -hex 24\``,
   )
 }
 

@@ -86,7 +86,7 @@ describe('serve', () => {
 
   it('does not listen for others without a token', async () => {
     const { code, stderr } = await run(['serve', '--port', '0', '--host', '0.0.0.0', '--store', store], QUIET)
-    expect([code, stderr]).toEqual([4, expect.stringContaining('there is no token yet; set CHRONOS_TOKEN')])
+    expect([code, stderr]).toEqual([4, expect.stringContaining('there is no token; set CHRONOS_TOKEN')])
   })
 
   it('says that a port is taken, and how to choose another', async () => {
@@ -96,7 +96,7 @@ describe('serve', () => {
     for (const command of ['serve', 'dev']) {
       const { code, stderr } = await run([command, '--port', String(port), '--store', store], QUIET)
       expect(code).toBe(4)
-      expect(stderr).toContain(`something else listens on port ${port} already; choose another with --port`)
+      expect(stderr).toContain(`port ${port} is in use; choose another with --port`)
     }
     other.close()
   })

@@ -5,7 +5,7 @@ interface Lease {
   readonly job: { readonly id: string }
 }
 
-/** Jobs that ran once and died of the same error, as a pull worker would tell it. */
+/** Enqueues jobs that run once and die of the same error, reported by a pull worker. */
 export async function deadJobs(
   { api }: TestServer,
   count: number,
@@ -24,7 +24,7 @@ export async function deadJobs(
   return ids
 }
 
-/** Headers of a new token. */
+/** The headers of a new token. */
 export async function tokenOf(
   { server }: TestServer,
   role: 'viewer' | 'operator' | 'admin',

@@ -11,7 +11,7 @@ interface Event {
   }
 }
 
-/** One who listens, as a browser does. */
+/** An event-stream client, as in a browser. */
 class Ear implements Disposable {
   readonly #abort = new AbortController()
   readonly #heard: Event[] = []
@@ -28,7 +28,7 @@ class Ear implements Disposable {
     return ear
   }
 
-  /** The next event that fits; those before it are skipped. */
+  /** Waits for the next matching event and skips others. */
   async next(fits: (event: Event) => boolean): Promise<Event> {
     for (;;) {
       while (this.#heard.length > 0) {
@@ -55,7 +55,7 @@ class Ear implements Disposable {
         this.#wake()
       }
     } catch {
-      // Hung up.
+      // The stream was closed.
     }
   }
 }
@@ -69,7 +69,7 @@ function eventOf(block: string): Event {
 const has = (topic: string) => (event: Event) => event.data.topics?.includes(topic) === true
 
 describe('events', () => {
-  it('tell of jobs as they are made, run and end', async () => {
+  it('report jobs as they are enqueued, run and end', async () => {
     await using t = await startServer()
     using ear = await Ear.at(t)
     expect(await ear.next(() => true)).toMatchObject({ event: 'hello', id: expect.stringMatching(/-\d+$/) })
@@ -89,7 +89,7 @@ describe('events', () => {
     ['webhooks', 'POST', '/webhooks', { url: 'https://shop.example/hooks', events: ['job.dead'] }],
     ['alerts', 'POST', '/alerts/silences', { for: '1h' }],
     ['redrives', 'POST', '/redrives', { filter: {} }],
-  ])('tell of %s that are changed by hand', async (topic, method, path, body) => {
+  ])('report changes of %s', async (topic, method, path, body) => {
     await using t = await startServer()
     using ear = await Ear.at(t)
     await ear.next(({ event }) => event === 'hello')
@@ -97,7 +97,7 @@ describe('events', () => {
     expect((await ear.next(has(topic))).data.topics).toContain(topic)
   })
 
-  it('put many changes into few messages', async () => {
+  it('combine many changes into few messages', async () => {
     await using t = await startServer()
     using ear = await Ear.at(t)
     await ear.next(({ event }) => event === 'hello')
@@ -106,7 +106,7 @@ describe('events', () => {
     expect(data.jobs!.length).toBe(150)
   })
 
-  it('bring what was missed to whoever comes back', async () => {
+  it('repeat missed messages to a client that reconnects', async () => {
     await using t = await startServer()
     using other = await Ear.at(t)
     const first = await Ear.at(t)
@@ -118,13 +118,13 @@ describe('events', () => {
     expect((await back.next(has('jobs'))).data.jobs).toEqual([expect.objectContaining({ id })])
   })
 
-  it('say that everything must be looked at again when too much was missed', async () => {
+  it('send a reset when too many messages were missed', async () => {
     await using t = await startServer()
     using back = await Ear.at(t, { 'Last-Event-ID': 'anotherserver-17' })
     expect(await back.next(({ event }) => event !== 'hello')).toMatchObject({ event: 'reset' })
   })
 
-  it("of one tenant are not another's", async () => {
+  it('of one tenant are hidden from another', async () => {
     await using t = await startServer({ token: 'a-token-of-the-configuration' })
     const admin = { Authorization: 'Bearer a-token-of-the-configuration' }
     const { token } = await t.server.tokens.create({ name: 'acme', role: 'viewer', tenantId: 'acme' })
@@ -135,7 +135,7 @@ describe('events', () => {
     expect((await ear.next(has('jobs'))).data.jobs).toEqual([expect.objectContaining({ id })])
   })
 
-  it('are for so many listeners and no more, and end with the server', async () => {
+  it('are limited to maxListeners, and end with the server', async () => {
     await using t = await startServer({ maxListeners: 2 })
     using one = await Ear.at(t)
     using two = await Ear.at(t)
@@ -153,7 +153,7 @@ describe('events', () => {
     await one.done
   })
 
-  it('hold 200 listeners', async () => {
+  it('serve 200 listeners at once', async () => {
     await using t = await startServer()
     const ears = await Promise.all(Array.from({ length: 200 }, () => Ear.at(t)))
     await Promise.all(ears.map(ear => ear.next(({ event }) => event === 'hello')))

@@ -13,12 +13,12 @@ export interface Reply<T> {
   readonly headers: Headers
 }
 
-/** A real server on a free port, over a real store. */
+/** A real server on a free port with a real store. */
 export interface TestServer extends AsyncDisposable {
   readonly url: string
   readonly chronos: Chronos
   readonly server: ChronosServer
-  /** Calls `/api/v1`; a success must be what the endpoint says that it answers. */
+  /** Calls `/api/v1`; a successful response must match the endpoint's schema. */
   api<T = unknown>(
     method: string,
     path: string,
@@ -66,7 +66,7 @@ async function call<T>(
   const text = await response.text()
   const answer = text === '' ? undefined : JSON.parse(text)
   const schema = response.ok ? successSchema(method, path, response.status) : undefined
-  // Nothing is answered that the document does not speak of.
+  // A response field that the document does not describe is an error.
   if (schema) expect(schema.parse(answer)).toEqual(answer)
   return { status: response.status, body: answer as T, headers: response.headers }
 }

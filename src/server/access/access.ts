@@ -2,7 +2,7 @@ import type { Clock, Dice } from '../../core/values/clock.js'
 import type { Store } from '../../store/store.js'
 import { Problem } from '../http/problem.js'
 import type { Caller } from './caller.js'
-import { Limiter } from './failure-limiter.js'
+import { FailureLimiter } from './failure-limiter.js'
 import { equal, hashOf, type Tokens } from './tokens.js'
 
 const SESSION = 'session'
@@ -14,16 +14,16 @@ const FAILURES_EVERYWHERE_MAX = 200
 const FAILURES_WINDOW_MS = 60_000
 const EVERYWHERE = '*'
 
-/** What a request says of whoever makes it. */
+/** The credentials of a request. */
 export interface Credentials {
-  /** Where it comes from, for counting failures. */
-  readonly place: string
+  /** The client's address, for counting failures. */
+  readonly address: string
   readonly authorization?: string | undefined
   readonly session?: string | undefined
 }
 
 interface SessionRecord {
-  /** The token that it was opened with: its id, or the hash of the one in the configuration. */
+  /** The token that opened it: its id, or the hash of the configured token. */
   readonly tokenId?: string
   readonly configured?: string
   readonly expiresAt: number
@@ -34,47 +34,47 @@ interface AccessOptions {
   readonly tokens: Tokens
   readonly clock: Clock
   readonly dice: Dice
-  /** The token of the configuration. */
+  /** The token from the configuration. */
   readonly token: string | undefined
 }
 
 const ADMIN = { name: 'admin', role: 'admin' } as const
 const ANYBODY: Caller = { name: 'anybody', role: 'admin', by: 'open' }
 
-/** Finds out who is calling. */
+/** Authenticates requests, and opens and closes sessions. */
 export class Access {
   readonly #options: AccessOptions
-  readonly #limiter: Limiter
-  /** Guesses from many places at once. */
-  readonly #everywhere: Limiter
+  readonly #limiter: FailureLimiter
+  /** Counts failures from all addresses together: a distributed guess. */
+  readonly #everywhere: FailureLimiter
   readonly #configured: string | undefined
-  /** Without it everybody on this machine may do everything; set when the server begins to listen. */
+  /** Without authentication every client on this machine is an admin; set when the server starts to listen. */
   isRequired: boolean
 
   constructor(options: AccessOptions) {
     this.#options = options
-    this.#limiter = new Limiter(options.clock, FAILURES_MAX, FAILURES_WINDOW_MS)
-    this.#everywhere = new Limiter(options.clock, FAILURES_EVERYWHERE_MAX, FAILURES_WINDOW_MS)
+    this.#limiter = new FailureLimiter(options.clock, FAILURES_MAX, FAILURES_WINDOW_MS)
+    this.#everywhere = new FailureLimiter(options.clock, FAILURES_EVERYWHERE_MAX, FAILURES_WINDOW_MS)
     this.#configured = options.token === undefined ? undefined : hashOf(options.token)
     this.isRequired = options.token !== undefined
   }
 
-  /** Whether anybody at all could come in. */
+  /** Whether any token exists. */
   async hasTokens(): Promise<boolean> {
     return this.#configured !== undefined || this.#options.tokens.any()
   }
 
-  async callerOf({ place, authorization, session }: Credentials): Promise<Caller> {
-    if (authorization !== undefined) return (await this.#byToken(bearerOf(authorization), place)).caller
+  async callerOf({ address, authorization, session }: Credentials): Promise<Caller> {
+    if (authorization !== undefined) return (await this.#byToken(bearerOf(authorization), address)).caller
     const caller = session === undefined ? undefined : await this.#bySession(session)
     if (caller) return caller
     if (!this.isRequired) return ANYBODY
-    throw unauthenticated('this server wants to know who calls: send `Authorization: Bearer …`, or sign in')
+    throw unauthenticated('authentication required: send `Authorization: Bearer …` or sign in')
   }
 
-  /** Signs in: the secret of a new session, and whose it is. */
-  async open(token: string, place: string): Promise<{ readonly secret: string; readonly caller: Caller }> {
-    const { id, caller } = await this.#byToken(token, place)
+  /** Signs in; returns the secret of the new session and its caller. */
+  async open(token: string, address: string): Promise<{ readonly secret: string; readonly caller: Caller }> {
+    const { id, caller } = await this.#byToken(token, address)
     const secret = this.#options.dice.token() + this.#options.dice.token()
     const expiresAt = this.#options.clock.now() + SESSION_MS
     const record: SessionRecord =
@@ -89,10 +89,10 @@ export class Access {
     await (await this.#options.store()).putRecords([{ kind: SESSION, id: hashOf(secret), body: null }])
   }
 
-  async #byToken(token: string, place: string): Promise<{ readonly id?: string; readonly caller: Caller }> {
-    const waitMs = Math.max(this.#limiter.waitMs(place), this.#everywhere.waitMs(EVERYWHERE))
+  async #byToken(token: string, address: string): Promise<{ readonly id?: string; readonly caller: Caller }> {
+    const waitMs = Math.max(this.#limiter.waitMs(address), this.#everywhere.waitMs(EVERYWHERE))
     if (waitMs > 0) {
-      throw new Problem(429, 'TOO_MANY_REQUESTS', 'too many wrong tokens came from here; wait a little', {
+      throw new Problem(429, 'TOO_MANY_REQUESTS', 'too many failed sign-ins; retry later', {
         headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
       })
     }
@@ -100,12 +100,12 @@ export class Access {
       ? { caller: { ...ADMIN, by: 'token' } as const }
       : await this.#options.tokens.verify(token)
     if (found) {
-      this.#limiter.succeeded(place)
+      this.#limiter.succeeded(address)
       return found
     }
-    this.#limiter.failed(place)
+    this.#limiter.failed(address)
     this.#everywhere.failed(EVERYWHERE)
-    throw unauthenticated('this token is not known here: it is wrong, revoked or out of time')
+    throw unauthenticated('invalid token: it is unknown, revoked or expired')
   }
 
   #isConfigured(token: string): boolean {
@@ -117,12 +117,12 @@ export class Access {
     if (!stored) return undefined
     const { tokenId, configured, expiresAt } = JSON.parse(stored.body) as SessionRecord
     if (expiresAt <= this.#options.clock.now()) return undefined
-    // With the token goes every session that it opened.
+    // A session ends with the token that opened it.
     if (tokenId !== undefined) return this.#options.tokens.holder(tokenId)
     return configured === this.#configured ? { ...ADMIN, by: 'session' } : undefined
   }
 
-  /** Whoever signs in tidies up behind those who never signed out. */
+  /** Each sign-in also deletes expired sessions. */
   async #sweep(store: Store): Promise<void> {
     const now = this.#options.clock.now()
     const sessions = await store.records(SESSION, { limit: SESSIONS_SWEPT })
@@ -135,7 +135,7 @@ export class Access {
 function bearerOf(authorization: string): string {
   const [, token] = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
   if (token !== undefined) return token
-  throw unauthenticated('Authorization: expected `Bearer` and a token')
+  throw unauthenticated('Authorization: expected `Bearer TOKEN`')
 }
 
 function unauthenticated(detail: string): Problem {

@@ -1,15 +1,15 @@
-/** What somebody may do: look, act on jobs, or change how everything works. */
+/** A viewer reads, an operator acts on jobs, an admin changes settings. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Whoever makes a request. */
+/** The authenticated sender of a request. */
 export interface Caller {
   /** The name in the audit log. */
   readonly name: string
   readonly role: Role
-  /** Sees and touches only this tenant's. */
+  /** Limits the caller to one tenant. */
   readonly tenantId?: string
-  /** How they are known; `open`: nobody has to say who they are. */
+  /** How the caller was authenticated; `open`: authentication is not required. */
   readonly by: 'open' | 'token' | 'session'
 }
 

@@ -5,10 +5,10 @@ interface Window {
   readonly endsAt: number
 }
 
-const PLACES_MAX = 10_000
+const ADDRESSES_MAX = 10_000
 
-/** Counts failures by place, and says how long a place has to wait once it has had too many. */
-export class Limiter {
+/** Counts failures per address in windows of fixed length, and says how long an address with too many has to wait. */
+export class FailureLimiter {
   readonly #clock: Clock
   readonly #failuresMax: number
   readonly #windowMs: number
@@ -20,26 +20,26 @@ export class Limiter {
     this.#windowMs = windowMs
   }
 
-  /** 0: go ahead. */
-  waitMs(place: string): number {
-    const window = this.#windows.get(place)
+  /** 0 while the address is below the limit. */
+  waitMs(address: string): number {
+    const window = this.#windows.get(address)
     if (!window || window.failures < this.#failuresMax) return 0
     return Math.max(0, window.endsAt - this.#clock.now())
   }
 
-  failed(place: string): void {
+  failed(address: string): void {
     const now = this.#clock.now()
-    const window = this.#windows.get(place)
+    const window = this.#windows.get(address)
     if (window && window.endsAt > now) {
       window.failures++
       return
     }
-    // Whoever fills it from many places only makes the oldest be forgotten.
-    if (this.#windows.size >= PLACES_MAX) this.#windows.delete(this.#windows.keys().next().value!)
-    this.#windows.set(place, { failures: 1, endsAt: now + this.#windowMs })
+    // An attack from many addresses only evicts the oldest windows.
+    if (this.#windows.size >= ADDRESSES_MAX) this.#windows.delete(this.#windows.keys().next().value!)
+    this.#windows.set(address, { failures: 1, endsAt: now + this.#windowMs })
   }
 
-  succeeded(place: string): void {
-    this.#windows.delete(place)
+  succeeded(address: string): void {
+    this.#windows.delete(address)
   }
 }

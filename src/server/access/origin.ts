@@ -7,8 +7,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * A browser sends cookies, and reaches this machine's loopback, for whichever page asks it to. It also says which page
- * that is: only our own may.
+ * A browser sends cookies and reaches the loopback interface for any page. It also names that page's site, and only our own
+ * pages are allowed.
  */
 export function checkOrigin(request: Request): void {
   const site = request.headers.get('Sec-Fetch-Site')
@@ -20,10 +20,10 @@ export function checkOrigin(request: Request): void {
 }
 
 function crossSite(why: string): Problem {
-  return new Problem(403, 'CROSS_SITE', `a browser sent this for another site (${why}); scripts send a token instead`)
+  return new Problem(403, 'CROSS_SITE', `cross-site request refused (${why}); scripts authenticate with a token`)
 }
 
-/** Under which names a server may be called: a page whose name was made to point here must not be able to talk to it. */
+/** Checks the Host header against the known names, which stops pages that use DNS rebinding. */
 export function hostCheck(allowed: readonly string[], bound: string): (request: Request) => void {
   const onlyOwn = isLoopback(bound)
   const all = allowed.includes('*') || (!onlyOwn && allowed.length === 0)
@@ -32,10 +32,6 @@ export function hostCheck(allowed: readonly string[], bound: string): (request: 
     const host = request.headers.get('Host') ?? ''
     const name = host.replace(/:\d+$/, '').toLowerCase()
     if (allowed.includes(name) || allowed.includes(host.toLowerCase()) || (onlyOwn && isLoopback(name))) return
-    throw new Problem(
-      421,
-      'UNKNOWN_HOST',
-      'Host: this server does not go by that name; allowedHosts lists the names it knows',
-    )
+    throw new Problem(421, 'UNKNOWN_HOST', 'Host: unknown host name; add it to allowedHosts')
   }
 }

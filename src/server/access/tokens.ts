@@ -4,23 +4,24 @@ import type { Clock, Dice } from '../../core/values/clock.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkText, checkWord } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import type { Store } from '../../store/store.js'
 import { type Caller, ROLES, type Role } from './caller.js'
 
 const TOKEN = 'token'
 const TOKENS_MAX = 10_000
 const PREFIX = 'chr'
-/** Revoked elsewhere, a token may be believed for so long. */
-const BELIEVED_MS = 5_000
-const BELIEVED_MAX = 1_000
-/** How exactly it is known when a token was last used. */
+/** How long a token that another server revoked may still be accepted. */
+const CACHED_MS = 5_000
+const CACHED_MAX = 1_000
+/** The precision of `usedAt`. */
 const USED_EVERY_MS = 60_000
-const YEARS_MAX_MS = 10 * 365 * 86_400_000
+const LIFE_MAX_MS = 10 * 365 * 86_400_000
 
 export interface TokenInput {
   readonly name: string
   readonly role: Role
-  /** One tenant that it is for; it sees and touches nothing else. */
+  /** Limits the token to one tenant. */
   readonly tenantId?: string
   readonly expiresIn?: Duration
 }
@@ -43,26 +44,26 @@ export interface TokenView {
   readonly tenantId?: string
   readonly createdAt: string
   readonly expiresAt?: string
-  /** To the minute. */
+  /** Precise to the minute. */
   readonly usedAt?: string
 }
 
-/** A token as it is told, once. */
+/** A new token with its secret, which is shown only once. */
 export interface NewToken extends TokenView {
   readonly token: string
 }
 
-interface Believed {
+interface Cached {
   readonly record: TokenRecord
   readonly until: number
 }
 
-/** Who may come in. Only hashes are kept. */
+/** API tokens. Only hashes of their secrets are stored. */
 export class Tokens {
   readonly #store: () => Promise<Store>
   readonly #clock: Clock
   readonly #dice: Dice
-  readonly #believed = new Map<string, Believed>()
+  readonly #cached = new Map<string, Cached>()
   readonly #noted = new Map<string, number>()
 
   constructor(store: () => Promise<Store>, clock: Clock, dice: Dice) {
@@ -79,17 +80,17 @@ export class Tokens {
     const now = this.#clock.now()
     const id = this.#dice.id(now)
     const secret = this.#dice.token() + this.#dice.token()
-    const record: TokenRecord = {
+    const lifeMs =
+      expiresIn === undefined ? undefined : toMs(expiresIn, 'token: expiresIn', { min: 1000, max: LIFE_MAX_MS })
+    const record: TokenRecord = present({
       id,
       name,
       role,
-      ...(tenantId !== undefined && { tenantId }),
+      tenantId,
       hash: hashOf(secret),
       createdAt: now,
-      ...(expiresIn !== undefined && {
-        expiresAt: now + toMs(expiresIn, 'token: expiresIn', { min: 1000, max: YEARS_MAX_MS }),
-      }),
-    }
+      expiresAt: lifeMs === undefined ? undefined : now + lifeMs,
+    })
     const store = await this.#store()
     await store.putRecords([{ kind: TOKEN, id, body: JSON.stringify(record), expect: 0 }])
     return { ...viewToken(record), token: `${PREFIX}_${id}_${secret}` }
@@ -104,16 +105,16 @@ export class Tokens {
   async revoke(id: string): Promise<void> {
     const store = await this.#store()
     const [record] = await store.records(TOKEN, { ids: [id] })
-    if (!record) throw new ChronosError('NOT_FOUND', `there is no token ${shown(id)}; the list of tokens has them all`)
+    if (!record) throw new ChronosError('NOT_FOUND', `there is no token ${shown(id)}`)
     await store.putRecords([{ kind: TOKEN, id, body: null }])
-    this.#believed.delete(id)
+    this.#cached.delete(id)
   }
 
   async any(): Promise<boolean> {
     return (await (await this.#store()).records(TOKEN, { limit: 1 })).length > 0
   }
 
-  /** Whose token it is; undefined for one that is unknown, revoked or out of time. */
+  /** The caller that the token belongs to; undefined if it is unknown, revoked or expired. */
   async verify(token: string): Promise<{ readonly id: string; readonly caller: Caller } | undefined> {
     const [prefix, id, secret, ...more] = token.split('_')
     if (prefix !== PREFIX || !id || !secret || more.length > 0 || id.length > 64) return undefined
@@ -123,7 +124,7 @@ export class Tokens {
     return { id, caller: callerOf(record, 'token') }
   }
 
-  /** Whoever has the token of this id, as long as it is good. */
+  /** The caller of a session that the token opened, while the token is valid. */
   async holder(id: string): Promise<Caller | undefined> {
     const record = await this.#find(id)
     return record && callerOf(record, 'session')
@@ -131,28 +132,28 @@ export class Tokens {
 
   async #find(id: string): Promise<TokenRecord | undefined> {
     const now = this.#clock.now()
-    const believed = this.#believed.get(id)
-    const record = believed && believed.until > now ? believed.record : await this.#read(id, now)
+    const cached = this.#cached.get(id)
+    const record = cached && cached.until > now ? cached.record : await this.#read(id, now)
     return record && (record.expiresAt === undefined || record.expiresAt > now) ? record : undefined
   }
 
   async #read(id: string, now: number): Promise<TokenRecord | undefined> {
     const [stored] = await (await this.#store()).records(TOKEN, { ids: [id] })
     if (!stored) {
-      this.#believed.delete(id)
+      this.#cached.delete(id)
       return undefined
     }
     const record = JSON.parse(stored.body) as TokenRecord
-    if (this.#believed.size >= BELIEVED_MAX) this.#believed.clear()
-    this.#believed.set(id, { record, until: now + BELIEVED_MS })
+    if (this.#cached.size >= CACHED_MAX) this.#cached.clear()
+    this.#cached.set(id, { record, until: now + CACHED_MS })
     return record
   }
 
-  /** A courtesy for people who tidy up: nobody waits for it, and nothing fails by it. */
+  /** `usedAt` helps to find unused tokens; the request neither waits for it nor fails with it. */
   #noteUse({ id }: TokenRecord): void {
     const now = this.#clock.now()
     if ((this.#noted.get(id) ?? 0) > now - USED_EVERY_MS) return
-    if (this.#noted.size >= BELIEVED_MAX) this.#noted.clear()
+    if (this.#noted.size >= CACHED_MAX) this.#noted.clear()
     this.#noted.set(id, now)
     void this.#writeUse(id, now).catch(() => {})
   }
@@ -170,24 +171,24 @@ export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }
 
-/** In the same time, wherever they differ. */
+/** Compares in constant time. */
 export function equal(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
 function callerOf({ name, role, tenantId }: TokenRecord, by: Caller['by']): Caller {
-  return { name, role, by, ...(tenantId !== undefined && { tenantId }) }
+  return present({ name, role, by, tenantId })
 }
 
 function viewToken({ id, name, role, tenantId, createdAt, expiresAt, usedAt }: TokenRecord): TokenView {
-  return {
+  return present({
     id,
     name,
     role,
-    ...(tenantId !== undefined && { tenantId }),
+    tenantId,
     createdAt: timeText(createdAt),
-    ...(expiresAt !== undefined && { expiresAt: timeText(expiresAt) }),
-    ...(usedAt !== undefined && { usedAt: timeText(usedAt) }),
-  }
+    expiresAt: expiresAt === undefined ? undefined : timeText(expiresAt),
+    usedAt: usedAt === undefined ? undefined : timeText(usedAt),
+  })
 }

@@ -6,7 +6,7 @@ import { COUNTS, countsId } from '../../store/fold.js'
 import type { Store } from '../../store/store.js'
 import { Listener, type Message } from './listener.js'
 
-/** What a change may be about; whoever shows it looks again. */
+/** What changed; a client that shows it fetches it again. */
 export type Topic =
   | 'jobs'
   | 'queues'
@@ -18,7 +18,7 @@ export type Topic =
   | 'circuits'
   | 'workers'
 
-/** A job that changed, with what a list shows of it. */
+/** A changed job, with the fields that a list shows. */
 export interface ChangedJob {
   readonly id: string
   readonly name: string
@@ -28,11 +28,11 @@ export interface ChangedJob {
   readonly attempt: number
 }
 
-/** Messages a second at most, so that a thousand jobs a second are no more work for a browser than ten. */
+/** At most four messages a second, so that a thousand jobs a second cost a browser no more than ten. */
 const COALESCE_MS = 250
 const JOBS_MAX = 200
 const RING = 1_000
-const LOOK_EVERY_MS = 2_000
+const POLL_MS = 2_000
 const COUNTS_READ = 1_000
 
 interface FeedOptions {
@@ -43,7 +43,7 @@ interface FeedOptions {
   readonly maxListeners: number
 }
 
-/** How each event changes what people look at. */
+/** The topics that an event changes. */
 const TOPICS_OF: Readonly<Partial<Record<EventName, readonly Topic[]>>> = {
   'job.enqueued': ['jobs', 'queues'],
   'job.started': ['jobs', 'queues'],
@@ -69,19 +69,19 @@ const STATE_OF: Readonly<Partial<Record<EventName, readonly [JobState, Phase]>>>
   'job.cancelled': ['cancelled', 'cancelled'],
 }
 
-/** Tells browsers what changed: few messages, each of many changes, and none lost to whoever comes back in time. */
+/** Streams changes to browsers, many per message. A client that reconnects soon enough misses none. */
 export class EventFeed {
   readonly #options: FeedOptions
   readonly #listeners = new Set<Listener>()
   readonly #ring: Message[] = []
-  /** Ids of another process's messages mean nothing here. */
+  /** Distinguishes the message ids of this process from those of others. */
   readonly #boot: string
   #sequence = 0
   #pending: Pending = newPending()
   #flush: Timer | undefined
-  #look: Timer | undefined
+  #poll: Timer | undefined
   #seen = ''
-  #unhear: (() => void)[] = []
+  #unsubscribe: (() => void)[] = []
   #isClosed = false
 
   constructor(options: FeedOptions) {
@@ -97,21 +97,21 @@ export class EventFeed {
     return this.#isClosed || this.#listeners.size >= this.#options.maxListeners
   }
 
-  /** A new listener; `after` is the last message that it has heard. */
+  /** Adds a listener; `after` is the id of the last message it received. */
   listen(tenantId: string | undefined, after: string | undefined): Listener {
     const listener: Listener = new Listener({
       clock: this.#options.clock,
       tenantId,
-      onClosed: () => this.#left(listener),
+      onClosed: () => this.#remove(listener),
     })
     this.#listeners.add(listener)
-    if (this.#listeners.size === 1) this.#begin()
+    if (this.#listeners.size === 1) this.#start()
     listener.begin(`${this.#boot}-${this.#sequence}`)
     if (after !== undefined) this.#repeat(listener, after)
     return listener
   }
 
-  /** Something changed that no event tells of. */
+  /** Reports a change that has no event. */
   changed(topics: readonly Topic[], tenantId?: string): void {
     if (this.#listeners.size === 0) return
     for (const topic of topics) this.#pending.topics.add(`${topic} ${tenantId ?? ''}`)
@@ -123,29 +123,29 @@ export class EventFeed {
     for (const listener of [...this.#listeners]) listener.close()
   }
 
-  #begin(): void {
+  #start(): void {
     const { chronos } = this.#options
-    this.#unhear = (Object.keys(TOPICS_OF) as EventName[]).map(name =>
-      chronos.on(name, event => this.#heard(name, event)),
+    this.#unsubscribe = (Object.keys(TOPICS_OF) as EventName[]).map(name =>
+      chronos.on(name, event => this.#onEvent(name, event)),
     )
-    this.#lookLater()
+    this.#pollLater()
   }
 
-  #left(listener: Listener): void {
+  #remove(listener: Listener): void {
     this.#listeners.delete(listener)
     if (this.#listeners.size > 0) return
-    for (const stop of this.#unhear.splice(0)) stop()
+    for (const stop of this.#unsubscribe.splice(0)) stop()
     this.#flush?.cancel()
-    this.#look?.cancel()
+    this.#poll?.cancel()
     this.#flush = undefined
-    this.#look = undefined
-    // Nobody hears what happens from here on: whoever comes back has to look at everything.
+    this.#poll = undefined
+    // Changes are not recorded without listeners, so a client that reconnects later has to fetch everything.
     this.#ring.length = 0
     this.#sequence++
     this.#pending = newPending()
   }
 
-  #heard(name: EventName, event: unknown): void {
+  #onEvent(name: EventName, event: unknown): void {
     const { job = event, tenantId = (job as { tenantId?: string }).tenantId } = event as {
       readonly job?: EventJob
       readonly tenantId?: string
@@ -173,7 +173,7 @@ export class EventFeed {
     }
     this.#ring.push(message)
     if (this.#ring.length > RING) this.#ring.shift()
-    for (const listener of this.#listeners) listener.hear(message)
+    for (const listener of this.#listeners) listener.send(message)
   }
 
   #repeat(listener: Listener, after: string): void {
@@ -184,21 +184,21 @@ export class EventFeed {
       listener.reset()
       return
     }
-    for (const message of this.#ring) if (message.sequence > sequence) listener.hear(message)
+    for (const message of this.#ring) if (message.sequence > sequence) listener.send(message)
   }
 
-  /** Other processes work too: what they did shows in the counts. */
-  #lookLater(): void {
-    this.#look = this.#options.clock.timer(LOOK_EVERY_MS, () => {
-      void this.#lookAround()
+  /** Changes by other processes show up in the counts. */
+  #pollLater(): void {
+    this.#poll = this.#options.clock.timer(POLL_MS, () => {
+      void this.#pollCounts()
         .catch(() => {})
         .finally(() => {
-          if (this.#listeners.size > 0) this.#lookLater()
+          if (this.#listeners.size > 0) this.#pollLater()
         })
     })
   }
 
-  async #lookAround(): Promise<void> {
+  async #pollCounts(): Promise<void> {
     const store = await this.#options.store()
     const { now } = await store.info()
     const from = countsId('1m', now - 60_000)

@@ -8,11 +8,11 @@ export interface Message {
   readonly jobs: readonly { readonly job: ChangedJob; readonly tenantId: string | undefined }[]
 }
 
-const BEAT_MS = 15_000
-/** Who a listener is, and what it may see, is asked again when it comes back. */
+const HEARTBEAT_MS = 15_000
+/** The client authenticates again when it reconnects. */
 const LIFE_MS = 3_600_000
-/** What may lie ready for one that reads slowly. */
-const READY_MAX_BYTES = 64 * 1024
+/** The buffer for a client that reads slowly. */
+const BUFFER_MAX_BYTES = 64 * 1024
 const RETRY_MS = 2_000
 
 interface ListenerOptions {
@@ -27,10 +27,10 @@ export class Listener {
   readonly #options: ListenerOptions
   readonly #encoder = new TextEncoder()
   #controller!: ReadableStreamDefaultController<Uint8Array>
-  /** It missed something because it read too slowly. */
+  /** A message was dropped because the client read too slowly. */
   #isBehind = false
   #isClosed = false
-  #beat: Timer | undefined
+  #heartbeat: Timer | undefined
   readonly #end: Timer
 
   constructor(options: ListenerOptions) {
@@ -43,10 +43,10 @@ export class Listener {
         pull: () => this.#catchUp(),
         cancel: () => this.close(),
       },
-      { highWaterMark: READY_MAX_BYTES, size: chunk => chunk?.byteLength ?? 0 },
+      { highWaterMark: BUFFER_MAX_BYTES, size: chunk => chunk?.byteLength ?? 0 },
     )
     this.#end = options.clock.timer(LIFE_MS, () => this.close())
-    this.#beatLater()
+    this.#heartbeatLater()
   }
 
   begin(id: string): void {
@@ -54,8 +54,8 @@ export class Listener {
     this.#event('hello', { at: new Date(this.#options.clock.now()).toISOString() }, id)
   }
 
-  /** What this listener may see of it, if anything. */
-  hear({ id, topics, jobs }: Message): void {
+  /** Sends the part of the message that the client may see, if any. */
+  send({ id, topics, jobs }: Message): void {
     const { tenantId } = this.#options
     const mine = (one: { readonly tenantId: string | undefined }): boolean =>
       tenantId === undefined || one.tenantId === tenantId
@@ -64,7 +64,7 @@ export class Listener {
     this.#event('change', { topics: seen, jobs: jobs.filter(mine).map(({ job }) => job) }, id)
   }
 
-  /** It has to look at everything again. */
+  /** Tells the client to fetch everything again. */
   reset(): void {
     this.#event('reset', {})
   }
@@ -72,12 +72,12 @@ export class Listener {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#beat?.cancel()
+    this.#heartbeat?.cancel()
     this.#end.cancel()
     try {
       this.#controller.close()
     } catch {
-      // The other side was faster.
+      // The client has closed the stream already.
     }
     this.#options.onClosed()
   }
@@ -88,10 +88,10 @@ export class Listener {
     this.reset()
   }
 
-  #beatLater(): void {
-    this.#beat = this.#options.clock.timer(BEAT_MS, () => {
-      this.#write(': still here\n\n')
-      if (!this.#isClosed) this.#beatLater()
+  #heartbeatLater(): void {
+    this.#heartbeat = this.#options.clock.timer(HEARTBEAT_MS, () => {
+      this.#write(': heartbeat\n\n')
+      if (!this.#isClosed) this.#heartbeatLater()
     })
   }
 

@@ -6,8 +6,8 @@ interface Asset {
   readonly body: Buffer
   readonly type: string
   readonly etag: string
-  /** Its name has a hash of its content: it never changes. */
-  readonly isForever: boolean
+  /** The name contains a hash of the content, so the file never changes. */
+  readonly isImmutable: boolean
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -35,7 +35,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The files of the dashboard, read once. */
+/** The files of the dashboard, read once into memory. */
 export class Assets {
   readonly #files: ReadonlyMap<string, Asset>
   readonly #page: string | undefined
@@ -45,7 +45,7 @@ export class Assets {
     this.#page = page
   }
 
-  /** From a folder; without one, or with an empty one, there is no dashboard. */
+  /** Without a folder, or with an empty one, there is no dashboard. */
   static async read(folder: string | undefined, basePath: string): Promise<Assets> {
     const files = new Map<string, Asset>()
     for (const path of folder === undefined ? [] : await filesIn(folder)) {
@@ -62,7 +62,7 @@ export class Assets {
     return this.#page !== undefined
   }
 
-  /** The file of this name, or the page, which shows whatever the address says. */
+  /** The file of this name, or the page, which reads its route from the address. */
   answer(name: string, ifNoneMatch: string | undefined): Response | undefined {
     const asset = name === 'index.html' ? undefined : this.#files.get(name)
     if (asset) return fileResponse(asset, ifNoneMatch)
@@ -77,16 +77,16 @@ export class Assets {
   }
 }
 
-/** A file that is not there; a page's address may have dots too: `queues/mail.v2`. */
+/** Routes of the page may contain dots too: `queues/mail.v2`. */
 function isFileName(name: string): boolean {
   return name.startsWith('assets/') || (!name.includes('/') && extname(name) !== '')
 }
 
-function fileResponse({ body, type, etag, isForever }: Asset, ifNoneMatch: string | undefined): Response {
+function fileResponse({ body, type, etag, isImmutable }: Asset, ifNoneMatch: string | undefined): Response {
   const headers = {
     'Content-Type': type,
     'Content-Security-Policy': POLICY,
-    'Cache-Control': isForever ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'Cache-Control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
     ETag: etag,
   }
   return ifNoneMatch === etag
@@ -100,7 +100,7 @@ function assetOf(name: string, body: Buffer): Asset {
     body,
     type: TYPES[extname(name)] ?? 'application/octet-stream',
     etag: `"${hash}"`,
-    isForever: /^assets\/.+-[\w-]{8,}\.\w+$/.test(name),
+    isImmutable: /^assets\/.+-[\w-]{8,}\.\w+$/.test(name),
   }
 }
 

@@ -6,7 +6,7 @@ import { Problem } from './problem.js'
 
 const REPLY = 'reply'
 const KEPT_MS = 24 * 3_600_000
-/** After so long whoever was answering is taken to be gone. */
+/** After this time the process that handled the first request is considered dead. */
 const PENDING_MS = 60_000
 const SWEPT = 500
 const SWEEP_EVERY_MS = 600_000
@@ -17,16 +17,16 @@ type Reply =
 
 type Remembered = Pick<Answer, 'status' | 'body' | 'headers' | 'etag'>
 
-/** What makes a request the same one again. */
+/** What identifies a repeated request. */
 export interface Repeatable {
   readonly key: string
-  /** Who asks for what: two callers' keys have nothing to do with each other. */
+  /** Caller and route: equal keys of two callers are independent. */
   readonly scope: string
   readonly body: string
 }
 
-/** Remembers what was answered to a request with an `Idempotency-Key`, so that it can be answered again. */
-export class Replies {
+/** Stores the responses to requests with an `Idempotency-Key`, and repeats them. */
+export class Idempotency {
   readonly #store: () => Promise<Store>
   readonly #clock: Clock
   #sweptAt = 0
@@ -36,7 +36,7 @@ export class Replies {
     this.#clock = clock
   }
 
-  /** Does it, or answers what was answered before. */
+  /** Runs the request, or returns the stored answer of an earlier one. */
   async once(request: Repeatable, act: () => Promise<Answer>): Promise<Answer> {
     const store = await this.#store()
     const id = sha256(`${request.scope}\n${request.key}`)
@@ -47,17 +47,17 @@ export class Replies {
     try {
       const answer = await act()
       await store.putRecords([
-        write(id, { state: 'answered', request: body, at: this.#clock.now(), answer: told(answer) }),
+        write(id, { state: 'answered', request: body, at: this.#clock.now(), answer: repeatable(answer) }),
       ])
       return answer
     } catch (error) {
-      // Nothing was made: the key is free for another try.
+      // The request failed, so the key is free for another attempt.
       await store.putRecords([{ kind: REPLY, id, body: null, expect: version }]).catch(() => {})
       throw error
     }
   }
 
-  /** The version of the new record, or the answer that was given before. */
+  /** Returns the version of the new record, or the answer of an earlier request. */
   async #begin(store: Store, id: string, request: string): Promise<number | Answer> {
     const now = this.#clock.now()
     const mine = write(id, { state: 'pending', request, at: now })
@@ -71,11 +71,8 @@ export class Replies {
       throw inUse()
     }
     if (reply.request !== request) {
-      throw new Problem(
-        422,
-        'IDEMPOTENCY_KEY_REUSED',
-        'Idempotency-Key: this key was used for a request with another body; take a new one',
-      )
+      const detail = 'Idempotency-Key: the key was used with a different request body; use a new key'
+      throw new Problem(422, 'IDEMPOTENCY_KEY_REUSED', detail)
     }
     if (reply.state === 'pending') throw inUse()
     return { ...reply.answer, headers: { ...reply.answer.headers, 'Idempotency-Replayed': 'true' } }
@@ -103,18 +100,12 @@ function isOver({ state, at }: Reply, now: number): boolean {
 }
 
 function inUse(): Problem {
-  return new Problem(
-    409,
-    'IDEMPOTENCY_KEY_IN_USE',
-    'Idempotency-Key: the first request with this key is still under way',
-    {
-      headers: { 'Retry-After': '1' },
-    },
-  )
+  const detail = 'Idempotency-Key: the first request with this key is still in progress'
+  return new Problem(409, 'IDEMPOTENCY_KEY_IN_USE', detail, { headers: { 'Retry-After': '1' } })
 }
 
-/** Without what is told only once. */
-function told({ once = [], ...answer }: Answer): Remembered {
+/** The answer without secrets, which are shown only once. */
+function repeatable({ once = [], ...answer }: Answer): Remembered {
   if (once.length === 0) return answer
   const body = Object.entries(answer.body as Record<string, unknown>).filter(([name]) => !once.includes(name))
   return { ...answer, body: Object.fromEntries(body) }

@@ -1,6 +1,6 @@
 import { ChronosError, type ErrorCode } from '../../core/values/error.js'
 
-/** What can be wrong with a request before Chronos itself sees it. */
+/** Error codes of the server itself, beside those of the library. */
 export type RequestCode =
   | 'INVALID_REQUEST'
   | 'NOT_JSON'
@@ -20,7 +20,7 @@ export type RequestCode =
   | 'SHUTTING_DOWN'
   | 'UNEXPECTED'
 
-/** One thing that is wrong in a request: where (a JSON pointer, or `query.limit`), and what. */
+/** One error in a request: its place (a JSON pointer, or `query.limit`) and a message. */
 export interface Fault {
   readonly pointer: string
   readonly detail: string
@@ -32,7 +32,7 @@ interface ProblemOptions {
   readonly cause?: unknown
 }
 
-/** An answer that is not the one asked for; RFC 9457 on the wire. */
+/** An error response, RFC 9457 on the wire. */
 export class Problem extends Error {
   override readonly name: string = 'Problem'
   readonly status: number
@@ -77,11 +77,11 @@ const STATUS_OF: Readonly<Partial<Record<ErrorCode, number>>> = {
 const RETRY_AFTER_S = '2'
 const RETRYABLE = new Set([429, 503])
 
-/** Whatever was thrown, as an answer. What nobody foresaw tells its reason to the log only. */
+/** Turns any thrown value into an error response. The reason of an unexpected error goes to the log only. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (!(error instanceof ChronosError)) {
-    return new Problem(500, 'UNEXPECTED', 'something unexpected happened; the log has it under this request id', {
+    return new Problem(500, 'UNEXPECTED', 'unexpected error; the server log has the details under this request id', {
       cause: error,
     })
   }
@@ -94,19 +94,19 @@ export function problemOf(error: unknown): Problem {
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad request',
-  401: 'Not signed in',
-  403: 'Not allowed',
+  401: 'Unauthorized',
+  403: 'Forbidden',
   404: 'Not found',
   405: 'Method not allowed',
   409: 'Conflict',
-  412: 'Changed meanwhile',
-  413: 'Too large',
+  412: 'Precondition failed',
+  413: 'Content too large',
   415: 'Unsupported media type',
-  421: 'Wrong host',
-  422: 'Invalid',
+  421: 'Misdirected request',
+  422: 'Unprocessable content',
   429: 'Too many requests',
-  500: 'Unexpected error',
-  503: 'Unavailable',
+  500: 'Internal server error',
+  503: 'Service unavailable',
 }
 
 /** The document of RFC 9457. */

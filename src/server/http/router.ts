@@ -9,42 +9,39 @@ import { type Answer, type Call, type Endpoint, successOf } from '../endpoint.js
 import type { z } from '../schemas/zod.js'
 import { readBody } from './body.js'
 import { type Fault, Problem } from './problem.js'
-import { LONG_MS, within } from './timeout.js'
+import { LONG_MS, requestTimedOut, within } from './timeout.js'
 
-/** What travels with a request through the layers. */
+/** Variables of a request's context. */
 export interface Env {
   readonly Variables: { requestId: string }
 }
 
-const STRANGER: Caller = { name: 'stranger', role: 'viewer', by: 'open' }
+const ANONYMOUS: Caller = { name: 'anonymous', role: 'viewer', by: 'open' }
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/
 
-/** The API: every endpoint behind the same checks, in the same order. */
+/** The API: every endpoint runs the same checks in the same order. */
 export function apiOf(app: Application, endpoints: readonly Endpoint[]): Hono<Env> {
   const api = new Hono<Env>()
   for (const endpoint of endpoints) {
+    const timeoutMs = endpoint.takesLong ? LONG_MS : app.settings.requestTimeoutMs
     api.on(endpoint.method.toUpperCase(), honoPath(endpoint.path), context =>
-      within(app.clock, endpoint.takesLong ? LONG_MS : app.settings.requestTimeoutMs, answer(app, endpoint, context)),
+      within(app.clock, timeoutMs, answer(app, endpoint, context), () => {
+        throw requestTimedOut(timeoutMs)
+      }),
     )
   }
   const patterns = endpoints.map(({ method, path }) => ({ method: method.toUpperCase(), matches: patternOf(path) }))
   api.all('*', context => {
     const path = context.req.path.slice(`${app.settings.basePath}/api/v1`.length)
     const allowed = [...new Set(patterns.filter(({ matches }) => matches.test(path)).map(({ method }) => method))]
-    if (allowed.length === 0)
-      throw new Problem(
-        404,
-        'NO_SUCH_ROUTE',
-        `there is no ${context.req.method} ${path} here; /api/openapi.json lists what there is`,
-      )
-    throw new Problem(
-      405,
-      'METHOD_NOT_ALLOWED',
-      `${context.req.method} is not for ${path}; it takes ${allowed.join(', ')}`,
-      {
-        headers: { Allow: allowed.join(', ') },
-      },
-    )
+    const { method } = context.req
+    if (allowed.length === 0) {
+      throw new Problem(404, 'NO_SUCH_ROUTE', `no route for ${method} ${path}; /api/openapi.json lists the routes`)
+    }
+    const Allow = allowed.join(', ')
+    throw new Problem(405, 'METHOD_NOT_ALLOWED', `${path} does not support ${method}; use ${Allow}`, {
+      headers: { Allow },
+    })
   })
   return api
 }
@@ -53,7 +50,7 @@ const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
 async function answer(app: Application, endpoint: Endpoint, context: Context<Env>): Promise<Response> {
-  const caller = endpoint.isOpen ? stranger(context) : await callerOf(app, context)
+  const caller = endpoint.isOpen ? anonymous(context) : await callerOf(app, context)
   checkRights(app, endpoint, caller)
   const params = checked(endpoint.params, context.req.param(), 'path')
   const query = checked(endpoint.query, queryOf(context.req.url), 'query')
@@ -71,7 +68,7 @@ async function answer(app: Application, endpoint: Endpoint, context: Context<Env
     ifMatch: unquoted(context.req.header('If-Match')),
     idempotencyKey,
     signal: context.req.raw.signal,
-    place: placeOf(context),
+    address: addressOf(context),
     session: getCookie(context, SESSION_COOKIE),
     isSecure: isSecure(context.req.raw),
     header: name => context.req.header(name),
@@ -80,30 +77,36 @@ async function answer(app: Application, endpoint: Endpoint, context: Context<Env
   const act = (): Promise<Answer> => endpoint.handle(call as Call<never, never, never>)
   const scope = `${caller.name}\n${caller.tenantId ?? ''}\n${endpoint.method} ${context.req.path}`
   const given =
-    idempotencyKey === undefined ? await act() : await app.replies.once({ key: idempotencyKey, scope, body: text }, act)
+    idempotencyKey === undefined
+      ? await act()
+      : await app.idempotency.once({ key: idempotencyKey, scope, body: text }, act)
   await audit(app, endpoint, call, facts, given)
   return respond(endpoint, given, context)
 }
 
 export function callerOf(app: Application, context: Context<Env>): Promise<Caller> {
   const authorization = context.req.header('Authorization')
-  // A token is proof enough; what a browser adds by itself is not.
+  // A browser adds cookies by itself, so a request without a token must come from our own pages.
   if (authorization === undefined) checkOrigin(context.req.raw)
-  return app.access.callerOf({ place: placeOf(context), authorization, session: getCookie(context, SESSION_COOKIE) })
+  return app.access.callerOf({
+    address: addressOf(context),
+    authorization,
+    session: getCookie(context, SESSION_COOKIE),
+  })
 }
 
-/** Signing in is for whoever is not known yet, but for no other site either. */
-function stranger(context: Context<Env>): Caller {
+/** Signing in needs no authentication, but must come from our own pages. */
+function anonymous(context: Context<Env>): Caller {
   checkOrigin(context.req.raw)
-  return STRANGER
+  return ANONYMOUS
 }
 
 function isSecure(request: Request): boolean {
   return request.url.startsWith('https:') || request.headers.get('X-Forwarded-Proto') === 'https'
 }
 
-/** The address of the other side. Without a socket, as in tests that call `fetch` alone, there is one place. */
-export function placeOf(context: Context): string {
+/** The client's address. Requests without a socket, as in `server.fetch(…)`, share one. */
+export function addressOf(context: Context): string {
   try {
     return getConnInfo(context).remote.address ?? 'unknown'
   } catch {
@@ -113,13 +116,13 @@ export function placeOf(context: Context): string {
 
 function checkRights(app: Application, endpoint: Endpoint, caller: Caller): void {
   if (!mayAct(caller.role, endpoint.role)) {
-    throw new Problem(403, 'FORBIDDEN', `this takes the role ${endpoint.role}, and ${caller.name} is ${caller.role}`)
+    throw new Problem(403, 'FORBIDDEN', `role ${endpoint.role} required; ${caller.name} has the role ${caller.role}`)
   }
   if (caller.tenantId !== undefined && endpoint.tenants === 'none') {
-    throw new Problem(403, 'FORBIDDEN', 'this is not for the token of one tenant')
+    throw new Problem(403, 'FORBIDDEN', 'not available to the token of one tenant')
   }
   if (app.settings.readOnly && auditOf(endpoint) !== 'none') {
-    throw new Problem(403, 'FORBIDDEN', 'this server only shows: it was started with readOnly')
+    throw new Problem(403, 'FORBIDDEN', 'the server is read-only: it was started with readOnly')
   }
 }
 
@@ -158,7 +161,7 @@ function parsed(text: string, schema: z.ZodType): unknown {
   }
 }
 
-/** A name that comes twice is a list, which only some schemas take. */
+/** A repeated name becomes a list, which only some schemas accept. */
 function queryOf(url: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {}
   for (const [name, value] of new URL(url).searchParams) {
@@ -202,7 +205,7 @@ async function audit(
     action: `${endpoint.method.toUpperCase()} ${endpoint.path}`,
     ...(target !== '' && { target }),
     requestId,
-    ...(Object.keys(facts).length > 0 && { facts }),
+    facts,
   }
   if (how === 'sum') app.auditLog.sum(change)
   else await app.auditLog.add(change)

@@ -1,24 +1,23 @@
-import type { Clock } from '../../core/values/clock.js'
+import type { Clock, Timer } from '../../core/values/clock.js'
 import { Problem } from './problem.js'
 
-/** What looks at every job, or changes many, may take its time. */
+/** The limit for requests that read every job or change many. */
 export const LONG_MS = 600_000
 
-/** No request waits for ever; its work may still be done, as with any answer that is lost. */
-export async function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
-  let timer: { cancel(): void } | undefined
-  const silence = new Promise<never>((_, reject) => {
-    timer = clock.timer(ms, () => reject(tooLate(ms)))
+/** Waits for the work, but not longer than `ms`; then `onTimeout` gives the result, and the work goes on unobserved. */
+export async function within<T>(clock: Clock, ms: number, work: Promise<T>, onTimeout: () => T): Promise<T> {
+  let timer: Timer | undefined
+  const late = new Promise<void>(resolve => {
+    timer = clock.timer(ms, resolve)
   })
   try {
-    return await Promise.race([work, silence])
+    return await Promise.race([work, late.then(onTimeout)])
   } finally {
     timer?.cancel()
   }
 }
 
-function tooLate(ms: number): Problem {
-  return new Problem(503, 'TIMED_OUT', `no answer within ${ms} ms; it may have been done: look before you repeat it`, {
-    headers: { 'Retry-After': '2' },
-  })
+export function requestTimedOut(ms: number): Problem {
+  const detail = `no answer within ${ms} ms; the request may still take effect: check before repeating it`
+  return new Problem(503, 'TIMED_OUT', detail, { headers: { 'Retry-After': '2' } })
 }

@@ -2,6 +2,7 @@ import type { CircuitState } from '../../core/dependency/dependency.js'
 import type { Clock } from '../../core/values/clock.js'
 import { GAUGE_PHASES, type Gauges, type QueueGauges, readGauges } from '../../engine/figures/gauges.js'
 import type { Store } from '../../store/store.js'
+import { within } from '../http/timeout.js'
 import type { MetricName } from './catalog.js'
 import type { Sample } from './exposition.js'
 import { circuitLabel, labelText, OTHER, SERIES_MAX } from './labels.js'
@@ -29,7 +30,11 @@ export class Readings {
 
   async samples(): Promise<ReadonlyMap<MetricName, readonly Sample[]>> {
     const now = this.#clock.now()
-    if (now - this.#askedAt >= KNOWN_MS) await this.#within(this.#read(now))
+    if (now - this.#askedAt >= KNOWN_MS) {
+      await within(this.#clock, PATIENCE_MS, this.#read(now), () => {
+        this.#isUp = false
+      })
+    }
     const up: [MetricName, readonly Sample[]] = ['store_up', [plain(this.#isUp ? 1 : 0)]]
     if (!this.#known) return new Map([up])
     const { gauges, at } = this.#known
@@ -54,18 +59,6 @@ export class Readings {
       this.#isUp = false
     }
     this.#askedAt = now
-  }
-
-  async #within(done: Promise<void>): Promise<void> {
-    let timer: { cancel(): void } | undefined
-    const silence = new Promise<void>(resolve => {
-      timer = this.#clock.timer(PATIENCE_MS, () => {
-        this.#isUp = false
-        resolve()
-      })
-    })
-    await Promise.race([done, silence])
-    timer?.cancel()
   }
 }
 

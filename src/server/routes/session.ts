@@ -56,8 +56,8 @@ const signIn = endpoint({
   isOpen: true,
   body: z.strictObject({ token: z.string().min(1).max(512) }),
   answers: ok(sessionSchema, 'Signed in'),
-  async handle({ app, body, place, isSecure, note }): Promise<Answer> {
-    const { secret, caller } = await app.access.open(body.token, place)
+  async handle({ app, body, address, isSecure, note }): Promise<Answer> {
+    const { secret, caller } = await app.access.open(body.token, address)
     note({ name: caller.name })
     return { body: sessionOf(app, caller), headers: { 'Set-Cookie': cookie(app, secret, SESSION_MS, isSecure) } }
   },

@@ -6,7 +6,7 @@ import { startServer, type TestServer } from '../server.js'
 const TOKEN = 'a-token-of-the-configuration'
 const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
 
-/** Headers that a page's script may not set, but a browser does. */
+/** Sends headers that scripts can't set, as a browser does. */
 async function raw(
   t: TestServer,
   method: string,
@@ -30,12 +30,12 @@ async function raw(
 }
 
 describe('access', () => {
-  it('is open on loopback as long as no token is configured', async () => {
+  it('is open on loopback while there is no token', async () => {
     await using t = await startServer()
     expect((await t.api('GET', '/session')).body).toMatchObject({ role: 'admin', by: 'open', authRequired: false })
   })
 
-  it('wants the configured token everywhere once there is one', async () => {
+  it('requires the configured token', async () => {
     await using t = await startServer({ token: TOKEN })
     const without = await t.api('GET', '/jobs')
     expect(without.status).toBe(401)
@@ -46,14 +46,14 @@ describe('access', () => {
     expect((await fetch(new URL('healthz', t.url))).status).toBe(200)
   })
 
-  it('refuses to listen where others can reach it without a token', async () => {
+  it('needs a token to listen on a public address', async () => {
     await expect(startServer({ host: '0.0.0.0' })).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
     await using t = await startServer({ host: '0.0.0.0', token: TOKEN })
     const url = t.url.replace('0.0.0.0', '127.0.0.1')
     expect((await fetch(new URL('api/v1/jobs', url))).status).toBe(401)
   })
 
-  it('keeps only a hash of a token, and forgets it when it is revoked', async () => {
+  it('stores only the hash of a token, and refuses a revoked token', async () => {
     await using t = await startServer({ token: TOKEN })
     const made = await t.server.tokens.create({ name: 'ci', role: 'operator' })
     const [stored] = await (await t.chronos.store()).records('token', { limit: 10 })
@@ -66,7 +66,7 @@ describe('access', () => {
     expect((await t.api('GET', '/session', undefined, bearer(made.token))).status).toBe(401)
   })
 
-  it('signs a browser in with a cookie that scripts cannot read, and out again', async () => {
+  it('signs a browser in with an HttpOnly cookie, and out again', async () => {
     await using t = await startServer({ token: TOKEN })
     const signedIn = await t.api('POST', '/session', { token: TOKEN })
     expect(signedIn.body).toMatchObject({ role: 'admin', by: 'session' })
@@ -78,7 +78,7 @@ describe('access', () => {
     expect((await t.api('GET', '/jobs', undefined, session)).status).toBe(401)
   })
 
-  it('ends the sessions of a token with the token', async () => {
+  it('ends the sessions of a revoked token', async () => {
     await using t = await startServer({ token: TOKEN })
     const { id, token } = await t.server.tokens.create({ name: 'ann', role: 'viewer' })
     const signedIn = await t.api('POST', '/session', { token })
@@ -88,7 +88,7 @@ describe('access', () => {
     expect((await t.api('GET', '/jobs', undefined, session)).status).toBe(401)
   })
 
-  it('soon refuses whoever guesses, unseen', async () => {
+  it('limits failed sign-ins', async () => {
     await using t = await startServer({ token: TOKEN })
     const statuses: number[] = []
     for (let guess = 0; guess < 12; guess++) {
@@ -101,18 +101,18 @@ describe('access', () => {
   })
 
   it.each([
-    ['another site asks', { 'Sec-Fetch-Site': 'cross-site' }],
-    ['a sibling site asks', { 'Sec-Fetch-Site': 'same-site' }],
-    ['another origin asks', { Origin: 'https://evil.example' }],
-    ['no origin at all asks', { Origin: 'null' }],
-  ])('does nothing for a browser when %s', async (_, headers) => {
+    ['another site', { 'Sec-Fetch-Site': 'cross-site' }],
+    ['a sibling site', { 'Sec-Fetch-Site': 'same-site' }],
+    ['another origin', { Origin: 'https://evil.example' }],
+    ['the null origin', { Origin: 'null' }],
+  ])('refuses browser requests from %s', async (_, headers) => {
     await using t = await startServer()
     const { status, body } = await raw(t, 'POST', '/api/v1/jobs', { 'Content-Type': 'application/json', ...headers })
     expect([status, JSON.parse(body).code]).toEqual([403, 'CROSS_SITE'])
     expect((await raw(t, 'GET', '/api/v1/jobs', headers)).status).toBe(403)
   })
 
-  it('goes by its own names only', async () => {
+  it('accepts known host names only', async () => {
     await using t = await startServer()
     expect((await raw(t, 'GET', '/api/v1/jobs', { Host: 'evil.example' })).status).toBe(421)
     expect((await raw(t, 'GET', '/', { Host: 'evil.example' })).status).toBe(421)
@@ -122,7 +122,7 @@ describe('access', () => {
     expect((await raw(named, 'GET', '/api/v1/jobs', { Host: 'jobs.example:443' })).status).toBe(200)
   })
 
-  it('shows and changes nothing where it only shows', async () => {
+  it('refuses changes on a read-only server', async () => {
     await using t = await startServer({ readOnly: true })
     expect((await t.api('GET', '/jobs')).status).toBe(200)
     expect((await t.api('POST', '/jobs', { name: 'mail' })).body).toMatchObject({ code: 'FORBIDDEN' })
@@ -147,7 +147,7 @@ describe('access', () => {
     expect(data).toHaveLength(4)
   })
 
-  it('hides what calls carry from whoever only looks', async () => {
+  it('hides secret headers of HTTP jobs from viewers', async () => {
     await using t = await startServer({ token: TOKEN })
     const tokens = await Promise.all(ROLES.map(role => t.server.tokens.create({ name: role, role })))
     const http = { url: 'https://api.example/', headers: { Authorization: 'Bearer s3cret', Accept: 'text/plain' } }

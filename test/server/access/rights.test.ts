@@ -8,12 +8,12 @@ const TOKEN = 'a-token-of-the-configuration'
 
 type Who = Pick<Caller, 'role' | 'tenantId'> | undefined
 
-/** Everybody that there can be: of each role, for all tenants or for one, and whoever says nothing. */
+/** All kinds of callers: each role, for all tenants and for one, and no authentication. */
 const CALLERS: readonly Who[] = [undefined, ...ROLES.flatMap(role => [{ role }, { role, tenantId: 'acme' }])]
 
 const nameOf = (who: Who): string => (who ? `${who.role}${who.tenantId === undefined ? '' : ' of a tenant'}` : 'nobody')
 
-/** The status that refuses this caller, or undefined for one who may. */
+/** The status that refuses this caller; undefined if the call is allowed. */
 function refusal({ role, tenants, isOpen }: Endpoint, who: Who): number | undefined {
   if (isOpen) return undefined
   if (!who) return 401
@@ -42,13 +42,13 @@ async function statusOf({ method, path }: Endpoint, who: Who): Promise<number> {
     ...(method !== 'get' && { body: '{"unknown":"field"}' }),
     signal: abort.signal,
   })
-  // Some answers never end by themselves.
+  // Event streams don't end by themselves.
   abort.abort()
   return response.status
 }
 
-describe('who may do what', () => {
-  it('is said by every endpoint', () => {
+describe('roles and tenants', () => {
+  it('are declared by every endpoint', () => {
     expect(ENDPOINTS.length).toBeGreaterThan(60)
     expect(ENDPOINTS.filter(({ isOpen }) => isOpen).map(({ method, path }) => `${method} ${path}`)).toEqual([
       'post /session',
@@ -60,13 +60,13 @@ describe('who may do what', () => {
   })
 
   for (const who of CALLERS) {
-    it(`holds for ${nameOf(who)} at every endpoint`, async () => {
+    it(`are enforced for ${nameOf(who)} at every endpoint`, async () => {
       const wrong: string[] = []
       for (const endpoint of ENDPOINTS) {
         const expected = refusal(endpoint, who)
         const status = await statusOf(endpoint, who)
         const isRight = expected === undefined ? status !== 401 && status !== 403 && status < 500 : status === expected
-        // Signing in with a wrong token is 401 for everybody.
+        // Signing in with a wrong token is 401 for every caller.
         if (!isRight && !endpoint.isOpen)
           wrong.push(`${endpoint.method} ${endpoint.path}: ${status}, expected ${expected}`)
       }

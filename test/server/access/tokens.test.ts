@@ -8,7 +8,7 @@ interface Token {
 }
 
 describe('tokens', () => {
-  it('are made, told once, used and revoked', async () => {
+  it('are created, shown once, used and revoked', async () => {
     await using t = await startServer()
     const made = await t.api<Token>('POST', '/tokens', { name: 'deploy', role: 'operator', expiresIn: '90d' })
     expect([made.status, made.body]).toMatchObject([
@@ -25,7 +25,7 @@ describe('tokens', () => {
     expect((await t.api('DELETE', `/tokens/${made.body.id}`)).status).toBe(404)
   })
 
-  it('are not told again to a repeated request, and never stored in the audit log', async () => {
+  it('are not shown again to a repeated request, and not in the audit log', async () => {
     await using t = await startServer()
     const key = { 'Idempotency-Key': 'token-1' }
     const first = await t.api<Required<Token>>('POST', '/tokens', { name: 'ci', role: 'viewer' }, key)
@@ -38,7 +38,7 @@ describe('tokens', () => {
     expect(JSON.stringify(entries.body)).not.toContain(first.body.token)
   })
 
-  it('are made by those who may do everything, for everybody else', async () => {
+  it('are created by admins of all tenants only', async () => {
     await using t = await startServer()
     const operator = await tokenOf(t, 'operator')
     const tenant = await tokenOf(t, 'admin', 'acme')

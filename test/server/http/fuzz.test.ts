@@ -13,7 +13,7 @@ const AT_ONCE = 16
 const SLOW_MS = 1_000
 const HEAP_GROWTH_MAX = 50 * 1024 * 1024
 
-/** Answers that never end, or that wait on purpose, are tested elsewhere. */
+/** Event streams and long polls are tested elsewhere. */
 const ENDLESS = new Set(['GET /events', 'POST /leases:claim'])
 
 interface Operation {
@@ -75,11 +75,11 @@ function requestFor(t: TestServer, fuzzer: Fuzzer, { method, path, parameters, b
   return () => new Request(url, { method, headers, ...(text !== undefined && { body: text }) })
 }
 
-/** What a server knows of the other side; some know nothing. */
+/** What a server knows about the client; some know nothing. */
 const PLACE = { incoming: { socket: { remoteAddress: '127.0.0.1', remotePort: 4100, remoteFamily: 'IPv4' } } }
 
-describe('whatever is asked', () => {
-  it(`is answered, by a server that stays well (${REQUESTS} requests, seed ${SEED})`, async () => {
+describe('fuzzed requests', () => {
+  it(`are answered, and the server stays healthy (${REQUESTS} requests, seed ${SEED})`, async () => {
     await using t = await startServer({ maxBody: 256 * 1024 })
     const document = openApiDocument(ENDPOINTS, '') as Document
     const fuzzer = new Fuzzer(SEED, document.components.schemas)
@@ -108,14 +108,14 @@ describe('whatever is asked', () => {
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, client))
-    // Many at once on a busy machine may be slow together; what takes that long by itself hangs.
+    // Many concurrent requests may be slow on a busy machine; a single one that takes this long hangs.
     for (const request of slow) {
       const { method, url } = request()
       const ms = await ask(request())
       if (ms > SLOW_MS) failures.push(`${method} ${url} takes ${Math.round(ms)} ms by itself`)
     }
     expect(failures.slice(0, 5)).toEqual([])
-    // A run that was refused at the door every time would prove nothing.
+    // A run in which every request is refused proves nothing.
     expect(statuses.get(200) ?? 0).toBeGreaterThan(REQUESTS / 50)
     expect(statuses.get(201) ?? 0).toBeGreaterThan(REQUESTS / 500)
     expect(statuses.get(422) ?? 0).toBeGreaterThan(REQUESTS / 10)
@@ -123,7 +123,7 @@ describe('whatever is asked', () => {
     expect((await t.api('POST', '/jobs', { name: 'mail' })).status).toBe(201)
   }, 300_000)
 
-  it('in bytes that are hardly HTTP closes the connection and nothing else', async () => {
+  it('that are not HTTP close their connection and nothing else', async () => {
     await using t = await startServer()
     const fuzzer = new Fuzzer(SEED, {})
     const { port, hostname } = new URL(t.url)
@@ -147,7 +147,7 @@ describe('whatever is asked', () => {
     expect((await t.api('GET', '/jobs')).status).toBe(200)
   })
 
-  it.each(Fuzzer.HOSTILE.map(text => [text]))('comes back as data: %j', async text => {
+  it.each(Fuzzer.HOSTILE.map(text => [text]))('return hostile text as data: %j', async text => {
     await using t = await startServer()
     const { status, body } = await t.api<{ id: string }>('POST', '/jobs', {
       name: 'mail',
@@ -170,7 +170,7 @@ describe('whatever is asked', () => {
   })
 })
 
-/** Without what nobody holds any more. */
+/** Heap size after a garbage collection. */
 function heapInUse(): number {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

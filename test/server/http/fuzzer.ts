@@ -1,6 +1,6 @@
 import { seededRandom } from '../../../src/core/simulation/seed.js'
 
-/** What is read of a JSON Schema. */
+/** The parts of a JSON Schema that the fuzzer reads. */
 export interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -44,7 +44,7 @@ const ODD: readonly unknown[] = [
 const DURATIONS = ['1ms', '5s', '2m', '1h', '7d', 250]
 const CRON = ['* * * * *', '*/10 * * * * *', '0 9 * * MON', '0 0 30 2 *', '1--100000000 * * * *', '@yearly', '* *']
 
-/** Requests that are nearly right, and some that are far from it; the same for the same seed. */
+/** Generates requests that are nearly valid, and some that are not; the same seed gives the same requests. */
 export class Fuzzer {
   static readonly HOSTILE: readonly string[] = [
     '<script>alert(1)</script>',
@@ -86,12 +86,12 @@ export class Fuzzer {
     return String.fromCodePoint(...Array.from({ length: 1 + this.#up(20) }, () => 1 + this.#up(0xd7fe)))
   }
 
-  /** Visible ASCII, as a header may have it. */
+  /** Visible ASCII, as allowed in a header. */
   header(): string {
     return String.fromCharCode(...Array.from({ length: 1 + this.#up(220) }, () => 0x21 + this.#up(94)))
   }
 
-  /** The text of a body: JSON that nearly fits, or not even JSON. */
+  /** The text of a body: JSON that nearly matches, or no JSON at all. */
   body(schema: Schema): string {
     const kind = this.#random()
     if (kind < 0.02) return ''
@@ -150,7 +150,7 @@ export class Fuzzer {
     return Object.fromEntries(fields)
   }
 
-  /** Most texts have to be something: a name, a duration, an address. */
+  /** Most texts have a format: a name, a duration, a URL. */
   #word(): string {
     return this.chance(0.5)
       ? this.oneOf([
@@ -171,7 +171,7 @@ export class Fuzzer {
   }
 
   #number({ minimum = 0, maximum = 1_000 }: Schema): number {
-    // Large numbers are large work for some: now and then is enough.
+    // Large numbers make some routes slow, so they are rare.
     const span = this.chance(0.05) ? Math.min(maximum, 1e6) - minimum : Math.min(maximum - minimum, 100)
     const whole = Math.floor(minimum + this.#random() * (span + 1))
     return this.chance(0.9) ? whole : this.oneOf([minimum - 1, maximum + 1, 0.5, -1, 1e15])

@@ -7,7 +7,7 @@ interface Job {
 }
 
 describe('requests', () => {
-  it('are answered once for one Idempotency-Key, however often they come', async () => {
+  it('with the same Idempotency-Key take effect once', async () => {
     await using t = await startServer()
     const body = { name: 'mail', payload: 1 }
     const key = { 'Idempotency-Key': 'order-17' }
@@ -21,7 +21,7 @@ describe('requests', () => {
     expect([other.status, other.body]).toMatchObject([422, { code: 'IDEMPOTENCY_KEY_REUSED' }])
   })
 
-  it('with the same Idempotency-Key at the same time make one job', async () => {
+  it('with the same Idempotency-Key at the same time create one job', async () => {
     await using t = await startServer()
     const replies = await Promise.all(
       Array.from({ length: 10 }, () => t.api<Job>('POST', '/jobs', { name: 'mail' }, { 'Idempotency-Key': 'k' })),
@@ -30,7 +30,7 @@ describe('requests', () => {
     expect((await t.chronos.jobs.count()).value).toBe(1)
   })
 
-  it('that failed leave their Idempotency-Key free', async () => {
+  it('that failed leave their Idempotency-Key unused', async () => {
     await using t = await startServer()
     const key = { 'Idempotency-Key': 'k' }
     expect(
@@ -46,7 +46,7 @@ describe('requests', () => {
     expect((await t.api('POST', '/jobs', { name: 'mail' }, key)).status).toBe(201)
   })
 
-  it('carry an id into the answer, their own or a new one', async () => {
+  it('return their request id, or a new one', async () => {
     await using t = await startServer()
     expect((await t.api('GET', '/jobs', undefined, { 'X-Request-Id': 'r-1' })).headers.get('X-Request-Id')).toBe('r-1')
     const { headers, body } = await t.api<{ requestId: string }>('GET', '/jobs/nope', undefined, {
@@ -74,7 +74,7 @@ describe('requests', () => {
     expect([response.status, await response.json()]).toMatchObject([status, { code }])
   })
 
-  it('that are too large are refused, whether they say so or not', async () => {
+  it('that are too large are refused, with or without Content-Length', async () => {
     await using t = await startServer({ maxBody: 2048 })
     const said = await t.api('POST', '/jobs', { name: 'mail', payload: 'x'.repeat(3000) })
     expect([said.status, said.body]).toMatchObject([413, { code: 'BODY_TOO_LARGE' }])
@@ -92,7 +92,7 @@ describe('requests', () => {
     expect(silent.status).toBe(413)
   })
 
-  it('to nowhere, and by a method that is not for it, say what there is', async () => {
+  it('to an unknown path or with a wrong method are answered with what exists', async () => {
     await using t = await startServer()
     const nowhere = await fetch(new URL('api/v1/nowhere', t.url))
     expect([nowhere.status, await nowhere.json()]).toMatchObject([404, { code: 'NO_SUCH_ROUTE' }])
@@ -100,7 +100,7 @@ describe('requests', () => {
     expect([wrong.status, wrong.headers.get('Allow')]).toEqual([405, 'POST, GET'])
   })
 
-  it('that are no HTTP do no harm', async () => {
+  it('that are not HTTP are ignored', async () => {
     await using t = await startServer()
     const { port, hostname } = new URL(t.url)
     const answer = await new Promise<string>(resolve => {
@@ -115,7 +115,7 @@ describe('requests', () => {
     expect((await t.api('GET', '/jobs')).status).toBe(200)
   })
 
-  it('live below a base path', async () => {
+  it('work below a base path', async () => {
     await using t = await startServer({ basePath: '/tools/chronos' })
     expect(t.url).toMatch(/\/tools\/chronos\/$/)
     expect((await t.api('POST', '/jobs', { name: 'mail' })).status).toBe(201)
@@ -123,7 +123,7 @@ describe('requests', () => {
     expect((await fetch(new URL('/healthz', t.url))).status).toBe(404)
   })
 
-  it('page through jobs of the same moment without skipping any', async () => {
+  it('page through jobs of the same millisecond without gaps', async () => {
     await using t = await startServer()
     const jobs = Array.from({ length: 25 }, (_, i) => ({ name: 'mail', payload: i }))
     const made = await t.api<{ data: Job[]; created: number }>('POST', '/jobs:batch', { jobs })
@@ -141,7 +141,7 @@ describe('requests', () => {
     expect(seen).toEqual(made.body.data.map(({ id }) => id).toReversed())
   })
 
-  it('in a batch are answered one by one', async () => {
+  it('in a batch get one result each', async () => {
     await using t = await startServer()
     const { status, body } = await t.api('POST', '/jobs:batch', {
       jobs: [

@@ -21,7 +21,7 @@ import { type Family, parseExposition, sumOf, valueIn } from '../../support/prom
 import { STORES } from '../../support/stores.js'
 import { startServer } from '../server.js'
 
-/** What other people's dashboards and alerts are built on. */
+/** Names that users' dashboards and alerts rely on. */
 const PROMISED = [
   'retries_total',
   'retry_exhausted_total',
@@ -47,7 +47,7 @@ const PROMISED = [
 ]
 
 const twice = fixed({ delay: '30s', maxRetries: 2, jitter: 'none' })
-/** Fails as often as its payload says. */
+/** Fails as many times as its payload says. */
 const mail = defineJob({
   name: 'mail',
   queue: 'mails',
@@ -77,7 +77,7 @@ const down = defineJob({
 const scraped = async (metrics: Metrics): Promise<ReadonlyMap<string, Family>> =>
   parseExposition((await metrics.render()).text)
 
-/** A small life: successes, retries, deaths, cancels, a lost lease, schedules, webhooks, an open circuit. */
+/** A mixed workload: successes, retries, deaths, cancels, a lost lease, schedules, webhooks, an open circuit. */
 async function live(t: TestChronos, store: Store, hook: string): Promise<void> {
   await t.enqueueMany(mail, [0, 0, 1, 2, 3, 9], { webhook: hook })
   await t.enqueue(refused, null)
@@ -92,7 +92,7 @@ async function live(t: TestChronos, store: Store, hook: string): Promise<void> {
   await quiet(t)
   await t.advance('5m')
   await quiet(t)
-  // Another process made it, and its worker was never heard of again.
+  // A job of another process whose worker disappeared.
   const abandoned: NewJob = {
     id: '019b76df-3be0-7000-8000-000000000001',
     name: 'card',
@@ -110,8 +110,8 @@ async function live(t: TestChronos, store: Store, hook: string): Promise<void> {
   await quiet(t)
 }
 
-describe.each(STORES)('metrics of a small life on %s', (_, open) => {
-  it('has every name, and the right numbers', async () => {
+describe.each(STORES)('metrics of a mixed workload on %s', (_, open) => {
+  it('have every name and the right values', async () => {
     await using box = await postbox()
     let store: Store | undefined
     const t = testChronos({
@@ -147,7 +147,7 @@ describe.each(STORES)('metrics of a small life on %s', (_, open) => {
     expect(value('dead_letters_total', { queue: 'mails', reason: 'expired' })).toBe(1)
     expect(value('dead_letters', { queue: 'mails' })).toBe(4)
     expect(value('jobs', { queue: 'mails', phase: 'dead' })).toBe(4)
-    // Each retry of a mail started 30 s after its failure; that of the abandoned one came from the store.
+    // Each retry of a mail started 30 s after its failure; the time of the abandoned job comes from the store.
     expect(value('retry_latency_seconds_bucket', { queue: 'mails', le: '10' })).toBe(0)
     expect(value('retry_latency_seconds_bucket', { queue: 'mails', le: '30' })).toBe(7)
     expect(value('leases_lost_total', { queue: 'mails', noticed_by: 'sweeper' })).toBe(1)
@@ -170,7 +170,7 @@ describe.each(STORES)('metrics of a small life on %s', (_, open) => {
 
 type Census = Store['census']
 
-/** A world with its own store, whose answer to what is in its queues can be another. */
+/** A test instance whose store can be given another census. */
 function measured() {
   const held: { store?: Store; census?: Census } = {}
   const t = testChronos({
@@ -191,8 +191,8 @@ function measured() {
   return { t, metrics, store: () => held.store!, answer }
 }
 
-describe('the retry rate and the latency of retries', () => {
-  it('is retries to first attempts of the last five minutes, by queue', async () => {
+describe('retry rate, retry latency and waiting times', () => {
+  it('divide retries by first attempts of the last five minutes, per queue', async () => {
     const { t, metrics, store } = measured()
     await t.enqueueMany(mail, [0, 0, 0, 1, 2])
     await t.drain()
@@ -203,7 +203,7 @@ describe('the retry rate and the latency of retries', () => {
     await t.close()
   })
 
-  it('asks the store when the failure was, where another process saw it', async () => {
+  it('read the time of a failure from the store if it happened in another process', async () => {
     const { t, store } = measured()
     await t.enqueue(mail, 1)
     await t.advance('1s')
@@ -220,7 +220,7 @@ describe('the retry rate and the latency of retries', () => {
     await t.close()
   })
 
-  it('says how long the oldest due job and the oldest due retry wait', async () => {
+  it('show the waiting time of the oldest due job and the oldest due retry', async () => {
     const { t, metrics } = measured()
     await t.enqueue(mail, 1)
     await t.advance('1s')
@@ -237,8 +237,8 @@ describe('the retry rate and the latency of retries', () => {
   })
 })
 
-describe('what is put off or not delivered', () => {
-  it('counts retries that the budget put off', async () => {
+describe('deferred retries and failed deliveries', () => {
+  it('counts retries that the budget deferred', async () => {
     const thrifty = defineJob({
       name: 'thrifty',
       queue: 'calls',
@@ -259,13 +259,13 @@ describe('what is put off or not delivered', () => {
     expect(deferred).toBeGreaterThan(0)
     expect(sumOf(families, 'chronos_attempts_total', { outcome: 'deferred' })).toBe(deferred)
     expect(valueIn(families, 'chronos_retries_total', { queue: 'calls', name: 'thrifty' })).toBe(100)
-    // From the failure, and not from when the budget let it wait again.
+    // Measured from the failure, not from the deferral.
     expect(valueIn(families, 'chronos_retry_latency_seconds_count', { queue: 'calls' })).toBe(100)
     expect(valueIn(families, 'chronos_retry_latency_seconds_bucket', { queue: 'calls', le: '2.5' })).toBe(0)
     await t.close()
   })
 
-  it('counts deliveries that fail, and those that are given up', async () => {
+  it('counts failed delivery attempts and dead deliveries', async () => {
     await using box = await postbox()
     box.answer = () => 500
     const t = testChronos({ jobs: [mail], egress: { allow: ['loopback'] } })
@@ -284,8 +284,8 @@ describe('what is put off or not delivered', () => {
   })
 })
 
-describe('a store that is in trouble', () => {
-  it('does not fail the scrape: what is known is said, and that the store is down', async () => {
+describe('a scrape', () => {
+  it('keeps the last gauges and reports that the store is down', async () => {
     const { t, metrics, answer } = measured()
     await t.enqueue(mail, 9)
     await t.drain()
@@ -303,7 +303,7 @@ describe('a store that is in trouble', () => {
     await t.close()
   })
 
-  it('is not waited for longer than a scrape has time', async () => {
+  it('does not wait longer than three seconds for the store', async () => {
     const { t, metrics, answer } = measured()
     let release = (): void => {}
     answer(
@@ -322,7 +322,7 @@ describe('a store that is in trouble', () => {
     await t.close()
   })
 
-  it('is asked at most every five seconds, however many scrape', async () => {
+  it('reads the store at most every five seconds, however many scrapers there are', async () => {
     const { t, metrics, answer } = measured()
     let asked = 0
     answer(async () => {
@@ -350,7 +350,7 @@ describe('labels', () => {
     return parseExposition(exposition(CATALOG, counts.samples(), PREFIX))
   }
 
-  it('come back as they were, whatever is in them', () => {
+  it('survive escaping, whatever they contain', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 12 }),
       fc.constantFrom('"', '\\', '\n', '\\n', 'a,name="b"', '{}', '\r\n', '\u0000', '# TYPE x counter', 'é', '💥', ''),
@@ -370,7 +370,7 @@ describe('labels', () => {
     )
   })
 
-  it('with lone surrogates are one line, not two that look the same', () => {
+  it('with lone surrogates share one series', () => {
     const samples = counted([
       { queue: 'a\ud800', name: 'b' },
       { queue: 'a\udfff', name: 'b' },
@@ -378,7 +378,7 @@ describe('labels', () => {
     expect(samples).toMatchObject([{ labels: { queue: 'a\ufffd', name: 'b' }, value: 2 }])
   })
 
-  it(`are at most ${SERIES_MAX} pairs of queue and name; the others are counted together`, () => {
+  it(`are limited to ${SERIES_MAX} pairs of queue and name; further ones are counted as other`, () => {
     const places = Array.from({ length: 5_000 }, (_, index) => ({ queue: `q${index % 2_000}`, name: `n${index}` }))
     const families = counted([...places, ...places])
     expect(families.get('chronos_jobs_enqueued_total')!.samples).toHaveLength(SERIES_MAX)
@@ -389,7 +389,7 @@ describe('labels', () => {
     )
   })
 
-  it('of gauges are as many, and lose no job', async () => {
+  it('of gauges have the same limit, and no job is lost', async () => {
     const { t, metrics, answer } = measured()
     const none = { value: 0, relation: 'exact' } as const
     answer(async () =>
@@ -417,13 +417,13 @@ describe('labels', () => {
     ['https://user:secret@api.example/path?token=abc', 'api.example'],
     ['user:secret@db', 'dependency-4dc72b4605f9'],
     ['who knows what\nthis is', 'dependency-99664a566c0c'],
-  ])('name the circuit %j %j: no address, no secret', (key, label) => {
+  ])('show the circuit %j as %j, without addresses and secrets', (key, label) => {
     expect(circuitLabel(key)).toBe(label)
   })
 })
 
 describe('one Chronos', () => {
-  it('is measured once, and can be measured again after that', async () => {
+  it('is measured once at a time', async () => {
     const { t, metrics } = measured()
     expect(() => new Metrics(t.chronos, t.clock)).toThrow('measured already')
     metrics.close()
@@ -435,7 +435,7 @@ describe('one Chronos', () => {
     await t.close()
   })
 
-  it('has one set of metrics, whoever asks for it by the door of the server', async () => {
+  it('has one set of metrics', async () => {
     await using chronos = createChronos({ store: 'memory:', log: false })
     expect(metricsOf(chronos)).toBe(metricsOf(chronos))
     const { contentType, text } = await metricsOf(chronos).render()
@@ -447,7 +447,7 @@ describe('one Chronos', () => {
 })
 
 describe('GET /metrics', () => {
-  it('is for who may read, and for no single tenant', async () => {
+  it('needs the role viewer, and refuses the token of one tenant', async () => {
     await using one = await startServer({ token: 'an-administrators-token' })
     const ask = (token: string | undefined): Promise<Response> =>
       fetch(new URL('metrics', one.url), token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } })
@@ -462,7 +462,7 @@ describe('GET /metrics', () => {
 })
 
 describe('the catalog', () => {
-  it('keeps the rules of Prometheus for names, units and words', () => {
+  it('follows the naming rules of Prometheus', () => {
     for (const [name, { type, help, labels }] of Object.entries(CATALOG)) {
       expect(name, name).toMatch(/^[a-z][a-z0-9_]*$/)
       expect(name.endsWith('_total'), name).toBe(type === 'counter')

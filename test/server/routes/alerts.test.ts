@@ -8,7 +8,7 @@ interface Rules {
 const ruleIn = ({ data }: Rules, wanted: string) => data.find(({ name }) => name === wanted)
 
 describe('alerts', () => {
-  it('have rules that can be changed and taken back', async () => {
+  it('have rules that can be changed and reset', async () => {
     await using t = await startServer()
     const before = await t.api<Rules>('GET', '/alerts/rules')
     expect(ruleIn(before.body, 'queue-latency')).toMatchObject({ fire: '5m', enabled: true })
@@ -38,7 +38,7 @@ describe('alerts', () => {
     expect((await t.api('GET', '/alerts?state=quiet')).status).toBe(422)
   })
 
-  it('go out as a test by every channel, or by none that is not there', async () => {
+  it('are tested with every channel, and refuse an unknown channel', async () => {
     await using t = await startServer({
       chronos: {
         egress: { allow: ['loopback'] },
@@ -60,7 +60,7 @@ describe('alerts', () => {
     expect([reply.status, reply.body.errors[0]!.pointer.startsWith(pointer)]).toEqual([422, true])
   })
 
-  it('want to know how long a silence lasts', async () => {
+  it('require the duration of a silence', async () => {
     await using t = await startServer()
     const reply = await t.api('POST', '/alerts/silences', {})
     expect([reply.status, reply.body]).toMatchObject([422, { code: 'INVALID_OPTION' }])

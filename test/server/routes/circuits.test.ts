@@ -7,7 +7,7 @@ const KEY = 'https://api.example:8443/v1'
 const path = `/circuits/${encodeURIComponent(KEY)}`
 
 describe('circuits', () => {
-  it('are held open and closed by hand, under keys that hold slashes and colons', async () => {
+  it('are forced open and closed, with keys that contain slashes and colons', async () => {
     await using t = await startServer()
     const served = new EventTarget()
     t.chronos.on('job.succeeded', () => served.dispatchEvent(new Event('end')))
@@ -16,7 +16,7 @@ describe('circuits', () => {
     const end = once(served, 'end')
     await t.chronos.enqueue(call)
     await end
-    // What was seen at a dependency is told a little later.
+    // Workers report what they saw of a dependency with a delay.
     await expect
       .poll(async () => (await t.api('GET', '/circuits')).body, { timeout: 20_000 })
       .toMatchObject({ data: [{ key: KEY, state: 'closed' }], page: {} })
@@ -27,7 +27,7 @@ describe('circuits', () => {
     expect(closed.body).not.toHaveProperty('forced')
   })
 
-  it('are known once a job has passed them, and refuse what is wrong', async () => {
+  it('exist once a job has used them, and refuse invalid requests', async () => {
     await using t = await startServer()
     expect((await t.api('GET', '/circuits')).body).toEqual({ data: [], page: {} })
     expect((await t.api('GET', path)).status).toBe(404)

@@ -15,7 +15,7 @@ const pointersOf = (body: unknown): readonly string[] =>
   (body as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)
 
 describe('dead letters', () => {
-  it('are listed, told as a group with its jobs, acknowledged and discarded', async () => {
+  it('are listed, grouped, acknowledged and discarded', async () => {
     await using t = await startServer()
     const ids = await deadJobs(t, 3, { queue: 'payments' })
     const list = await t.api<{ data: { id: string }[] }>('GET', '/dead?queue=payments&limit=2')
@@ -40,7 +40,7 @@ describe('dead letters', () => {
     expect((await t.api('GET', `/jobs/${ids[0]}`)).body).toMatchObject({ state: 'dead', reason: 'discarded' })
   })
 
-  it('page through their groups, most dead letters first', async () => {
+  it('are grouped by error, largest group first, page by page', async () => {
     await using t = await startServer()
     await deadJobs(t, 2, {}, 'card declined')
     await deadJobs(t, 1, {}, 'host not found')
@@ -53,7 +53,7 @@ describe('dead letters', () => {
     expect(second.body).toMatchObject({ data: [{ dead: 1 }], page: {} })
   })
 
-  it('can be thought of as resolved', async () => {
+  it('have groups that can be marked as resolved', async () => {
     await using t = await startServer()
     await deadJobs(t, 1)
     const { fingerprint } = (await t.api<Groups>('GET', '/dead/groups')).body.data[0]!
@@ -64,7 +64,7 @@ describe('dead letters', () => {
     expect((await t.api('GET', path)).body).toMatchObject({ state: 'regressed', dead: 2 })
   })
 
-  it('want an empty filter to be meant', async () => {
+  it('require all: true with an empty filter', async () => {
     await using t = await startServer()
     await deadJobs(t, 2)
     const refused = await t.api('POST', '/dead/discard', { filter: {} })
@@ -72,7 +72,7 @@ describe('dead letters', () => {
     expect((await t.api('POST', '/dead/discard', { filter: {}, all: true })).body).toMatchObject({ changed: 2 })
   })
 
-  it('refuse what is not known, and know no group that was never seen', async () => {
+  it('refuse unknown fields and unknown groups', async () => {
     await using t = await startServer()
     const wrong = await t.api('POST', '/dead/discard', { filter: { state: 'waiting' }, force: true })
     expect([wrong.status, pointersOf(wrong.body)]).toEqual([422, ['/filter/state', '/force']])
@@ -81,7 +81,7 @@ describe('dead letters', () => {
     expect((await t.api('GET', '/dead/groups/f')).body).toMatchObject({ status: 404, code: 'NOT_FOUND' })
   })
 
-  it("of another tenant are nobody's business", async () => {
+  it('of another tenant are hidden', async () => {
     await using t = await startServer()
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')

@@ -8,7 +8,7 @@ interface Job {
 }
 
 describe('jobs', () => {
-  it('makes a job, shows it, and lists it', async () => {
+  it('are created, read and listed', async () => {
     await using t = await startServer()
     const made = await t.api<Job>('POST', '/jobs', { name: 'charge-card', payload: { orderId: 'A-17' }, tags: ['vip'] })
     expect(made.status).toBe(201)
@@ -22,7 +22,7 @@ describe('jobs', () => {
     })
   })
 
-  it('answers the same key with the same job, and another payload with a conflict', async () => {
+  it('are the same job for the same key, and a conflict for another payload', async () => {
     await using t = await startServer()
     const body = { name: 'mail', payload: { to: 'ann' }, key: 'mail:1' }
     const first = await t.api<Job>('POST', '/jobs', body)
@@ -35,7 +35,7 @@ describe('jobs', () => {
     expect(other.headers.get('Content-Type')).toBe('application/problem+json')
   })
 
-  it('names every field that is wrong', async () => {
+  it('name every invalid field', async () => {
     await using t = await startServer()
     const { status, body } = await t.api('POST', '/jobs', { name: 'mail', priority: 12, colour: 'red', delay: true })
     expect(status).toBe(422)
@@ -44,7 +44,7 @@ describe('jobs', () => {
     expect(pointers.sort()).toEqual(['/colour', '/delay', '/priority'])
   })
 
-  it('takes the short form of a schedule, and answers with it', async () => {
+  it('accept the short form of a schedule', async () => {
     await using t = await startServer({ chronos: { egress: { allow: ['loopback'] } } })
     const form = {
       schedule: '*/10 * * * * *',

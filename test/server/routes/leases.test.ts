@@ -28,7 +28,7 @@ async function claim(t: TestServer, more: Readonly<Record<string, unknown>> = {}
 }
 
 describe('leases', () => {
-  it('carry a job from its claim over a failure to its result', async () => {
+  it('carry a job from its claim through a failure to its result', async () => {
     await using t = await startServer({ chronos: { retry } })
     const id = await enqueue(t, { key: 'image:1' })
     const [first] = await claim(t)
@@ -52,7 +52,7 @@ describe('leases', () => {
     const body = { token: second!.token, result: { width: 80 } }
     const done = await t.api('POST', `/leases/${id}/complete`, body)
     expect(done.body).toMatchObject({ state: 'succeeded', attempt: 2 })
-    // Its answer may have been lost.
+    // The worker repeats the call, as if the response was lost.
     expect((await t.api('POST', `/leases/${id}/complete`, body)).body).toMatchObject({ repeated: true })
     const { body: job } = await t.api('GET', `/jobs/${id}`)
     expect(job).toMatchObject({
@@ -64,7 +64,7 @@ describe('leases', () => {
     expect((await t.api('GET', `/jobs/${id}/logs`)).body).toMatchObject({ data: [{ message: 'began' }] })
   })
 
-  it('are given back by snooze and release, at no cost', async () => {
+  it('are handed back by snooze and release, without costing an attempt', async () => {
     await using t = await startServer()
     const id = await enqueue(t)
     const [first] = await claim(t)
@@ -77,7 +77,7 @@ describe('leases', () => {
     expect(await claim(t)).toMatchObject([{ job: { id, attempt: 1 } }])
   })
 
-  it('that were lost are 409, and those of no job 404', async () => {
+  it('are answered with 409 when lost, and 404 without a job', async () => {
     await using t = await startServer()
     const id = await enqueue(t)
     await claim(t)
@@ -89,7 +89,7 @@ describe('leases', () => {
     }
   })
 
-  it('tell the worker of a cancel', async () => {
+  it('tell the worker about a cancellation', async () => {
     await using t = await startServer()
     const id = await enqueue(t)
     const [lease] = await claim(t)
@@ -108,34 +108,34 @@ describe('leases', () => {
     ['/leases/x/fail', { token: STALE, error: { message: 'no', status: 7 } }, '/error/status'],
     ['/leases/x/fail', { token: STALE, error: { message: 'no', retriable: true } }, '/error/retriable'],
     ['/leases/x/snooze', { token: STALE }, '/delay'],
-  ])('names what is wrong: %s %j', async (path, body, pointer) => {
+  ])('name the invalid field: %s %j', async (path, body, pointer) => {
     await using t = await startServer()
     const reply = await t.api('POST', path, body)
     expect(reply.status).toBe(422)
     expect(reply.body).toMatchObject({ errors: [{ pointer }] })
   })
 
-  it.each([{ wait: '31s' }, { lease: '500ms' }, { queues: ['chronos:deliveries'] }])('refuses %j', async given => {
+  it.each([{ wait: '31s' }, { lease: '500ms' }, { queues: ['chronos:deliveries'] }])('refuse %j', async given => {
     await using t = await startServer()
     expect((await t.api('POST', '/leases:claim', { workerId: 'w', ...given })).status).toBe(422)
   })
 
-  it('are not for the token of one tenant: jobs of all tenants wait in the same line', async () => {
+  it('are refused to the token of one tenant, because queues hold jobs of all tenants', async () => {
     await using t = await startServer({ token: 'a-token-of-the-configuration' })
     const { token } = await t.server.tokens.create({ name: 'acme', role: 'operator', tenantId: 'acme' })
     const reply = await t.api('POST', '/leases:claim', { workerId: 'w' }, { Authorization: `Bearer ${token}` })
     expect(reply.status).toBe(403)
   })
 
-  it('wait for work, and are given as soon as there is some', async () => {
+  it('wait for work, and are granted as soon as there is some', async () => {
     await using t = await startServer()
     const waiting = claim(t, { wait: '20s' })
-    // Another process has the same file open; here it is the same one, which must not wait for a poll either.
+    // The enqueue happens in this process, so the claim must not wait for a poll.
     const id = await enqueue(t)
     expect(await waiting).toMatchObject([{ job: { id } }])
   })
 
-  it('of a worker that hung up while it waited go to the next one', async () => {
+  it('of a worker that disconnected while it waited go to the next one', async () => {
     await using t = await startServer()
     const call = request(new URL('api/v1/leases:claim', t.url), {
       method: 'POST',
@@ -151,7 +151,7 @@ describe('leases', () => {
     expect(await claim(t, { wait: '10s' })).toMatchObject([{ job: { id, attempt: 1 } }])
   })
 
-  it('that nobody has yet do not keep the server from closing', async () => {
+  it('that are still waited for do not keep the server from closing', async () => {
     const t = await startServer({ closeTimeout: '20s' })
     const waiting = claim(t, { wait: '25s' })
     while ((await t.chronos.workers()).length === 0) await new Promise(setImmediate)
@@ -159,7 +159,7 @@ describe('leases', () => {
     expect(await waiting).toEqual([])
   })
 
-  it('make their holder one of the workers', async () => {
+  it('list their holder as a worker', async () => {
     await using t = await startServer()
     await claim(t, { workerId: 'ml-7:1', queues: ['images'], host: 'ml-7', pid: 1 })
     while ((await t.chronos.workers()).length === 0) await new Promise(setImmediate)

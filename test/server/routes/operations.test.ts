@@ -9,7 +9,7 @@ interface Entries {
 }
 
 describe('operations', () => {
-  it('count what there is and what happened', async () => {
+  it('report statistics and series', async () => {
     await using t = await startServer()
     await deadJobs(t, 2, { queue: 'payments' })
     await t.api('POST', '/jobs', { name: 'mail' })
@@ -38,7 +38,7 @@ describe('operations', () => {
     expect((await t.api('GET', path)).status).toBe(422)
   })
 
-  it('tell who works, what the system is, and that nothing was lost', async () => {
+  it('report workers, the system and the integrity check', async () => {
     await using t = await startServer({
       env: { name: 'staging' },
       token: 'a-secret-of-the-configuration',

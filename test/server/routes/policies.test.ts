@@ -6,7 +6,7 @@ interface Preview {
 }
 
 describe('policies', () => {
-  it('are presets, and what queues were given', async () => {
+  it('list presets and policies of queues', async () => {
     await using t = await startServer()
     await t.api('PUT', '/queues/mail', { retry: { maxRetries: 7 } })
     const { body } = await t.api<{ presets: { name: string }[] }>('GET', '/policies')
@@ -14,7 +14,7 @@ describe('policies', () => {
     expect(body.presets).toContainEqual(expect.objectContaining({ name: 'standard', goodFor: 'the default' }))
   })
 
-  it('show what they would do', async () => {
+  it('are previewed', async () => {
     await using t = await startServer()
     const asked = { policy: { maxRetries: 3, retryDelay: '30s', useExponentialBackoff: true } }
     const { body } = await t.api<Preview>('POST', '/policies:preview', asked)
@@ -27,7 +27,7 @@ describe('policies', () => {
     expect(custom.body.rows[0]).toMatchObject({ delayMs: null, label: 'Retry #1' })
   })
 
-  it('are tried against an outage, the same for the same seed', async () => {
+  it('are simulated, with the same result for the same seed', async () => {
     await using t = await startServer()
     const asked = { policy: 'standard', scenario: { jobs: 500, outage: '5m', capacityPerSecond: 50, seed: 7 } }
     const first = await t.api('POST', '/policies:simulate', asked)

@@ -16,14 +16,14 @@ interface Example {
   readonly command: string
   readonly script: string
   readonly by: string
-  /** What a handler raises that was told to fail. */
+  /** The error of a handler that is told to fail. */
   readonly error: string
 }
 
 const NODE: Example = { command: process.execPath, script: 'pull-worker.js', by: 'node', error: 'RangeError' }
 const PYTHON: Example = { command: 'python3', script: 'pull-worker.py', by: 'python', error: 'ValueError' }
 
-/** Why it can't be run here; undefined where it can. */
+/** Why the example can't run here; undefined if it can. */
 function obstacle({ command }: Example): string | undefined {
   const { error, status } = spawnSync(command, ['--version'])
   return error || status !== 0 ? `not run: ${command} is not installed` : undefined
@@ -31,12 +31,12 @@ function obstacle({ command }: Example): string | undefined {
 
 interface WorkerProcess extends AsyncDisposable {
   readonly child: ChildProcess
-  /** The next line that it prints. */
+  /** The next line of output. */
   line(): Promise<string>
 }
 
 async function startWorker({ command, script }: Example, url: string): Promise<WorkerProcess> {
-  const path = fileURLToPath(new URL(`../../examples/${script}`, import.meta.url))
+  const path = fileURLToPath(new URL(`../../../examples/${script}`, import.meta.url))
   const env = { ...process.env, CHRONOS_URL: url, CHRONOS_TOKEN: TOKEN, QUEUES: 'sums,other', LEASE: '1s' }
   const child = spawn(command, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
@@ -60,7 +60,7 @@ async function enqueue(t: TestServer, payload: object): Promise<string> {
 }
 
 function behaves(example: Example): void {
-  it('fails, is retried, completes, and says by whom', async () => {
+  it('fails, retries, completes, and names itself', async () => {
     await using t = await start()
     await using worker = await startWorker(example, t.url)
     const id = await enqueue(t, { numbers: [1, 2, 3], failures: 1 })
@@ -84,7 +84,7 @@ function behaves(example: Example): void {
     })
   })
 
-  it('goes on when its lease was taken away', async () => {
+  it('continues after a lost lease', async () => {
     await using t = await start()
     const claimed = firstClaim(t)
     await using worker = await startWorker(example, t.url)
@@ -96,7 +96,7 @@ function behaves(example: Example): void {
     expect(await worker.line()).toBe(`${next} succeeded`)
   })
 
-  it('hears of a cancel while it works, and extends its lease until then', async () => {
+  it('renews its lease until its job is cancelled', async () => {
     await using t = await start()
     const extended = firstExtension(t)
     await using worker = await startWorker(example, t.url)
@@ -107,7 +107,7 @@ function behaves(example: Example): void {
     expect(await t.chronos.jobs.get(id)).toMatchObject({ state: 'cancelled' })
   })
 
-  it('waits for a server that is away', async () => {
+  it('waits for a server that is down', async () => {
     await using t = await start()
     await using worker = await startWorker(example, t.url)
     await t.server.close()
@@ -118,7 +118,7 @@ function behaves(example: Example): void {
     await again.close()
   })
 
-  it('stops on SIGTERM when what runs is done', async () => {
+  it('finishes its running job on SIGTERM, then stops', async () => {
     await using t = await start()
     const extended = firstExtension(t)
     await using worker = await startWorker(example, t.url)
@@ -129,7 +129,7 @@ function behaves(example: Example): void {
     expect(await exitOf(worker.child)).toEqual({ code: 0, signal: null })
   })
 
-  it('gives back untouched what comes after SIGTERM', async () => {
+  it('releases jobs that arrive after SIGTERM', async () => {
     await using t = await start()
     await using worker = await startWorker(example, t.url)
     while ((await t.chronos.workers()).length === 0) await new Promise(setImmediate)
@@ -141,7 +141,7 @@ function behaves(example: Example): void {
   })
 }
 
-/** The first lease that the server gives away. */
+/** The first lease that the server grants. */
 function firstClaim({ chronos: { leases } }: TestServer): Promise<LeaseView> {
   return new Promise(resolve => {
     const claim = leases.claim.bind(leases)
@@ -153,7 +153,7 @@ function firstClaim({ chronos: { leases } }: TestServer): Promise<LeaseView> {
   })
 }
 
-/** It works: a worker of which this is heard has begun. */
+/** The job has started. */
 function firstExtension({ chronos: { leases } }: TestServer): Promise<void> {
   return new Promise(resolve => {
     const extend = leases.extend.bind(leases)
@@ -161,7 +161,7 @@ function firstExtension({ chronos: { leases } }: TestServer): Promise<void> {
   })
 }
 
-it('an example whose language is not here says so', () => {
+it('an example without its interpreter is reported', () => {
   expect(obstacle({ ...PYTHON, command: 'no-such-python' })).toBe('not run: no-such-python is not installed')
 })
 

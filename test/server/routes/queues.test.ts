@@ -3,7 +3,7 @@ import { deadJobs } from '../deaths.js'
 import { startServer } from '../server.js'
 
 describe('queues', () => {
-  it('tell what is in them, and when it comes', async () => {
+  it('report their jobs and retry wave', async () => {
     await using t = await startServer()
     await t.api('POST', '/jobs', { name: 'mail', queue: 'mail' })
     await t.api('POST', '/jobs', { name: 'mail', queue: 'mail', delay: '5m' })
@@ -26,7 +26,7 @@ describe('queues', () => {
     expect(wave.body.scheduled.reduce((sum, each) => sum + each)).toBe(1)
   })
 
-  it('are paused and resumed by a name that may hold slashes', async () => {
+  it('are paused and resumed, with names that contain slashes', async () => {
     await using t = await startServer()
     await t.api('POST', '/jobs', { name: 'mail', queue: 'eu/mail:bulk' })
     const path = `/queues/${encodeURIComponent('eu/mail:bulk')}`
@@ -39,7 +39,7 @@ describe('queues', () => {
     expect((await t.api<{ data: unknown[] }>('GET', '/queues')).body.data).toHaveLength(1)
   })
 
-  it('take a policy, and refuse whoever has not seen the last one', async () => {
+  it('accept a policy, and refuse an outdated If-Match', async () => {
     await using t = await startServer()
     const made = await t.api('PUT', '/queues/mail', { retry: { maxRetries: 7 } })
     expect([made.status, made.body]).toMatchObject([200, { name: 'mail', retry: { maxRetries: 7 } }])
@@ -57,7 +57,7 @@ describe('queues', () => {
     expect(without.body).not.toHaveProperty('retry')
   })
 
-  it('refuse what is wrong, and know no other', async () => {
+  it('refuse invalid requests and unknown queues', async () => {
     await using t = await startServer()
     const wrong = await t.api('PUT', '/queues/mail', { retry: { maxRetry: 1 }, speed: 1 })
     expect([wrong.status, wrong.body]).toMatchObject([422, { code: 'INVALID_REQUEST' }])

@@ -9,7 +9,7 @@ interface Redrive {
 }
 
 describe('redrives', () => {
-  it('say how many there are, begin, change their rate, pause, go on and end', async () => {
+  it('support dry run, start, rate change, pause, resume and abort', async () => {
     await using t = await startServer()
     await deadJobs(t, 3, { queue: 'payments' })
     const body = { filter: { queue: 'payments' }, rate: '20/s', canary: 1, stopWhenFailing: 0.5 }
@@ -34,7 +34,7 @@ describe('redrives', () => {
     expect((await t.api('GET', '/redrives')).body).toMatchObject({ data: [{ id: made.body.id }], page: {} })
   })
 
-  it('send jobs round again until they are done', async () => {
+  it('run dead jobs again until they succeed', async () => {
     await using t = await startServer()
     const ids = await deadJobs(t, 2)
     const served: string[] = []
@@ -55,7 +55,7 @@ describe('redrives', () => {
     expect((await t.api('GET', `/redrives/${body.id}`)).body).toMatchObject({ started: 2, succeeded: 2, failing: 0 })
   })
 
-  it('are made once for one Idempotency-Key', async () => {
+  it('are created once for one Idempotency-Key', async () => {
     await using t = await startServer()
     await deadJobs(t, 1)
     const key = { 'Idempotency-Key': 'redrive-1' }
@@ -65,7 +65,7 @@ describe('redrives', () => {
     expect((await t.api<{ data: unknown[] }>('GET', '/redrives')).body.data).toHaveLength(1)
   })
 
-  it('refuse what is wrong, and know no other', async () => {
+  it('refuse invalid requests and unknown redrives', async () => {
     await using t = await startServer()
     const wrong = await t.api<{ errors: { pointer: string }[] }>('POST', '/redrives', { rate: {}, canary: -1, pace: 1 })
     expect(wrong.status).toBe(422)
@@ -76,7 +76,7 @@ describe('redrives', () => {
     expect((await t.api('PATCH', '/redrives/none', { rate: '1/s' })).status).toBe(404)
   })
 
-  it('of a tenant touch and show only its own jobs', async () => {
+  it('of a tenant affect and show only its own jobs', async () => {
     await using t = await startServer()
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')
@@ -94,7 +94,7 @@ describe('redrives', () => {
     expect((await t.api('GET', path, undefined, acme)).body).toMatchObject({ state: 'canary' })
   })
 
-  it("do not tell a tenant which errors another's jobs died of", async () => {
+  it('do not reveal the errors of another tenant', async () => {
     await using t = await startServer()
     const globex = await tokenOf(t, 'operator', 'globex')
     await deadJobs(t, 1, { tenantId: 'acme' })

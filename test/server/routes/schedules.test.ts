@@ -10,7 +10,7 @@ interface Schedule {
 const DIGEST = { cron: '0 9 * * MON', timeZone: 'Europe/Paris', job: 'digest', payload: { list: 'all' } }
 
 describe('schedules', () => {
-  it('are made, read, said anew, paused, run by hand and removed', async () => {
+  it('are created, read, replaced, paused, run now and deleted', async () => {
     await using t = await startServer()
     const made = await t.api<Schedule>('POST', '/schedules', { id: 'weekly-digest', ...DIGEST })
     expect([made.status, made.headers.get('ETag')]).toEqual([201, '"1"'])
@@ -41,7 +41,7 @@ describe('schedules', () => {
     expect((await t.api('DELETE', path)).status).toBe(404)
   })
 
-  it('say both versions to whoever has not seen the last change', async () => {
+  it('refuse an outdated If-Match with both versions', async () => {
     await using t = await startServer()
     await t.api('PUT', '/schedules/nightly', DIGEST)
     await t.api('PUT', '/schedules/nightly', { ...DIGEST, cron: '0 1 * * *' })
@@ -54,14 +54,14 @@ describe('schedules', () => {
     expect((await t.api('PUT', '/schedules/nightly', DIGEST, { 'If-Match': '*' })).status).toBe(200)
   })
 
-  it('are not said to be unmodified when only ticks changed them', async () => {
+  it('never answer 304, because occurrences change them too', async () => {
     await using t = await startServer()
     const { headers } = await t.api('PUT', '/schedules/nightly', DIGEST)
     const again = await t.api('GET', '/schedules/nightly', undefined, { 'If-None-Match': headers.get('ETag')! })
     expect(again.status).toBe(200)
   })
 
-  it('get an id where none is given, and keep one that is taken', async () => {
+  it('get an id if none is given, and refuse one that is taken', async () => {
     await using t = await startServer()
     const made = await t.api<Schedule>('POST', '/schedules', DIGEST)
     expect(made.body.id).toMatch(/^[0-9a-f-]{36}$/)
@@ -70,7 +70,7 @@ describe('schedules', () => {
     expect((await t.api('PUT', '/schedules/new-one', DIGEST)).status).toBe(201)
   })
 
-  it('refuse what is wrong, by its place', async () => {
+  it('name the field that is wrong', async () => {
     await using t = await startServer()
     const wrong = { cron: 5, job: 'digest', every: '1h', when: 'now', missed: { all: 1000 } }
     const { status, body } = await t.api<{ errors: { pointer: string }[] }>('POST', '/schedules', wrong)
@@ -83,7 +83,7 @@ describe('schedules', () => {
     expect((await t.api('POST', '/schedules/none/run')).status).toBe(404)
   })
 
-  it('show before they are made when they would happen, and where clocks are changed', async () => {
+  it('preview their occurrences, with changes of the clocks', async () => {
     await using t = await startServer()
     const asked = { cron: '30 3 * * *', timeZone: 'Europe/Paris', count: 3, from: '2026-03-27T12:00:00.000Z' }
     const { status, body } = await t.api('POST', '/schedules:preview', asked)
@@ -99,7 +99,7 @@ describe('schedules', () => {
     expect((await t.api('POST', '/schedules:preview', { cron: '0 0 30 2 *' })).status).toBe(422)
   })
 
-  it("hide another tenant's, and make none for it", async () => {
+  it("of another tenant are hidden and can't be created", async () => {
     await using t = await startServer()
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')
@@ -124,7 +124,7 @@ describe('schedules', () => {
     expect([own.status, own.body]).toMatchObject([200, { every: '1h', tenantId: 'acme' }])
   })
 
-  it('tell secrets of their calls to nobody who only looks', async () => {
+  it('hide secret headers from viewers', async () => {
     await using t = await startServer({ chronos: { egress: { allow: ['loopback'] } } })
     const viewer = await tokenOf(t, 'viewer')
     const headers = { Authorization: 'Bearer secret', Accept: 'text/plain' }

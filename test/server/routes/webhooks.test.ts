@@ -13,7 +13,7 @@ const LOOPBACK = { chronos: { egress: { allow: ['loopback'] } } } as const
 const HOOK = { url: 'http://127.0.0.1:9/hooks', events: ['job.dead', 'job.succeeded'] }
 
 describe('webhooks', () => {
-  it('are made, read, said anew, disabled, enabled and removed', async () => {
+  it('are created, read, replaced, disabled, enabled and deleted', async () => {
     await using t = await startServer(LOOPBACK)
     const made = await t.api<Webhook>('POST', '/webhooks', { ...HOOK, queues: ['payments'] })
     expect([made.status, made.body]).toMatchObject([
@@ -39,7 +39,7 @@ describe('webhooks', () => {
     expect((await t.api('GET', path)).status).toBe(404)
   })
 
-  it('tell their secret once, even to a repeated request', async () => {
+  it('show their secret once, even to a repeated request', async () => {
     await using t = await startServer(LOOPBACK)
     const key = { 'Idempotency-Key': 'hook-1' }
     const first = await t.api<Webhook>('POST', '/webhooks', HOOK, key)
@@ -55,7 +55,7 @@ describe('webhooks', () => {
     expect((await t.api<Webhook>('POST', '/webhooks/per-job/rotate-secret')).body.secret).toMatch(/^whsec_/)
   })
 
-  it('send a test that is signed with the secret, and show the delivery', async () => {
+  it('send a signed test message and list the delivery', async () => {
     await using t = await startServer(LOOPBACK)
     let heard: (message: Awaited<ReturnType<typeof hear>>) => void
     const message = new Promise<Awaited<ReturnType<typeof hear>>>(resolve => {
@@ -78,7 +78,7 @@ describe('webhooks', () => {
     expect(list.body).toMatchObject({ data: [{ id: sent.body.id }], page: {} })
   })
 
-  it('send again what failed for good', async () => {
+  it('redrive dead deliveries', async () => {
     await using t = await startServer(LOOPBACK)
     const { body } = await t.api<Webhook>('POST', '/webhooks', { ...HOOK, tenantId: 'acme' })
     const since = '2026-01-01T00:00:00.000Z'
@@ -89,7 +89,7 @@ describe('webhooks', () => {
     ])
   })
 
-  it('refuse what is wrong, and where nobody may be called', async () => {
+  it('refuse invalid requests and blocked addresses', async () => {
     await using t = await startServer()
     const wrong = { url: 5, events: ['job.born'], secret: 'mine' }
     const { status, body } = await t.api<{ errors: { pointer: string }[] }>('POST', '/webhooks', wrong)
@@ -101,7 +101,7 @@ describe('webhooks', () => {
     expect((await t.api('GET', '/webhooks/none/deliveries')).status).toBe(404)
   })
 
-  it("are a tenant's own", async () => {
+  it('of another tenant are hidden', async () => {
     await using t = await startServer(LOOPBACK)
     const acme = await tokenOf(t, 'admin', 'acme')
     const globex = await tokenOf(t, 'admin', 'globex')
