@@ -10,9 +10,7 @@ export const SESSION_COOKIE = 'chronos_session'
 export const SESSION_MS = 12 * 3_600_000
 const SESSIONS_SWEPT = 1_000
 const FAILURES_MAX = 10
-const FAILURES_EVERYWHERE_MAX = 200
 const FAILURES_WINDOW_MS = 60_000
-const EVERYWHERE = '*'
 
 /** The credentials of a request. */
 export interface Credentials {
@@ -45,8 +43,6 @@ const ANYBODY: Caller = { name: 'anybody', role: 'admin', by: 'open' }
 export class Access {
   readonly #options: AccessOptions
   readonly #limiter: FailureLimiter
-  /** Counts failures from all addresses together: a distributed guess. */
-  readonly #everywhere: FailureLimiter
   readonly #configured: string | undefined
   /** Without authentication every client on this machine is an admin; set when the server starts to listen. */
   isRequired: boolean
@@ -54,7 +50,6 @@ export class Access {
   constructor(options: AccessOptions) {
     this.#options = options
     this.#limiter = new FailureLimiter(options.clock, FAILURES_MAX, FAILURES_WINDOW_MS)
-    this.#everywhere = new FailureLimiter(options.clock, FAILURES_EVERYWHERE_MAX, FAILURES_WINDOW_MS)
     this.#configured = options.token === undefined ? undefined : hashOf(options.token)
     this.isRequired = options.token !== undefined
   }
@@ -89,23 +84,17 @@ export class Access {
     await (await this.#options.store()).putRecords([{ kind: SESSION, id: hashOf(secret), body: null }])
   }
 
+  /** Verifies before it limits: wrong tokens from a shared address must not lock out valid ones. */
   async #byToken(token: string, address: string): Promise<{ readonly id?: string; readonly caller: Caller }> {
-    const waitMs = Math.max(this.#limiter.waitMs(address), this.#everywhere.waitMs(EVERYWHERE))
-    if (waitMs > 0) {
-      throw new Problem(429, 'TOO_MANY_REQUESTS', 'too many failed sign-ins; retry later', {
-        headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
-      })
-    }
     const found = this.#isConfigured(token)
       ? { caller: { ...ADMIN, by: 'token' } as const }
       : await this.#options.tokens.verify(token)
-    if (found) {
-      this.#limiter.succeeded(address)
-      return found
-    }
-    this.#limiter.failed(address)
-    this.#everywhere.failed(EVERYWHERE)
-    throw unauthenticated('invalid token: it is unknown, revoked or expired')
+    if (found) return found
+    const waitMs = this.#limiter.failed(address)
+    if (waitMs === 0) throw unauthenticated('invalid token: it is unknown, revoked or expired')
+    throw new Problem(429, 'TOO_MANY_REQUESTS', 'too many invalid tokens from this address; retry later', {
+      headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
+    })
   }
 
   #isConfigured(token: string): boolean {

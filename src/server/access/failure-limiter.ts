@@ -7,7 +7,7 @@ interface Window {
 
 const ADDRESSES_MAX = 10_000
 
-/** Counts failures per address in windows of fixed length, and says how long an address with too many has to wait. */
+/** Counts failures per address in windows of fixed length. */
 export class FailureLimiter {
   readonly #clock: Clock
   readonly #failuresMax: number
@@ -20,26 +20,18 @@ export class FailureLimiter {
     this.#windowMs = windowMs
   }
 
-  /** 0 while the address is below the limit. */
-  waitMs(address: string): number {
-    const window = this.#windows.get(address)
-    if (!window || window.failures < this.#failuresMax) return 0
-    return Math.max(0, window.endsAt - this.#clock.now())
-  }
-
-  failed(address: string): void {
+  /** Counts a failure; returns how long the address should wait, 0 while it is within the limit. */
+  failed(address: string): number {
     const now = this.#clock.now()
-    const window = this.#windows.get(address)
-    if (window && window.endsAt > now) {
-      window.failures++
-      return
+    const known = this.#windows.get(address)
+    const window = known && known.endsAt > now ? known : { failures: 0, endsAt: now + this.#windowMs }
+    window.failures++
+    if (window !== known) {
+      this.#windows.delete(address)
+      // An attack from many addresses only evicts the oldest windows.
+      if (this.#windows.size >= ADDRESSES_MAX) this.#windows.delete(this.#windows.keys().next().value!)
+      this.#windows.set(address, window)
     }
-    // An attack from many addresses only evicts the oldest windows.
-    if (this.#windows.size >= ADDRESSES_MAX) this.#windows.delete(this.#windows.keys().next().value!)
-    this.#windows.set(address, { failures: 1, endsAt: now + this.#windowMs })
-  }
-
-  succeeded(address: string): void {
-    this.#windows.delete(address)
+    return window.failures > this.#failuresMax ? window.endsAt - now : 0
   }
 }

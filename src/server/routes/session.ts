@@ -50,7 +50,8 @@ const signIn = endpoint({
   path: '/session',
   tag: 'access',
   summary: 'Sign in with a token',
-  description: 'Sets a cookie that scripts of a page cannot read. Wrong tokens are counted, and soon refused unseen.',
+  description:
+    'Sets an HttpOnly cookie. After ten invalid tokens from one address within a minute, further invalid ones are answered with 429.',
   role: 'viewer',
   tenants: 'own',
   isOpen: true,

@@ -95,9 +95,19 @@ describe('access', () => {
       statuses.push((await t.api('POST', '/session', { token: `guess-number-${guess}` })).status)
     }
     expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
-    const right = await t.api('POST', '/session', { token: TOKEN })
-    expect(right.status).toBe(429)
-    expect(Number(right.headers.get('Retry-After'))).toBeGreaterThan(0)
+    const refused = await t.api('GET', '/jobs', undefined, bearer('guess-number-13'))
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
+  })
+
+  it('never refuses a valid token because of wrong ones from the same address', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const { token } = await t.server.tokens.create({ name: 'ann', role: 'viewer' })
+    for (let guess = 0; guess < 250; guess++) await t.api('GET', '/jobs', undefined, bearer(`guess-number-${guess}`))
+    expect((await t.api('POST', '/session', { token: TOKEN })).status).toBe(200)
+    expect((await t.api('GET', '/jobs', undefined, bearer(token))).status).toBe(200)
+    // A valid token does not make room for more guesses.
+    expect((await t.api('GET', '/jobs', undefined, bearer('another-guess-of-it'))).status).toBe(429)
   })
 
   it.each([
