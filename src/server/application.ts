@@ -6,6 +6,7 @@ import type { Tokens } from './access/tokens.js'
 import type { AuditLog } from './audit-log.js'
 import type { EventFeed } from './events/feed.js'
 import type { Health } from './health.js'
+import type { BodyBudget } from './http/body.js'
 import type { Idempotency } from './http/idempotency.js'
 import type { ServerSettings } from './settings.js'
 
@@ -22,6 +23,7 @@ export interface Application {
   readonly idempotency: Idempotency
   readonly feed: EventFeed
   readonly health: Health
+  readonly bodies: BodyBudget
   /** Aborts when the server closes, so that waiting requests are answered at once. */
   readonly closing: AbortSignal
 }

@@ -19,6 +19,7 @@ import { AuditLog } from './audit-log.js'
 import { EventFeed } from './events/feed.js'
 import { Health } from './health.js'
 import { Assets } from './http/assets.js'
+import { BodyBudget } from './http/body.js'
 import { Idempotency } from './http/idempotency.js'
 import { Problem, problemBody, problemOf } from './http/problem.js'
 import { apiOf, callerOf, type Env } from './http/router.js'
@@ -43,6 +44,8 @@ export interface ListenOptions {
 export const PORT_DEFAULT = 4100
 export const HOST_DEFAULT = '127.0.0.1'
 const PROBES = new Set(['/healthz', '/readyz'])
+/** All request bodies together; parsed, they take several times as much memory. */
+const BODIES_MAX_BYTES = 64 * 1024 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_ID = /^[\w.:-]{1,100}$/
 /** The first request should not wait for a prune. */
@@ -80,6 +83,7 @@ export class ChronosServer {
       idempotency: new Idempotency(store, clock),
       feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),
       health: new Health(chronos, clock),
+      bodies: new BodyBudget(Math.max(BODIES_MAX_BYTES, settings.maxBodyBytes)),
       closing: this.#closing.signal,
     }
     const folder = options.dashboard ?? fileURLToPath(new URL('../dashboard/', import.meta.url))

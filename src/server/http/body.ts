@@ -2,8 +2,34 @@ import { Problem } from './problem.js'
 
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;|$)/i
 
-/** The text of a request, never more than allowed, whatever its headers say. */
-export async function readBody(request: Request, maxBytes: number): Promise<string> {
+/** The memory that request bodies of the whole server may take at once. */
+export class BodyBudget {
+  readonly #maxBytes: number
+  #usedBytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  take(bytes: number): void {
+    if (this.#usedBytes + bytes > this.#maxBytes) {
+      const detail = 'the bodies of other requests take all memory that is meant for them; retry later'
+      throw new Problem(503, 'OVERLOADED', detail, { headers: { 'Retry-After': '1', Connection: 'close' } })
+    }
+    this.#usedBytes += bytes
+  }
+
+  give(bytes: number): void {
+    this.#usedBytes -= bytes
+  }
+}
+
+/** The text of a request, never more than allowed, whatever its headers say. `onBytes` may refuse by throwing. */
+export async function readBody(
+  request: Request,
+  maxBytes: number,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<string> {
   const type = request.headers.get('Content-Type')
   if (!request.body) return ''
   if (Number(request.headers.get('Content-Length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
@@ -12,6 +38,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<stri
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) throw tooLarge(maxBytes)
+    onBytes(chunk.byteLength)
     chunks.push(chunk)
   }
   if (bytes === 0) return ''
@@ -26,7 +53,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<stri
 }
 
 function tooLarge(maxBytes: number): Problem {
-  return new Problem(413, 'BODY_TOO_LARGE', `the body is larger than the ${maxBytes} bytes that this server takes`, {
+  return new Problem(413, 'BODY_TOO_LARGE', `the body is larger than ${maxBytes} bytes`, {
     headers: { Connection: 'close' },
   })
 }

@@ -17,6 +17,7 @@ export type RequestCode =
   | 'IDEMPOTENCY_KEY_IN_USE'
   | 'TOO_MANY_REQUESTS'
   | 'TOO_MANY_CLIENTS'
+  | 'OVERLOADED'
   | 'SHUTTING_DOWN'
   | 'UNEXPECTED'
 

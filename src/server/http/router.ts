@@ -17,6 +17,8 @@ export interface Env {
 }
 
 const ANONYMOUS: Caller = { name: 'anonymous', role: 'viewer', by: 'open' }
+/** Before authentication a client can only send a token. */
+const OPEN_BODY_MAX_BYTES = 1024
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/
 
 /** The API: every endpoint runs the same checks in the same order. */
@@ -25,7 +27,7 @@ export function apiOf(app: Application, endpoints: readonly Endpoint[]): Hono<En
   for (const endpoint of endpoints) {
     const timeoutMs = endpoint.takesLong ? LONG_MS : app.settings.requestTimeoutMs
     api.on(endpoint.method.toUpperCase(), honoPath(endpoint.path), context =>
-      within(app.clock, timeoutMs, answer(app, endpoint, context), () => {
+      within(app.clock, timeoutMs, counted(app, endpoint, context), () => {
         throw requestTimedOut(timeoutMs)
       }),
     )
@@ -49,12 +51,28 @@ export function apiOf(app: Application, endpoints: readonly Endpoint[]): Hono<En
 const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
-async function answer(app: Application, endpoint: Endpoint, context: Context<Env>): Promise<Response> {
+/** Counts the bytes of the body against the server's budget until the request is answered. */
+function counted(app: Application, endpoint: Endpoint, context: Context<Env>): Promise<Response> {
+  let held = 0
+  const onBytes = (bytes: number): void => {
+    app.bodies.take(bytes)
+    held += bytes
+  }
+  return answer(app, endpoint, context, onBytes).finally(() => app.bodies.give(held))
+}
+
+async function answer(
+  app: Application,
+  endpoint: Endpoint,
+  context: Context<Env>,
+  onBytes: (bytes: number) => void,
+): Promise<Response> {
   const caller = endpoint.isOpen ? anonymous(context) : await callerOf(app, context)
   checkRights(app, endpoint, caller)
   const params = checked(endpoint.params, context.req.param(), 'path')
   const query = checked(endpoint.query, queryOf(context.req.url), 'query')
-  const text = endpoint.body === undefined ? '' : await readBody(context.req.raw, app.settings.maxBodyBytes)
+  const maxBytes = endpoint.isOpen ? OPEN_BODY_MAX_BYTES : app.settings.maxBodyBytes
+  const text = endpoint.body === undefined ? '' : await readBody(context.req.raw, maxBytes, onBytes)
   const body = endpoint.body === undefined ? undefined : checkedBody(endpoint, endpoint.body, text)
   const facts: Record<string, unknown> = {}
   const idempotencyKey = endpoint.creates ? keyOf(context) : undefined
