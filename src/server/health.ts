@@ -32,6 +32,15 @@ export class Health {
     this.startedAt = clock.now()
   }
 
+  /** For probes, which don't authenticate: an error of the store may name its host and user. */
+  async publicReadiness(): Promise<Readiness> {
+    const { isReady, checks } = await this.readiness()
+    const safe = checks.map(check =>
+      check.name === 'store' ? storeCheck(check.isOk, check.isOk ? 'available' : 'unavailable') : check,
+    )
+    return { isReady, checks: safe }
+  }
+
   async readiness(): Promise<Readiness> {
     const draining: Check = this.isDraining
       ? { name: 'server', isOk: false, detail: 'is shutting down' }

@@ -201,7 +201,7 @@ export class ChronosServer {
     let document: object | undefined
     hono.get('/healthz', context => context.json({ status: 'alive' }))
     hono.get('/readyz', async context => {
-      const { isReady, checks } = await app.health.readiness()
+      const { isReady, checks } = await app.health.publicReadiness()
       return context.json({ status: isReady ? 'ready' : 'unavailable', checks }, isReady ? 200 : 503)
     })
     hono.get('/robots.txt', context => context.text('User-agent: *\nDisallow: /\n'))

@@ -49,7 +49,9 @@ describe('health', () => {
     expect([refused.status, refused.body]).toMatchObject([503, { retryable: true }])
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
     expect((await t.api('GET', '/jobs')).status).toBe(503)
-    expect(await ready(t.url)).toMatchObject({ status: 503, body: { checks: [{ isOk: true }, { isOk: false }] } })
+    const outage = await ready(t.url)
+    expect(outage).toMatchObject({ status: 503, body: { checks: [{ isOk: true }, { isOk: false }] } })
+    expect(outage.body.checks[1]).toEqual({ name: 'store', isOk: false, detail: 'unavailable' })
     expect((await fetch(new URL('healthz', t.url))).status).toBe(200)
 
     line.comeUp()
