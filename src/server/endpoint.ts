@@ -36,6 +36,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** The version of what is answered, without quotes. */
   readonly etag?: string
+  /** false: nothing changed, so the audit log gets no entry. */
+  readonly changed?: false
   /** Fields of the body that are told once and never again, even to a repeated request. */
   readonly once?: readonly string[]
 }

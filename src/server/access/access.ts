@@ -80,8 +80,11 @@ export class Access {
     return { secret, caller: { ...caller, by: 'session' } }
   }
 
-  async close(secret: string): Promise<void> {
-    await (await this.#options.store()).putRecords([{ kind: SESSION, id: hashOf(secret), body: null }])
+  /** Signs out; returns the caller whose session it was, if there was one. */
+  async close(secret: string): Promise<Caller | undefined> {
+    const caller = await this.#bySession(secret)
+    if (caller) await (await this.#options.store()).putRecords([{ kind: SESSION, id: hashOf(secret), body: null }])
+    return caller
   }
 
   /** Verifies before it limits: wrong tokens from a shared address must not lock out valid ones. */

@@ -139,7 +139,8 @@ function checkRights(app: Application, endpoint: Endpoint, caller: Caller): void
   if (caller.tenantId !== undefined && endpoint.tenants === 'none') {
     throw new Problem(403, 'FORBIDDEN', 'not available to the token of one tenant')
   }
-  if (app.settings.readOnly && auditOf(endpoint) !== 'none') {
+  // Signing in and out is possible on a read-only server.
+  if (app.settings.readOnly && !endpoint.isOpen && auditOf(endpoint) !== 'none') {
     throw new Problem(403, 'FORBIDDEN', 'the server is read-only: it was started with readOnly')
   }
 }
@@ -213,10 +214,10 @@ async function audit(
   endpoint: Endpoint,
   { caller, params, requestId }: Call<unknown, unknown, unknown>,
   facts: Readonly<Record<string, unknown>>,
-  { headers }: Answer,
+  { headers, changed }: Answer,
 ): Promise<void> {
   const how = auditOf(endpoint)
-  if (how === 'none' || headers?.['Idempotency-Replayed'] !== undefined) return
+  if (how === 'none' || changed === false || headers?.['Idempotency-Replayed'] !== undefined) return
   const target = Object.values(params as Record<string, string>).join(' ')
   const change = {
     caller,

@@ -73,9 +73,12 @@ const signOut = endpoint({
   tenants: 'own',
   isOpen: true,
   answers: { 204: { description: 'Signed out' } },
-  async handle({ app, session, isSecure }): Promise<Answer> {
-    if (session !== undefined) await app.access.close(session)
-    return { headers: { 'Set-Cookie': cookie(app, '', 0, isSecure) } }
+  async handle({ app, session, isSecure, note }): Promise<Answer> {
+    const caller = session === undefined ? undefined : await app.access.close(session)
+    const headers = { 'Set-Cookie': cookie(app, '', 0, isSecure) }
+    if (!caller) return { headers, changed: false }
+    note({ name: caller.name })
+    return { headers }
   },
 })
 

@@ -138,6 +138,29 @@ describe('access', () => {
     expect((await t.api('POST', '/jobs', { name: 'mail' })).body).toMatchObject({ code: 'FORBIDDEN' })
   })
 
+  it('signs in and out on a read-only server', async () => {
+    await using t = await startServer({ readOnly: true, token: TOKEN })
+    const signedIn = await t.api('POST', '/session', { token: TOKEN })
+    expect([signedIn.status, signedIn.body]).toMatchObject([200, { role: 'admin', readOnly: true }])
+    const session = { Cookie: signedIn.headers.get('Set-Cookie')!.split(';')[0]! }
+    expect((await t.api('GET', '/jobs', undefined, session)).status).toBe(200)
+    expect((await t.api('POST', '/jobs', { name: 'mail' }, session)).status).toBe(403)
+    expect((await t.api('DELETE', '/session', undefined, session)).status).toBe(204)
+  })
+
+  it('audits sign-outs of sessions only', async () => {
+    await using t = await startServer({ token: TOKEN })
+    expect((await t.api('DELETE', '/session')).status).toBe(204)
+    expect((await t.api('DELETE', '/session', undefined, { Cookie: 'chronos_session=guess' })).status).toBe(204)
+    const signedIn = await t.api('POST', '/session', { token: TOKEN })
+    await t.api('DELETE', '/session', undefined, { Cookie: signedIn.headers.get('Set-Cookie')!.split(';')[0]! })
+    const { data } = (await t.api<{ data: object[] }>('GET', '/audit', undefined, bearer(TOKEN))).body
+    expect(data).toMatchObject([
+      { action: 'DELETE /session', facts: { name: 'admin' } },
+      { action: 'POST /session', facts: { name: 'admin' } },
+    ])
+  })
+
   it('writes every change to the audit log, with the caller', async () => {
     await using t = await startServer({ token: TOKEN })
     const { token } = await t.server.tokens.create({ name: 'ann', role: 'operator' })
