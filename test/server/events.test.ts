@@ -153,6 +153,21 @@ describe('events', () => {
     await one.done
   })
 
+  it('end soon after their token is revoked or their session is closed', async () => {
+    await using t = await startServer({ token: 'a-token-of-the-configuration' })
+    const { id, token } = await t.server.tokens.create({ name: 'ann', role: 'viewer' })
+    const signedIn = await t.api('POST', '/session', { token: 'a-token-of-the-configuration' })
+    const session = { Cookie: signedIn.headers.get('Set-Cookie')!.split(';')[0]! }
+    using revoked = await Ear.at(t, { Authorization: `Bearer ${token}` })
+    using signedOut = await Ear.at(t, session)
+    using other = await Ear.at(t, { Authorization: 'Bearer a-token-of-the-configuration' })
+    await t.server.tokens.revoke(id)
+    await t.api('DELETE', '/session', undefined, session)
+    await Promise.all([revoked.done, signedOut.done])
+    await t.api('POST', '/jobs', { name: 'mail' }, { Authorization: 'Bearer a-token-of-the-configuration' })
+    expect((await other.next(has('jobs'))).event).toBe('change')
+  })
+
   it('serve 200 listeners at once', async () => {
     await using t = await startServer()
     const ears = await Promise.all(Array.from({ length: 200 }, () => Ear.at(t)))

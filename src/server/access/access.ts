@@ -67,6 +67,16 @@ export class Access {
     throw unauthenticated('authentication required: send `Authorization: Bearer …` or sign in')
   }
 
+  /** Whether these credentials are still good. An error of the store is no reason to end a stream. */
+  async isValid(credentials: Credentials): Promise<boolean> {
+    try {
+      await this.callerOf(credentials)
+      return true
+    } catch (error) {
+      return !(error instanceof Problem)
+    }
+  }
+
   /** Signs in; returns the secret of the new session and its caller. */
   async open(token: string, address: string): Promise<{ readonly secret: string; readonly caller: Caller }> {
     const { id, caller } = await this.#byToken(token, address)

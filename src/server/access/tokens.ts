@@ -11,8 +11,8 @@ import { type Caller, ROLES, type Role } from './caller.js'
 const TOKEN = 'token'
 const TOKENS_MAX = 10_000
 const PREFIX = 'chr'
-/** How long a token that another server revoked may still be accepted. */
-const CACHED_MS = 5_000
+/** How long a token that another server revoked may still be accepted; with the check of streams, less than five seconds. */
+const CACHED_MS = 2_500
 const CACHED_MAX = 1_000
 /** The precision of `usedAt`. */
 const USED_EVERY_MS = 60_000

@@ -35,6 +35,12 @@ const RING = 1_000
 const POLL_MS = 2_000
 const COUNTS_READ = 1_000
 
+interface ListenOptions {
+  readonly tenantId: string | undefined
+  readonly after: string | undefined
+  readonly isValid: () => Promise<boolean>
+}
+
 interface FeedOptions {
   readonly chronos: Chronos
   readonly store: () => Promise<Store>
@@ -98,10 +104,11 @@ export class EventFeed {
   }
 
   /** Adds a listener; `after` is the id of the last message it received. */
-  listen(tenantId: string | undefined, after: string | undefined): Listener {
+  listen({ tenantId, after, isValid }: ListenOptions): Listener {
     const listener: Listener = new Listener({
       clock: this.#options.clock,
       tenantId,
+      isValid,
       onClosed: () => this.#remove(listener),
     })
     this.#listeners.add(listener)

@@ -15,9 +15,14 @@ const LIFE_MS = 3_600_000
 const BUFFER_MAX_BYTES = 64 * 1024
 const RETRY_MS = 2_000
 
+/** A revoked token or a closed session ends its streams within five seconds, the cache of tokens included. */
+const CHECK_MS = 2_000
+
 interface ListenerOptions {
   readonly clock: Clock
   readonly tenantId: string | undefined
+  /** Whether the client's credentials are still good. */
+  readonly isValid: () => Promise<boolean>
   readonly onClosed: () => void
 }
 
@@ -32,6 +37,7 @@ export class Listener {
   #isClosed = false
   #heartbeat: Timer | undefined
   readonly #end: Timer
+  #check: Timer | undefined
 
   constructor(options: ListenerOptions) {
     this.#options = options
@@ -47,6 +53,7 @@ export class Listener {
     )
     this.#end = options.clock.timer(LIFE_MS, () => this.close())
     this.#heartbeatLater()
+    this.#checkLater()
   }
 
   begin(id: string): void {
@@ -74,6 +81,7 @@ export class Listener {
     this.#isClosed = true
     this.#heartbeat?.cancel()
     this.#end.cancel()
+    this.#check?.cancel()
     try {
       this.#controller.close()
     } catch {
@@ -92,6 +100,13 @@ export class Listener {
     this.#heartbeat = this.#options.clock.timer(HEARTBEAT_MS, () => {
       this.#write(': heartbeat\n\n')
       if (!this.#isClosed) this.#heartbeatLater()
+    })
+  }
+
+  #checkLater(): void {
+    this.#check = this.#options.clock.timer(CHECK_MS, async () => {
+      if (!(await this.#options.isValid())) this.close()
+      else if (!this.#isClosed) this.#checkLater()
     })
   }
 

@@ -13,7 +13,7 @@ const listen = endpoint({
   role: 'viewer',
   tenants: 'own',
   answers: ok(z.string(), 'A stream of events'),
-  async handle({ app, caller, header, signal }): Promise<Answer> {
+  async handle({ app, caller, header, signal, address, session }): Promise<Answer> {
     if (app.feed.isFull) {
       throw new Problem(
         503,
@@ -24,7 +24,12 @@ const listen = endpoint({
         },
       )
     }
-    const listener = app.feed.listen(caller.tenantId, header('Last-Event-ID'))
+    const credentials = { address, authorization: header('Authorization'), session }
+    const listener = app.feed.listen({
+      tenantId: caller.tenantId,
+      after: header('Last-Event-ID'),
+      isValid: () => app.access.isValid(credentials),
+    })
     signal.addEventListener('abort', () => listener.close(), { once: true })
     return {
       body: listener.body,
