@@ -19,15 +19,24 @@ export interface DurationLimits {
 
 /** Whole milliseconds; `what` is the name of the setting in the error. */
 export function toMs(value: unknown, what: string, limits: DurationLimits = {}): number {
+  const problem = durationProblem(value, limits)
+  if (problem !== undefined) {
+    throw new ChronosError('INVALID_DURATION', `${what}: ${problem}`, { details: { what } })
+  }
+  return Math.round(typeof value === 'string' ? parseDuration(value)! : (value as number))
+}
+
+/** What is wrong with a duration, in words. */
+export function durationProblem(value: unknown, limits: DurationLimits): string | undefined {
   const exact = typeof value === 'string' ? parseDuration(value) : value
   if (typeof exact !== 'number' || !Number.isFinite(exact)) {
-    throw invalid(what, `expected a duration such as "30s" or a number of milliseconds, got ${shown(value)}`)
+    return `expected a duration such as "30s" or a number of milliseconds, got ${shown(value)}`
   }
   const { min = 0, max = DURATION_MAX_MS } = limits
   // Checked before rounding, so that -0.4 is refused like any other negative number.
-  if (exact < min) throw invalid(what, `expected a duration of at least ${formatMs(min)}, got ${shown(value)}`)
-  if (exact > max) throw invalid(what, `expected a duration of at most ${formatMs(max)}, got ${shown(value)}`)
-  return Math.round(exact)
+  if (exact < min) return `expected a duration of at least ${formatMs(min)}, got ${shown(value)}`
+  if (exact > max) return `expected a duration of at most ${formatMs(max)}, got ${shown(value)}`
+  return undefined
 }
 
 /** Exact milliseconds of text with a unit, or undefined when it is something else. No limits. */
@@ -59,8 +68,4 @@ export function durationText(ms: number): Duration {
 function pair(total: number, size: number, big: string, small: string): string {
   const rest = total % size
   return `${Math.floor(total / size)}${big}${rest > 0 ? ` ${rest}${small}` : ''}`
-}
-
-function invalid(what: string, problem: string): ChronosError {
-  return new ChronosError('INVALID_DURATION', `${what}: ${problem}`, { details: { what } })
 }

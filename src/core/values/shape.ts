@@ -1,0 +1,308 @@
+import { shown } from './error.js'
+import { isPlainObject } from './json.js'
+import {
+  type Components,
+  type Fields,
+  type Flaw,
+  Flaws,
+  flaw,
+  type Infer,
+  inside,
+  type JsonSchema,
+  jsonSchema,
+  type Kind,
+  literal,
+  type Schema,
+  type Shape,
+  type Simple,
+  schema,
+} from './schema.js'
+import { suggest } from './suggest.js'
+
+// Schemas made of schemas: objects, lists, records, unions and variants.
+
+type NoFields = Readonly<Record<never, never>>
+
+export interface ObjectSchema<R extends Fields = Fields, O extends Fields = Fields> extends Schema<Shape<R, O>> {
+  readonly required: R
+  readonly optional: O
+  readonly fields: Fields
+}
+
+const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** `{ … }` with these fields and no others. Absent and undefined are the same. */
+export function object<R extends Fields, O extends Fields = NoFields>(
+  required: R,
+  optional: O = {} as O,
+): ObjectSchema<R, O> {
+  return objectOf(required, optional, { additionalProperties: false })
+}
+
+/** The same for an answer, which may get more fields in a later version: its JSON Schema leaves room for them. */
+export function view<R extends Fields, O extends Fields = NoFields>(
+  required: R,
+  optional: O = {} as O,
+): ObjectSchema<R, O> {
+  return objectOf(required, optional, {})
+}
+
+function objectOf<R extends Fields, O extends Fields>(required: R, optional: O, more: JsonSchema): ObjectSchema<R, O> {
+  const fields: Fields = { ...required, ...optional }
+  const byName = new Map(Object.entries(fields))
+  const needed = Object.keys(required)
+  const own = schema<Shape<R, O>>({
+    kinds: ['object'],
+    expects: 'an object',
+    check(given) {
+      if (!isPlainObject(given)) throw flaw(`expected an object, got ${shown(given)}`)
+      const kept: Record<string, unknown> = {}
+      let flaws: Flaw[] | undefined
+      for (const key of Reflect.ownKeys(given)) {
+        const field = byName.get(key as string)
+        try {
+          if (field === undefined) throw unknownKey(key, byName)
+          const one = given[key as string]
+          if (one === undefined) continue
+          if (one === null && !field.kinds.includes('null')) throw flaw('got null; leave it out instead')
+          kept[key as string] = field.check(one)
+        } catch (error) {
+          flaws = [...(flaws ?? []), ...flawsIn(key as string, error)]
+        }
+      }
+      for (const key of needed) {
+        if (key in kept || flaws?.some(({ path }) => path[0] === key)) continue
+        try {
+          kept[key] = byName.get(key)!.check(undefined)
+        } catch (error) {
+          flaws = [...(flaws ?? []), ...flawsIn(key, error)]
+        }
+      }
+      if (flaws) throw new Flaws(flaws)
+      return kept as Shape<R, O>
+    },
+    json: to => ({
+      type: 'object',
+      properties: properties(fields, to),
+      ...(needed.length > 0 && { required: needed }),
+      ...more,
+    }),
+  })
+  return { ...own, required, optional, fields }
+}
+
+function flawsIn(key: string | number, error: unknown): readonly Flaw[] {
+  if (error instanceof Flaws) return inside(key, error)
+  throw error
+}
+
+function properties(fields: Fields, to: Components): JsonSchema {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, jsonSchema(field, to)]))
+}
+
+function unknownKey(key: string | symbol, fields: ReadonlyMap<string, Schema>): Flaws {
+  if (typeof key === 'symbol' || FORBIDDEN.has(key)) {
+    return new Flaws([
+      { path: [], says: `the key ${shown(key)} is not allowed; remove it`, code: undefined, isKey: true },
+    ])
+  }
+  const names = [...fields.keys()]
+  const near = suggest(key, names)
+  const wayOut =
+    near !== undefined
+      ? `did you mean "${near}"?`
+      : names.length > 0
+        ? `expected one of ${names.join(', ')}`
+        : 'remove it'
+  return new Flaws([{ path: [], says: `unknown key ${shown(key)}; ${wayOut}`, code: undefined, isKey: true }])
+}
+
+/** The same fields, none of them required. */
+export function partial<R extends Fields, O extends Fields>({
+  required,
+  optional,
+}: ObjectSchema<R, O>): ObjectSchema<NoFields, R & O> {
+  return object({}, { ...required, ...optional })
+}
+
+/** Without some fields. */
+export function omit<R extends Fields, O extends Fields, K extends keyof R | keyof O>(
+  { required, optional }: ObjectSchema<R, O>,
+  ...names: readonly K[]
+): ObjectSchema<Simple<Omit<R, K>>, Simple<Omit<O, K>>> {
+  const without = (fields: Fields): Fields =>
+    Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name as K)))
+  return object(without(required), without(optional)) as never
+}
+
+export interface ListOptions {
+  readonly min?: number
+  readonly max: number
+  /** What is in it, for sentences: `rules`. */
+  readonly of: string
+  /** The sentence for an empty one. */
+  readonly empty?: string
+}
+
+export function list<T>(item: Schema<T>, { min = 0, max, of, empty }: ListOptions): Schema<readonly T[]> {
+  const expects = `a list of ${of}`
+  return schema<readonly T[]>({
+    kinds: ['array'],
+    expects,
+    check(given) {
+      if (!Array.isArray(given)) throw flaw(`expected ${expects}, got ${shown(given)}`)
+      if (given.length === 0 && min > 0 && empty !== undefined) throw flaw(empty)
+      if (given.length < min || given.length > max) {
+        const range =
+          min === 0 ? `at most ${max}` : max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `${min} to ${max}`
+        throw flaw(`expected ${range} ${of}, got ${given.length}`)
+      }
+      let flaws: Flaw[] | undefined
+      const kept = Array.from(given, (one: unknown, index) => {
+        try {
+          return item.check(one)
+        } catch (error) {
+          flaws = [...(flaws ?? []), ...flawsIn(index, error)]
+          return undefined as T
+        }
+      })
+      if (flaws) throw new Flaws(flaws)
+      return kept
+    },
+    json: to => ({
+      type: 'array',
+      items: jsonSchema(item, to),
+      ...(min > 0 && { minItems: min }),
+      ...(max < Number.MAX_SAFE_INTEGER && { maxItems: max }),
+    }),
+    fromText: given =>
+      given
+        .split(',')
+        .map(part => part.trim())
+        .filter(part => part !== '')
+        .map(part => item.fromText?.(part) ?? part),
+  })
+}
+
+/** A list in an answer: as long as it happens to be. */
+export function listOf<T>(item: Schema<T>): Schema<readonly T[]> {
+  return list(item, { max: Number.MAX_SAFE_INTEGER, of: 'values' })
+}
+
+/** Exactly two values. */
+export function pair<T>(item: Schema<T>, expects: string): Schema<readonly [T, T]> {
+  return schema<readonly [T, T]>({
+    kinds: ['array'],
+    expects,
+    check(given) {
+      if (Array.isArray(given) && given.length === 2) return [item.check(given[0]), item.check(given[1])]
+      throw flaw(`expected ${expects}, got ${shown(given)}`)
+    },
+    json: to => ({ type: 'array', items: jsonSchema(item, to), minItems: 2, maxItems: 2 }),
+  })
+}
+
+/** Keys that are not known beforehand. */
+export function record<T>(
+  item: Schema<T>,
+  { max = Number.MAX_SAFE_INTEGER, of = 'values' }: { readonly max?: number; readonly of?: string } = {},
+): Schema<Readonly<Record<string, T>>> {
+  const expects = `an object of ${of}`
+  return schema<Readonly<Record<string, T>>>({
+    kinds: ['object'],
+    expects,
+    check(given) {
+      if (!isPlainObject(given)) throw flaw(`expected ${expects}, got ${shown(given)}`)
+      const keys = Object.keys(given)
+      if (keys.length > max) throw flaw(`expected at most ${max} ${of}, got ${keys.length}`)
+      const kept: Record<string, T> = {}
+      for (const key of keys) {
+        try {
+          if (FORBIDDEN.has(key)) throw flaw(`the key ${shown(key)} is not allowed; remove it`)
+          kept[key] = item.check(given[key])
+        } catch (error) {
+          throw new Flaws(flawsIn(key, error))
+        }
+      }
+      return kept
+    },
+    json: to => ({ type: 'object', additionalProperties: jsonSchema(item, to) }),
+  })
+}
+
+/** One of several schemas. The type of the value chooses which; where that leaves a doubt, the first that fits. */
+export function union<S extends readonly Schema[]>(...members: S): Schema<Infer<S[number]>> {
+  const expects = members.map(member => member.expects).join(', or ')
+  return schema<Infer<S[number]>>({
+    kinds: [...new Set(members.flatMap(member => member.kinds))],
+    expects,
+    check(given) {
+      const kind = kindOf(given)
+      const candidates = members.filter(member => member.kinds.includes(kind))
+      if (candidates.length === 1) return candidates[0]!.check(given) as Infer<S[number]>
+      for (const member of candidates) {
+        try {
+          return member.check(given) as Infer<S[number]>
+        } catch (error) {
+          if (!(error instanceof Flaws)) throw error
+        }
+      }
+      throw flaw(`expected ${expects}, got ${shown(given)}`)
+    },
+    json: to => ({ anyOf: members.map(member => jsonSchema(member, to)) }),
+    fromText: given => {
+      const texts = members.map(member => member.fromText?.(given)).filter(one => one !== undefined)
+      return texts.find(one => one !== given) ?? given
+    },
+  })
+}
+
+/** The value or null. */
+export function nullable<T>(member: Schema<T>): Schema<T | null> {
+  return union(member, literal(null))
+}
+
+function kindOf(given: unknown): Kind {
+  if (given === null) return 'null'
+  if (Array.isArray(given)) return 'array'
+  const type = typeof given
+  return type === 'string' || type === 'number' || type === 'boolean' || type === 'object' ? type : 'other'
+}
+
+type Members = Readonly<Record<string, ObjectSchema>>
+type Variant<Tag extends string, M extends Members> = {
+  [K in keyof M & string]: Simple<{ readonly [T in Tag]: K } & Infer<M[K]>>
+}[keyof M & string]
+
+export interface VariantsSchema<Tag extends string, M extends Members> extends Schema<Variant<Tag, M>> {
+  readonly members: M
+}
+
+/** Objects that a field of their own tells apart: `{ type: 'fixed', … }`. */
+export function variants<Tag extends string, M extends Members>(tag: Tag, members: M): VariantsSchema<Tag, M> {
+  const whole = Object.fromEntries(
+    Object.entries(members).map(([name, { required, optional }]) => [
+      name,
+      object({ [tag]: literal(name), ...required }, optional),
+    ]),
+  )
+  const every = new Map(Object.values(whole).flatMap(({ fields }) => Object.entries(fields)))
+  const names = Object.keys(members)
+  const own = schema<Variant<Tag, M>>({
+    kinds: ['object'],
+    expects: 'an object',
+    check(given) {
+      if (!isPlainObject(given)) throw flaw(`expected an object, got ${shown(given)}`)
+      const name = given[tag]
+      if (typeof name === 'string' && Object.hasOwn(whole, name)) return whole[name]!.check(given) as Variant<Tag, M>
+      const stray = Reflect.ownKeys(given).find(key => !every.has(key as string))
+      if (name === undefined && stray !== undefined) throw new Flaws(inside(stray as string, unknownKey(stray, every)))
+      const near = typeof name === 'string' ? suggest(name, names) : undefined
+      const list = names.map(one => `"${one}"`).join(', ')
+      const hint = near === undefined ? '' : `; did you mean "${near}"?`
+      throw new Flaws(inside(tag, flaw(`expected one of ${list}, got ${shown(name)}${hint}`)))
+    },
+    json: to => ({ anyOf: Object.values(whole).map(member => jsonSchema(member, to)) }),
+  })
+  return { ...own, members }
+}
