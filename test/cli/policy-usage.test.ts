@@ -20,7 +20,7 @@ describe('a usage error of policy', () => {
     [
       'a strategy that is none',
       ['preview', '--strategy', 'exponental'],
-      '--strategy: there is no "exponental"; did you mean "exponential"?',
+      '--strategy: expected one of "exponential", "linear", "fixed", "fibonacci", "list", got "exponental"; did you mean "exponential"?',
     ],
     ['a list without delays', ['preview', '--strategy', 'list'], 'add --delays 30s,60s,120s'],
     [
@@ -29,9 +29,9 @@ describe('a usage error of policy', () => {
       '--factor: linear backoff has none; use --base',
     ],
     ['a base of a list', ['preview', 'webhook', '--base', '2s'], '--base: list backoff has none; use --delays'],
-    ['a factor below 1', ['preview', '--factor', '0.5'], 'backoff.factor: expected a number from 1 to 100'],
-    ['a factor that is a word', ['preview', '--factor', 'two'], 'Expected a number, as in --factor 2.'],
-    ['a jitter over 1', ['preview', '--jitter', '2'], 'Expected a number from 0 to 1'],
+    ['a factor below 1', ['preview', '--factor', '0.5'], '--factor: expected a number from 1 to 100, got 0.5'],
+    ['a factor that is a word', ['preview', '--factor', 'two'], '--factor: expected a number from 1 to 100, got "two"'],
+    ['a jitter over 1', ['preview', '--jitter', '2'], '--jitter: expected a number from 0 to 1, got 2'],
     ['a misspelt jitter', ['preview', '--jitter', 'ful'], 'did you mean "full"?'],
     [
       'decorrelated jitter of a line',

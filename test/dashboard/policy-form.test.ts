@@ -24,6 +24,29 @@ describe('a policy as a form', () => {
     expect(preview(policyOf(formOf(PRESETS[name])))).toEqual(preview(PRESETS[name]))
   })
 
+  it('means the same again with a factor, an increment and milliseconds', () => {
+    const exponential = {
+      maxRetries: 4,
+      backoff: { type: 'exponential', base: 1_500, factor: 3 },
+      jitter: 0.125,
+      cap: 90_000,
+    } as const
+    const linear = {
+      maxRetries: 4,
+      backoff: { type: 'linear', base: '1s', increment: '2s' },
+      jitter: 'none',
+      maxElapsed: '1h',
+    } as const
+    expect(formOf(exponential)).toMatchObject({
+      base: '1500ms',
+      factor: '3',
+      jitter: '12.5%',
+      cap: '90s',
+      maxElapsed: '',
+    })
+    for (const policy of [exponential, linear]) expect(preview(policyOf(formOf(policy)))).toEqual(preview(policy))
+  })
+
   it.each([
     ['20%', 0.2],
     ['0.35', 0.35],

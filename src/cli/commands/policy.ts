@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Jitter, MAX_RETRIES } from '../../core/policy/policy.js'
 import { CAPACITY_MAX, JOBS_MAX, SEED_MAX } from '../../core/simulation/simulate.js'
 import { toMs } from '../../core/values/duration.js'
-import { checkInteger, checkWord } from '../../core/values/limits.js'
+import { checkInteger } from '../../core/values/limits.js'
 import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
-import { type PolicyFlags, STRATEGIES } from './policy/input.js'
+import { withPolicyFlags } from './policy/flags.js'
+import type { PolicyFlags } from './policy/input.js'
 import type { SimulateOptions } from './policy/simulate.js'
 
 const LIST_EXAMPLES = `
@@ -96,21 +96,6 @@ export function addPolicy(program: Command, io: Io, exit: (code: number) => void
     })
 }
 
-function withPolicyFlags(command: Command): Command {
-  return command
-    .argument('[policy]', "a preset's name or JSON (default: standard)")
-    .option('--file <path>', 'the policy as JSON in a file')
-    .option('--strategy <name>', STRATEGIES.join(', '), strategy)
-    .option('--base <duration>', 'the first delay; of fixed, every delay', duration('--base'))
-    .option('--factor <number>', 'what an exponential delay grows by', decimal('--factor'))
-    .option('--increment <duration>', 'what a linear delay grows by', duration('--increment'))
-    .option('--delays <list>', 'exactly these, 30s,60s,120s', delays)
-    .option('--cap <duration>', 'no delay is longer', duration('--cap'))
-    .option('--retries <number>', 'runs after the first', whole('--retries', 0, MAX_RETRIES))
-    .option('--jitter <kind>', '0.2 or 20% for ±20 %, none, full, equal, decorrelated', jitter)
-    .option('--max-elapsed <duration>', 'no retry starts later after the first run', duration('--max-elapsed'))
-}
-
 const duration =
   (flag: string) =>
   (text: string): string => {
@@ -127,39 +112,10 @@ const whole =
     return value
   }
 
-const decimal =
-  (flag: string) =>
-  (text: string): number => {
-    if (/^\d+(\.\d+)?$/.test(text)) return Number(text)
-    throw new InvalidArgumentError(`Expected a number, as in ${flag} 2.`)
-  }
-
 function capacity(text: string): number {
   const number = /^(\d+)(?:\/s)?$/.exec(text)?.[1]
   if (number === undefined) throw new InvalidArgumentError('Expected attempts per second, as in 100/s.')
   return whole('--capacity', 1, CAPACITY_MAX)(number)
-}
-
-function strategy(text: string): string {
-  checkWord(text, STRATEGIES, '--strategy')
-  return text
-}
-
-function delays(text: string): readonly string[] {
-  return text.split(',').map((delay, i) => duration(`--delays[${i}]`)(delay.trim()))
-}
-
-const JITTERS = ['none', 'full', 'equal', 'decorrelated'] as const
-
-function jitter(text: string): Jitter {
-  const percent = /^±?(\d+(?:\.\d+)?) ?%$/.exec(text)?.[1]
-  const value = percent !== undefined ? Number(percent) / 100 : /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
-  if (value === undefined) {
-    checkWord(text, JITTERS, '--jitter')
-    return text as Jitter
-  }
-  if (value > 1) throw new InvalidArgumentError('Expected a number from 0 to 1, or up to 100%.')
-  return value
 }
 
 function collect(text: string, before: readonly string[] = []): readonly string[] {

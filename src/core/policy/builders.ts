@@ -1,35 +1,35 @@
 import type { Duration } from '../values/duration.js'
-import { readForm } from '../values/options-reader.js'
-import { parsePolicy } from './form.js'
-import type { Backoff, PartialPolicy } from './policy.js'
+import { read } from '../values/schema.js'
+import { object } from '../values/shape.js'
+import { backoff, type PartialPolicy, parsePolicy, partialPolicy } from './form.js'
 
 type Shared = Omit<PartialPolicy, 'backoff'>
 
-const SHARED = ['maxRetries', 'jitter', 'cap', 'maxElapsed', 'rules', 'retryAfter', 'circuit', 'budget']
+const { backoff: _, ...SHARED } = partialPolicy.fields
 const BASE_DEFAULT: Duration = '60s'
 
 /** base, base · 2, base · 4, … */
 export function exponential(
   options: Shared & { readonly base?: Duration; readonly factor?: number } = {},
 ): PartialPolicy {
-  return build('exponential', options, ['base', 'factor'], { base: BASE_DEFAULT })
+  return build('exponential', options, { base: BASE_DEFAULT })
 }
 
 /** base, base + increment, base + 2 · increment, …; the increment is the base unless given. */
 export function linear(
   options: Shared & { readonly base?: Duration; readonly increment?: Duration } = {},
 ): PartialPolicy {
-  return build('linear', options, ['base', 'increment'], { base: BASE_DEFAULT })
+  return build('linear', options, { base: BASE_DEFAULT })
 }
 
 /** The same delay every time. */
 export function fixed(options: Shared & { readonly delay?: Duration } = {}): PartialPolicy {
-  return build('fixed', options, ['delay'], { delay: BASE_DEFAULT })
+  return build('fixed', options, { delay: BASE_DEFAULT })
 }
 
 /** base · 1, 1, 2, 3, 5, … */
 export function fibonacci(options: Shared & { readonly base?: Duration } = {}): PartialPolicy {
-  return build('fibonacci', options, ['base'], { base: BASE_DEFAULT })
+  return build('fibonacci', options, { base: BASE_DEFAULT })
 }
 
 /** Exactly these delays; as many retries as delays, unless `maxRetries` says otherwise. */
@@ -37,18 +37,18 @@ export function list(
   delays: readonly Duration[],
   options: Shared & { readonly afterEnd?: 'stop' | 'repeat-last' } = {},
 ): PartialPolicy {
-  return build('list', options, ['afterEnd'], { delays })
+  return build('list', options, { delays })
 }
 
 function build(
-  type: Backoff['type'],
+  type: keyof typeof backoff.members,
   options: Shared,
-  keys: readonly string[],
   given: Readonly<Record<string, unknown>>,
 ): PartialPolicy {
-  const form = readForm(options, type, [...SHARED, ...keys], 'INVALID_POLICY')
-  const own = Object.fromEntries([...form].filter(([key]) => keys.includes(key)))
-  const shared = Object.fromEntries([...form].filter(([key]) => SHARED.includes(key)))
-  // A definition's policy lives in code, so predicates are welcome here; `enqueue` refuses them itself.
-  return parsePolicy({ ...shared, backoff: { type, ...given, ...own } }, type)
+  const { fields } = backoff.members[type]
+  const own = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'delays'))
+  const chosen = read(object({}, { ...SHARED, ...own }), options, type, 'INVALID_POLICY') as Record<string, unknown>
+  const part = (isOwn: boolean) => Object.fromEntries(Object.entries(chosen).filter(([key]) => key in own === isOwn))
+  // A definition's policy lives in code, so predicates are allowed here; `enqueue` refuses them itself.
+  return parsePolicy({ ...part(false), backoff: { type, ...given, ...part(true) } }, type)
 }

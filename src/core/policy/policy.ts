@@ -1,79 +1,29 @@
-import type { BudgetInput, CircuitInput } from '../dependency/settings.js'
 import { type Duration, toMs } from '../values/duration.js'
+import { present } from '../values/present.js'
+import type { Infer } from '../values/schema.js'
 import { longestNamedMs } from './backoff.js'
+import {
+  type Backoff,
+  type instanceRetryOptions,
+  type jobRetryOptions,
+  type PartialPolicy,
+  POLICY_SETTINGS,
+  type Policy,
+} from './form.js'
 import { PRESETS, type PresetName } from './presets.js'
 
-export { MAX_RETRIES, parsePolicy } from './form.js'
-
-export type Backoff =
-  | { readonly type: 'exponential'; readonly base: Duration; readonly factor?: number }
-  | { readonly type: 'linear'; readonly base: Duration; readonly increment?: Duration }
-  | { readonly type: 'fixed'; readonly delay: Duration }
-  | { readonly type: 'fibonacci'; readonly base: Duration }
-  | { readonly type: 'list'; readonly delays: readonly Duration[]; readonly afterEnd?: 'stop' | 'repeat-last' }
-  | { readonly type: 'custom'; readonly name: string }
-
-/** A number r between 0 and 1 is ±r of the delay. */
-export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated' | number
+export { type Backoff, type Jitter, MAX_RETRIES, type PartialPolicy, type Policy, parsePolicy } from './form.js'
+export type { Rule, StatusMatch } from './rules.js'
 
 export type FailureKind = 'transient' | 'throttled' | 'permanent' | 'gone' | 'blocked' | 'endpoint-disabled'
 
-export type StatusMatch = number | `${1 | 2 | 3 | 4 | 5}xx` | readonly [from: number, to: number]
-
-/** All given fields must match; within one field any value may. */
-export interface Rule {
-  readonly when: {
-    readonly name?: string | readonly string[]
-    readonly code?: string | readonly string[]
-    /** An array is a list of matches, so a range stands in one: `[[500, 599]]`. */
-    readonly status?: Exclude<StatusMatch, readonly unknown[]> | readonly StatusMatch[]
-    /** Lives in the worker's code only; a policy that is stored must not have one. */
-    readonly predicate?: (error: unknown) => boolean
-  }
-  readonly as: FailureKind
-  /** Replaces the computed backoff for this failure; capped and jittered like it. */
-  readonly delay?: Duration
-}
-
-export interface Policy {
-  readonly maxRetries: number
-  readonly backoff: Backoff
-  readonly jitter: Jitter
-  readonly cap?: Duration
-  readonly maxElapsed?: Duration
-  readonly rules?: readonly Rule[]
-  /** Whether a `Retry-After` from the other side is honoured. Default true. */
-  readonly retryAfter?: boolean
-  /** Shared by all jobs of its dependency: while what they depend on is down, they wait and lose no attempt. Off by default. */
-  readonly circuit?: CircuitInput
-  /** How many retries may start, as a share of first attempts. Off by default. */
-  readonly budget?: BudgetInput
-}
-
-/** One level's say (job, definition, queue or instance): whatever it leaves out comes from the next. */
-export type PartialPolicy = Partial<Policy>
-
-/** What people may write for a policy: a preset, (part of) a policy, or other well-known names for the same. */
+/** A policy as people may write it: a preset, (part of) a policy, or other well-known names for the same settings. */
 export type PolicyInput = PresetName | PartialPolicy | JobRetryOptions | InstanceRetryOptions
-
-export interface JobRetryOptions {
-  readonly maxRetries?: number
-  readonly retryDelay?: Duration
-  /** false: the same delay every time. */
-  readonly useExponentialBackoff?: boolean
-}
-
-export interface InstanceRetryOptions {
-  readonly maxRetries?: number
-  readonly baseRetryDelay?: Duration
-  readonly maxRetryDelay?: Duration
-  readonly retryStrategy?: 'exponential' | 'linear' | 'fixed' | 'fibonacci'
-  readonly jitterEnabled?: boolean
-  readonly jitterFactor?: number
-}
+export type JobRetryOptions = Infer<typeof jobRetryOptions>
+export type InstanceRetryOptions = Infer<typeof instanceRetryOptions>
 
 /**
- * The policy that holds, from what each level says, most specific first; `standard` fills what nobody says.
+ * The policy that holds, from the levels, most specific first; `standard` fills the rest.
  *
  * `rules` add up, the most specific first. Everything else is taken whole from the first level that has it. Where
  * two levels do not suit each other, the more specific one gets what it asked for:
@@ -93,22 +43,15 @@ export function mergePolicies(...levels: readonly (PartialPolicy | undefined)[])
   const backoff = lengthened(ownBackoff, maxRetries)
   const jitter = first('jitter') ?? PRESETS.standard.jitter
   const cap = first('cap')
-  const maxElapsed = first('maxElapsed')
-  const retryAfter = first('retryAfter')
-  const circuit = first('circuit')
-  const budget = first('budget')
   const rules = all.flatMap(level => level.rules ?? [])
-  return {
+  return present({
+    ...Object.fromEntries(POLICY_SETTINGS.map(key => [key, first(key)])),
     maxRetries,
     backoff,
     jitter: jitter === 'decorrelated' && backoff.type !== 'exponential' ? 'equal' : jitter,
-    ...(cap !== undefined && (rank('cap') <= rank('backoff') || suits(cap, backoff)) && { cap }),
-    ...(maxElapsed !== undefined && { maxElapsed }),
-    ...(rules.length > 0 && { rules }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...(circuit && { circuit }),
-    ...(budget && { budget }),
-  }
+    cap: cap !== undefined && (rank('cap') <= rank('backoff') || suits(cap, backoff)) ? cap : undefined,
+    rules: rules.length > 0 ? rules : undefined,
+  })
 }
 
 function retriesOf(backoff: Backoff, asked: number, askedForThis: boolean): number {

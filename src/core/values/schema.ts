@@ -15,7 +15,8 @@ export interface Schema<out T = unknown> {
   readonly expects: string
   /** Returns the checked value or throws `Flaws`. Call `read(schema, …)` instead, which throws a `ChronosError`. */
   readonly check: (value: unknown) => T
-  readonly json: (to: Components) => JsonSchema
+  /** Absent for what lives in code only. */
+  readonly json?: (to: Components) => JsonSchema
   /** The value that a text of a query string, a flag or a form field stands for; `check` decides whether it is valid. */
   readonly fromText?: (text: string) => unknown
   readonly about: About
@@ -62,7 +63,11 @@ export interface Flaw {
 
 /** Thrown while a value is read. Costs nothing until then: paths are only put together on the way out. */
 export class Flaws {
-  constructor(readonly list: readonly Flaw[]) {}
+  readonly list: readonly Flaw[]
+
+  constructor(list: readonly Flaw[]) {
+    this.list = list
+  }
 }
 
 export function flaw(says: string, code?: ErrorCode): Flaws {
@@ -153,14 +158,14 @@ export function named<S extends Schema>(name: string, schema: S, more: Omit<Abou
 
 /** The JSON Schema of a value; named ones are put into `to` and referred to. */
 export function jsonSchema(schema: Schema, to: Components): JsonSchema {
-  return schema.about.name === undefined ? withWords(schema, schema.json(to)) : componentOf(schema, to)
+  return schema.about.name === undefined ? withWords(schema, schema.json?.(to) ?? {}) : componentOf(schema, to)
 }
 
 function componentOf(schema: Schema, to: Components): JsonSchema {
   const name = schema.about.name!
   if (!Object.hasOwn(to, name)) {
     to[name] = {} // a name that refers to itself ends here
-    to[name] = withWords(schema, schema.json(to))
+    to[name] = withWords(schema, schema.json?.(to) ?? {})
   }
   return { $ref: `#/components/schemas/${name}` }
 }
@@ -169,13 +174,24 @@ function withWords({ about: { description, example } }: Schema, json: JsonSchema
   return { ...json, ...(description !== undefined && { description }), ...(example !== undefined && { example }) }
 }
 
+/** The same schema with a rule more: what is wrong with a value that fits so far, or undefined. */
+export function refined<S extends Schema>(schema: S, problemOf: (value: Infer<S>) => string | undefined): S {
+  const check = (given: unknown): unknown => {
+    const kept = schema.check(given) as Infer<S>
+    const problem = problemOf(kept)
+    if (problem !== undefined) throw flaw(problem)
+    return kept
+  }
+  return { ...schema, check }
+}
+
 // ---------------------------------------------------------------- simple values
 
 interface Parts<T> {
   readonly kinds: readonly Kind[]
   readonly expects: string
   readonly check: (value: unknown) => T
-  readonly json: Schema['json']
+  readonly json?: (to: Components) => JsonSchema
   readonly fromText?: (text: string) => unknown
 }
 
@@ -185,14 +201,14 @@ export function schema<T>(parts: Parts<T>): Schema<T> {
 
 /** A value that a test accepts. */
 export function value<T>(
-  parts: Omit<Parts<T>, 'check' | 'json'> & { readonly json: JsonSchema },
+  { json, ...parts }: Omit<Parts<T>, 'check' | 'json'> & { readonly json?: JsonSchema },
   fits: (value: unknown) => boolean,
 ): Schema<T> {
   const check = (given: unknown): T => {
     if (fits(given)) return given as T
     throw flaw(`expected ${parts.expects}, got ${shown(given)}`)
   }
-  return schema<T>({ ...parts, check, json: () => parts.json })
+  return schema<T>({ ...parts, check, ...(json && { json: () => json }) })
 }
 
 const asNumber = (text: string): unknown => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text)
@@ -263,7 +279,7 @@ export const anyText: Schema<string> = value(
 export function pattern(max: number, fits: RegExp, expects: string): Schema<string> {
   return value(
     { kinds: ['string'], expects, json: { type: 'string', minLength: 1, maxLength: max } },
-    given => typeof given === 'string' && given.length <= max && fits.test(given),
+    given => typeof given === 'string' && given.length > 0 && given.length <= max && fits.test(given),
   )
 }
 
@@ -299,7 +315,7 @@ export const anything: Schema<unknown> = value(
 
 /** A value that lives in the code of the caller, such as a function. It has no JSON form. */
 export function inCode<T>(expects: string, fits: (value: unknown) => boolean): Schema<T> {
-  return value({ kinds: ['other', 'object'], expects, json: {} }, fits)
+  return value({ kinds: ['other', 'object'], expects }, fits)
 }
 
 /** `'30s'` or milliseconds, as it was written. */

@@ -26,24 +26,23 @@ type NoFields = Readonly<Record<never, never>>
 export interface ObjectSchema<R extends Fields = Fields, O extends Fields = Fields> extends Schema<Shape<R, O>> {
   readonly required: R
   readonly optional: O
-  readonly fields: Fields
+  /** All of them. */
+  readonly fields: Simple<R & O>
 }
 
 const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** `{ … }` with these fields and no others. Absent and undefined are the same. */
-export function object<R extends Fields, O extends Fields = NoFields>(
-  required: R,
-  optional: O = {} as O,
-): ObjectSchema<R, O> {
+export function object<R extends Fields>(required: R): ObjectSchema<R, NoFields>
+export function object<R extends Fields, O extends Fields>(required: R, optional: O): ObjectSchema<R, O>
+export function object(required: Fields, optional: Fields = {}): ObjectSchema {
   return objectOf(required, optional, { additionalProperties: false })
 }
 
 /** The same for an answer, which may get more fields in a later version: its JSON Schema leaves room for them. */
-export function view<R extends Fields, O extends Fields = NoFields>(
-  required: R,
-  optional: O = {} as O,
-): ObjectSchema<R, O> {
+export function view<R extends Fields>(required: R): ObjectSchema<R, NoFields>
+export function view<R extends Fields, O extends Fields>(required: R, optional: O): ObjectSchema<R, O>
+export function view(required: Fields, optional: Fields = {}): ObjectSchema {
   return objectOf(required, optional, {})
 }
 
@@ -88,7 +87,7 @@ function objectOf<R extends Fields, O extends Fields>(required: R, optional: O, 
       ...more,
     }),
   })
-  return { ...own, required, optional, fields }
+  return { ...own, required, optional, fields: fields as Simple<R & O> }
 }
 
 function flawsIn(key: string | number, error: unknown): readonly Flaw[] {
@@ -97,7 +96,9 @@ function flawsIn(key: string | number, error: unknown): readonly Flaw[] {
 }
 
 function properties(fields: Fields, to: Components): JsonSchema {
-  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, jsonSchema(field, to)]))
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => (field.json ? [[name, jsonSchema(field, to)]] : [])),
+  )
 }
 
 function unknownKey(key: string | symbol, fields: ReadonlyMap<string, Schema>): Flaws {
@@ -152,11 +153,8 @@ export function list<T>(item: Schema<T>, { min = 0, max, of, empty }: ListOption
     check(given) {
       if (!Array.isArray(given)) throw flaw(`expected ${expects}, got ${shown(given)}`)
       if (given.length === 0 && min > 0 && empty !== undefined) throw flaw(empty)
-      if (given.length < min || given.length > max) {
-        const range =
-          min === 0 ? `at most ${max}` : max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `${min} to ${max}`
-        throw flaw(`expected ${range} ${of}, got ${given.length}`)
-      }
+      if (given.length < min) throw flaw(`expected at least ${min} ${of}, got ${given.length}`)
+      if (given.length > max) throw flaw(`expected at most ${max} ${of}, got ${given.length}`)
       let flaws: Flaw[] | undefined
       const kept = Array.from(given, (one: unknown, index) => {
         try {
@@ -239,7 +237,10 @@ export function union<S extends readonly Schema[]>(...members: S): Schema<Infer<
     check(given) {
       const kind = kindOf(given)
       const candidates = members.filter(member => member.kinds.includes(kind))
-      if (candidates.length === 1) return candidates[0]!.check(given) as Infer<S[number]>
+      const [only] = candidates
+      if (only && candidates.length === 1) {
+        return (kind === 'string' ? checkAs(only, expects, given) : only.check(given)) as Infer<S[number]>
+      }
       for (const member of candidates) {
         try {
           return member.check(given) as Infer<S[number]>
@@ -255,6 +256,23 @@ export function union<S extends readonly Schema[]>(...members: S): Schema<Infer<
       return texts.find(one => one !== given) ?? given
     },
   })
+}
+
+/** Where a text as a whole is wrong, the sentence names what the other members of the union take, too. */
+function checkAs(member: Schema, expects: string, given: unknown): unknown {
+  try {
+    return member.check(given)
+  } catch (error) {
+    if (!(error instanceof Flaws)) throw error
+    const own = `expected ${member.expects}`
+    throw new Flaws(
+      error.list.map(one =>
+        one.path.length === 0 && one.says.startsWith(own)
+          ? { ...one, says: `expected ${expects}${one.says.slice(own.length)}` }
+          : one,
+      ),
+    )
+  }
 }
 
 /** The value or null. */

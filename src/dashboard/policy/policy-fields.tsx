@@ -1,8 +1,9 @@
 import { useId, useState } from 'preact/hooks'
+import { FLAT_FIELDS, type FlatField, fieldsOf } from '../../core/policy/flat.js'
 import { PRESETS, type PresetName } from '../../core/policy/presets.js'
 import { DELAY_STEPS, FACTOR_STEPS, nearestStep, OUTAGE_STEPS, RETRY_STEPS } from '../charts/steps.js'
 import { Field, Select } from '../parts/field.js'
-import { choiceOf, hasField, isChanged, type PolicyChoice, type PolicyField, STRATEGIES } from './policy-form.js'
+import { choiceOf, isChanged, type PolicyChoice, STRATEGIES } from './policy-form.js'
 
 interface StepFieldProps {
   readonly label: string
@@ -10,8 +11,8 @@ interface StepFieldProps {
   readonly steps: readonly string[]
   readonly onChange: (value: string) => void
   /** What an empty field means. */
-  readonly empty?: string
-  readonly hint?: string
+  readonly empty?: string | undefined
+  readonly hint?: string | undefined
 }
 
 /** A value to write, with a slider over round ones. */
@@ -49,9 +50,15 @@ const JITTER_WORDS: Readonly<Record<string, string>> = {
   none: 'none',
   '10%': '±10 %',
   '20%': '±20 %',
-  equal: 'equal: half is sure',
+  equal: 'equal: at least half',
   full: 'full: from 0',
   decorrelated: 'decorrelated',
+}
+
+const STEPS: Readonly<Record<string, readonly string[]>> = {
+  factor: FACTOR_STEPS,
+  retries: RETRY_STEPS,
+  maxElapsed: OUTAGE_STEPS.slice(1),
 }
 
 interface PolicyFieldsProps {
@@ -61,12 +68,12 @@ interface PolicyFieldsProps {
   readonly onChange: (choice: PolicyChoice) => void
 }
 
-/** A policy as a form: a preset to begin with, and everything that can be changed of it. */
+/** A policy as a form: a preset to begin with, and every field of the policy's description that can be filled in. */
 export function PolicyFields({ title, choice, onChange }: PolicyFieldsProps) {
   const { form, preset } = choice
-  const [isOpen, setIsOpen] = useState(form.elapsed !== '')
-  const set = (field: PolicyField) => (value: string) => onChange({ ...choice, form: { ...form, [field]: value } })
-  const jitters = JITTERS.some(each => each === form.jitter) ? JITTERS : [form.jitter, ...JITTERS]
+  const [isOpen, setIsOpen] = useState(form['maxElapsed'] !== '')
+  const set = (field: string) => (value: string) => onChange({ ...choice, form: { ...form, [field]: value } })
+  const settings = FLAT_FIELDS.filter(({ setting, name }) => setting && (name !== 'maxElapsed' || isOpen))
   return (
     <fieldset class="policy-fields">
       <legend>{title}</legend>
@@ -83,77 +90,60 @@ export function PolicyFields({ title, choice, onChange }: PolicyFieldsProps) {
       <Field label="Backoff">
         <Select value={form.strategy} options={STRATEGIES} onChange={set('strategy')} />
       </Field>
-      <BackoffFields title={title} choice={choice} set={set} />
-      <StepField
-        label="Cap"
-        value={form.cap}
-        steps={DELAY_STEPS}
-        onChange={set('cap')}
-        empty="1d"
-        hint="No wait is longer"
-      />
-      <StepField label="Retries" value={form.retries} steps={RETRY_STEPS} onChange={set('retries')} />
-      <Field label="Jitter">
-        <Select
-          value={form.jitter}
-          options={jitters.map(each => ({ value: each, text: JITTER_WORDS[each] ?? `±${each}` }))}
-          onChange={set('jitter')}
+      {[...fieldsOf(form.strategy), ...settings].map(field => (
+        <PolicyField
+          key={field.name}
+          title={title}
+          field={field}
+          value={form[field.name] ?? ''}
+          onChange={set(field.name)}
         />
-      </Field>
-      {isOpen ? (
-        <StepField
-          label="Max elapsed"
-          value={form.elapsed}
-          steps={OUTAGE_STEPS.slice(1)}
-          onChange={set('elapsed')}
-          empty="no limit"
-          hint="No retry starts later than this after the first run"
-        />
-      ) : (
+      ))}
+      {!isOpen && (
         <button type="button" class="more-button" onClick={() => setIsOpen(true)}>
-          Limit the time in all
+          Limit the total time
         </button>
       )}
     </fieldset>
   )
 }
 
-interface BackoffFieldsProps extends Pick<PolicyFieldsProps, 'title' | 'choice'> {
-  readonly set: (field: PolicyField) => (value: string) => void
+interface PolicyFieldProps {
+  readonly title: string
+  readonly field: FlatField
+  readonly value: string
+  readonly onChange: (value: string) => void
 }
 
-/** Only what the chosen backoff has. */
-function BackoffFields({ title, choice: { form }, set }: BackoffFieldsProps) {
-  const delayLabel = form.strategy === 'fixed' ? 'Delay' : 'First delay'
-  return (
-    <>
-      {hasField(form.strategy, 'base') && (
-        <StepField label={delayLabel} value={form.base} steps={DELAY_STEPS} onChange={set('base')} />
-      )}
-      {hasField(form.strategy, 'factor') && (
-        <StepField label="Factor" value={form.factor} steps={FACTOR_STEPS} onChange={set('factor')} />
-      )}
-      {hasField(form.strategy, 'increment') && (
-        <StepField
-          label="Increment"
-          value={form.increment}
-          steps={DELAY_STEPS}
-          onChange={set('increment')}
-          empty="as the first"
+/** One setting, with the words of its schema. */
+function PolicyField({ title, field: { name, schema }, value, onChange }: PolicyFieldProps) {
+  const { label = name, hint, placeholder } = schema.about
+  if (name === 'jitter') {
+    const jitters = JITTERS.some(each => each === value) ? JITTERS : [value, ...JITTERS]
+    return (
+      <Field label={label}>
+        <Select
+          value={value}
+          options={jitters.map(each => ({ value: each, text: JITTER_WORDS[each] ?? `±${each}` }))}
+          onChange={onChange}
         />
-      )}
-      {hasField(form.strategy, 'delays') && (
-        <div class="step-field is-wide">
-          <label for={`${title}-delays`}>Delays</label>
-          <input
-            id={`${title}-delays`}
-            class="input mono"
-            value={form.delays}
-            spellcheck={false}
-            onInput={event => set('delays')(event.currentTarget.value)}
-          />
-        </div>
-      )}
-    </>
-  )
+      </Field>
+    )
+  }
+  if (name === 'delays') {
+    return (
+      <div class="step-field is-wide">
+        <label for={`${title}-delays`}>{label}</label>
+        <input
+          id={`${title}-delays`}
+          class="input mono"
+          value={value}
+          spellcheck={false}
+          onInput={event => onChange(event.currentTarget.value)}
+        />
+      </div>
+    )
+  }
+  const steps = STEPS[name] ?? DELAY_STEPS
+  return <StepField label={label} value={value} steps={steps} onChange={onChange} empty={placeholder} hint={hint} />
 }

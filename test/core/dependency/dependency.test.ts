@@ -244,7 +244,7 @@ describe('settings', () => {
     [{ failureRate: 2 }, 'circuit.failureRate: expected a number from 0.01 to 1, got 2'],
     [{ openfor: '3s' }, 'did you mean "openFor"?'],
     [{ ramp: { perSecond: 0 } }, 'circuit.ramp.perSecond: expected a number from 0.1'],
-    ['yes', 'circuit: expected an object'],
+    ['yes', 'circuit: expected true or false, or an object, got "yes"'],
   ])('refuses %j', (input, words) => {
     expect(() => circuitSettings(input)).toThrow(words)
   })

@@ -154,7 +154,7 @@ describe('lint', () => {
   })
 
   it('leaves bad input to the reading of policies', () => {
-    expect(() => of({ maxRetries: 1_001 })).toThrow('maxRetries: expected a number from 0 to 1000')
+    expect(() => of({ maxRetries: 1_001 })).toThrow('maxRetries: expected a whole number from 0 to 1000')
     expect(() => of({ maxRetries: Number.POSITIVE_INFINITY })).toThrow('maxRetries')
   })
 

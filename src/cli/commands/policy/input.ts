@@ -1,31 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { FLAT_FIELDS, fieldsOf, flagName, fromFlat } from '../../../core/policy/flat.js'
 import {
   type Backoff,
-  type Jitter,
   mergePolicies,
   type PartialPolicy,
   type Policy,
   parsePolicy,
 } from '../../../core/policy/policy.js'
-import type { Duration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 
-export const STRATEGIES = ['exponential', 'linear', 'fixed', 'fibonacci', 'list'] as const
-
-/** Checked by the command line already, each for itself. */
-export interface PolicyFlags {
-  readonly file?: string
-  readonly strategy?: (typeof STRATEGIES)[number]
-  readonly base?: Duration
-  readonly factor?: number
-  readonly increment?: Duration
-  readonly delays?: readonly Duration[]
-  readonly cap?: Duration
-  readonly retries?: number
-  readonly jitter?: Jitter
-  readonly maxElapsed?: Duration
-}
+/** The fields of a policy by name, each checked by its schema already. */
+export type PolicyFlags = Readonly<Record<string, unknown>> & { readonly file?: string }
 
 export interface NamedPolicy {
   readonly name: string
@@ -82,85 +68,22 @@ async function textOf(file: string): Promise<string> {
 
 /** The flags as a level of their own, so that they go over a policy as a job's options go over its queue's. */
 function overrides(flags: PolicyFlags, from: Backoff): PartialPolicy {
-  const { retries, jitter, cap, maxElapsed } = flags
-  const backoff = backoffOf(flags, from)
-  return parsePolicy(
-    {
-      ...(retries !== undefined && { maxRetries: retries }),
-      ...(backoff !== undefined && { backoff }),
-      ...(jitter !== undefined && { jitter }),
-      ...(cap !== undefined && { cap }),
-      ...(maxElapsed !== undefined && { maxElapsed }),
-    },
-    'policy',
-  )
-}
-
-/** Undefined where no flag speaks of it. */
-function backoffOf(flags: PolicyFlags, from: Backoff): Backoff | undefined {
-  const { strategy, base, factor, increment, delays } = flags
-  const shapes = { '--base': base, '--factor': factor, '--increment': increment, '--delays': delays }
-  const used = Object.entries(shapes)
-    .filter(([, value]) => value !== undefined)
-    .map(([flag]) => flag)
-  if (strategy === undefined && used.length === 0) return undefined
-  const type = strategy ?? (delays === undefined ? from.type : 'list')
-  const stray = used.find(flag => !SUITS[type].includes(flag))
-  if (stray !== undefined) throw usage(`${stray}: ${type} backoff has none; ${wayOut(type)}`)
-  const first = base ?? firstOf(from)
-  switch (type) {
-    case 'list':
-      if (delays !== undefined) return { type, delays, ...(isLonger(flags) && { afterEnd: 'repeat-last' as const }) }
-      if (from.type === 'list') return from
-      throw usage('--strategy: a list needs its delays; add --delays 30s,60s,120s')
-    case 'fixed':
-      return { type, delay: first }
-    case 'exponential': {
-      const growth = factor ?? (from.type === type ? from.factor : undefined)
-      return { type, base: first, ...(growth !== undefined && { factor: growth }) }
-    }
-    case 'linear': {
-      const growth = increment ?? (from.type === type ? from.increment : undefined)
-      return { type, base: first, ...(growth !== undefined && { increment: growth }) }
-    }
-    case 'fibonacci':
-      return { type, base: first }
-    case 'custom':
-      return from
+  const type = (flags['strategy'] ?? (flags['delays'] === undefined ? from.type : 'list')) as Backoff['type']
+  checkSuits(flags, type)
+  if (flags['strategy'] === 'list' && flags['delays'] === undefined && from.type !== 'list') {
+    throw usage('--strategy: a list needs its delays; add --delays 30s,60s,120s')
   }
+  return parsePolicy(fromFlat(flags, from), 'policy')
 }
 
-/** There is no flag for what follows the list: who asks for more retries than delays can mean only one thing. */
-function isLonger({ delays = [], retries = 0 }: PolicyFlags): boolean {
-  return retries > delays.length
-}
-
-const SUITS: Readonly<Record<Backoff['type'], readonly string[]>> = {
-  exponential: ['--base', '--factor'],
-  linear: ['--base', '--increment'],
-  fixed: ['--base'],
-  fibonacci: ['--base'],
-  list: ['--delays'],
-  custom: [],
-}
-
-function wayOut(type: Backoff['type']): string {
-  const own = SUITS[type]
-  return `${own.length > 0 ? `use ${own.join(' and ')}, or ` : ''}say another --strategy`
-}
-
-const BASE_DEFAULT: Duration = '60s'
-
-function firstOf(backoff: Backoff): Duration {
-  switch (backoff.type) {
-    case 'fixed':
-      return backoff.delay
-    case 'list':
-    case 'custom':
-      return BASE_DEFAULT
-    default:
-      return backoff.base
-  }
+/** A flag that the backoff does not have is a mistake, not a no-op. */
+function checkSuits(flags: PolicyFlags, type: Backoff['type']): void {
+  const own = fieldsOf(type).map(({ name }) => name)
+  const stray = FLAT_FIELDS.find(({ name, keys }) => keys && flags[name] !== undefined && !own.includes(name))
+  if (stray === undefined) return
+  const suits = fieldsOf(type).map(({ schema }) => flagName(schema.about.flag!))
+  const wayOut = `${suits.length > 0 ? `use ${suits.join(' and ')}, or ` : ''}say another --strategy`
+  throw usage(`${flagName(stray.schema.about.flag!)}: ${type} backoff has none; ${wayOut}`)
 }
 
 function usage(message: string): ChronosError {
