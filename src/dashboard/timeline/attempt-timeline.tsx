@@ -6,101 +6,112 @@ import { Tip } from '../charts/tip.js'
 import { useWidth } from '../charts/use-width.js'
 import { copyText } from '../data/copy.js'
 import { clockText } from '../data/format.js'
-import { type Facts, factsOf, lifeText, spoken, statusWords } from './facts.js'
-import { type Life, type LifeFacts, type LifePart, lifeOf, type RunPart, stretchesOf } from './life.js'
+import { type Facts, factsOf, historyText, spoken, statusWords } from './facts.js'
+import { type Frame, frameOf } from './frame.js'
+import { type History, type HistoryFacts, type HistoryPart, historyOf, type RunPart, stretchesOf } from './history.js'
 import { spanText } from './span-text.js'
-import { AcrossTimeline, END_ROOM } from './timeline-across.js'
-import { DownTimeline } from './timeline-down.js'
+import { TimelineDrawing } from './timeline-drawing.js'
+import { END_ROOM } from './timeline-layout.js'
 
 interface AttemptTimelineProps {
-  readonly facts: LifeFacts
-  /** The run that is chosen; its number. */
+  readonly facts: HistoryFacts
+  /** The number of the chosen run. */
   readonly selected?: number | undefined
   readonly onSelect?: (run: number) => void
   readonly mode?: AxisMode
   readonly onMode?: (mode: AxisMode) => void
-  /** How it ended, where it did: drawn behind the last run. */
+  /** The final state of the job, drawn behind the last run. */
   readonly ending?: string | undefined
 }
 
-/** What a part of the drawing needs of the whole. */
+/** A part of the timeline under the pointer, and where its tip goes. */
+export interface Pointed {
+  readonly part: HistoryPart
+  readonly x: number
+  readonly top: number
+  readonly bottom: number
+}
+
+/** Everything that the parts of the drawing share. */
 export interface Scene {
-  readonly life: Life
+  readonly history: History
   readonly scale: Scale
+  readonly frame: Frame
   readonly mode: AxisMode
   readonly selected: number | undefined
   readonly ending: string | undefined
-  /** What is said aloud of a run. */
-  readonly says: (part: LifePart) => string
-  /** Which run the Tab key reaches; from there the arrows go on. */
+  /** The text for screen readers. */
+  readonly describe: (part: HistoryPart) => string
+  /** The run that the Tab key reaches; the arrow keys go on from there. */
   readonly reachable: number | undefined
-  readonly onPoint: (part: LifePart | undefined, x: number, y: number) => void
+  readonly onPoint: (pointed: Pointed | undefined) => void
   readonly onSelect: (run: number) => void
 }
 
 const NARROW = 640
-/** A run and its tracks: what a tip below it must not hide. */
-const TIP_BELOW = 56
-const ACROSS: Omit<Room, 'length'> = { activeMin: 18, activeUsual: 40, activeMax: 170, cutMin: 58 }
+/** A tip below a part must not hide the jitter windows: pixels. */
+const TIP_GAP = 22
+const SIDEWAYS: Omit<Room, 'length'> = { activeMin: 18, activeUsual: 40, activeMax: 170, cutMin: 58 }
 const DOWN: Omit<Room, 'length'> = { activeMin: 40, activeUsual: 44, activeMax: 72, cutMin: 30 }
 
 const MODES: readonly (readonly [AxisMode, string, string])[] = [
-  ['compressed', 'Compressed', 'Long waits are drawn shorter than they were'],
-  ['linear', 'Linear', 'Everything to scale'],
-  ['log', 'Log', 'By the logarithm of the time since it was created'],
+  ['compressed', 'Compressed', 'Shorten long waits'],
+  ['linear', 'Linear', 'Draw everything to scale'],
+  ['log', 'Log', 'Use the logarithm of the time since creation'],
 ]
 
-/** The life of one job on a time axis: its runs, why and how long it waited between them, and what is to come. */
+/** One job on a time axis: its runs, the waits between them and why, and the runs to come. Narrow screens turn the axis. */
 export function AttemptTimeline(props: AttemptTimelineProps) {
   const { facts, selected, onSelect = () => {}, onMode, ending } = props
   const [element, width] = useWidth<HTMLDivElement>()
   const [ownMode, setOwnMode] = useState<AxisMode>('compressed')
-  const [pointed, setPointed] = useState<{ part: LifePart; x: number; y: number }>()
+  const [pointed, setPointed] = useState<Pointed>()
   const isDown = width > 0 && width < NARROW
   const mode = isDown ? 'compressed' : (props.mode ?? ownMode)
-  const life = useMemo(
-    () => lifeOf(mode === 'linear' ? { ...facts, ghosts: facts.ghosts.slice(0, 1) } : facts),
+  const history = useMemo(
+    () => historyOf(mode === 'linear' ? { ...facts, ghosts: facts.ghosts.slice(0, 1) } : facts),
     [facts, mode],
   )
-  const scale = useMemo(() => scaleFor(life, mode, width, isDown), [life, mode, width, isDown])
-  const runs = life.parts.filter(part => part.kind === 'run')
-  const tip = (part: LifePart): Facts => factsOf(part, moment, life.now)
+  const scale = useMemo(() => scaleFor(history, mode, width, isDown), [history, mode, width, isDown])
+  const runs = history.parts.filter(part => part.kind === 'run')
+  const tip = (part: HistoryPart): Facts => factsOf(part, moment, history.now)
   const scene: Scene = {
-    life,
+    history,
     scale,
+    frame: frameOf(isDown, width),
     mode,
     selected,
     ending,
-    says: part => spoken(tip(part)),
+    describe: part => spoken(tip(part)),
     reachable: (chosen(runs, selected) ?? runs.at(-1))?.run,
-    onPoint: (part, x, y) => setPointed(part && { part, x, y }),
+    onPoint: setPointed,
     onSelect,
   }
   return (
     <Picture
       title="Attempts over time"
-      summary={summaryOf(life, runs)}
-      table={tableOf(life)}
+      summary={summaryOf(history, runs)}
+      table={tableOf(history)}
       controls={
         <>
           {!isDown && <Choice label="Axis" choices={MODES} value={mode} onChange={onMode ?? setOwnMode} />}
           <button
             type="button"
             class="picture-choice"
-            title="Copy it as a line of text"
-            onClick={() => void copyText(lifeText(life.parts), 'Timeline copied')}
+            title="Copy the timeline as text"
+            onClick={() => void copyText(historyText(history.parts), 'Timeline copied')}
           >
             Copy
           </button>
         </>
       }
-      legend={<Legend life={life} scale={scale} />}
+      legend={<Legend history={history} scale={scale} />}
     >
       <div class="timeline" ref={element}>
         <Arrows runs={runs} selected={selected} onSelect={onSelect}>
-          {width > 0 && (isDown ? <DownTimeline scene={scene} width={width} /> : <AcrossTimeline scene={scene} />)}
+          {width > 0 && <TimelineDrawing scene={scene} />}
         </Arrows>
-        {pointed && <Tip facts={tip(pointed.part)} x={pointed.x} y={pointed.y} bottom={pointed.y + TIP_BELOW} />}
+        {pointed && <Tip facts={tip(pointed.part)} x={pointed.x} y={pointed.top} bottom={pointed.bottom + TIP_GAP} />}
       </div>
     </Picture>
   )
@@ -108,17 +119,20 @@ export function AttemptTimeline(props: AttemptTimelineProps) {
 
 const moment = (ms: number): string => clockText(ms, 'local', true)
 
-function scaleFor(life: Life, mode: AxisMode, width: number, isDown: boolean): Scale {
+function scaleFor(history: History, mode: AxisMode, width: number, isDown: boolean): Scale {
   if (isDown) {
-    const runs = life.parts.filter(({ kind }) => kind === 'run' || kind === 'ghost').length
-    const waits = life.parts.filter(({ kind, from, to }) => kind !== 'run' && to > from).length
-    return scaleOf(stretchesOf(life, true), mode, {
+    const runs = history.parts.filter(({ kind }) => kind === 'run' || kind === 'ghost').length
+    const waits = history.parts.filter(({ kind, from, to }) => kind !== 'run' && to > from).length
+    return scaleOf(stretchesOf(history, true), mode, {
       ...DOWN,
       length: runs * DOWN.activeMin + waits * DOWN.cutMin * 1.4,
     })
   }
-  const isFar = life.deadline !== undefined && life.deadline - life.from > 2 * (life.to - life.from)
-  return scaleOf(stretchesOf(life, mode === 'compressed' || !isFar), mode, { ...ACROSS, length: width - END_ROOM })
+  const isFar = history.deadline !== undefined && history.deadline - history.from > 2 * (history.to - history.from)
+  return scaleOf(stretchesOf(history, mode === 'compressed' || !isFar), mode, {
+    ...SIDEWAYS,
+    length: width - END_ROOM.sideways,
+  })
 }
 
 function chosen(runs: readonly RunPart[], selected: number | undefined): RunPart | undefined {
@@ -132,11 +146,11 @@ interface ArrowsProps {
   readonly children: preact.ComponentChildren
 }
 
-/** ← and → go from run to run, Home and End to the first and the last. */
+/** The arrow keys go from run to run, Home and End to the first and the last. */
 function Arrows({ runs, selected, onSelect, children }: ArrowsProps) {
   const element = useRef<HTMLDivElement>(null)
   const onKeyDown = (event: KeyboardEvent): void => {
-    const to = target(event.key, runs, chosen(runs, selected))
+    const to = destination(event.key, runs, chosen(runs, selected))
     if (to === undefined) return
     event.preventDefault()
     event.stopPropagation()
@@ -144,14 +158,14 @@ function Arrows({ runs, selected, onSelect, children }: ArrowsProps) {
     element.current?.querySelector<SVGElement>(`[data-run="${to.run}"]`)?.focus()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the runs inside have the focus; only their arrows are heard here
+    // biome-ignore lint/a11y/noStaticElementInteractions: the runs inside have the focus; this element only handles their arrow keys
     <div class="timeline-scroll" ref={element} onKeyDown={onKeyDown}>
       {children}
     </div>
   )
 }
 
-function target(key: string, runs: readonly RunPart[], from: RunPart | undefined): RunPart | undefined {
+function destination(key: string, runs: readonly RunPart[], from: RunPart | undefined): RunPart | undefined {
   const at = from === undefined ? runs.length - 1 : runs.indexOf(from)
   switch (key) {
     case 'ArrowLeft':
@@ -169,7 +183,7 @@ function target(key: string, runs: readonly RunPart[], from: RunPart | undefined
   }
 }
 
-function summaryOf({ from, now, to, earlier, parts }: Life, runs: readonly RunPart[]): string {
+function summaryOf({ from, now, to, earlier, parts }: History, runs: readonly RunPart[]): string {
   const count = runs.reduce((sum, { rows }) => sum + rows.length, 0) + earlier
   const last = runs.at(-1)
   const lived = Math.min(
@@ -179,7 +193,7 @@ function summaryOf({ from, now, to, earlier, parts }: Life, runs: readonly RunPa
   const many = count === 1 ? 'One run' : `${count} runs`
   const ran = runs.flatMap(({ rows }) => rows.flatMap(({ spans }) => spans)).reduce(ranIn, 0)
   if (last === undefined) return `No run yet; created ${spanText(now - from)} ago.`
-  const left = earlier > 0 ? ` The first ${earlier} are not drawn.` : ''
+  const left = earlier > 0 ? ` The first ${earlier} are not shown.` : ''
   return `${many} in ${spanText(lived - from)}, ${spanText(ran)} of it running; ${lastWords(last.rows.at(-1)?.status ?? last.status)}.${left}`
 }
 
@@ -188,9 +202,9 @@ const lastWords = (status: string): string =>
 
 const ranIn = (sum: number, { kind, from, to }: Span): number => (kind === 'running' ? sum + to - from : sum)
 
-function tableOf({ parts, now }: Life): PictureTable {
+function tableOf({ parts, now }: History): PictureTable {
   return {
-    columns: ['What', 'How', 'From', 'To', 'Took', 'More'],
+    columns: ['Part', 'Outcome', 'From', 'To', 'Duration', 'Details'],
     rows: parts.map(part => {
       const { title, lines } = factsOf(part, moment, now)
       const more = lines.filter(
@@ -203,18 +217,18 @@ function tableOf({ parts, now }: Life): PictureTable {
   }
 }
 
-/** Only what is in the picture. */
-function Legend({ life, scale }: { readonly life: Life; readonly scale: Scale }) {
-  const has = (kind: LifePart['kind']): boolean => life.parts.some(part => part.kind === kind)
-  const hasWindow = life.parts.some(
+/** Explains only the signs that are in the drawing. */
+function Legend({ history, scale }: { readonly history: History; readonly scale: Scale }) {
+  const has = (kind: HistoryPart['kind']): boolean => history.parts.some(part => part.kind === kind)
+  const hasWindow = history.parts.some(
     part => (part.kind === 'wait' && part.window) || (part.kind === 'ghost' && part.latest > part.earliest),
   )
   return (
     <>
-      {has('wait') && <span class="key key-wait">waits by its policy</span>}
-      {has('queue') && <span class="key key-queue">due, no worker yet</span>}
-      {hasWindow && <span class="key key-band">where jitter may put it</span>}
-      {has('ghost') && <span class="key key-ghost">to come, if all before fail</span>}
+      {has('wait') && <span class="key key-wait">planned wait</span>}
+      {has('queue') && <span class="key key-queue">due, waiting for a worker</span>}
+      {hasWindow && <span class="key key-band">jitter window</span>}
+      {has('ghost') && <span class="key key-ghost">coming run, if all before fail</span>}
       {scale.pieces.some(({ isCut }) => isCut) && <span class="key key-cut">longer than drawn</span>}
     </>
   )

@@ -1,14 +1,14 @@
 import type { AttemptView } from '../../core/job/view.js'
-import { type LifePart, outcomesOf, type RunPart, type WaitPart } from './life.js'
+import { type HistoryPart, outcomesOf, type RunPart, type WaitPart } from './history.js'
 import { spanText } from './span-text.js'
 
-/** What there is to say of a part when somebody points at it. */
+/** The content of a tip: what a part is, and its exact figures. */
 export interface Facts {
   readonly title: string
   readonly lines: readonly (readonly [what: string, value: string])[]
 }
 
-/** A moment for people, as exact as there is. */
+/** Formats a moment with all its digits. */
 export type MomentText = (ms: number) => string
 
 const STATUS_WORDS: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const STATUS_WORDS: Readonly<Record<string, string>> = {
   'timed-out': 'timed out',
   lost: 'lost with its worker',
   snoozed: 'snoozed',
-  released: 'handed back',
+  released: 'released',
   deferred: 'deferred',
   cancelled: 'cancelled',
   running: 'running',
@@ -29,7 +29,7 @@ export function statusWords(status: string): string {
   return STATUS_WORDS[status] ?? status
 }
 
-export function factsOf(part: LifePart, moment: MomentText, now: number): Facts {
+export function factsOf(part: HistoryPart, moment: MomentText, now: number): Facts {
   switch (part.kind) {
     case 'run':
       return part.rows.length > 1 ? bucketFacts(part, moment) : runFacts(part, moment)
@@ -39,8 +39,8 @@ export function factsOf(part: LifePart, moment: MomentText, now: number): Facts 
         lines: [
           ['earliest', `${moment(part.earliest)} (${inWords(part.earliest, now)})`],
           ['latest', `${moment(part.latest)} (${inWords(part.latest, now)})`],
-          ...(part.skipped > 0 ? [['not drawn', `${part.skipped} runs before it`] as const] : []),
-          ...(part.isLast ? [['then', 'it is dead: no retry is left'] as const] : []),
+          ...(part.skipped > 0 ? [['not shown', `${part.skipped} runs before it`] as const] : []),
+          ...(part.isLast ? [['then', 'the job is dead: no retries left'] as const] : []),
         ],
       }
     case 'end':
@@ -90,9 +90,9 @@ function bucketFacts(part: RunPart, moment: MomentText): Facts {
 
 const WAIT_TITLES: Readonly<Record<WaitPart['kind'], string>> = {
   wait: 'Waited',
-  queue: 'Due, and waited for a worker',
-  over: 'Over, until somebody started it again',
-  ahead: 'To come',
+  queue: 'Due, waited for a worker',
+  ended: 'Ended, then restarted after',
+  ahead: 'Next run in',
 }
 
 function waitFacts({ kind, from, to, after, window }: WaitPart, moment: MomentText): Facts {
@@ -107,12 +107,12 @@ function waitFacts({ kind, from, to, after, window }: WaitPart, moment: MomentTe
       ...(window === undefined || after === undefined
         ? []
         : [['jitter', `${jitter ?? 'some'}: ${windowWords(after)}`] as const]),
-      ...(source === 'retry-after' ? [['because', 'the other side said when to come back'] as const] : []),
+      ...(source === 'retry-after' ? [['reason', 'the server sent Retry-After'] as const] : []),
     ],
   }
 }
 
-/** The window of a decision in words: `1s to 3s`. */
+/** The jitter window of a decision: `1 s to 3 s`. */
 export function windowWords({ decision }: AttemptView): string {
   const [lo, hi] = decision?.windowMs ?? [0, 0]
   return lo === hi ? spanText(lo) : `${spanText(lo)} to ${spanText(hi)}`
@@ -129,13 +129,13 @@ function short(text: string): string {
   return line.length <= TEXT_MAX ? line : `${line.slice(0, TEXT_MAX - 1)}…`
 }
 
-/** The same in one sentence, for those who hear it. */
+/** The facts in one sentence, for screen readers. */
 export function spoken({ title, lines }: Facts): string {
   return [title, ...lines.map(([what, value]) => `${what} ${value}`)].join(', ')
 }
 
-/** The life of a job in one line of text: `#1 ■ failed 0.4s ··2s·· #2 ■ succeeded 0.2s`. */
-export function lifeText(parts: readonly LifePart[]): string {
+/** A job's history in one line: `Initial failed 1 s ··2 s·· Retry #1 succeeded 500 ms`. */
+export function historyText(parts: readonly HistoryPart[]): string {
   return parts
     .flatMap(part => {
       switch (part.kind) {

@@ -1,15 +1,30 @@
+import { present } from '../../core/values/present.js'
 import type { Piece, Scale } from '../charts/scale.js'
-import type { Life, LifePart } from './life.js'
+import { clockText } from '../data/format.js'
+import { statusWords, windowWords } from './facts.js'
+import type { Box, Frame } from './frame.js'
+import type { GhostPart, History, HistoryPart, RunPart, WaitPart } from './history.js'
 import { spanText } from './span-text.js'
 
-/** A part with its place and the words that there is room for. */
+/** Pixels from the top, where time runs from left to right. */
+export const LABEL_Y = 13
+export const TOOK_Y = 27
+export const TICK_Y = 118
+export const HEIGHT = 125
+/** Pixels from the left, where time runs down. */
+export const TEXT_X = 60
+/** Room for the outcome behind the last run: pixels. */
+export const END_ROOM = { sideways: 112, down: 40 } as const
+
+/** A part with its place and the texts that fit. */
 export interface Placed {
-  readonly part: LifePart
+  readonly part: HistoryPart
   readonly piece: Piece
-  /** Above it: what it is, and how long it took. */
+  /** The name of the part. */
   readonly label?: string
+  /** How long it took; where time runs down, more of what is known. */
   readonly took?: string
-  /** On it: how long a wait lasted. */
+  /** The length of a wait, written on its line. */
   readonly written?: string
 }
 
@@ -18,7 +33,7 @@ export interface Tick {
   readonly text: string
 }
 
-/** Between which moments a wait could have ended; two beside each other never share a track. */
+/** The window in which a wait could have ended. Neighbours never share a track. */
 export interface Band {
   readonly from: number
   readonly to: number
@@ -26,10 +41,11 @@ export interface Band {
   readonly track: 0 | 1
 }
 
-const CHAR = 6.4
+/** The usual width of a character: pixels. */
+export const CHAR = 6.4
 const GAP = 8
 
-/** Words side by side, as many as there is room for; the first come first. */
+/** Texts side by side. A text that would overlap the one before it is left out. */
 class Row {
   readonly #length: number
   #end = Number.NEGATIVE_INFINITY
@@ -38,7 +54,7 @@ class Row {
     this.#length = length
   }
 
-  /** The first of the texts that fits, centred; kept inside the picture. */
+  /** The first of the texts that fits, centred and kept inside the drawing. */
   fit(middle: number, ...texts: readonly string[]): string | undefined {
     const found = texts.find(text => this.#left(middle, text) > this.#end + GAP)
     if (found !== undefined) this.#end = this.#left(middle, found) + found.length * CHAR
@@ -51,53 +67,107 @@ class Row {
   }
 }
 
-/** Where a text of this length stands when it is centred but must not leave the picture. */
+/** The middle of a text that is centred but must stay inside the drawing. */
 export function insideOf(middle: number, text: string, length: number): number {
   const half = (text.length * CHAR) / 2
   return Math.max(half, Math.min(middle, length - half))
 }
 
-export function place({ parts }: Life, { pieces, length }: Scale): readonly Placed[] {
+export function place(history: History, scale: Scale, frame: Frame): readonly Placed[] {
+  return frame.isDown ? placeDown(history, scale, frame.width) : placeSideways(history, scale)
+}
+
+function placeSideways({ parts }: History, { pieces, length }: Scale): readonly Placed[] {
   const [labels, tooks] = [new Row(length), new Row(length)]
   return parts.map((part, i): Placed => {
     const piece = pieces[i]!
     const middle = (piece.start + piece.end) / 2
-    const width = piece.end - piece.start
+    const text = spanText(part.to - part.from)
     switch (part.kind) {
       case 'run': {
         const label = labels.fit(middle, ...labelsOf(part.label, part.rows.length))
-        const took = tooks.fit(middle, spanText(part.to - part.from))
-        return { part, piece, ...(label && { label }), ...(took && { took }) }
+        return { part, piece, ...present({ label, took: tooks.fit(middle, text) }) }
       }
       case 'ghost': {
         const label = labels.fit(middle, ...labelsOf(part.label, 1))
-        return { part, piece, ...(label && { label }) }
+        return { part, piece, ...present({ label, took: part.skipped > 0 ? `+${part.skipped} before` : undefined }) }
       }
       case 'end':
         return { part, piece }
       default: {
-        const text = spanText(part.to - part.from)
-        return { part, piece, ...(width > text.length * CHAR + 10 && { written: text }) }
+        const isWide = piece.end - piece.start > text.length * CHAR + 10
+        return { part, piece, ...present({ written: isWide ? text : undefined }) }
       }
     }
   })
 }
 
-/** From the longest way to say it to the shortest. */
+const DOWN_CHAR = 6.6
+/** A shorter wait has no room for a text beside it. */
+const DOWN_WAIT_MIN = 16
+
+function placeDown({ parts, now }: History, { pieces }: Scale, width: number): readonly Placed[] {
+  const chars = Math.floor((width - TEXT_X) / DOWN_CHAR)
+  const cut = (text: string): string => (text.length > chars ? `${text.slice(0, Math.max(1, chars - 1))}…` : text)
+  return parts.map((part, i): Placed => {
+    const piece = pieces[i]!
+    switch (part.kind) {
+      case 'run':
+        return { part, piece, label: cut(runTitle(part)), took: cut(runDetails(part)) }
+      case 'ghost': {
+        const skipped = part.skipped > 0 ? `, ${part.skipped} more before it` : ''
+        return { part, piece, label: cut(`${part.label}${skipped}`), took: cut(ghostWords(part, now)) }
+      }
+      case 'end':
+        return { part, piece }
+      default:
+        return piece.end - piece.start < DOWN_WAIT_MIN ? { part, piece } : { part, piece, took: cut(waitWords(part)) }
+    }
+  })
+}
+
+const runTitle = ({ rows, label, status }: RunPart): string =>
+  `${rows.length > 1 ? `${rows.length} runs` : label} · ${statusWords(status)}`
+
+function runDetails({ from, to, rows }: RunPart): string {
+  const status = rows[0]?.attempt?.error?.status
+  return `${clockText(from, 'local').slice(11)} · ${spanText(to - from)}${status ? ` · HTTP ${status}` : ''}`
+}
+
+function ghostWords({ earliest, latest }: GhostPart, now: number): string {
+  const [from, to] = [spanText(Math.max(0, earliest - now)), spanText(Math.max(0, latest - now))]
+  return from === to ? `in ${from}` : `in ${from} to ${to}`
+}
+
+function waitWords({ kind, from, to, after, window }: WaitPart): string {
+  const span = spanText(to - from)
+  switch (kind) {
+    case 'queue':
+      return `due for ${span}, no worker yet`
+    case 'ended':
+      return `ended for ${span}, then restarted`
+    case 'wait':
+      return `waits ${span}${window && after ? ` (jitter ${windowWords(after)})` : ''}`
+    case 'ahead':
+      return ''
+  }
+}
+
+/** From the longest text to the shortest. */
 function labelsOf(label: string, runs: number): readonly string[] {
   if (runs > 1) return [`${runs} runs`, `${runs}×`]
   return [label, label === 'Initial' ? '1st' : label.replace('Retry ', '')]
 }
 
-/** How long after the beginning each run started: as many as there is room for, the last one always. */
-export function ticksOf({ parts, from }: Life, { pieces, length }: Scale): readonly Tick[] {
+/** The time from the beginning to the start of each run, where the text fits. */
+export function ticksOf({ parts, from }: History, { pieces, length }: Scale): readonly Tick[] {
   const row = new Row(length)
   const starts = parts.flatMap((part, i) => (part.kind === 'run' || part.kind === 'end' ? [pieces[i]!] : []))
   const first = row.fit(0, '0')
   let last = ''
   const ticks = starts.flatMap((piece): Tick[] => {
     const wanted = `+${spanText(piece.from - from)}`
-    // After an hour the seconds are no longer said: one word for many places would say nothing.
+    // Texts leave out the seconds after an hour, so several runs may have the same text.
     if (wanted === last || piece.from === from) return []
     const text = row.fit(piece.start, wanted)
     if (text === undefined) return []
@@ -113,7 +183,7 @@ const TICK_STEPS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500].concat(
 const TICK_PIXELS = 90
 const DAY_MS = 86_400_000
 
-/** Round times from the beginning on, for an axis that is to scale. */
+/** Round times since the beginning, for a linear axis. */
 export function roundTicks(from: number, to: number, scale: Scale): readonly Tick[] {
   const step = stepFor(to - from, scale.length, TICK_PIXELS)
   const ticks: Tick[] = []
@@ -122,13 +192,13 @@ export function roundTicks(from: number, to: number, scale: Scale): readonly Tic
   return ticks
 }
 
-/** A round step in time that leaves so many pixels for each. */
+/** The smallest round step in time that leaves at least this many pixels between two ticks. */
 export function stepFor(spanMs: number, length: number, pixels: number): number {
   const least = (spanMs / Math.max(1, length)) * pixels
   return TICK_STEPS_MS.find(ms => ms >= least) ?? Math.max(1, Math.ceil(least / DAY_MS)) * DAY_MS
 }
 
-/** Powers of ten from the beginning on, for an axis by the logarithm. */
+/** Powers of ten since the beginning, for a logarithmic axis. */
 export function logTicks(from: number, to: number, scale: Scale): readonly Tick[] {
   const row = new Row(scale.length)
   const steps = [
@@ -149,7 +219,7 @@ export function logTicks(from: number, to: number, scale: Scale): readonly Tick[
     })
 }
 
-export function bandsOf({ parts }: Life, scale: Scale): readonly Band[] {
+export function bandsOf({ parts }: History, scale: Scale): readonly Band[] {
   let track: 0 | 1 = 1
   return parts.flatMap((part): Band[] => {
     const window = windowOf(part)
@@ -160,13 +230,13 @@ export function bandsOf({ parts }: Life, scale: Scale): readonly Band[] {
   })
 }
 
-function windowOf(part: LifePart): readonly [number, number] | undefined {
+function windowOf(part: HistoryPart): readonly [number, number] | undefined {
   if (part.kind === 'wait') return part.window
   return part.kind === 'ghost' && part.latest > part.earliest ? [part.earliest, part.latest] : undefined
 }
 
-/** Slanted lines that fill a box: what other drawings do with a pattern, without an id that must be unique. */
-export function hatch(x: number, y: number, width: number, height: number, step: number): string {
+/** Slanted lines that fill a box. An SVG pattern would need a unique id. */
+export function hatch({ x, y, width, height }: Box, step: number): string {
   let path = ''
   for (let at = step; at < width + height; at += step) {
     const [x1, y1] = at <= height ? [x, y + at] : [x + at - height, y + height]
@@ -176,8 +246,8 @@ export function hatch(x: number, y: number, width: number, height: number, step:
   return path
 }
 
-/** A box whose far end is torn. */
-export function torn(x: number, y: number, width: number, height: number): string {
+/** A box with a torn right edge. */
+export function torn({ x, y, width, height }: Box): string {
   const teeth = 4
   const depth = Math.min(5, width / 3)
   const step = height / teeth
@@ -188,7 +258,7 @@ export function torn(x: number, y: number, width: number, height: number): strin
   return `${path}H${round(x)}Z`
 }
 
-/** A line in zig-zag along a part that is longer than drawn. */
+/** The mark of a part that is longer than drawn. */
 export function zigzag(middle: number, y: number): string {
   return `M${round(middle - 6)} ${y + 5}l4 -10M${round(middle + 2)} ${y + 5}l4 -10`
 }

@@ -1,15 +1,16 @@
 import type { Demise, Ghost, Projection } from '../../core/job/projection.js'
 import type { Timeline, TimelineRow } from '../../core/job/timeline.js'
 import type { AttemptView } from '../../core/job/view.js'
+import { present } from '../../core/values/present.js'
 import type { Stretch } from '../charts/scale.js'
 
-/** What a picture of a job's life is drawn from; what `jobs.timeline` answers is one. */
-export interface LifeFacts extends Timeline, Projection {
+/** The facts of a job that its timeline is drawn from, as `jobs.timeline` returns them. */
+export interface HistoryFacts extends Timeline, Projection {
   /** No run starts after it. */
   readonly deadline?: number
 }
 
-/** One run, or many that are drawn as one. */
+/** One run, or several that are drawn as one bar. */
 export interface RunPart {
   readonly kind: 'run'
   readonly from: number
@@ -18,34 +19,34 @@ export interface RunPart {
   readonly generation: number
   /** `running` while it has not ended. */
   readonly status: string
-  /** The number by which it is chosen; of many, the first. */
+  /** The number by which it is chosen: the first of several. */
   readonly run: number
   readonly rows: readonly TimelineRow[]
 }
 
-/** Time in which nothing ran. `over`: it had ended, until somebody started it again; `ahead`: not yet lived. */
+/** Time in which the job did not run. `ended`: between its end and a restart; `ahead`: in the future. */
 export interface WaitPart {
-  readonly kind: 'wait' | 'queue' | 'over' | 'ahead'
+  readonly kind: 'wait' | 'queue' | 'ended' | 'ahead'
   readonly from: number
   readonly to: number
-  /** The run that decided on this wait. */
+  /** The run whose decision led to this wait. */
   readonly after?: AttemptView
-  /** Between which moments the dice could have put its end. */
+  /** The jitter window: between which moments the wait could have ended. */
   readonly window?: readonly [from: number, to: number]
 }
 
-/** A run to come. */
+/** A coming run. */
 export interface GhostPart extends Ghost {
   readonly kind: 'ghost'
   readonly from: number
   readonly to: number
-  /** Runs between the one before and this one that are left out. */
+  /** How many runs before this one are left out. */
   readonly skipped: number
   /** If this one fails too, the job is dead. */
   readonly isLast: boolean
 }
 
-/** How it ended without a run: it expired, was cancelled or discarded. */
+/** The end of a job without a run: it expired, was cancelled or discarded. */
 export interface EndPart {
   readonly kind: 'end'
   readonly from: number
@@ -53,26 +54,26 @@ export interface EndPart {
   readonly status: string
 }
 
-export type LifePart = RunPart | WaitPart | GhostPart | EndPart
+export type HistoryPart = RunPart | WaitPart | GhostPart | EndPart
 
-export interface Life {
-  readonly parts: readonly LifePart[]
+export interface History {
+  readonly parts: readonly HistoryPart[]
   readonly from: number
   readonly to: number
   readonly now: number
-  /** Runs before the first that is shown. */
+  /** How many runs before the first one are not shown. */
   readonly earlier: number
   readonly deadline?: number
-  /** When it would be over if every run from now on failed. */
+  /** When the job would die if every coming run failed. */
   readonly dies?: Demise
 }
 
-/** From so many runs on, neighbours are drawn as one. */
+/** With this many runs or more, neighbours are drawn as one bar. */
 const RUNS_MAX = 60
 const BUCKETS = 40
 const GHOSTS_MAX = 4
 
-export function lifeOf(facts: LifeFacts): Life {
+export function historyOf(facts: HistoryFacts): History {
   const { ghosts, deadline, dies } = facts
   const past = merged(pastOf(facts))
   const parts = [...past, ...toCome(past, ghosts, facts.now)]
@@ -82,21 +83,20 @@ export function lifeOf(facts: LifeFacts): Life {
     to: parts.at(-1)?.to ?? facts.to,
     now: facts.now,
     earlier: facts.earlier,
-    ...(deadline !== undefined && { deadline }),
-    ...(dies && { dies }),
+    ...present({ deadline, dies }),
   }
 }
 
-/** The spans of all rows, one after the other and without gaps or overlaps: clocks of two workers may disagree a little. */
-function pastOf({ rows, earlier }: Timeline): readonly LifePart[] {
-  const parts: LifePart[] = []
+/** The spans of all rows in order, without gaps or overlaps: the clocks of two workers may disagree a little. */
+function pastOf({ rows, earlier }: Timeline): readonly HistoryPart[] {
+  const parts: HistoryPart[] = []
   let before: AttemptView | undefined
   let at: number | undefined
   rows.forEach((row, i) => {
     for (const span of row.spans) {
       const from = Math.max(at ?? span.from, span.from)
       const to = Math.max(from, span.to)
-      if (at !== undefined && from > at) parts.push({ kind: 'over', from: at, to: from })
+      if (at !== undefined && from > at) parts.push({ kind: 'ended', from: at, to: from })
       parts.push(
         span.kind === 'running' ? runPart(row, from, to, earlier + i + 1) : waitPart(span.kind, from, to, before),
       )
@@ -118,7 +118,7 @@ function runPart(row: TimelineRow, from: number, to: number, number: number): Ru
   return { kind: 'run', from, to, label, generation, status, run: attempt?.run ?? number, rows: [row] }
 }
 
-const WAITS = { waiting: 'wait', queued: 'queue', ended: 'over' } as const
+const WAITS = { waiting: 'wait', queued: 'queue', ended: 'ended' } as const
 
 function waitPart(
   span: 'waiting' | 'queued' | 'ended',
@@ -128,10 +128,10 @@ function waitPart(
 ): WaitPart {
   const kind = WAITS[span]
   const window = kind === 'wait' && after ? windowOf(after) : undefined
-  return { kind, from, to, ...(after && { after }), ...(window && { window }) }
+  return { kind, from, to, ...present({ after, window }) }
 }
 
-/** From when to when the next run could have been planned: as the decision says. */
+/** Between which moments the decision could have planned the next run. */
 function windowOf({ finishedAt, decision }: AttemptView): readonly [number, number] | undefined {
   const { windowMs, source } = decision ?? {}
   if (windowMs === undefined || windowMs[0] === windowMs[1] || source === 'retry-after') return undefined
@@ -139,14 +139,14 @@ function windowOf({ finishedAt, decision }: AttemptView): readonly [number, numb
   return [end + windowMs[0], end + windowMs[1]]
 }
 
-/** Many runs become few buckets; never over the border of a generation, and never with the one that is on. */
-function merged(parts: readonly LifePart[]): readonly LifePart[] {
+/** Groups many runs into few bars. A bar never spans two generations and never contains the current run. */
+function merged(parts: readonly HistoryPart[]): readonly HistoryPart[] {
   const runs = parts.filter(part => part.kind === 'run').length
   if (runs < RUNS_MAX) return parts
   const size = Math.ceil(runs / BUCKETS)
-  const result: LifePart[] = []
+  const result: HistoryPart[] = []
   let bucket: RunPart | undefined
-  let waits: LifePart[] = []
+  let waits: HistoryPart[] = []
   const close = (): void => {
     if (bucket) result.push(bucket)
     result.push(...waits)
@@ -183,10 +183,10 @@ function joined(bucket: RunPart, part: RunPart): RunPart {
   }
 }
 
-/** The next few runs and the last of all. Each stands in the middle of what is possible. */
-function toCome(past: readonly LifePart[], ghosts: readonly Ghost[], now: number): readonly LifePart[] {
+/** The next few runs and the last one, each in the middle of its window. */
+function toCome(past: readonly HistoryPart[], ghosts: readonly Ghost[], now: number): readonly HistoryPart[] {
   const shown = ghosts.length <= GHOSTS_MAX ? ghosts : [...ghosts.slice(0, GHOSTS_MAX - 1), ghosts.at(-1)!]
-  const parts: LifePart[] = []
+  const parts: HistoryPart[] = []
   let at = past.at(-1)?.to ?? now
   let attempt = (shown[0]?.attempt ?? 1) - 1
   for (const ghost of shown) {
@@ -206,14 +206,14 @@ function toCome(past: readonly LifePart[], ghosts: readonly Ghost[], now: number
   return parts
 }
 
-/** The same parts for the scale. */
-export function stretchesOf({ parts, deadline, to }: Life, withDeadline: boolean): readonly Stretch[] {
+/** The parts as stretches of the scale. */
+export function stretchesOf({ parts, deadline, to }: History, withDeadline: boolean): readonly Stretch[] {
   const stretches = parts.map((part): Stretch => ({ from: part.from, to: part.to, kind: stretchKind(part) }))
   if (!withDeadline || deadline === undefined || deadline <= to) return stretches
   return [...stretches, { from: to, to: deadline, kind: 'idle' }]
 }
 
-function stretchKind(part: LifePart): Stretch['kind'] {
+function stretchKind(part: HistoryPart): Stretch['kind'] {
   switch (part.kind) {
     case 'run':
       return 'active'
@@ -225,7 +225,7 @@ function stretchKind(part: LifePart): Stretch['kind'] {
   }
 }
 
-/** How many of a bucket's runs ended in which way, most first. */
+/** The number of runs for each outcome, most frequent first. */
 export function outcomesOf({ rows }: RunPart): readonly (readonly [status: string, count: number])[] {
   const counts = new Map<string, number>()
   for (const { status } of rows) counts.set(status, (counts.get(status) ?? 0) + 1)
