@@ -1,6 +1,7 @@
 import { type Duration, formatMs, toMs } from '../values/duration.js'
 import { ChronosError } from '../values/error.js'
 import { hash64 } from '../values/hash.js'
+import { present } from '../values/present.js'
 import { parseCron, type Ticks } from './cron.js'
 import { checkTimeZone } from './time-zone.js'
 
@@ -38,25 +39,44 @@ export function parseTiming(input: TimingInput, now: number, where: string): Tim
   if ((cron === undefined) === (every === undefined)) {
     throw new ChronosError('INVALID_OPTION', `${where}: give cron or every, ${cron === undefined ? 'one' : 'not both'}`)
   }
-  checkTimeZone(timeZone, `${where}: timeZone`)
+  atField('timeZone', where, what => checkTimeZone(timeZone, what))
   if (startAt !== undefined && endAt !== undefined && endAt < startAt) {
-    throw new ChronosError('INVALID_OPTION', `${where}: endAt is before startAt`)
+    throw fieldError('endAt', where, 'endAt is before startAt', 'is before startAt')
   }
   return {
-    ...(cron !== undefined && { cron: cronText(cron, timeZone, where) }),
+    ...(cron !== undefined && { cron: atField('cron', where, what => cronText(cron, timeZone, what)) }),
     ...(every !== undefined && {
-      everyMs: toMs(every, `${where}: every`, { min: EVERY_MIN_MS }),
+      everyMs: atField('every', where, what => toMs(every, what, { min: EVERY_MIN_MS })),
       anchor: startAt ?? now,
     }),
     timeZone,
-    ...(startAt !== undefined && { startAt }),
-    ...(endAt !== undefined && { endAt }),
-    ...(splay !== undefined && { splayMs: toMs(splay, `${where}: splay`, { max: SPLAY_MAX_MS }) }),
+    ...present({ startAt, endAt }),
+    ...(splay !== undefined && { splayMs: atField('splay', where, what => toMs(splay, what, { max: SPLAY_MAX_MS })) }),
   }
 }
 
-function cronText(cron: unknown, timeZone: string, where: string): string {
-  parseCron(cron, timeZone, `${where}: cron`)
+/** Adds the path of the field to an error, so that a form can show the error beside the field. */
+function atField<T>(field: keyof TimingInput, where: string, check: (what: string) => T): T {
+  const what = `${where}: ${field}`
+  try {
+    return check(what)
+  } catch (error) {
+    if (!(error instanceof ChronosError)) throw error
+    const detail = error.message.slice(what.length).replace(/^:? /, '')
+    throw new ChronosError(error.code, error.message, { cause: error.cause, details: detailsOf(field, detail) })
+  }
+}
+
+const fieldError = (field: keyof TimingInput, where: string, message: string, detail = message): ChronosError =>
+  new ChronosError('INVALID_OPTION', `${where}: ${message}`, { details: detailsOf(field, detail) })
+
+const detailsOf = (field: string, detail: string): Readonly<Record<string, unknown>> => ({
+  path: [field],
+  errors: [{ path: [field], detail }],
+})
+
+function cronText(cron: unknown, timeZone: string, what: string): string {
+  parseCron(cron, timeZone, what)
   return (cron as string).trim()
 }
 
@@ -65,16 +85,13 @@ export function checkHappens(timing: Timing, now: number, where: string): void {
   const ticks = ticksOf(timing, where)
   const first = ticks.next(now)
   if (first === undefined) {
-    throw new ChronosError('INVALID_OPTION', `${where}: it never happens between now and endAt`)
+    throw fieldError(timing.endAt === undefined ? 'cron' : 'endAt', where, 'it never happens between now and endAt')
   }
   const { splayMs = 0 } = timing
   const second = ticks.next(first)
   if (second !== undefined && splayMs >= second - first) {
     const gap = formatMs(second - first)
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${where}: a splay of ${formatMs(splayMs)} is not shorter than the ${gap} between two ticks`,
-    )
+    throw fieldError('splay', where, `a splay of ${formatMs(splayMs)} is not shorter than the ${gap} between two ticks`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { ChronosError, type ErrorCode } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 
 /** Error codes of the server itself, beside those of the library. */
 export type RequestCode =
@@ -89,8 +90,17 @@ export function problemOf(error: unknown): Problem {
   const status = STATUS_OF[error.code] ?? 422
   return new Problem(status, error.code, error.message, {
     cause: error,
+    ...present({ errors: faultsOf(error.details['errors']) }),
     ...(status === 503 && { headers: { 'Retry-After': RETRY_AFTER_S } }),
   })
+}
+
+/** The fields that an error of core is about. */
+function faultsOf(errors: unknown): readonly Fault[] | undefined {
+  if (!Array.isArray(errors)) return undefined
+  return (errors as readonly { readonly path: readonly (string | number)[]; readonly detail: string }[]).map(
+    ({ path, detail }) => ({ pointer: `/${path.join('/')}`, detail }),
+  )
 }
 
 const TITLES: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ScheduleView } from '../../../engine/schedules/view.js'
 import { act } from '../../data/actions.js'
@@ -25,6 +25,7 @@ import {
   timingOf,
 } from './schedule-draft.js'
 import { RuleFields, WhatFields, WhenFields } from './schedule-fields.js'
+import { fieldProblems } from './schedule-problems.js'
 import { NextRuns, reachOf } from './schedule-ticks.js'
 import './schedule.css'
 
@@ -69,18 +70,25 @@ interface EditorProps {
 function Editor({ id, from, current }: EditorProps) {
   const begun = useSignal(from)
   const draft = useMemo(() => draftOf(begun.value, id ?? (begun.value ? `${begun.value.id}-copy` : '')), [begun.value])
-  const problem = useSignal<Problem | undefined>(undefined)
+  const refusal = useSignal<Refusal | undefined>(undefined)
   const isBusy = useSignal(false)
   const preview = usePreview(draft)
-  const wrong = { ...scheduleProblems(draft), ...preview.wrong, ...takenOf(problem.value, draft.id.value) }
+  const refused = refusal.value && refusal.value.typed === typedIn(draft) ? fieldProblems(refusal.value.problem) : {}
+  const wrong = { ...scheduleProblems(draft), ...refused, ...preview.wrong }
   const isRight = Object.keys(wrong).length === 0 && preview.isSettled
   const theirs = current?.data && current.data.version !== begun.value?.version ? current.data : undefined
   const save = async (version: number | undefined): Promise<void> => {
     isBusy.value = true
-    problem.value = undefined
+    refusal.value = undefined
     await act({
-      run: () => saved(id, draft, version).catch((error: unknown) => failed(error, problem, current)),
-      done: schedule => `${id === undefined ? 'Made' : 'Saved'} ${schedule.id}`,
+      run: () =>
+        saved(id, draft, version).catch((error: unknown) => {
+          const problem = asProblem(error)
+          refusal.value = { problem, typed: typedIn(draft) }
+          if (problem.status === 412) current?.refetch()
+          throw problem
+        }),
+      done: schedule => `${id === undefined ? 'Created' : 'Saved'} schedule ${schedule.id}`,
       after: schedule => go(`/schedules/${segment(schedule.id)}`),
     })
     isBusy.value = false
@@ -122,9 +130,7 @@ function Editor({ id, from, current }: EditorProps) {
             onOverwrite={() => void save(theirs.version)}
           />
         )}
-        {problem.value && problem.value.status !== 412 && problem.value.status !== 409 && (
-          <ProblemPanel problem={problem.value} />
-        )}
+        {refusal.value && !isShownElsewhere(refusal.value.problem) && <ProblemPanel problem={refusal.value.problem} />}
         <div class="columns schedule-editor" key={begun.value?.version}>
           <div class="stack">
             <WhenFields draft={draft} wrong={wrong} isNew={id === undefined} />
@@ -150,18 +156,17 @@ function saved(id: string | undefined, draft: ScheduleDraft, version: number | u
   return id === undefined ? api.schedules.create(draft.id.value.trim(), body) : api.schedules.put(id, body, version)
 }
 
-/** That somebody was faster, and that a name is taken, is said where it can be set right; the rest goes on to the toast. */
-function failed(error: unknown, shown: Signal<Problem | undefined>, current: EditorProps['current']): never {
-  const problem = asProblem(error)
-  shown.value = problem
-  if (problem.status === 412) current?.refetch()
-  throw problem
+/** Why the server did not save a draft, and the draft: the errors disappear when the draft is edited. */
+interface Refusal {
+  readonly problem: Problem
+  readonly typed: string
 }
 
-const takenOf = (problem: Problem | undefined, id: string): Readonly<Record<string, string>> =>
-  problem?.status === 409 && problem.detail.includes(`"${id.trim()}"`)
-    ? { id: 'There is a schedule with this id already' }
-    : {}
+/** The conflict panel shows a concurrent change, and the fields show their own errors. */
+const isShownElsewhere = (problem: Problem): boolean =>
+  problem.status === 412 || Object.keys(fieldProblems(problem)).length > 0
+
+const typedIn = (draft: ScheduleDraft): string => JSON.stringify([draft.id.value.trim(), scheduleBody(draft)])
 
 const SETTLED_MS = 250
 
@@ -194,26 +199,14 @@ function usePreview(draft: ScheduleDraft): PreviewState {
   const isRefused = answer.problem !== undefined && answer.problem.status >= 400 && answer.problem.status < 500
   return {
     answer,
-    wrong: isRefused && asked === key ? { [fieldOf(answer.problem!)]: detailOf(answer.problem!) } : {},
+    wrong: isRefused && asked === key ? timingProblems(answer.problem!) : {},
     isSettled: asked === key && !answer.isLoading && key !== '' && answer.problem === undefined,
   }
 }
 
-const TIMING = ['cron', 'every', 'timeZone', 'startAt', 'endAt', 'splay'] as const
-
-/** The field that a refusal is about. */
-function fieldOf({ detail, errors }: Problem): string {
-  const pointer = errors[0]?.pointer.slice(1)
-  const said = /^schedules\.preview: (\w+)/.exec(detail)?.[1]
-  return TIMING.find(name => name === pointer || name === said) ?? 'cron'
-}
-
-/** The field says which value it is about; the rest is what is wrong with it. */
-function detailOf({ detail, errors }: Problem): string {
-  const said =
-    errors[0]?.detail ?? detail.replace(/^schedules\.preview: ((cron|every|timeZone|startAt|endAt|splay):? )?/, '')
-  const words = said.replace(/^"[^"]*": /, '')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+function timingProblems(problem: Problem): Readonly<Record<string, string>> {
+  const found = fieldProblems(problem)
+  return Object.keys(found).length > 0 ? found : { timing: problem.detail }
 }
 
 function Preview({

@@ -109,13 +109,13 @@ export function WhatFields({ draft, wrong }: FieldsProps) {
       <div class="stack">
         <CallFields draft={draft} wrong={wrong} />
         <div class="fields">
-          <Field label="Queue">
+          <Field label="Queue" problem={wrong['queue']}>
             <Input value={queue} placeholder="default" />
           </Field>
           <Field label="Priority" hint="9 first, 0 last" problem={wrong['priority']}>
             <Input value={priority} type="number" min={0} max={9} />
           </Field>
-          <Field label="Retries">
+          <Field label="Retries" problem={wrong['policy']}>
             <Select
               value={policy.value}
               options={policies}
@@ -127,11 +127,11 @@ export function WhatFields({ draft, wrong }: FieldsProps) {
           <Field label="Timeout" hint="Of one attempt" problem={wrong['timeout']}>
             <DurationInput value={timeout} placeholder="none" />
           </Field>
-          <Field label="Tags" hint="With commas between them">
+          <Field label="Tags" hint="Separated by commas" problem={wrong['tags']}>
             <Input value={tags} />
           </Field>
           {!isTenant.value && (
-            <Field label="Tenant" hint="Whose jobs they are">
+            <Field label="Tenant" hint="The owner of the jobs" problem={wrong['tenantId']}>
               <Input value={tenantId} />
             </Field>
           )}
