@@ -209,8 +209,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a late answer to begin starts a job whose lease is gone',
     from: 26,
     file: RUNNER,
-    find: "if (status === 'held' && attempt.mayStart(this.#env.clock.now())) {",
-    replace: "if (status === 'held') {",
+    find: '} else if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
+    replace: "} else if (status === 'held') {\n      attempt.begun = true",
   },
   {
     name: 'log lines lost with a failed report',

@@ -6,7 +6,7 @@ import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 
 /** The dependency that a job passes, and what its policy says about it. */
-export interface DependencyPlace {
+export interface SharedDependency {
   readonly key: string
   readonly settings: DependencySettings
 }
@@ -14,14 +14,18 @@ export interface DependencyPlace {
 /** What a policy says about dependencies, and the places that its jobs pass: made once, because every job asks. */
 interface Known {
   readonly settings: DependencySettings
-  readonly given: Map<string, DependencyPlace>
-  readonly byDefault: Map<string, DependencyPlace>
+  readonly given: Map<string, SharedDependency>
+  readonly byDefault: Map<string, SharedDependency>
 }
 
 const known = new WeakMap<Policy, Known>()
 
 /** undefined where neither circuit nor budget is asked for: then nothing is counted and nobody waits. */
-export function dependencyOf(claimed: Claimed, definition: JobDefinition, policy: Policy): DependencyPlace | undefined {
+export function dependencyOf(
+  claimed: Claimed,
+  definition: JobDefinition,
+  policy: Policy,
+): SharedDependency | undefined {
   if (!policy.circuit && !policy.budget) return undefined
   const { settings, given, byDefault } = knownOf(policy)
   const asked = claimed.dependency ?? definition.dependsOn
@@ -35,11 +39,11 @@ export function dependencyOf(claimed: Claimed, definition: JobDefinition, policy
 const PLACES_MAX = 10_000
 
 function placeOf(
-  places: Map<string, DependencyPlace>,
+  places: Map<string, SharedDependency>,
   id: string,
   key: string,
   settings: DependencySettings,
-): DependencyPlace {
+): SharedDependency {
   const place = places.get(id)
   if (place) return place
   if (places.size >= PLACES_MAX) places.clear()

@@ -1,15 +1,14 @@
 import type { Dependency } from '../../core/dependency/dependency.js'
 import type { Job, RunStatus } from '../../core/job/job.js'
-import { decide, type Outcome } from '../../core/job/lifecycle.js'
+import type { Outcome } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import type { AttemptRecord, Claimed, Lease, Settlement, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { DEPENDENCY, type Dependencies } from '../dependencies/dependencies.js'
-import { announceEnd } from '../worker/announce.js'
-import { type Attempt, runOf } from '../worker/attempt.js'
+import type { Attempt } from '../worker/attempt.js'
 import { repeated } from '../worker/effects.js'
-import { settlementOf } from '../worker/settlement.js'
+import { finish, handBack } from '../worker/finish.js'
 import { pullAttempt } from './pull-attempt.js'
 import { type LeaseEnd, viewEnd, viewRepeat } from './view.js'
 
@@ -67,38 +66,23 @@ export class LeaseEnds {
 
   /** undefined: the lease was lost, and nothing is changed. */
   async end(attempt: Attempt, given: Outcome): Promise<LeaseEnd | undefined> {
-    const { time, dice, outbox, telemetry } = this.#env
     const { dependencies, wake } = this.#options
-    await outbox.fresh()
+    await this.#env.outbox.fresh()
     const wasStopped = attempt.interruption === 'cancelled' && given.kind !== 'succeeded'
-    const ended: Outcome = wasStopped ? { kind: 'cancelled' } : given
-    const outcome = attempt.dependency ? dependencies.ended(attempt, ended) : ended
-    const finishedAt = Math.max(attempt.startedAt, time.now())
-    const transition = decide(attempt.facts, outcome, finishedAt, dice.random)
-    const plain = settlementOf(attempt, outcome, transition, finishedAt)
-    const settlement = outbox.attach(plain, attempt.claimed)
+    const ending = finish(this.#env, dependencies, attempt, wasStopped ? { kind: 'cancelled' } : given)
+    const { settlement, transition } = ending
     const [settled] = await repeated(this.#env, store => store.settle([settlement]))
-    if (settled!.status === 'lost') return undefined
-    telemetry.ended(attempt, transition, settled!, finishedAt)
-    announceEnd(this.#env, attempt, outcome, transition, settled!, finishedAt)
-    if (settlement !== plain) outbox.wake()
-    const view = viewEnd(attempt, transition, settled!)
-    if (view.state === 'waiting') wake(transition.delayMs)
-    return view
+    const state = ending.stored(settled!)
+    if (state === undefined) return undefined
+    if (state === 'waiting') wake(transition.delayMs)
+    return viewEnd(attempt, transition, settled!)
   }
 
   /** As if they had not been claimed. */
   async handBack(held: readonly Claimed[], delayMs: number): Promise<void> {
     if (held.length === 0) return
-    const { outbox, time } = this.#env
-    await outbox.fresh()
-    const now = time.now()
-    const settlements = held.map(claimed => {
-      const { id, token } = claimed
-      const end = { kind: 'handed-back', delayMs } as const
-      const plain: Settlement = { lease: { id, token }, ...runOf(claimed), startedAt: now, finishedAt: now, end }
-      return outbox.attach(plain, claimed)
-    })
+    await this.#env.outbox.fresh()
+    const settlements = held.map(claimed => handBack(this.#env, claimed, delayMs))
     await repeated(this.#env, store => store.settle(settlements))
     this.#options.wake(delayMs)
   }

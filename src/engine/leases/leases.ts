@@ -9,7 +9,7 @@ import type { Lease, Report } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import { type Attempt, interruptionError } from '../worker/attempt.js'
-import { type CustomBackoffs, customDelayMs } from '../worker/custom-backoff.js'
+import { type CustomBackoffs, withCustomDelay } from '../worker/custom-backoff.js'
 import { repeated } from '../worker/effects.js'
 import { STUCK_MS } from '../worker/runner.js'
 import { Handout } from './handout.js'
@@ -217,8 +217,7 @@ export class Leases {
     error: unknown,
     outcome: Extract<Outcome, { kind: 'failed' | 'timed-out' }>,
   ): Outcome {
-    const delayMs = customDelayMs(this.#options.backoffs, attempt, error, this.#env.log)
-    return delayMs === undefined ? outcome : { ...outcome, customDelayMs: delayMs }
+    return withCustomDelay(this.#options.backoffs, attempt, error, outcome, this.#env.log)
   }
 
   /** Queues may have been given policies before anybody here looked. */

@@ -1,15 +1,15 @@
 import { toStoredError } from '../../core/failure/outcome.js'
-import type { Job, JobFacts, StoredError } from '../../core/job/job.js'
-import { decide, type Transition } from '../../core/job/lifecycle.js'
+import type { Job, StoredError } from '../../core/job/job.js'
+import type { Outcome } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { ChronosError } from '../../core/values/error.js'
-import type { ExpiredJob, Settled, Settlement, Store } from '../../store/store.js'
+import type { ExpiredJob, Store } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
-import { announce } from '../worker/announce.js'
-import { eventJob, runOf } from '../worker/attempt.js'
-import { type Found, reconcile } from '../worker/reconcile.js'
-import { groupOf } from '../worker/settlement.js'
+
+import { eventJob } from '../worker/attempt.js'
+import { decideEnd, type Ending } from '../worker/finish.js'
+import { reconcile } from '../worker/reconcile.js'
 
 const WORKERS_PER_STEP = 20
 const DEADLINES_PER_STEP = 500
@@ -24,8 +24,8 @@ export interface SweeperOptions {
   readonly definitionOf: (name: string) => JobDefinition | undefined
 }
 
-/** A job taken from a worker that seems dead, and its policy. */
-interface Taken {
+/** A job whose worker seems dead, and its policy. */
+interface Expired {
   readonly job: ExpiredJob
   readonly policy: Policy
 }
@@ -102,91 +102,76 @@ export class Sweeper {
     this.#unasked = 0
     if (jobs.length === 0 || !this.#mayTake()) return 0
     const policies = await Promise.all(jobs.map(job => this.#env.policies.of(job)))
-    const taken = jobs.map((job, index): Taken => ({ job, policy: policies[index]! }))
-    const certain = taken.filter(one => !this.#mustAsk(one, now))
-    await this.#settle(store, certain, now)
-    return new Set(certain.map(({ job }) => job.workerId)).size
+    const certain: Ending[] = []
+    for (const [index, job] of jobs.entries()) {
+      const expired = { job, policy: policies[index]! }
+      const ending = this.#ending(expired, now)
+      if (!this.#mustAsk(expired, ending)) certain.push(ending)
+    }
+    await this.#settle(store, certain)
+    return new Set(certain.map(({ run }) => run.claimed.workerId)).size
   }
 
-  async #settle(store: Store, taken: readonly Taken[], now: number, found?: Found): Promise<void> {
-    if (taken.length === 0) return
-    const { outbox } = this.#env
-    await outbox.ready()
-    const settlements = taken.map(one => outbox.attach(this.#lost(one, now, found), one.job))
+  async #settle(store: Store, endings: readonly Ending[]): Promise<void> {
+    if (endings.length === 0) return
+    await this.#env.outbox.ready()
+    const settlements = endings.map(({ settlement }) => ({ ...settlement, onlyIfExpired: true }))
     const settled = await store.settle(settlements)
-    outbox.wake()
-    for (const [index, one] of taken.entries()) this.#announce(one, settlements[index]!, settled[index]!)
-    if (settled.some(one => one.status === 'settled' && one.state === 'waiting')) this.#onHandedOn()
+    let isWaiting = false
+    for (const [index, ending] of endings.entries()) {
+      const answer = settled[index]!
+      // The worker itself or another sweeper may have been faster, and has then announced the end.
+      if (answer.status !== 'settled') continue
+      this.#env.telemetry.meter?.leaseLost(ending.run.claimed, 'sweeper')
+      if (ending.stored(answer) === 'waiting') isWaiting = true
+    }
+    if (isWaiting) this.#onHandedOn()
   }
 
-  /** Nobody saw how it ended, and this process has its definition, which knows whom to ask: that comes first. */
-  #mustAsk({ job, policy }: Taken, now: number): boolean {
+  /** The outcome is unknown and this process has the job's `reconcile`: its answer comes before the end is decided. */
+  #mustAsk(expired: Expired, ending: Ending): boolean {
+    const { job } = expired
     const key = `${job.id} ${job.run}`
     if (this.#asking.has(key)) return true
-    const definition = this.#definitionOf(job.name)
-    if (!definition?.reconcile || this.#decide({ job, policy }, now).reason !== 'unknown-outcome') return false
+    const { definition } = ending.run
+    if (!definition || !ending.canReconcile) return false
     if (this.#asking.size >= ASKING_MAX) this.#unasked++
     else if (!this.#stopped) {
       const stop = new AbortController()
-      const done = this.#ask({ job, policy }, definition, stop).finally(() => this.#asking.delete(key))
+      const done = this.#ask(expired, definition, stop).finally(() => this.#asking.delete(key))
       this.#asking.set(key, { stop, done })
     }
     return true
   }
 
-  /** Its lease stays run out meanwhile: a worker that wakes up, or another sweeper, may be faster, and is then right. */
-  async #ask(taken: Taken, definition: JobDefinition, stop: AbortController): Promise<void> {
+  /** The lease stays expired meanwhile, so a worker that wakes up or another sweeper may end the run first. */
+  async #ask(expired: Expired, definition: JobDefinition, stop: AbortController): Promise<void> {
     const { connection, time, log } = this.#env
-    const { job } = taken
+    const { job } = expired
     const startedAt = new Date(job.startedAt ?? job.createdAt)
     const found = await reconcile(this.#env, definition, job, { startedAt, status: 'lost', error: vanished(job) }, stop)
     if (this.#stopped) return
     try {
-      await this.#settle(await connection.store(), [taken], time.now(), found)
+      const store = await connection.store()
+      await this.#settle(store, [this.#ending(expired, time.now()).reconciled(found)])
     } catch (error) {
       log.warn(
         { event: 'reconcile.failed', jobId: job.id, err: error },
-        'an answer was not stored; it is asked for again',
+        'failed to store the answer of reconcile, retrying',
       )
     }
   }
 
-  #decide({ job, policy }: Taken, now: number, found?: Found): Transition {
-    const facts: JobFacts = { ...job, policy }
-    return decide(facts, { kind: 'lost', alone: job.alone }, now, this.#env.dice.random, found?.found)
-  }
-
-  #lost(taken: Taken, now: number, found: Found | undefined): Settlement {
-    const { job } = taken
-    const { id, token } = job
-    const { note, result } = found ?? {}
-    const transition = this.#decide(taken, now, found)
-    const error = vanished(job)
-    const group = groupOf(job, error, transition.decision.kind, this.#definitionOf(job.name))
-    return {
-      lease: { id, token },
-      ...runOf(job),
+  #ending({ job, policy }: Expired, now: number): Ending {
+    const run = {
+      claimed: job,
+      policy,
+      facts: { ...job, policy },
       startedAt: job.startedAt ?? now,
-      finishedAt: now,
-      end: {
-        kind: 'ended',
-        transition,
-        ...(found?.found !== 'done' && { error, group }),
-        ...(note !== undefined && { note }),
-        ...(result !== undefined && { result }),
-      },
-      onlyIfExpired: true,
+      definition: this.#definitionOf(job.name),
     }
-  }
-
-  #announce({ job, policy }: Taken, { end, startedAt, finishedAt }: Settlement, settled: Settled): void {
-    if (settled.status !== 'settled' || end.kind !== 'ended') return
-    const { transition, error, result } = end
-    const { telemetry } = this.#env
-    telemetry.meter?.leaseLost(job, 'sweeper')
-    telemetry.ended({ claimed: job, startedAt }, transition, settled, finishedAt)
-    const more = { ...(error && { error }), ...(result !== undefined && { result }) }
-    announce(this.#env, { claimed: job, policy, transition, settled, startedAt, finishedAt, ...more })
+    const outcome: LostOutcome = { kind: 'lost', alone: job.alone, error: vanished(job) }
+    return decideEnd(this.#env, run, outcome, now)
   }
 
   async #announceOverdue(job: Job): Promise<void> {
@@ -199,6 +184,8 @@ export class Sweeper {
     events.emit('job.dead', { job: eventJob(job, await policies.of(job)), reason: 'expired' })
   }
 }
+
+type LostOutcome = Extract<Outcome, { kind: 'lost' }> & { readonly error: StoredError }
 
 function vanished({ workerId }: ExpiredJob): StoredError {
   return { ...toStoredError(new ChronosError('LEASE_LOST', `its worker ${workerId} vanished`)), name: 'WorkerLost' }

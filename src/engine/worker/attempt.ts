@@ -7,16 +7,9 @@ import type { RunningHandler, Timer } from '../../core/values/clock.js'
 import { type Duration, formatMs, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkText } from '../../core/values/limits.js'
-import {
-  type Claimed,
-  type Lease,
-  LOG_LINES_MAX,
-  type LogLine,
-  type Report,
-  type Settlement,
-} from '../../store/store.js'
+import { type Claimed, type Lease, LOG_LINES_MAX, type LogLine, type Report } from '../../store/store.js'
 import type { JobContext, JobDefinition, OnceOptions } from '../client/definition.js'
-import { type DependencyPlace, dependencyOf } from '../dependencies/answer.js'
+import { dependencyOf, type SharedDependency } from '../dependencies/answer.js'
 import type { Completion } from './completion.js'
 import type { Held } from './fetcher.js'
 
@@ -37,7 +30,7 @@ export class Attempt implements JobContext {
   readonly definition: JobDefinition
   readonly policy: Policy
   /** Where its circuit and its budget are shared with others; undefined where it has neither. */
-  readonly dependency: DependencyPlace | undefined
+  readonly dependency: SharedDependency | undefined
   /** It was sent ahead to try an open circuit. */
   isProbe = false
   /** On this process's clock, counted from when the claim was sent: before this nobody else can have the job. */
@@ -264,13 +257,6 @@ export class Attempt implements JobContext {
     this.#port.hasNews(this)
   }
 }
-
-/** What a settlement says about the run that it ends. */
-export function runOf({ generation, run, attempt, workerId, queue, name, tenantId }: Claimed): RunOf {
-  return { generation, run, attempt, workerId, queue, name, ...(tenantId !== undefined && { tenantId }) }
-}
-
-type RunOf = Pick<Settlement, 'generation' | 'run' | 'attempt' | 'workerId' | 'queue' | 'name' | 'tenantId'>
 
 export function eventJob(
   job: Pick<

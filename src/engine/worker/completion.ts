@@ -1,5 +1,5 @@
 import { outcomeOf } from '../../core/failure/outcome.js'
-import { decide, type Outcome, type Transition } from '../../core/job/lifecycle.js'
+import type { Outcome } from '../../core/job/lifecycle.js'
 import { wait } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { Store } from '../../store/store.js'
@@ -7,14 +7,12 @@ import { isOutage, isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
 import type { Attempt } from './attempt.js'
-import { settlementOf } from './settlement.js'
+import { decideEnd, type Ending } from './finish.js'
 
 /** A success that a handler wrote into a transaction of its own: it counts once that commits, and only then. */
 export interface Completion {
-  readonly outcome: Success
-  readonly transition: Transition
-  readonly finishedAt: number
-  /** Known to be: there is no lease to keep any more. */
+  readonly ending: Ending
+  /** The commit was seen, so there is no lease to renew any more. */
   committed: boolean
 }
 
@@ -37,17 +35,14 @@ function successOf(result: unknown): Success {
 
 /** What the run said and how it ended, in the caller's transaction: what that takes back was never there. */
 export async function complete(env: Environment, attempt: Attempt, tx: unknown, result: unknown): Promise<void> {
-  const { connection, time, dice, outbox } = env
-  const outcome = successOf(result)
-  const finishedAt = Math.max(attempt.startedAt, time.now())
-  const transition = decide(attempt.facts, outcome, finishedAt, dice.random)
-  // Set before anything is sent: whatever goes wrong now, a return of the handler is no success.
-  attempt.completion = { outcome, transition, finishedAt, committed: false }
+  const { connection, time } = env
+  const ending = decideEnd(env, attempt, successOf(result), Math.max(attempt.startedAt, time.now()))
+  // Set before anything is sent: if the write fails, the handler's return value must not count as a success.
+  attempt.completion = { ending, committed: false }
   const store = connection.opened ?? (await connection.store())
   const report = attempt.report()
   if (report) await store.report([report], tx)
-  const plain = settlementOf(attempt, outcome, transition, finishedAt)
-  const [settled] = await store.settle([outbox.attach(plain, attempt.claimed)], tx)
+  const [settled] = await store.settle([ending.settlement], tx)
   if (settled!.status !== 'lost') return
   const { id, run } = attempt
   throw new ChronosError(
@@ -58,7 +53,7 @@ export async function complete(env: Environment, attempt: Attempt, tx: unknown, 
 }
 
 /** What became of the transaction: asked until the store answers, or nobody wants to know any more. */
-export async function fateOf(env: Environment, attempt: Attempt, leaseMs: number): Promise<Fate> {
+export async function completionFate(env: Environment, attempt: Attempt, leaseMs: number): Promise<Fate> {
   const { connection, clock, dice, log } = env
   const since = clock.now()
   for (let looks = 0; ; looks++) {
@@ -102,7 +97,7 @@ export function rolledBack({ id, run }: Attempt): ChronosError {
 }
 
 /** The job is done whatever its handler does after the commit; that it did not end well is worth a word. */
-export function warnOfLateEnd({ log }: Environment, { id: jobId, name, run }: Attempt, outcome: Outcome): void {
+export function warnOfLateFailure({ log }: Environment, { id: jobId, name, run }: Attempt, outcome: Outcome): void {
   const error = 'error' in outcome ? outcome.error : undefined
   const fields = { event: 'handler.failed-after-commit', jobId, name, run, outcome: outcome.kind, error }
   log.warn(fields, 'a handler did not end well after its job was committed')

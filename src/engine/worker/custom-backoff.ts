@@ -1,7 +1,9 @@
+import type { Outcome } from '../../core/job/lifecycle.js'
+import { present } from '../../core/values/present.js'
 import type { Log } from '../client/log.js'
 import type { Attempt } from './attempt.js'
 
-/** What a custom backoff function is told. It answers milliseconds, or null for "no further retry". */
+/** The argument of a custom backoff function. The function returns milliseconds, or null for "no further retry". */
 export interface BackoffContext {
   /** 1 follows the first failure. */
   readonly retry: number
@@ -13,8 +15,19 @@ export interface BackoffContext {
 
 export type CustomBackoffs = Readonly<Record<string, (context: BackoffContext) => number | null>>
 
-/** Undefined where the policy has no custom backoff, or its function is missing or unusable: the rules fall back. */
-export function customDelayMs(
+/** Adds the delay of the policy's custom backoff, if it has one. Without a usable delay the standard backoff applies. */
+export function withCustomDelay(
+  backoffs: CustomBackoffs,
+  attempt: Attempt,
+  error: unknown,
+  outcome: Extract<Outcome, { kind: 'failed' | 'timed-out' }>,
+  log: Log,
+): Outcome {
+  const delayMs = customDelayMs(backoffs, attempt, error, log)
+  return delayMs === undefined ? outcome : { ...outcome, customDelayMs: delayMs }
+}
+
+function customDelayMs(
   backoffs: CustomBackoffs,
   attempt: Attempt,
   error: unknown,
@@ -25,19 +38,14 @@ export function customDelayMs(
   const calculate = Object.hasOwn(backoffs, backoff.name) ? backoffs[backoff.name] : undefined
   const { name: jobName, attempt: number } = attempt
   try {
-    const delayMs = calculate?.({
-      retry: number,
-      attempt: number,
-      error,
-      jobName,
-      ...(attempt.claimed.backoffMs !== undefined && { previousDelayMs: attempt.claimed.backoffMs }),
-    })
+    const previousDelayMs = attempt.claimed.backoffMs
+    const delayMs = calculate?.({ retry: number, attempt: number, error, jobName, ...present({ previousDelayMs }) })
     if (delayMs === null || (typeof delayMs === 'number' && Number.isFinite(delayMs) && delayMs >= 0)) return delayMs
-    log.error({ event: 'backoff.invalid', backoff: backoff.name, answer: String(delayMs), jobName }, BAD_ANSWER)
+    log.error({ event: 'backoff.invalid', backoff: backoff.name, answer: String(delayMs), jobName }, UNUSABLE)
   } catch (thrown) {
-    log.error({ event: 'backoff.invalid', backoff: backoff.name, err: thrown, jobName }, BAD_ANSWER)
+    log.error({ event: 'backoff.invalid', backoff: backoff.name, err: thrown, jobName }, UNUSABLE)
   }
   return undefined
 }
 
-const BAD_ANSWER = 'a custom backoff is missing or gave no usable delay; the standard one is used'
+const UNUSABLE = 'custom backoff is missing or returned no usable delay, using the standard one'

@@ -1,13 +1,15 @@
 import { outcomeOf } from '../../core/failure/outcome.js'
 import type { RunStatus, StoredError } from '../../core/job/job.js'
-import { decide, type Outcome, type Reconciliation, type Transition } from '../../core/job/lifecycle.js'
+import type { Reconciliation } from '../../core/job/lifecycle.js'
 import { formatMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 import { parseWith } from '../../core/values/standard-schema.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
 import type { Attempt } from './attempt.js'
+import type { Ending } from './finish.js'
 
 /** A job that began and whose end nobody saw, as `reconcile` is told of it. */
 export interface ReconcileJob<Payload = unknown> {
@@ -67,19 +69,13 @@ const NOTES: Readonly<Record<Reconciliation, string>> = {
 
 type Doubt = Pick<ReconcileAttempt, 'startedAt' | 'status' | 'error'>
 
-/** The end of a run as it is known once somebody has been asked. */
-export async function reconcileEnd(
-  env: Environment,
-  attempt: Attempt,
-  outcome: Outcome,
-  finishedAt: number,
-): Promise<{ readonly known: Outcome & { readonly note: string }; readonly transition: Transition }> {
+/** Asks how the run ended, and decides again with the answer. */
+export async function reconcileEnding(env: Environment, attempt: Attempt, ending: Ending): Promise<Ending> {
+  const { outcome } = ending
   const status = outcome.kind as ReconcileAttempt['status']
-  const doubt = { startedAt: new Date(attempt.startedAt), status, ...('error' in outcome && { error: outcome.error }) }
-  const { found, ...told } = await reconcile(env, attempt.definition, attempt.claimed, doubt)
-  const now = Math.max(finishedAt, env.time.now())
-  const transition = decide(attempt.facts, outcome, now, env.dice.random, found)
-  return { known: found === 'done' ? { kind: 'succeeded', ...told } : { ...outcome, note: told.note }, transition }
+  const error = 'error' in outcome ? outcome.error : undefined
+  const doubt = present({ startedAt: new Date(attempt.startedAt), status, error })
+  return ending.reconciled(await reconcile(env, attempt.definition, attempt.claimed, doubt))
 }
 
 /** Asks the definition's hook how a run ended. Never throws: a hook that fails is a hook without an answer. */

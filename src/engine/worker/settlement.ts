@@ -1,19 +1,14 @@
 import { type Fingerprint, fingerprintOf, isOwnFingerprint } from '../../core/failure/fingerprint.js'
 import type { StoredError } from '../../core/job/job.js'
-import type { Outcome, Transition } from '../../core/job/lifecycle.js'
 import type { FailureKind } from '../../core/policy/policy.js'
+import { present } from '../../core/values/present.js'
 import type { Claimed, RunEnd, Settlement } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
-import type { Attempt } from './attempt.js'
+import type { Ending } from './finish.js'
 
-/** What the store is told about the end of a run. */
-export function settlementOf(
-  attempt: Attempt,
-  outcome: Outcome,
-  transition: Transition,
-  finishedAt: number,
-): Settlement {
-  const { claimed, startedAt, definition, dependency } = attempt
+/** The end of a run as the store writes it. */
+export function settlementOf({ run, outcome, transition, finishedAt }: Ending): Settlement {
+  const { claimed, startedAt, definition, dependency } = run
   const end: End = { kind: 'ended', transition }
   if ('error' in outcome) {
     end.error = outcome.error
@@ -30,30 +25,30 @@ export function settlementOf(
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 type End = { -readonly [Field in keyof Ended]: Ended[Field] }
 
-/** Field by field: every job comes by, and spreads take several times as long. */
-function settlementFor(claimed: Claimed, startedAt: number, finishedAt: number, end: RunEnd): Settlement {
+/** Filled field by field, because this runs for every job and a spread takes several times as long. */
+export function settlementFor(claimed: Claimed, startedAt: number, finishedAt: number, end: RunEnd): Settlement {
   const { generation, run, attempt, workerId, queue, name, tenantId } = claimed
   const settlement = { lease: claimed, generation, run, attempt, workerId, queue, name, startedAt, finishedAt, end }
   return tenantId === undefined ? settlement : { ...settlement, tenantId }
 }
 
-/** The errors that this process saw last: most failures are like one before. */
+/** The errors that this process saw last, because most failures repeat an earlier one. */
 const seen = new Map<string, Fingerprint>()
 const SEEN_MAX = 500
 
-/** Which group of equal errors a failed run belongs to: by what the job says, or else by the error itself. */
-export function groupOf(
+/** The error group of a failed run: the fingerprint that the job or its definition gives, or else one made from the error. */
+function groupOf(
   claimed: Claimed,
   error: StoredError,
   kind: FailureKind | undefined,
-  definition?: JobDefinition,
+  definition: JobDefinition | undefined,
 ): Fingerprint {
   const { name } = claimed
   const own = ownOf(claimed, error, definition)
   const key = JSON.stringify([name, own, kind, error.name, error.code, error.status, error.message])
   const known = seen.get(key)
   if (known) return known
-  const group = fingerprintOf({ name, error, ...(kind && { kind }), ...(own !== undefined && { own }) })
+  const group = fingerprintOf(present({ name, error, kind, own }))
   if (seen.size >= SEEN_MAX) seen.clear()
   seen.set(key, group)
   return group
@@ -65,18 +60,10 @@ function ownOf(claimed: Claimed, error: StoredError, definition: JobDefinition |
   if (typeof said !== 'function') return said
   try {
     const { id, name, queue, tenantId, key, tags } = claimed
-    const job = {
-      id,
-      name,
-      queue,
-      tags,
-      ...(tenantId !== undefined && { tenantId }),
-      ...(key !== undefined && { key }),
-    }
-    const own: unknown = said(error, job)
+    const own: unknown = said(error, present({ id, name, queue, tags, tenantId, key }))
     return isOwnFingerprint(own) ? own : undefined
   } catch {
-    // Of the user's making: that it throws must not hide the error that it was asked about.
+    // A user's fingerprint function that throws must not hide the error it was asked about.
     return undefined
   }
 }

@@ -1,10 +1,11 @@
-import type { RunStatus } from '../../core/job/job.js'
+import type { JobState, RunStatus } from '../../core/job/job.js'
+import type { Transition } from '../../core/job/lifecycle.js'
 
 /** What one worker has done since it started. */
 export interface WorkerStats {
   readonly workerId: string
   readonly startedAt: string
-  /** Handlers running now, and jobs held for them. */
+  /** Handlers that run now, and claimed jobs that wait for a slot. */
   readonly running: number
   readonly buffered: number
   /** Runs started. */
@@ -27,7 +28,7 @@ export interface WorkerStats {
   readonly handlersStuck: number
 }
 
-/** Counters of a worker; plain fields, because the hot path raises them. */
+/** Counters of a worker. They are plain fields because the hot path increments them. */
 export class Counters {
   started = 0
   dead = 0
@@ -45,6 +46,13 @@ export class Counters {
     released: 0,
     deferred: 0,
     cancelled: 0,
+  }
+
+  countEnd(attempt: number, { status, attemptBack }: Transition, state: JobState): void {
+    this.ended[status]++
+    if (status === 'succeeded' && attempt > 1) this.successfulRetries++
+    if (state === 'dead') this.dead++
+    if (state === 'waiting' && !attemptBack) this.retried++
   }
 
   report(workerId: string, startedAt: number, running: number, buffered: number): WorkerStats {

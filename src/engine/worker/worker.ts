@@ -1,16 +1,17 @@
 import { hostname } from 'node:os'
 import { type Clock, type Timer, wait } from '../../core/values/clock.js'
-import type { Claimed, Settlement } from '../../store/store.js'
+import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import { backOffMs } from '../time/loop.js'
-import { Attempt, type AttemptPort, runOf } from './attempt.js'
+import { Attempt, type AttemptPort } from './attempt.js'
 import { Committer } from './committer.js'
 import { complete } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
 import { runOnce } from './effects.js'
 import { Fetcher, type Held } from './fetcher.js'
+import { handBack } from './finish.js'
 import type { WorkerRecord } from './fleet.js'
 import { Keeper } from './lease-renewer.js'
 import { Quarantine } from './quarantine.js'
@@ -300,11 +301,7 @@ export class Worker {
   }
 
   #handBack({ claimed }: Held, delayMs: number): void {
-    const now = this.#env.time.now()
-    const { id, token } = claimed
-    const end = { kind: 'handed-back', delayMs } as const
-    const plain: Settlement = { lease: { id, token }, ...runOf(claimed), startedAt: now, finishedAt: now, end }
-    this.#committer.add(this.#env.outbox.attach(plain, claimed), undefined, () => {
+    this.#committer.add(handBack(this.#env, claimed, delayMs), undefined, () => {
       // Free for this worker too. One that it can't run is left to the others first.
       if (delayMs === 0) this.wake()
     })

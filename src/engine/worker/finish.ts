@@ -1,0 +1,95 @@
+import type { JobFacts, JobState } from '../../core/job/job.js'
+import { decide, type Outcome, type Transition } from '../../core/job/lifecycle.js'
+import type { Policy } from '../../core/policy/policy.js'
+import type { Claimed, Settled, Settlement } from '../../store/store.js'
+import type { JobDefinition } from '../client/definition.js'
+import type { Environment } from '../client/environment.js'
+import type { SharedDependency } from '../dependencies/answer.js'
+import type { Dependencies } from '../dependencies/dependencies.js'
+import { announce } from './announce.js'
+import type { Attempt } from './attempt.js'
+import type { Found } from './reconcile.js'
+import { settlementFor, settlementOf } from './settlement.js'
+
+/** A run that ends. An `Attempt` is one; the sweeper makes one for a job whose worker vanished. */
+export interface EndingRun {
+  readonly claimed: Claimed
+  readonly policy: Policy
+  readonly facts: JobFacts
+  readonly startedAt: number
+  readonly definition?: JobDefinition | undefined
+  readonly dependency?: SharedDependency | undefined
+}
+
+/**
+ * The end of a run, with the same steps wherever the run ends: decide → settlement with its webhook deliveries → store →
+ * telemetry → log and events. The callers differ in how they store the settlement: the worker in batches with retries,
+ * `job.complete` in the caller's transaction, the lease API at once, the sweeper only if the lease has expired.
+ */
+export class Ending {
+  readonly #env: Environment
+  readonly run: EndingRun
+  readonly outcome: Outcome
+  readonly transition: Transition
+  readonly finishedAt: number
+  #settlement: Settlement | undefined
+  #hasDeliveries = false
+
+  constructor(env: Environment, run: EndingRun, outcome: Outcome, transition: Transition, finishedAt: number) {
+    this.#env = env
+    this.run = run
+    this.outcome = outcome
+    this.transition = transition
+    this.finishedAt = finishedAt
+  }
+
+  /** The job's definition can find out how the run ended. */
+  get canReconcile(): boolean {
+    return this.transition.reason === 'unknown-outcome' && this.run.definition?.reconcile !== undefined
+  }
+
+  /** The same end, decided again with the answer of `reconcile`. */
+  reconciled({ found, ...told }: Found): Ending {
+    const { time, dice } = this.#env
+    const { run, outcome, finishedAt } = this
+    const transition = decide(run.facts, outcome, Math.max(finishedAt, time.now()), dice.random, found)
+    const known = found === 'done' ? { kind: 'succeeded' as const, ...told } : { ...outcome, note: told.note }
+    return new Ending(this.#env, run, known, transition, finishedAt)
+  }
+
+  /** What to store, webhook deliveries included. */
+  get settlement(): Settlement {
+    if (this.#settlement) return this.#settlement
+    const plain = settlementOf(this)
+    this.#settlement = this.#env.outbox.attach(plain, this.run.claimed)
+    this.#hasDeliveries = this.#settlement !== plain
+    return this.#settlement
+  }
+
+  /** Measures and announces a stored end. Returns the state of the job; undefined if the lease was lost and nothing was stored. */
+  stored(settled: Settled): JobState | undefined {
+    if (settled.status === 'lost') return undefined
+    const { telemetry, outbox } = this.#env
+    telemetry.ended(this.run, this.transition, settled, this.finishedAt)
+    announce(this.#env, this, settled)
+    if (this.#hasDeliveries) outbox.wake()
+    return settled.status === 'settled' ? settled.state : this.transition.to
+  }
+}
+
+/** The end of an attempt, after its dependency has learned the outcome. */
+export function finish(env: Environment, dependencies: Dependencies, attempt: Attempt, given: Outcome): Ending {
+  const outcome = attempt.dependency ? dependencies.ended(attempt, given) : given
+  // The estimate of the store's time may have been corrected since the start.
+  return decideEnd(env, attempt, outcome, Math.max(attempt.startedAt, env.time.now()))
+}
+
+export function decideEnd(env: Environment, run: EndingRun, outcome: Outcome, finishedAt: number): Ending {
+  return new Ending(env, run, outcome, decide(run.facts, outcome, finishedAt, env.dice.random), finishedAt)
+}
+
+/** Returns a claimed job to its queue as if it had not been claimed; gives what to store for that. */
+export function handBack({ outbox, time }: Environment, claimed: Claimed, delayMs: number): Settlement {
+  const now = time.now()
+  return outbox.attach(settlementFor(claimed, now, now, { kind: 'handed-back', delayMs }), claimed)
+}
