@@ -25,7 +25,7 @@ import type { Egress } from '../egress/egress.js'
 import type { List } from '../jobs/query.js'
 import { type Channel, type ChannelOptions, parseChannels } from './channels.js'
 import { ALERT_TAG } from './readings.js'
-import { RULES, rulesNow, SILENCE, SILENCES_MAX, storedAlerts, storedSettings, storedSilences } from './records.js'
+import { RULES, ruleRecords, rulesNow, SILENCE, SILENCES_MAX, storedAlerts, storedSilences } from './records.js'
 
 export interface AlertsOptions {
   /** What is left out stays as it is; `false` turns a rule off. What `alerts.setRules` stored goes before it. */
@@ -50,7 +50,6 @@ interface AlertsParts {
   readonly onDelivery: () => void
 }
 
-const CHANGES_MAX = 20
 const STATES = ['pending', 'firing', 'resolved'] as const
 const ORDER: Readonly<Record<AlertView['state'], number>> = { firing: 0, pending: 1, resolved: 2 }
 const SEVERITIES: Readonly<Record<Severity, number>> = { critical: 0, warning: 1 }
@@ -96,22 +95,19 @@ export class Alerts {
 
   /** As they are in force: what was stored, over what the code says, over the defaults. */
   async rules(): Promise<readonly RuleView[]> {
-    const rules = await rulesNow(await this.#store(), this.base, this.#env.log)
+    const rules = await rulesNow(this.#env, this.base)
     return rules.map(viewRule)
   }
 
   /** Changes rules for every process, from the next look on; what is left out stays as it is. */
   async setRules(changes: RuleChanges): Promise<readonly RuleView[]> {
     checkKeys(changes, RULE_NAMES, 'alerts.setRules')
-    const store = await this.#store()
-    for (let tries = 0; tries < CHANGES_MAX; tries++) {
-      const { body: old, version } = await storedSettings(store)
-      const settings = merged(old, changes)
-      const rules = parseRules(settings, 'alerts.setRules', this.base)
-      const [put] = await store.putRecords([{ ...RULES, body: JSON.stringify(settings), expect: version }])
-      if (put!.status === 'written') return rules.map(viewRule)
-    }
-    throw new ChronosError('STORE_UNAVAILABLE', 'the rules of alerts are changed by too many at once; try again')
+    const { body } = await ruleRecords(this.#env.connection).change(RULES.id, old => {
+      const next = merged(old ?? {}, changes)
+      parseRules(next, 'alerts.setRules', this.base)
+      return next
+    })
+    return parseRules(body, 'alerts.setRules', this.base).map(viewRule)
   }
 
   /** Those in force and those that are over for less than a day; the one that ends last first. */

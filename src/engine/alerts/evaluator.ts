@@ -11,9 +11,10 @@ import { isSilenced, type Silence } from '../../core/alert/silence.js'
 import { DAY_MS } from '../../core/values/duration.js'
 import type { Firing, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import type { Stored } from '../records/records.js'
 import type { Alerts } from './alerts.js'
 import { type Readings, readAll } from './readings.js'
-import { ALERT, ALERTS_MAX, rulesNow, SILENCE, type Stored, storedAlerts, storedSilences } from './records.js'
+import { ALERT, ALERTS_MAX, rulesNow, SILENCE, storedAlerts, storedSilences } from './records.js'
 
 /** When somebody last looked, so that of many processes one does. */
 const TURN = { kind: 'alert-turn', id: 'all' } as const
@@ -94,7 +95,7 @@ export class AlertEvaluator {
   async #look(store: Store, now: number): Promise<void> {
     // What has just happened is counted too.
     for (let folds = 0; folds < FOLDS_MAX; folds++) if ((await store.fold(FOLD_BATCH)) < FOLD_BATCH) break
-    const rules = await rulesNow(store, this.#options.alerts.base, this.#env.log)
+    const rules = await rulesNow(this.#env, this.#options.alerts.base)
     const [alerts, silences] = [await storedAlerts(store), await storedSilences(store)]
     const changes = this.#changes(rules, await readAll(store, rules, now), alerts, silences, now)
     await this.#write(store, changes)

@@ -7,11 +7,11 @@ import { DELIVERIES, type Endpoint } from '../../core/webhook/webhook.js'
 import { COUNTS, countsId } from '../../store/fold.js'
 import type { Backlog, QueueRecord, Store } from '../../store/store.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { bodyOf } from '../records/records.js'
 import { SCHEDULE } from '../schedules/schedule-cache.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
 import { laneOf } from '../webhooks/outbox.js'
 import { isAlive, WORKER, type WorkerRecord } from '../worker/fleet.js'
-import { bodyOf } from './records.js'
 
 /** On every delivery of an alert: their failures must not raise alerts. */
 export const ALERT_TAG = 'chronos:alert'

@@ -8,7 +8,7 @@ import { folded } from '../figures/counts.js'
 import { actOnAll, type BulkResult } from '../jobs/bulk.js'
 import type { Jobs } from '../jobs/jobs.js'
 import { jobFilter, type List, PAGE_DEFAULT, type PageQuery } from '../jobs/query.js'
-import { recordPage } from '../upkeep/record-page.js'
+import { Records } from '../records/records.js'
 import type { DeadQuery, DryRun, RedriveOptions, Redrives, RedriveView } from './redrives.js'
 
 /** Equal errors, told as one. */
@@ -31,18 +31,20 @@ export interface GroupQuery extends PageQuery {
 const GROUP_STATES: readonly GroupState[] = ['open', 'resolved', 'regressed', 'ignored']
 const SETTABLE = ['open', 'resolved', 'ignored'] as const
 const GROUPS_MAX = 10_000
-const CHANGES_MAX = 20
 
 /** `chronos.dead`: what ended without success, why, and how to send it round again. */
 export class Dead {
   readonly #env: Environment
   readonly #jobs: Jobs
   readonly #redrives: Redrives
+  readonly #records: Records<ErrorGroup>
 
   constructor(env: Environment, jobs: Jobs, redrives: Redrives) {
     this.#env = env
     this.#jobs = jobs
     this.#redrives = redrives
+    const name = (id: string): string => `error group ${shown(id)}`
+    this.#records = new Records({ connection: env.connection, kind: ERROR_GROUP, name })
   }
 
   /** Newest first. */
@@ -66,23 +68,24 @@ export class Dead {
   }
 
   async group(fingerprint: string, tenantId?: string): Promise<ErrorGroupView> {
-    const store = await this.#folded()
-    const { group } = await findGroup(store, fingerprint, tenantId)
-    return viewGroup(group)
+    checkText(fingerprint, 'dead: fingerprint')
+    await this.#fold()
+    const group = await this.#records.find(groupId(fingerprint, tenantId))
+    if (!group) throw noGroup(fingerprint)
+    return viewGroup(group.body)
   }
 
-  /** `resolved`: mended; it comes back as `regressed` when it is seen again. `ignored`: known, and nobody's concern. */
+  /** `resolved`: fixed; the group becomes `regressed` when it is seen again. `ignored`: known and of no concern. */
   async setGroup(fingerprint: string, state: (typeof SETTABLE)[number], tenantId?: string): Promise<ErrorGroupView> {
     checkWord(state, SETTABLE, 'dead.setGroup: state')
-    const store = await this.#folded()
-    for (let tries = 0; tries < CHANGES_MAX; tries++) {
-      const { group, id, version } = await findGroup(store, fingerprint, tenantId)
+    checkText(fingerprint, 'dead: fingerprint')
+    await this.#fold()
+    const { body } = await this.#records.change(groupId(fingerprint, tenantId), async (group, store) => {
+      if (!group) throw noGroup(fingerprint)
       const { now } = await store.info()
-      const next: ErrorGroup = { ...group, state, stateAt: now }
-      const [put] = await store.putRecords([{ kind: ERROR_GROUP, id, body: JSON.stringify(next), expect: version }])
-      if (put!.status === 'written') return viewGroup(next)
-    }
-    throw new ChronosError('STORE_UNAVAILABLE', `error group ${fingerprint} is changed by too many at once; try again`)
+      return { ...group, state, stateAt: now }
+    })
+    return viewGroup(body)
   }
 
   redrive(query: DeadQuery, options: RedriveOptions & { readonly dryRun: true }): Promise<DryRun>
@@ -120,35 +123,21 @@ export class Dead {
   }
 
   async #groups(tenantId: string | undefined): Promise<ErrorGroup[]> {
-    const store = await this.#folded()
+    await this.#fold()
     const mine = (group: ErrorGroup): boolean => tenantId === undefined || group.tenantId === tenantId
-    const found = await recordPage<ErrorGroup>(store, ERROR_GROUP, { limit: GROUPS_MAX }, mine)
-    return found.map(({ body }) => body)
+    return (await this.#records.page({ limit: GROUPS_MAX }, mine)).map(({ body }) => body)
   }
 
-  async #folded(): Promise<Store> {
-    return folded(await this.#env.connection.store())
+  async #fold(): Promise<void> {
+    await folded(await this.#env.connection.store())
   }
 }
 
 const idOf = ({ fingerprint, tenantId }: ErrorGroup): string => groupId(fingerprint, tenantId)
 
-async function findGroup(
-  store: Store,
-  fingerprint: string,
-  tenantId: string | undefined,
-): Promise<{ readonly group: ErrorGroup; readonly id: string; readonly version: number }> {
-  checkText(fingerprint, 'dead: fingerprint')
-  const id = groupId(fingerprint, tenantId)
-  const [record] = await store.records(ERROR_GROUP, { ids: [id] })
-  if (record) return { group: JSON.parse(record.body) as ErrorGroup, id, version: record.version }
-  throw new ChronosError(
-    'NOT_FOUND',
-    `there is no error group ${shown(fingerprint)}; the list of groups has them all`,
-    {
-      details: { fingerprint },
-    },
-  )
+export function noGroup(fingerprint: string): ChronosError {
+  const words = `there is no error group ${shown(fingerprint)}; dead.groups() lists them all`
+  return new ChronosError('NOT_FOUND', words, { details: { fingerprint } })
 }
 
 function viewGroup({ firstSeen, lastSeen, trend, stateAt: _, ...group }: ErrorGroup): ErrorGroupView {

@@ -8,66 +8,81 @@ import {
   startedOf,
   stopRule,
 } from '../../core/redrive/redrive.js'
-import type { StoredRecord } from '../../store/record.js'
+import { shown } from '../../core/values/error.js'
 import type { JobFilter, Store } from '../../store/store.js'
+import type { Connection } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
+import { Records, type Stored } from '../records/records.js'
 
 export const REDRIVE = 'redrive'
 
 const STEP_MS = 100
-/** A process that died in the middle is replaced after so long. */
+/** If the process that drives a redrive dies, another takes over after this time. */
 const LOCK_MS = 5_000
 const BATCH_MAX = 500
 const CONFLICTS_MAX = 100
-/** All that are kept: one that was paused long ago may have been resumed. */
+/** A look reads as many redrives as are kept, because one that was paused long ago may have been resumed. */
 const LOOK_AT = 10_000
-/** For one step: where few of very many match, the next step goes on from there. */
+/** Jobs examined in one step. If few of very many match, the next step continues from there. */
 const LOOK_AT_JOBS = 20_000
 
-/** Carries redrives out, a step at a time; of many processes the one that has the lock. */
+export function redriveRecords(connection: Pick<Connection, 'store'>): Records<Redrive> {
+  return new Records({ connection, kind: REDRIVE, name: id => `redrive ${shown(id)}` })
+}
+
+/** Carries out redrives step by step. Each active redrive is driven by the process that holds its lock. */
 export class Redriver {
   readonly #env: Environment
+  readonly #records: Records<Redrive>
   readonly #id: string
   readonly #idleMs: number
   readonly #onStarted: () => void
+  /** Between two looks at all redrives only the active ones are read. */
+  #activeIds: readonly string[] = []
+  #lookAt = Number.NEGATIVE_INFINITY
+  #isAsked = false
 
   constructor(env: Environment, idleMs: number, onStarted: () => void) {
     this.#env = env
+    this.#records = redriveRecords(env.connection)
     this.#idleMs = idleMs
     this.#id = env.dice.id(env.clock.now())
     this.#onStarted = onStarted
   }
 
-  async step(): Promise<number> {
-    const store = await this.#env.connection.store()
-    const records = await store.records(REDRIVE, { limit: LOOK_AT, order: 'down' })
-    let isBusy = false
-    for (const record of records) {
-      const redrive = JSON.parse(record.body) as Redrive
-      if (!isActive(redrive)) continue
-      isBusy = true
-      await this.#drive(store, record, redrive)
-    }
-    return isBusy ? STEP_MS : this.#idleMs
+  /** A redrive was started or changed in this process: the next step reads all of them. */
+  look(): void {
+    this.#isAsked = true
   }
 
-  async #drive(store: Store, record: StoredRecord, redrive: Redrive): Promise<void> {
+  async step(): Promise<number> {
+    const now = this.#env.clock.now()
+    if (this.#isAsked) this.#lookAt = Number.NEGATIVE_INFINITY
+    this.#isAsked = false
+    const isLook = now >= this.#lookAt
+    const active = await this.#readActive(isLook)
+    if (isLook) this.#lookAt = now + this.#idleMs
+    this.#activeIds = active.map(({ id }) => id)
+    const store = await this.#env.connection.store()
+    for (const redrive of active) await this.#drive(store, redrive)
+    return active.length > 0 ? STEP_MS : this.#idleMs
+  }
+
+  async #readActive(isLook: boolean): Promise<readonly Stored<Redrive>[]> {
+    if (isLook) return this.#records.page({ limit: LOOK_AT, order: 'down' }, isActive)
+    const known = await this.#records.these(this.#activeIds)
+    return known.filter(({ body }) => isActive(body))
+  }
+
+  async #drive(store: Store, { id, version, body: redrive }: Stored<Redrive>): Promise<void> {
     const { now } = await store.info()
     if (redrive.lockedBy !== this.#id && (redrive.lockedUntil ?? 0) > now) return
-    const locked = await this.#put(store, record.version, {
-      ...redrive,
-      lockedBy: this.#id,
-      lockedUntil: now + LOCK_MS,
-    })
-    if (locked === undefined) return
-    const next = await this.#advance(store, { ...redrive, lockedBy: this.#id, lockedUntil: now + LOCK_MS }, now)
-    await this.#put(store, locked, next)
-  }
-
-  /** undefined: somebody changed it meanwhile; the next step sees what they want. */
-  async #put(store: Store, expect: number, redrive: Redrive): Promise<number | undefined> {
-    const [put] = await store.putRecords([{ kind: REDRIVE, id: redrive.id, body: JSON.stringify(redrive), expect }])
-    return put!.status === 'written' ? put!.version : undefined
+    const locked = { ...redrive, lockedBy: this.#id, lockedUntil: now + LOCK_MS }
+    const lockedVersion = await this.#records.write(id, locked, version)
+    if (lockedVersion === undefined) return
+    const next = await this.#advance(store, locked, now)
+    // If this write loses to a pause or an abort, the next step reads the redrive again.
+    await this.#records.write(id, next, lockedVersion)
   }
 
   async #advance(store: Store, redrive: Redrive, now: number): Promise<Redrive> {
@@ -114,12 +129,12 @@ export class Redriver {
 
   #finished(redrive: Redrive, state: 'stopped' | 'done', now: number): Redrive {
     const { id, why } = redrive
-    this.#env.log.info({ event: `redrive.${state}`, redriveId: id, why }, 'a redrive ended')
+    this.#env.log.info({ event: `redrive.${state}`, redriveId: id, why }, 'redrive ended')
     return { ...redrive, state, finishedAt: now }
   }
 }
 
-/** Only what was dead when it began: a job that dies again is not sent round for ever. */
+/** Limited to jobs that were dead when the redrive began, so that a job that dies again is not redriven for ever. */
 export function filterOf({ filter, createdAt }: Pick<Redrive, 'filter' | 'createdAt'>): JobFilter {
   return { ...filter, state: 'dead', finishedBefore: createdAt + 1 }
 }

@@ -13,13 +13,12 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import { checkInteger, checkKeys, PAGE_MAX } from '../../core/values/limits.js'
 import { formatRate, type Rate, toRate } from '../../core/values/rate.js'
 import { ERROR_GROUP, groupId } from '../../store/fold.js'
-import type { StoredRecord } from '../../store/record.js'
 import type { Count, JobFilter, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { type JobQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
 import { SEARCH_MAX } from '../jobs/search.js'
-import { recordPage } from '../upkeep/record-page.js'
-import { filterOf, REDRIVE } from './redriver.js'
+import type { Records } from '../records/records.js'
+import { filterOf, redriveRecords } from './redriver.js'
 
 export interface RedriveOptions {
   /** `'20/s'`, `'600/m'`; default 10/s. */
@@ -69,16 +68,17 @@ export interface DryRun {
 
 const OPTIONS = ['rate', 'canary', 'stopWhenFailing', 'force', 'dryRun'] as const
 const COUNT_CAP = 1_000_000
-const CHANGES_MAX = 20
 
 /** `chronos.redrives`: dead jobs on their way round again. */
 export class Redrives {
   readonly #env: Environment
   readonly #onStarted: () => void
+  readonly #records: Records<Redrive>
 
-  /** `onStarted`: there is something to drive; whoever drives may look at once. */
+  /** `onStarted` is called when a redrive was started or changed, so that the redriver looks at once. */
   constructor(env: Environment, onStarted: () => void) {
     this.#env = env
+    this.#records = redriveRecords(env.connection)
     this.#onStarted = onStarted
   }
 
@@ -113,16 +113,17 @@ export class Redrives {
       conflicts: [],
       conflictCount: 0,
     }
-    await store.putRecords([{ kind: REDRIVE, id: redrive.id, body: JSON.stringify(redrive), expect: 0 }])
+    await this.#records.write(redrive.id, redrive, 0)
     const { id: redriveId } = redrive
-    this.#env.log.info({ event: 'redrive.started', redriveId, filter, total: counted.count.value }, 'a redrive begins')
+    this.#env.log.info({ event: 'redrive.started', redriveId, filter, total: counted.count.value }, 'redrive started')
     this.#onStarted()
     return this.#view(store, redrive)
   }
 
   async get(id: string): Promise<RedriveView> {
-    const store = await this.#env.connection.store()
-    return this.#view(store, (await find(store, id)).redrive)
+    const redrive = await this.#records.find(id)
+    if (!redrive) throw noRedrive(id)
+    return this.#view(await this.#env.connection.store(), redrive.body)
   }
 
   /** Newest first. */
@@ -131,7 +132,7 @@ export class Redrives {
     const store = await this.#env.connection.store()
     const order = { order: 'down', ...(cursor !== undefined && { to: cursor }) } as const
     const mine = ({ tenantId: own }: Redrive): boolean => tenantId === undefined || own === tenantId
-    const found = await recordPage<Redrive>(store, REDRIVE, { limit: limit + 1, ...order }, mine)
+    const found = await this.#records.page({ limit: limit + 1, ...order }, mine)
     const data = await Promise.all(found.slice(0, limit).map(({ body }) => this.#view(store, body)))
     return listOf(data, found.length > limit ? found[limit - 1]!.id : undefined)
   }
@@ -174,22 +175,17 @@ export class Redrives {
     action: string,
     change: (redrive: Redrive, results: Results, now: number) => Redrive | undefined,
   ): Promise<RedriveView> {
-    const store = await this.#env.connection.store()
-    for (let tries = 0; tries < CHANGES_MAX; tries++) {
-      const { redrive, version } = await find(store, id)
+    const { body } = await this.#records.change(id, async (redrive, store) => {
+      if (!redrive) throw noRedrive(id)
       const { now } = await store.info()
       const next = change(redrive, await store.tally(id), now)
-      if (!next) {
-        throw new ChronosError('NOT_ALLOWED', `can't ${action} redrive ${id}: it is ${redrive.state}`, {
-          details: { redriveId: id, state: redrive.state },
-        })
-      }
-      const [put] = await store.putRecords([{ kind: REDRIVE, id, body: JSON.stringify(next), expect: version }])
-      if (put!.status !== 'written') continue
-      this.#onStarted()
-      return this.#view(store, next)
-    }
-    throw new ChronosError('STORE_UNAVAILABLE', `redrive ${id} is changed by too many at once; try again`)
+      if (next) return next
+      throw new ChronosError('NOT_ALLOWED', `can't ${action} redrive ${id}: it is ${redrive.state}`, {
+        details: { redriveId: id, state: redrive.state },
+      })
+    })
+    this.#onStarted()
+    return this.#view(await this.#env.connection.store(), body)
   }
 
   async #view(store: Store, redrive: Redrive): Promise<RedriveView> {
@@ -232,7 +228,7 @@ async function checkGroup(store: Store, { fingerprint, tenantId }: RedriveFilter
   const { value } = await store.count({ state: 'dead', fingerprint, ...(tenantId !== undefined && { tenantId }) }, 1)
   if (value > 0) return
   if ((await store.records(ERROR_GROUP, { ids: [groupId(fingerprint, tenantId)] })).length > 0) return
-  throw new ChronosError('NOT_FOUND', `there is no error group ${shown(fingerprint)}; the list of groups has them all`)
+  throw new ChronosError('NOT_FOUND', `there is no error group ${shown(fingerprint)}; dead.groups() lists them all`)
 }
 
 async function countDead(
@@ -252,8 +248,6 @@ async function countDead(
   return { count: { value: Math.max(0, all.value - skipped), relation: all.relation }, skipped }
 }
 
-async function find(store: Store, id: string): Promise<{ redrive: Redrive; version: number }> {
-  const [record]: readonly StoredRecord[] = await store.records(REDRIVE, { ids: [id] })
-  if (!record) throw new ChronosError('NOT_FOUND', `there is no redrive ${shown(id)}`, { details: { redriveId: id } })
-  return { redrive: JSON.parse(record.body) as Redrive, version: record.version }
+function noRedrive(id: string): ChronosError {
+  return new ChronosError('NOT_FOUND', `there is no redrive ${shown(id)}`, { details: { redriveId: id } })
 }

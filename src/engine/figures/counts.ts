@@ -1,6 +1,6 @@
 import { COUNTS, countsId, type Resolution } from '../../store/fold.js'
 import type { Store } from '../../store/store.js'
-import { bodyOf } from '../alerts/records.js'
+import { bodyOf } from '../records/records.js'
 
 // What was counted, minute by minute and hour by hour, per queue and name.
 

@@ -2,8 +2,8 @@ import { type CircuitState, circuitState, type Dependency } from '../../core/dep
 import { DELIVERIES, type Endpoint } from '../../core/webhook/webhook.js'
 import type { Backlog, QueueCensus, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX, liveWorkers, RECORDS_MAX } from '../alerts/readings.js'
-import { bodyOf } from '../alerts/records.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { bodyOf } from '../records/records.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
 import { laneOf } from '../webhooks/outbox.js'
 

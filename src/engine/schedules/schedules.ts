@@ -5,13 +5,12 @@ import type { Schedule, ScheduledJob } from '../../core/schedule/schedule.js'
 import { checkHappens, parseTiming } from '../../core/schedule/timing.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkInteger, checkKeys, checkName, PAGE_MAX } from '../../core/values/limits.js'
-import type { StoredRecord } from '../../store/record.js'
 import type { NewJob, Store } from '../../store/store.js'
 import { HTTP_JOB } from '../client/definition.js'
 import { type EnqueueOptions, type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
 import { type List, listOf, PAGE_DEFAULT, type PageQuery, pageOf, type TenantQuery } from '../jobs/query.js'
-import { recordPage } from '../upkeep/record-page.js'
+import { Records, type Stored } from '../records/records.js'
 import { type OccurrenceAttempt, occurrenceHistory } from './occurrences.js'
 import {
   isSame,
@@ -46,7 +45,6 @@ export interface CreatedSchedule {
   readonly warnings: readonly string[]
 }
 
-const CHANGES_MAX = 20
 const PREVIEW_MAX = 1_000
 
 interface SchedulesOptions {
@@ -62,10 +60,14 @@ interface SchedulesOptions {
 export class Schedules {
   readonly #options: SchedulesOptions
   readonly #env: Environment
+  readonly #records: Records<Schedule>
 
   constructor(options: SchedulesOptions) {
     this.#options = options
     this.#env = options.env
+    const { connection } = options.env
+    const name = (id: string): string => `schedule ${shown(id)}`
+    this.#records = new Records({ connection, kind: SCHEDULE, name, parse: scheduleOf })
   }
 
   /** Makes it, or changes it. The same again changes nothing, so every process may put its schedules when it starts. */
@@ -75,19 +77,16 @@ export class Schedules {
     checkKeys(options, OPTIONS, where)
     const asked = options as unknown as ScheduleOptions<never>
     const job = await this.#template(asked, where)
-    const store = await this.#env.connection.store()
-    for (let tries = 0; tries < CHANGES_MAX; tries++) {
-      const { now } = await store.info()
-      const [record] = await store.records(SCHEDULE, { ids: [id] })
-      const current = record && scheduleOf(record)
+    let now = 0
+    const { body } = await this.#write(id, async (current, store) => {
+      now = (await store.info()).now
       checkVersion(id, current?.revision ?? 0, version)
       const said = saidOf(asked, job, current, now, where)
-      if (current && isSame(current, said)) return viewSchedule(current, now)
+      if (current && isSame(current, said)) return current
       checkHappens(said.timing, now, where)
-      const next = putOver(id, said, current, now)
-      if (await this.#write(store, id, next, record?.version ?? 0)) return viewSchedule(next, now)
-    }
-    throw tooMany(id)
+      return putOver(id, said, current, now)
+    })
+    return viewSchedule(body, now)
   }
 
   /** From the short form `{ schedule, api, type, isRecurring, maxRetryCount }`: a call to a URL, again and again. */
@@ -100,23 +99,19 @@ export class Schedules {
   }
 
   async get(id: string): Promise<ScheduleView | undefined> {
-    const store = await this.#env.connection.store()
-    const [record] = await store.records(SCHEDULE, { ids: [id] })
-    const schedule = record && scheduleOf(record)
-    return schedule && viewSchedule(schedule, this.#env.time.now())
+    const schedule = await this.#records.find(id)
+    return schedule && viewSchedule(schedule.body, this.#env.time.now())
   }
 
   /** By id. */
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<ScheduleView>> {
     checkInteger(limit, 'schedules.list: limit', 1, PAGE_MAX)
-    const store = await this.#env.connection.store()
     const from = cursor === undefined ? {} : { from: cursor }
     const mine = ({ job }: Schedule): boolean => tenantId === undefined || job?.tenantId === tenantId
-    const found = await recordPage<Schedule>(store, SCHEDULE, { limit: limit + 1, ...from }, mine)
+    const found = await this.#records.page({ limit: limit + 1, ...from }, mine)
     const now = this.#env.time.now()
-    const data = found.slice(0, limit).flatMap(({ record }) => scheduleOf(record) ?? [])
     return listOf(
-      data.map(schedule => viewSchedule(schedule, now)),
+      found.slice(0, limit).map(({ body }) => viewSchedule(body, now)),
       found[limit]?.id,
     )
   }
@@ -147,7 +142,7 @@ export class Schedules {
 
   /** An occurrence at once, whatever the ticks, a pause or an earlier occurrence say. */
   async run(id: string): Promise<EnqueueResult> {
-    const { schedule } = await find(await this.#env.connection.store(), id)
+    const { body: schedule } = await this.#find(id)
     const { dice, clock } = this.#env
     const now = clock.now()
     const job: NewJob = {
@@ -161,8 +156,8 @@ export class Schedules {
 
   /** Its record goes; the jobs that it made stay and go on. */
   async delete(id: string): Promise<void> {
+    await this.#find(id)
     const store = await this.#env.connection.store()
-    await find(store, id)
     await store.putRecords([{ kind: SCHEDULE, id, body: null }, changed()])
     this.#options.onChanged()
   }
@@ -197,27 +192,34 @@ export class Schedules {
     action: string,
     change: (schedule: Schedule, now: number) => Schedule | undefined,
   ): Promise<ScheduleView> {
-    const store = await this.#env.connection.store()
-    for (let tries = 0; tries < CHANGES_MAX; tries++) {
-      const { schedule, record } = await find(store, id)
-      const { now } = await store.info()
+    let now = 0
+    const { body } = await this.#write(id, async (schedule, store) => {
+      if (!schedule) throw noSchedule(id)
+      now = (await store.info()).now
       const next = change(schedule, now)
-      if (!next) {
-        throw new ChronosError('NOT_ALLOWED', `can't ${action} schedule ${shown(id)}: it is ${schedule.state}`, {
-          details: { scheduleId: id, state: schedule.state },
-        })
-      }
-      const written = { ...next, revision: schedule.revision + 1, updatedAt: now }
-      if (await this.#write(store, id, written, record.version)) return viewSchedule(written, now)
-    }
-    throw tooMany(id)
+      if (next) return { ...next, revision: schedule.revision + 1, updatedAt: now }
+      throw new ChronosError('NOT_ALLOWED', `can't ${action} schedule ${shown(id)}: it is ${schedule.state}`, {
+        details: { scheduleId: id, state: schedule.state },
+      })
+    })
+    return viewSchedule(body, now)
   }
 
-  async #write(store: Store, id: string, schedule: Schedule, expect: number): Promise<boolean> {
-    const write = { kind: SCHEDULE, id, body: JSON.stringify(schedule), expect }
-    const [put] = await store.putRecords([write, changed()])
-    this.#options.onChanged()
-    return put!.status === 'written'
+  #write(
+    id: string,
+    update: (schedule: Schedule | undefined, store: Store) => Promise<Schedule>,
+  ): Promise<Stored<Schedule>> {
+    return this.#records.change(id, update, async (store, write) => {
+      const [put] = await store.putRecords([write, changed()])
+      this.#options.onChanged()
+      return put!
+    })
+  }
+
+  async #find(id: string): Promise<Stored<Schedule>> {
+    const schedule = await this.#records.find(id)
+    if (!schedule) throw noSchedule(id)
+    return schedule
   }
 }
 
@@ -237,15 +239,6 @@ function checkVersion(id: string, current: number, version: number | undefined):
   )
 }
 
-async function find(store: Store, id: string): Promise<{ schedule: Schedule; record: StoredRecord }> {
-  const [record] = await store.records(SCHEDULE, { ids: [id] })
-  const schedule = record && scheduleOf(record)
-  if (!schedule) {
-    throw new ChronosError('NOT_FOUND', `there is no schedule ${shown(id)}`, { details: { scheduleId: id } })
-  }
-  return { schedule, record }
-}
-
-function tooMany(id: string): ChronosError {
-  return new ChronosError('STORE_UNAVAILABLE', `schedule ${shown(id)} is changed by too many at once; try again`)
+function noSchedule(id: string): ChronosError {
+  return new ChronosError('NOT_FOUND', `there is no schedule ${shown(id)}`, { details: { scheduleId: id } })
 }

@@ -64,6 +64,7 @@ export const PACE: Pace = {
 export class Maintenance {
   readonly #loops: readonly Loop[]
   readonly #sweeper: Sweeper
+  readonly #redriver: Redriver
   readonly #redriving: Loop
   readonly #scheduler: Scheduler
   readonly #scheduling: Loop
@@ -76,7 +77,7 @@ export class Maintenance {
     const pruner = new Pruner(env, olderThanMs)
     const records = new RecordPruner(connection)
     const folder = new Folder(env, pace.foldMs)
-    const redriver = new Redriver(env, pace.redrivesMs, onHandedOn)
+    this.#redriver = new Redriver(env, pace.redrivesMs, onHandedOn)
     const evaluator = new AlertEvaluator({
       env,
       everyMs: pace.alertsMs,
@@ -89,7 +90,7 @@ export class Maintenance {
     const schedulerPace = { idleMs: pace.schedulesMs, changesMs: pace.scheduleChangesMs }
     this.#scheduler = new Scheduler({ env, pace: schedulerPace, onFired })
     this.#scheduling = startLoop({ name: 'scheduler', clock, dice, log, step: () => this.#scheduler.step() })
-    this.#redriving = startLoop({ name: 'redriver', clock, dice, log, step: () => redriver.step() })
+    this.#redriving = startLoop({ name: 'redriver', clock, dice, log, step: () => this.#redriver.step() })
     this.#loops = [
       startLoop({ name: 'sweeper', clock, dice, log, step: () => sweeper.step() }),
       startLoop({ name: 'queues', clock, dice, log, step: refreshQueues }),
@@ -108,8 +109,9 @@ export class Maintenance {
     this.#scheduling.wake()
   }
 
-  /** There is a redrive to carry out. */
+  /** A redrive was started or changed in this process. */
   redrive(): void {
+    this.#redriver.look()
     this.#redriving.wake()
   }
 

@@ -8,16 +8,14 @@ import {
   wants,
   withSecret,
 } from '../../core/webhook/webhook.js'
-import type { StoredRecord } from '../../store/record.js'
-import type { NewJob, Store } from '../../store/store.js'
+import type { NewJob } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { Records, type Stored } from '../records/records.js'
 import { newSecret } from './signature.js'
 
 export const WEBHOOK = 'webhook'
 /** Signs what goes to the addresses that jobs name themselves. */
 export const PER_JOB = 'per-job'
-const SECRETS = { kind: 'webhook-secrets', id: PER_JOB } as const
-const CHANGES_MAX = 20
 /** What was read so recently is not read again. */
 const FRESH_MS = 1_000
 
@@ -35,8 +33,14 @@ export class Endpoints {
   #loadedAt = Number.NEGATIVE_INFINITY
   #loading: Promise<void> | undefined
 
+  readonly #records: Records<Endpoint>
+  readonly #secrets: Records<{ readonly secrets: readonly Secret[] }>
+
   constructor(parts: Parts) {
     this.#parts = parts
+    const { connection } = parts
+    this.#records = new Records({ connection, kind: WEBHOOK, name: id => `webhook ${shown(id)}` })
+    this.#secrets = new Records({ connection, kind: 'webhook-secrets', name: id => `webhook secret ${shown(id)}` })
   }
 
   get isLoaded(): boolean {
@@ -70,86 +74,76 @@ export class Endpoints {
     return this.#known.get(id)?.endpoint
   }
 
-  /** The same; one that was never seen is looked for. */
+  /** As it was last read; the store is asked for one that this process has not seen. */
   async find(id: string): Promise<Endpoint | undefined> {
     const known = this.#known.get(id)?.endpoint
     if (known) return known
-    const [record] = await (await this.#parts.connection.store()).records(WEBHOOK, { ids: [id] })
-    return record && this.#hear(record)
+    const stored = await this.#records.find(id)
+    return stored && this.#learn(stored)
   }
 
   async get(id: string): Promise<Endpoint> {
-    const store = await this.#parts.connection.store()
-    return this.#hear(await this.#record(store, id))
+    const stored = await this.#records.find(id)
+    if (!stored) throw noWebhook(id)
+    return this.#learn(stored)
+  }
+
+  page(...query: Parameters<Records<Endpoint>['page']>): Promise<readonly Stored<Endpoint>[]> {
+    return this.#records.page(...query)
   }
 
   async create(endpoint: Endpoint): Promise<void> {
-    const store = await this.#parts.connection.store()
     await this.load()
     if (this.#known.size >= ENDPOINTS_MAX) {
       throw new ChronosError('NOT_ALLOWED', `there are ${ENDPOINTS_MAX} webhooks already; delete some first`)
     }
-    await store.putRecords([{ kind: WEBHOOK, id: endpoint.id, body: JSON.stringify(endpoint), expect: 0 }])
+    await this.#records.write(endpoint.id, endpoint, 0)
     await this.load()
   }
 
   async delete(id: string): Promise<void> {
-    const store = await this.#parts.connection.store()
-    await this.#record(store, id)
-    await store.putRecords([{ kind: WEBHOOK, id, body: null }])
+    if (!(await this.#records.find(id))) throw noWebhook(id)
+    await this.#records.delete(id)
     await this.load()
   }
 
-  /** `jobs` come into being with the change, or not at all. Gives what it became, and whether that is another. */
+  /** Changes an endpoint and enqueues `jobs` in the same transaction. Returns the endpoint, and whether it was changed. */
   async change(
     id: string,
     change: (endpoint: Endpoint, now: number) => Endpoint,
     jobs: (next: Endpoint) => readonly NewJob[] = () => [],
   ): Promise<{ readonly endpoint: Endpoint; readonly isChanged: boolean }> {
-    const store = await this.#parts.connection.store()
-    for (let tries = 0; tries < CHANGES_MAX; tries++) {
-      const record = await this.#record(store, id)
-      const endpoint = this.#hear(record)
-      const next = change(endpoint, this.#parts.time.now())
-      if (next === endpoint) return { endpoint, isChanged: false }
-      const body = JSON.stringify(next)
-      const [put] = await store.fire([
-        { record: { kind: WEBHOOK, id, body, expect: record.version }, jobs: jobs(next) },
-      ])
-      if (put!.status !== 'written') continue
-      this.#hear({ ...record, version: put!.version, body })
-      return { endpoint: next, isChanged: true }
-    }
-    throw new ChronosError('STORE_UNAVAILABLE', `webhook ${shown(id)} is changed by too many at once; try again`)
+    let before: Endpoint | undefined
+    const stored = await this.#records.change(
+      id,
+      endpoint => {
+        if (!endpoint) throw noWebhook(id)
+        before = endpoint
+        return change(endpoint, this.#parts.time.now())
+      },
+      async (store, record, next) => (await store.fire([{ record, jobs: jobs(next) }]))[0]!,
+    )
+    return { endpoint: this.#learn(stored), isChanged: stored.body !== before }
   }
 
-  /** Made when they are first needed, and shared by all processes. */
+  /** Created at their first use and shared by all processes. */
   async perJobSecrets(): Promise<readonly string[]> {
-    const { secrets } = await this.#readSecrets(await this.#parts.connection.store())
-    const live = liveSecrets(secrets, this.#parts.time.now())
+    const stored = await this.#secrets.find(PER_JOB)
+    const live = liveSecrets(stored?.body.secrets ?? [], this.#parts.time.now())
     if (live.length > 0) return live
     await this.rotatePerJob(true)
     return this.perJobSecrets()
   }
 
-  /** `onlyFirst`: leaves one alone that is there already. */
+  /** `onlyFirst` keeps a secret that exists already. */
   async rotatePerJob(onlyFirst = false): Promise<string> {
-    const store = await this.#parts.connection.store()
     const secret = newSecret(this.#parts.dice)
-    for (let tries = 0; tries < CHANGES_MAX; tries++) {
-      const { secrets, version } = await this.#readSecrets(store)
-      if (onlyFirst && secrets.length > 0) return secrets[0]!.value
-      const body = JSON.stringify({ secrets: withSecret(secrets, secret, this.#parts.time.now()) })
-      const [put] = await store.putRecords([{ ...SECRETS, body, expect: version }])
-      if (put!.status === 'written') return secret
-    }
-    throw new ChronosError('STORE_UNAVAILABLE', 'the secret is changed by too many at once; try again')
-  }
-
-  async #readSecrets(store: Store): Promise<{ readonly secrets: readonly Secret[]; readonly version: number }> {
-    const [record] = await store.records(SECRETS.kind, { ids: [SECRETS.id] })
-    if (!record) return { secrets: [], version: 0 }
-    return { ...(JSON.parse(record.body) as { secrets: readonly Secret[] }), version: record.version }
+    const { body } = await this.#secrets.change(PER_JOB, stored => {
+      const secrets = stored?.secrets ?? []
+      if (stored && onlyFirst && secrets.length > 0) return stored
+      return { secrets: withSecret(secrets, secret, this.#parts.time.now()) }
+    })
+    return body.secrets.some(({ value }) => value === secret) ? secret : body.secrets[0]!.value
   }
 
   async #load(): Promise<void> {
@@ -164,17 +158,14 @@ export class Endpoints {
     this.#loadedAt = at
   }
 
-  async #record(store: Store, id: string): Promise<StoredRecord> {
-    const [record] = await store.records(WEBHOOK, { ids: [id] })
-    if (record) return record
-    throw new ChronosError('NOT_FOUND', `there is no webhook ${shown(id)}`, { details: { webhookId: id } })
-  }
-
-  #hear({ id, version, body }: StoredRecord): Endpoint {
+  #learn({ id, version, body }: Stored<Endpoint>): Endpoint {
     const known = this.#known.get(id)
     if (known && known.version >= version) return known.endpoint
-    const endpoint = JSON.parse(body) as Endpoint
-    this.#known = new Map(this.#known).set(id, { version, endpoint })
-    return endpoint
+    this.#known = new Map(this.#known).set(id, { version, endpoint: body })
+    return body
   }
+}
+
+function noWebhook(id: string): ChronosError {
+  return new ChronosError('NOT_FOUND', `there is no webhook ${shown(id)}`, { details: { webhookId: id } })
 }

@@ -19,8 +19,7 @@ import { EgressBlocked } from '../egress/blocked.js'
 import type { Egress } from '../egress/egress.js'
 import type { Jobs } from '../jobs/jobs.js'
 import { type List, listOf, PAGE_DEFAULT, type PageQuery, type TenantQuery } from '../jobs/query.js'
-import { recordPage } from '../upkeep/record-page.js'
-import { type Endpoints, PER_JOB, WEBHOOK } from './endpoints.js'
+import { type Endpoints, PER_JOB } from './endpoints.js'
 import { newSecret } from './signature.js'
 
 /** A new secret, told this once. */
@@ -75,10 +74,9 @@ export class Webhooks {
   /** By id, which is by age. */
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<EndpointView>> {
     checkInteger(limit, 'webhooks.list: limit', 1, PAGE_MAX)
-    const store = await this.#options.env.connection.store()
     const from = cursor === undefined ? {} : { from: cursor }
     const mine = ({ tenantId: own }: Endpoint): boolean => tenantId === undefined || own === tenantId
-    const found = await recordPage<Endpoint>(store, WEBHOOK, { limit: limit + 1, ...from }, mine)
+    const found = await this.#options.endpoints.page({ limit: limit + 1, ...from }, mine)
     const now = this.#options.env.time.now()
     return listOf(
       found.slice(0, limit).map(({ body }) => viewEndpoint(body, now)),

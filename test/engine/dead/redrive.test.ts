@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineJob } from '../../../src/engine/client/definition.js'
+import { memoryStore } from '../../../src/store/memory.js'
+import type { RecordQuery } from '../../../src/store/record.js'
 import { type TestChronos, testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
@@ -251,6 +253,40 @@ describe.each(STORES)('a redrive on %s', (_, open) => {
     const { t, dead } = shop(open)
     await expect(dead.redrive({ fingerprint: 'feedbeefcafe0000' })).rejects.toThrow('there is no error group')
     await expect(dead.redrive({ quue: 'x' } as never)).rejects.toThrow('queue')
+    await t.close()
+  })
+})
+
+describe('the redriver', () => {
+  it('reads only the active redrives between two looks at all of them', async () => {
+    const read: number[] = []
+    const counting: (typeof STORES)[number][1] = clock => {
+      const store = memoryStore({ clock })
+      return new Proxy(store, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name)
+          if (name !== 'records' || typeof member !== 'function') {
+            return typeof member === 'function' ? member.bind(target) : member
+          }
+          return async (kind: string, query: RecordQuery) => {
+            const records = await target.records(kind, query)
+            if (kind === 'redrive') read.push(records.length)
+            return records
+          }
+        },
+      })
+    }
+    const { t, die, dead, redrives, state } = shop(counting)
+    await die(200)
+    state.isMended = true
+    for (let n = 0; n < 50; n++) await redrives.abort((await dead.redrive({}, { rate: 1 })).id)
+    const { id } = await dead.redrive({}, { rate: 10, canary: 0 })
+    await t.advance(1_000)
+    read.length = 0
+    await t.advance(10_000)
+    expect((await redrives.get(id)).state).toBe('running')
+    expect(read.length).toBeGreaterThan(90)
+    expect(Math.max(...read)).toBe(1)
     await t.close()
   })
 })
