@@ -193,7 +193,10 @@ describe('parsePolicy refuses', () => {
       { rules: [{ when: { status: [[503, 500]] }, as: 'permanent' }] },
       'retry.rules[0].when.status[0]: expected a range of statuses ',
     ],
-    [{ rules: [{ when: { name: [] }, as: 'permanent' }] }, 'retry.rules[0].when.name: expected at least 1 values, got 0'],
+    [
+      { rules: [{ when: { name: [] }, as: 'permanent' }] },
+      'retry.rules[0].when.name: expected at least 1 values, got 0',
+    ],
     [
       { rules: [{ when: { code: 23 }, as: 'permanent' }] },
       'retry.rules[0].when.code: expected a text of 1 to 200 characters, or a list of values, got 23',
