@@ -1,6 +1,5 @@
 import type { StoredError } from '../core/job/job.js'
 import type { Decision, Transition } from '../core/job/lifecycle.js'
-import type { RunTime } from './store.js'
 
 // What the columns of every SQL store hold. A rule that two databases share stands here, once.
 
@@ -113,11 +112,4 @@ export function fromDecision(text: string | null, attempt: number): Decision {
 function plainSuccess(attempt: number): Decision {
   const why = attempt <= 1 ? 'succeeded at the first run' : `succeeded at retry ${attempt - 1}`
   return { action: 'succeed', why }
-}
-
-// ---------------------------------------------------------------- times
-
-/** Rounded up: never before its time. */
-export function timeOf(time: RunTime, now: number): number {
-  return Math.ceil('at' in time ? time.at : now + time.delayMs)
 }

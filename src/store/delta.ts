@@ -1,6 +1,7 @@
 import type { Job, RunStatus } from '../core/job/job.js'
 import { IdSum } from './id-xor.js'
 import type { RunEnd, Settlement } from './run.js'
+import { isLive } from './scope.js'
 
 /**
  * What one batch of writes changed, in numbers. It is appended in the transaction of the writes and added up later
@@ -150,6 +151,14 @@ export class DeltaDraft {
     if (state === 'dead' && reason !== 'discarded' && fingerprint !== undefined) {
       this.#errorOf(fingerprint, tenantId).dead--
     }
+  }
+
+  /** A job that does not end by a run became another. */
+  changed(before: Known, next: Known): void {
+    if (next.queue !== before.queue) this.moved(before, next.queue)
+    if (isLive(before) && !isLive(next)) this.ended(next)
+    const isDeadLetter = next.state === 'dead' && next.reason !== 'discarded'
+    if (!isDeadLetter) this.leftDead(before)
   }
 
   /** Its record, as it was, is gone. */

@@ -84,6 +84,7 @@ function workVerbs(session: Session) {
     },
     fire: firings => session.countedEach(firings, manual.fire),
     claim: request => session.verb((shelf, now) => run.claim(shelf, request, now)),
+    held: token => session.verb((shelf, now) => run.held(shelf, token, now)),
     begin: requests => session.each(requests, run.begin),
     extend: (leases, leaseMs) => session.each(leases, (shelf, lease, now) => run.extend(shelf, lease, leaseMs, now)),
     report: reports => session.each(reports, run.report),
@@ -92,8 +93,7 @@ function workVerbs(session: Session) {
       return session.countedEach(settlements, run.settle)
     },
     expired: ({ workers }) => session.verb((shelf, now) => run.expired(shelf, workers, now)),
-    expireDeadlines: (limit, following) =>
-      session.counted((shelf, now, delta) => manual.expireDeadlines(shelf, limit, now, delta, following)),
+    overdue: limit => session.verb((shelf, now) => manual.overdue(shelf, limit, now)),
     park: request => session.verb((shelf, now) => park(shelf, request, now)),
     beginEffect: (lease, name) => session.verb(shelf => run.beginEffect(shelf, lease, name)),
     endEffect: (lease, name, result) => session.verb(shelf => run.endEffect(shelf, lease, name, result)),
@@ -102,17 +102,8 @@ function workVerbs(session: Session) {
 
 function manualVerbs(session: Session) {
   return {
-    cancel: (ids, following) =>
-      session.countedEach(ids, (shelf, id, now, delta) => manual.cancel(shelf, id, now, delta, following)),
-    reschedule: (id, at) => session.verb((shelf, now) => manual.reschedule(shelf, id, at, now)),
-    edit: (id, edit) => session.counted((shelf, now, delta) => manual.edit(shelf, id, edit, now, delta)),
-    redrive: (ids, { redriveId, delaysMs = [] } = {}) =>
-      session.counted((shelf, now, delta) =>
-        ids.map((id, index) => manual.redrive(shelf, id, { redriveId, delayMs: delaysMs[index] ?? 0 }, now, delta)),
-      ),
-    acknowledge: ids => session.each(ids, manual.acknowledge),
-    discard: (ids, following) =>
-      session.countedEach(ids, (shelf, id, now, delta) => manual.discard(shelf, id, now, delta, following)),
+    change: (ids, decide, following) =>
+      session.counted((shelf, now, delta) => manual.change(shelf, ids, decide, following, now, delta)),
     remove: ids => session.countedEach(ids, manual.remove),
     prune: request => session.counted((shelf, now, delta) => manual.prune(shelf, request, now, delta)),
     setQueue: (name, change) => session.verb(shelf => setQueue(shelf, name, change)),

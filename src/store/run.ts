@@ -1,5 +1,6 @@
 import type { Delivery, Job, JobState, StoredError } from '../core/job/job.js'
 import type { Transition } from '../core/job/lifecycle.js'
+import type { UnheldField } from './job-columns.js'
 import type { NewJob } from './store.js'
 
 // A run, from its claim to its end, as a worker and a store speak of it.
@@ -51,42 +52,7 @@ export interface Claim {
 }
 
 /** A job with its lease, as a worker holds it. */
-export type Claimed = Pick<
-  Job,
-  | 'id'
-  | 'name'
-  | 'queue'
-  | 'priority'
-  | 'delivery'
-  | 'payload'
-  | 'tenantId'
-  | 'key'
-  | 'tags'
-  | 'override'
-  | 'policyId'
-  | 'timeoutMs'
-  | 'deadline'
-  | 'runAt'
-  | 'createdAt'
-  | 'firstStartedAt'
-  | 'startedAt'
-  | 'generation'
-  | 'run'
-  | 'attempt'
-  | 'snoozes'
-  | 'releases'
-  | 'losses'
-  | 'strikes'
-  | 'suspect'
-  | 'backoffMs'
-  | 'begun'
-  | 'cancelRequested'
-  | 'dependency'
-  | 'pass'
-  | 'fingerprint'
-  | 'webhook'
-  | 'trace'
-> & {
+export type Claimed = Omit<Job, 'state' | UnheldField> & {
   readonly token: string
   readonly workerId: string
   readonly leaseUntil: number

@@ -1,9 +1,11 @@
-import type { Delivery, Job, JobState, RunStatus, StoredError } from '../core/job/job.js'
+import type { JobChange } from '../core/job/changes.js'
+import type { Job, JobState, RunStatus, StoredError } from '../core/job/job.js'
 import type { Decision } from '../core/job/lifecycle.js'
+import type { RunTime } from '../core/job/run-time.js'
 import type { PartialPolicy } from '../core/policy/policy.js'
 import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
-import type { JobEdit } from './edit.js'
 import type { AuditSnapshot } from './integrity.js'
+import type { GivenField } from './job-columns.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from './record.js'
 import type {
   BeginRequest,
@@ -19,8 +21,9 @@ import type {
   Settlement,
 } from './run.js'
 
+export type { JobChange, JobEdit, RedriveOptions } from '../core/job/changes.js'
+export type { RunTime } from '../core/job/run-time.js'
 export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
-export type { JobEdit } from './edit.js'
 export type * from './run.js'
 
 /**
@@ -31,7 +34,8 @@ export type * from './run.js'
  * clock turns them into times.
  */
 export interface Store {
-  readonly kind: 'memory' | 'sqlite' | 'postgres'
+  /** What people call it: `memory`, `sqlite`, `postgres`, or the name of a store of yours. */
+  readonly kind: string
   /** Every call is a commit of its own: none sees another that was made before it and is not answered yet. */
   readonly commitsAlone?: boolean
   /** It tells at once of work that other processes add, so that looking for it is only a floor. */
@@ -51,6 +55,8 @@ export interface Store {
 
   /** waiting → running. The token makes it repeatable: the same one returns the same jobs. */
   claim(request: ClaimRequest): Promise<Claim>
+  /** The running jobs that were claimed under this token, in the order of a claim. Waits for a claim that is still at work. */
+  held(token: string): Promise<Claim>
   /**
    * The handler is about to start: after this an at-most-once job is never handed out again. Repeated, it answers the
    * same. One that was asked to stop answers `cancel-requested` and has not begun.
@@ -64,21 +70,14 @@ export interface Store {
 
   /** Running jobs of workers that seem dead: every lease of theirs ran out, or one did so a lease time ago. */
   expired(limit: { readonly workers: number }): Promise<Expired>
-  /** waiting → dead (expired) for jobs whose deadline has passed. */
-  expireDeadlines(limit: number, following?: Following): Promise<readonly Job[]>
+  /** Ids of waiting jobs whose deadline has passed, the earliest deadline first. */
+  overdue(limit: number): Promise<readonly string[]>
 
-  /** waiting → cancelled; running → asked to stop. Only what has ended is followed by anything. */
-  cancel(ids: readonly string[], following?: Following): Promise<readonly Changed[]>
-  /** Moves a waiting job to another time. */
-  reschedule(id: string, at: RunTime): Promise<Changed>
-  /** Changes what a waiting job is to do, if it still is as it was read; `refused` where it is not. */
-  edit(id: string, edit: JobEdit): Promise<Changed>
-  /** dead | cancelled → waiting, as a new generation. Repeated for the same redrive it answers `changed` again. */
-  redrive(ids: readonly string[], options?: RedriveOptions): Promise<readonly Changed[]>
-  /** A dead job was seen by a person: it stays, and alarms nobody any more. */
-  acknowledge(ids: readonly string[]): Promise<readonly Changed[]>
-  /** A dead job is given up for good (reason `discarded`); its record stays. */
-  discard(ids: readonly string[], following?: Following): Promise<readonly Changed[]>
+  /**
+   * Locks these jobs, asks the rule about each of them (`core/job/changes.ts`) and writes what it returns, with the jobs that
+   * `following` names, in one transaction. Answers in the order of the ids.
+   */
+  change(ids: readonly string[], decide: JobChange, following?: Following): Promise<readonly Changed[]>
   /** Removes the record of jobs that do not run. Their keys stay remembered for `REMOVED_KEY_MS`, as after a prune. */
   remove(ids: readonly string[]): Promise<readonly Changed[]>
   /** Removes ended jobs older than asked for, oldest first, and keys whose time is over. */
@@ -155,39 +154,15 @@ export interface StoreInfo {
   readonly location: string
 }
 
-export type RunTime = { readonly delayMs: number } | { readonly at: number }
-
-export interface NewJob {
+/** The optional fields are those of `Job`; see the table in `job-columns.ts`. */
+export interface NewJob
+  extends Pick<Job, 'name' | 'queue' | 'priority' | 'delivery' | 'payload' | 'tags' | Exclude<GivenField, 'deadline'>> {
   /** UUIDv7, chosen by the client, so that a repeated call finds its own row. */
   readonly id: string
-  readonly name: string
-  readonly queue: string
-  readonly priority: number
-  readonly delivery: Delivery
-  readonly payload: string
   /** Hash of the canonical payload; present when `key` is. */
   readonly payloadHash?: string
   readonly runAt: RunTime
   readonly deadline?: RunTime
-  readonly timeoutMs?: number
-  readonly tenantId?: string
-  /** Idempotency key: unique per tenant and job name for as long as it is remembered. */
-  readonly key?: string
-  /** At most one waiting or running job per tenant, job name and value. */
-  readonly unique?: string
-  readonly tags: readonly string[]
-  readonly override?: PartialPolicy
-  readonly policyId?: string
-  /** What it depends on: jobs with the same dependency share its circuit and its budget. */
-  readonly dependency?: string
-  /** The error group that its failures belong to, where the user says so. */
-  readonly fingerprint?: string
-  /** The schedule that it is an occurrence of. */
-  readonly scheduleId?: string
-  /** Where to tell of its end. */
-  readonly webhook?: string
-  /** JSON text of the headers that carry the trace that it was made in, where somebody traces. */
-  readonly trace?: string
 }
 
 /** Jobs that come into being with the change of this one, or not at all. Decided in the transaction of the change. */
@@ -224,12 +199,6 @@ export type Changed =
   /** Its state does not allow it, or (redrive) another live job has its `unique` value. */
   | { readonly id: string; readonly status: 'refused'; readonly job: Job; readonly conflictId?: string }
   | { readonly id: string; readonly status: 'not-found' }
-
-export interface RedriveOptions {
-  readonly redriveId?: string
-  /** How long each waits before it may run; by default none. */
-  readonly delaysMs?: readonly number[]
-}
 
 export interface Tally {
   /** Not started since the redrive. */

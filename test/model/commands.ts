@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import { acknowledge, cancel, discard, expire, redrive, reschedule } from '../../src/core/job/changes.js'
 import type { DeathReason, Job, RunStatus } from '../../src/core/job/job.js'
 import type { Transition } from '../../src/core/job/lifecycle.js'
 import type {
+  Changed,
   Claimed,
   ClaimRequest,
+  JobChange,
   JobFilter,
   NewJob,
   ParkRequest,
@@ -73,6 +76,18 @@ async function ask<V extends Verb>(
   const answer = (await (store[verb] as (...args: Arguments<V>) => Promise<unknown>)(...args)) as never
   if (!isSameAnswer(verb, expected, answer)) differ(`${verb}(${JSON.stringify(args)})`, answer, expected)
   return answer
+}
+
+/** The rule of the product against the words of the model. */
+async function change(
+  { model }: Reference,
+  { store, clock }: Subject,
+  ids: readonly string[],
+  decide: JobChange,
+  expect: (model: StoreModel, id: string, now: number, index: number) => Changed,
+): Promise<void> {
+  const expected = ids.map((id, index) => expect(model, id, clock.ms, index))
+  same(`change(${ids.join(', ')})`, await store.change(ids, decide), expected)
 }
 
 async function compareAll({ model }: Reference, { store }: Subject): Promise<void> {
@@ -323,10 +338,16 @@ function ends(): fc.Arbitrary<Command>[] {
   const expired = call('expired', fc.nat(3), async (workers, reference, subject) => {
     await ask(reference, subject, 'expired', { workers })
   })
-  const expireDeadlines = call('expireDeadlines', fc.nat(3), async (limit, reference, subject) => {
-    await ask(reference, subject, 'expireDeadlines', limit)
+  const expireOverdue = call('expire', fc.nat(3), async (limit, reference, subject) => {
+    await change(reference, subject, await ask(reference, subject, 'overdue', limit), expire, (model, id, now) =>
+      model.expire(id, now),
+    )
   })
-  return [settle, settle, settle, settle, expired, expireDeadlines]
+  const held = call('held', which, async (index, reference, subject) => {
+    const lease = pick(reference.leases, index)
+    if (lease) await ask(reference, subject, 'held', lease.token)
+  })
+  return [settle, settle, settle, settle, expired, expireOverdue, held]
 }
 
 const redriveOptions: fc.Arbitrary<RedriveOptions> = fc.record(
@@ -354,23 +375,32 @@ function byHand(startAt: number): fc.Arbitrary<Command>[] {
   const pair = fc.tuple(which, which)
   return [
     call('cancel', pair, async ([a, b], reference, subject) => {
-      await ask(reference, subject, 'cancel', [...new Set([some(a, reference), some(b, reference)])])
+      const ids = [some(a, reference), some(b, reference)]
+      await change(reference, subject, ids, cancel, (model, id, now) => model.cancel(id, now))
     }),
     call('redrive', fc.tuple(pair, redriveOptions), async ([[a, b], options], reference, subject) => {
-      await ask(reference, subject, 'redrive', [...new Set([some(a, reference), some(b, reference)])], options)
+      const { redriveId, delaysMs = [] } = options
+      const ids = [some(a, reference), some(b, reference)]
+      await change(reference, subject, ids, redrive(options), (model, id, now, index) =>
+        model.redrive(id, redriveId, delaysMs[index] ?? 0, now),
+      )
     }),
     call('acknowledge', pair, async ([a, b], reference, subject) => {
-      await ask(reference, subject, 'acknowledge', [some(a, reference), some(b, reference)])
+      const ids = [some(a, reference), some(b, reference)]
+      await change(reference, subject, ids, acknowledge, (model, id, now) => model.acknowledge(id, now))
     }),
     call('discard', pair, async ([a, b], reference, subject) => {
-      await ask(reference, subject, 'discard', [some(a, reference), some(b, reference)])
+      const ids = [some(a, reference), some(b, reference)]
+      await change(reference, subject, ids, discard, (model, id, now) => model.discard(id, now))
     }),
     call('park', fc.tuple(parkRequest, fc.option(which)), async ([request, except], reference, subject) => {
       const exceptId = except === null ? {} : { exceptId: some(except, reference) }
       await ask(reference, subject, 'park', { ...request, ...exceptId })
     }),
     call('reschedule', fc.tuple(which, runTime(startAt)), async ([index, at], reference, subject) => {
-      await ask(reference, subject, 'reschedule', some(index, reference), at)
+      await change(reference, subject, [some(index, reference)], reschedule(at), (model, id, now) =>
+        model.reschedule(id, at, now),
+      )
     }),
     call('remove', which, async (index, reference, subject) => {
       await ask(reference, subject, 'remove', [some(index, reference)])

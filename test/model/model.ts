@@ -9,6 +9,7 @@ import type {
   EffectStatus,
   Enqueued,
   Expired,
+  JobChange,
   JobFilter,
   Lease,
   LeaseStatus,
@@ -95,6 +96,10 @@ export class StoreModel {
     return { now, jobs: byLine(rows).map(claimed), ...(later.length > 0 && { nextDueAt: Math.min(...later) }) }
   }
 
+  heldBy(token: string, now: number): Claim {
+    return { now, jobs: byLine(this.rows.filter(row => row.lease?.token === token)).map(claimed) }
+  }
+
   begin(request: BeginRequest): LeaseStatus {
     const row = this.held(request)
     if (!row) return 'lost'
@@ -140,7 +145,8 @@ export class StoreModel {
     if (end.kind === 'handed-back') handBack(row, end.delayMs, now)
     else {
       endRun(row, settlement, end, now)
-      for (const job of end.spawn ?? []) this.enqueue(job, now)
+      // A cancel in between turned waiting into cancelled: then nothing comes of a retry.
+      if (end.transition.to === row.job.state) for (const job of end.spawn ?? []) this.enqueue(job, now)
     }
     return { status: 'settled', state: row.job.state, runAt: row.job.runAt }
   }
@@ -159,12 +165,34 @@ export class StoreModel {
     return { now, jobs }
   }
 
-  expireDeadlines(limit: number, now: number): readonly Job[] {
+  overdue(limit: number, now: number): readonly string[] {
     const passed = this.rows.filter(({ job }) => job.state === 'waiting' && (job.deadline ?? NO_MS) <= now)
     passed.sort((a, b) => a.job.deadline! - b.job.deadline!)
-    return passed
-      .slice(0, limit)
-      .map(({ job }) => ({ ...Object.assign(job, { state: 'dead', reason: 'expired', finishedAt: now }) }))
+    return passed.slice(0, limit).map(({ job }) => job.id)
+  }
+
+  expire(id: string, now: number): Changed {
+    return this.#change(id, ({ job }) => {
+      if (job.state !== 'waiting' || (job.deadline ?? NO_MS) > now) return { id, status: 'refused', job }
+      delete job.pass
+      return { id, status: 'changed', job: Object.assign(job, { state: 'dead', reason: 'expired', finishedAt: now }) }
+    })
+  }
+
+  /** By a rule of which the model knows nothing. */
+  change(id: string, index: number, decide: JobChange, now: number): Changed {
+    return this.#change(id, ({ job }) => {
+      const before = { ...job }
+      const next = decide(before, now, index)
+      if (!next) return { id, status: 'refused', job }
+      if (next === before) return { id, status: 'changed', job }
+      const revived = job.unique !== undefined && !isLive(job) && isLive(next)
+      const conflictId = revived ? this.#live(job, job.unique!)?.job.id : undefined
+      if (conflictId !== undefined) return { id, status: 'refused', job, conflictId }
+      for (const field of Object.keys(job)) delete (job as Partial<Record<string, unknown>>)[field]
+      if (!this.queues.has(next.queue)) this.queues.set(next.queue, { name: next.queue, paused: false })
+      return { id, status: next.state === 'running' ? 'requested' : 'changed', job: Object.assign(job, next) }
+    })
   }
 
   cancel(id: string, now: number): Changed {
@@ -174,6 +202,7 @@ export class StoreModel {
         return { id, status: 'requested', job }
       }
       if (job.state !== 'waiting') return { id, status: 'refused', job }
+      delete job.pass
       return { id, status: 'changed', job: Object.assign(job, { state: 'cancelled', finishedAt: now }) }
     })
   }

@@ -9,9 +9,8 @@ import type { JobPlan, Step } from './plan.js'
 import type { Process } from './process.js'
 import type { Timeline } from './timeline.js'
 import type { Trace } from './trace.js'
-import type { Verb } from './verbs.js'
 import type { Verdict } from './verdict.js'
-import type { Witness } from './witness.js'
+import type { Deed, Witness } from './witness.js'
 
 export interface ClientsOptions {
   readonly timeline: Timeline
@@ -32,13 +31,11 @@ const DOWN_RETRY_MS = 700
 type ByHand = Exclude<Step, { act: 'enqueue' | 'enqueue otherwise' }>
 type ManualAct = ByHand['act']
 
-const VERB_OF: Readonly<Record<ManualAct, Verb>> = {
+const DEED_OF: Readonly<Partial<Record<ManualAct, Deed>>> = {
   cancel: 'cancel',
   'run now': 'reschedule',
   reschedule: 'reschedule',
   retry: 'redrive',
-  'pause queue': 'setQueue',
-  'resume queue': 'setQueue',
 }
 
 /** Plays the script: what users of the system do, and what they write down about its answers. */
@@ -198,7 +195,7 @@ export class Clients {
     trace.say(timeline.now(), by, `${act} was answered`, target, kind)
     if (kind !== 'undone') return
     const done = witness.done.find(
-      one => one.by === by && one.verb === VERB_OF[act] && one.id === target && one.at >= manual.at,
+      one => one.by === by && one.deed === DEED_OF[act] && one.id === target && one.at >= manual.at,
     )
     const twin = stage.ledger.manuals.find(
       one => one !== manual && one.by === by && one.target === target && (one.answer?.at ?? Infinity) >= manual.at,

@@ -19,7 +19,7 @@ interface Fate {
 }
 
 /** What wakes other processes: work was added or handed on. */
-const WAKING: ReadonlySet<Verb> = new Set(['enqueue', 'redrive', 'reschedule', 'settle'])
+const WAKING: ReadonlySet<Verb> = new Set(['enqueue', 'change', 'settle'])
 
 /** The way between the simulated processes and the one real store: each gets a store of its own that may misbehave. */
 export class Wire {
@@ -169,7 +169,7 @@ function hadEffect(verb: Verb, answer: unknown): boolean {
   if (verb === 'claim') return (answer as AnswerOf<'claim'>).jobs.length > 0
   if (verb === 'settle') return (answer as AnswerOf<'settle'>).some(({ status }) => status === 'settled')
   if (verb === 'enqueue') return (answer as AnswerOf<'enqueue'>).some(({ status }) => status === 'created')
-  return ['begin', 'extend', 'report', 'cancel', 'redrive', 'endEffect', 'setQueue'].includes(verb)
+  return ['begin', 'extend', 'report', 'change', 'endEffect', 'setQueue'].includes(verb)
 }
 
 const unavailable = (verb: Verb): ChronosError => new ChronosError('STORE_UNAVAILABLE', `${verb}: the store is away`)

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Claimed, Store } from '../../src/store/store.js'
+import { acknowledge, cancel, discard, expire } from '../../src/core/job/changes.js'
+import { HELD_COLUMNS } from '../../src/store/job-columns.js'
+import type { Changed, Claimed, JobChange, Store } from '../../src/store/store.js'
 import type { StoreModel } from '../model/model.js'
 
 /** Every method of a store that answers a promise. A new one does not compile until it is in the tables below. */
@@ -21,18 +23,14 @@ export const VERBS: Readonly<Record<Verb, 'calm' | 'once' | 'again'>> = {
   enqueue: 'once',
   fire: 'once',
   claim: 'once',
+  held: 'once',
   begin: 'again',
   extend: 'again',
   report: 'again',
   settle: 'again',
   expired: 'once',
-  expireDeadlines: 'once',
-  cancel: 'once',
-  reschedule: 'once',
-  edit: 'once',
-  redrive: 'once',
-  acknowledge: 'once',
-  discard: 'once',
+  overdue: 'once',
+  change: 'once',
   remove: 'once',
   prune: 'once',
   park: 'once',
@@ -65,24 +63,29 @@ type Foretold = {
 const FORETOLD: Foretold = {
   enqueue: (model, now, jobs) => jobs.map(job => model.enqueue(job, now)),
   claim: (model, now, request) => model.claim(request, now),
+  held: (model, now, token) => model.heldBy(token, now),
   begin: (model, _now, requests) => requests.map(request => model.begin(request)),
   extend: (model, now, leases, leaseMs) => leases.map(lease => model.extend(lease, leaseMs, now)),
   report: (model, _now, reports) => reports.map(report => model.report(report)),
   settle: (model, now, settlements) => settlements.map(settlement => model.settle(settlement, now)),
   expired: (model, now, { workers }) => model.expired(workers, now),
-  expireDeadlines: (model, now, limit) => model.expireDeadlines(limit, now),
-  cancel: (model, now, ids) => ids.map(id => model.cancel(id, now)),
-  reschedule: (model, now, id, at) => model.reschedule(id, at, now),
-  redrive: (model, now, ids, { redriveId, delaysMs = [] } = {}) =>
-    ids.map((id, index) => model.redrive(id, redriveId, delaysMs[index] ?? 0, now)),
-  acknowledge: (model, now, ids) => ids.map(id => model.acknowledge(id, now)),
-  discard: (model, now, ids) => ids.map(id => model.discard(id, now)),
+  overdue: (model, now, limit) => model.overdue(limit, now),
+  change: (model, now, ids, decide) => ids.map((id, index) => foretellChange(model, id, index, decide, now)),
   remove: (model, now, ids) => ids.map(id => model.remove(id, now)),
   prune: (model, now, request) => model.prune(request, now),
   park: (model, now, request) => model.park(request, now),
   setQueue: (model, _now, name, change) => model.setQueue(name, change),
   beginEffect: (model, _now, lease, name) => model.beginEffect(lease, name),
   endEffect: (model, _now, lease, name, result) => model.endEffect(lease, name, result),
+}
+
+/** By the model's own rule where it can be told which one is asked for; by the rule itself where that has options. */
+function foretellChange(model: StoreModel, id: string, index: number, decide: JobChange, now: number): Changed {
+  if (decide === cancel) return model.cancel(id, now)
+  if (decide === acknowledge) return model.acknowledge(id, now)
+  if (decide === discard) return model.discard(id, now)
+  if (decide === expire) return model.expire(id, now)
+  return model.change(id, index, decide, now)
 }
 
 /** Does to the model what the call does to the store; undefined for what only reads. */
@@ -95,45 +98,13 @@ export function foretell<V extends Verb>(
   return FORETOLD[verb]?.(model, now, ...args)
 }
 
-const CLAIMED: Readonly<Record<keyof Claimed, true>> = {
-  id: true,
-  name: true,
-  queue: true,
-  priority: true,
-  delivery: true,
-  payload: true,
-  tenantId: true,
-  key: true,
-  tags: true,
-  override: true,
-  policyId: true,
-  timeoutMs: true,
-  deadline: true,
-  runAt: true,
-  createdAt: true,
-  firstStartedAt: true,
-  startedAt: true,
-  generation: true,
-  run: true,
-  attempt: true,
-  snoozes: true,
-  releases: true,
-  losses: true,
-  strikes: true,
-  suspect: true,
-  backoffMs: true,
-  begun: true,
-  cancelRequested: true,
-  dependency: true,
-  pass: true,
-  fingerprint: true,
-  webhook: true,
-  trace: true,
-  token: true,
-  workerId: true,
-  leaseUntil: true,
-}
-const CLAIMED_FIELDS = Object.keys(CLAIMED) as (keyof Claimed)[]
+/** What a claim tells beside the optional columns. */
+const FACTS: readonly (keyof Claimed)[] = [
+  ...(['id', 'name', 'queue', 'priority', 'delivery', 'payload', 'tags', 'runAt', 'createdAt', 'generation'] as const),
+  ...(['run', 'attempt', 'snoozes', 'releases', 'losses', 'strikes', 'suspect', 'backoffMs', 'begun'] as const),
+  ...(['cancelRequested', 'token', 'workerId', 'leaseUntil'] as const),
+]
+const CLAIMED_FIELDS: readonly (keyof Claimed)[] = [...FACTS, ...HELD_COLUMNS.map(({ field }) => field)]
 
 /**
  * A store may tell more about a claimed job than a worker needs, and less about when to come back. When a job that
@@ -141,7 +112,7 @@ const CLAIMED_FIELDS = Object.keys(CLAIMED) as (keyof Claimed)[]
  */
 export function isSameAnswer(verb: Verb, expected: unknown, answer: unknown): boolean {
   if (verb === 'settle') return isDeepStrictEqual(settledOf(expected), settledOf(answer))
-  if (verb !== 'claim' && verb !== 'expired') return isDeepStrictEqual(expected, answer)
+  if (verb !== 'claim' && verb !== 'held' && verb !== 'expired') return isDeepStrictEqual(expected, answer)
   type Answer = { now: number; jobs: readonly (Claimed & { alone?: boolean })[]; nextDueAt?: number }
   const [a, b] = [expected, answer] as [Answer, Answer]
   return (

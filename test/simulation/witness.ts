@@ -1,15 +1,19 @@
+import type { JobState } from '../../src/core/job/job.js'
 import type { Clock } from '../../src/core/values/clock.js'
-import type { Lease, Settled, Settlement, Store } from '../../src/store/store.js'
+import type { Changed, Lease, Settled, Settlement, Store } from '../../src/store/store.js'
 import { StoreModel } from '../model/model.js'
 import type { Coverage, Edge } from './coverage.js'
 import type { Trace } from './trace.js'
 import { type AnswerOf, type Arguments, foretell, isSameAnswer, isSameClaimed, type Verb } from './verbs.js'
 import type { Promised, Verdict } from './verdict.js'
 
-/** A change made by hand that the store carried out. */
+/** What a change did to a job. */
+export type Deed = 'cancel' | 'reschedule' | 'redrive' | 'expire'
+
+/** A change that a client asked for and the store made. */
 export interface Done {
   readonly by: string
-  readonly verb: Verb
+  readonly deed: Deed
   readonly id: string
   readonly at: number
 }
@@ -52,7 +56,7 @@ export class Witness {
     fate = '',
   ): Promise<AnswerOf<V>> {
     // A read sees what is committed: it waits until the model has caught up with every write.
-    if (verb === 'expired') while (this.#writing > 0) await Promise.all(this.#written.values())
+    if (verb === 'expired' || verb === 'overdue') while (this.#writing > 0) await Promise.all(this.#written.values())
     if (READS.has(verb)) return this.#heard(by, verb, args, fate, await this.#ask(by, store, verb, args))
 
     // Each store executes writes in the order of their calls, at once or gathered for one commit.
@@ -76,10 +80,10 @@ export class Witness {
   #heard<V extends Verb>(by: string, verb: V, args: Arguments<V>, fate: string, answer: AnswerOf<V>): AnswerOf<V> {
     const now = this.#clock.now()
     if (verb === 'claim') this.claimedAt.set(by, now)
-    const ended = verb === 'redrive' ? this.model.rows.map(({ job }) => [job.id, job.state] as const) : []
+    const states = verb === 'change' ? this.model.rows.map(({ job }) => [job.id, job.state] as const) : []
     const expected = foretell(this.model, verb, args, now)
     if (expected !== undefined) this.#count(by, verb, args, expected)
-    if (verb === 'redrive') this.#countRedrives(new Map(ended), expected as AnswerOf<'redrive'>)
+    if (verb === 'change') this.#countChanges(by, new Map(states), expected as AnswerOf<'change'>)
     if (isWorthSaying(verb, answer) || fate !== '') {
       this.#trace.say(now, by, `${verb}${fate && ` (${fate})`}`, brief(verb, args, answer))
     }
@@ -119,17 +123,17 @@ export class Witness {
     }
     const count = COUNTS[verb]
     count?.({ model: this.model, coverage: this.#coverage, args, answer })
-    if (verb === 'cancel' || verb === 'redrive' || verb === 'reschedule') {
-      for (const changed of [answer].flat() as AnswerOf<'cancel'>) {
-        if (changed.status === 'changed' || changed.status === 'requested')
-          this.done.push({ by, verb, id: changed.id, at: this.#clock.now() })
-      }
-    }
   }
 
-  #countRedrives(before: ReadonlyMap<string, string>, answer: AnswerOf<'redrive'>): void {
-    for (const { id, status } of answer) {
-      if (status === 'changed') this.#coverage.count(`${before.get(id)} → waiting` as Edge)
+  #countChanges(by: string, states: ReadonlyMap<string, JobState>, answer: AnswerOf<'change'>): void {
+    for (const changed of answer) {
+      const before = states.get(changed.id)
+      const deed = before && deedOf(before, changed)
+      if (!deed) continue
+      this.done.push({ by, deed, id: changed.id, at: this.#clock.now() })
+      if (deed === 'redrive') this.#coverage.count(`${before} → waiting` as Edge)
+      if (deed === 'expire') this.#coverage.count('waiting → dead (expired)')
+      if (deed === 'cancel' && changed.status === 'changed') this.#coverage.count('waiting → cancelled')
     }
   }
 
@@ -150,6 +154,14 @@ export class Witness {
       this.#verdict.broken('a crash is not a failure', `${by} charges ${lease.id} for run ${run}, lost with others`)
     }
   }
+}
+
+function deedOf(before: JobState, changed: Changed): Deed | undefined {
+  if (changed.status === 'requested') return 'cancel'
+  if (changed.status !== 'changed') return undefined
+  const { state } = changed.job
+  if (before !== 'waiting') return state === 'waiting' ? 'redrive' : undefined
+  return state === 'cancelled' ? 'cancel' : state === 'dead' ? 'expire' : 'reschedule'
 }
 
 /** So often a job gets its attempt back when it was lost with others. */
@@ -188,10 +200,6 @@ const COUNTS: { readonly [V in Verb]?: (seen: Seen<V>) => void } = {
   endEffect: ({ model, coverage, args: [lease], answer }) => countRefused(model, coverage, [lease], [answer]),
   settle: ({ model, coverage, args: [settlements], answer }) => {
     for (const [index, settlement] of settlements.entries()) countSettled(model, coverage, settlement, answer[index]!)
-  },
-  expireDeadlines: ({ coverage, answer }) => coverage.count('waiting → dead (expired)', answer.length),
-  cancel: ({ coverage, answer }) => {
-    for (const { status } of answer) if (status === 'changed') coverage.count('waiting → cancelled')
   },
   setQueue: ({ coverage, answer }) => {
     if (answer.paused) coverage.count('queue paused')
@@ -285,6 +293,7 @@ function claimBroken(model: StoreModel, expected: AnswerOf<'claim'>, answer: Ans
 
 const READS: ReadonlySet<Verb> = new Set([
   ...(['info', 'get', 'list', 'count', 'history', 'logs', 'queues', 'policies', 'expired'] as const),
+  'overdue',
   ...(['tally', 'records', 'audit'] as const),
 ])
 
@@ -326,14 +335,8 @@ function brief(verb: Verb, args: readonly unknown[], answer: unknown): unknown {
       return (args as Arguments<'report'>)[0].map(({ lease, from, logs }, index) => {
         return [lease.id, `lines ${from}+${logs.length}`, (answer as unknown[])[index]]
       })
-    case 'cancel':
-    case 'redrive':
-    case 'acknowledge':
-    case 'discard':
-    case 'reschedule':
-      return ([answer].flat() as AnswerOf<'cancel'>).map(({ id, status }) => [id, status])
-    case 'expireDeadlines':
-      return (answer as AnswerOf<'expireDeadlines'>).map(({ id }) => id)
+    case 'change':
+      return (answer as AnswerOf<'change'>).map(({ id, status }) => [id, status])
     default:
       return [args, answer]
   }

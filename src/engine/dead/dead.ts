@@ -1,3 +1,4 @@
+import { acknowledge, discard } from '../../core/job/changes.js'
 import { type JobView, timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkInteger, checkText, checkWord, PAGE_MAX } from '../../core/values/limits.js'
@@ -96,7 +97,7 @@ export class Dead {
 
   /** Seen by a person: they stay, and alarm nobody any more. */
   acknowledge(query: DeadQuery, options: { readonly dryRun?: boolean } = {}): Promise<BulkResult> {
-    return this.#each({ acknowledged: false, ...query }, options, (store, ids) => store.acknowledge(ids))
+    return this.#each({ acknowledged: false, ...query }, options, (store, ids) => store.change(ids, acknowledge))
   }
 
   /** Given up for good: dead with reason `discarded`; the record stays. */
@@ -104,7 +105,7 @@ export class Dead {
     const { outbox } = this.#env
     return this.#each(query, options, async (store, ids) => {
       await outbox.fresh()
-      const changed = await store.discard(ids, job => outbox.following(job))
+      const changed = await store.change(ids, discard, job => outbox.following(job))
       outbox.wake()
       return changed
     })

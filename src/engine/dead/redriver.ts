@@ -1,3 +1,4 @@
+import { redrive as redriveJobs } from '../../core/job/changes.js'
 import {
   isActive,
   isCanaryOver,
@@ -109,9 +110,9 @@ export class Redriver {
       ...(redrive.cursor !== undefined && { cursor: redrive.cursor }),
     })
     const wanted = page.data.filter(job => !isLeftAlone(redrive, job.reason))
-    const changed = await store.redrive(
+    const changed = await store.change(
       wanted.map(job => job.id),
-      { redriveId: redrive.id },
+      redriveJobs({ redriveId: redrive.id }),
     )
     const conflicts = changed.flatMap((one): RedriveConflict[] =>
       one.status === 'refused' && one.conflictId !== undefined ? [{ jobId: one.id, conflictId: one.conflictId }] : [],

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { HttpRequest } from '../../core/http/request.js'
+import { edit } from '../../core/job/changes.js'
 import type { Job } from '../../core/job/job.js'
 import { toPayload } from '../../core/job/payload.js'
 import type { JobView } from '../../core/job/view.js'
@@ -107,7 +108,9 @@ export async function editJob(editing: Editing): Promise<Job> {
     if (!job) throw notFound(id)
     checkWaiting(job)
     if (version !== undefined) checkVersion(id, version, jobVersion(await view(job)))
-    const changed = await store.edit(id, { ...changes, ...(await dependencyOf(job, editing)), expect: job })
+    const asked = { ...changes, ...(await dependencyOf(job, editing)), expect: job }
+    const [answer] = await store.change([id], edit(asked))
+    const changed = answer!
     if (changed.status === 'not-found') throw notFound(id)
     if (changed.status === 'changed') return changed.job
     checkWaiting(changed.job)

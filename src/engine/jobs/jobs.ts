@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../../core/http/request.js'
+import { cancel, redrive, reschedule } from '../../core/job/changes.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { Job, JobState } from '../../core/job/job.js'
 import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core/job/view.js'
@@ -98,7 +99,7 @@ export class Jobs {
   async cancel(id: string): Promise<JobView> {
     const { outbox } = this.#options.env
     await outbox.fresh()
-    const [changed] = await (await this.#store()).cancel([id], job => outbox.following(job))
+    const [changed] = await (await this.#store()).change([id], cancel, job => outbox.following(job))
     const job = this.#done(changed!, 'cancel', 'only a waiting or running job can be cancelled')
     outbox.wake()
     if (changed!.status === 'requested') this.#options.cancelHere(id)
@@ -131,7 +132,7 @@ export class Jobs {
 
   /** Starts a dead or cancelled job again: a new generation with all its attempts, the same id, key and history. */
   async retry(id: string): Promise<JobView> {
-    const [changed] = await (await this.#store()).redrive([id])
+    const [changed] = await (await this.#store()).change([id], redrive())
     const job = this.#done(changed!, 'retry', 'only a dead or cancelled job can be retried')
     this.#options.wake(0)
     return this.#viewChanged(job)
@@ -165,7 +166,7 @@ export class Jobs {
     const { outbox } = this.#options.env
     return this.#all('jobs.cancelAll', query, options, ['waiting', 'running'], async (store, ids) => {
       await outbox.fresh()
-      const changed = await store.cancel(ids, job => outbox.following(job))
+      const changed = await store.change(ids, cancel, job => outbox.following(job))
       outbox.wake()
       for (const one of changed) {
         if (one.status === 'requested') this.#options.cancelHere(one.id)
@@ -178,7 +179,7 @@ export class Jobs {
   /** Of the dead and cancelled jobs that match; at once. `chronos.dead.redrive` does it at a rate. */
   async retryAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
     return this.#all('jobs.retryAll', query, options, ['dead', 'cancelled'], async (store, ids) => {
-      const changed = await store.redrive(ids)
+      const changed = await store.change(ids, redrive())
       this.#options.wake(0)
       return changed
     })
@@ -206,8 +207,8 @@ export class Jobs {
   }
 
   async #reschedule(id: string, at: RunTime, action: string): Promise<JobView> {
-    const changed = await (await this.#store()).reschedule(id, at)
-    const job = this.#done(changed, action, 'only a waiting job has a time to move')
+    const [changed] = await (await this.#store()).change([id], reschedule(at))
+    const job = this.#done(changed!, action, 'only a waiting job has a time to move')
     this.#options.wake(Math.max(0, job.runAt - this.#options.env.time.now()))
     return this.#viewChanged(job)
   }

@@ -53,9 +53,7 @@ export class LeaseEnds {
   async find({ id, token }: Lease): Promise<Attempt | undefined> {
     const { clock, time } = this.#env
     const sentAt = clock.now()
-    // A claim that asks for nothing says what was granted under its token.
-    const request = { workerId: '', token, queues: [], limit: 0, leaseMs: 1_000, policyIds: {} }
-    const { now, jobs } = await repeated(this.#env, store => store.claim(request))
+    const { now, jobs } = await repeated(this.#env, store => store.held(token))
     time.observe(now, sentAt)
     const claimed = jobs.find(job => job.id === id.toLowerCase())
     if (!claimed) return undefined

@@ -1,4 +1,5 @@
 import { toStoredError } from '../../core/failure/outcome.js'
+import { expire } from '../../core/job/changes.js'
 import type { Job, StoredError } from '../../core/job/job.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
@@ -72,9 +73,12 @@ export class Sweeper {
       const store = connection.opened ?? (await connection.store())
       const swept = await this.#sweep(store)
       await outbox.ready()
-      const overdue = await store.expireDeadlines(DEADLINES_PER_STEP, job => outbox.following(job))
-      if (overdue.length > 0) outbox.wake()
-      for (const job of overdue) await this.#announceOverdue(job)
+      const overdue = await store.overdue(DEADLINES_PER_STEP)
+      if (overdue.length > 0) {
+        const changed = await store.change(overdue, expire, job => outbox.following(job))
+        outbox.wake()
+        for (const one of changed) if (one.status === 'changed') await this.#announceOverdue(one.job)
+      }
       this.#contactSince ??= now
       return swept >= WORKERS_PER_STEP || overdue.length === DEADLINES_PER_STEP ? 0 : this.#everyMs
     } catch (error) {

@@ -204,16 +204,16 @@ export class Fetcher {
     this.giveBack()
   }
 
-  /** Claims may have been granted although their answers were lost: asked for no more, the store says what it gave. */
+  /** Claims may have been granted although their answers were lost: the store knows what it gave. */
   async #recall(): Promise<void> {
-    const { env, workerId, queues, leaseMs } = this.#options
+    const { env, leaseMs } = this.#options
     const { clock, dice, connection } = env
     const patienceUntil = clock.now() + leaseMs
     for (let tries = 0; this.#unanswered.length > 0 && clock.now() < patienceUntil; tries++) {
       const { token, sentAt } = this.#unanswered[0]!
       try {
         const store = connection.opened ?? (await connection.store())
-        this.#keep(await store.claim({ workerId, token, queues, limit: 0, leaseMs, policyIds: {} }), sentAt)
+        this.#keep(await store.held(token), sentAt)
         this.#unanswered.shift()
       } catch (error) {
         if (!isRepeatable(error)) return

@@ -1,4 +1,4 @@
-import { timeOf } from '../columns.js'
+import { timeOf } from '../../core/job/run-time.js'
 import type { Parked, ParkRequest } from '../store.js'
 import type { Row, Shelf } from './shelf.js'
 

@@ -1,6 +1,7 @@
 import { type Job, PRIORITY_MAX } from '../../core/job/job.js'
 import { present } from '../../core/values/present.js'
 import type { DeltaDraft } from '../delta.js'
+import type { JobDraft } from '../job-columns.js'
 import { NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from '../run.js'
 import type {
   AttemptRecord,
@@ -20,21 +21,26 @@ import type {
 } from '../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
 import { enqueue } from './manual.js'
-import { byDueTime, type Draft, type HeldLease, type Line, type Row, type Shelf } from './shelf.js'
+import { byDueTime, type HeldLease, type Line, type Row, type Shelf } from './shelf.js'
 
 type HeldRow = Row & { lease: HeldLease }
 
 export function claim(shelf: Shelf, request: ClaimRequest, now: number): Claim {
-  const held = [...shelf.running].filter(row => row.lease?.token === request.token) as HeldRow[]
+  const again = held(shelf, request.token, now)
+  if (again.jobs.length > 0) return again
   const queues = [...new Set(request.queues)].filter(name => !shelf.queues.get(name)?.paused)
-  const rows =
-    held.length > 0
-      ? held
-      : due(shelf, queues, now, request.limit, request.names).map(row => take(shelf, row, request, now))
-  rows.sort((a, b) => b.job.priority - a.job.priority || byDueTime(a, b))
-  const isShort = held.length === 0 && rows.length < request.limit
-  const nextDueAt = isShort ? nextDue(shelf, queues, now) : undefined
-  return present({ now, jobs: rows.map(claimed), nextDueAt })
+  const rows = due(shelf, queues, now, request.limit, request.names).map(row => take(shelf, row, request, now))
+  const nextDueAt = rows.length < request.limit ? nextDue(shelf, queues, now) : undefined
+  return present({ now, jobs: inOrder(rows), nextDueAt })
+}
+
+export function held(shelf: Shelf, token: string, now: number): Claim {
+  const rows = [...shelf.running].filter(row => row.lease?.token === token) as HeldRow[]
+  return { now, jobs: inOrder(rows) }
+}
+
+function inOrder(rows: HeldRow[]): Claimed[] {
+  return rows.sort((a, b) => b.job.priority - a.job.priority || byDueTime(a, b)).map(claimed)
 }
 
 /** Highest priority first; within one, by due time over all queues. */
@@ -56,7 +62,7 @@ function chosen(line: Line, now: number, limit: number, names: NameChoice | unde
 
 function take(shelf: Shelf, row: Row, request: ClaimRequest, now: number): HeldRow {
   const { job } = row
-  const running: Draft = {
+  const running: JobDraft = {
     ...job,
     state: 'running',
     run: job.run + 1,
@@ -149,7 +155,7 @@ type Ended = Extract<Settlement['end'], { kind: 'ended' }>
 function ended(job: Job, { finishedAt }: Settlement, end: Ended, now: number): Job {
   const { transition, error, result, group, dependency, pass } = end
   const { to, reason, delayMs, attemptBack, status, decision, backoffMs, ...counters } = transition
-  const next: Draft = { ...job, ...counters, attempt: attemptBack ? job.attempt - 1 : job.attempt }
+  const next: JobDraft = { ...job, ...counters, attempt: attemptBack ? job.attempt - 1 : job.attempt }
   next.state = to === 'waiting' && job.cancelRequested ? 'cancelled' : to
   if (next.state === 'waiting') next.runAt = Math.ceil(now + delayMs)
   else next.finishedAt = finishedAt
@@ -184,7 +190,7 @@ function handBack(shelf: Shelf, row: HeldRow, delayMs: number, now: number): voi
   const { job } = row
   const last = row.attempts.at(-1)?.record
   for (const [name, line] of row.logs) if (line.run === job.run) row.logs.delete(name)
-  const undone: Draft = { ...job, state: 'waiting', run: job.run - 1, attempt: job.attempt - 1, begun: false }
+  const undone: JobDraft = { ...job, state: 'waiting', run: job.run - 1, attempt: job.attempt - 1, begun: false }
   if (last) undone.startedAt = last.startedAt
   else delete undone.startedAt
   if (last?.generation !== job.generation) delete undone.firstStartedAt

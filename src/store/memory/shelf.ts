@@ -1,9 +1,7 @@
 import type { Job } from '../../core/job/job.js'
 import type { StoredRecord } from '../record.js'
+import { isLive, keyOf } from '../scope.js'
 import type { AttemptRecord, LogRecord, QueueRecord } from '../store.js'
-
-/** A job while it is being put together; setting what is there, and only that, keeps optional fields absent. */
-export type Draft = { -readonly [Field in keyof Job]: Job[Field] }
 
 /** A job and everything that belongs to it. `job` is replaced, never changed, so it can be handed out as it is. */
 export interface Row {
@@ -104,7 +102,7 @@ export class Shelf {
   }
 
   /** The waiting or running job that has this `unique` value. */
-  liveUnique(job: Scoped, unique: string): Row | undefined {
+  liveUnique(job: Pick<Job, 'tenantId' | 'name'>, unique: string): Row | undefined {
     return this.#unique.get(keyOf(job, unique))
   }
 
@@ -189,17 +187,6 @@ export class Line {
     }
     return low
   }
-}
-
-export type Scoped = Pick<Job, 'tenantId' | 'name'>
-
-/** Keys and `unique` values are scoped by tenant and job name; no tenant is a scope of its own. */
-export function keyOf(job: Scoped, key: string): string {
-  return JSON.stringify([job.tenantId ?? null, job.name, key])
-}
-
-export function isLive(job: Pick<Job, 'state'>): boolean {
-  return job.state === 'waiting' || job.state === 'running'
 }
 
 export function byDueTime(a: Row, b: Row): number {

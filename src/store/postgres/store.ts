@@ -1,4 +1,4 @@
-import type { Job } from '../../core/job/job.js'
+import type { JobChange } from '../../core/job/changes.js'
 import type { Clock, Dice } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { AuditSnapshot } from '../integrity.js'
@@ -17,7 +17,6 @@ import type {
   Following,
   Guard,
   GuardOptions,
-  JobEdit,
   Lease,
   LeaseStatus,
   Migration,
@@ -29,9 +28,7 @@ import type {
   PruneRequest,
   QueueChange,
   QueueRecord,
-  RedriveOptions,
   Report,
-  RunTime,
   Settled,
   Settlement,
   Store,
@@ -52,17 +49,16 @@ import { info } from './reads/info.js'
 import { audit } from './reads/integrity.js'
 import * as read from './reads/read.js'
 import * as records from './records.js'
-import { claim, claimAlong } from './writes/claim.js'
+import { change, overdue } from './writes/change.js'
+import { claim, claimAlong, held } from './writes/claim.js'
 import { Floors } from './writes/claim-watermark.js'
-import * as dead from './writes/dead.js'
 import { fold } from './writes/deltas.js'
-import { edit } from './writes/edit.js'
 import * as effects from './writes/effects.js'
 import { enqueue, enqueueWithin } from './writes/enqueue.js'
 import { fire, liveSchedules } from './writes/fire.js'
 import * as lease from './writes/lease.js'
-import * as manual from './writes/manual.js'
 import { park } from './writes/park.js'
+import { find, prune, remove } from './writes/remove.js'
 import { isForOthers, settle, settleWithin, spawnOf } from './writes/settle.js'
 
 export interface PostgresOptions {
@@ -186,6 +182,10 @@ export class PostgresStore implements Store {
     })
   }
 
+  held(token: string): Promise<Claim> {
+    return this.#verb(db => held(db, token))
+  }
+
   begin(requests: readonly BeginRequest[]): Promise<readonly LeaseStatus[]> {
     return this.#verb(db => lease.begin(db, requests))
   }
@@ -216,56 +216,31 @@ export class PostgresStore implements Store {
     return this.#verb(db => lease.expired(db, workers))
   }
 
-  expireDeadlines(limit: number, following?: Following): Promise<readonly Job[]> {
-    return this.#followed(following, (db, follow) => manual.expireDeadlines(db, limit, follow))
+  overdue(limit: number): Promise<readonly string[]> {
+    return this.#verb(db => overdue(db, limit))
   }
 
-  cancel(ids: readonly string[], following?: Following): Promise<readonly Changed[]> {
-    return this.#followed(following, (db, follow) => manual.cancel(db, ids, follow))
-  }
-
-  reschedule(id: string, at: RunTime): Promise<Changed> {
+  change(ids: readonly string[], decide: JobChange, following?: Following): Promise<readonly Changed[]> {
     return this.#verb(async db => {
-      const answer = await manual.reschedule(db, id, at)
-      this.#floors.reset()
-      if (answer.status === 'changed') this.#notifier.tell([at])
-      return answer
-    })
-  }
-
-  edit(id: string, asked: JobEdit): Promise<Changed> {
-    return this.#verb(async db => {
-      if (asked.queue !== undefined) await this.#queues.add([asked.queue])
-      const answer = await edit(db, id, asked)
-      this.#floors.reset()
-      if (answer.status === 'changed') this.#notifier.tell([{ at: answer.job.runAt }])
-      return answer
-    })
-  }
-
-  redrive(ids: readonly string[], options?: RedriveOptions): Promise<readonly Changed[]> {
-    return this.#verb(async db => {
-      const answers = await dead.redrive(db, ids, options)
-      const times = ids.map((_, index) => ({ delayMs: options?.delaysMs?.[index] ?? 0 }))
-      if (answers.some(({ status }) => status === 'changed')) this.#notifier.tell(times)
+      const { answers, writes, following: jobs, now } = await change(db, ids, decide, following)
+      const waiting = writes.filter(({ next }) => next.state === 'waiting')
+      // A job that waited before may be due earlier now than the jobs that the last claim ended at.
+      if (waiting.some(({ before }) => before.state === 'waiting')) this.#floors.reset()
+      const times = [...waiting.map(({ next }) => ({ delayMs: next.runAt - now })), ...jobs.map(({ runAt }) => runAt)]
+      if (times.length > 0) this.#notifier.tell(times)
+      const queues = [...waiting.map(({ next }) => next), ...jobs].map(({ queue }) => queue)
+      // The change is committed; the list of queues is only for people.
+      await this.#queues.add(queues).catch(() => undefined)
       return answers
     })
   }
 
-  acknowledge(ids: readonly string[]): Promise<readonly Changed[]> {
-    return this.#verb(db => dead.acknowledge(db, ids))
-  }
-
-  discard(ids: readonly string[], following?: Following): Promise<readonly Changed[]> {
-    return this.#followed(following, (db, follow) => dead.discard(db, ids, follow))
-  }
-
   remove(ids: readonly string[]): Promise<readonly Changed[]> {
-    return this.#verb(db => manual.remove(db, ids))
+    return this.#verb(db => remove(db, ids))
   }
 
   prune(request: PruneRequest): Promise<PruneReport> {
-    return this.#verb(db => manual.prune(db, request))
+    return this.#verb(db => prune(db, request))
   }
 
   park(request: ParkRequest): Promise<Parked> {
@@ -277,14 +252,14 @@ export class PostgresStore implements Store {
   }
 
   // What only reads.
-  readonly get: Store['get'] = id => this.#verb(db => manual.find(db, id))
+  readonly get: Store['get'] = id => this.#verb(db => find(db, id))
   readonly list: Store['list'] = (filter, page) => this.#verb(db => read.list(db, filter, page))
   readonly count: Store['count'] = (filter, cap, lookAt) => this.#verb(db => read.count(db, filter, cap, lookAt))
   readonly liveSchedules: Store['liveSchedules'] = ids => this.#verb(db => liveSchedules(db, ids))
   readonly backlog: Store['backlog'] = request => this.#verb(db => backlog(db, request))
   readonly census: Store['census'] = request => this.#verb(db => census(db, request))
   readonly wave: Store['wave'] = request => this.#verb(db => wave(db, request))
-  readonly tally: Store['tally'] = redriveId => this.#verb(db => dead.tally(db, redriveId))
+  readonly tally: Store['tally'] = redriveId => this.#verb(db => read.tally(db, redriveId))
   readonly history: Store['history'] = (id, page) => this.#verb(db => read.history(db, id, page))
   readonly logs: Store['logs'] = (id, page) => this.#verb(db => read.logs(db, id, page))
 
@@ -349,21 +324,6 @@ export class PostgresStore implements Store {
     const done = () => void this.#underWay.delete(answer)
     answer.then(done, done)
     return answer
-  }
-
-  /** What came into being with a change is told like any other new job. */
-  #followed<T>(following: Following = () => [], act: (db: Database, follow: Following) => Promise<T>): Promise<T> {
-    return this.#verb(async db => {
-      const queues = new Set<string>()
-      const answer = await act(db, job => {
-        const jobs = following(job)
-        for (const { queue } of jobs) queues.add(queue)
-        return jobs
-      })
-      if (queues.size > 0) this.#notifier.tell([{ delayMs: 0 }])
-      await this.#queues.add(queues).catch(() => undefined)
-      return answer
-    })
   }
 
   async #close(): Promise<void> {

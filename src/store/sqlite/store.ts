@@ -14,7 +14,7 @@ import { audit } from './reads/integrity.js'
 import * as read from './reads/read.js'
 import { findOld } from './reads/search.js'
 import { putRecord, records } from './records.js'
-import { claim } from './writes/claim.js'
+import { claim, heldBy } from './writes/claim.js'
 import { fold } from './writes/deltas.js'
 import { enqueue } from './writes/enqueue.js'
 import { fire, liveSchedules } from './writes/fire.js'
@@ -63,6 +63,7 @@ function workVerbs(session: Session) {
     },
     fire: firings => session.countedEach(firings, fire),
     claim: request => session.write(request.limit, (db, now) => claim(db, held, request, now)),
+    held: token => session.write(1, (db, now) => ({ now, jobs: heldBy(db, token) })),
     begin: requests => session.each(requests, lease.begin),
     extend: (leases, leaseMs) => session.each(leases, (db, one, now) => lease.extend(db, one, leaseMs, now)),
     report: reports => session.each(reports, lease.report),
@@ -71,8 +72,7 @@ function workVerbs(session: Session) {
       return session.countedEach(settlements, (db, one, now, delta) => settle(db, held, one, now, delta))
     },
     expired: ({ workers }) => session.read(db => lease.expired(db, workers, session.clock.now())),
-    expireDeadlines: (limit, following) =>
-      session.counted(limit, (db, now, delta) => manual.expireDeadlines(db, limit, now, delta, following)),
+    overdue: limit => session.read(db => manual.overdue(db, limit, session.clock.now())),
     park: request => session.write(request.delaysMs.length, (db, now) => park(db, request, now)),
     beginEffect: (one, name) => session.write(1, db => lease.beginEffect(db, one, name)),
     endEffect: (one, name, result) => session.write(1, db => lease.endEffect(db, one, name, result)),
@@ -81,17 +81,8 @@ function workVerbs(session: Session) {
 
 function manualVerbs(session: Session) {
   return {
-    cancel: (ids, following) =>
-      session.countedEach(ids, (db, id, now, delta) => manual.cancel(db, id, now, delta, following)),
-    reschedule: (id, at) => session.write(1, (db, now) => manual.reschedule(db, id, at, now)),
-    edit: (id, edit) => session.counted(1, (db, now, delta) => manual.edit(db, id, edit, now, delta)),
-    redrive: (ids, { redriveId, delaysMs = [] } = {}) =>
-      session.counted(ids.length, (db, now, delta) =>
-        ids.map((id, index) => manual.redrive(db, id, { redriveId, delayMs: delaysMs[index] ?? 0 }, now, delta)),
-      ),
-    acknowledge: ids => session.each(ids, manual.acknowledge),
-    discard: (ids, following) =>
-      session.countedEach(ids, (db, id, now, delta) => manual.discard(db, id, now, delta, following)),
+    change: (ids, decide, following) =>
+      session.counted(ids.length, (db, now, delta) => manual.change(db, ids, decide, following, now, delta)),
     remove: ids => session.countedEach(ids, manual.remove),
     prune: async request => {
       const old = await findOld(session.steps(), request, session.clock.now())

@@ -170,7 +170,7 @@ function checkTimes({ plan }: World, { rows, startOf, broken }: Case): void {
 }
 
 function checkDelays(world: World, { job, rows, policy, starts, startOf, broken }: Case): void {
-  const moved = world.witness.done.some(({ id, verb }) => id === job.id && verb === 'reschedule')
+  const moved = world.witness.done.some(({ id, deed }) => id === job.id && deed === 'reschedule')
   for (const { run, status, attempt, delayMs, nextRunAt, decision, generation } of rows) {
     if (delayMs === undefined || nextRunAt === undefined) continue
     const [lo, hi] = windowOf(policy, attempt)
@@ -208,7 +208,7 @@ function windowOf({ backoff, jitter, cap = DAY_MS }: RetryPlan, retry: number): 
 }
 
 function checkByHand({ ledger, witness }: World, { job, starts, broken }: Case): void {
-  const redrives = witness.done.filter(({ id, verb }) => id === job.id && verb === 'redrive').length
+  const redrives = witness.done.filter(({ id, deed }) => id === job.id && deed === 'redrive').length
   if (job.generation !== 1 + redrives) {
     broken('a terminal state changes only by redrive', `generation ${job.generation} after ${redrives} redrives`)
   }

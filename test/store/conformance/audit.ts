@@ -23,14 +23,14 @@ export function auditCases(bench: Bench): void {
   /** Jobs with every kind of past that the verbs can give them. */
   async function everything(): Promise<void> {
     await bench.addMany(5)
-    await bench.store.cancel([await bench.add()])
+    await bench.cancel([await bench.add()])
     await bench.add({ deadline: { delayMs: 0 }, queue: 'late' })
-    await bench.store.expireDeadlines(10)
+    await bench.expireDeadlines(10)
     const ends = [succeeded(), retry(1e6), died(), snoozed(1e6), cancelled(), lost({ delayMs: 1e6 }), handedBack()]
     for (const end of ends) await bench.settle(await bench.running({ queue: 'mixed', priority: 9 }), end)
     const dead = { queue: 'dead' }
-    await bench.store.redrive([await bench.ended(died(), dead)], { redriveId: 'r1', delaysMs: [1e6] })
-    await bench.store.discard([await bench.ended(died(), dead)])
+    await bench.redrive([await bench.ended(died(), dead)], { redriveId: 'r1', delaysMs: [1e6] })
+    await bench.discard([await bench.ended(died(), dead)])
     await bench.store.remove([await bench.ended(died(), dead)])
     await bench.ended({ ...succeeded(), spawn: [bench.job({ queue: 'spawned' })] }, { queue: 'parent' })
     bench.clock.advance(10)

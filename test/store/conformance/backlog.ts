@@ -53,9 +53,9 @@ export function backlogCases(bench: Bench): void {
         { queue: 'a', dead: 2, deadSince: from },
         { queue: 'b', dead: 1, deadSince: from + 1_000 },
       ])
-      await bench.store.acknowledge([first])
+      await bench.acknowledge([first])
       expect((await backlog())[0]).toEqual({ queue: 'a', dead: 1, deadSince: from + 1_000 })
-      await bench.store.discard([second])
+      await bench.discard([second])
       expect((await backlog()).map(({ queue }) => queue)).toEqual(['b'])
     })
 

@@ -1,15 +1,21 @@
 import { expect } from 'vitest'
+import { acknowledge, cancel, discard, edit, expire, redrive, reschedule } from '../../../src/core/job/changes.js'
 import type { Job, StoredError } from '../../../src/core/job/job.js'
 import type { Transition } from '../../../src/core/job/lifecycle.js'
 import type { Clock, Timer } from '../../../src/core/values/clock.js'
 import type {
+  Changed,
   Claimed,
   ClaimRequest,
+  Following,
+  JobEdit,
   JobFilter,
   Lease,
   NewJob,
   PageRequest,
+  RedriveOptions,
   RunEnd,
+  RunTime,
   Settled,
   Settlement,
   Store,
@@ -192,6 +198,38 @@ export class Bench {
 
   async logs(id: string) {
     return (await this.store.logs(id, { limit: 5000 })).data
+  }
+
+  // ---------------------------------------------------------------- changes, by their rules
+
+  cancel(ids: readonly string[], following?: Following): Promise<readonly Changed[]> {
+    return this.store.change(ids, cancel, following)
+  }
+
+  acknowledge(ids: readonly string[]): Promise<readonly Changed[]> {
+    return this.store.change(ids, acknowledge)
+  }
+
+  discard(ids: readonly string[], following?: Following): Promise<readonly Changed[]> {
+    return this.store.change(ids, discard, following)
+  }
+
+  redrive(ids: readonly string[], options?: RedriveOptions): Promise<readonly Changed[]> {
+    return this.store.change(ids, redrive(options))
+  }
+
+  async reschedule(id: string, at: RunTime): Promise<Changed> {
+    return (await this.store.change([id], reschedule(at)))[0]!
+  }
+
+  async edit(id: string, asked: JobEdit): Promise<Changed> {
+    return (await this.store.change([id], edit(asked)))[0]!
+  }
+
+  /** The jobs that died of their deadline. */
+  async expireDeadlines(limit: number, following?: Following): Promise<readonly Job[]> {
+    const changed = await this.store.change(await this.store.overdue(limit), expire, following)
+    return changed.flatMap(one => (one.status === 'changed' ? [one.job] : []))
   }
 
   /** A job that ended in the given way. */

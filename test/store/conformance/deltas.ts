@@ -79,15 +79,15 @@ export function deltaCases(bench: Bench): void {
     })
 
     it('tell of ends without a run', async () => {
-      await bench.store.cancel([await bench.add()])
+      await bench.cancel([await bench.add()])
       await bench.add({ deadline: { delayMs: 0 } })
-      await bench.store.expireDeadlines(5)
+      await bench.expireDeadlines(5)
       expect(await counts()).toEqual({ enqueued: 2, 'end:cancelled': 1, 'end:dead': 1, 'dead:expired': 1 })
     })
 
     it('tell of a retry that became a cancel', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       await bench.settle(job, retry(5))
       expect(await counts()).toMatchObject({ 'run:failed': 1, 'end:cancelled': 1 })
     })
@@ -96,7 +96,7 @@ export function deltaCases(bench: Bench): void {
       await bench.settle(await bench.running(), handedBack())
       expect(await counts()).toEqual({ enqueued: 1 })
       const job = await bench.claimOne()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       await bench.settle(job, handedBack())
       expect(await counts()).toEqual({ enqueued: 1, 'end:cancelled': 1 })
     })
@@ -107,10 +107,10 @@ export function deltaCases(bench: Bench): void {
       const before = await counts()
       await bench.settle(job, succeeded())
       await bench.settle(job, died())
-      await bench.store.cancel([job.id])
-      await bench.store.redrive([job.id])
-      await bench.store.discard([job.id])
-      await bench.store.acknowledge([job.id])
+      await bench.cancel([job.id])
+      await bench.redrive([job.id])
+      await bench.discard([job.id])
+      await bench.acknowledge([job.id])
       expect(await bench.store.fold(100)).toBe(0)
       expect(await counts()).toEqual(before)
     })
@@ -170,8 +170,8 @@ export function deltaCases(bench: Bench): void {
     })
 
     it.each<[string, (id: string) => Promise<unknown>]>([
-      ['started again', id => bench.store.redrive([id])],
-      ['given up', id => bench.store.discard([id])],
+      ['started again', id => bench.redrive([id])],
+      ['given up', id => bench.discard([id])],
       ['removed', id => bench.store.remove([id])],
       ['pruned', () => bench.store.prune({ olderThanMs: { dead: 0 }, keyMs: 0, limit: 5 })],
     ])('know of a dead letter that was %s, once', async (_word, act) => {
@@ -187,16 +187,16 @@ export function deltaCases(bench: Bench): void {
     it('count a discarded job neither when it is redriven nor when it is removed', async () => {
       const ids: string[] = []
       for (let count = 0; count < 3; count++) ids.push(await bench.ended({ ...died(), group: GROUP }))
-      await bench.store.discard(ids.slice(0, 2))
+      await bench.discard(ids.slice(0, 2))
       expect(await group()).toMatchObject({ dead: 1 })
-      await bench.store.redrive([ids[0]!])
+      await bench.redrive([ids[0]!])
       await bench.store.remove([ids[1]!])
       expect(await group()).toMatchObject({ dead: 1 })
     })
 
     it('still count a job that was acknowledged', async () => {
       const id = await bench.ended({ ...died(), group: GROUP })
-      await bench.store.acknowledge([id])
+      await bench.acknowledge([id])
       expect(await group()).toMatchObject({ dead: 1 })
     })
 
@@ -206,7 +206,7 @@ export function deltaCases(bench: Bench): void {
       await bench.settle(await bench.claimOne(), snoozed(0, { to: 'dead', reason: 'exhausted' }))
       expect(await bench.get(job.id)).toMatchObject({ state: 'dead', fingerprint: 'f1' })
       expect(await group()).toMatchObject({ failures: 1, dead: 1 })
-      await bench.store.redrive([job.id])
+      await bench.redrive([job.id])
       expect(await group()).toMatchObject({ failures: 1, dead: 0 })
     })
 
@@ -214,15 +214,15 @@ export function deltaCases(bench: Bench): void {
       const job = await bench.running({ deadline: { delayMs: 100 } })
       await bench.settle(job, { ...retry(1e6), group: GROUP })
       bench.clock.advance(100)
-      await bench.store.expireDeadlines(5)
+      await bench.expireDeadlines(5)
       expect(await group()).toMatchObject({ failures: 1, deaths: 0, dead: 1 })
     })
 
     it('do not count a cancelled job that starts again', async () => {
       const job = await bench.running()
       await bench.settle(job, { ...retry(1e6), group: GROUP })
-      await bench.store.cancel([job.id])
-      await bench.store.redrive([job.id])
+      await bench.cancel([job.id])
+      await bench.redrive([job.id])
       await bench.ended(cancelled(), { queue: 'other' })
       expect(await group()).toMatchObject({ failures: 1, dead: 0 })
     })

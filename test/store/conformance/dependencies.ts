@@ -63,7 +63,7 @@ export function dependencyCases(bench: Bench): void {
 
     it('do not come to a job that was cancelled instead', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       await bench.settle(job, { ...retry(0), dependency: DEPENDENCY, pass: 3 })
       const { dependency, pass } = await bench.get(job.id)
       expect({ dependency, pass }).toEqual({})
@@ -71,7 +71,7 @@ export function dependencyCases(bench: Bench): void {
 
     it('stay over a redrive', async () => {
       const id = await bench.ended(died(), { dependency: DEPENDENCY })
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       expect(await bench.get(id)).toMatchObject({ dependency: DEPENDENCY })
     })
   })
@@ -111,8 +111,8 @@ export function dependencyCases(bench: Bench): void {
     it('go with a redrive', async () => {
       const id = await bench.add({ dependency: DEPENDENCY })
       await bench.store.park({ dependency: DEPENDENCY, from: { dueWithinMs: 0 }, delaysMs: [0], pass: 1 })
-      await bench.store.cancel([id])
-      await bench.store.redrive([id])
+      await bench.cancel([id])
+      await bench.redrive([id])
       expect(await bench.get(id)).not.toHaveProperty('pass')
     })
   })
@@ -238,7 +238,7 @@ export function dependencyCases(bench: Bench): void {
       const id = await add({ deadline: { delayMs: 5 } })
       bench.clock.advance(5)
       expect(await park()).toEqual({ moved: 0 })
-      expect(await bench.store.expireDeadlines(5)).toMatchObject([{ id, reason: 'expired' }])
+      expect(await bench.expireDeadlines(5)).toMatchObject([{ id, reason: 'expired' }])
     })
 
     it('changes the time and the pass of a job, and nothing else', async () => {

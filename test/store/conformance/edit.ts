@@ -4,7 +4,7 @@ import { type Bench, retry, uuid } from './bench.js'
 
 export function editCases(bench: Bench): void {
   const edit = async (id: string, changes: Omit<JobEdit, 'expect'>) =>
-    bench.store.edit(id, { expect: await bench.get(id), ...changes })
+    bench.edit(id, { expect: await bench.get(id), ...changes })
 
   describe('edit', () => {
     it('changes what it is told to, and nothing else', async () => {
@@ -70,12 +70,12 @@ export function editCases(bench: Bench): void {
       const id = await bench.add()
       const expect_ = await bench.get(id)
       const claimed = await bench.claimOne()
-      expect(await bench.store.edit(id, { expect: expect_, priority: 1 })).toMatchObject({
+      expect(await bench.edit(id, { expect: expect_, priority: 1 })).toMatchObject({
         status: 'refused',
         job: { state: 'running', priority: 5 },
       })
       await bench.settle(claimed, retry(0))
-      expect(await bench.store.edit(id, { expect: expect_, priority: 1 })).toMatchObject({ status: 'refused' })
+      expect(await bench.edit(id, { expect: expect_, priority: 1 })).toMatchObject({ status: 'refused' })
       expect(await bench.get(id)).toMatchObject({ state: 'waiting', priority: 5, run: 1 })
     })
 
@@ -83,14 +83,14 @@ export function editCases(bench: Bench): void {
       const id = await bench.add()
       const read = await bench.get(id)
       await edit(id, { tags: ['first'] })
-      expect(await bench.store.edit(id, { expect: read, tags: ['second'] })).toMatchObject({ status: 'refused' })
+      expect(await bench.edit(id, { expect: read, tags: ['second'] })).toMatchObject({ status: 'refused' })
       expect((await bench.get(id)).tags).toEqual(['first'])
     })
 
     it('knows nothing of a job that is not there', async () => {
       const read = await bench.get(await bench.add())
-      expect(await bench.store.edit(uuid(999), { expect: read })).toEqual({ id: uuid(999), status: 'not-found' })
-      expect(await bench.store.edit('nonsense', { expect: read })).toEqual({ id: 'nonsense', status: 'not-found' })
+      expect(await bench.edit(uuid(999), { expect: read })).toEqual({ id: uuid(999), status: 'not-found' })
+      expect(await bench.edit('nonsense', { expect: read })).toEqual({ id: 'nonsense', status: 'not-found' })
     })
 
     it('keeps the key for the payload that was enqueued', async () => {

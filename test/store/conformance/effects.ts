@@ -67,7 +67,7 @@ export function effectCases(bench: Bench): void {
       await begin(job)
       await end(job, '1')
       await bench.settle(job, died())
-      await bench.store.redrive([job.id])
+      await bench.redrive([job.id])
       expect(await begin(await bench.claimOne())).toEqual({ status: 'done', result: '1' })
     })
 

@@ -22,7 +22,7 @@ export function followingCases(bench: Bench): void {
     it('are there when a waiting job is cancelled, and see it as it has become', async () => {
       const id = await bench.add({ webhook: 'https://example.com/hook' })
       const { asked, made, following } = follower(bench)
-      expect(await bench.store.cancel([id], following)).toMatchObject([{ status: 'changed' }])
+      expect(await bench.cancel([id], following)).toMatchObject([{ status: 'changed' }])
       expect(asked).toMatchObject([
         { id, state: 'cancelled', finishedAt: bench.now(), webhook: 'https://example.com/hook' },
       ])
@@ -34,7 +34,7 @@ export function followingCases(bench: Bench): void {
       const running = await bench.running()
       const done = await bench.ended(succeeded())
       const { asked, following } = follower(bench)
-      await bench.store.cancel([running.id, done, bench.id()], following)
+      await bench.cancel([running.id, done, bench.id()], following)
       expect(asked).toEqual([])
       expect(await deliveries()).toEqual([])
     })
@@ -42,8 +42,8 @@ export function followingCases(bench: Bench): void {
     it('do not come again when a cancel is repeated', async () => {
       const id = await bench.add()
       const { made, following } = follower(bench)
-      await bench.store.cancel([id], following)
-      await bench.store.cancel([id], following)
+      await bench.cancel([id], following)
+      await bench.cancel([id], following)
       expect(made).toHaveLength(1)
     })
 
@@ -52,10 +52,10 @@ export function followingCases(bench: Bench): void {
       await bench.add({ deadline: { delayMs: 1000 } })
       bench.clock.advance(100)
       const { asked, made, following } = follower(bench)
-      expect(await bench.store.expireDeadlines(10, following)).toMatchObject([{ id }])
+      expect(await bench.expireDeadlines(10, following)).toMatchObject([{ id }])
       expect(asked).toMatchObject([{ id, state: 'dead', reason: 'expired' }])
       expect(await deliveries()).toEqual([made[0]!.id])
-      expect(await bench.store.expireDeadlines(10, following)).toEqual([])
+      expect(await bench.expireDeadlines(10, following)).toEqual([])
       expect(await deliveries()).toHaveLength(1)
     })
 
@@ -63,15 +63,15 @@ export function followingCases(bench: Bench): void {
       const id = await bench.ended(died())
       const alive = await bench.add()
       const { asked, made, following } = follower(bench)
-      await bench.store.discard([id, alive], following)
+      await bench.discard([id, alive], following)
       expect(asked).toMatchObject([{ id, state: 'dead', reason: 'discarded' }])
       expect(await deliveries()).toEqual([made[0]!.id])
     })
 
     it.each([
-      ['cancel', async (id: string, fail: () => never) => bench.store.cancel([id], fail)],
-      ['discard', async (id: string, fail: () => never) => bench.store.discard([id], fail)],
-      ['expireDeadlines', async (_id: string, fail: () => never) => bench.store.expireDeadlines(10, fail)],
+      ['cancel', async (id: string, fail: () => never) => bench.cancel([id], fail)],
+      ['discard', async (id: string, fail: () => never) => bench.discard([id], fail)],
+      ['expireDeadlines', async (_id: string, fail: () => never) => bench.expireDeadlines(10, fail)],
     ])('are of one piece with it: where they fail, %s has changed nothing', async (verb, act) => {
       const id = verb === 'discard' ? await bench.ended(died()) : await bench.add({ deadline: { delayMs: 100 } })
       bench.clock.advance(200)
@@ -85,7 +85,7 @@ export function followingCases(bench: Bench): void {
 
     it('are on the ledger', async () => {
       const ids = await bench.addMany(2)
-      await bench.store.cancel(ids, follower(bench).following)
+      await bench.cancel(ids, follower(bench).following)
       const { queues } = await bench.store.audit()
       const found = queues.find(({ queue }) => queue === 'deliveries')
       expect(found).toMatchObject({ ledger: { enqueued: 2 }, rows: { waiting: 2 } })
@@ -102,7 +102,7 @@ export function followingCases(bench: Bench): void {
 
     it.each(ends)('take the place of those of a %s', async (_word, end) => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       const [spawn, instead] = [[bench.job({ queue: 'retrying' })], [bench.job({ queue: 'cancelled' })]]
       const both = { ...end, ...(end.kind === 'ended' && { spawn }), spawnIfCancelled: instead }
       expect(await bench.settle(job, both)).toMatchObject({ status: 'settled', state: 'cancelled' })
@@ -143,7 +143,7 @@ export function followingCases(bench: Bench): void {
 
     it('stays over a redrive', async () => {
       const id = await bench.ended(died(), { webhook: 'https://example.com/' })
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       expect(await bench.get(id)).toMatchObject({ webhook: 'https://example.com/' })
     })
   })

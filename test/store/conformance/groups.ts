@@ -23,7 +23,7 @@ export function groupCases(bench: Bench): void {
 
     it('are kept on a job that was cancelled instead of waiting again', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       await bench.settle(job, { ...retry(0), group: GROUP })
       expect(await bench.get(job.id)).toMatchObject({ state: 'cancelled', fingerprint: 'f1' })
     })
@@ -46,7 +46,7 @@ export function groupCases(bench: Bench): void {
 
     it('stay over a redrive', async () => {
       const id = await bench.ended({ ...died(), group: GROUP })
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       expect(await bench.get(id)).toMatchObject({ fingerprint: 'f1', state: 'waiting' })
     })
 
@@ -89,28 +89,28 @@ export function groupCases(bench: Bench): void {
       const before = await bench.get(id)
       bench.clock.advance(10)
       const job = { ...before, acknowledgedAt: bench.now() }
-      expect(await bench.store.acknowledge([id])).toEqual([{ id, status: 'changed', job }])
+      expect(await bench.acknowledge([id])).toEqual([{ id, status: 'changed', job }])
       expect(await bench.get(id)).toEqual(job)
     })
 
     it('repeated answers the same, and keeps the first time', async () => {
       const id = await bench.ended(died())
-      const first = await bench.store.acknowledge([id])
+      const first = await bench.acknowledge([id])
       bench.clock.advance(10)
-      expect(await bench.store.acknowledge([id])).toEqual(first)
+      expect(await bench.acknowledge([id])).toEqual(first)
     })
 
     it('refuses a job that is not dead', async () => {
       const ids = [await bench.ended(succeeded()), await bench.ended(cancelled()), (await bench.running()).id]
       ids.push(await bench.add())
-      const answers = await bench.store.acknowledge(ids)
+      const answers = await bench.acknowledge(ids)
       expect(answers.map(({ status }) => status)).toEqual(Array(4).fill('refused'))
       for (const id of ids) expect(await bench.get(id)).not.toHaveProperty('acknowledgedAt')
     })
 
     it('answers in the order of the batch', async () => {
       const id = await bench.ended(died())
-      expect(await bench.store.acknowledge([unknown, id, 'nonsense'])).toMatchObject([
+      expect(await bench.acknowledge([unknown, id, 'nonsense'])).toMatchObject([
         { id: unknown, status: 'not-found' },
         { id, status: 'changed' },
         { id: 'nonsense', status: 'not-found' },
@@ -121,7 +121,7 @@ export function groupCases(bench: Bench): void {
       const seen = await bench.ended(died())
       const unseen = await bench.ended(died())
       const waiting = await bench.add()
-      await bench.store.acknowledge([seen])
+      await bench.acknowledge([seen])
       expect(await bench.listed({ acknowledged: true })).toEqual([seen])
       expect(await bench.listed({ acknowledged: false })).toEqual([waiting, unseen])
       expect(await bench.listed({ acknowledged: false, state: 'dead' })).toEqual([unseen])
@@ -129,8 +129,8 @@ export function groupCases(bench: Bench): void {
 
     it('is over when the job starts again', async () => {
       const id = await bench.ended(died())
-      await bench.store.acknowledge([id])
-      await bench.store.redrive([id])
+      await bench.acknowledge([id])
+      await bench.redrive([id])
       expect(await bench.get(id)).not.toHaveProperty('acknowledgedAt')
       await bench.settle(await bench.claimOne(), died())
       expect(await bench.get(id)).not.toHaveProperty('acknowledgedAt')
@@ -143,41 +143,41 @@ export function groupCases(bench: Bench): void {
       const before = await bench.get(id)
       bench.clock.advance(10)
       const job = { ...before, reason: 'discarded', acknowledgedAt: bench.now() }
-      expect(await bench.store.discard([id])).toEqual([{ id, status: 'changed', job }])
+      expect(await bench.discard([id])).toEqual([{ id, status: 'changed', job }])
       expect(await bench.get(id)).toEqual(job)
       expect(await bench.history(id)).toHaveLength(1)
     })
 
     it('keeps the time at which it was acknowledged', async () => {
       const id = await bench.ended(died())
-      await bench.store.acknowledge([id])
+      await bench.acknowledge([id])
       const { acknowledgedAt } = await bench.get(id)
       bench.clock.advance(10)
-      expect(await bench.store.discard([id])).toMatchObject([{ status: 'changed', job: { acknowledgedAt } }])
+      expect(await bench.discard([id])).toMatchObject([{ status: 'changed', job: { acknowledgedAt } }])
     })
 
     it('repeated answers the same', async () => {
       const id = await bench.ended(died())
-      const first = await bench.store.discard([id])
+      const first = await bench.discard([id])
       bench.clock.advance(10)
-      expect(await bench.store.discard([id])).toEqual(first)
+      expect(await bench.discard([id])).toEqual(first)
     })
 
     it('refuses a job that is not dead', async () => {
       const ids = [await bench.ended(succeeded()), (await bench.running()).id, await bench.add()]
-      const answers = await bench.store.discard(ids)
+      const answers = await bench.discard(ids)
       expect(answers.map(({ status }) => status)).toEqual(Array(3).fill('refused'))
       for (const id of ids) expect(await bench.get(id)).not.toHaveProperty('reason')
     })
 
     it('does not find what is not there', async () => {
-      expect(await bench.store.discard([unknown])).toEqual([{ id: unknown, status: 'not-found' }])
+      expect(await bench.discard([unknown])).toEqual([{ id: unknown, status: 'not-found' }])
     })
 
     it('can be taken back by a redrive', async () => {
       const id = await bench.ended(died())
-      await bench.store.discard([id])
-      expect(await bench.store.redrive([id])).toMatchObject([{ status: 'changed', job: { generation: 2 } }])
+      await bench.discard([id])
+      expect(await bench.redrive([id])).toMatchObject([{ status: 'changed', job: { generation: 2 } }])
       const { reason, acknowledgedAt } = await bench.get(id)
       expect({ reason, acknowledgedAt }).toEqual({})
     })

@@ -80,7 +80,7 @@ export function historyCases(bench: Bench): void {
 
     it('numbers runs without gaps over generations', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       await bench.settle(await bench.claimOne(), snoozed(0))
       await bench.settle(await bench.claimOne(), succeeded())
       expect(await bench.history(id)).toMatchObject([

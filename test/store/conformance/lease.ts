@@ -34,7 +34,7 @@ export function leaseCases(bench: Bench): void {
 
     it('does not begin a job that was asked to stop', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       expect(await bench.store.begin([leaseOf(job)])).toEqual(['cancel-requested'])
       expect(await bench.get(job.id)).toMatchObject({ begun: false })
     })
@@ -42,7 +42,7 @@ export function leaseCases(bench: Bench): void {
     it('leaves a job begun that is asked to stop afterwards', async () => {
       const job = await bench.running()
       await bench.store.begin([leaseOf(job)])
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       expect(await bench.store.begin([leaseOf(job)])).toEqual(['cancel-requested'])
       expect(await bench.get(job.id)).toMatchObject({ begun: true })
     })
@@ -65,7 +65,7 @@ export function leaseCases(bench: Bench): void {
 
     it('answers in the order of the batch', async () => {
       const [one, two] = [await bench.running(), await bench.running()]
-      await bench.store.cancel([two.id])
+      await bench.cancel([two.id])
       const unknown = { id: uuid(999_999), token: one.token }
       expect(await bench.store.begin([unknown, leaseOf(two), leaseOf(one)])).toEqual([
         'lost',
@@ -102,7 +102,7 @@ export function leaseCases(bench: Bench): void {
 
     it('tells of a cancel, and extends all the same', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       bench.clock.advance(LEASE_MS)
       expect(await bench.store.extend([leaseOf(job)], LEASE_MS)).toEqual(['cancel-requested'])
       bench.clock.advance(LEASE_MS)
@@ -194,7 +194,7 @@ export function leaseCases(bench: Bench): void {
 
     it('tells of a cancel', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       expect(await bench.store.report([{ lease: leaseOf(job), logs: lines('x') }])).toEqual(['cancel-requested'])
     })
 

@@ -7,7 +7,7 @@ export function manualCases(bench: Bench): void {
   describe('cancel', () => {
     it('ends a waiting job', async () => {
       const id = await bench.add()
-      const [answer] = await bench.store.cancel([id])
+      const [answer] = await bench.cancel([id])
       expect(answer).toMatchObject({ id, status: 'changed', job: { id, state: 'cancelled', finishedAt: bench.now() } })
       expect(await bench.claim()).toEqual([])
       expect(await bench.history(id)).toEqual([])
@@ -15,7 +15,7 @@ export function manualCases(bench: Bench): void {
 
     it('asks a running job to stop', async () => {
       const job = await bench.running()
-      const [answer] = await bench.store.cancel([job.id])
+      const [answer] = await bench.cancel([job.id])
       expect(answer).toMatchObject({
         id: job.id,
         status: 'requested',
@@ -26,16 +26,16 @@ export function manualCases(bench: Bench): void {
 
     it('asks again when it is repeated', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
-      expect(await bench.store.cancel([job.id])).toMatchObject([{ status: 'requested' }])
+      await bench.cancel([job.id])
+      expect(await bench.cancel([job.id])).toMatchObject([{ status: 'requested' }])
     })
 
     it('cancels once: repeated, it is refused and shows that it was done', async () => {
       const id = await bench.add()
-      await bench.store.cancel([id])
+      await bench.cancel([id])
       const before = await bench.get(id)
       bench.clock.advance(5)
-      expect(await bench.store.cancel([id])).toEqual([{ id, status: 'refused', job: before }])
+      expect(await bench.cancel([id])).toEqual([{ id, status: 'refused', job: before }])
     })
 
     it.each([
@@ -44,12 +44,12 @@ export function manualCases(bench: Bench): void {
     ])('refuses a job that %s', async (_word, end) => {
       const id = await bench.ended(end)
       const job = await bench.get(id)
-      expect(await bench.store.cancel([id])).toEqual([{ id, status: 'refused', job }])
+      expect(await bench.cancel([id])).toEqual([{ id, status: 'refused', job }])
     })
 
     it('answers in the order of the batch', async () => {
       const [first, second] = await bench.addMany(2)
-      expect(await bench.store.cancel([second!, unknown, first!])).toMatchObject([
+      expect(await bench.cancel([second!, unknown, first!])).toMatchObject([
         { id: second, status: 'changed' },
         { id: unknown, status: 'not-found' },
         { id: first, status: 'changed' },
@@ -57,19 +57,19 @@ export function manualCases(bench: Bench): void {
     })
 
     it('finds nothing by something that is no id', async () => {
-      expect(await bench.store.cancel(['', 'x', '%'])).toMatchObject(Array(3).fill({ status: 'not-found' }))
+      expect(await bench.cancel(['', 'x', '%'])).toMatchObject(Array(3).fill({ status: 'not-found' }))
     })
 
     it('cancels a job that waits for a retry, and keeps its history', async () => {
       const job = await bench.running()
       await bench.settle(job, retry(1000))
-      expect(await bench.store.cancel([job.id])).toMatchObject([{ status: 'changed', job: { attempt: 1 } }])
+      expect(await bench.cancel([job.id])).toMatchObject([{ status: 'changed', job: { attempt: 1 } }])
       expect(await bench.history(job.id)).toHaveLength(1)
     })
 
     it('is heard by the sweep of a job whose worker is gone', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       expect(await bench.settle(job, lost())).toMatchObject({ state: 'cancelled' })
       expect(await bench.claim()).toEqual([])
     })
@@ -78,7 +78,7 @@ export function manualCases(bench: Bench): void {
   describe('reschedule', () => {
     it('moves a waiting job to another time', async () => {
       const id = await bench.add()
-      expect(await bench.store.reschedule(id, { delayMs: 100 })).toMatchObject({
+      expect(await bench.reschedule(id, { delayMs: 100 })).toMatchObject({
         status: 'changed',
         job: { id, state: 'waiting', runAt: bench.now() + 100 },
       })
@@ -90,27 +90,27 @@ export function manualCases(bench: Bench): void {
     it('runs a job now that waited for a retry, and keeps its count', async () => {
       const job = await bench.running()
       await bench.settle(job, retry(60_000))
-      await bench.store.reschedule(job.id, { delayMs: 0 })
+      await bench.reschedule(job.id, { delayMs: 0 })
       expect(await bench.claimOne()).toMatchObject({ id: job.id, attempt: 2 })
     })
 
     it('takes an absolute time', async () => {
       const id = await bench.add()
-      expect(await bench.store.reschedule(id, { at: 42 })).toMatchObject({ job: { runAt: 42 } })
+      expect(await bench.reschedule(id, { at: 42 })).toMatchObject({ job: { runAt: 42 } })
     })
 
     it('refuses a job that runs or has ended', async () => {
       const ended = await bench.ended(succeeded())
       const { id } = await bench.running()
-      expect(await bench.store.reschedule(id, { delayMs: 5 })).toMatchObject({
+      expect(await bench.reschedule(id, { delayMs: 5 })).toMatchObject({
         status: 'refused',
         job: { state: 'running' },
       })
-      expect(await bench.store.reschedule(ended, { delayMs: 5 })).toMatchObject({ status: 'refused' })
+      expect(await bench.reschedule(ended, { delayMs: 5 })).toMatchObject({ status: 'refused' })
     })
 
     it('does not find what is not there', async () => {
-      expect(await bench.store.reschedule(unknown, { delayMs: 5 })).toEqual({ id: unknown, status: 'not-found' })
+      expect(await bench.reschedule(unknown, { delayMs: 5 })).toEqual({ id: unknown, status: 'not-found' })
     })
   })
 
@@ -123,7 +123,7 @@ export function manualCases(bench: Bench): void {
         died('poison', { losses: 1, strikes: 3, releases: 2, snoozes: 4, backoffMs: 9, suspect: true }),
       )
       bench.clock.advance(77)
-      const [answer] = await bench.store.redrive([job.id])
+      const [answer] = await bench.redrive([job.id])
       const { id, name, queue, priority, delivery, payload, tags, createdAt } = job
       const fresh = {
         snoozes: 0,
@@ -141,9 +141,9 @@ export function manualCases(bench: Bench): void {
 
     it('starts a cancelled job again, which is not asked to stop any more', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       await bench.settle(job, cancelled())
-      await bench.store.redrive([job.id])
+      await bench.redrive([job.id])
       const again = await bench.claimOne()
       expect(again).toMatchObject({ generation: 2, run: 2, attempt: 1, cancelRequested: false })
       expect(await bench.store.begin([leaseOf(again)])).toEqual(['held'])
@@ -152,45 +152,39 @@ export function manualCases(bench: Bench): void {
     it('counts maxElapsed from its own first start', async () => {
       const id = await bench.ended(died())
       bench.clock.advance(1000)
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       expect((await bench.claimOne()).firstStartedAt).toBe(bench.now())
     })
 
     it('does it once: repeated, it is refused', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id])
-      expect(await bench.store.redrive([id])).toMatchObject([
-        { status: 'refused', job: { state: 'waiting', generation: 2 } },
-      ])
+      await bench.redrive([id])
+      expect(await bench.redrive([id])).toMatchObject([{ status: 'refused', job: { state: 'waiting', generation: 2 } }])
       await bench.claimOne()
-      expect(await bench.store.redrive([id])).toMatchObject([
-        { status: 'refused', job: { state: 'running', generation: 2 } },
-      ])
+      expect(await bench.redrive([id])).toMatchObject([{ status: 'refused', job: { state: 'running', generation: 2 } }])
     })
 
     it('refuses a job that succeeded: it never runs again', async () => {
       const id = await bench.ended(succeeded())
-      expect(await bench.store.redrive([id])).toMatchObject([{ id, status: 'refused', job: { generation: 1 } }])
+      expect(await bench.redrive([id])).toMatchObject([{ id, status: 'refused', job: { generation: 1 } }])
       expect(await bench.claim()).toEqual([])
     })
 
     it('refuses a waiting job', async () => {
       const id = await bench.add()
-      expect(await bench.store.redrive([id])).toMatchObject([{ status: 'refused' }])
+      expect(await bench.redrive([id])).toMatchObject([{ status: 'refused' }])
     })
 
     it('refuses while another live job has its `unique` value, and names that', async () => {
       const id = await bench.ended(died(), { unique: 'u' })
       const conflictId = await bench.add({ unique: 'u' })
-      expect(await bench.store.redrive([id])).toMatchObject([
-        { id, status: 'refused', conflictId, job: { state: 'dead' } },
-      ])
+      expect(await bench.redrive([id])).toMatchObject([{ id, status: 'refused', conflictId, job: { state: 'dead' } }])
     })
 
     it('starts one of two dead jobs with the same `unique` value', async () => {
       const first = await bench.ended(died(), { unique: 'u' })
       const second = await bench.ended(died(), { unique: 'u' })
-      expect(await bench.store.redrive([first, second])).toMatchObject([
+      expect(await bench.redrive([first, second])).toMatchObject([
         { id: first, status: 'changed' },
         { id: second, status: 'refused', conflictId: first },
       ])
@@ -199,15 +193,15 @@ export function manualCases(bench: Bench): void {
     it('does not conflict with its own key', async () => {
       const keyed = { key: 'k', payloadHash: 'h' }
       const id = await bench.ended(died(), keyed)
-      expect(await bench.store.redrive([id])).toMatchObject([{ status: 'changed' }])
+      expect(await bench.redrive([id])).toMatchObject([{ status: 'changed' }])
       expect(await bench.store.enqueue([bench.job(keyed)])).toEqual([{ status: 'existing', id }])
     })
 
     it('lifts a deadline that has passed, and keeps one that has not', async () => {
       const late = await bench.add({ deadline: { delayMs: 0 } })
-      await bench.store.expireDeadlines(10)
+      await bench.expireDeadlines(10)
       const early = await bench.ended(died(), { deadline: { delayMs: 5000 } })
-      await bench.store.redrive([late, early])
+      await bench.redrive([late, early])
       expect(await bench.get(late)).not.toHaveProperty('deadline')
       expect(await bench.get(early)).toMatchObject({ deadline: bench.now() + 5000 })
       expect(await bench.claim()).toHaveLength(2)
@@ -215,7 +209,7 @@ export function manualCases(bench: Bench): void {
 
     it('keeps history and logs of the generation before', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       expect(await bench.history(id)).toHaveLength(1)
       expect(await bench.get(id)).not.toHaveProperty('error')
     })
@@ -223,7 +217,7 @@ export function manualCases(bench: Bench): void {
     it('leaves a settle of the old generation no way in', async () => {
       const job = await bench.running()
       await bench.settle(job, died())
-      await bench.store.redrive([job.id])
+      await bench.redrive([job.id])
       expect(await bench.settle(job, succeeded())).toEqual({ status: 'lost' })
       expect(await bench.settle(job, snoozed(1))).toEqual({ status: 'lost' })
       expect(await bench.settle(job, died())).toEqual({ status: 'already' })
@@ -231,7 +225,7 @@ export function manualCases(bench: Bench): void {
     })
 
     it('does not find what is not there', async () => {
-      expect(await bench.store.redrive([unknown])).toEqual([{ id: unknown, status: 'not-found' }])
+      expect(await bench.redrive([unknown])).toEqual([{ id: unknown, status: 'not-found' }])
     })
   })
 

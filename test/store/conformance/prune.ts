@@ -94,7 +94,7 @@ export function pruneCases(bench: Bench): void {
 
     it('keeps a redriven job', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       bench.clock.advance(1000)
       expect(await prune(EVERYTHING)).toMatchObject({ pruned: { dead: 0 } })
       expect(await bench.get(id)).toMatchObject({ state: 'waiting' })

@@ -7,7 +7,7 @@ export function redriveCases(bench: Bench): void {
   describe('a redrive with a name', () => {
     it('marks the jobs that it starts', async () => {
       const id = await bench.ended(died())
-      expect(await bench.store.redrive([id], { redriveId: 'r1' })).toMatchObject([
+      expect(await bench.redrive([id], { redriveId: 'r1' })).toMatchObject([
         { id, status: 'changed', job: { redriveId: 'r1', generation: 2, runAt: bench.now() } },
       ])
       expect(await bench.get(id)).toMatchObject({ redriveId: 'r1' })
@@ -19,9 +19,9 @@ export function redriveCases(bench: Bench): void {
 
     it('repeated answers the same, without another generation or another time', async () => {
       const id = await bench.ended(died())
-      const first = await bench.store.redrive([id], { redriveId: 'r1', delaysMs: [100] })
+      const first = await bench.redrive([id], { redriveId: 'r1', delaysMs: [100] })
       bench.clock.advance(10)
-      expect(await bench.store.redrive([id], { redriveId: 'r1', delaysMs: [100] })).toEqual(first)
+      expect(await bench.redrive([id], { redriveId: 'r1', delaysMs: [100] })).toEqual(first)
       expect(await bench.get(id)).toMatchObject({ generation: 2 })
     })
 
@@ -32,9 +32,9 @@ export function redriveCases(bench: Bench): void {
       ['was cancelled', cancelled(), 'cancelled'],
     ])('repeated leaves a job alone that %s since', async (_word, end, state) => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id], { redriveId: 'r1' })
+      await bench.redrive([id], { redriveId: 'r1' })
       await bench.settle(await bench.claimOne(), end)
-      expect(await bench.store.redrive([id], { redriveId: 'r1' })).toMatchObject([
+      expect(await bench.redrive([id], { redriveId: 'r1' })).toMatchObject([
         { id, status: 'changed', job: { state, generation: 2 } },
       ])
       expect(await bench.claim()).toEqual([])
@@ -42,17 +42,17 @@ export function redriveCases(bench: Bench): void {
 
     it('refuses a job that another redrive has started', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id], { redriveId: 'r1' })
-      expect(await bench.store.redrive([id], { redriveId: 'r2' })).toMatchObject([
+      await bench.redrive([id], { redriveId: 'r1' })
+      expect(await bench.redrive([id], { redriveId: 'r2' })).toMatchObject([
         { status: 'refused', job: { redriveId: 'r1' } },
       ])
     })
 
     it('takes over a job that died again in another', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id], { redriveId: 'r1' })
+      await bench.redrive([id], { redriveId: 'r1' })
       await bench.settle(await bench.claimOne(), died())
-      expect(await bench.store.redrive([id], { redriveId: 'r2' })).toMatchObject([
+      expect(await bench.redrive([id], { redriveId: 'r2' })).toMatchObject([
         { status: 'changed', job: { redriveId: 'r2', generation: 3 } },
       ])
       expect(await bench.store.tally('r1')).toEqual(NOTHING)
@@ -60,9 +60,9 @@ export function redriveCases(bench: Bench): void {
 
     it('is forgotten when a job is started again by hand', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id], { redriveId: 'r1' })
+      await bench.redrive([id], { redriveId: 'r1' })
       await bench.settle(await bench.claimOne(), died())
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       expect(await bench.get(id)).not.toHaveProperty('redriveId')
     })
 
@@ -70,7 +70,7 @@ export function redriveCases(bench: Bench): void {
       const id = await bench.ended(died(), { unique: 'u' })
       const conflictId = await bench.add({ unique: 'u' })
       const free = await bench.ended(died(), { queue: 'other' })
-      expect(await bench.store.redrive([id, free], { redriveId: 'r1' })).toMatchObject([
+      expect(await bench.redrive([id, free], { redriveId: 'r1' })).toMatchObject([
         { id, status: 'refused', conflictId },
         { id: free, status: 'changed' },
       ])
@@ -79,7 +79,7 @@ export function redriveCases(bench: Bench): void {
 
     it('starts a job once, however often it is in the list', async () => {
       const id = await bench.ended(died())
-      expect(await bench.store.redrive([id, id], { redriveId: 'r1' })).toMatchObject([
+      expect(await bench.redrive([id, id], { redriveId: 'r1' })).toMatchObject([
         { status: 'changed', job: { generation: 2 } },
         { status: 'changed', job: { generation: 2 } },
       ])
@@ -87,7 +87,7 @@ export function redriveCases(bench: Bench): void {
 
     it.each(STRANGE_TEXTS)('may be called %s', async (_name, redriveId) => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id], { redriveId })
+      await bench.redrive([id], { redriveId })
       expect(await bench.get(id)).toMatchObject({ redriveId })
       expect(await bench.listed({ redriveId })).toEqual([id])
       expect(await bench.store.tally(redriveId)).toMatchObject({ pending: 1 })
@@ -97,20 +97,20 @@ export function redriveCases(bench: Bench): void {
   describe('a redrive with delays', () => {
     it('gives each job its own', async () => {
       const ids = [await bench.ended(died()), await bench.ended(died()), await bench.ended(died())]
-      await bench.store.redrive(ids, { redriveId: 'r1', delaysMs: [0, 100.5] })
+      await bench.redrive(ids, { redriveId: 'r1', delaysMs: [0, 100.5] })
       const delays = await Promise.all(ids.map(async id => (await bench.get(id)).runAt - bench.now()))
       expect(delays).toEqual([0, 101, 0])
     })
 
     it('counts them from its list, also past jobs that are not there', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([uuid(999_999), id], { delaysMs: [5, 70] })
+      await bench.redrive([uuid(999_999), id], { delaysMs: [5, 70] })
       expect((await bench.get(id)).runAt).toBe(bench.now() + 70)
     })
 
     it('keeps a deadline that has not passed yet', async () => {
       const id = await bench.ended(died(), { deadline: { delayMs: 50 } })
-      await bench.store.redrive([id], { delaysMs: [100] })
+      await bench.redrive([id], { delaysMs: [100] })
       expect(await bench.get(id)).toMatchObject({ deadline: bench.now() + 50 })
     })
   })
@@ -124,7 +124,7 @@ export function redriveCases(bench: Bench): void {
     it('tells how far the jobs of a redrive have come', async () => {
       const ids: string[] = []
       for (let count = 0; count < 8; count++) ids.push(await bench.ended(died()))
-      await bench.store.redrive(ids.slice(0, 7), { redriveId: 'r1', delaysMs: [0, 1, 2, 3, 4, 5, 6] })
+      await bench.redrive(ids.slice(0, 7), { redriveId: 'r1', delaysMs: [0, 1, 2, 3, 4, 5, 6] })
       expect(await bench.store.tally('r1')).toEqual({ ...NOTHING, pending: 7 })
       const ends = [retry(1e6), snoozed(1e6), succeeded(), died(), cancelled()]
       for (const end of ends) {

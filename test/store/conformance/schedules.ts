@@ -124,9 +124,9 @@ export function scheduleCases(bench: Bench): void {
 
     it('are counted again when they are redriven', async () => {
       const id = await bench.add({ scheduleId: 's' })
-      await bench.store.cancel([id])
+      await bench.cancel([id])
       expect(await live('s')).toEqual([])
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       expect(await live('s')).toEqual([{ id: 's', live: 1 }])
       expect(await bench.get(id)).toMatchObject({ scheduleId: 's', generation: 2 })
       await bench.store.remove([id])

@@ -123,7 +123,7 @@ export function settleCases(bench: Bench): void {
 
     it('turns a retry into the end of a job that was asked to stop', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       const answer = await bench.settle(job, retry(500))
       expect(answer).toEqual({ status: 'settled', state: 'cancelled' })
       expect(await bench.get(job.id)).toMatchObject({
@@ -139,7 +139,7 @@ export function settleCases(bench: Bench): void {
 
     it('keeps a success, and a death, of a job that was asked to stop', async () => {
       const [good, bad] = [await bench.running(), await bench.running()]
-      await bench.store.cancel([good.id, bad.id])
+      await bench.cancel([good.id, bad.id])
       expect(await bench.settle(good, succeeded('1'))).toMatchObject({ state: 'succeeded' })
       expect(await bench.settle(bad, died())).toMatchObject({ state: 'dead' })
       expect(await bench.get(good.id)).toMatchObject({ result: '1', cancelRequested: true })
@@ -300,7 +300,7 @@ export function settleCases(bench: Bench): void {
 
     it('forgets the first start of a generation that never ran', async () => {
       const id = await bench.ended(died())
-      await bench.store.redrive([id])
+      await bench.redrive([id])
       bench.clock.advance(10)
       await bench.settle(await bench.claimOne(), handedBack())
       expect(await bench.get(id)).not.toHaveProperty('firstStartedAt')
@@ -329,7 +329,7 @@ export function settleCases(bench: Bench): void {
 
     it('ends a job that was asked to stop', async () => {
       const job = await bench.running()
-      await bench.store.cancel([job.id])
+      await bench.cancel([job.id])
       expect(await bench.settle(job, handedBack())).toMatchObject({ status: 'settled', state: 'cancelled' })
       expect(await bench.get(job.id)).toMatchObject({ state: 'cancelled', finishedAt: bench.now(), run: 0, attempt: 0 })
     })

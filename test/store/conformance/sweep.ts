@@ -115,16 +115,16 @@ export function sweepCases(bench: Bench): void {
     it('ends waiting jobs whose deadline has come', async () => {
       const id = await bench.add({ deadline: { delayMs: 100 }, runAt: { delayMs: 500 } })
       bench.clock.advance(99)
-      expect(await bench.store.expireDeadlines(10)).toEqual([])
+      expect(await bench.expireDeadlines(10)).toEqual([])
       bench.clock.advance(1)
-      const jobs = await bench.store.expireDeadlines(10)
+      const jobs = await bench.expireDeadlines(10)
       expect(jobs).toMatchObject([{ id, state: 'dead', reason: 'expired', finishedAt: bench.now() }])
       expect(await bench.get(id)).toEqual(jobs[0])
     })
 
     it('writes no run for a job that did not run', async () => {
       const id = await bench.add({ deadline: { delayMs: 0 } })
-      await bench.store.expireDeadlines(10)
+      await bench.expireDeadlines(10)
       expect(await bench.history(id)).toEqual([])
     })
 
@@ -132,17 +132,15 @@ export function sweepCases(bench: Bench): void {
       const job = await bench.running({ deadline: { delayMs: 100 } })
       await bench.settle(job, retry(1000))
       bench.clock.advance(100)
-      expect(await bench.store.expireDeadlines(10)).toMatchObject([
-        { id: job.id, attempt: 1, error: { message: 'boom' } },
-      ])
+      expect(await bench.expireDeadlines(10)).toMatchObject([{ id: job.id, attempt: 1, error: { message: 'boom' } }])
     })
 
     it('leaves running and ended jobs alone', async () => {
       const running = await bench.running({ deadline: { delayMs: 10 } })
       const id = await bench.add({ deadline: { delayMs: 10 } })
-      await bench.store.cancel([id])
+      await bench.cancel([id])
       bench.clock.advance(10)
-      expect(await bench.store.expireDeadlines(10)).toEqual([])
+      expect(await bench.expireDeadlines(10)).toEqual([])
       expect(await bench.get(running.id)).toMatchObject({ state: 'running' })
     })
 
@@ -151,20 +149,20 @@ export function sweepCases(bench: Bench): void {
       const first = await bench.add({ deadline: { delayMs: 10 } })
       const second = await bench.add({ deadline: { delayMs: 20 } })
       bench.clock.advance(50)
-      expect((await bench.store.expireDeadlines(2)).map(({ id }) => id)).toEqual([first, second])
-      expect((await bench.store.expireDeadlines(2)).map(({ id }) => id)).toEqual([late])
-      expect(await bench.store.expireDeadlines(2)).toEqual([])
+      expect((await bench.expireDeadlines(2)).map(({ id }) => id)).toEqual([first, second])
+      expect((await bench.expireDeadlines(2)).map(({ id }) => id)).toEqual([late])
+      expect(await bench.expireDeadlines(2)).toEqual([])
     })
 
     it('ends jobs of a paused queue too', async () => {
       await bench.add({ deadline: { delayMs: 0 } })
       await bench.store.setQueue('default', { paused: true })
-      expect(await bench.store.expireDeadlines(10)).toHaveLength(1)
+      expect(await bench.expireDeadlines(10)).toHaveLength(1)
     })
 
     it('frees the `unique` value', async () => {
       await bench.add({ deadline: { delayMs: 0 }, unique: 'u' })
-      await bench.store.expireDeadlines(10)
+      await bench.expireDeadlines(10)
       expect(await bench.store.enqueue([bench.job({ unique: 'u' })])).toMatchObject([{ status: 'created' }])
     })
   })

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cancel } from '../../../src/core/job/changes.js'
 import type { Counts } from '../../../src/store/delta.js'
 import { COUNTS, ERROR_GROUP, type ErrorGroup } from '../../../src/store/fold.js'
 import type { PostgresStore } from '../../../src/store/postgres/store.js'
@@ -129,7 +130,7 @@ describe('settle', () => {
   it('counts a job that was cancelled instead of waiting again', async () => {
     await store.enqueue(jobs(2))
     const { jobs: claimed } = await store.claim(request())
-    await store.cancel([claimed[0]!.id])
+    await store.change([claimed[0]!.id], cancel)
     await store.settle(claimed.map(failed))
     expect(await counts()).toMatchObject({ 'run:failed': 2, 'end:cancelled': 1 })
     expect(await group()).toMatchObject({ failures: 2, dead: 0, error: 'Error', title: 'no <thing>' })
@@ -138,7 +139,7 @@ describe('settle', () => {
   it('counts a job that was handed back and cancelled, and none that was only handed back', async () => {
     await store.enqueue(jobs(2))
     const { jobs: claimed } = await store.claim(request())
-    await store.cancel([claimed[0]!.id])
+    await store.change([claimed[0]!.id], cancel)
     await store.settle(claimed.map(one => ({ ...settlement(one), end: { kind: 'handed-back', delayMs: 0 } })))
     expect(await counts()).toEqual({ enqueued: 2, 'end:cancelled': 1 })
     await expectBalance(store)
@@ -242,7 +243,10 @@ describe('audit', () => {
       await one.enqueue(all)
       await one.enqueue(all.slice(0, 5))
       const { jobs: claimed } = await one.claim(request({ limit: 12 }))
-      await one.cancel(all.slice(0, 2).map(({ id }) => id))
+      await one.change(
+        all.slice(0, 2).map(({ id }) => id),
+        cancel,
+      )
       const ends = claimed.map((each, index) => settlement(each, index % 3 === 0 ? 'failed' : 'succeeded'))
       await Promise.all([one.settle(ends), one.settle(ends.slice(0, 6)), one.fold(5)])
       await one.remove([all[2]!.id])

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
+import { redrive } from '../../../src/core/job/changes.js'
 import { MIGRATIONS, SCHEMA_VERSION } from '../../../src/store/postgres/migrations.js'
 import type { RunEnd } from '../../../src/store/store.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../../support/postgres.js'
@@ -150,7 +151,10 @@ describe('migrate from version 1', () => {
       [idOf(1), 1],
       [idOf(2), 2],
     ])
-    expect(await store.redrive([idOf(5), idOf(6)])).toMatchObject([{ status: 'changed' }, { status: 'changed' }])
+    expect(await store.change([idOf(5), idOf(6)], redrive())).toMatchObject([
+      { status: 'changed' },
+      { status: 'changed' },
+    ])
     expect(await store.remove([idOf(4)])).toMatchObject([{ status: 'changed' }])
     await expectBalance(store)
     await store.close()

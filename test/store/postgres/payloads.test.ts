@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { cancel, edit } from '../../../src/core/job/changes.js'
 import { dropSchemas, freshSchema, openStore, sql } from '../../support/postgres.js'
 import { job, request, settlement } from './bench.js'
 
@@ -39,7 +40,10 @@ describe('a long payload', () => {
     const { store, apart } = await open()
     const all = [job({ payload: LONG }), job({ payload: LONG })]
     await store.enqueue(all)
-    await store.cancel(all.map(({ id }) => id))
+    await store.change(
+      all.map(({ id }) => id),
+      cancel,
+    )
     await store.remove([all[0]!.id])
     expect((await apart()).map(({ id }) => id)).toEqual([all[1]!.id])
     await store.prune({ olderThanMs: { cancelled: 0 }, keyMs: 0, limit: 10 })
@@ -63,7 +67,7 @@ describe('a long payload', () => {
     await sql(`UPDATE ${schema}.jobs SET payload = $1`, [LONG])
     const before = (await store.get(old.id))!
     expect(before.payload).toBe(LONG)
-    await store.edit(old.id, { expect: before, tags: ['edited'] })
+    await store.change([old.id], edit({ expect: before, tags: ['edited'] }))
     expect(await store.get(old.id)).toEqual({ ...before, tags: ['edited'] })
     expect(await apart()).toEqual([{ id: old.id, body: LONG }])
     await store.close()

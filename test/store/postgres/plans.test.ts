@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { acknowledge, cancel, discard, expire, redrive } from '../../../src/core/job/changes.js'
 import type { JobFilter, Store } from '../../../src/store/store.js'
 import { dropSchemas, openStore, postgresUrl } from '../../support/postgres.js'
 import { job, jobs, request, settlement } from './bench.js'
@@ -85,8 +86,8 @@ describe.each(PLANS)('with %s off', (...plan) => {
       { status: 'created' },
       { status: 'existing', id: third!.id },
     ])
-    await store.cancel([first!.id, third!.id])
-    expect(await store.redrive([third!.id])).toMatchObject([{ status: 'changed' }])
+    await store.change([first!.id, third!.id], cancel)
+    expect(await store.change([third!.id], redrive())).toMatchObject([{ status: 'changed' }])
     expect(await store.prune({ olderThanMs: { cancelled: 0 }, keyMs: 0, limit: 10 })).toEqual({
       pruned: { succeeded: 0, dead: 0, cancelled: 1 },
       keys: 1,
@@ -116,11 +117,11 @@ describe.each(PLANS)('with %s off', (...plan) => {
     const some = jobs(12, { dependency: 'g', fingerprint: 'f', deadline: { delayMs: 0 } })
     await store.enqueue(some)
     await store.enqueue([...some, ...jobs(3)])
-    expect(await store.expireDeadlines(20)).toHaveLength(12)
+    expect(await store.change(await store.overdue(20), expire)).toHaveLength(12)
     const ids = some.map(({ id }) => id)
-    await store.acknowledge(ids.slice(0, 2))
-    await store.discard(ids.slice(0, 1))
-    await store.redrive(ids.slice(10), { redriveId: 'r', delaysMs: [60_000, 70_000] })
+    await store.change(ids.slice(0, 2), acknowledge)
+    await store.change(ids.slice(0, 1), discard)
+    await store.change(ids.slice(10), redrive({ redriveId: 'r', delaysMs: [60_000, 70_000] }))
     while ((await store.fold(2)) > 0);
     expect(await store.audit()).toMatchObject({
       queues: [{ ledger: { enqueued: 15, removed: 0 }, rows: { waiting: 5, dead: 10 } }],

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cancel, redrive } from '../../../src/core/job/changes.js'
 import type { Store } from '../../../src/store/store.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../../support/postgres.js'
 import { drain, job, jobs, request, runsIn, settlement } from './bench.js'
@@ -71,17 +72,20 @@ describe('several stores on one database', () => {
 
   it('keep one live job per unique value, also when dead ones come back', async () => {
     const [first] = await stores[0]!.enqueue([job({ unique: 'u' })])
-    await stores[0]!.cancel([first!.id])
+    await stores[0]!.change([first!.id], cancel)
     for (let round = 0; round < 10; round++) {
       const [redriven, enqueued] = await Promise.all([
-        stores[0]!.redrive([first!.id]),
+        stores[0]!.change([first!.id], redrive()),
         stores[1]!.enqueue([job({ unique: 'u' })]),
         stores[2]!.enqueue([job({ unique: 'u' })]),
       ])
       expect((await stores[0]!.count({ state: 'waiting' }, 10)).value).toBe(1)
       if (redriven[0]!.status === 'changed') expect(enqueued).toEqual([{ status: 'existing', id: first!.id }])
       const live = await stores[0]!.list({ state: 'waiting' }, { limit: 10 })
-      await stores[0]!.cancel(live.data.map(({ id }) => id))
+      await stores[0]!.change(
+        live.data.map(({ id }) => id),
+        cancel,
+      )
     }
   })
 
@@ -108,7 +112,10 @@ describe('several stores on one database', () => {
       await stores[0]!.enqueue(all)
       const [claim, changes] = await Promise.all([
         stores[0]!.claim(request()),
-        stores[1]!.cancel(all.map(({ id }) => id)),
+        stores[1]!.change(
+          all.map(({ id }) => id),
+          cancel,
+        ),
       ])
       const running = new Set(claim.jobs.map(({ id }) => id))
       for (const change of changes) expect(change.status).toBe(running.has(change.id) ? 'requested' : 'changed')

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cancel, redrive as redriveRule, reschedule } from '../../../src/core/job/changes.js'
 import { channelOf } from '../../../src/store/postgres/connection/wake.js'
 import type { Store } from '../../../src/store/store.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../../support/postgres.js'
@@ -75,7 +76,10 @@ describe('watch', () => {
   it.each([
     ['a job that was handed on', handBack],
     ['a job that was redriven', redrive],
-    ['a job that was moved', async () => void (await other.reschedule((await enqueued(60_000))!, { delayMs: 0 }))],
+    [
+      'a job that was moved',
+      async () => void (await other.change([(await enqueued(60_000))!], reschedule({ delayMs: 0 }))),
+    ],
     ['a queue that goes on', async () => void (await other.setQueue('default', { paused: false }))],
   ])('hears of %s', async (_word, act) => {
     const { heard, stop } = await watching(store)
@@ -97,8 +101,8 @@ describe('watch', () => {
 
   async function redrive(): Promise<void> {
     const id = (await enqueued(60_000))!
-    await store.cancel([id])
-    await other.redrive([id])
+    await store.change([id], cancel)
+    await other.change([id], redriveRule())
   }
 
   it('is not told of what is due much later, nor of a retry that its worker knows of', async () => {

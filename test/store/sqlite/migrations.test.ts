@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { redrive } from '../../../src/core/job/changes.js'
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/migrations.js'
 import type { Claimed, Store } from '../../../src/store/store.js'
 import { Bench, died, succeeded, TestClock, uuid } from '../conformance/bench.js'
@@ -71,7 +72,7 @@ describe('a file of version 1', () => {
       ...{ token: '6'.padStart(32, '0'), workerId: 'worker-1', leaseUntil: 0 },
     } as Claimed
     expect(await store.settle([bench.settlement(running, succeeded())])).toMatchObject([{ state: 'succeeded' }])
-    expect(await store.redrive([uuid(2)], { redriveId: 'r1' })).toMatchObject([{ status: 'changed' }])
+    expect(await store.change([uuid(2)], redrive({ redriveId: 'r1' }))).toMatchObject([{ status: 'changed' }])
     clock.advance(60_000)
     const { jobs } = await store.claim(bench.request())
     expect(jobs.map(({ id }) => id)).toEqual([uuid(2), uuid(4)])

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { acknowledge, cancel, discard, expire, redrive } from '../../../src/core/job/changes.js'
 import { type Driver, loadDriver } from '../../../src/store/sqlite/file/driver.js'
 import { Bench, died, leaseOf, retry, succeeded } from '../conformance/bench.js'
 import { Folder } from './folder.js'
@@ -53,16 +54,16 @@ describe('query plans', () => {
       const ends = [succeeded(), retry(5), died()]
       await store.settle([one!, two!, three!].map((job, index) => bench.settlement(job, ends[index]!)))
       await store.settle([bench.settlement(one!, succeeded())])
-      await store.cancel([two!.id])
-      await store.redrive([three!.id])
-      await store.expireDeadlines(10)
+      await store.change([two!.id], cancel)
+      await store.change([three!.id], redrive())
+      await store.change(await store.overdue(10), expire)
       await store.park({ dependency: 'g', from: { dueWithinMs: 5 }, delaysMs: [1], pass: 1, retriesOnly: true })
       await store.park({ dependency: 'g', from: { pass: 1 }, delaysMs: [1], pass: 2, exceptId: two!.id })
       await store.putRecords([{ kind: 'k', id: 'a', body: '1', expect: 0 }])
       await store.records('k', { ids: ['a'] })
       await store.records('k', { from: 'a', to: 'b', limit: 5, order: 'down' })
-      await store.acknowledge([three!.id])
-      await store.discard([three!.id])
+      await store.change([three!.id], acknowledge)
+      await store.change([three!.id], discard)
     })
     expect(plans.size).toBeGreaterThan(30)
     for (const [sql, plan] of plans) {

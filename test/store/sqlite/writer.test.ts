@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { cancel } from '../../../src/core/job/changes.js'
 import { type Database, type Driver, loadDriver } from '../../../src/store/sqlite/file/driver.js'
 import { Bench, succeeded } from '../conformance/bench.js'
 import { Folder } from './folder.js'
@@ -62,7 +63,7 @@ describe('group commit', () => {
     const [, claim, cancelled] = await Promise.all([
       store.enqueue([job]),
       store.claim(bench.request()),
-      store.cancel([job.id]),
+      store.change([job.id], cancel),
     ])
     expect(claim.jobs).toHaveLength(1)
     expect(cancelled).toMatchObject([{ status: 'requested' }])

@@ -9,12 +9,12 @@ import {
   readAttempt,
   readLine,
 } from '../../history.js'
-import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest } from '../../store.js'
+import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest, Tally } from '../../store.js'
 import { folded, mayBeOfId, withinJson } from '../../text-search.js'
 import { ids, isId, words } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { INDEXED_MAX } from '../migrations.js'
-import { ERROR, JOB_COLUMNS, type JobRow, PAYLOAD, readJob } from '../rows.js'
+import { ERROR, type FactRow, JOB_COLUMNS, PAYLOAD, readJob } from '../rows.js'
 
 /** Conditions in the making. Values never become part of the text, so that there are few different ones. */
 class Where {
@@ -114,7 +114,7 @@ export async function list(db: Database, filter: JobFilter, page: PageRequest): 
   if (after !== undefined) where.add(`id ${way.beyond} ?::uuid`, after)
   if (window?.end !== undefined) where.add(`id ${way.until} ?::uuid`, window.end)
   const limit = where.value(page.limit + 1)
-  const rows = await db.read<JobRow>(
+  const rows = await db.read<FactRow>(
     `SELECT ${JOB_COLUMNS} FROM @jobs AS jobs WHERE ${where} ORDER BY id ${way.order} LIMIT ${limit}`,
     ...where.values,
   )
@@ -257,4 +257,16 @@ export async function logs(db: Database, id: string, page: PageRequest): Promise
   if (!isId(id)) return { data: [] }
   const rows = await db.read<LogRow>(LOGS, id, run, line, page.limit + 1)
   return cut(rows, page.limit, readLine, row => writeCursor('logs', [row[0], row[1]]))
+}
+
+const TALLY = `
+  SELECT CASE state WHEN 'waiting' THEN CASE WHEN attempt > 0 THEN 'retrying' ELSE 'pending' END ELSE state END,
+    count(*)
+  FROM @jobs WHERE redrive_id = $1 GROUP BY 1`
+
+const NOTHING: Tally = { pending: 0, running: 0, retrying: 0, succeeded: 0, dead: 0, cancelled: 0 }
+
+export async function tally(db: Database, redriveId: string): Promise<Tally> {
+  const rows = await db.read<[word: keyof Tally, count: number]>(TALLY, toText(redriveId))
+  return { ...NOTHING, ...Object.fromEntries(rows) }
 }

@@ -4,7 +4,7 @@ import type { Claim, Claimed, ClaimRequest } from '../../store.js'
 import { numbers, texts } from '../arrays.js'
 import type { Database, Row, Statement } from '../connection/pool.js'
 import type { Joint } from '../connection/shared-commit.js'
-import { FACT_COLUMNS, FACT_COUNT, type FactRow, HELD_COLUMNS, type HeldRow, readFacts, readHeld } from '../rows.js'
+import { FACT_COLUMNS, FACT_COUNT, type FactRow, HELD_COLUMNS, readFacts, readHeld, STARTED_AT } from '../rows.js'
 import type { Floor, Floors } from './claim-watermark.js'
 
 /** Due jobs of one queue and priority, by a step into the index; perhaps on from a floor, which has a place in arrays. */
@@ -86,23 +86,21 @@ const PROSPECT = `
 const HELD = `
   SELECT ${HELD_COLUMNS} FROM @jobs WHERE state = 'running' AND token = $1 ORDER BY priority DESC, run_at, pk`
 
-type ClaimRow = [...FactRow, pk: number]
 type ProspectRow = [now: number, held: boolean, nextDueAt: number | null]
 
 interface Taken {
   readonly now: number
-  readonly rows: readonly ClaimRow[]
+  readonly rows: readonly FactRow[]
   readonly nextDueAt: number | null
   readonly held: boolean
 }
 
 export async function claim(db: Database, floors: Floors, request: ClaimRequest): Promise<Claim> {
-  // Whoever asks for nothing wants to know what was granted before.
   const from = request.limit > 0 && !request.names ? floors.get() : []
   const onward = from.length > 0 ? await takeOnward(db, request, from) : []
   if (from.length > 0 && onward.length === request.limit) {
     floors.raise(endsOf(onward))
-    return answer(onward[0]![STARTED_AT]!, onward, request)
+    return answer(startedAt(onward[0]!), onward, request)
   }
   // Whether there is nothing more can only be told from the beginning.
   const sentAt = db.clock.now()
@@ -138,7 +136,7 @@ async function claimOf(
   floors: Floors,
   request: ClaimRequest,
   { now, rows, held, nextDueAt }: Taken,
-  onward: readonly ClaimRow[],
+  onward: readonly FactRow[],
   tookMs: number,
 ): Promise<Claim> {
   floors.took(tookMs)
@@ -173,12 +171,15 @@ function statementsOf(request: ClaimRequest, limit: number, mayBeHeld: boolean):
 
 function readTaken([told, taken]: readonly Row[][]): Taken {
   const [now, held, nextDueAt] = told![0] as unknown as ProspectRow
-  const rows = taken as unknown as ClaimRow[]
-  return { now: rows[0]?.[STARTED_AT] ?? now, rows, held, nextDueAt }
+  const rows = taken as unknown as FactRow[]
+  return { now: rows[0] ? startedAt(rows[0]) : now, rows, held, nextDueAt }
 }
 
+const startedAt = (row: FactRow): number => row[STARTED_AT] as number
+const pkOf = (row: FactRow): number => row[FACT_COUNT] as number
+
 /** On from where the last claims ended; it can't tell whether there is more. */
-async function takeOnward(db: Database, request: ClaimRequest, floors: readonly Floor[]): Promise<readonly ClaimRow[]> {
+async function takeOnward(db: Database, request: ClaimRequest, floors: readonly Floor[]): Promise<readonly FactRow[]> {
   const queues = [...new Set(request.queues)]
   const places = new Map(queues.map((queue, index) => [queue, index * 10]))
   const lines: (Floor | undefined)[] = Array.from({ length: queues.length * 10 })
@@ -193,7 +194,7 @@ async function takeOnward(db: Database, request: ClaimRequest, floors: readonly 
   ]
   const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS).floored
   const [, rows] = await db.write('control', [lockFor(request.token), { sql, values, isKept: true }])
-  return rows as unknown as ClaimRow[]
+  return rows as unknown as FactRow[]
 }
 
 function claimValues(request: ClaimRequest, queues: readonly string[], limit: number, mayBeHeld: boolean): unknown[] {
@@ -201,21 +202,18 @@ function claimValues(request: ClaimRequest, queues: readonly string[], limit: nu
   return [texts(queues), toText(token), toText(workerId), Math.ceil(leaseMs), policies(policyIds), limit, mayBeHeld]
 }
 
-/** Of a row, for the time of the claim. */
-const STARTED_AT = 13
-
 /** The last one of each line. */
-function endsOf(rows: readonly ClaimRow[]): Floor[] {
+function endsOf(rows: readonly FactRow[]): Floor[] {
   const ends = new Map<string, Floor>()
   for (const row of rows) {
-    const [queue, priority, runAt, pk] = [fromText(row[2]), row[3], row[4], row[FACT_COUNT] as number]
+    const [queue, priority, runAt, pk] = [fromText(row[2]), row[3], row[4], pkOf(row)]
     ends.set(`${priority} ${queue}`, { queue, priority, runAt, pk })
   }
   return [...ends.values()]
 }
 
-function answer(now: number, rows: readonly ClaimRow[], request: ClaimRequest): Claim {
-  const sorted = [...rows].sort((a, b) => b[3] - a[3] || a[4] - b[4] || a[FACT_COUNT] - b[FACT_COUNT])
+function answer(now: number, rows: readonly FactRow[], request: ClaimRequest): Claim {
+  const sorted = [...rows].sort((a, b) => b[3] - a[3] || a[4] - b[4] || pkOf(a) - pkOf(b))
   return { now, jobs: sorted.map(row => claimed(row, request)) }
 }
 
@@ -234,11 +232,17 @@ function policies(policyIds: ClaimRequest['policyIds']): string {
   return JSON.stringify(Object.fromEntries(known.map(([name, id]) => [name, toText(id)])))
 }
 
-function claimed(row: ClaimRow, { token, workerId, leaseMs }: ClaimRequest): Claimed {
-  const facts = readFacts(row as unknown as FactRow)
-  return Object.assign(facts, { token, workerId, leaseUntil: row[STARTED_AT]! + Math.ceil(leaseMs) })
+function claimed(row: FactRow, { token, workerId, leaseMs }: ClaimRequest): Claimed {
+  const facts = readFacts(row)
+  return Object.assign(facts, { token, workerId, leaseUntil: startedAt(row) + Math.ceil(leaseMs) })
 }
 
 async function heldBy(db: Database, token: string): Promise<Claimed[]> {
-  return (await db.read<HeldRow>(HELD, toText(token))).map(readHeld)
+  return (await db.read<FactRow>(HELD, toText(token))).map(readHeld)
+}
+
+export async function held(db: Database, token: string): Promise<Claim> {
+  const statements = [lockFor(token), { sql: 'SELECT @now_ms()' }, { sql: HELD, values: [toText(token)] }]
+  const [, clock, rows] = await db.write('control', statements)
+  return { now: clock![0]![0] as number, jobs: (rows as unknown as FactRow[]).map(readHeld) }
 }

@@ -1,6 +1,7 @@
 import { ChronosError } from '../../../core/values/error.js'
-import { fromText, toJson, toTags } from '../../columns.js'
+import { fromText, toTags } from '../../columns.js'
 import { DeltaDraft } from '../../delta.js'
+import { columnNames, GIVEN_COLUMNS, givenValue } from '../../job-columns.js'
 import type { Enqueued, NewJob, RunTime } from '../../store.js'
 import { booleans, ids, numbers, texts, words } from '../arrays.js'
 import { chunks } from '../chunks.js'
@@ -13,33 +14,53 @@ import type { Notifier } from '../connection/wake.js'
 import { hashOf, isKeptApart, KEPT_APART } from '../rows.js'
 import { appendEnqueued } from './deltas.js'
 
+/** Optional columns that a job is enqueued with; a deadline needs two, as a time or as a delay. */
+const PLAIN_COLUMNS = GIVEN_COLUMNS.filter(({ field }) => field !== 'deadline')
+const GIVEN = columnNames(PLAIN_COLUMNS)
+
+const TOLD = [
+  ['id', 'uuid'],
+  ['name', 'text'],
+  ['queue', 'text'],
+  ['priority', 'smallint'],
+  ['run_at', 'bigint'],
+  ['delay_ms', 'float8'],
+  ['at_most_once', 'boolean'],
+  ['deadline', 'bigint'],
+  ['deadline_ms', 'float8'],
+  ['unique_hash', 'bytea'],
+  ['tags', 'text'],
+  ['payload', 'text'],
+  ...PLAIN_COLUMNS.map(({ column, kind }) => [column, kind === 'number' ? 'float8' : 'text'] as const),
+] as const
+const ARRAYS = TOLD.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')
+/** Parameters behind the columns: the delta, and the payloads that are kept apart. */
+const DELTA = `$${TOLD.length + 1}` as const
+const [APART_IDS, APART_BODIES] = [`$${TOLD.length + 2}`, `$${TOLD.length + 3}`]
+
 const insertText = (more: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   made AS (
-    INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, timeout_ms,
-      tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, dependency, fingerprint, schedule_id, webhook, trace)
+    INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, unique_hash, tags,
+      payload, ${GIVEN})
     SELECT id, name, queue, priority, 'waiting', coalesce(run_at, ceil((SELECT now FROM clock) + delay_ms)::bigint),
       at_most_once IS TRUE, (SELECT now FROM clock),
-      coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), timeout_ms, tenant_id, key, "unique",
-      unique_hash, tags, policy_id, override, payload, dependency, fingerprint, schedule_id, webhook, trace
-    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::float8[], $7::boolean[],
-      $8::bigint[], $9::float8[], $10::float8[], $11::text[], $12::text[], $13::text[], $14::bytea[], $15::text[],
-      $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[])
-      AS told (id, name, queue, priority, run_at, delay_ms, at_most_once, deadline, deadline_ms, timeout_ms,
-        tenant_id, key, "unique", unique_hash, tags, policy_id, override, payload, dependency, fingerprint, schedule_id, webhook, trace)
+      coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), unique_hash, tags, payload, ${GIVEN}
+    FROM unnest(${ARRAYS}) AS told (${TOLD.map(([column]) => column).join(', ')})
     ON CONFLICT DO NOTHING
     RETURNING id, queue, name
   )${more}`
 
 const APART = `, apart AS (
     INSERT INTO @payloads (id, body)
-    SELECT id, body FROM unnest($25::uuid[], $26::text[]) AS told (id, body) WHERE id IN (SELECT id FROM made)
+    SELECT id, body FROM unnest(${APART_IDS}::uuid[], ${APART_BODIES}::text[]) AS told (id, body)
+    WHERE id IN (SELECT id FROM made)
   )`
 
 /** Without an answer, or with the ids of those that were not there before; each with payloads to be kept apart, or none. */
 const insertTexts = (answer: string) => ({ short: insertText(answer), long: insertText(APART + answer) })
-const INSERT = insertTexts(appendEnqueued('$24'))
-const INSERT_TOLD = insertTexts(`, counted AS (${appendEnqueued('$24')}) SELECT id FROM made`)
+const INSERT = insertTexts(appendEnqueued(DELTA))
+const INSERT_TOLD = insertTexts(`, counted AS (${appendEnqueued(DELTA)}) SELECT id FROM made`)
 
 function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
   const of = <T>(value: (job: NewJob) => T): T[] => jobs.map(value)
@@ -58,25 +79,21 @@ function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
     booleans(of(({ delivery }) => delivery === 'at-most-once')),
     numbers(of(({ deadline }) => at(deadline))),
     numbers(of(({ deadline }) => delay(deadline))),
-    numbers(of(({ timeoutMs }) => timeoutMs)),
-    texts(of(({ tenantId }) => tenantId)),
-    texts(of(({ key }) => key)),
-    texts(of(({ unique }) => unique)),
     words(of(uniqueHash)),
     words(of(({ tags }) => toTags(tags))),
-    texts(of(({ policyId }) => policyId)),
-    words(of(({ override }) => toJson(override))),
     texts(of(({ payload }) => (isKeptApart(payload) ? KEPT_APART : payload))),
-    texts(of(({ dependency }) => dependency)),
-    texts(of(({ fingerprint }) => fingerprint)),
-    texts(of(({ scheduleId }) => scheduleId)),
-    texts(of(({ webhook }) => webhook)),
-    texts(of(({ trace }) => trace)),
+    ...PLAIN_COLUMNS.map(column => givenArray(column, jobs)),
     delta.toText(0),
   ]
   if (apart.length === 0) return { sql: sql.short, values, isKept: true }
   values.push(`{${apart.map(({ id }) => id).join(',')}}`, texts(apart.map(({ payload }) => payload)))
   return { sql: sql.long, values, isKept: true }
+}
+
+/** Safe already where it is text: `givenValue` sees to that. */
+function givenArray(column: (typeof PLAIN_COLUMNS)[number], jobs: readonly NewJob[]): string {
+  const values = jobs.map(job => givenValue(column, job, 0))
+  return column.kind === 'number' ? numbers(values as (number | null)[]) : words(values as (string | null)[])
 }
 
 const keyHash = ({ tenantId, name, key }: NewJob) => (key === undefined ? undefined : hashOf(tenantId, name, key))

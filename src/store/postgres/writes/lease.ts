@@ -6,7 +6,7 @@ import { rounds } from '../connection/batch-rounds.js'
 import { failure } from '../connection/failure.js'
 import type { Database, Statement } from '../connection/pool.js'
 import { askThrough, type Send, sendThrough } from '../connection/user-transaction.js'
-import { FACT_COUNT, HELD_COLUMNS, HELD_NAMES, type HeldRow, readHeld } from '../rows.js'
+import { FACT_COUNT, type FactRow, HELD_COLUMNS, HELD_NAMES, readHeld } from '../rows.js'
 
 // Every write of a worker is a compare-and-set on id and token; only a running job has a token.
 
@@ -184,15 +184,13 @@ const EXPIRED = `
   SELECT ${HELD_NAMES}, alone, (SELECT now FROM clock) FROM clock LEFT JOIN late ON true
   ORDER BY oldest, first, pk`
 
-type ExpiredRow = [...HeldRow, alone: boolean, now: number]
-
 export async function expired(db: Database, workers: number): Promise<Expired> {
-  const rows = await db.read<ExpiredRow>(EXPIRED, workers)
+  const rows = await db.read<FactRow>(EXPIRED, workers)
   const now = rows[0]![FACT_COUNT + 4] as number
   const found = rows[0]![0] === null ? [] : rows
   const jobs = found.map((row): ExpiredJob => {
     const alone = row[FACT_COUNT + 3] as boolean
-    return { ...readHeld(row as unknown as HeldRow), alone }
+    return { ...readHeld(row), alone }
   })
   return { now, jobs }
 }

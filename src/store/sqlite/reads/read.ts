@@ -11,7 +11,7 @@ import {
 } from '../../history.js'
 import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest, Tally } from '../../store.js'
 import type { Connection } from '../file/connection.js'
-import { ID, JOB_COLUMNS, type JobRow, readJob } from '../rows.js'
+import { type FactRow, ID, JOB_COLUMNS, readJob } from '../rows.js'
 import { countingParts, DOWN, type Part, parts, type Steps, UP } from './search.js'
 
 /** By the internal key: equal times are never skipped. */
@@ -35,7 +35,7 @@ export async function list(steps: Steps, filter: JobFilter, page: PageRequest, n
   }
   const sql = `SELECT ${JOB_COLUMNS} FROM jobs WHERE pk IN (SELECT value FROM json_each(?)) ORDER BY pk ${way.order}`
   const shown = found.slice(0, page.limit)
-  const data = (await steps(db => db.all<JobRow>(sql, JSON.stringify(shown)))).map(readJob)
+  const data = (await steps(db => db.all<FactRow>(sql, JSON.stringify(shown)))).map(readJob)
   const end = found.length > page.limit ? shown.at(-1) : look.end
   const next = end === undefined ? {} : { next: writeCursor(kind, [end]) }
   return { data, ...next, ...(page.lookAt !== undefined && { looked: look.looked }) }

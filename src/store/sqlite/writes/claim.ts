@@ -39,6 +39,7 @@ const NEXT_DUE = `
   WHERE state = 'waiting' AND queue = ? AND priority = ? AND run_at > ?`
 
 export function claim(db: Connection, held: Held, request: ClaimRequest, now: number): Claim {
+  // The answer to this claim was lost: it gets the jobs that it took.
   const again = heldBy(db, request.token)
   if (again.length > 0) return { now, jobs: again }
   const paused = new Set(db.all<[string]>('SELECT name FROM queues WHERE paused = 1').map(([name]) => name))
@@ -48,12 +49,11 @@ export function claim(db: Connection, held: Held, request: ClaimRequest, now: nu
   return nextDueAt === undefined ? { now, jobs } : { now, jobs, nextDueAt }
 }
 
-/** The answer to this claim was lost: these are the jobs that it took. */
-function heldBy(db: Connection, token: string): Claimed[] {
-  const rows = db.all<[...FactRow, string, number]>(HELD, toText(token))
+export function heldBy(db: Connection, token: string): Claimed[] {
+  const rows = db.all<FactRow>(HELD, toText(token))
   const jobs = rows.map(row => {
-    const workerId = fromText(row[FACT_COUNT])
-    return { ...readFacts(row as unknown as FactRow), token, workerId, leaseUntil: row[FACT_COUNT + 1] as number }
+    const workerId = fromText(row[FACT_COUNT] as string)
+    return { ...readFacts(row), token, workerId, leaseUntil: row[FACT_COUNT + 1] as number }
   })
   return jobs.sort((a, b) => b.priority - a.priority || a.runAt - b.runAt)
 }

@@ -1,5 +1,7 @@
-import { fromText, timeOf, toJson, toTags, toText, toTextOrNull } from '../../columns.js'
+import { timeOf } from '../../../core/job/run-time.js'
+import { fromText, toTags, toText, toTextOrNull } from '../../columns.js'
 import type { DeltaDraft } from '../../delta.js'
+import { columnNames, GIVEN_COLUMNS, givenValue } from '../../job-columns.js'
 import type { Enqueued, NewJob } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { fromHex, ID } from '../rows.js'
@@ -13,10 +15,11 @@ const FACT_VALUES = `${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?`
 /** What nearly every job is: fewer values to hand over, on the hot path of a bulk enqueue. */
 const INSERT_PLAIN_JOB = `INSERT INTO jobs (${FACTS}) VALUES (${FACT_VALUES}) ON CONFLICT (id) DO NOTHING`
 
+/** What few jobs have. Nearly every job has a policy. */
+const RARE = GIVEN_COLUMNS.filter(({ field }) => field !== 'policyId')
+
 const INSERT_JOB = `
-  INSERT INTO jobs (${FACTS}, deadline, timeout_ms, tenant_id, key, "unique", tags, override, dependency, fingerprint,
-    schedule_id, webhook, trace)
-  VALUES (${FACT_VALUES}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO jobs (${FACTS}, tags, ${columnNames(RARE)}) VALUES (${FACT_VALUES}, ?, ${RARE.map(() => '?').join(', ')})
   ON CONFLICT (id) DO NOTHING`
 
 export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, delta: DeltaDraft): Enqueued[] {
@@ -63,45 +66,15 @@ function insert(db: Connection, job: NewJob, now: number): void {
     db.do(INSERT_PLAIN_JOB, ...facts, now, policyId, payload)
     return
   }
-  const created = db.run(
-    INSERT_JOB,
-    ...facts,
-    now,
-    policyId,
-    inline ? payload : null,
-    job.deadline ? timeOf(job.deadline, now) : null,
-    job.timeoutMs ?? null,
-    toTextOrNull(job.tenantId),
-    toTextOrNull(job.key),
-    toTextOrNull(job.unique),
-    toTags(job.tags),
-    toJson(job.override),
-    toTextOrNull(job.dependency),
-    toTextOrNull(job.fingerprint),
-    toTextOrNull(job.scheduleId),
-    toTextOrNull(job.webhook),
-    toTextOrNull(job.trace),
-  )
+  const rare = RARE.map(column => givenValue(column, job, now))
+  const created = db.run(INSERT_JOB, ...facts, now, policyId, inline ? payload : null, toTags(job.tags), ...rare)
   if (created === 0) return
   if (!inline) db.do('INSERT INTO payloads (job, payload) VALUES (last_insert_rowid(), ?)', payload)
   if (job.key !== undefined) remember(db, job, job.key)
 }
 
 function isPlain(job: NewJob): boolean {
-  return (
-    job.tenantId === undefined &&
-    job.key === undefined &&
-    job.unique === undefined &&
-    job.tags.length === 0 &&
-    job.override === undefined &&
-    job.timeoutMs === undefined &&
-    job.deadline === undefined &&
-    job.dependency === undefined &&
-    job.fingerprint === undefined &&
-    job.scheduleId === undefined &&
-    job.webhook === undefined &&
-    job.trace === undefined
-  )
+  return job.tags.length === 0 && RARE.every(({ field }) => job[field] === undefined)
 }
 
 /** Whether there is such a job already: its own row, that of its key, or the live one with its `unique` value. */

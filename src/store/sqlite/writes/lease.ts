@@ -72,10 +72,10 @@ const EXPIRED = `
 export function expired(db: Connection, workers: number, now: number): Expired {
   const silent = db.all<[workerId: string, running: number]>(SILENT_WORKERS, now, now, workers)
   const jobs = silent.flatMap(([workerId, running]) =>
-    db.all<[...FactRow, string, number]>(EXPIRED, workerId, now).map(
+    db.all<FactRow>(EXPIRED, workerId, now).map(
       (row): ExpiredJob => ({
-        ...readFacts(row as unknown as FactRow),
-        token: fromText(row[FACT_COUNT]),
+        ...readFacts(row),
+        token: fromText(row[FACT_COUNT] as string),
         leaseUntil: row[FACT_COUNT + 1] as number,
         workerId: fromText(workerId),
         alone: running === 1,

@@ -1,131 +1,90 @@
+import type { JobChange } from '../../../core/job/changes.js'
 import type { DeathReason, Job } from '../../../core/job/job.js'
 import { present } from '../../../core/values/present.js'
-import { fromText, timeOf, toJson, toTags, toText, toTextOrNull } from '../../columns.js'
+import { planChanges } from '../../change.js'
+import { fromText, toText } from '../../columns.js'
 import type { DeltaDraft } from '../../delta.js'
-import { edited, isAsRead, type JobEdit } from '../../edit.js'
-import type { Changed, Following, PruneReport, PruneRequest, RunTime } from '../../store.js'
+import { changedColumns, type JobWrite } from '../../job-columns.js'
+import type { Changed, Following, PruneReport, PruneRequest } from '../../store.js'
 import { REMOVED_KEY_MS } from '../../store.js'
 import type { Connection } from '../file/connection.js'
+import type { Value } from '../file/driver.js'
 import type { Ended } from '../reads/search.js'
-import { fromHex, ID, JOB_COLUMNS, type JobRow, readJob } from '../rows.js'
+import { type FactRow, fromHex, ID, JOB_COLUMNS, readJob } from '../rows.js'
 import { enqueue, INLINE_PAYLOAD_MAX, LIVE_UNIQUE } from './enqueue.js'
 
+function findRow(db: Connection, id: string): FactRow | undefined {
+  return db.get<FactRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ${ID}`, id)
+}
+
 export function find(db: Connection, id: string): Job | undefined {
-  const row = db.get<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ${ID}`, id)
+  const row = findRow(db, id)
   return row && readJob(row)
 }
 
-function answer(db: Connection, id: string, status: 'changed' | 'requested' | 'refused'): Changed {
-  const job = find(db, id)
-  return job ? { id, status, job } : { id, status: 'not-found' }
-}
-
-export function cancel(db: Connection, id: string, now: number, delta: DeltaDraft, following?: Following): Changed {
-  const waiting = `UPDATE jobs SET state = 'cancelled', finished_at = ? WHERE id = ${ID} AND +state = 'waiting'`
-  if (db.run(waiting, now, id) === 1) {
-    const changed = answer(db, id, 'changed')
-    if (changed.status !== 'changed') return changed
-    delta.ended(changed.job)
-    return followed(db, changed, following, now, delta)
-  }
-  const running = `UPDATE jobs SET cancel_requested = 1 WHERE id = ${ID} AND +state = 'running'`
-  if (db.run(running, id) === 1) return answer(db, id, 'requested')
-  return answer(db, id, 'refused')
-}
-
-export function reschedule(db: Connection, id: string, at: RunTime, now: number): Changed {
-  const sql = `UPDATE jobs SET run_at = ? WHERE id = ${ID} AND +state = 'waiting'`
-  return answer(db, id, db.run(sql, timeOf(at, now), id) === 1 ? 'changed' : 'refused')
-}
-
-const EDIT = `
-  UPDATE jobs SET queue = ?, priority = ?, run_at = ?, tags = ?, timeout_ms = ?, deadline = ?, override = ?, payload = ?,
-    dependency = ?, pass = ?
-  WHERE pk = ?`
-
-/** The write lock is held: what was read can't change before it is written. */
-export function edit(db: Connection, id: string, asked: JobEdit, now: number, delta: DeltaDraft): Changed {
-  const job = find(db, id)
-  if (!job) return { id, status: 'not-found' }
-  if (!isAsRead(job, asked.expect)) return { id, status: 'refused', job }
-  const { queue, priority, runAt, tags, timeoutMs, deadline, override, ...next } = edited(job, asked, now)
-  const [pk] = db.get<[number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, id)!
-  const payload = toText(next.payload)
-  const isInline = payload.length <= INLINE_PAYLOAD_MAX
-  const times = [timeoutMs ?? null, deadline ?? null] as const
-  const texts = [toJson(override), isInline ? payload : null] as const
-  const dependency = [toTextOrNull(next.dependency), next.pass ?? null] as const
-  db.run(EDIT, toText(queue), priority, runAt, toTags(tags), ...times, ...texts, ...dependency, pk)
-  db.run('DELETE FROM payloads WHERE job = ?', pk)
-  if (!isInline) db.run('INSERT INTO payloads (job, payload) VALUES (?, ?)', pk, payload)
-  if (queue !== job.queue) {
-    db.run('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(queue))
-    delta.moved(job, queue)
-  }
-  return answer(db, id, 'changed')
-}
-
-/** A deadline that has passed would end the job again at once; whoever redrives it wants it to run. */
-const NEXT_GENERATION = `
-  UPDATE jobs SET state = 'waiting', generation = generation + 1, run_at = ?, attempt = 0, counters = NULL,
-    begun = 0, cancel_requested = 0, reason = NULL, first_started_at = NULL, started_at = NULL, finished_at = NULL,
-    deadline = iif(deadline > ?, deadline, NULL), progress = NULL, result = NULL, pass = NULL, acknowledged_at = NULL,
-    redrive_id = ?
-  WHERE id = ${ID} AND (+state = 'dead' OR +state = 'cancelled')`
-
-export function redrive(
+/** The transaction holds the write lock, so a job can't change between the read and the write. */
+export function change(
   db: Connection,
-  id: string,
-  { redriveId, delayMs }: { readonly redriveId: string | undefined; readonly delayMs: number },
-  now: number,
-  delta: DeltaDraft,
-): Changed {
-  const job = find(db, id)
-  if (!job) return { id, status: 'not-found' }
-  if (redriveId !== undefined && job.redriveId === redriveId) return { id, status: 'changed', job }
-  const twin = job.unique === undefined ? undefined : liveUnique(db, job, job.unique)
-  if (twin !== undefined && twin !== job.id) return { id, status: 'refused', job, conflictId: twin }
-  const runAt = timeOf({ delayMs }, now)
-  if (db.run(NEXT_GENERATION, runAt, now, toTextOrNull(redriveId), id) === 0) return { id, status: 'refused', job }
-  delta.leftDead(job)
-  return answer(db, id, 'changed')
-}
-
-export function acknowledge(db: Connection, id: string, now: number): Changed {
-  const sql = `UPDATE jobs SET acknowledged_at = ifnull(acknowledged_at, ?) WHERE id = ${ID} AND +state = 'dead'`
-  return answer(db, id, db.run(sql, now, id) === 1 ? 'changed' : 'refused')
-}
-
-export function discard(db: Connection, id: string, now: number, delta: DeltaDraft, following?: Following): Changed {
-  const job = find(db, id)
-  if (!job) return { id, status: 'not-found' }
-  const sql = `UPDATE jobs SET reason = 'discarded', acknowledged_at = ifnull(acknowledged_at, ?)
-    WHERE id = ${ID} AND +state = 'dead'`
-  if (db.run(sql, now, id) === 0) return { id, status: 'refused', job }
-  delta.leftDead(job)
-  return followed(db, answer(db, id, 'changed'), following, now, delta)
-}
-
-function followed(
-  db: Connection,
-  changed: Changed,
+  ids: readonly string[],
+  decide: JobChange,
   following: Following | undefined,
   now: number,
   delta: DeltaDraft,
-): Changed {
-  if (changed.status === 'changed') follow(db, changed.job, following, now, delta)
-  return changed
+): readonly Changed[] {
+  const keys = new Map<string, number>()
+  const findLocked = (id: string): Job | undefined => {
+    const row = findRow(db, id)
+    if (!row) return undefined
+    const job = readJob(row)
+    keys.set(job.id, row[0])
+    return job
+  }
+  const locked = { now, find: findLocked, liveUnique: (job: Job) => liveUnique(db, job, job.unique!) }
+  const plan = planChanges(ids, decide, following, locked, delta)
+  for (const write of plan.writes) writeJob(db, keys.get(write.next.id)!, write)
+  if (plan.following.length > 0) enqueue(db, plan.following, now, delta)
+  return plan.answers
 }
 
-function follow(db: Connection, job: Job, following: Following | undefined, now: number, delta: DeltaDraft): void {
-  const jobs = following?.(job) ?? []
-  if (jobs.length > 0) enqueue(db, jobs, now, delta)
+function writeJob(db: Connection, pk: number, write: JobWrite): void {
+  const { before, next } = write
+  const sets: string[] = []
+  const values: Value[] = []
+  const set = (column: string, value: Value) => {
+    sets.push(`${column} = ?`)
+    values.push(value)
+  }
+  for (const { column, value } of changedColumns([write])) {
+    const written = value(next)
+    set(column, typeof written === 'boolean' ? Number(written) : written)
+  }
+  if (next.payload !== before.payload) set('payload', writePayload(db, pk, next.payload))
+  if (sets.length > 0) db.run(`UPDATE jobs SET ${sets.join(', ')} WHERE pk = ?`, ...values, pk)
+  if (next.queue !== before.queue)
+    db.run('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(next.queue))
+}
+
+/** What the job itself keeps of it: NULL where it is too long. */
+function writePayload(db: Connection, pk: number, payload: string): string | null {
+  const text = toText(payload)
+  db.run('DELETE FROM payloads WHERE job = ?', pk)
+  if (text.length <= INLINE_PAYLOAD_MAX) return text
+  db.run('INSERT INTO payloads (job, payload) VALUES (?, ?)', pk, text)
+  return null
 }
 
 function liveUnique(db: Connection, job: Job, unique: string): string | undefined {
   const tenant = job.tenantId === undefined ? 0 : toText(job.tenantId)
   const row = db.get<[id: string]>(LIVE_UNIQUE, toText(unique), toText(job.name), tenant)
   return row && fromHex(row[0])
+}
+
+const OVERDUE = `
+  SELECT hex(id) FROM jobs INDEXED BY jobs_deadline
+  WHERE deadline IS NOT NULL AND state = 'waiting' AND deadline <= ? ORDER BY deadline, pk LIMIT ?`
+
+export function overdue(db: Connection, limit: number, now: number): readonly string[] {
+  return db.all<[id: string]>(OVERDUE, now, limit).map(([id]) => fromHex(id))
 }
 
 export function remove(db: Connection, id: string, now: number, delta: DeltaDraft): Changed {
@@ -136,28 +95,6 @@ export function remove(db: Connection, id: string, now: number, delta: DeltaDraf
   forget(db, [pk], now + REMOVED_KEY_MS)
   delta.removed(job)
   return { id, status: 'changed', job }
-}
-
-export function expireDeadlines(
-  db: Connection,
-  limit: number,
-  now: number,
-  delta: DeltaDraft,
-  following?: Following,
-): readonly Job[] {
-  const rows = db.all<[number]>(
-    `SELECT pk FROM jobs INDEXED BY jobs_deadline
-     WHERE deadline IS NOT NULL AND state = 'waiting' AND deadline <= ? ORDER BY deadline, pk LIMIT ?`,
-    now,
-    limit,
-  )
-  return rows.map(([pk]) => {
-    db.run(`UPDATE jobs SET state = 'dead', reason = 'expired', finished_at = ? WHERE pk = ?`, now, pk)
-    const job = readJob(db.get<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE pk = ?`, pk)!)
-    delta.ended(job)
-    follow(db, job, following, now, delta)
-    return job
-  })
 }
 
 /** `candidates` were found by reading; whether they are still old and ended is asked here, in the write. */

@@ -1,4 +1,5 @@
-import { timeOf, toText } from '../../columns.js'
+import { timeOf } from '../../../core/job/run-time.js'
+import { toText } from '../../columns.js'
 import type { Parked, ParkRequest } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'

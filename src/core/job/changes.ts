@@ -1,0 +1,147 @@
+import type { PartialPolicy } from '../policy/policy.js'
+import type { Job } from './job.js'
+import { type RunTime, timeOf } from './run-time.js'
+
+// Who may move a job where, besides its own runs (`lifecycle.ts`). A store locks the jobs, asks one of these rules and
+// writes the answer; `test/core/job/changes.test.ts` is the table.
+
+/**
+ * Returns the job as it becomes; `undefined` where its state does not allow the change; the very same object where the
+ * change was made before, by a call whose answer was lost. `index` is the place of the job in the batch. A running job
+ * stays running, and is only asked for something: the one way out of `running` is `settle`.
+ */
+export type JobChange = (job: Job, now: number, index: number) => Job | undefined
+
+type Draft = { -readonly [Field in keyof Job]: Job[Field] }
+
+/** waiting → cancelled; running → asked to stop. */
+export const cancel: JobChange = (job, now) => {
+  if (job.state === 'running') return { ...job, cancelRequested: true }
+  return job.state === 'waiting' ? ended(job, 'cancelled', now) : undefined
+}
+
+/** waiting → dead, where the deadline has passed. */
+export const expire: JobChange = (job, now) => {
+  const isOverdue = job.state === 'waiting' && job.deadline !== undefined && job.deadline <= now
+  return isOverdue ? { ...ended(job, 'dead', now), reason: 'expired' } : undefined
+}
+
+function ended(job: Job, state: 'cancelled' | 'dead', finishedAt: number): Job {
+  const { pass, ...kept } = job
+  return { ...kept, state, finishedAt }
+}
+
+/** Moves a waiting job to another time. */
+export function reschedule(at: RunTime): JobChange {
+  return (job, now) => (job.state === 'waiting' ? { ...job, runAt: timeOf(at, now) } : undefined)
+}
+
+/** A person has seen a dead job: it stays, and raises no alert any more. */
+export const acknowledge: JobChange = (job, now) => {
+  if (job.state !== 'dead') return undefined
+  return job.acknowledgedAt === undefined ? { ...job, acknowledgedAt: now } : job
+}
+
+/** A dead job is given up for good; its record stays. */
+export const discard: JobChange = (job, now) => {
+  if (job.state !== 'dead') return undefined
+  return job.reason === 'discarded' ? job : { ...job, reason: 'discarded', acknowledgedAt: job.acknowledgedAt ?? now }
+}
+
+// ---------------------------------------------------------------- redrive
+
+export interface RedriveOptions {
+  readonly redriveId?: string
+  /** How long each job of the batch waits before it may run; no time where there is none. */
+  readonly delaysMs?: readonly number[]
+}
+
+/** dead | cancelled → waiting, as a new generation. */
+export function redrive({ redriveId, delaysMs = [] }: RedriveOptions = {}): JobChange {
+  return (job, now, index) => {
+    if (redriveId !== undefined && job.redriveId === redriveId) return job
+    if (job.state !== 'dead' && job.state !== 'cancelled') return undefined
+    const next = nextGeneration(job, timeOf({ delayMs: delaysMs[index] ?? 0 }, now), now)
+    return redriveId === undefined ? next : { ...next, redriveId }
+  }
+}
+
+/** How every generation starts. */
+export const FRESH = {
+  state: 'waiting',
+  attempt: 0,
+  snoozes: 0,
+  releases: 0,
+  losses: 0,
+  strikes: 0,
+  suspect: false,
+  begun: false,
+  cancelRequested: false,
+} as const
+
+function nextGeneration(job: Job, runAt: number, now: number): Job {
+  const { reason, startedAt, firstStartedAt, finishedAt, backoffMs, result, error, progress, ...others } = job
+  const { deadline, pass, acknowledgedAt, redriveId, ...kept } = others
+  const next: Draft = { ...kept, ...FRESH, generation: job.generation + 1, runAt }
+  // A deadline that has passed would end the job again at once, and a redrive asks for a run.
+  if (deadline !== undefined && deadline > now) next.deadline = deadline
+  return next
+}
+
+// ---------------------------------------------------------------- edit
+
+/** What a waiting job is to be from now on; what is absent stays. */
+export interface JobEdit {
+  /** The job as it was read: where anything that an edit can touch has changed since, the edit is refused. */
+  readonly expect: Job
+  readonly payload?: string
+  readonly priority?: number
+  readonly tags?: readonly string[]
+  readonly queue?: string
+  readonly runAt?: RunTime
+  /** null removes it. */
+  readonly timeoutMs?: number | null
+  readonly deadline?: RunTime | null
+  readonly override?: PartialPolicy | null
+  /** What the new payload depends on, where that follows from it. */
+  readonly dependency?: string
+}
+
+/**
+ * Changes what a waiting job is to do. Its key stays, and so does the payload that the key remembers, which is the one that
+ * was enqueued: a repeated enqueue still answers `existing`, and one with the edited payload is a conflict.
+ */
+export function edit(asked: JobEdit): JobChange {
+  return (job, now) => (isAsRead(job, asked.expect) ? edited(job, asked, now) : undefined)
+}
+
+/** A claim in between has raised `run`, even where the job waits again. */
+function isAsRead(job: Job, expect: Job): boolean {
+  return job.state === 'waiting' && expect.state === 'waiting' && factsOf(job) === factsOf(expect)
+}
+
+function factsOf(job: Job): string {
+  const { generation, run, queue, priority, runAt, payload, tags, timeoutMs, deadline, override } = job
+  return JSON.stringify([generation, run, queue, priority, runAt, payload, tags, timeoutMs, deadline, override])
+}
+
+function edited(job: Job, asked: JobEdit, now: number): Job {
+  const next: Draft = { ...job, tags: [...(asked.tags ?? job.tags)] }
+  if (asked.payload !== undefined) next.payload = asked.payload
+  if (asked.priority !== undefined) next.priority = asked.priority
+  if (asked.queue !== undefined) next.queue = asked.queue
+  if (asked.runAt !== undefined) next.runAt = timeOf(asked.runAt, now)
+  if (asked.timeoutMs === null) delete next.timeoutMs
+  else if (asked.timeoutMs !== undefined) next.timeoutMs = asked.timeoutMs
+  if (asked.deadline === null) delete next.deadline
+  else if (asked.deadline !== undefined) next.deadline = timeOf(asked.deadline, now)
+  if (asked.override === null) delete next.override
+  // A copy, so that a later change of the caller's object does not reach the store.
+  else if (asked.override !== undefined) next.override = JSON.parse(JSON.stringify(asked.override)) as PartialPolicy
+  if (asked.dependency !== undefined && asked.dependency !== job.dependency) {
+    next.dependency = asked.dependency
+    // The slot that the old dependency gave it means nothing to another one.
+    delete next.pass
+  }
+  return next
+}

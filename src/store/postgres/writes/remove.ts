@@ -1,0 +1,86 @@
+import type { Job } from '../../../core/job/job.js'
+import { DeltaDraft } from '../../delta.js'
+import type { Changed, PruneReport, PruneRequest } from '../../store.js'
+import { REMOVED_KEY_MS } from '../../store.js'
+import { ids, isId, numbers, words } from '../arrays.js'
+import type { Database } from '../connection/pool.js'
+import { type FactRow, JOB_COLUMNS, KNOWN_COLUMNS, type KnownRow, readJob, readKnown } from '../rows.js'
+import { append } from './deltas.js'
+
+const FIND = `SELECT ${JOB_COLUMNS} FROM @jobs AS jobs WHERE id = ANY ($1::uuid[])`
+
+export async function find(db: Database, id: string): Promise<Job | undefined> {
+  if (!isId(id)) return undefined
+  const [row] = await db.read<FactRow>(FIND, ids([id]))
+  return row && readJob(row)
+}
+
+/** Removes jobs and everything that belongs to them; their keys stay for `$3` milliseconds. */
+const FORGET = `
+  WITH remembered AS (
+    UPDATE @keys SET expires_at = ceil(@now_ms() + $3::float8)::bigint
+    WHERE job_id = ANY ($2::uuid[]) AND expires_at IS NULL
+  ),
+  attempts AS (DELETE FROM @attempts WHERE job = ANY ($1::bigint[])),
+  logs AS (DELETE FROM @job_logs WHERE job = ANY ($1::bigint[])),
+  effects AS (DELETE FROM @effects WHERE job = ANY ($1::bigint[])),
+  payloads AS (DELETE FROM @payloads WHERE id = ANY ($2::uuid[]))
+  DELETE FROM @jobs WHERE id = ANY ($2::uuid[])`
+
+const FIND_TO_REMOVE = `
+  SELECT ${JOB_COLUMNS}, pk FROM @jobs AS jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE OF jobs`
+
+export function remove(db: Database, asked: readonly string[]): Promise<Changed[]> {
+  return db.transaction('work', async ask => {
+    const rows = await ask<FactRow>(FIND_TO_REMOVE, ids(asked))
+    const jobs = new Map(rows.map(row => [row[0], readJob(row)]))
+    const gone = rows.filter(row => jobs.get(row[0])!.state !== 'running')
+    const delta = new DeltaDraft()
+    for (const row of gone) delta.removed(jobs.get(row[0])!)
+    await append(ask, delta)
+    await ask(FORGET, numbers(gone.map(row => row.at(-1) as number)), ids(gone.map(row => row[0])), REMOVED_KEY_MS)
+    return asked.map((id): Changed => {
+      const job = jobs.get(id.toLowerCase())
+      if (!job) return { id, status: 'not-found' }
+      if (job.state === 'running') return { id, status: 'refused', job }
+      jobs.delete(job.id)
+      return { id, status: 'changed', job }
+    })
+  })
+}
+
+const OLD = `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now)
+  SELECT ${KNOWN_COLUMNS}, pk
+  FROM clock, unnest($1::text[], $2::float8[]) AS kept (ended, ms),
+    LATERAL (
+      SELECT ${KNOWN_COLUMNS}, pk, finished_at FROM @jobs
+      WHERE state = kept.ended AND finished_at IS NOT NULL AND finished_at <= clock.now - kept.ms
+      ORDER BY finished_at, pk LIMIT $3 FOR UPDATE SKIP LOCKED
+    ) AS old
+  ORDER BY old.finished_at, old.pk LIMIT $3`
+
+const FORGET_KEYS = `
+  DELETE FROM @keys WHERE hash = ANY (ARRAY(
+    SELECT hash FROM @keys WHERE expires_at <= (SELECT @now_ms()) ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+  ))
+  RETURNING 1`
+
+export function prune(db: Database, { olderThanMs, keyMs, limit }: PruneRequest): Promise<PruneReport> {
+  return db.transaction('work', async ask => {
+    const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
+    const kept = Object.entries(olderThanMs).filter(([, ms]) => ms !== undefined)
+    const states = words(kept.map(([state]) => state))
+    const rows = await ask<[...KnownRow, pk: number]>(OLD, states, numbers(kept.map(([, ms]) => ms)), limit)
+    const pks = numbers(rows.map(row => row.at(-1) as number))
+    if (rows.length > 0) await ask(FORGET, pks, ids(rows.map(([id]) => id)), keyMs)
+    const delta = new DeltaDraft()
+    for (const row of rows) {
+      delta.removed(readKnown(row))
+      pruned[row[1] as keyof typeof pruned] += 1
+    }
+    await append(ask, delta)
+    const keys = await ask(FORGET_KEYS, limit)
+    return { pruned, keys: keys.length }
+  })
+}
