@@ -68,11 +68,16 @@ export function timeCases(bench: Bench): void {
       expect((await answers).flat()).toHaveLength(10)
     })
 
-    it('can be watched, and left alone again', async () => {
-      const stop = bench.store.watch(() => undefined)
+    it('does not wake its own watchers for its own work, and a watch can be stopped twice', async () => {
+      let calls = 0
+      const onChange = () => {
+        calls += 1
+      }
+      const stops = [bench.store.watch(onChange), bench.store.watch(onChange)]
       await bench.add()
-      stop()
-      stop()
+      await bench.claimOne()
+      for (const stop of [...stops, ...stops]) expect(stop()).toBeUndefined()
+      expect(calls).toBe(0)
     })
   })
 }

@@ -52,12 +52,20 @@ describe('guard', () => {
     await store.close()
   })
 
-  it('does without where the settings can not travel to a thread', async () => {
+  it('renews nothing where the settings can not be sent to a thread', async () => {
     const url = new URL(await postgresUrl())
-    const password = () => 'a function'
-    const store = await openStore({ connection: { host: url.hostname, port: url.port, user: url.username, password } })
-    const guard = store.guard!({ workerId: 'worker-1', leaseMs: 1000, stuckAfterMs: 100 })
+    const password = () => decodeURIComponent(url.password)
+    const place = { host: url.hostname, port: url.port, user: url.username, database: url.pathname.slice(1) }
+    const store = await openStore({ connection: { ...place, password } })
+    await store.migrate()
+    await store.enqueue([job()])
+    await store.claim(request({ limit: 1, leaseMs: 200 }))
+    const guard = store.guard!({ workerId: 'worker-1', leaseMs: 200, stuckAfterMs: 60_000 })
     guard.beat()
+    block(600)
+    // No thread renews the lease, and the store still works.
+    expect(guard.keptUntil()).toBe(0)
+    expect((await store.expired({ workers: 10 })).jobs).toHaveLength(1)
     await guard.stop()
     await store.close()
   })

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/migrations.js'
 import type { Store } from '../../../src/store/store.js'
@@ -211,9 +213,28 @@ describe('watch', () => {
     other.stop()
   })
 
-  it('does nothing where there is nothing to watch', async () => {
-    folder.store({ path: ':memory:' }).watch(() => undefined)()
-    folder.store({ path: `${folder.path}/missing/chronos.db` }).watch(() => undefined)()
+  it('never calls back for a database in memory, which no other process can change', async () => {
+    const store = folder.store({ path: ':memory:' })
+    let calls = 0
+    const stop = store.watch(() => {
+      calls += 1
+    })
+    await store.migrate()
+    await store.enqueue([bench.job()])
+    await turns(20)
+    expect(calls).toBe(0)
+    expect(stop()).toBeUndefined()
+  })
+
+  it('neither throws nor creates anything where the directory is missing', async () => {
+    const directory = folder.file('missing')
+    let calls = 0
+    const stop = folder.store({ path: join(directory, 'chronos.db') }).watch(() => {
+      calls += 1
+    })
+    await turns(20)
+    expect([calls, existsSync(directory)]).toEqual([0, false])
+    stop()
   })
 })
 
@@ -268,10 +289,15 @@ describe('guard', () => {
     expect(folder.store({ path: ':memory:' }).guard).toBeUndefined()
   })
 
-  it('can be stopped at once, and before the store was used', async () => {
-    const guard = folder.store().guard!({ workerId: 'w', leaseMs: 1000, stuckAfterMs: 1000 })
+  it('stops at once before the store was used, and leaves no file and no thread behind', async () => {
+    const store = folder.store()
+    const guard = store.guard!({ workerId: 'w', leaseMs: 1000, stuckAfterMs: 1000 })
     guard.beat()
     await guard.stop()
+    expect([guard.keptUntil(), existsSync(folder.file())]).toEqual([0, false])
+    await store.migrate()
+    await store.enqueue([bench.job()])
+    expect(await store.count({}, 5)).toEqual({ value: 1, relation: 'exact' })
   })
 })
 
