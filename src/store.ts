@@ -1,4 +1,4 @@
-// What a store of your own needs: the interface, the rules and the parts that every store shares. See docs/stores.md.
+// What a store of your own needs: the interface, the rules and the parts that every store shares.
 
 export {
   acknowledge,

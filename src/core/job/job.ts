@@ -70,7 +70,7 @@ export interface Job {
   readonly finishedAt?: number
 
   readonly generation: number
-  /** Grows with every claim over the whole life of the job and is never given back. */
+  /** Counts the claims over the whole life of the job. A job that is handed back before it starts gives its number back. */
   readonly run: number
   /** Runs of this generation that count; drives `maxRetries` and the labels. */
   readonly attempt: number
