@@ -55,7 +55,7 @@ export class Databases {
   }
 
   /**
-   * What was prepared looks as it would a minute later, for whoever prepared it.
+   * Brings a prepared database into the state it would have a minute later, for every subject.
    *
    * @param {Place} place
    */

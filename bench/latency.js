@@ -5,7 +5,7 @@ import { payload } from './payload.js'
 import { pause, percentile } from './sample.js'
 
 /**
- * Enqueues one job at a time, with pauses that fall into step with nothing.
+ * Enqueues one job at a time, with pauses that are not in step with any timer.
  *
  * @param {number} times
  * @param {(data: object) => Promise<unknown>} enqueue
@@ -41,8 +41,8 @@ export class Starts {
 }
 
 /**
- * Another process works, as the task `tellStarts` of the subject, and tells when handlers start; the monotonic clock is
- * one for all processes of a machine.
+ * Another process works, as the task `tellStarts` of the subject, and reports when handlers start. All processes of a
+ * machine share the monotonic clock.
  *
  * @param {string} subject
  * @param {Record<string, unknown>} options
@@ -64,7 +64,7 @@ export async function otherProcess(subject, options) {
   }
 }
 
-/** The other side of it. */
+/** Runs in the other process. */
 export const teller = {
   tell() {
     process.send?.(String(process.hrtime.bigint()))

@@ -17,7 +17,7 @@ const CACHE = fileURLToPath(new URL('./.cache/', import.meta.url))
 const TASK_LIMIT_MS = 30 * 60_000
 
 /**
- * What one subject does for one figure.
+ * One series of samples: a task of one subject, with its options.
  *
  * @typedef {object} Lane
  * @property {string} label
@@ -25,12 +25,12 @@ const TASK_LIMIT_MS = 30 * 60_000
  * @property {string} task function of that file
  * @property {Record<string, unknown>} options
  * @property {readonly string[]} [node] flags for the node that runs it
- * @property {'file' | 'postgres'} [on] a file if nothing is said
+ * @property {'file' | 'postgres'} [on] default: a file
  * @property {{ task: string, options: Record<string, unknown> }} [fill] prepares the place, in a process of its own
  *
  * @typedef {Record<string, number>} Figures
  *
- * Where a task works: what it is told of that, and a folder for what it says.
+ * Where a task works: the options that locate its store, and a folder for its output.
  *
  * @typedef {object} Place
  * @property {string} dir

@@ -17,7 +17,7 @@ export function callsPlan({ quick }) {
   return [
     {
       name: 'http',
-      about: `${options.jobs} POSTs to a local server that answers at once, ${options.concurrency} at a time`,
+      about: `${options.jobs} POSTs to a local server that responds at once, ${options.concurrency} at a time`,
       figures: ['perSecond', 'cpuMicros', 'maxRssMb'],
       lanes,
       targets: lanes.slice(0, 2).map(({ label }) => ({
@@ -30,16 +30,16 @@ export function callsPlan({ quick }) {
     },
     {
       name: 'webhooks',
-      about: `from enqueue to the arrival of the webhook; with ${stuck} deliveries waiting for an endpoint that never answers`,
+      about: `from enqueue to the arrival of the webhook; with ${stuck} deliveries waiting for an endpoint that never responds`,
       figures: ['p50Ms', 'p95Ms'],
       lanes: [
         { label: 'alone', subject: 'webhooks', task: 'deliver', options: { times, stuck: 0 } },
-        { label: 'beside a slow one', subject: 'webhooks', task: 'deliver', options: { times, stuck } },
+        { label: 'beside a slow endpoint', subject: 'webhooks', task: 'deliver', options: { times, stuck } },
       ],
       targets: [
         {
           says: 'p95 ≤ 1.2 × that alone',
-          of: 'beside a slow one',
+          of: 'beside a slow endpoint',
           figure: 'p95Ms',
           against: ['alone'],
           atMost: 1.2,
@@ -48,14 +48,14 @@ export function callsPlan({ quick }) {
     },
     {
       name: 'schedules',
-      about: `${schedules} schedules tick every second for ${seconds} s; two processes fire them and run their jobs`,
+      about: `${schedules} schedules with an occurrence every second for ${seconds} s; two processes schedule and run the jobs`,
       figures: ['firedPercent', 'doubled', 'p50Ms', 'p99Ms'],
       lanes: [
         { label: 'chronos', subject: 'schedules', on: 'postgres', task: 'fire', options: { schedules, seconds } },
       ],
       targets: [
-        { says: '≥ 99.9 % of ticks', of: 'chronos', figure: 'firedPercent', atLeast: 99.9 },
-        { says: 'each once', of: 'chronos', figure: 'doubled', atMost: 0 },
+        { says: '≥ 99.9 % of the occurrences', of: 'chronos', figure: 'firedPercent', atLeast: 99.9 },
+        { says: 'none twice', of: 'chronos', figure: 'doubled', atMost: 0 },
         { says: 'p99 ≤ 1 s late', of: 'chronos', figure: 'p99Ms', atMost: 1_000 },
       ],
       roundsMax: 1,

@@ -63,7 +63,7 @@ function drain({ quick, large }) {
   }))
   return {
     name: 'pg-drain',
-    about: `${jobs} no-op jobs wait, with payloads of ${large ? '1.4 KB' : '90 B'}; one process, until nothing is left`,
+    about: `${jobs} waiting no-op jobs with payloads of ${large ? '1.4 KB' : '90 B'}; one process, until none is left`,
     figures: ['perSecond', 'cpuMicros', 'maxRssMb'],
     lanes: [...everybody('drain', { jobs, fill }), ...raw],
     targets: [
@@ -138,7 +138,7 @@ function latency(quick) {
   )
   return {
     name: 'pg-latency',
-    about: 'from the call of enqueue to the start of the handler, while nothing else happens',
+    about: 'from the call of enqueue to the start of the handler, on an idle system',
     figures: ['p50Ms', 'p99Ms'],
     lanes: [
       ...lanes,
@@ -162,11 +162,11 @@ function latency(quick) {
  * @returns {Measurement}
  */
 function idle(quick) {
-  // Some loops look twice a minute: a shorter time counts them more often than they come, or less.
+  // Some loops run twice a minute, so a shorter time would over- or undercount them.
   const seconds = quick ? 10 : 60
   return {
     name: 'pg-idle',
-    about: `one worker with nothing to do for ${seconds} s`,
+    about: `one idle worker for ${seconds} s`,
     figures: ['transactionsPerSecond', 'cpuPercent', 'maxRssMb'],
     lanes: SUBJECTS.map(({ label, subject }) => ({
       label,
@@ -247,7 +247,7 @@ function lastingLoad(quick) {
       ],
       targets: [
         {
-          says: '≥ 40 % at last of without',
+          says: 'at the end ≥ 40 % of without',
           of: 'chronos, snapshot held',
           figure: 'lastPerSecond',
           against: ['chronos'],

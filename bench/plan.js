@@ -4,7 +4,7 @@ import { serverPlan } from './plan-server.js'
 import { sqlitePlan } from './plan-sqlite.js'
 
 /**
- * What is measured, and what Chronos wants to reach.
+ * The measurements and their targets.
  *
  * @typedef {import('./measure.js').Lane} Lane
  *

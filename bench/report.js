@@ -15,7 +15,7 @@ import { median } from './sample.js'
 const HEADINGS = /** @type {Record<string, string>} */ ({
   perSecond: 'per second',
   cpuPercent: 'CPU, % of a core',
-  cpuMicros: 'CPU of all, µs each',
+  cpuMicros: 'total CPU, µs each',
   maxRssMb: 'max RSS, MB',
   p50Ms: 'p50, ms',
   p95Ms: 'p95, ms',
@@ -25,11 +25,11 @@ const HEADINGS = /** @type {Record<string, string>} */ ({
   slowestFilterMs: 'slowest filter, ms',
   heapGrowthMb: 'heap growth, MB',
   p99Ms: 'p99, ms',
-  firedPercent: 'ticks fired, %',
-  doubled: 'fired twice',
+  firedPercent: 'occurrences with a job, %',
+  doubled: 'with two jobs',
   transactionsPerSecond: 'transactions/s',
-  firstPerSecond: 'per second at first',
-  lastPerSecond: 'per second at last',
+  firstPerSecond: 'per second at the start',
+  lastPerSecond: 'per second at the end',
   lastShare: 'last ÷ first',
 })
 
@@ -70,7 +70,7 @@ function spread(values) {
 }
 
 /**
- * No verdict where a lane was left out of this run.
+ * Returns no verdict if a lane was left out of this run.
  *
  * @param {Target} target
  * @param {readonly LaneReport[]} lanes
@@ -125,7 +125,7 @@ function number(value) {
 }
 
 /**
- * The first column to the left, the others to the right.
+ * Aligns the first column to the left and the others to the right.
  *
  * @param {readonly (readonly string[])[]} rows
  */

@@ -21,7 +21,7 @@ export async function openServer({ file, eventsPerSecond }) {
 }
 
 /**
- * A store that says yes to everything at once: what is left is the cost of the server itself.
+ * A store that accepts everything at once, so that only the cost of the server itself remains.
  *
  * @returns {import('../src/store/store.js').Store}
  */

@@ -49,13 +49,13 @@ const missed = judged.filter(verdict => !verdict.reached)
 if (flags.json) console.log(JSON.stringify({ machine, rounds, quick: flags.quick, reports }, undefined, 2))
 else {
   console.log(`${machine}; medians of ${rounds} rounds, range in brackets`)
-  if (flags.quick) console.log('a quick run: a first impression, not a verdict')
+  if (flags.quick) console.log('quick run: indicative figures only')
   console.log(`${judged.length - missed.length} of ${judged.length} targets reached`)
 }
 if (missed.length > 0 && !flags.quick) process.exitCode = 1
 
 /**
- * The lanes take turns, so that a slow minute of the machine hits all of them.
+ * The lanes take turns, so that a slow minute of the machine affects all of them.
  *
  * @param {Measurement} measurement
  */

@@ -7,9 +7,9 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {number} seconds
  * @property {number} perSecond what was done per second
  * @property {number} cpuPercent of one core, used by this process
- * @property {number} cpuMicros used by this process and its server for each of the things, where the system tells
+ * @property {number} cpuMicros used by this process and its server per item, if the system reports it
  * @property {number} maxRssMb highest so far in this process
- * @property {number} [foreignCores] cores kept busy by everybody else; absent where the system doesn't tell
+ * @property {number} [foreignCores] cores kept busy by other processes; absent if the system does not report it
  */
 
 /**
@@ -43,7 +43,7 @@ export async function sample(count, run, serverPid) {
   }
 }
 
-/** Seconds that all cores together were busy since boot; only Linux tells. */
+/** Seconds that all cores together were busy since boot; only Linux reports it. */
 export function busyCoreSeconds() {
   let stat
   try {

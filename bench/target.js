@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
-/** A server in a process of its own that answers at once, so that it is nobody's event loop but its own. */
+/** A server that responds at once, in its own process so that it does not use the event loop that is measured. */
 export async function openTarget() {
   const child = fork(fileURLToPath(import.meta.url), ['serve'], { stdio: 'inherit' })
   const [port] = await once(child, 'message')

@@ -1,4 +1,4 @@
-// A job that no retry can help dies at once, says why, and is sent round again once the cause is mended.
+// A permanent error ends a job at once. Once the cause is fixed, the dead job is started again.
 import { createChronos, defineJob, PermanentError } from 'chronos-jobs'
 
 let addressKnown = false

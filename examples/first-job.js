@@ -1,4 +1,4 @@
-// A job that fails twice, is retried, succeeds, and can tell what happened.
+// A job that fails twice, is retried and succeeds, and its history.
 import { createChronos, defineJob, exponential } from 'chronos-jobs'
 
 const sendMail = defineJob({

@@ -1,5 +1,5 @@
-// A payment service goes away for twenty minutes. Its jobs wait behind an open circuit and lose no attempt; one probe at a
-// time asks whether it is back. What had died before the circuit was there is sent round again, a few first.
+// A payment service is down for twenty minutes. Its jobs wait for the open circuit and lose no attempt; one probe at a
+// time checks whether it is back. Jobs that died without a circuit breaker are redriven, with a canary.
 import { defineJob, exponential } from 'chronos-jobs'
 import { testChronos } from 'chronos-jobs/testing'
 

@@ -1,4 +1,4 @@
-// Orders and jobs in one transaction of Drizzle: both, or neither. CHRONOS_STORE says where the database is.
+// Orders and jobs commit together in one Drizzle transaction, or not at all. CHRONOS_STORE is the address of the database.
 import { createChronos, defineJob } from 'chronos-jobs'
 import { sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'

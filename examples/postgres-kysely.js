@@ -1,4 +1,4 @@
-// Orders and jobs in one transaction of Kysely: both, or neither. CHRONOS_STORE says where the database is.
+// Orders and jobs commit together in one Kysely transaction, or not at all. CHRONOS_STORE is the address of the database.
 // Needs Node 22, as Kysely does.
 import { createChronos, defineJob } from 'chronos-jobs'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'

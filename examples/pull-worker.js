@@ -1,4 +1,4 @@
-// A worker that needs nothing but fetch: takes jobs from a Chronos server, runs them, and tells how they ended.
+// A worker that needs only fetch: claims jobs from a Chronos server, runs them and reports their outcomes.
 //     CHRONOS_URL=http://127.0.0.1:4100 CHRONOS_TOKEN=… QUEUES=default node pull-worker.js
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -16,10 +16,10 @@ const ask = { ...me, queues: QUEUES.split(','), lease: LEASE, wait: '10s' }
 /** @typedef {{ token: string, leaseMs: number, job: { id: string, attempt: number, payload: object } }} Lease */
 /** @typedef {{ data: Lease[], cancelRequested: boolean, status: string, detail: string }} Answer */
 
-let stopping = false // SIGTERM: finish what runs, start nothing new
+let stopping = false // SIGTERM: finish running jobs, start no new ones
 
 /**
- * Your work: what it returns is the result, what it throws the failure. Long work listens to the signal.
+ * Your code: it returns the result or throws the failure. Long work should respect the signal.
  * @param {{ failures?: number, seconds?: number, numbers?: number[] }} payload
  * @param {{ attempt: number }} job
  * @param {AbortSignal} signal
@@ -31,7 +31,7 @@ async function handle({ failures = 0, seconds = 0, numbers = [] }, job, signal) 
 }
 
 /**
- * A POST. Without an answer it is made again, later and later: with the same token nothing is done twice.
+ * A POST, repeated with increasing delays until there is a response. The token makes it safe to repeat.
  * @param {string} path
  * @param {object} body
  * @returns {Promise<Answer>}
@@ -39,11 +39,11 @@ async function handle({ failures = 0, seconds = 0, numbers = [] }, job, signal) 
 async function call(path, body) {
   for (let tries = 0; tries < 12; tries++) {
     const request = { method: 'POST', headers, body: JSON.stringify(body), signal: AbortSignal.timeout(40_000) }
-    // Nobody is there, or the connection broke.
+    // The server is down, or the connection broke.
     const response = await fetch(api + path, request).catch(() => undefined)
     const answer = /** @type {Answer | undefined} */ (await response?.json().catch(() => undefined))
     if (response?.ok && answer) return answer
-    // 409: the lease is lost, and the job somebody else's.
+    // 409: the lease is lost, and another worker has the job.
     if (response && response.status < 500 && response.status !== 429) throw new Error(answer?.detail)
     await pause(Math.min(10_000, 200 * 2 ** tries) * Math.random())
   }
@@ -60,7 +60,7 @@ const tell = ({ token, job }, verb, said) => call(`/leases/${job.id}/${verb}`, {
 /** @param {Lease} lease */
 async function run(lease) {
   const stop = new AbortController()
-  // Extends the lease while the work goes on: who does not is taken to be dead, and loses the job.
+  // Renews the lease while the work goes on. Without it the worker counts as dead and loses the job.
   const keep = setInterval(async () => {
     const { cancelRequested } = await tell(lease, 'extend').catch(() => ({ cancelRequested: true }))
     if (cancelRequested) stop.abort()

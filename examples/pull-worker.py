@@ -1,4 +1,4 @@
-"""A worker in plain Python: takes jobs from a Chronos server, runs them, and tells how they ended.
+"""A worker in plain Python: claims jobs from a Chronos server, runs them and reports their outcomes.
     CHRONOS_URL=http://127.0.0.1:4100 CHRONOS_TOKEN=... QUEUES=default python3 pull-worker.py"""
 import json, random, secrets, signal, socket, sys, threading, time, traceback
 from os import environ, getpid
@@ -10,26 +10,26 @@ ACCESS = {"Authorization": "Bearer " + environ["CHRONOS_TOKEN"]} if "CHRONOS_TOK
 HEADERS = {"Content-Type": "application/json", **ACCESS}
 ME = {"workerId": f"{socket.gethostname()}:{getpid()}", "host": socket.gethostname(), "pid": getpid()}
 ASK = {**ME, "queues": environ.get("QUEUES", "default").split(","), "lease": environ.get("LEASE", "30s"), "wait": "10s"}
-stopping = threading.Event()  # SIGTERM: finish what runs, start nothing new
+stopping = threading.Event()  # SIGTERM: finish running jobs, start no new ones
 
 def handle(payload, lease):
-    """Your work: what it returns is the result, what it raises the failure. Long work looks at lease["stop"]."""
+    """Your code: it returns the result or raises the failure. Long work should check lease["stop"]."""
     if payload.get("failures", 0) >= lease["job"]["attempt"]:
         raise ValueError(f"attempt {lease['job']['attempt']} was told to fail")
     lease["stop"].wait(payload.get("seconds", 0))
     return {"sum": sum(payload.get("numbers", [])), "by": "python"}
 
 def call(path, body):
-    """A POST. Without an answer it is made again, later and later: with the same token nothing is done twice."""
+    """A POST, repeated with increasing delays until there is a response. The token makes it safe to repeat."""
     for tries in range(12):
         try:
             with urlopen(Request(URL + path, json.dumps(body).encode(), HEADERS), timeout=40) as answer:
                 return json.load(answer)
         except HTTPError as error:
             if error.code < 500 and error.code != 429:
-                return json.load(error)  # 409: the lease is lost, and the job somebody else's
+                return json.load(error)  # 409: the lease is lost, and another worker has the job
         except OSError:
-            pass  # nobody is there, or the connection broke
+            pass  # the server is down, or the connection broke
         time.sleep(min(10, 0.2 * 2**tries) * random.random())
     sys.exit(f"no answer from {URL}")
 
@@ -38,7 +38,7 @@ def tell(lease, verb, **said):
 
 def run(lease):
     lease["stop"], over = threading.Event(), threading.Event()
-    def keep():  # who does not extend the lease while the work goes on is taken to be dead, and loses the job
+    def keep():  # renews the lease; without it the worker counts as dead and loses the job
         while not over.wait(lease["leaseMs"] / 3000):
             if tell(lease, "extend").get("cancelRequested", True):
                 lease["stop"].set()

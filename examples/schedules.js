@@ -1,4 +1,4 @@
-// A schedule over the night in which the clocks are put forward: the real scheduler on virtual time.
+// A schedule across the start of daylight saving time: the real scheduler on virtual time.
 import { defineJob } from 'chronos-jobs'
 import { testChronos } from 'chronos-jobs/testing'
 
@@ -12,7 +12,7 @@ const backup = defineJob({
 
 const t = testChronos({ jobs: [backup], startAt: new Date('2026-03-27T12:00:00Z') })
 const { schedules } = t.chronos
-// At 02:30 in Paris, which the clocks leave out on the 29th.
+// At 02:30 in Paris, a time that does not exist on the 29th.
 await schedules.put('nightly', { cron: '30 2 * * *', timeZone: 'Europe/Paris', job: backup })
 await t.advance('3d')
 

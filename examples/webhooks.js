@@ -1,4 +1,4 @@
-// Tells somebody else when a job dies: signed, and again until it gets through.
+// Sends a signed webhook when a job dies, and retries it until it is delivered.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'

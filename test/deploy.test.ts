@@ -37,7 +37,7 @@ function all(value: Yaml, key: string): readonly Yaml[] {
 }
 
 describe('files', () => {
-  it('are all there', () => {
+  it('exist', () => {
     expect(FILES).toEqual(
       expect.arrayContaining(['deploy/Dockerfile', 'deploy/compose.yml', 'deploy/grafana/queue.json']),
     )
@@ -52,7 +52,7 @@ describe('files', () => {
     expect(JSON.parse(read(path))).toBeTypeOf('object')
   })
 
-  it('name no image without its version', () => {
+  it('pin the version of every image', () => {
     const dockerfile = read('deploy/Dockerfile')
     const images = [
       ...YAML_FILES.flatMap(path => yamlOf(path).flatMap(document => all(document, 'image'))),
@@ -66,7 +66,7 @@ describe('files', () => {
     for (const [, from] of dockerfile.matchAll(/^FROM (\S+)/gm)) expect(from).toBe(`\${NODE_IMAGE}`)
   })
 
-  it('are of the version of the package', () => {
+  it('use the version of the package', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string }
     const ours = FILES.flatMap(path => [...read(path).matchAll(/chronos-jobs:(\d[\w.]*)/g)].map(match => match[1]))
     expect(new Set(ours)).toEqual(new Set([version]))
@@ -91,7 +91,7 @@ describe('files', () => {
   })
 })
 
-/** What a command knows, from its own help. */
+/** The flags of a command, from its own help. */
 async function flagsOf(command: readonly string[]): Promise<readonly string[] | undefined> {
   const { code, stdout } = await say([...command, '--help'])
   if (code !== 0 || !stdout.startsWith(`Usage: chronos ${command.join(' ')} `)) return undefined
@@ -109,7 +109,7 @@ describe('commands', () => {
   const lines = [JSON.parse(cmd!) as string[], ...exec, ...containers.map(each => listOf(each) as readonly string[])]
   const ours = lines.filter(([command]) => !command!.startsWith('-'))
 
-  it('are found', () => {
+  it('are found in the files', () => {
     expect(ours.length).toBeGreaterThanOrEqual(8)
     expect(new Set(ours.map(([command]) => command))).toEqual(new Set(['serve', 'worker']))
   })
@@ -120,7 +120,7 @@ describe('commands', () => {
     expect(rest.filter(word => word.startsWith('--') && !known!.includes(word))).toEqual([])
   })
 
-  it('read only variables that mean something', () => {
+  it('use only variables that are settings', () => {
     const known = new Set(
       Object.values(SETTINGS).flatMap(setting => [
         setting.env,
@@ -134,7 +134,7 @@ describe('commands', () => {
     expect([...new Set(used)].filter(name => !known.has(name))).toEqual([])
   })
 
-  it('of the runbook and of the guide exist, with their flags', async () => {
+  it('in the runbook and the guide exist, with their flags', async () => {
     const written = ['docs/runbook.md', 'deploy/README.md'].flatMap(path =>
       [...read(path).matchAll(/`chronos ([a-z][^`]*)`/g)].map(match => match[1]!),
     )
@@ -152,7 +152,7 @@ describe('commands', () => {
   })
 })
 
-/** By full name; of a histogram, its three. */
+/** Labels by full name; a histogram has three names. */
 const METRICS = new Map<string, readonly string[]>([
   ['up', ['instance', 'job']],
   ...Object.keys(PROCESS_CATALOG).map((name): [string, readonly string[]] => [name, []]),
@@ -172,7 +172,7 @@ const WORDS = new Set(
   ),
 )
 
-/** Names of metrics in an expression, and the labels that are asked of each. Words that are neither are found fault with. */
+/** The metrics in an expression. Throws for unknown metrics, labels and functions. */
 function metricsIn(expression: string): readonly string[] {
   const texts = expression.replace(/"(?:[^"\\]|\\.)*"/g, '""').replace(/\[[^\]]*\]/g, '')
   const faults: string[] = []
@@ -207,14 +207,14 @@ describe('the reader of expressions', () => {
     ['max by (kind) (chronos_jobs)', 'nothing has a label kind'],
     ['summ(chronos_jobs)', 'there is no metric summ'],
     ['sum(chronos_jobs', 'parentheses'],
-  ])('finds fault with %s', (expression, fault) => {
+  ])('rejects %s', (expression, fault) => {
     expect(() => metricsIn(expression)).toThrow(fault)
   })
 })
 
 describe('alerts', () => {
   it.each(RULES.map(rule => [String(rule['alert']), rule] as const))(
-    '%s looks at what there is, and says what to do',
+    '%s uses existing metrics and has a runbook entry',
     (name, rule) => {
       expect(name).toMatch(/^Chronos[A-Z][A-Za-z]+$/)
       expect(metricsIn(String(rule['expr'])).length).toBeGreaterThan(0)
@@ -242,13 +242,13 @@ describe('alerts', () => {
     )
   })
 
-  it('have a runbook without pages for alerts that are gone', () => {
+  it('have a runbook without entries for removed alerts', () => {
     const pages = [...read('docs/runbook.md').matchAll(/^## (.+)$/gm)].map(match => match[1])
     expect(pages).toEqual(expect.arrayContaining(RULES.map(rule => String(rule['alert']))))
     expect(pages).toHaveLength(RULES.length)
   })
 
-  it('have a test each, of series that there are', () => {
+  it('have a test each, with existing series', () => {
     const tests = listOf(fieldsOf(yamlOf('deploy/prometheus/alerts.test.yml')[0])['tests']).map(fieldsOf)
     const tested = tests.flatMap(test => {
       for (const series of listOf(test['input_series'])) metricsIn(String(fieldsOf(series)['series']))
@@ -276,7 +276,7 @@ describe('alerts', () => {
 })
 
 describe('dashboards', () => {
-  it.each(['overview', 'queue'])('%s draws what there is', name => {
+  it.each(['overview', 'queue'])('%s uses existing metrics', name => {
     const board = JSON.parse(read(`deploy/grafana/${name}.json`)) as Yaml
     const panels = listOf(fieldsOf(board)['panels']).map(fieldsOf)
     const expressions = all(board, 'expr').map(String)
@@ -288,7 +288,7 @@ describe('dashboards', () => {
       expect(String(panel['description'])).toMatch(/\.$/)
   })
 
-  it('show every metric that is Chronos’ own somewhere', () => {
+  it('show every metric of Chronos', () => {
     const drawn = new Set(
       ['overview', 'queue'].flatMap(name =>
         all(JSON.parse(read(`deploy/grafana/${name}.json`)) as Yaml, 'expr').flatMap(each => metricsIn(String(each))),
@@ -312,7 +312,7 @@ describe('docs/metrics.md', () => {
     match => [match[1]!, match[2]!] as const,
   )
 
-  it('has a line for each metric, and no other', () => {
+  it('has one line for each metric, and no other', () => {
     expect(rows.map(([name]) => name).sort()).toEqual(Object.keys(facts).sort())
   })
 

@@ -14,7 +14,7 @@ const examples = readdirSync(folder).filter(name => name.endsWith('.js') && name
 const pathOf = (name: string) => fileURLToPath(new URL(name, folder))
 const sourceOf = (name: string) => readFileSync(pathOf(name), 'utf8')
 
-/** Some need a newer Node than Chronos does: `// Needs Node 22, as Kysely does.` */
+/** Some examples need a newer Node than Chronos: `// Needs Node 22, as Kysely does.` */
 const needed = (name: string) => /^\/\/ Needs Node (\d+), as (\w+) does/m.exec(sourceOf(name))
 const nodeMajor = Number(process.versions.node.split('.')[0])
 const isTooNew = (name: string) => Number(needed(name)?.[1] ?? 0) > nodeMajor
@@ -70,7 +70,7 @@ function outputOf(source: string): string[] {
   return expected
 }
 
-/** What is about PostgreSQL finds a database of its own there. */
+/** Each PostgreSQL example gets its own schema. */
 async function environmentOf(name: string): Promise<NodeJS.ProcessEnv> {
   if (!name.startsWith('postgres-')) return process.env
   return { ...process.env, CHRONOS_STORE: `${await postgresUrl()}?schema=${freshSchema()}` }

@@ -70,7 +70,7 @@ const RULES: readonly Rule[] = [
       'src/index.ts': "export { createChronos } from './engine/chronos.js'",
       'src/server/http/router.ts': "import { Hono } from 'hono'\nimport { Batcher } from '../../engine/batcher.js'",
       'src/dashboard/data/api.ts':
-        "import { herd } from '../../core/simulation/herd.js'\nimport type { Jobs } from '../../engine/jobs/jobs.js'",
+        "import { simulate } from '../../core/simulation/simulate.js'\nimport type { Jobs } from '../../engine/jobs/jobs.js'",
     },
   },
   {
@@ -114,7 +114,7 @@ const RULES: readonly Rule[] = [
   },
   {
     says: 'values are not imported in a circle',
-    because: 'A circle has no first file: it loads in an order that nobody chose, and no part of it can be read alone.',
+    because: 'A circle has no first file: its load order is arbitrary, and no part of it can be read alone.',
     check: importCircles,
     breaks: [
       {
@@ -158,8 +158,8 @@ const RULES: readonly Rule[] = [
     },
   },
   {
-    says: `the root door has at most ${ROOT_VALUES_MAX} values`,
-    because: 'A newcomer has to know all of them. More belong behind a sub-path door.',
+    says: `the root entry point exports at most ${ROOT_VALUES_MAX} values`,
+    because: 'A newcomer has to know all of them. Export further values from a sub-path.',
     check: rootValues,
     breaks: [
       { 'src/index.ts': "export { a, b, c, d, e, f, g, h, i, j, k, l, m } from './a.js'" },
@@ -173,14 +173,14 @@ const RULES: readonly Rule[] = [
   },
   {
     says: 'files are named for things of the domain',
-    because: 'Nobody can guess what is in utils, helpers, types, common or misc, so everything ends up there.',
+    because: 'The names utils, helpers, types, common and misc do not say what belongs there, so everything does.',
     check: vagueNames,
     breaks: [{ 'src/core/utils.ts': '' }, { 'src/types/job.ts': '' }, { 'test/support/helpers.test.ts': '' }],
     keeps: { 'src/core/job/job.ts': '', 'src/core/typesetting.ts': '' },
   },
   {
     says: 'nothing is left for later in a comment',
-    because: 'A note in the code is seen by whoever needs it least. Open an issue, or do it.',
+    because: 'A note in the code is easily forgotten. Open an issue, or do it.',
     except: { 'test/tidy.test.ts': 'names what it looks for' },
     check: loose,
     breaks: [{ 'src/core/job/job.ts': '// TODO: more' }, { 'README.md': 'FIXME' }, { 'bench/run.js': '/* XXX */' }],
@@ -229,7 +229,7 @@ const RULES: readonly Rule[] = [
   },
   {
     says: 'decisions are numbered from 0001 without gaps',
-    because: 'They are cited by number, and a gap reads as a page that somebody took away.',
+    because: 'They are cited by number, and a gap looks like a page that was removed.',
     check: decisionNumbers,
     breaks: [
       { 'docs/decisions/0002-one-table.md': '' },

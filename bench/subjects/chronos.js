@@ -50,7 +50,7 @@ export async function fillBesideFuture({ jobs, future, ...place }) {
   await fill({ ...place, jobs })
 }
 
-/** @param {Place & { jobs: number, concurrency: number, gated?: boolean }} options */
+/** @param {Place & { jobs: number, concurrency: number, guarded?: boolean }} options */
 export async function drain(options) {
   return drainRuns({ ...options, runsPerJob: 1 })
 }
@@ -64,15 +64,15 @@ export async function drainFailingOnce(options) {
  * Jobs whose last run succeeds and whose others fail. The clock stops when every run has ended in the store: as many
  * handlers have started as there are runs to make, and none is running any more.
  *
- * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, gated?: boolean }} options
+ * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, guarded?: boolean }} options
  */
-async function drainRuns({ jobs, concurrency, runsPerJob, gated = false, ...place }) {
+async function drainRuns({ jobs, concurrency, runsPerJob, guarded = false, ...place }) {
   const chronos = open(place)
   const succeededBefore = await count(chronos, 'succeeded')
   const runs = new Runs(jobs * runsPerJob)
   const noop = defineJob({
     name: 'noop',
-    retry: fixed({ delay: 0, maxRetries: runsPerJob - 1, jitter: 'none', circuit: gated, budget: gated }),
+    retry: fixed({ delay: 0, maxRetries: runsPerJob - 1, jitter: 'none', circuit: guarded, budget: guarded }),
     async run(_payload, job) {
       runs.add()
       if (job.attempt < runsPerJob) throw new Error('the first run fails')

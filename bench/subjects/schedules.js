@@ -8,14 +8,14 @@ import { pause, percentile, sample } from '../sample.js'
 const built = new URL('../../dist/index.js', import.meta.url).href
 const { createChronos, defineJob } = /** @type {Package} */ (await import(built))
 
-const tick = defineJob({ name: 'tick', async run() {} })
-/** Ticks of the first and of the last moments are left out: they tell about starting and stopping. */
+const noop = defineJob({ name: 'noop', async run() {} })
+/** The first and the last seconds are left out: they measure starting and stopping. */
 const EDGE_MS = 3_000
 
 /** @param {{ url?: string }} place */
 function scheduler({ url = '' }) {
   const chronos = createChronos({ store: url, log: false })
-  chronos.work([tick], { concurrency: 50 })
+  chronos.work([noop], { concurrency: 50 })
   return chronos
 }
 
@@ -27,14 +27,15 @@ export async function other(place) {
 }
 
 /**
- * Schedules that tick every second, with two schedulers that also run the jobs: how many ticks fired, how often, how late.
+ * Schedules with an occurrence every second, and two schedulers that also run the jobs: how many occurrences created a
+ * job, how many created two, and how late.
  *
  * @param {{ url?: string, serverPid?: number, schedules: number, seconds: number }} options
  */
 export async function fire({ schedules, seconds, ...place }) {
   const client = createChronos({ store: place.url ?? '', log: false })
   for (let n = 0; n < schedules; n++) {
-    await client.schedules.put(`s${n}`, { cron: '* * * * * *', job: 'tick', overlap: 'allow' })
+    await client.schedules.put(`s${n}`, { cron: '* * * * * *', job: 'noop', overlap: 'allow' })
   }
   const child = fileURLToPath(new URL('../child.js', import.meta.url))
   const second = fork(child, ['schedules', 'other', JSON.stringify(place)])
@@ -45,7 +46,7 @@ export async function fire({ schedules, seconds, ...place }) {
   second.kill('SIGKILL')
   await first.close()
   await client.close()
-  const lateness = await ticksOf(place.url ?? '', from, from + seconds * 1_000)
+  const lateness = await occurrencesOf(place.url ?? '', from, from + seconds * 1_000)
   const expected = schedules * seconds
   const fired = new Set(lateness.map(({ key }) => key)).size
   return {
@@ -64,13 +65,13 @@ export async function fire({ schedules, seconds, ...place }) {
 }
 
 /**
- * Which ticks became jobs, and how late, by the keys of the jobs and the clock of the server.
+ * The occurrences that created a job, and how late, by the keys of the jobs and the clock of the server.
  *
  * @param {string} url
  * @param {number} from
  * @param {number} to
  */
-async function ticksOf(url, from, to) {
+async function occurrencesOf(url, from, to) {
   const client = new pg.Client(url)
   await client.connect()
   const { rows } = await client.query('SELECT key, created_at FROM chronos.jobs WHERE schedule_id IS NOT NULL')

@@ -1,4 +1,4 @@
-// Enqueues forty photos and waits until whoever works on that database has resized them all: `node client.js`.
+// Enqueues forty photos and waits until the workers on the same database have resized them: `node client.js`.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChronos } from 'chronos-jobs'
 import { resize, store } from './jobs.js'

@@ -1,4 +1,4 @@
-// What the workers and the client have in common: the job, and where the database is.
+// Shared by the workers and the client: the job, and the address of the database.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineJob, exponential } from 'chronos-jobs'
 

@@ -1,5 +1,5 @@
 // A worker. Start as many as you like, on as many machines as you like: `node worker.js A`, `node worker.js B`.
-// SIGTERM lets running jobs finish, and ends it.
+// On SIGTERM it finishes running jobs and exits.
 import { createChronos } from 'chronos-jobs'
 import { resize, store } from './jobs.js'
 
