@@ -152,9 +152,6 @@ const RULES: readonly Rule[] = [
 
 /** Areas whose text is still to be rewritten. One that keeps every rule is taken off the list. */
 const NOT_YET: readonly string[] = [
-  'CHANGELOG.md',
-  'CONTRIBUTING.md',
-  'docs/architecture.md',
   'docs/cli.md',
   'docs/dashboard.md',
   'docs/retries.md',
