@@ -144,7 +144,7 @@ export class Alerts {
     const channels = this.channels.filter(({ name }) => channel === undefined || name === channel)
     const jobs = await this.#jobs(notification, channels)
     if (jobs.length > 0) await store.enqueue(jobs)
-    this.#env.log.info({ event: 'alert.test', channels: channels.map(({ name }) => name) }, 'channels are tested')
+    this.#env.log.info({ event: 'alert.test', channels: channels.map(({ name }) => name) }, 'testing alert channels')
     if (jobs.length > 0) this.#parts.onDelivery()
     return channels.map(({ name }) => name)
   }
@@ -166,9 +166,9 @@ export class Alerts {
     const { id: alertId, rule, labels, severity, value, summary, since } = alert
     const event = eventOf(notification)
     const facts = { event, notice, alertId, rule, labels, severity, value, summary, since }
-    if (event === 'alert.resolved') log.info(facts, 'an alert is over')
-    else if (severity === 'critical') log.error(facts, 'an alert fires')
-    else log.warn(facts, 'an alert fires')
+    if (event === 'alert.resolved') log.info(facts, 'alert resolved')
+    else if (severity === 'critical') log.error(facts, 'alert firing')
+    else log.warn(facts, 'alert firing')
     if (event === 'alert.resolved') events.emit('alert.resolved', { alert })
     else events.emit('alert.firing', { alert, isRepeat: notice === 'repeat' })
     this.#env.outbox.wake()

@@ -123,7 +123,8 @@ export class AlertEvaluator {
         changes.push(change)
       }
     }
-    if (room < 0) this.#env.log.warn({ event: 'alerts.too-many', max: ALERTS_MAX }, 'there are too many alerts')
+    if (room < 0)
+      this.#env.log.warn({ event: 'alerts.too-many', max: ALERTS_MAX }, 'too many alerts, ignoring new ones')
     return changes
   }
 

@@ -20,11 +20,11 @@ import { Jobs } from '../jobs/jobs.js'
 import { Queues } from '../jobs/queues.js'
 import { Leases } from '../leases/leases.js'
 import { LEASE_DEFAULT_MS } from '../leases/options.js'
-import { Calendar } from '../schedules/schedule-cache.js'
+import { ScheduleCache } from '../schedules/schedule-cache.js'
 import { Schedules } from '../schedules/schedules.js'
 import { StoreTime } from '../time/store-time.js'
 import { type AuditReport, judge } from '../upkeep/integrity.js'
-import { Company, Maintenance, PACE, type Pace } from '../upkeep/maintenance.js'
+import { Maintenance, PACE, type Pace, WorkerLoops } from '../upkeep/maintenance.js'
 import { parseRetention } from '../upkeep/pruner.js'
 import { Deliverer } from '../webhooks/deliverer.js'
 import { Endpoints } from '../webhooks/endpoints.js'
@@ -92,7 +92,7 @@ export class Chronos {
   /** The loops run here whether there is a worker or not. */
   #isMaintaining = false
   #maintenance: Maintenance | undefined
-  #company: Company | undefined
+  #workerLoops: WorkerLoops | undefined
   /** Loops that have no worker any more. */
   #ending: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
@@ -109,8 +109,8 @@ export class Chronos {
     const time = new StoreTime(clock)
     const endpoints = new Endpoints({ connection, clock, dice, time })
     const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, () => this.#deliverer.hasNew())
-    const calendar = new Calendar(connection, log)
-    this.#env = { clock, dice, log, connection, policies, events, time, calendar, outbox, telemetry }
+    const scheduleCache = new ScheduleCache(connection, log)
+    this.#env = { clock, dice, log, connection, policies, events, time, scheduleCache, outbox, telemetry }
     this.#backoffs = options.backoffs ?? {}
     this.#retention = parseRetention(options.retention ?? {}, 'createChronos: retention')
     this.#egress = new Egress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
@@ -313,7 +313,7 @@ export class Chronos {
   }
 
   #keepCompany(): void {
-    this.#company ??= new Company(this.#env, this.#pace, this.#dependencies, this.#fleet, this.#deliverer)
+    this.#workerLoops ??= new WorkerLoops(this.#env, this.#pace, this.#dependencies, this.#fleet, this.#deliverer)
   }
 
   #maintain(leaseMs: number): void {
@@ -363,14 +363,14 @@ export class Chronos {
 
   /** Those that nobody here has a use for any more. */
   async #stopIdleLoops(): Promise<void> {
-    const over: (Maintenance | Company | undefined)[] = []
+    const over: (Maintenance | WorkerLoops | undefined)[] = []
     if (this.#maintained.size === 0 && !this.#isMaintaining) {
       over.push(this.#maintenance)
       this.#maintenance = undefined
     }
     if (this.#workers.size === 0 && !this.#isMaintaining) {
-      over.push(this.#company)
-      this.#company = undefined
+      over.push(this.#workerLoops)
+      this.#workerLoops = undefined
     }
     await Promise.all(over.map(loops => loops?.stop()))
   }

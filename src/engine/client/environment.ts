@@ -1,6 +1,6 @@
 import type { Clock, Dice } from '../../core/values/clock.js'
 import type { Telemetry } from '../figures/telemetry.js'
-import type { Calendar } from '../schedules/schedule-cache.js'
+import type { ScheduleCache } from '../schedules/schedule-cache.js'
 import type { StoreTime } from '../time/store-time.js'
 import type { Outbox } from '../webhooks/outbox.js'
 import type { Connection } from './connection.js'
@@ -17,7 +17,7 @@ export interface Environment {
   readonly policies: Policies
   readonly events: EventHub
   readonly time: StoreTime
-  readonly calendar: Calendar
+  readonly scheduleCache: ScheduleCache
   readonly outbox: Outbox
   readonly telemetry: Telemetry
 }

@@ -35,7 +35,7 @@ export class EventHub {
       try {
         ;(listener as Listener<Name>)(event)
       } catch (error) {
-        this.#log.error({ event: 'listener.failed', on: name, err: error }, 'an event listener threw')
+        this.#log.error({ event: 'listener.failed', on: name, err: error }, 'event listener threw')
       }
     }
   }

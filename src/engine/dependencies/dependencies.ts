@@ -40,7 +40,7 @@ interface Waiting {
 }
 
 /** One dependency as this process knows it, and what it has not told the others yet. */
-interface Entry extends Tended {
+interface KnownDependency extends Tended {
   version: number
   isLoaded: boolean
   untold: { -readonly [Count in keyof Seen]: Seen[Count] }
@@ -63,8 +63,8 @@ const NOTHING: Seen = { ok: 0, failed: 0, first: 0, retry: 0 }
  */
 export class Dependencies {
   readonly #env: Environment
-  readonly #parking: Parking<Entry>
-  readonly #entries = new Map<string, Entry>()
+  readonly #parking: Parking<KnownDependency>
+  readonly #entries = new Map<string, KnownDependency>()
   /** A dependency is in use again: whoever looks at the store should do so soon. */
   onUse: () => void = () => undefined
 
@@ -126,7 +126,7 @@ export class Dependencies {
   }
 
   #probeEnded(
-    entry: Entry,
+    entry: KnownDependency,
     { id }: Attempt,
     outcome: Outcome,
     answer: 'up' | 'down' | 'unsure',
@@ -144,13 +144,13 @@ export class Dependencies {
   }
 
   /** At once instead of with the next step, which does it again where this could not. */
-  async #tendNow(entry: Entry): Promise<void> {
+  async #tendNow(entry: KnownDependency): Promise<void> {
     try {
       await this.#parking.tend(entry)
     } catch (error) {
       this.#env.log.warn(
         { event: 'dependency.failed', dependency: entry.dependency.key, err: error },
-        'waiting jobs could not be moved',
+        'failed to move waiting jobs, retrying',
       )
     }
   }
@@ -178,20 +178,20 @@ export class Dependencies {
     return entry.dependency
   }
 
-  #use(entry: Entry): void {
+  #use(entry: KnownDependency): void {
     const now = this.#env.clock.now()
     const wasIdle = now - entry.usedAt >= IN_USE_MS
     entry.usedAt = now
     if (wasIdle) this.onUse()
   }
 
-  #entry(key: string, settings?: DependencySettings): Entry {
+  #entry(key: string, settings?: DependencySettings): KnownDependency {
     const known = this.#entries.get(key)
     if (known) {
       if (settings) known.dependency = withSettings(known.dependency, settings)
       return known
     }
-    const entry: Entry = {
+    const entry: KnownDependency = {
       dependency: newDependency(key, settings ?? {}, this.#env.time.now()),
       version: 0,
       isLoaded: false,
@@ -216,18 +216,18 @@ export class Dependencies {
     this.#became(entry, JSON.parse(body) as Dependency, version)
   }
 
-  #became(entry: Entry, dependency: Dependency, version: number): void {
+  #became(entry: KnownDependency, dependency: Dependency, version: number): void {
     entry.dependency = dependency
     entry.version = version
   }
 
   /** What only this process has seen yet opens the circuit: nobody passes until it is told. */
-  #willOpen({ dependency, untold, throttleMs }: Entry): boolean {
+  #willOpen({ dependency, untold, throttleMs }: KnownDependency): boolean {
     if (throttleMs > 0) return true
     return untold.failed > 0 && seen(dependency, untold, this.#env.time.now()).circuit === 'open'
   }
 
-  async #answer(entry: Entry): Promise<void> {
+  async #answer(entry: KnownDependency): Promise<void> {
     const { time, dice } = this.#env
     entry.isAnswering = true
     while (entry.asks.length > 0) {
@@ -250,7 +250,7 @@ export class Dependencies {
     entry.isAnswering = false
   }
 
-  #tellSoon(entry: Entry): void {
+  #tellSoon(entry: KnownDependency): void {
     if (entry.isTelling) return
     entry.isTelling = true
     const tell = (): void => {
@@ -262,13 +262,13 @@ export class Dependencies {
   }
 
   /** One write after the other, each on the newest state; what was seen here goes with every one of them. */
-  #change(entry: Entry, change: (dependency: Dependency) => Dependency): Promise<void> {
+  #change(entry: KnownDependency, change: (dependency: Dependency) => Dependency): Promise<void> {
     const done = entry.writing.then(() => this.#write(entry, change))
     entry.writing = done
     return done
   }
 
-  async #write(entry: Entry, change: (dependency: Dependency) => Dependency): Promise<void> {
+  async #write(entry: KnownDependency, change: (dependency: Dependency) => Dependency): Promise<void> {
     const { connection, clock, dice, log, time } = this.#env
     for (let failures = 0; ; ) {
       const { untold, why, throttleMs } = entry
@@ -304,14 +304,14 @@ export class Dependencies {
         const retryInMs = backOffMs(failures++, dice)
         log.warn(
           { event: 'dependency.failed', dependency: entry.dependency.key, retryInMs, err: error },
-          'a dependency could not be kept',
+          'failed to save circuit state, retrying',
         )
         await wait(clock, retryInMs)
       }
     }
   }
 
-  async #load(store: Store, entry: Entry): Promise<void> {
+  async #load(store: Store, entry: KnownDependency): Promise<void> {
     const [record] = await store.records(DEPENDENCY, { ids: [entry.dependency.key] })
     entry.isLoaded = true
     if (record)
@@ -329,10 +329,10 @@ export class Dependencies {
     const facts = { key, ...(reason !== undefined && { reason }) }
     if (after.circuit === 'open') {
       const until = openUntil === undefined ? {} : { openUntil: new Date(openUntil).toISOString() }
-      log.warn({ event: 'circuit.opened', ...facts, ...until }, 'a circuit opened')
+      log.warn({ event: 'circuit.opened', ...facts, ...until }, 'circuit opened')
       events.emit('circuit.opened', { ...facts, ...until })
     } else if (before.circuit === 'open') {
-      log.info({ event: 'circuit.closed', key }, 'a circuit closed')
+      log.info({ event: 'circuit.closed', key }, 'circuit closed')
       events.emit('circuit.closed', { key })
     }
   }
@@ -341,7 +341,7 @@ export class Dependencies {
 const hasSeen = ({ ok, failed, first, retry }: Seen): boolean => ok + failed + first + retry > 0
 
 /** It could not be told: it goes with the next write. */
-function giveBack(entry: Entry, { ok, failed, first, retry }: Seen, throttleMs: number): void {
+function giveBack(entry: KnownDependency, { ok, failed, first, retry }: Seen, throttleMs: number): void {
   entry.untold.ok += ok
   entry.untold.failed += failed
   entry.untold.first += first

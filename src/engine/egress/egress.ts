@@ -151,7 +151,7 @@ export class Egress {
   #noted(error: unknown): unknown {
     if (error instanceof EgressBlocked) {
       const { by, host } = error
-      this.#parts.log.warn({ event: 'egress.blocked', by, host: host.slice(0, 253) }, 'a request was not allowed')
+      this.#parts.log.warn({ event: 'egress.blocked', by, host: host.slice(0, 253) }, 'request was blocked')
     }
     return error
   }

@@ -107,7 +107,7 @@ export class LeaseEnds {
   #lost(job: Job, where: string): never {
     const { log, telemetry } = this.#env
     const { id: jobId, name, queue, tenantId } = job
-    log.warn({ event: 'lease.lost', jobId, name, queue, tenantId }, 'a lease was lost')
+    log.warn({ event: 'lease.lost', jobId, name, queue, tenantId }, 'lease was lost')
     telemetry.meter?.leaseLost(job, 'worker')
     throw new ChronosError(
       'LEASE_LOST',

@@ -14,7 +14,7 @@ import { repeated } from '../worker/effects.js'
 import { STUCK_MS } from '../worker/runner.js'
 import { Handout } from './handout.js'
 import { LeaseEnds } from './lease-end.js'
-import { ClaimLine } from './long-poll.js'
+import { LongPoll } from './long-poll.js'
 import {
   type ClaimOptions,
   checkError,
@@ -64,7 +64,7 @@ export class Leases {
   readonly #env: Environment
   readonly #ends: LeaseEnds
   readonly #handout: Handout
-  readonly #line: ClaimLine
+  readonly #longPoll: LongPoll
   readonly #fleet: PullFleet
   readonly #claims = new Set<Promise<unknown>>()
   #queuesRead: Promise<void> | undefined
@@ -75,7 +75,7 @@ export class Leases {
     this.#env = env
     this.#ends = new LeaseEnds({ env, dependencies, wake })
     this.#handout = new Handout({ env, dependencies, ends: this.#ends })
-    this.#line = new ClaimLine({ env, take: plan => this.#handout.take(plan) })
+    this.#longPoll = new LongPoll({ env, take: plan => this.#handout.take(plan) })
     this.#fleet = new PullFleet(env)
   }
 
@@ -88,7 +88,7 @@ export class Leases {
     const first = this.#handout.take(plan)
     this.#claims.add(first)
     const { leases, nextDueInMs } = await first.finally(() => this.#claims.delete(first))
-    const data = leases.length > 0 || plan.waitMs === 0 ? leases : await this.#line.wait(plan, nextDueInMs)
+    const data = leases.length > 0 || plan.waitMs === 0 ? leases : await this.#longPoll.wait(plan, nextDueInMs)
     for (const { job, expiresAt } of data) this.#fleet.holds(plan.workerId, job.id, Date.parse(expiresAt))
     this.#fleet.seen(plan.workerId)
     return { data }
@@ -164,12 +164,12 @@ export class Leases {
 
   /** There may be work now, or will be in so many milliseconds. */
   wake(delayMs: number): void {
-    this.#line.wake(delayMs)
+    this.#longPoll.wake(delayMs)
   }
 
   /** Nobody waits for work any longer; resolves when nothing is being claimed. */
   async stop(): Promise<void> {
-    await this.#line.stop()
+    await this.#longPoll.stop()
     await Promise.allSettled(this.#claims)
     await this.#fleet.stop()
   }

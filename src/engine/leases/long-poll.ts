@@ -5,7 +5,7 @@ import type { Handed } from './handout.js'
 import type { ClaimPlan } from './options.js'
 import type { LeaseView } from './view.js'
 
-interface ClaimLineOptions {
+interface LongPollOptions {
   readonly env: Environment
   readonly take: (plan: ClaimPlan) => Promise<Handed>
 }
@@ -33,8 +33,8 @@ const POLL_ANNOUNCED_MS = 3_000
 const WAITERS_MAX = 5_000
 
 /** Claims that wait until there is work: woken by what comes in, here or elsewhere, in the order in which they came. */
-export class ClaimLine {
-  readonly #options: ClaimLineOptions
+export class LongPoll {
+  readonly #options: LongPollOptions
   readonly #env: Environment
   readonly #groups = new Map<string, Group>()
   readonly #looks = new Set<Promise<void>>()
@@ -42,7 +42,7 @@ export class ClaimLine {
   #unwatch: (() => void) | undefined
   #isStopped = false
 
-  constructor(options: ClaimLineOptions) {
+  constructor(options: LongPollOptions) {
     this.#options = options
     this.#env = options.env
   }

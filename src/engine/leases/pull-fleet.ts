@@ -92,7 +92,7 @@ export class PullFleet {
       await (await connection.store()).putRecords(news)
     } catch (error) {
       // Their next call is as good.
-      log.warn({ event: 'fleet.failed', err: error }, 'signs of life of pull workers could not be kept')
+      log.warn({ event: 'fleet.failed', err: error }, 'failed to store pull-worker heartbeats')
     }
   }
 

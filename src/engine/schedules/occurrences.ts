@@ -8,7 +8,7 @@ export interface OccurrenceAttempt extends AttemptView {
 }
 
 /** How far a list has come: the page of jobs to go on with, and the job in the middle of whose runs it stopped. */
-interface Place {
+interface Position {
   /** Absent: no other job is left. */
   readonly jobs?: string
   readonly jobId?: string
@@ -22,32 +22,32 @@ export async function occurrenceHistory(
   { limit, cursor }: PageRequest,
 ): Promise<Page<OccurrenceAttempt>> {
   const data: OccurrenceAttempt[] = []
-  let place: Place | undefined = cursor === undefined ? await nextJob(store, scheduleId) : readPlace(cursor)
-  while (place?.jobId !== undefined) {
-    const { jobId, runs, jobs }: Place = place
-    if (data.length === limit) return { data, next: writePlace(place) }
+  let position: Position | undefined = cursor === undefined ? await nextJob(store, scheduleId) : readPosition(cursor)
+  while (position?.jobId !== undefined) {
+    const { jobId, runs, jobs }: Position = position
+    if (data.length === limit) return { data, next: writePosition(position) }
     const page = await store.history(jobId, { limit: limit - data.length, ...(runs !== undefined && { cursor: runs }) })
     data.push(...page.data.map(record => ({ jobId, ...viewAttempt(record) })))
-    if (page.next !== undefined) place = { ...place, runs: page.next }
-    else place = jobs === undefined ? undefined : await nextJob(store, scheduleId, jobs)
+    if (page.next !== undefined) position = { ...position, runs: page.next }
+    else position = jobs === undefined ? undefined : await nextJob(store, scheduleId, jobs)
   }
   return { data }
 }
 
-async function nextJob(store: Store, scheduleId: string, cursor?: string): Promise<Place> {
+async function nextJob(store: Store, scheduleId: string, cursor?: string): Promise<Position> {
   const page = await store.list({ scheduleId }, { limit: 1, ...(cursor !== undefined && { cursor }) })
   const [job] = page.data
   return { ...(job && { jobId: job.id }), ...(page.next !== undefined && { jobs: page.next }) }
 }
 
-function writePlace(place: Place): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url')
+function writePosition(position: Position): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-function readPlace(cursor: string): Place {
+function readPosition(cursor: string): Position {
   try {
-    const place = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Place
-    if (typeof place.jobId === 'string') return place
+    const position = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Position
+    if (typeof position.jobId === 'string') return position
   } catch {
     // Said below.
   }

@@ -13,7 +13,7 @@ export const SCHEDULE_CHANGES = { kind: 'schedule-changes', id: 'all' } as const
 const QUEUED_LOOK_MS = 1_000
 
 /** A schedule as this process knows it. */
-export interface Entry {
+export interface KnownSchedule {
   readonly schedule: Schedule
   readonly version: number
   readonly ticks: Ticks
@@ -22,10 +22,10 @@ export interface Entry {
 }
 
 /** The schedules that this process knows of, with their next ticks. */
-export class Calendar {
+export class ScheduleCache {
   readonly #connection: Connection
   readonly #log: Log
-  #entries = new Map<string, Entry>()
+  #entries = new Map<string, KnownSchedule>()
 
   constructor(connection: Connection, log: Log) {
     this.#connection = connection
@@ -36,7 +36,7 @@ export class Calendar {
     return this.#entries.size
   }
 
-  entries(): IterableIterator<Entry> {
+  entries(): IterableIterator<KnownSchedule> {
     return this.#entries.values()
   }
 
@@ -54,7 +54,8 @@ export class Calendar {
   read(record: StoredRecord, now: number): void {
     const schedule = scheduleOf(record)
     if (schedule) this.set(schedule, record.version, now)
-    else this.#log.error({ event: 'schedule.unreadable', scheduleId: record.id }, 'a schedule can not be read')
+    else
+      this.#log.error({ event: 'schedule.unreadable', scheduleId: record.id }, 'failed to read a schedule, skipping it')
   }
 
   set(schedule: Schedule, version: number, now: number): void {
@@ -77,8 +78,8 @@ export class Calendar {
   }
 
   /** What waits longest first: when there is more than can be done, nobody is forgotten. */
-  due(now: number): readonly Entry[] {
-    const due: Entry[] = []
+  due(now: number): readonly KnownSchedule[] {
+    const due: KnownSchedule[] = []
     for (const entry of this.#entries.values()) if (entry.dueAt !== undefined && entry.dueAt <= now) due.push(entry)
     return due.sort((a, b) => a.dueAt! - b.dueAt!)
   }
@@ -90,12 +91,14 @@ export class Calendar {
     return first
   }
 
-  /** Its entry where this process keeps a calendar, and otherwise as the store has it. */
-  find(id: string): Pick<Entry, 'schedule' | 'ticks'> | Promise<Pick<Entry, 'schedule' | 'ticks'> | undefined> {
+  /** As this process knows it, or else as the store has it. */
+  find(
+    id: string,
+  ): Pick<KnownSchedule, 'schedule' | 'ticks'> | Promise<Pick<KnownSchedule, 'schedule' | 'ticks'> | undefined> {
     return this.#entries.get(id) ?? this.#ask(id)
   }
 
-  async #ask(id: string): Promise<Pick<Entry, 'schedule' | 'ticks'> | undefined> {
+  async #ask(id: string): Promise<Pick<KnownSchedule, 'schedule' | 'ticks'> | undefined> {
     const store = await this.#connection.store()
     const [record] = await store.records(SCHEDULE, { ids: [id] })
     const schedule = record && scheduleOf(record)

@@ -4,7 +4,14 @@ import { splayOf } from '../../core/schedule/timing.js'
 import type { StoredRecord } from '../../store/record.js'
 import type { Enqueued, Fired, NewJob, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
-import { type Calendar, type Entry, nextAfter, occurrenceKey, SCHEDULE, SCHEDULE_CHANGES } from './schedule-cache.js'
+import {
+  type KnownSchedule,
+  nextAfter,
+  occurrenceKey,
+  SCHEDULE,
+  SCHEDULE_CHANGES,
+  type ScheduleCache,
+} from './schedule-cache.js'
 
 const BATCH = 1_000
 /** Jobs in one transaction, about: one schedule may have a few more to make good. */
@@ -29,7 +36,7 @@ export interface SchedulerOptions {
 
 /** A decision on its way to the store. */
 interface Planned {
-  readonly entry: Entry
+  readonly entry: KnownSchedule
   readonly round: Round
   readonly next: Schedule
   readonly jobs: readonly NewJob[]
@@ -41,7 +48,7 @@ interface Planned {
  */
 export class Scheduler {
   readonly #env: Environment
-  readonly #calendar: Calendar
+  readonly #schedules: ScheduleCache
   readonly #pace: SchedulerPace
   readonly #onFired: (delayMs: number) => void
   #changes: number | undefined
@@ -51,7 +58,7 @@ export class Scheduler {
 
   constructor({ env, pace, onFired }: SchedulerOptions) {
     this.#env = env
-    this.#calendar = env.calendar
+    this.#schedules = env.scheduleCache
     this.#pace = pace
     this.#onFired = onFired
   }
@@ -67,10 +74,10 @@ export class Scheduler {
     if (this.#isAsked || clock.now() >= this.#lookAt) await this.#look(store)
     const behindMs = this.#isSecond ? SECOND_MS : 0
     const now = time.now()
-    const due = this.#calendar.due(now - behindMs)
+    const due = this.#schedules.due(now - behindMs)
     const decided = due.length === 0 ? 0 : await this.#decide(store, due.slice(0, BATCH), now)
     if (due.length > decided) return 0
-    const next = this.#calendar.nextDueAt()
+    const next = this.#schedules.nextDueAt()
     const lookInMs = this.#lookAt - clock.now()
     return Math.max(0, next === undefined ? lookInMs : Math.min(lookInMs, next + behindMs - time.now()))
   }
@@ -83,13 +90,13 @@ export class Scheduler {
     if (isFirst) time.observe((await store.info()).now, lookedAt)
     const [marker] = await store.records(SCHEDULE_CHANGES.kind, { ids: [SCHEDULE_CHANGES.id] })
     const changes = marker?.version ?? 0
-    if (isFirst || changes !== this.#changes) this.#calendar.replace(await allSchedules(store), time.now())
+    if (isFirst || changes !== this.#changes) this.#schedules.replace(await allSchedules(store), time.now())
     this.#changes = changes
-    this.#lookAt = lookedAt + (this.#calendar.size === 0 ? this.#pace.idleMs : this.#pace.changesMs)
+    this.#lookAt = lookedAt + (this.#schedules.size === 0 ? this.#pace.idleMs : this.#pace.changesMs)
   }
 
   /** How many of them were decided, here or elsewhere. */
-  async #decide(store: Store, due: readonly Entry[], now: number): Promise<number> {
+  async #decide(store: Store, due: readonly KnownSchedule[], now: number): Promise<number> {
     const live = await this.#liveOf(store, due)
     const planned: Planned[] = []
     for (let jobs = 0; planned.length < due.length && jobs < JOBS_MAX; jobs += planned.at(-1)!.jobs.length) {
@@ -98,7 +105,7 @@ export class Scheduler {
     }
     const changed = planned.filter(({ entry, next }) => next !== entry.schedule)
     for (const { entry } of planned.filter(({ entry, next }) => next === entry.schedule)) {
-      this.#calendar.set(entry.schedule, entry.version, now)
+      this.#schedules.set(entry.schedule, entry.version, now)
     }
     if (changed.length === 0) return planned.length
     const fired = await store.fire(
@@ -113,7 +120,7 @@ export class Scheduler {
     return planned.length
   }
 
-  async #liveOf(store: Store, due: readonly Entry[]): Promise<ReadonlyMap<string, number>> {
+  async #liveOf(store: Store, due: readonly KnownSchedule[]): Promise<ReadonlyMap<string, number>> {
     const ids = due
       .filter(({ schedule }) => schedule.recurring && schedule.overlap !== 'allow')
       .map(({ schedule }) => schedule.id)
@@ -121,7 +128,7 @@ export class Scheduler {
     return new Map(found.map(({ id, live }) => [id, live]))
   }
 
-  #plan(entry: Entry, live: number, now: number): Planned {
+  #plan(entry: KnownSchedule, live: number, now: number): Planned {
     const { schedule, ticks } = entry
     const round = decideTicks(schedule, ticks, live, now)
     const jobs = round.fire.map(tick => this.#job(schedule, tick, now))
@@ -145,10 +152,10 @@ export class Scheduler {
   #done(plan: Planned, fired: Fired, now: number): void {
     const { id } = plan.next
     if (fired.status === 'written') {
-      this.#calendar.set(plan.next, fired.version, now)
+      this.#schedules.set(plan.next, fired.version, now)
       this.#announce(plan, fired.enqueued, now)
-    } else if (fired.current) this.#calendar.read(fired.current, now)
-    else this.#calendar.delete(id)
+    } else if (fired.current) this.#schedules.read(fired.current, now)
+    else this.#schedules.delete(id)
   }
 
   #announce({ round, next, entry, jobs }: Planned, enqueued: readonly Enqueued[], now: number): void {
@@ -163,9 +170,9 @@ export class Scheduler {
     if (round.missed) {
       const { from, to, count } = round.missed
       const gap = { from: timeText(from), to: timeText(to), count, made: jobs.length }
-      log.warn({ ...factsOf('missed', next, entry, now), ...gap }, 'ticks were missed: no scheduler was there')
+      log.warn({ ...factsOf('missed', next, entry, now), ...gap }, 'occurrences were missed, no scheduler was running')
     }
-    if (next.state === 'ended') log.info(factsOf('ended', next, entry, now), 'a schedule has ended')
+    if (next.state === 'ended') log.info(factsOf('ended', next, entry, now), 'schedule ended')
     if (!events.hears('job.enqueued')) return
     for (const [index, { id }] of jobs.entries()) {
       if (enqueued[index]?.status !== 'created') continue
@@ -173,14 +180,14 @@ export class Scheduler {
     }
   }
 
-  #announceSkipped({ skipped: ticks }: Round, next: Schedule, entry: Entry, now: number): void {
+  #announceSkipped({ skipped: ticks }: Round, next: Schedule, entry: KnownSchedule, now: number): void {
     const { log, events } = this.#env
     const { skipped } = next.counts
     const facts = factsOf('skipped', next, entry, now)
     const { scheduleId, tenantId, nextOccurrenceAt } = facts
     for (const tick of ticks) {
       const tickAt = timeText(tick)
-      log.info({ ...facts, tickAt, skipped }, 'a tick was skipped')
+      log.info({ ...facts, tickAt, skipped }, 'occurrence skipped')
       events.emit('schedule.skipped', {
         scheduleId,
         tickAt,
@@ -209,7 +216,12 @@ async function allSchedules(store: Store): Promise<readonly StoredRecord[]> {
 }
 
 /** What every line about a schedule says. */
-function factsOf(what: 'skipped' | 'missed' | 'ended', { id: scheduleId, job }: Schedule, entry: Entry, now: number) {
+function factsOf(
+  what: 'skipped' | 'missed' | 'ended',
+  { id: scheduleId, job }: Schedule,
+  entry: KnownSchedule,
+  now: number,
+) {
   const { name, queue, tenantId } = job
   const nextAt = what === 'ended' ? undefined : nextAfter(entry.schedule, entry.ticks, now)
   const nextOccurrenceAt = nextAt === undefined ? undefined : timeText(nextAt)

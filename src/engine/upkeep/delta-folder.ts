@@ -4,7 +4,7 @@ const BATCH = 500
 const BUSY_MS = 1_000
 
 /** Adds up what enqueues and ends of jobs left behind: counters, error groups, the ledger. */
-export class Folder {
+export class DeltaFolder {
   readonly #env: Environment
   readonly #idleMs: number
 

@@ -9,7 +9,7 @@ import { Scheduler } from '../schedules/scheduler.js'
 import { type Loop, startLoop } from '../time/loop.js'
 import type { Deliverer, DelivererPace } from '../webhooks/deliverer.js'
 import type { Fleet } from '../worker/fleet.js'
-import { Folder } from './delta-folder.js'
+import { DeltaFolder } from './delta-folder.js'
 import { Pruner } from './pruner.js'
 import { RecordPruner } from './record-pruner.js'
 import { Sweeper } from './sweeper.js'
@@ -76,7 +76,7 @@ export class Maintenance {
     this.#sweeper = sweeper
     const pruner = new Pruner(env, olderThanMs)
     const records = new RecordPruner(connection)
-    const folder = new Folder(env, pace.foldMs)
+    const folder = new DeltaFolder(env, pace.foldMs)
     this.#redriver = new Redriver(env, pace.redrivesMs, onHandedOn)
     const evaluator = new AlertEvaluator({
       env,
@@ -124,7 +124,7 @@ export class Maintenance {
  * What every process with a worker does, whoever keeps the store in order: hears of dependencies, gives signs of life, and
  * delivers webhooks.
  */
-export class Company {
+export class WorkerLoops {
   readonly #loops: readonly Loop[]
   readonly #deliverer: Deliverer
 

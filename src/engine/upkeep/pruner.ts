@@ -38,7 +38,7 @@ export class Pruner {
   async step(): Promise<number> {
     const { pruned, keys } = await this.prune()
     const rows = pruned.succeeded + pruned.cancelled + pruned.dead
-    if (rows > 0) this.#env.log.info({ event: 'jobs.pruned', ...pruned, keys }, 'ended jobs were pruned')
+    if (rows > 0) this.#env.log.info({ event: 'jobs.pruned', ...pruned, keys }, 'pruned finished jobs')
     return rows >= ROWS_PER_STEP ? 0 : EVERY_MS
   }
 

@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies/dependencies.js'
 import type { Egress } from '../egress/egress.js'
 import { Worker } from '../worker/worker.js'
 import { deliveryJob, type Health } from './delivery-job.js'
-import { Lanes } from './endpoint-limiter.js'
+import { EndpointLimiter } from './endpoint-limiter.js'
 import type { Endpoints } from './endpoints.js'
 
 /** All together; each endpoint has only a few of them. They wait for others, and hardly use this process. */
@@ -39,7 +39,7 @@ interface DelivererOptions {
 export class Deliverer implements Health {
   readonly #options: DelivererOptions
   readonly #env: Environment
-  readonly #lanes: Lanes
+  readonly #lanes: EndpointLimiter
   readonly #definition: JobDefinition
   #worker: Worker | undefined
   #mayRun = false
@@ -49,7 +49,7 @@ export class Deliverer implements Health {
     this.#options = options
     // What deliveries do is nobody's news: who listens wants to hear of jobs.
     this.#env = { ...env, events: new EventHub(env.log) }
-    this.#lanes = new Lanes(env)
+    this.#lanes = new EndpointLimiter(env)
     const { time } = env
     const onTook = (lane: string, ms: number): void => this.#lanes.took(lane, ms)
     this.#definition = deliveryJob({ endpoints, egress, time, health: this, onTook }) as JobDefinition
@@ -143,7 +143,7 @@ export class Deliverer implements Health {
       const { endpoint, isChanged } = await endpoints.change(endpointId, change, news)
       if (isChanged && endpoint.state === 'disabled') this.#announce(endpoint)
     } catch (error) {
-      env.log.warn({ event: 'webhook.unnoted', endpointId, err: error }, 'how a delivery ended was not noted')
+      env.log.warn({ event: 'webhook.unnoted', endpointId, err: error }, 'failed to record delivery result')
     }
   }
 
@@ -152,7 +152,7 @@ export class Deliverer implements Health {
     const facts = factsOf(endpoint)
     // Its address may hold a secret.
     const { url: _, ...logged } = facts
-    log.error({ event: 'webhook.disabled', ...logged }, 'a webhook was disabled')
+    log.error({ event: 'webhook.disabled', ...logged }, 'webhook was disabled')
     events.emit('webhook.disabled', facts)
     outbox.wake()
   }

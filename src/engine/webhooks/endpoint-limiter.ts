@@ -23,7 +23,7 @@ interface Lane {
  * Keeps slow endpoints out of the way of others: no endpoint has more than a few deliveries on their way, and those that
  * would be too many wait for their turn outside of the line, at the pace at which the endpoint answers.
  */
-export class Lanes {
+export class EndpointLimiter {
   readonly #env: Environment
   readonly #lanes = new Map<string, Lane>()
 
@@ -83,7 +83,7 @@ export class Lanes {
       }
     } catch (error) {
       if (!connection.isClosed)
-        log.warn({ event: 'park.failed', dependency, err: error }, 'deliveries were not put off')
+        log.warn({ event: 'park.failed', dependency, err: error }, 'failed to defer webhook deliveries')
     }
     lane.isParking = false
   }

@@ -59,7 +59,7 @@ export class Outbox {
         await this.#endpoints.load()
       } catch (error) {
         const retryInMs = backOffMs(failures, dice)
-        log.warn({ event: 'store.unavailable', retryInMs, err: error }, 'ends of runs wait for the store')
+        log.warn({ event: 'store.unavailable', retryInMs, err: error }, 'store unavailable, buffering results')
         await wait(clock, retryInMs)
       }
     }
@@ -221,7 +221,7 @@ function cancelNews({ end, startedAt, finishedAt: at }: Settlement, claimed: Cla
 export function relay(events: EventHub, outbox: Outbox, log: Log): void {
   const tell = (type: WebhookEvent, data: object, tenantId?: string): void => {
     outbox.tell(type, data, tenantId).catch((error: unknown) => {
-      log.error({ event: 'webhook.untold', type, err: error }, 'an event was not told to webhooks')
+      log.error({ event: 'webhook.untold', type, err: error }, 'failed to enqueue webhook deliveries')
     })
   }
   events.on('schedule.skipped', event => tell('schedule.skipped', event, event.tenantId))

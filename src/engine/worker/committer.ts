@@ -4,7 +4,7 @@ import { isOutage, isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
 
-interface Entry {
+interface Pending {
   readonly settlement: Settlement
   readonly report: Report | undefined
   readonly done: (settled: Settled) => void
@@ -22,7 +22,7 @@ const BACKLOG_BATCHES = 3
 /** Stores how runs ended: at once when idle, in groups under load, again and again until the store has them. */
 export class Committer {
   readonly #env: Environment
-  #waiting: Entry[] = []
+  #waiting: Pending[] = []
   #inFlight = 0
   /** Batches. */
   #sent = 0
@@ -86,7 +86,7 @@ export class Committer {
   }
 
   /** Returns only when every entry has its answer. What can't be stored for reasons of its own is found by halving. */
-  async #store(batch: readonly Entry[]): Promise<void> {
+  async #store(batch: readonly Pending[]): Promise<void> {
     for (;;) {
       try {
         const answers = await this.#send(batch)
@@ -109,7 +109,7 @@ export class Committer {
     }
   }
 
-  async #send(batch: readonly Entry[]): Promise<readonly Settled[]> {
+  async #send(batch: readonly Pending[]): Promise<readonly Settled[]> {
     const { connection } = this.#env
     const store: Store = connection.opened ?? (await connection.store())
     const reports = batch.flatMap(entry => entry.report ?? [])
@@ -120,15 +120,15 @@ export class Committer {
   async #pause(error: unknown): Promise<void> {
     const { clock, dice, log } = this.#env
     const waitMs = backOffMs(this.#failures++, dice)
-    log.warn({ event: 'store.unavailable', retryInMs: waitMs, err: error }, 'ends of runs wait for the store')
+    log.warn({ event: 'store.unavailable', retryInMs: waitMs, err: error }, 'store unavailable, buffering results')
     await wait(clock, waitMs)
   }
 
-  #giveUp({ settlement, done }: Entry, error: unknown): void {
+  #giveUp({ settlement, done }: Pending, error: unknown): void {
     const { id } = settlement.lease
     // It no longer waits for the store, and must not keep others from it.
     this.#failures = 0
-    this.#env.log.error({ event: 'settle.failed', jobId: id, err: error }, 'the end of a run could not be stored')
+    this.#env.log.error({ event: 'settle.failed', jobId: id, err: error }, 'failed to store the result of a run')
     done({ status: 'lost' })
   }
 }

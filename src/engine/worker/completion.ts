@@ -70,7 +70,7 @@ export async function completionFate(env: Environment, attempt: Attempt, leaseMs
   }
 }
 
-const UNKNOWN = 'what became of a job.complete could not be found out; its lease decides'
+const UNKNOWN = 'failed to find out whether job.complete committed, leaving the job to its lease'
 
 async function look(store: Store, attempt: Attempt, leaseMs: number): Promise<Fate> {
   const ended = await endOf(store, attempt)
@@ -100,5 +100,5 @@ export function rolledBack({ id, run }: Attempt): ChronosError {
 export function warnOfLateFailure({ log }: Environment, { id: jobId, name, run }: Attempt, outcome: Outcome): void {
   const error = 'error' in outcome ? outcome.error : undefined
   const fields = { event: 'handler.failed-after-commit', jobId, name, run, outcome: outcome.kind, error }
-  log.warn(fields, 'a handler did not end well after its job was committed')
+  log.warn(fields, 'handler failed after its job was committed')
 }

@@ -268,7 +268,7 @@ export class Fetcher {
     } catch (error) {
       this.#unanswered.push(asked)
       const waitMs = backOffMs(this.#failures++, env.dice)
-      env.log.warn({ event: 'claim.failed', workerId, retryInMs: waitMs, err: error }, 'a claim failed')
+      env.log.warn({ event: 'claim.failed', workerId, retryInMs: waitMs, err: error }, 'failed to claim jobs, retrying')
       this.#idleUntil(env.clock.now() + waitMs)
       return false
     }

@@ -5,7 +5,7 @@ import { backOffMs } from '../time/loop.js'
 import type { Attempt } from './attempt.js'
 import type { Held } from './fetcher.js'
 
-export interface KeeperOptions {
+export interface LeaseRenewerOptions {
   readonly env: Environment
   readonly workerId: string
   readonly leaseMs: number
@@ -18,8 +18,8 @@ export interface KeeperOptions {
 }
 
 /** Keeps the leases of what this worker holds, and has handlers stopped in time where it can't. Idle, it does nothing. */
-export class Keeper {
-  readonly #options: KeeperOptions
+export class LeaseRenewer {
+  readonly #options: LeaseRenewerOptions
   #timer: Timer | undefined
   #watchTimer: Timer | undefined
   #extending: Promise<void> | undefined
@@ -27,7 +27,7 @@ export class Keeper {
   #guard: Guard | undefined
   #stopped = false
 
-  constructor(options: KeeperOptions) {
+  constructor(options: LeaseRenewerOptions) {
     this.#options = options
   }
 
@@ -86,7 +86,7 @@ export class Keeper {
       return statuses.includes('locked') ? leaseMs / 6 : leaseMs / 3
     } catch (error) {
       const retryInMs = Math.min(leaseMs / 6, backOffMs(this.#failures++, env.dice))
-      env.log.warn({ event: 'extend.failed', retryInMs, err: error }, 'leases could not be extended')
+      env.log.warn({ event: 'extend.failed', retryInMs, err: error }, 'failed to renew leases')
       return retryInMs
     }
   }

@@ -102,7 +102,7 @@ export async function reconcile(
     const { id: jobId, name, queue, run, tenantId } = claimed
     env.log.error(
       { event: 'reconcile.failed', jobId, tenantId, name, queue, run, err: error },
-      'reconcile has no answer',
+      'reconcile gave no answer',
     )
     return { found: 'no-answer', note: NOTES['no-answer'] }
   } finally {

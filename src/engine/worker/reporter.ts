@@ -45,7 +45,7 @@ export class Reporter {
         else if (statuses[index] === 'cancel-requested') this.#runner.interrupt(attempt, 'cancelled')
       }
     } catch (error) {
-      log.warn({ event: 'report.failed', err: error }, 'log lines wait for the store')
+      log.warn({ event: 'report.failed', err: error }, 'failed to store log lines, retrying')
       for (const { attempt } of sent) if (this.#runner.isRunning(attempt)) this.hasNews(attempt)
     }
   }

@@ -13,7 +13,7 @@ import { runOnce } from './effects.js'
 import { Fetcher, type Held } from './fetcher.js'
 import { handBack } from './finish.js'
 import type { WorkerRecord } from './fleet.js'
-import { Keeper } from './lease-renewer.js'
+import { LeaseRenewer } from './lease-renewer.js'
 import { Quarantine } from './quarantine.js'
 import { Reporter } from './reporter.js'
 import { Runner, STUCK_MS } from './runner.js'
@@ -62,7 +62,7 @@ export class Worker {
   readonly #fetcher: Fetcher
   readonly #runner: Runner
   readonly #committer: Committer
-  readonly #keeper: Keeper
+  readonly #renewer: LeaseRenewer
   readonly #reporter: Reporter
   readonly #quarantine: Quarantine
   readonly #port: AttemptPort
@@ -107,7 +107,7 @@ export class Worker {
       // Until it is known who is to be told of ends, nothing may end.
       mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
       onFetched: () => {
-        if (this.#fetcher.size > 0) this.#keeper.watch()
+        if (this.#fetcher.size > 0) this.#renewer.watch()
         this.#pump()
       },
       handBack: (held, delayMs) => this.#handBack(held, delayMs),
@@ -121,7 +121,7 @@ export class Worker {
       clear: () => this.#fetcher.giveBack(),
       onRoom: () => this.#pump(),
     })
-    this.#keeper = new Keeper({
+    this.#renewer = new LeaseRenewer({
       env,
       workerId: this.id,
       leaseMs: settings.leaseMs,
@@ -211,12 +211,15 @@ export class Worker {
         await outbox.ready()
         if (this.#stopping) return
         this.#unwatch = store.watch(() => this.wake())
-        if (store.guard) this.#keeper.guardWith(options => store.guard!(options))
+        if (store.guard) this.#renewer.guardWith(options => store.guard!(options))
         this.#fetcher.wake()
         return
       } catch (error) {
         const retryInMs = backOffMs(failures, dice)
-        log.error({ event: 'store.unavailable', workerId: this.id, retryInMs, err: error }, 'the store is not open')
+        log.error(
+          { event: 'store.unavailable', workerId: this.id, retryInMs, err: error },
+          'failed to open the store, retrying',
+        )
         await wait(clock, retryInMs)
       }
     }
@@ -235,7 +238,7 @@ export class Worker {
     const stored = ended.then(() => this.#committer.drained())
     // A store that stays away must not keep the process: the leases run out by themselves.
     await within(leaseMs, stored, this.#env.clock)
-    await this.#keeper.stop()
+    await this.#renewer.stop()
     this.#reporter.stop()
     this.#onStopped(this)
   }
@@ -312,7 +315,10 @@ export class Worker {
     const { id: jobId, name, queue, tenantId } = held.claimed
     const delayMs = this.#unknownNames.get(name) ?? NO_HANDLER_FIRST_MS
     this.#unknownNames.set(name, Math.min(NO_HANDLER_MAX_MS, delayMs * 2))
-    this.#env.log.warn({ event: 'no-handler', jobId, name, queue, tenantId, delayMs }, 'no handler here for a job')
+    this.#env.log.warn(
+      { event: 'no-handler', jobId, name, queue, tenantId, delayMs },
+      'no handler for this job, releasing it',
+    )
     this.#handBack(held, delayMs)
   }
 }

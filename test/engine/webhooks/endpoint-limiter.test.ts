@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Environment } from '../../../src/engine/client/environment.js'
 import { VirtualClock } from '../../../src/engine/time/virtual.js'
-import { LANE_WIDTH, Lanes } from '../../../src/engine/webhooks/endpoint-limiter.js'
+import { EndpointLimiter, LANE_WIDTH } from '../../../src/engine/webhooks/endpoint-limiter.js'
 import type { Claimed, ParkRequest } from '../../../src/store/store.js'
 
 function bench(moved: readonly number[] = []) {
@@ -13,7 +13,7 @@ function bench(moved: readonly number[] = []) {
     return { moved: left.shift() ?? 0 }
   }
   const env = { clock, time: clock, connection: { store: async () => ({ park }) } }
-  const lanes = new Lanes(env as unknown as Environment)
+  const lanes = new EndpointLimiter(env as unknown as Environment)
   const job = (dependency: string): Claimed => ({ dependency, startedAt: clock.now() }) as unknown as Claimed
   const full = (dependency: string): Claimed[] => Array.from({ length: LANE_WIDTH }, () => job(dependency))
   return { clock, lanes, parks, job, full }
