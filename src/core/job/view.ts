@@ -38,7 +38,7 @@ export interface JobView {
   readonly scheduleId?: string
   readonly generation: number
   readonly retry: Policy
-  /** Grows with every claim, and is never given back. */
+  /** Grows with every claim; a claim that is handed back unstarted does not count. */
   readonly run?: number
   /** The group of its last error. */
   readonly fingerprint?: string
