@@ -43,6 +43,7 @@ export default defineConfig({
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 20_000 } },
+    // A test whose expectations never run fails.
+    expect: { requireAssertions: true, poll: { timeout: 20_000 } },
   },
 })

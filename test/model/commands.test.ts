@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/core/values/clock.js'
 import { seededDice } from '../../src/engine/time/virtual.js'
 import { memoryStore } from '../../src/store/memory.js'
@@ -45,9 +45,10 @@ async function compare(open: (clock: Clock) => Store, commands: Iterable<Command
 describe('a store and the reference model', () => {
   it.each(STORES)('agree after every command: %s', { timeout: 600_000 }, async (_, open) => {
     const commands = fc.commands(commandsFrom(START_AT), { maxCommands: COMMANDS_MAX, size: 'max' })
-    await fc.assert(
-      fc.asyncProperty(commands, each => compare(open, each)),
-      { numRuns: Number(CHRONOS_MODEL_RUNS), seed: Number(CHRONOS_MODEL_SEED) },
-    )
+    const property = fc.asyncProperty(commands, each => compare(open, each))
+    const runs = { numRuns: Number(CHRONOS_MODEL_RUNS), seed: Number(CHRONOS_MODEL_SEED) }
+    const details = await fc.check(property, runs)
+    expect(details.failed, fc.defaultReportMessage(details)).toBe(false)
+    expect(details.numRuns).toBe(runs.numRuns)
   })
 })
