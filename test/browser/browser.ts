@@ -81,6 +81,8 @@ export class Visitor implements AsyncDisposable {
       locale: 'en-US',
       reducedMotion: 'reduce',
     })
+    // Only what hangs takes that long, on any machine.
+    context.setDefaultTimeout(120_000)
     return new Visitor(context, await context.newPage(), look)
   }
 

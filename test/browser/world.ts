@@ -92,11 +92,11 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   await chronos.schedules.pause('night-report')
   const webhook = await chronos.webhooks.create({ url: 'https://shop.example/hooks', events: ['job.dead'] })
   // A dependency is written down by itself, soon after its first job.
-  await vi.waitUntil(async () => (await chronos.circuits.list()).length > 0, { timeout: 20_000 })
+  await vi.waitUntil(async () => (await chronos.circuits.list()).length > 0, { timeout: 120_000 })
   await chronos.circuits.open('api.example')
   // Alerts are looked for at once, and then only twice a minute.
   chronos.maintain()
-  await vi.waitUntil(async () => (await chronos.alerts.list()).data.length >= ALERTS, { timeout: 20_000 })
+  await vi.waitUntil(async () => (await chronos.alerts.list()).data.length >= ALERTS, { timeout: 120_000 })
   const { data: groups } = await chronos.dead.groups()
   const fingerprint = groups.find(({ title }) => title.includes('gateway'))!.fingerprint
   const redrive = await chronos.dead.redrive({ reason: 'permanent' }, { canary: 0, rate: '100/s' })

@@ -13,7 +13,7 @@ await chronos.info()
 
 /** @param {number} number */
 async function enqueue(number) {
-  const behaviour = BEHAVIOURS[number % BEHAVIOURS.length]
+  const behaviour = number === 0 ? 'hanging' : BEHAVIOURS[number % BEHAVIOURS.length]
   const { id } = await chronos.enqueue(number % 10 === 9 ? 'most' : 'least', { behaviour }, { key: `job:${number}` })
   appendFileSync(ledger, `ack ${id}\n`)
 }

@@ -63,5 +63,5 @@ describe.concurrent.each([
     expect(alone[0]!.decision?.why).toContain('strike 3 of 3')
     expect(readFileSync(ledger, 'utf8')).toContain(killer.id)
     await chronos.close()
-  }, 90_000)
+  })
 })

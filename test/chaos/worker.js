@@ -24,6 +24,12 @@ const behaviours = {
   failing: async () => {
     throw new Error('never')
   },
+  // Its first run never ends; the test kills it.
+  hanging: async job => {
+    if (job.run > 1) return
+    process.send?.('hangs')
+    await new Promise(() => {})
+  },
   // Until its signal says stop.
   endless: job =>
     new Promise((_resolve, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason))),

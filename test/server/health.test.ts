@@ -55,10 +55,8 @@ describe('health', () => {
     expect((await fetch(new URL('healthz', t.url))).status).toBe(200)
 
     line.comeUp()
-    await expect
-      .poll(async () => (await t.api('POST', '/jobs', { name: 'mail' })).status, { timeout: 20_000 })
-      .toBe(201)
-    await expect.poll(async () => (await ready(t.url)).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await t.api('POST', '/jobs', { name: 'mail' })).status).toBe(201)
+    await expect.poll(async () => (await ready(t.url)).status).toBe(200)
     line.close()
   })
 
@@ -68,7 +66,7 @@ describe('health', () => {
     const store = await openStore({ schema: freshSchema(), url: line.url(url) })
     await using t = await startServer({ chronos: { store }, requestTimeout: '300ms', maintenance: false })
     // The first answers of a busy machine may be late as well.
-    await expect.poll(async () => (await t.api('GET', '/jobs')).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await t.api('GET', '/jobs')).status).toBe(200)
     line.fallSilent()
     const late = await t.api('GET', '/jobs')
     expect([late.status, late.body]).toMatchObject([503, { code: 'TIMED_OUT', retryable: true }])

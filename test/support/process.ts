@@ -17,7 +17,10 @@ interface ProcessOptions {
   readonly flags?: readonly string[]
 }
 
-/** Starts a script of this folder's neighbours and waits until it says that it is ready. */
+/** Messages of each process that no test has waited for yet: one may arrive before the test asks for it. */
+const inboxes = new WeakMap<ChildProcess, string[]>()
+
+/** Starts a script of a folder beside this one and waits until it says that it is ready. */
 export async function startProcess(
   script: string,
   args: readonly string[],
@@ -25,21 +28,32 @@ export async function startProcess(
 ): Promise<ChildProcess> {
   const path = fileURLToPath(new URL(`../${script}`, import.meta.url))
   const child = fork(path, [...args], { stdio: ['inherit', 'inherit', stderr, 'ipc'], execArgv: [...flags] })
+  const inbox: string[] = []
+  inboxes.set(child, inbox)
+  child.on('message', text => inbox.push(String(text)))
   await message(child, 'ready')
   return child
 }
 
 /** Resolves with the next such message; rejects when the process ends before. */
-export async function message(child: ChildProcess, text: string): Promise<void> {
-  for (;;) {
-    const [heard] = await Promise.race([
-      once(child, 'message'),
-      once(child, 'exit').then(([code, signal]) => {
-        throw new Error(`the process ended (${code ?? signal}) before it said "${text}"`)
-      }),
-    ])
-    if (heard === text) return
-  }
+export function message(child: ChildProcess, text: string): Promise<void> {
+  const inbox = inboxes.get(child)!
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      const at = inbox.indexOf(text)
+      if (at < 0) return
+      inbox.splice(0, at + 1)
+      child.off('message', look).off('exit', end)
+      resolve()
+    }
+    const end = (code: number | null, signal: NodeJS.Signals | null): void => {
+      child.off('message', look)
+      reject(new Error(`the process ended (${code ?? signal}) before it said "${text}"`))
+    }
+    child.on('message', look).once('exit', end)
+    look()
+    if (child.exitCode !== null || child.signalCode !== null) end(child.exitCode, child.signalCode)
+  })
 }
 
 export async function exitOf(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {

@@ -165,7 +165,7 @@ describe.each(STORES)('a redrive on %s', (_, open) => {
     ])
     expect((await dead.groups()).data).toEqual([])
     await t.close()
-  }, 60_000)
+  })
 
   it('is paused, resumed, made faster and aborted', async () => {
     const { t, state, die, dead, redrives } = shop(open)

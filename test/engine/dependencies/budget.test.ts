@@ -46,7 +46,7 @@ describe.each(STORES)('a retry budget on %s', (_, open) => {
     expect(waits).toHaveLength(7_500)
     expect(Math.max(...waits)).toBeLessThanOrEqual(50)
     await t.close()
-  }, 60_000)
+  })
 })
 
 describe('without circuit and budget', () => {

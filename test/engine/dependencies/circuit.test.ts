@@ -71,7 +71,7 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
       expect(data.filter(run => run.status === 'deferred').length).toBeLessThanOrEqual(3)
     }
     await t.close()
-  }, 60_000)
+  })
 
   it('is known to every process within a second', async () => {
     const target = new Target()

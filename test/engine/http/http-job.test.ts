@@ -376,18 +376,21 @@ describe('at most once', () => {
   }
   const never = (): Promise<string[]> => new Promise(() => {})
 
+  /** Long enough for a request to leave on a busy machine. */
+  const SILENCE_MS = 2_000
+
   it.each<[what: string, target: () => Promise<Receiver>, state: string, reason: string | undefined]>([
     ['an answer that was hoped for', () => startScript(200), 'succeeded', undefined],
     ['any other answer', () => startScript(503), 'dead', 'failed'],
     ['a request to be patient', () => startScript(429), 'dead', 'failed'],
     ['a reset', () => startSocketReceiver(socket => void reset(socket)), 'dead', 'unknown-outcome'],
     ['silence', () => startSocketReceiver(socket => socket.resume()), 'dead', 'unknown-outcome'],
-  ])('%s is the end', async (_, target, state, reason) => {
+  ])('%s is the end', async (what, target, state, reason) => {
     await using receiver = await target()
     await using chronos = start()
     const { job, history } = await life(
       chronos,
-      { url: receiver.origin, body: 'x', timeout: 300 },
+      { url: receiver.origin, body: 'x', timeout: what === 'silence' ? SILENCE_MS : '1m' },
       { delivery: 'at-most-once' },
     )
     expect(job.state).toBe(state)

@@ -13,7 +13,8 @@ const LONG_RUN_JOBS = 10_000
 const MAX_RETRIES = 4
 /** Nobody is silent towards the others, so a busy machine makes no difference. */
 const PATIENT_MS = 60_000
-const IMPATIENT_MS = 300
+/** Long enough for a request to arrive on a busy machine: each attempt is counted where it arrives. */
+const IMPATIENT_MS = 2_000
 /** Every so many calls one never gets an answer that it hoped for. */
 const HOPELESS_EVERY = 20
 

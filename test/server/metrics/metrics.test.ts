@@ -165,7 +165,7 @@ describe.each(STORES)('metrics of a mixed workload on %s', (_, open) => {
     expect(value('store_operation_seconds_count', { op: 'claim' })).toBeGreaterThan(0)
     expect(families.get('process_cpu_seconds_total')?.type).toBe('counter')
     await t.close()
-  }, 60_000)
+  })
 })
 
 type Census = Store['census']

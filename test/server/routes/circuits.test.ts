@@ -18,7 +18,7 @@ describe('circuits', () => {
     await end
     // Workers report what they saw of a dependency with a delay.
     await expect
-      .poll(async () => (await t.api('GET', '/circuits')).body, { timeout: 20_000 })
+      .poll(async () => (await t.api('GET', '/circuits')).body)
       .toMatchObject({ data: [{ key: KEY, state: 'closed' }], page: {} })
     expect((await t.api('GET', path)).body).toMatchObject({ key: KEY })
     expect((await t.api('POST', `${path}/open`)).body).toMatchObject({ state: 'open', forced: 'open' })

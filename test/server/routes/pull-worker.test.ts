@@ -37,7 +37,7 @@ interface WorkerProcess extends AsyncDisposable {
 
 async function startWorker({ command, script }: Example, url: string): Promise<WorkerProcess> {
   const path = fileURLToPath(new URL(`../../../examples/${script}`, import.meta.url))
-  const env = { ...process.env, CHRONOS_URL: url, CHRONOS_TOKEN: TOKEN, QUEUES: 'sums,other', LEASE: '1s' }
+  const env = { ...process.env, CHRONOS_URL: url, CHRONOS_TOKEN: TOKEN, QUEUES: 'sums,other', LEASE: '3s' }
   const child = spawn(command, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   const line = async (): Promise<string> => String((await lines.next()).value)
@@ -122,7 +122,7 @@ function behaves(example: Example): void {
     await using t = await start()
     const extended = firstExtension(t)
     await using worker = await startWorker(example, t.url)
-    const id = await enqueue(t, { seconds: 1, numbers: [1] })
+    const id = await enqueue(t, { seconds: 3, numbers: [1] })
     await extended
     worker.child.kill('SIGTERM')
     expect(await worker.line()).toBe(`${id} succeeded`)

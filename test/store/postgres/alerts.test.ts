@@ -56,4 +56,4 @@ it('of four processes that look all the time, one tells of an alert, and one tha
   await Promise.all(processes.map(each => each.close()))
   expect(heard).toEqual(['alert.firing dead-letters', 'alert.resolved dead-letters'])
   expect(subjects).toEqual(['[firing] dead-letters', '[resolved] dead-letters'])
-}, 30_000)
+})

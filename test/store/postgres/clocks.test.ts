@@ -35,7 +35,7 @@ test.concurrent.for([
   const enqueued = await chronos.enqueueMany('least', payloads, delay)
   const later = await chronos.enqueue('least', { behaviour: 'ok' }, { delay: '30m' })
   const live = async () => (await chronos.jobs.count({ state: ['waiting', 'running'] })).value
-  await expect.poll(live, { timeout: 30_000 }).toBe(1)
+  await expect.poll(live).toBe(1)
   child.kill('SIGTERM')
   expect(await exitOf(child)).toEqual({ code: 0, signal: null })
   await worker.stop()

@@ -17,19 +17,15 @@ describe('the engine on PostgreSQL', () => {
   it('starts a job at once that another process enqueued, without looking for work all the time', async () => {
     const schema = freshSchema()
     const [client, server] = [await open(schema), await open(schema)]
-    const started: number[] = []
-    const job = defineJob({ name: 'mail', run: async () => void started.push(performance.now()) })
-    const worker = server.work([job], { poll: '30s', signals: false })
+    let started = 0
+    const job = defineJob({ name: 'mail', run: async () => void started++ })
+    const worker = server.work([job], { poll: '1h', signals: false })
     await client.enqueue(job)
-    await expect.poll(() => started.length, { timeout: 5000 }).toBe(1)
-    const latencies: number[] = []
-    for (let count = 2; count <= 20; count++) {
-      const since = performance.now()
-      await client.enqueue(job)
-      await expect.poll(() => started.length, { timeout: 5000, interval: 1 }).toBe(count)
-      latencies.push(started.at(-1)! - since)
+    // The time between two polls is longer than the test may take.
+    for (let count = 1; count <= 20; count++) {
+      await expect.poll(() => started, { interval: 1 }).toBe(count)
+      if (count < 20) await client.enqueue(job)
     }
-    expect(Math.max(...latencies), 'far below the time between two looks').toBeLessThan(5000)
     await worker.stop()
     await Promise.all([client.close(), server.close()])
   })
@@ -50,7 +46,7 @@ describe('the engine on PostgreSQL', () => {
     const payloads = Array.from({ length: 600 }, (_, index) => ({ fails: index % 3 === 0 }))
     const enqueued = await all[0]!.enqueueMany(job, payloads)
     const live = async () => (await all[0]!.jobs.count({ state: ['waiting', 'running'] })).value
-    await expect.poll(live, { timeout: 30_000 }).toBe(0)
+    await expect.poll(live).toBe(0)
     for (const [index, { id }] of enqueued.entries()) expect(runs.get(id)).toBe(payloads[index]!.fails ? 2 : 1)
     await Promise.all(workers.map(worker => worker.stop()))
     await Promise.all(all.map(one => one.close()))
@@ -60,7 +56,7 @@ describe('the engine on PostgreSQL', () => {
 })
 
 describe(`a server that is killed ${SERVER_KILLS} times under load`, () => {
-  it('costs waiting, and nothing that was acknowledged', { timeout: 180_000 }, async () => {
+  it('costs waiting, and nothing that was acknowledged', async () => {
     const server = await PostgresServer.start()
     const chronos = createChronos({ store: postgres(server.url), log: false })
     const job = defineJob({ name: 'count', run: async () => undefined })
@@ -75,16 +71,16 @@ describe(`a server that is killed ${SERVER_KILLS} times under load`, () => {
     })()
     for (let kill = 0; kill < SERVER_KILLS; kill++) {
       const goal = acknowledged.length + 150
-      await expect.poll(() => acknowledged.length, { timeout: 60_000 }).toBeGreaterThan(goal)
+      await expect.poll(() => acknowledged.length).toBeGreaterThan(goal)
       await server.kill()
       await server.start()
     }
     const goal = acknowledged.length + 50
-    await expect.poll(() => acknowledged.length, { timeout: 60_000 }).toBeGreaterThan(goal)
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(goal)
     over = true
     await client
     const live = async () => (await chronos.jobs.count({ state: ['waiting', 'running'] })).value
-    await expect.poll(live, { timeout: 60_000 }).toBe(0)
+    await expect.poll(live).toBe(0)
     for (const id of acknowledged) {
       expect(await chronos.jobs.get(id)).toMatchObject({ state: 'succeeded' })
       const { data } = await chronos.jobs.history(id)

@@ -201,7 +201,7 @@ describe('migrate from version 1', () => {
     await keeper.end()
     expect(await store.migrate()).toEqual({ from: 1, to: SCHEMA_VERSION })
     await store.close()
-  }, 30_000)
+  })
 })
 
 describe('info', () => {
