@@ -245,7 +245,7 @@ describe('at the dashboard somebody', () => {
     await visitor.page.getByText(/store/i).first().waitFor()
     await visitor.screenshot('store-down')
     line.comeUp()
-    await visitor.page.locator('tbody tr').first().waitFor()
+    await expect.poll(() => visitor.page.locator('tbody tr').count()).toBe(1)
     line.close()
   })
 

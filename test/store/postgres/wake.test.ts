@@ -62,6 +62,7 @@ describe('watch', () => {
     const next = heard.next()
     await other.enqueue([job()])
     await next
+    expect(heard.count).toBe(2)
     stop()
   })
 
@@ -145,7 +146,7 @@ describe('watch', () => {
       await again
       const next = heard.next()
       await other.enqueue([job()])
-      await next
+      await expect(next).resolves.toBeUndefined()
     }
     stop()
   })

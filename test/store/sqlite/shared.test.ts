@@ -181,7 +181,7 @@ describe('watch', () => {
     await two!.migrate()
     const { change, stop } = heard(one!)
     await two!.enqueue([bench.job()])
-    await change
+    await expect(change).resolves.toBeUndefined()
     stop()
   })
 
@@ -191,7 +191,7 @@ describe('watch', () => {
     for (let round = 0; round < 3; round++) {
       const { change, stop } = heard(one!)
       await two!.enqueue([bench.job()])
-      await change
+      await expect(change).resolves.toBeUndefined()
       stop()
     }
   })
