@@ -35,7 +35,7 @@ describe('the budget for request bodies', () => {
   })
 
   it('is given back when requests are answered', async () => {
-    // As large as the whole budget, so the second body fits only if the first was given back.
+    // Two of these bodies exceed the budget, so the second fits only if the first was given back.
     await using t = await startServer({ maxBody: 64 * 1024 * 1024 })
     const body = { payload: 'x'.repeat(40 * 1024 * 1024) }
     for (let time = 0; time < 2; time++) expect((await t.api('POST', '/jobs', body)).status).toBe(422)
