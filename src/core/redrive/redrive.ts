@@ -1,4 +1,7 @@
+import type { RedriveFilter } from '../job/filter.js'
 import type { DeathReason } from '../job/job.js'
+
+export type { RedriveFilter } from '../job/filter.js'
 
 /**
  * Many dead jobs sent round again: a few first, then at a rate that grows to the one asked for, and no further once too
@@ -37,19 +40,6 @@ export interface Redrive {
 }
 
 export type RedriveState = 'canary' | 'running' | 'paused' | 'stopped' | 'done' | 'aborted'
-
-export interface RedriveFilter {
-  readonly ids?: readonly string[]
-  readonly queue?: string
-  readonly name?: string
-  readonly tenantId?: string
-  readonly tag?: string
-  readonly reason?: string
-  readonly fingerprint?: string
-  readonly createdAfter?: number
-  readonly createdBefore?: number
-  readonly acknowledged?: boolean
-}
 
 /** Another live job has its `unique` value. */
 export interface RedriveConflict {

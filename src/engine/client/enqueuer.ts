@@ -9,6 +9,7 @@ import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { BATCH_MAX, checkKeys, checkName, checkPriority, checkTags, checkText } from '../../core/values/limits.js'
 import { parseWith } from '../../core/values/standard-schema.js'
+import { timeOf } from '../../core/values/time.js'
 import { webhookUrl } from '../../core/webhook/webhook.js'
 import type { Enqueued, NewJob, RunTime } from '../../store/store.js'
 import type { Telemetry } from '../figures/telemetry.js'
@@ -19,6 +20,8 @@ import { type Connection, isRepeatable, isUnknown } from './connection.js'
 import { checkDelivery, type JobDefinition, QUEUE_DEFAULT } from './definition.js'
 import type { EventHub } from './events.js'
 import type { Policies } from './policies.js'
+
+export { timeOf } from '../../core/values/time.js'
 
 export interface EnqueueOptions {
   /** Idempotency key, per tenant and job name: the same key gives the same job. */
@@ -298,16 +301,6 @@ function deadlineOf(deadline: Date | Duration | undefined, where: string): RunTi
   if (deadline === undefined) return undefined
   if (deadline instanceof Date) return { at: timeOf(deadline, `${where}: deadline`) }
   return { delayMs: toMs(deadline, `${where}: deadline`, { min: 1 }) }
-}
-
-/** Epoch milliseconds of a Date, an RFC 3339 text or a number that is already one. */
-export function timeOf(value: Date | string | number, what: string): number {
-  const at = value instanceof Date ? value.getTime() : typeof value === 'string' ? Date.parse(value) : value
-  if (Number.isInteger(at) && Math.abs(at) <= 8.64e15) return at
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `${what}: expected a Date, a time such as "2026-12-24T18:00:00Z" or epoch milliseconds, got ${shown(value)}`,
-  )
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

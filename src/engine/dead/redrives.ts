@@ -15,7 +15,7 @@ import { formatRate, type Rate, toRate } from '../../core/values/rate.js'
 import { ERROR_GROUP, groupId } from '../../store/fold.js'
 import type { Count, JobFilter, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
-import { type JobQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
+import { type DeadQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
 import { SEARCH_MAX } from '../jobs/search.js'
 import type { Records } from '../records/records.js'
 import { filterOf, redriveRecords } from './redriver.js'
@@ -33,8 +33,7 @@ export interface RedriveOptions {
   readonly dryRun?: boolean
 }
 
-/** Which dead jobs; an empty one means all of them. */
-export type DeadQuery = Omit<JobQuery, 'state' | 'phase' | 'redriveId'>
+export type { DeadQuery } from '../jobs/query.js'
 
 export interface RedriveView {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { RedriveFilter } from '../../../core/redrive/redrive.js'
+import { type RedriveFilter, redriveFilterWords } from '../../../core/job/filter.js'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
 import { type BarPart, bar } from '../../bar.js'
 import { absolute } from '../../moment.js'
@@ -36,21 +36,6 @@ export function leftWords({ skipped, conflictCount }: RedriveView): readonly str
   ]
 }
 
-const WORDS: readonly (readonly [key: keyof RedriveFilter, words: (value: string) => string])[] = [
-  ['fingerprint', value => `group ${value}`],
-  ['queue', value => `queue ${value}`],
-  ['name', value => `name ${value}`],
-  ['tenantId', value => `tenant ${value}`],
-  ['tag', value => `tag ${value}`],
-  ['reason', value => `died of ${value}`],
-  ['createdAfter', value => `created after ${absolute(Number(value))}`],
-  ['createdBefore', value => `created before ${absolute(Number(value))}`],
-]
-
 export function filterWords(filter: RedriveFilter): string {
-  const traits = WORDS.flatMap(([key, words]) => (filter[key] === undefined ? [] : [words(String(filter[key]))]))
-  const acknowledged = filter.acknowledged === undefined ? [] : [filter.acknowledged ? 'acknowledged' : 'unseen']
-  const ids = filter.ids ? [`${many(filter.ids.length, 'job')} by id`] : []
-  const all = [...ids, ...traits, ...acknowledged]
-  return all.length === 0 ? 'all dead jobs' : all.join(', ')
+  return redriveFilterWords(filter, absolute)
 }

@@ -1,3 +1,5 @@
+import { redriveFilterWords } from '../../../core/job/filter.js'
+import { timeText } from '../../../core/job/view.js'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
 import { RedriveProgress } from '../../charts/redrive-chart.js'
 import * as api from '../../data/api.js'
@@ -89,12 +91,7 @@ const COLUMNS: readonly Column<RedriveView>[] = [
   { key: 'when', title: 'Begun', render: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
-/** Which dead letters, in the words of the filter. */
+/** The filter in the words of core. */
 export function filterText({ filter }: RedriveView): string {
-  const words = Object.entries(filter)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) =>
-      name === 'ids' ? plural((value as readonly string[]).length, 'chosen job') : `${name}:${String(value)}`,
-    )
-  return words.length === 0 ? 'every dead letter' : words.join(' ')
+  return redriveFilterWords(filter, timeText)
 }

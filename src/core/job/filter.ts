@@ -1,0 +1,91 @@
+import { TAG_LENGTH_MAX, TEXT_LENGTH_MAX } from '../values/limits.js'
+import { present } from '../values/present.js'
+import { about, boolean, type Infer, oneOf, read, text } from '../values/schema.js'
+import { list, object, omit, union } from '../values/shape.js'
+import { time, timeOf } from '../values/time.js'
+import type { Phase } from './job.js'
+
+export const JOB_STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
+export const PHASES = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled'] as const
+const IDS_MAX = 10_000
+
+const state = oneOf(JOB_STATES)
+const words = text(TEXT_LENGTH_MAX)
+
+/** Which jobs: the same filter for lists, counts, bulk actions and redrives, in the library, REST and the CLI. */
+export const jobQuery = object(
+  {},
+  {
+    ids: list(text(128), { max: IDS_MAX, of: 'ids' }),
+    state: union(state, list(state, { max: JOB_STATES.length, of: 'states' })),
+    phase: about(oneOf([...PHASES, 'waiting']), 'A state, where `waiting` is told apart.'),
+    queue: about(words, { label: 'queue' }),
+    name: about(words, { label: 'name' }),
+    tenantId: about(words, { label: 'tenant' }),
+    key: about(words, { label: 'key' }),
+    tag: about(text(TAG_LENGTH_MAX), { label: 'tag' }),
+    reason: about(words, { label: 'died of' }),
+    fingerprint: about(words, { label: 'group' }),
+    dependency: about(words, { label: 'dependency' }),
+    redriveId: about(words, { label: 'redrive' }),
+    scheduleId: about(words, { label: 'schedule' }),
+    error: about(words, 'Part of the name, code or message of the last error; case does not matter.', {
+      label: 'error with',
+    }),
+    q: about(words, 'Part of the id, name, queue, key, tags, payload or error; case does not matter.', {
+      label: 'search',
+    }),
+    acknowledged: boolean,
+    createdAfter: about(time, { label: 'created after' }),
+    createdBefore: about(time, { label: 'created before' }),
+  },
+)
+
+export type JobQuery = Infer<typeof jobQuery>
+
+/** The same filter for dead jobs. */
+export const deadQuery = omit(jobQuery, 'state', 'phase', 'redriveId')
+export type DeadQuery = Infer<typeof deadQuery>
+
+type Timed<Q> = Omit<Q, 'q' | 'createdAfter' | 'createdBefore'> & {
+  readonly text?: string
+  readonly createdAfter?: number
+  readonly createdBefore?: number
+}
+
+/** The filter as stores take it: `q` is called `text`, and times are epoch milliseconds. */
+export type StoredFilter = Timed<Omit<JobQuery, 'phase'>> & { readonly phase?: 'scheduled' | 'queued' | 'retrying' }
+/** The filter of a redrive, as it is stored and shown. */
+export type RedriveFilter = Timed<DeadQuery>
+
+export function parseJobQuery(query: unknown, where: string): StoredFilter {
+  const { phase, q, createdAfter, createdBefore, ...rest } = read(jobQuery, query, `${where}:`)
+  return present({
+    ...rest,
+    text: q,
+    createdAfter: createdAfter === undefined ? undefined : timeOf(createdAfter, 'createdAfter'),
+    createdBefore: createdBefore === undefined ? undefined : timeOf(createdBefore, 'createdBefore'),
+    ...(phase !== undefined && phaseFilter(phase)),
+  })
+}
+
+function phaseFilter(phase: Phase | 'waiting'): Pick<StoredFilter, 'phase' | 'state'> {
+  return phase === 'scheduled' || phase === 'queued' || phase === 'retrying' ? { phase } : { state: phase }
+}
+
+/** The filter of a redrive in words: `group 3f…, queue mail, error with ECONNRESET`. Nothing of it is left out. */
+export function redriveFilterWords(filter: RedriveFilter, timeWords: (ms: number) => string): string {
+  const { ids, acknowledged, text: q, ...rest } = filter
+  const traits: Readonly<Record<string, string | number | undefined>> = { ...rest, q }
+  const said = Object.entries(traits).flatMap(([key, value]) => {
+    if (value === undefined) return []
+    const label = jobQuery.fields[key as keyof JobQuery]?.about.label ?? key
+    return `${label} ${typeof value === 'number' ? timeWords(value) : value}`
+  })
+  const all = [
+    ...(ids ? [`${ids.length} ${ids.length === 1 ? 'job' : 'jobs'} by id`] : []),
+    ...said,
+    ...(acknowledged === undefined ? [] : [acknowledged ? 'acknowledged' : 'unseen']),
+  ]
+  return all.length === 0 ? 'all dead jobs' : all.join(', ')
+}

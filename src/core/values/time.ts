@@ -1,0 +1,28 @@
+import { ChronosError, shown } from './error.js'
+import { flaw, type Schema, schema } from './schema.js'
+
+/** A point in time as callers give it: a Date, an RFC 3339 text or epoch milliseconds. */
+export type Time = Date | string | number
+
+const EXPECTS = 'a Date, a time such as "2026-12-24T18:00:00Z" or epoch milliseconds'
+
+function epochMs(value: unknown): number | undefined {
+  const at = value instanceof Date ? value.getTime() : typeof value === 'string' ? Date.parse(value) : value
+  return Number.isInteger(at) && Math.abs(at as number) <= 8.64e15 ? (at as number) : undefined
+}
+
+export function timeOf(value: Time, what: string): number {
+  const at = epochMs(value)
+  if (at !== undefined) return at
+  throw new ChronosError('INVALID_OPTION', `${what}: expected ${EXPECTS}, got ${shown(value)}`)
+}
+
+export const time: Schema<Time> = schema<Time>({
+  kinds: ['string', 'number', 'object'],
+  expects: EXPECTS,
+  check(given) {
+    if (epochMs(given) !== undefined) return given as Time
+    throw flaw(`expected ${EXPECTS}, got ${shown(given)}`)
+  },
+  json: () => ({ type: 'string', format: 'date-time', example: '2026-11-16T09:00:00.000Z' }),
+})
