@@ -3,6 +3,9 @@ import { defineConfig } from 'vite'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
+/** Core only describes and computes: a module of it that a script does not use is left out, with its schemas. */
+const treeshake = { moduleSideEffects: (/** @type {string} */ id) => !/src.core./.test(id) }
+
 /** Addresses are relative to the page's `<base>`, which the server fills in: one build serves any base path. */
 export default defineConfig({
   root: here,
@@ -25,6 +28,7 @@ export default defineConfig({
     cssCodeSplit: false,
     reportCompressedSize: false,
     rolldownOptions: {
+      treeshake,
       output: {
         // Two files, the frame and the screens: together they compress better than by the screen, and the frame is
         // painted while the screens are fetched.
@@ -44,6 +48,7 @@ export default defineConfig({
       },
     },
   },
+  worker: { rolldownOptions: { treeshake } },
   // While working on it: the pages from here, the data from a `chronos dev` beside it.
   server: { proxy: { '/api': 'http://127.0.0.1:4100', '/healthz': 'http://127.0.0.1:4100' } },
 })

@@ -19,11 +19,8 @@ import {
 } from '../values/schema.js'
 import { list, object, union, variants } from '../values/shape.js'
 import { suggest } from '../values/suggest.js'
-import { PRESETS, type PresetName } from './presets.js'
+import { MAX_RETRIES, PRESETS, type PresetName } from './presets.js'
 import { rules } from './rules.js'
-
-/** No policy retries for ever. */
-export const MAX_RETRIES = 1_000
 
 const time = duration()
 const base = about(time, {
@@ -169,7 +166,6 @@ export const partialPolicy = object({}, { ...REQUIRED, ...OPTIONAL })
 export const policyInput = named('PolicyInput', union(preset, written), {
   description: 'The name of a preset, a policy or a part of one, or other well-known names for the same settings.',
 })
-export const POLICY_SETTINGS = Object.keys(partialPolicy.fields) as readonly (keyof Policy)[]
 
 export type Backoff = Infer<typeof backoff>
 /** A number r between 0 and 1 is ±r of the delay. */

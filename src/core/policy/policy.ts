@@ -2,17 +2,11 @@ import { type Duration, toMs } from '../values/duration.js'
 import { present } from '../values/present.js'
 import type { Infer } from '../values/schema.js'
 import { longestNamedMs } from './backoff.js'
-import {
-  type Backoff,
-  type instanceRetryOptions,
-  type jobRetryOptions,
-  type PartialPolicy,
-  POLICY_SETTINGS,
-  type Policy,
-} from './form.js'
+import type { Backoff, instanceRetryOptions, jobRetryOptions, PartialPolicy, Policy } from './form.js'
 import { PRESETS, type PresetName } from './presets.js'
 
-export { type Backoff, type Jitter, MAX_RETRIES, type PartialPolicy, type Policy, parsePolicy } from './form.js'
+export { type Backoff, type Jitter, type PartialPolicy, type Policy, parsePolicy } from './form.js'
+export { MAX_RETRIES } from './presets.js'
 export type { Rule, StatusMatch } from './rules.js'
 
 export type FailureKind = 'transient' | 'throttled' | 'permanent' | 'gone' | 'blocked' | 'endpoint-disabled'
@@ -45,7 +39,7 @@ export function mergePolicies(...levels: readonly (PartialPolicy | undefined)[])
   const cap = first('cap')
   const rules = all.flatMap(level => level.rules ?? [])
   return present({
-    ...Object.fromEntries(POLICY_SETTINGS.map(key => [key, first(key)])),
+    ...(Object.assign({}, ...all.map(level => present(level)).reverse()) as PartialPolicy),
     maxRetries,
     backoff,
     jitter: jitter === 'decorrelated' && backoff.type !== 'exponential' ? 'equal' : jitter,

@@ -1,5 +1,8 @@
 import type { Policy } from './policy.js'
 
+/** No policy retries for ever. */
+export const MAX_RETRIES = 1_000
+
 export type PresetName = 'standard' | 'http' | 'lowLatency' | 'financial' | 'queue' | 'webhook' | 'patient' | 'none'
 
 const standard: Policy = {

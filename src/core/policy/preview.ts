@@ -1,7 +1,7 @@
 import { attemptLabel } from '../job/job.js'
 import { type ComputedBackoff, capMs, cappedDelay, delayWindow } from './backoff.js'
-import { MAX_RETRIES } from './form.js'
 import type { Policy } from './policy.js'
+import { MAX_RETRIES } from './presets.js'
 
 export interface PreviewRow {
   readonly retry: number
