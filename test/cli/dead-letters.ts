@@ -43,7 +43,7 @@ export async function die(path: string): Promise<DeadLetters> {
     queue: 'payments',
     delivery: 'at-most-once',
     timeout: '1s',
-    run: () => new Promise(() => undefined),
+    run: () => chronos.clock.wait('1d'),
   })
   const fine = defineJob({ name: 'fine', run: () => 'fine' })
   const chronos = testChronos({
