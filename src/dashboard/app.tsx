@@ -43,13 +43,13 @@ function Inside() {
   }
 }
 
-/** The screen of this path. Another path is another screen; another query is the same one, changed. */
+/** The screen of the current path. A new path mounts a new screen; a new query updates the same one. */
 function Page() {
   const main = useRef<HTMLElement>(null)
   const at = path.value
   const isFirst = useRef(true)
   useEffect(() => {
-    // Who hears the page begins at its top; who sees it notices nothing.
+    // Screen readers start at the top of the new screen.
     if (!isFirst.current) main.current?.focus({ preventScroll: true })
     isFirst.current = false
   }, [at])
@@ -75,22 +75,26 @@ function screenAt(at: string) {
 
 function NotFound() {
   return (
-    <Empty icon="search" title="There is no such page" actions={<Button href={href('/')}>To the overview</Button>}>
-      The address may be of another version, or mistyped.
+    <Empty icon="search" title="Page not found" actions={<Button href={href('/')}>Go to the overview</Button>}>
+      The address may be mistyped or belong to another version.
     </Empty>
   )
 }
 
 function NotYours() {
   return (
-    <Empty icon="tokens" title="This is about all tenants" actions={<Button href={href('/jobs')}>To your jobs</Button>}>
-      The token that you signed in with is for one tenant. It shows the jobs, dead letters, schedules and webhooks of
-      that tenant.
+    <Empty
+      icon="tokens"
+      title="Not available for a tenant token"
+      actions={<Button href={href('/jobs')}>Go to your jobs</Button>}
+    >
+      You signed in with the token of one tenant. It shows the jobs, dead letters, schedules and webhooks of that
+      tenant.
     </Empty>
   )
 }
 
-/** A screen that fails takes nothing else with it. */
+/** Keeps the rest of the page alive when a screen throws. */
 class Boundary extends Component<{ readonly children: ComponentChildren }, { readonly problem?: Problem }> {
   override state: { readonly problem?: Problem } = {}
 

@@ -5,17 +5,17 @@ import { later } from './data/clock.js'
 import { Button } from './parts/button.js'
 import { Empty, Skeleton } from './parts/empty.js'
 
-/** What a screen is given. */
+/** The props of a screen. */
 export interface ScreenProps {
-  /** The parts of its path, such as the id of a job. */
+  /** The parameters of its path, such as the id of a job. */
   readonly params: Readonly<Record<string, string>>
-  /** Where it lies over another one. */
+  /** Set when the screen is shown in a drawer over another one. */
   readonly onClose?: () => void
 }
 
 type Screen = ComponentType<ScreenProps>
 
-/** Files with a screen; the other files of a folder are parts of its screens. */
+/** The files that contain a screen; other files of a folder are parts of its screens. */
 const FILES = import.meta.glob<{ readonly default: Screen }>([
   './screens/*/{overview,queues,queue,workers,system,audit-log,tokens}.tsx',
   './screens/*/{jobs,job,new-job,dead,error-group,redrives,redrive}.tsx',
@@ -26,11 +26,11 @@ const SKELETON_AFTER_MS = 150
 const loaded = new Map<string, Screen>()
 
 interface LazyProps extends ScreenProps {
-  /** The name of its file below `screens/`. */
+  /** The name of the screen's file. */
   readonly name: string
 }
 
-/** A screen of which the code is fetched when it is first looked at. */
+/** A screen whose code is loaded when it is first opened. */
 export function LazyScreen({ name, ...props }: LazyProps) {
   const known = useSignal<{ readonly screen: Screen } | undefined>(found(name))
   const isLost = useSignal(false)
@@ -65,7 +65,7 @@ async function load(name: string): Promise<Screen | undefined> {
   }
 }
 
-/** Fetches the code of a screen that somebody is about to open. */
+/** Loads the code of a screen before it is opened. */
 export function prefetch(name: string): void {
   if (!loaded.has(name)) void load(name)
 }
@@ -74,14 +74,14 @@ function Outdated() {
   return (
     <Empty
       icon="redrive"
-      title="There is a newer version"
+      title="New version available"
       actions={
         <Button tone="primary" onPress={() => window.location.reload()}>
-          Load it
+          Reload page
         </Button>
       }
     >
-      This page was opened before the server was updated, and a part of it is no longer there.
+      The server was updated after this page was opened, so a part of it can no longer be loaded.
     </Empty>
   )
 }

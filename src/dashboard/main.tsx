@@ -21,7 +21,7 @@ startClock()
 startRouter()
 startKeys()
 startTitle()
-// The screens come while the server is asked who we are.
+// The screens load while the session request is in flight.
 prefetch('overview')
 startSession()
 render(<App />, document.getElementById('app')!)

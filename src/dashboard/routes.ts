@@ -2,13 +2,13 @@ import type { IconName } from './parts/icon.js'
 
 export interface Route {
   readonly path: string
-  /** The file in `screens/`. */
+  /** The name of the screen's file. */
   readonly screen: string
-  /** A tenant's token may not see it. */
+  /** Hidden from tenant tokens. */
   readonly forAll?: boolean
 }
 
-/** Each screen is a file of its own, fetched when it is first looked at. The first that fits counts. */
+/** The first route that matches wins. */
 export const ROUTES: readonly Route[] = [
   { path: '/', screen: 'overview', forAll: true },
   { path: '/queues', screen: 'queues', forAll: true },
@@ -38,13 +38,13 @@ export interface Place {
   readonly path: string
   readonly text: string
   readonly icon: IconName
-  /** Pressed after `g`. */
+  /** The key that opens it after `g`. */
   readonly key?: string
   readonly forAll?: boolean
   readonly admin?: boolean
 }
 
-/** The map of the dashboard, in the order of the side. */
+/** The entries of the side navigation, in order. */
 export const PLACES: readonly { readonly group?: string; readonly places: readonly Place[] }[] = [
   {
     places: [
@@ -57,7 +57,7 @@ export const PLACES: readonly { readonly group?: string; readonly places: readon
     ],
   },
   {
-    group: 'Behaviour',
+    group: 'Configuration',
     places: [
       { path: '/policies', text: 'Retry policies', icon: 'policies', key: 'p', forAll: true },
       { path: '/webhooks', text: 'Webhooks', icon: 'webhooks', key: 'h' },
@@ -66,7 +66,7 @@ export const PLACES: readonly { readonly group?: string; readonly places: readon
     ],
   },
   {
-    group: 'Operation',
+    group: 'Operations',
     places: [
       { path: '/workers', text: 'Workers', icon: 'workers', key: 'w', forAll: true },
       { path: '/system', text: 'System', icon: 'system', key: 'y', forAll: true },
@@ -76,7 +76,7 @@ export const PLACES: readonly { readonly group?: string; readonly places: readon
   },
 ]
 
-/** Those that somebody may see: a tenant's token only what is its own, tokens only an admin. */
+/** The entries that the session may see. */
 export function placesFor(isTenant: boolean, isAdmin: boolean): typeof PLACES {
   return PLACES.map(({ places, ...rest }) => ({
     ...rest,
@@ -84,7 +84,7 @@ export function placesFor(isTenant: boolean, isAdmin: boolean): typeof PLACES {
   })).filter(({ places }) => places.length > 0)
 }
 
-/** Whether a place is the one that is open, or the one above it. */
+/** Whether this entry is open, or a page below it. */
 export function isAt(place: string, path: string): boolean {
   return place === '/' ? path === '/' : path === place || path.startsWith(`${place}/`)
 }

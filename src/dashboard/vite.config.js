@@ -3,10 +3,10 @@ import { defineConfig } from 'vite'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
-/** Core only describes and computes: a module of it that a script does not use is left out, with its schemas. */
+/** Modules of core have no side effects, so unused ones are left out with their schemas. */
 const treeshake = { moduleSideEffects: (/** @type {string} */ id) => !/src.core./.test(id) }
 
-/** Addresses are relative to the page's `<base>`, which the server fills in: one build serves any base path. */
+/** URLs are relative to the page's `<base>`, which the server fills in, so one build serves any base path. */
 export default defineConfig({
   root: here,
   base: './',
@@ -21,17 +21,17 @@ export default defineConfig({
   build: {
     outDir: fileURLToPath(new URL('../../dist/dashboard/', import.meta.url)),
     emptyOutDir: true,
-    // An inlined asset would be a data: address, which the content security policy refuses.
+    // The content security policy refuses inlined assets (data: URLs).
     assetsInlineLimit: 0,
-    // One style sheet and few scripts: nothing has to be fetched ahead, so no code is needed that does it.
+    // With one style sheet and few scripts, preloading code is not needed.
     modulePreload: false,
     cssCodeSplit: false,
     reportCompressedSize: false,
     rolldownOptions: {
       treeshake,
       output: {
-        // Two files, the frame and the screens: together they compress better than by the screen, and the frame is
-        // painted while the screens are fetched.
+        // Two files, the frame and the screens: one file compresses better than one per screen, and the frame is
+        // painted while the screens load.
         codeSplitting: {
           groups: [
             {
@@ -49,6 +49,6 @@ export default defineConfig({
     },
   },
   worker: { rolldownOptions: { treeshake } },
-  // While working on it: the pages from here, the data from a `chronos dev` beside it.
+  // During development, pages come from here and data from a running `chronos dev`.
   server: { proxy: { '/api': 'http://127.0.0.1:4100', '/healthz': 'http://127.0.0.1:4100' } },
 })

@@ -1,4 +1,4 @@
-/** A bar of a small histogram. Pixels. */
+/** A bar of a small histogram, in pixels. */
 export interface Bar {
   readonly x: number
   readonly y: number
@@ -6,7 +6,7 @@ export interface Bar {
   readonly height: number
 }
 
-/** Bars side by side, each as high as its share of the highest; whatever is there is seen. */
+/** Bars relative to the highest one. A value above zero is always visible. */
 export function barsOf(
   values: readonly number[],
   width: number,
@@ -25,7 +25,7 @@ const round = (value: number): number => Math.round(value * 10) / 10
 
 const HOUR_MS = 3_600_000
 
-/** Every hour up to now, also those in which nothing happened. */
+/** Every hour up to now, including empty ones. */
 export function hoursOf(
   trend: readonly { readonly at: string; readonly failures: number }[],
   now: number,

@@ -10,23 +10,23 @@ import { useWidth } from './use-width.js'
 
 export interface ChartProps {
   readonly title: string
-  /** What there is to see, for those who don't. */
+  /** The summary for screen readers. */
   readonly spoken: string
   readonly table: PictureTable
   readonly legend: ComponentChildren
   readonly controls?: ComponentChildren
-  /** Epoch milliseconds at which the points are, or begin. */
+  /** The times of the points or the starts of the bars: epoch milliseconds. */
   readonly times: readonly number[]
-  /** How long each lasts; 0 for points. */
+  /** The length of each bar; 0 for points. */
   readonly stepMs: number
   readonly max: number
   readonly height: number
   readonly format?: (value: number) => string
   readonly draw: (frame: TimeFrame) => ComponentChildren
-  /** What to say of a point, and of the value that is pointed at; undefined where it was reached by the keyboard. */
+  /** The tip of a point. `value` is the value under the pointer, undefined for the keyboard. */
   readonly factsAt: (index: number, value: number | undefined) => Facts
   readonly onPick?: ((index: number, value: number | undefined) => void) | undefined
-  /** ↑ and ↓, where they mean something. */
+  /** Called by the ↑ and ↓ keys. */
   readonly onStep?: ((by: 1 | -1) => void) | undefined
 }
 
@@ -40,7 +40,7 @@ const BOTTOM = 24
 const LEFT = 48
 const RIGHT = 18
 
-/** A chart over time: axes, what is drawn between them, and exact facts under the pointer and the arrow keys. */
+/** A chart over time with axes, and a tip that follows the pointer and the arrow keys. */
 export function Chart(props: ChartProps) {
   const { title, spoken, times, stepMs, height, onPick, onStep, factsAt } = props
   const [element, width] = useWidth<HTMLDivElement>()
@@ -71,13 +71,13 @@ export function Chart(props: ChartProps) {
   const middle = pointed && xOf(times[pointed.index]! + stepMs / 2, frame)
   return (
     <Picture title={title} table={props.table} controls={props.controls} legend={props.legend}>
-      {/* biome-ignore lint/a11y: a picture that is walked with the arrow keys has no element of its own */}
+      {/* biome-ignore lint/a11y: no HTML element exists for a drawing with arrow key navigation */}
       <div
         class={`chart${onPick ? ' is-pickable' : ''}`}
         ref={element}
         role="group"
-        aria-label={`${title}. ${spoken} Arrow keys go from time to time.`}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys walk along the time
+        aria-label={`${title}. ${spoken} Use the arrow keys to move.`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move along the time axis
         tabIndex={0}
         onKeyDown={onKeyDown}
         onMouseMove={point}
@@ -130,7 +130,7 @@ function Axes({ frame, max, format }: AxesProps) {
   )
 }
 
-/** The bar that a moment falls into, or the point that is nearest to it. */
+/** The bar that contains a moment, or the nearest point. */
 function nearest(times: readonly number[], at: number, stepMs: number): number {
   const next = times.findIndex(time => time > at)
   const after = next === -1 ? times.length : next

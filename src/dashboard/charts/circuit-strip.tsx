@@ -8,15 +8,15 @@ type Facts = Pick<CircuitView, 'state' | 'since' | 'openUntil' | 'notBefore' | '
 
 const STEPS = [
   ['closed', 'calls pass'],
-  ['open', 'nothing is called'],
-  ['half-open', 'one call tries it'],
-  ['ramping', 'a few more at a time'],
+  ['open', 'calls are held back'],
+  ['half-open', 'one probe at a time'],
+  ['ramping', 'the rate rises step by step'],
 ] as const
 
 const WIDTH = 232
 const STEP = WIDTH / STEPS.length
 
-/** Where a circuit is on its way round: closed, open, tried, let in slowly; and how long until it is tried. */
+/** The state of a circuit in its cycle, and the time until the next probe. */
 export function CircuitStrip({ circuit }: { readonly circuit: Facts }) {
   const { state, since, forced } = circuit
   const at = STEPS.findIndex(([step]) => step === state)
@@ -38,10 +38,10 @@ export function CircuitStrip({ circuit }: { readonly circuit: Facts }) {
       ))}
       <text class="circuit-text" x={clamp(at * STEP, 0, WIDTH - 90)} y="30">
         {forced
-          ? 'by hand'
+          ? 'forced'
           : to === undefined || to < now.value
             ? `for ${spanText(Math.max(0, now.value - from))}`
-            : `${spanText(to - now.value)} more`}
+            : `${spanText(to - now.value)} left`}
       </text>
     </svg>
   )
@@ -54,6 +54,6 @@ function endOf({ state, openUntil, notBefore }: Facts): number | undefined {
 
 function wordsOf({ state, since, forced }: Facts, to: number | undefined, at: number): string {
   const means = STEPS.find(([step]) => step === state)?.[1] ?? ''
-  const until = to !== undefined && to > at ? `, ${spanText(to - at)} more` : ''
-  return `${state}${forced ? ' by hand' : ''}: ${means}; for ${spanText(Math.max(0, at - Date.parse(since)))}${until}`
+  const until = to !== undefined && to > at ? `, ${spanText(to - at)} left` : ''
+  return `${state}${forced ? ' (forced)' : ''}: ${means}; for ${spanText(Math.max(0, at - Date.parse(since)))}${until}`
 }

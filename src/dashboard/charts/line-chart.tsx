@@ -2,15 +2,15 @@ import { clockText, short } from '../data/format.js'
 import { Chart } from './chart.js'
 import { areaPath, linePath } from './time-chart.js'
 
-/** The colours that a line can have, by their tokens. */
+/** The colour tokens of lines. */
 export type LineToken = 'accent' | 'ok-fill' | 'run-fill' | 'retry-fill' | 'dead-fill' | 'wait-fill' | 'ink-3'
 
 export interface Line {
   readonly name: string
-  /** One for each time; null where there is none. */
+  /** One value for each time; null for none. */
   readonly values: readonly (number | null)[]
   readonly token: LineToken
-  /** Lines are told apart by more than their colour. */
+  /** Distinguishes lines by more than colour. */
   readonly dash?: boolean
   readonly filled?: boolean
 }
@@ -20,12 +20,12 @@ interface LineChartProps {
   /** Epoch milliseconds, oldest first. */
   readonly times: readonly number[]
   readonly lines: readonly Line[]
-  /** How a value is written: a duration, a share. */
+  /** Formats a value, such as a duration or a share. */
   readonly format?: (value: number) => string
   readonly height?: number
 }
 
-/** Values over time: throughput, latency, a rate. */
+/** Values over time, such as throughput or latency. */
 export function LineChart({ title, times, lines, format = short, height = 180 }: LineChartProps) {
   const written = (value: number | null | undefined): string =>
     value === null || value === undefined ? '–' : format(value)
@@ -34,7 +34,7 @@ export function LineChart({ title, times, lines, format = short, height = 180 }:
       title={title}
       spoken={`${lines.map(({ name, values }) => `${name} is ${written(values.at(-1))}`).join(', ')}.`}
       table={{
-        columns: ['At', ...lines.map(({ name }) => name)],
+        columns: ['Time', ...lines.map(({ name }) => name)],
         rows: times
           .map((at, i) => [clockText(at, 'local'), ...lines.map(({ values }) => written(values[i]))])
           .reverse(),

@@ -1,4 +1,4 @@
-/** What a colour says; each goes with a sign and a word, never alone. */
+/** The meaning of a colour. A sign or a word always repeats it. */
 export type Tone = 'succeeded' | 'failed' | 'running' | 'waiting' | 'dead' | 'cancelled'
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -15,7 +15,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   next: 'waiting',
 }
 
-/** A failure that is retried is a warning; the one that a job died of is not. */
+/** A failure that killed the job has a stronger tone than one that is retried. */
 export function toneOf(status: string, isFatal = false): Tone {
   const tone = TONES[status] ?? 'waiting'
   return tone === 'failed' && isFatal ? 'dead' : tone
@@ -44,7 +44,7 @@ interface SignProps {
   readonly size?: number
 }
 
-/** The sign of a status, centred on a place in a drawing. */
+/** The sign of a status, centred on a point. */
 export function Sign({ status, x, y, size = 12 }: SignProps) {
   const scale = size / 12
   return (

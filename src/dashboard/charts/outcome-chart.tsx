@@ -12,16 +12,16 @@ export type { OutcomePick, OutcomePoint } from './outcomes.js'
 interface OutcomeChartProps {
   /** `points` of `stats.series`, oldest first. */
   readonly points: readonly OutcomePoint[]
-  /** How much time each stands for. */
+  /** The length of time of each point. */
   readonly stepMs: number
   readonly title?: string
   readonly height?: number
-  /** Called with the bar and the part of it that was chosen: to go to the jobs behind it. */
+  /** Called with the chosen bar and outcome, to open the jobs behind it. */
   readonly onPick?: (pick: OutcomePick) => void
   readonly controls?: ComponentChildren
 }
 
-/** How runs ended, over time: a bar for each stretch, with what went well at the bottom. */
+/** Outcomes over time as stacked bars, successes at the bottom. */
 export function OutcomeChart(props: OutcomeChartProps) {
   const { points, stepMs, title = 'Outcomes', height = 220, onPick, controls } = props
   const [walked, setWalked] = useState<Outcome>()

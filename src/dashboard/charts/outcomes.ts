@@ -9,15 +9,15 @@ export interface OutcomeLook {
 
 /** From the bottom of the stack to its top. */
 export const OUTCOMES: readonly OutcomeLook[] = [
-  { key: 'firstTry', text: 'succeeded at once' },
+  { key: 'firstTry', text: 'succeeded at first attempt' },
   { key: 'retried', text: 'succeeded after retries' },
   { key: 'failed', text: 'failed runs' },
-  { key: 'dead', text: 'jobs that died' },
+  { key: 'dead', text: 'dead jobs' },
 ]
 
 export type OutcomePoint = Pick<SeriesPoint, 'at' | Outcome>
 
-/** For each outcome the sum of it and all below it: what a stack is drawn from. */
+/** The cumulative sums that a stack is drawn from. */
 export function stacked(points: readonly OutcomePoint[]): readonly (readonly number[])[] {
   const sums = points.map(() => 0)
   return OUTCOMES.map(({ key }) =>
@@ -28,7 +28,7 @@ export function stacked(points: readonly OutcomePoint[]): readonly (readonly num
   )
 }
 
-/** Which outcome of a bar lies at a height; undefined above it. */
+/** The outcome at a height of a bar; undefined above it. */
 export function outcomeAt(point: OutcomePoint, value: number): Outcome | undefined {
   let sum = 0
   return OUTCOMES.find(({ key }) => {

@@ -9,18 +9,18 @@ export interface PictureTable {
 
 interface PictureProps {
   readonly title: ComponentChildren
-  /** One sentence that says what can be seen, for those who don't see it. */
+  /** One sentence that summarizes the picture. */
   readonly summary?: string
-  /** The same as numbers. */
+  /** The same data as a table. */
   readonly table: PictureTable
-  /** Beside the title: choices that belong to the picture. */
+  /** Controls beside the title. */
   readonly controls?: ComponentChildren
-  /** Below: what the colours and signs mean. */
+  /** Explains the colours and signs below the picture. */
   readonly legend?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-/** The frame of every drawing: what it is, the drawing or the same as a table, and what its signs mean. */
+/** The frame of every drawing: title, drawing or table, and legend. */
 export function Picture({ title, summary, table, controls, legend, children }: PictureProps) {
   const [isTable, setIsTable] = useState(false)
   const id = useId()
@@ -37,7 +37,7 @@ export function Picture({ title, summary, table, controls, legend, children }: P
             class="picture-choice"
             aria-pressed={isTable}
             onClick={() => setIsTable(!isTable)}
-            title={isTable ? 'Show the drawing' : 'Show the same as a table'}
+            title={isTable ? 'Show the chart' : 'Show the data as a table'}
           >
             Table
           </button>
@@ -54,8 +54,8 @@ const ROWS_MAX = 500
 
 function Numbers({ table: { columns, rows } }: { readonly table: PictureTable }) {
   return (
-    // biome-ignore lint/a11y: what scrolls must be reachable without a pointer, and is no landmark
-    <div class="picture-table" role="group" tabIndex={0} aria-label="The same as a table">
+    // biome-ignore lint/a11y: a scrollable element must be reachable by keyboard, and this one is no landmark
+    <div class="picture-table" role="group" tabIndex={0} aria-label="Data table">
       <table>
         <thead>
           <tr>
@@ -78,7 +78,7 @@ function Numbers({ table: { columns, rows } }: { readonly table: PictureTable })
           ))}
         </tbody>
       </table>
-      {rows.length === 0 && <p class="picture-nothing">Nothing yet.</p>}
+      {rows.length === 0 && <p class="picture-nothing">No data yet.</p>}
     </div>
   )
 }
@@ -90,10 +90,10 @@ interface ChoiceProps<T extends string> {
   readonly onChange: (value: T) => void
 }
 
-/** A few ways to see a picture, one of which holds. */
+/** A choice between views of a picture. */
 export function Choice<T extends string>({ label, choices, value, onChange }: ChoiceProps<T>) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't stand in a line of buttons
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be part of a line of buttons
     <span class="picture-choices" role="group" aria-label={label}>
       {choices.map(([choice, text, hint]) => (
         <button

@@ -1,4 +1,4 @@
-/** What a counter was at a moment. */
+/** The value of a counter at a moment. */
 export interface RateSample {
   /** Epoch milliseconds. */
   readonly at: number
@@ -7,7 +7,7 @@ export interface RateSample {
   readonly dead: number
 }
 
-/** How much per second between each two that were seen; where a counter went back, nothing is known. */
+/** The rate per second between consecutive samples. A counter that went back yields no rate. */
 export function ratesOf(samples: readonly RateSample[]): readonly RateSample[] {
   return samples.slice(1).map((sample, i) => {
     const before = samples[i]!

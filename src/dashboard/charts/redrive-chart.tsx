@@ -14,7 +14,7 @@ interface RedriveChartProps {
 const PARTS = [
   ['succeeded', 'succeeded', 'ok'],
   ['dead', 'died again', 'dead'],
-  ['retrying', 'failed, retried', 'retry'],
+  ['retrying', 'failed, retrying', 'retry'],
   ['running', 'running', 'run'],
   ['cancelled', 'cancelled', 'off'],
   ['pending', 'waiting to run', 'wait'],
@@ -22,7 +22,7 @@ const PARTS = [
 
 const HEIGHT = 26
 
-/** How far a redrive is: what its jobs have come to, and how many are still to be started. */
+/** The progress of a redrive by outcome. */
 export function RedriveProgress({ redrive: { results, total, skipped } }: RedriveChartProps) {
   const [element, width] = useWidth<HTMLDivElement>()
   const done = PARTS.map(([key, text, hue]) => ({ text, hue, value: results[key] }))
@@ -30,7 +30,7 @@ export function RedriveProgress({ redrive: { results, total, skipped } }: Redriv
   const parts = [
     ...done,
     { text: 'skipped', hue: 'off', value: skipped },
-    { text: 'not yet started', hue: 'rest', value: Math.max(0, total.value - started - skipped) },
+    { text: 'not started', hue: 'rest', value: Math.max(0, total.value - started - skipped) },
   ].filter(({ value }) => value > 0)
   const sum = Math.max(
     1,
@@ -40,7 +40,7 @@ export function RedriveProgress({ redrive: { results, total, skipped } }: Redriv
   return (
     <Picture
       title="Progress"
-      table={{ columns: ['Jobs', 'How many'], rows: parts.map(({ text, value }) => [text, value]) }}
+      table={{ columns: ['Outcome', 'Jobs'], rows: parts.map(({ text, value }) => [text, value]) }}
       legend={parts.map(({ text, hue, value }) => (
         <span key={text} class={`key key-${hue}-fill`}>
           {text} <span class="key-count">{count(value)}</span>
@@ -77,12 +77,12 @@ export function RedriveProgress({ redrive: { results, total, skipped } }: Redriv
 }
 
 interface RedriveRateProps {
-  /** What was seen while the page was open, oldest first. */
+  /** The samples since the page was opened, oldest first. */
   readonly samples: readonly RateSample[]
   readonly perSecond: number
 }
 
-/** How fast it goes, against how fast it may. */
+/** The actual rate and the rate limit. */
 export function RedriveRate({ samples, perSecond }: RedriveRateProps) {
   const rates = ratesOf(samples)
   return (
@@ -93,7 +93,7 @@ export function RedriveRate({ samples, perSecond }: RedriveRateProps) {
         { name: 'started', values: rates.map(rate => rate.started), token: 'accent', filled: true },
         { name: 'succeeded', values: rates.map(rate => rate.succeeded), token: 'ok-fill' },
         { name: 'died again', values: rates.map(rate => rate.dead), token: 'dead-fill', dash: true },
-        { name: 'rate that is set', values: rates.map(() => perSecond), token: 'ink-3', dash: true },
+        { name: 'rate limit', values: rates.map(() => perSecond), token: 'ink-3', dash: true },
       ]}
       height={150}
     />

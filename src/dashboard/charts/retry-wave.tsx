@@ -20,7 +20,7 @@ const TOP = 16
 const BOTTOM = 24
 const LEFT = 44
 
-/** When waiting jobs will come: the herd before it arrives. */
+/** The coming runs of waiting jobs over time. */
 export function RetryWave({ wave, controls }: RetryWaveProps) {
   const [element, width] = useWidth<HTMLDivElement>()
   const [chosen, setChosen] = useState<number>()
@@ -36,19 +36,19 @@ export function RetryWave({ wave, controls }: RetryWaveProps) {
   }
   return (
     <Picture
-      title="Wave of coming runs"
+      title="Upcoming runs"
       summary={summaryOf(wave)}
       table={tableOf(wave)}
       controls={controls}
       legend={<Legend />}
     >
-      {/* biome-ignore lint/a11y/useSemanticElements: a picture that is walked with the arrow keys has no element of its own */}
+      {/* biome-ignore lint/a11y/useSemanticElements: no HTML element exists for a drawing with arrow key navigation */}
       <div
         class="wave"
         ref={element}
         role="group"
-        aria-label={`${summaryOf(wave)} Arrow keys go from bar to bar.`}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys walk along the bars
+        aria-label={`${summaryOf(wave)} Use the arrow keys to move between bars.`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move between bars
         tabIndex={0}
         onKeyDown={onKeyDown}
         onBlur={() => setChosen(undefined)}
@@ -74,7 +74,7 @@ export function RetryWave({ wave, controls }: RetryWaveProps) {
 
 interface BarsProps {
   readonly wave: Wave
-  /** Retries and first runs together. */
+  /** The sum of retries and first runs. */
   readonly both: readonly number[]
   readonly width: number
   readonly chosen: number | undefined
@@ -131,10 +131,10 @@ function summaryOf({ buckets, scheduled, bucketMs, due, beyond, complete }: Wave
   const coming = sum(buckets) + sum(scheduled)
   const window = spanText(bucketMs * buckets.length)
   const parts = [
-    coming === 0 ? `Nothing comes in the next ${window}` : `${plural(coming, 'run')} in the next ${window}`,
+    coming === 0 ? `No runs in the next ${window}` : `${plural(coming, 'run')} in the next ${window}`,
     ...(due > 0 ? [`${plural(due, 'retry', 'retries')} due already`] : []),
     ...(beyond > 0 ? [`${count(beyond)} later`] : []),
-    ...(complete ? [] : ['not all were looked at']),
+    ...(complete ? [] : ['counted in part']),
   ]
   return `${parts.join('; ')}.`
 }

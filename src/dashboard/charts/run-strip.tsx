@@ -5,9 +5,9 @@ import { toneOf } from './marks.js'
 
 export interface StripRun {
   readonly id: string
-  /** Of a run or a job: succeeded, failed, dead, running, lost …; `skipped` and `missed` of a tick. */
+  /** The outcome of a run, the state of a job, or `skipped` and `missed` of an occurrence. */
   readonly status: string
-  /** When, in words. */
+  /** The time as text. */
   readonly at: string
   readonly durationMs?: number | undefined
   readonly href?: string | undefined
@@ -16,7 +16,7 @@ export interface StripRun {
 interface RunStripProps {
   /** Oldest first. */
   readonly runs: readonly StripRun[]
-  /** How many have room; 30 unless said. */
+  /** The number of runs shown; default 30. */
   readonly max?: number
   readonly label: string
 }
@@ -25,7 +25,7 @@ const STEP = 7
 const HIGH = 20
 const LOW = 6
 
-/** The last runs side by side: one bar each, higher where it took longer, with a notch where it did not go well. */
+/** The last runs as bars. The height is the duration, and a notch marks a failure. */
 export function RunStrip({ runs, max = 30, label }: RunStripProps) {
   const shown = runs.slice(-max)
   const longest = Math.max(1, ...shown.map(({ durationMs }) => durationMs ?? 0))
@@ -37,7 +37,7 @@ export function RunStrip({ runs, max = 30, label }: RunStripProps) {
       width={max * STEP}
       height={HIGH}
       role="group"
-      aria-label={`${label}: ${good} of ${shown.length} went well`}
+      aria-label={`${label}: ${good} of ${shown.length} succeeded`}
     >
       {shown.map((run, i) => {
         const x = (max - shown.length + i) * STEP

@@ -1,27 +1,27 @@
-/** How time is laid out: idle time shortened, to scale, or by its logarithm from the beginning on. */
+/** The layout of time: idle time shortened, linear, or logarithmic from the beginning. */
 export type AxisMode = 'compressed' | 'linear' | 'log'
 
-/** A part of time to be laid out. Parts follow each other without gaps. Epoch milliseconds. */
+/** A stretch of time to lay out, in epoch milliseconds. Stretches have no gaps between them. */
 export interface Stretch {
   readonly from: number
   readonly to: number
-  /** `point`: something that has no length yet is still to be seen. */
+  /** `point`: a moment that must be visible although it has no length. */
   readonly kind: 'active' | 'idle' | 'point'
 }
 
-/** A part of time with its place in pixels. */
+/** A stretch of time with its position in pixels. */
 export interface Piece extends Stretch {
   readonly start: number
   readonly end: number
-  /** Longer than it is drawn. */
+  /** Drawn shorter than it is. */
   readonly isCut: boolean
 }
 
 export interface Scale {
   readonly pieces: readonly Piece[]
-  /** Pixels in all; more than was asked for where there is too much to show. */
+  /** The total length in pixels, which may exceed the requested length. */
   readonly length: number
-  /** The place of a moment; moments outside are at the ends. */
+  /** The position of a moment, clamped to the ends. */
   at(time: number): number
 }
 
@@ -34,7 +34,7 @@ export interface Room {
   readonly cutMin: number
 }
 
-/** An idle part so many times as long as the usual active one would hide everything else. */
+/** An idle stretch longer than this many times the usual active one is cut. */
 const CUT_TIMES = 4
 
 export function scaleOf(stretches: readonly Stretch[], mode: AxisMode, room: Room): Scale {
@@ -52,7 +52,7 @@ export function scaleOf(stretches: readonly Stretch[], mode: AxisMode, room: Roo
 
 const lengthOf = ({ from, to }: Stretch): number => Math.max(0, to - from)
 
-/** The usual active part; where nothing was active yet, a share of the usual wait. */
+/** The median active stretch, or a share of the median wait if nothing was active yet. */
 function unitOf(stretches: readonly Stretch[]): number {
   const lengths = (kind: Stretch['kind']): readonly number[] =>
     stretches.filter(each => each.kind === kind && each.to > each.from).map(lengthOf)
@@ -89,8 +89,7 @@ function widthsOf(
 }
 
 /**
- * Runs and short waits keep their proportions among each other. From there on a wait that is twice as long is drawn only
- * a little longer.
+ * Runs and short waits keep their proportions. A longer wait grows with the logarithm of its length.
  */
 function compressed(
   stretches: readonly Stretch[],
@@ -106,7 +105,7 @@ function compressed(
     return Math.min(times, CUT_TIMES) * room.activeUsual * (1 + CUT_GROWTH * over)
   })
   const least = stretches.map(({ kind }, i) => (kind === 'idle' ? (cuts[i] ? room.cutMin : 0) : room.activeMin))
-  // As wide as there is room, but one short run does not need a whole screen.
+  // The limit keeps one short run from filling the whole width.
   const widest = Math.max(1, ...natural.filter((_, i) => stretches[i]!.kind === 'active'))
   return fitted(natural, least, room.length, (2 * room.activeMax) / widest)
 }
@@ -117,7 +116,7 @@ const SEEN_MIN = 4
 
 const seen = ({ kind }: Stretch): number => (kind === 'idle' ? 0 : SEEN_MIN)
 
-/** The largest scale, up to a limit, at which everything fits; no part gets smaller than its least. */
+/** The largest scale up to a limit at which everything fits. No stretch gets smaller than its minimum. */
 function fitted(
   lengths: readonly number[],
   least: readonly number[],

@@ -1,6 +1,6 @@
 import { parseDuration } from '../../core/values/duration.js'
 
-/** Round values for a slider: each step is seen, from very little to very much. */
+/** Round values for a slider. */
 export const DELAY_STEPS = '100ms 200ms 500ms 1s 2s 5s 10s 15s 30s 1m 2m 5m 10m 15m 30m 1h 2h 6h 12h 1d'.split(' ')
 export const OUTAGE_STEPS =
   '0s 5s 10s 20s 30s 45s 1m 90s 2m 3m 5m 10m 15m 20m 30m 45m 1h 90m 2h 3h 4h 6h 8h 12h 16h 1d 2d 3d'.split(' ')
@@ -11,7 +11,7 @@ export const CAPACITY_STEPS = '1 2 5 10 20 30 50 75 100 150 200 300 500 750 1000
 export const FACTOR_STEPS = '1 1.2 1.5 1.75 2 2.5 3 4 5 10'.split(' ')
 export const RETRY_STEPS = Array.from({ length: 31 }, (_, i) => String(i))
 
-/** The step that is nearest to what is written, on a scale where twice as much is as far as half as much. */
+/** The step nearest to a value on a logarithmic scale. */
 export function nearestStep(steps: readonly string[], written: string): number {
   const value = amountOf(written)
   if (value === undefined) return 0

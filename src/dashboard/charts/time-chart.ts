@@ -1,4 +1,4 @@
-/** What a chart over time is drawn in: pixels, and what they stand for. */
+/** The pixels of a chart over time and the ranges they stand for. */
 export interface TimeFrame {
   readonly width: number
   readonly height: number
@@ -17,7 +17,7 @@ export function yOf(value: number, { height, top }: TimeFrame): number {
   return round(height - (Math.min(Math.max(0, value), top) / top) * height)
 }
 
-/** A stack as one path for each of its levels: `sums` are the tops of the levels, from the bottom up. */
+/** One path for each level of a stack. `sums` are the tops of the levels, from the bottom up. */
 export function barPaths(
   times: readonly number[],
   stepMs: number,
@@ -32,7 +32,7 @@ export function barPaths(
         const [low, high] = [sums[i - 1]?.[column] ?? 0, level[column] ?? 0]
         if (high <= low) return ''
         const bottom = yOf(low, frame)
-        // Whatever is there is seen, however small it is beside the rest.
+        // A value above zero is at least one pixel high.
         return `M${xOf(at, frame)} ${Math.min(yOf(high, frame), bottom - 1)}h${width}V${bottom}h-${width}z`
       })
       .join(''),
@@ -56,7 +56,7 @@ export function linePath(times: readonly number[], values: readonly (number | nu
     .join('')
 }
 
-/** The same line, closed at the bottom. */
+/** The line closed at the bottom. */
 export function areaPath(times: readonly number[], values: readonly (number | null)[], frame: TimeFrame): string {
   const line = linePath(times, values, frame)
   if (line === '' || times.length === 0) return ''
@@ -66,7 +66,7 @@ export function areaPath(times: readonly number[], values: readonly (number | nu
 const TOP_MIN = 4
 const NICE = [1, 2, 2.5, 5, 10]
 
-/** A round top that is not below the highest, and the values at which there are lines. */
+/** A round maximum not below the highest value, and the values of the grid lines. */
 export function valueScale(max: number, lines = 4): { readonly top: number; readonly ticks: readonly number[] } {
   const least = Math.max(TOP_MIN, max) / lines
   const power = 10 ** Math.floor(Math.log10(least))
@@ -84,7 +84,7 @@ const TICK_PIXELS = 64
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const two = (value: number): string => String(value).padStart(2, '0')
 
-/** Round times on the clock of this place: `14:05`, and the day where it begins or where days are what is shown. */
+/** Round local times: `14:05`, or the date at midnight and for daily steps. */
 export function clockTicks(frame: TimeFrame): readonly { readonly x: number; readonly text: string }[] {
   const { from, to, width } = frame
   const least = ((to - from) / Math.max(1, width)) * TICK_PIXELS

@@ -3,16 +3,16 @@ import type { Facts } from '../timeline/facts.js'
 
 interface TipProps {
   readonly facts: Facts
-  /** The place that it is about, in pixels of the box around. */
+  /** The point it belongs to, in pixels of the surrounding box. */
   readonly x: number
   readonly y: number
-  /** Where it ends: there is room below it, if there is none above. */
+  /** The top of the tip if there is no room above. */
   readonly bottom?: number
 }
 
 const MARGIN = 4
 
-/** Exact facts beside what is pointed at. It stays inside its box, and goes below where there is no room above. */
+/** Exact figures beside the pointer. It stays inside its box and moves below if there is no room above. */
 export function Tip({ facts, x, y, bottom = y }: TipProps) {
   const element = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {

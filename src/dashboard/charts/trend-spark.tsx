@@ -6,7 +6,7 @@ import { hoursOf } from './bars.js'
 interface TrendSparkProps {
   /** The `trend` of an error group. */
   readonly trend: readonly { readonly at: string; readonly failures: number }[]
-  /** 24 unless said; groups keep 48. */
+  /** Default 24; groups keep 48. */
   readonly hours?: number
   readonly width?: number
   readonly height?: number
@@ -14,9 +14,9 @@ interface TrendSparkProps {
 
 const HOUR_MS = 3_600_000
 
-/** Failures by hour, up to now: whether it is over, goes on, or begins. */
+/** Failures by hour, up to now. */
 export function TrendSpark({ trend, hours = 24, width = 96, height = 22 }: TrendSparkProps) {
-  // Drawn anew with the hour, not with every tick of the clock.
+  // Recomputed once an hour, not every second.
   const counts = hoursOf(trend, Math.floor(now.value / HOUR_MS) * HOUR_MS, hours).map(({ count }) => count)
   const sum = counts.reduce((total, count) => total + count, 0)
   const lately = counts.slice(-3).reduce((total, count) => total + count, 0)

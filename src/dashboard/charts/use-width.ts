@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** How wide an element is, now and whenever it changes. 0 until it is known. */
+/** The current width of an element; 0 until it is known. */
 export function useWidth<E extends HTMLElement>(): readonly [RefObject<E>, number] {
   const element = useRef<E>(null) as RefObject<E>
   const [width, setWidth] = useState(0)

@@ -3,17 +3,17 @@ import { announce, type Toast, toast } from '../shell/toasts.js'
 import { type CountLike, count } from './format.js'
 import { asProblem } from './http.js'
 
-/** What somebody is asked before something happens that can't be taken back, or happens to many. */
+/** A confirmation before an action that can't be undone or affects many items. */
 export interface Confirmation {
   /** `Delete 2,314 jobs?` */
   readonly title: string
-  /** What happens: "They are removed with their history; this can't be undone." */
+  /** The effect: "Removes the jobs with their history. This can't be undone." */
   readonly effect: string
-  /** What it happens to, in words of the filter: `queue:mail state:dead`. */
+  /** The filter that selects the items: `queue:mail state:dead`. */
   readonly filter?: string
-  /** How many; above 100 the number has to be typed. */
+  /** The number of items; above 100 it must be typed. */
   readonly items?: number | CountLike
-  /** The word on the button: `Delete`. */
+  /** The text of the button: `Delete job`. */
   readonly verb: string
   readonly tone?: 'danger' | 'normal'
 }
@@ -22,7 +22,7 @@ interface Asked extends Confirmation {
   readonly answer: (isYes: boolean) => void
 }
 
-/** More than this are not done by one press. */
+/** Above this number of items, the number must be typed. */
 export const TYPED_ABOVE = 100
 
 export const asked = signal<Asked | undefined>(undefined)
@@ -40,7 +40,7 @@ export function confirm(confirmation: Confirmation): Promise<boolean> {
   })
 }
 
-/** What has to be typed; undefined where a press is enough. */
+/** The text to type; undefined if a click is enough. */
 export function typedFor({ items }: Confirmation): string | undefined {
   if (items === undefined) return undefined
   const value = typeof items === 'number' ? items : items.value
@@ -53,19 +53,19 @@ export const itemsText = ({ items }: Confirmation): string | undefined =>
 export interface Action<T> {
   readonly confirm?: Confirmation
   readonly run: () => Promise<T>
-  /** What to say once it is done. */
+  /** The message after success. */
   readonly done: string | ((result: T) => string | Toast)
-  /** How to take it back. */
+  /** Undoes the action. */
   readonly undo?: (result: T) => Promise<unknown>
-  /** Asks the screen's questions again. */
+  /** Refetches the data of the screen. */
   readonly after?: (result: T) => void
 }
 
 const running = signal(0)
-/** Something is under way: buttons may show it. */
+/** The number of actions in progress. */
 export const isActing = running
 
-/** Asks, does, tells, and offers to undo. Gives the result, or undefined where it was not to be, or failed. */
+/** Confirms, runs and reports an action, and offers to undo it. Returns undefined if it was cancelled or failed. */
 export async function act<T>(action: Action<T>): Promise<T | undefined> {
   if (action.confirm && !(await confirm(action.confirm))) return undefined
   running.value++

@@ -28,7 +28,7 @@ import type { Count } from '../../store/store.js'
 import { segment } from '../shell/router.js'
 import { type Parameter, request } from './http.js'
 
-/** Every call of the REST API, by noun. Answers are never kept here; whoever asks twice asks twice. */
+/** Every call of the REST API, by noun. There is no cache here. */
 
 export type Filter = Readonly<Record<string, Parameter>>
 
@@ -37,12 +37,12 @@ export interface Page {
   readonly cursor?: string | undefined
 }
 
-/** A list with how many there are in all. */
+/** A list with the total count. */
 export type Counted<T> = List<T> & { readonly count: Count }
 
 export type JobWithAttempts = JobView & { readonly attempts: readonly AttemptView[] }
 
-/** What a new job is made of; `http` makes it a call to a URL. */
+/** The body of a new job. With `http` it calls a URL. */
 export interface NewJobBody {
   readonly name?: string
   readonly payload?: unknown
@@ -70,7 +70,7 @@ export interface RedriveBody {
 
 type Signal = AbortSignal | undefined
 
-/** The server wants to hear that an empty filter means every job. */
+/** The server requires `all` with an empty filter. */
 const all = (filter: Filter): object => (Object.keys(filter).length === 0 ? { filter, all: true } : { filter })
 
 const job = (id: string, verb = ''): string => `/jobs/${segment(id)}${verb}`
@@ -93,7 +93,7 @@ export const jobs = {
   replay: (id: string) => request<EnqueueResult>('POST', job(id, '/replay')),
   edit: (id: string, body: JobChanges) => request<JobView>('PATCH', job(id), { body }),
   delete: (id: string) => request<void>('DELETE', job(id)),
-  /** All that match, not only those on the page. */
+  /** Acts on all matching jobs, not only those on the page. */
   cancelAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:cancel', { body: all(filter) }),
   retryAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:retry', { body: all(filter) }),
   deleteAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:delete', { body: all(filter) }),
@@ -135,7 +135,7 @@ export const schedules = {
   list: (page: Page = {}, signal?: Signal) =>
     request<List<ScheduleView>>('GET', '/schedules', { query: { ...page }, signal }),
   get: (id: string, signal?: Signal) => request<ScheduleView>('GET', schedule(id), { signal }),
-  /** The attempts of all its jobs, newest first. */
+  /** The attempts of all jobs of the schedule, newest first. */
   history: (id: string, page: Page = {}, signal?: Signal) =>
     request<List<ScheduleRun>>('GET', schedule(id, '/history'), { query: { ...page }, signal }),
   create: (id: string, body: object) => request<ScheduleView>('POST', '/schedules', { body: { id, ...body } }),
@@ -220,7 +220,7 @@ export const stats = {
   series: (query: Filter, signal?: Signal) => request<StatsSeries>('GET', '/stats/series', { query, signal }),
 }
 
-/** This server, its store and its settings. */
+/** The server, its store and its settings. */
 export interface System {
   readonly version: string
   readonly node: string
@@ -235,7 +235,7 @@ export interface System {
     readonly durability: 'none' | 'process-crash' | 'power-loss'
     readonly promise: string
   }
-  /** Those of this process. */
+  /** The workers of this process. */
   readonly workers: number
   readonly maintenance: boolean
   readonly events: { readonly listeners: number; readonly maxListeners: number }
@@ -246,6 +246,6 @@ export interface System {
 
 export const system = {
   get: (signal?: Signal) => request<System>('GET', '/system', { signal }),
-  /** Looks at every job: on a large store it takes a while. */
+  /** Reads every job, which takes a while on a large store. */
   audit: (signal?: Signal) => request<AuditReport>('GET', '/system/audit', { signal }),
 }

@@ -1,26 +1,25 @@
 import { signal } from '@preact/signals'
 
 /**
- * The browser's clock and timers: the one place of the dashboard that has them. Its `now` is the server's, as far as
- * the stream of events has told how far apart the two are.
+ * The only place with the browser's clock and timers. `now` is corrected to the server's clock, as known from the event stream.
  */
 let skewMs = 0
 
-/** Ticks once a second while somebody looks; relative times follow it. */
+/** Updated once a second while the page is visible. Relative times follow it. */
 export const now = signal(Date.now())
 
 export function serverNow(): number {
   return Date.now() + skewMs
 }
 
-/** What the server's clock said just now. */
+/** Takes a time that the server has just sent. */
 export function learnServerTime(at: number): void {
   const skew = at - Date.now()
-  // Less than this is the way that the message took.
+  // A smaller difference is network latency.
   skewMs = Math.abs(skew) < 1_000 ? 0 : skew
 }
 
-/** Runs it later; gives how to forget it. */
+/** Runs a function later; the result cancels it. */
 export function later(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms)
   return () => clearTimeout(timer)
@@ -31,7 +30,7 @@ export function every(ms: number, run: () => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** For keys of requests that must not be carried out twice. */
+/** A random idempotency key. */
 export function freshKey(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), part => part.toString(36)).join('-')
 }

@@ -1,11 +1,11 @@
 import { toast } from '../shell/toasts.js'
 import { apiUrl } from './http.js'
 
-/** Puts text on the clipboard; where the page is not served over https, the old way. */
+/** Copies text to the clipboard, with a fallback for pages that are not served over https. */
 export async function copyText(text: string, what = 'Copied'): Promise<void> {
   const isDone = (await byClipboard(text)) || bySelection(text)
   if (isDone) toast({ text: what, tone: 'ok' })
-  else toast({ text: 'The browser does not let this page copy. Select the text and copy it by hand.', tone: 'problem' })
+  else toast({ text: 'The browser blocked access to the clipboard. Select the text and copy it.', tone: 'problem' })
 }
 
 async function byClipboard(text: string): Promise<boolean> {
@@ -39,10 +39,10 @@ export interface Sample {
   readonly cli: string
 }
 
-/** Longer data is written over several lines. */
+/** Longer data is written on several lines. */
 const LINE_MAX = 70
 
-/** One call as a command for a terminal. */
+/** A request as a curl command. */
 export function asCurl(method: string, path: string, body?: unknown): string {
   const url = new URL(apiUrl(path), window.location.href).href
   const verb = method === 'GET' ? '' : ` -X ${method}`
@@ -52,12 +52,12 @@ export function asCurl(method: string, path: string, body?: unknown): string {
   return `curl -s${verb} ${quoted(url)} \\\n  -H 'content-type: application/json' \\\n  -d ${quoted(data)}`
 }
 
-/** A word of a shell command, in quotes where it needs them. */
+/** A word of a shell command, quoted if needed. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** A value as one would write it in TypeScript. */
+/** A value as a TypeScript literal. */
 export function asLiteral(value: unknown): string {
   return JSON.stringify(value, null, 2)
     .replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, '$1$2:')

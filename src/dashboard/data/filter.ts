@@ -1,12 +1,12 @@
 /** The query of a URL, as the router has it. */
 type Query = Readonly<Record<string, string>>
 
-/** A word before a colon that narrows a list. Its name is also its name in the URL. */
+/** A filter such as `queue:mail`. Its name is also the name of the URL parameter. */
 export interface FilterToken {
   readonly name: string
-  /** What it means, in the list of suggestions. */
+  /** Explains it in the list of suggestions. */
   readonly hint: string
-  /** Values to suggest; others may be typed too. */
+  /** Suggested values; others may be typed too. */
   readonly values?: readonly string[] | undefined
 }
 
@@ -26,29 +26,29 @@ export const REASONS = [
   'discarded',
 ] as const
 
-/** What narrows a list of jobs. Queues and names are known once somebody asked for them. */
+/** The filters of a list of jobs. `known` are the queue and job names to suggest. */
 export function jobTokens(
   known: { queues?: readonly string[]; names?: readonly string[] } = {},
 ): readonly FilterToken[] {
   return [
-    { name: 'state', hint: 'What it does now', values: PHASES },
-    { name: 'queue', hint: 'The queue it waits in', values: known.queues },
-    { name: 'name', hint: 'The name of the job', values: known.names },
-    { name: 'tag', hint: 'A tag that it carries' },
-    { name: 'key', hint: 'Its idempotency key' },
-    { name: 'error', hint: 'Words of its last error' },
-    { name: 'reason', hint: 'Why it is dead', values: REASONS },
-    { name: 'fingerprint', hint: 'Its group of equal errors' },
-    { name: 'schedule', hint: 'The schedule that made it' },
-    { name: 'redrive', hint: 'The redrive that sent it round again' },
-    { name: 'dependency', hint: 'The target that it depends on' },
-    { name: 'tenant', hint: 'Whose job it is' },
-    { name: 'after', hint: 'Made after a time, such as 2026-11-16T08:00:00Z' },
-    { name: 'before', hint: 'Made before a time' },
+    { name: 'state', hint: 'Current state', values: PHASES },
+    { name: 'queue', hint: 'Queue', values: known.queues },
+    { name: 'name', hint: 'Job name', values: known.names },
+    { name: 'tag', hint: 'Tag' },
+    { name: 'key', hint: 'Idempotency key' },
+    { name: 'error', hint: 'Text of the last error' },
+    { name: 'reason', hint: 'Reason of death', values: REASONS },
+    { name: 'fingerprint', hint: 'Error group' },
+    { name: 'schedule', hint: 'Schedule that created it' },
+    { name: 'redrive', hint: 'Redrive that restarted it' },
+    { name: 'dependency', hint: 'Dependency' },
+    { name: 'tenant', hint: 'Tenant' },
+    { name: 'after', hint: 'Created after a time, such as 2026-11-16T08:00:00Z' },
+    { name: 'before', hint: 'Created before a time' },
   ]
 }
 
-/** Names in the URL that are called otherwise in the API. A phase is a state to everybody but the store. */
+/** URL parameters with another name in the API. The dashboard calls a phase a state. */
 const API_NAMES: Readonly<Record<string, string>> = {
   state: 'phase',
   schedule: 'scheduleId',
@@ -58,7 +58,7 @@ const API_NAMES: Readonly<Record<string, string>> = {
   before: 'createdBefore',
 }
 
-/** The filter of a list's URL as the API takes it; `cursor`, tabs and the like stay out. */
+/** The filter of the URL as API parameters, without `cursor`, tabs and the like. */
 export function apiFilter(
   query: Query,
   tokens: readonly FilterToken[] = jobTokens(),
@@ -71,7 +71,7 @@ export function apiFilter(
   return found
 }
 
-/** The filter in words, for dialogs: `state:dead queue:mail "card declined"`. */
+/** The filter as text, for dialogs: `state:dead queue:mail "card declined"`. */
 export function filterWords(query: Query, tokens: readonly FilterToken[] = jobTokens()): string {
   const words = tokens.flatMap(({ name }) => (query[name] ? [`${name}:${spaced(query[name])}`] : []))
   return [...words, ...(query['q'] ? [`"${query['q']}"`] : [])].join(' ')
@@ -81,7 +81,7 @@ const spaced = (value: string): string => (/\s/.test(value) ? `"${value}"` : val
 
 const TYPED = /(\w+):("[^"]*"|\S*)|"([^"]*)"|(\S+)/g
 
-/** What somebody typed, as a change of the query: `queue:mail timeout` → `{ queue: 'mail', q: 'timeout' }`. */
+/** Typed text as a change of the query: `queue:mail timeout` → `{ queue: 'mail', q: 'timeout' }`. */
 export function typedFilter(text: string, tokens: readonly FilterToken[]): Query {
   const change: Record<string, string> = {}
   const free: string[] = []

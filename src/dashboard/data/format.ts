@@ -3,7 +3,7 @@ import { stored } from './stored.js'
 
 export const TIME_MODES = ['relative', 'local', 'utc'] as const
 
-/** How times are written, everywhere at once. */
+/** The format of all times. */
 export const timeMode = stored('time', TIME_MODES, 'relative')
 
 const numbers = new Intl.NumberFormat('en-US')
@@ -14,13 +14,13 @@ export interface CountLike {
   readonly relation: 'exact' | 'at-least'
 }
 
-/** `2,314`, or `10,000+` where nobody counted on. */
+/** `2,314`, or `10,000+` if counting stopped there. */
 export function count(value: number | CountLike): string {
   if (typeof value === 'number') return numbers.format(value)
   return `${numbers.format(value.value)}${value.relation === 'at-least' ? '+' : ''}`
 }
 
-/** For axes and narrow places: `12.3K`. */
+/** A short form for axes and narrow places: `12.3K`. */
 export const short = (value: number): string =>
   Math.abs(value) < 10_000 ? numbers.format(value) : compact.format(value)
 
@@ -30,7 +30,7 @@ export function plural(value: number | CountLike, one: string, many = `${one}s`)
   return `${count(value)} ${isOne ? one : many}`
 }
 
-/** `0 %`, `0.4 %`, `12 %`, `99.97 %`: never rounded to a whole that it is not. */
+/** `0 %`, `0.4 %`, `12 %`, `99.97 %`: never rounded to 0 or 100 %. */
 export function percent(share: number | undefined): string {
   if (share === undefined || Number.isNaN(share)) return '–'
   const value = share * 100
@@ -50,17 +50,17 @@ export function bytes(value: number): string {
   return `${rest < 10 && unit > 0 ? rest.toFixed(1) : Math.round(rest)} ${UNITS[unit]}`
 }
 
-/** `250 ms`, `1.5 s`, `4 m 10 s`: the words of core, with the room that people read better. */
+/** `250 ms`, `1.5 s`, `4 m 10 s`: as core formats it, with spaces. */
 export function duration(ms: number | undefined): string {
   return ms === undefined ? '–' : formatMs(ms).replace(/(\d)(ms|[smhd])/g, '$1 $2')
 }
 
-/** The same without fractions, for what counts on while one looks: `28 s`. */
+/** A duration in whole seconds, for running counters: `28 s`. */
 export function age(ms: number): string {
   return duration(Math.max(0, Math.floor(ms / 1_000)) * 1_000)
 }
 
-/** `now`, `12 s ago`, `in 4 m`: one unit, so that it does not twitch. */
+/** `now`, `12 s ago`, `in 4 m`: one unit only, so that it changes rarely. */
 export function relative(at: number, now: number): string {
   const distance = at - now
   const words = oneUnit(Math.abs(distance))
@@ -79,7 +79,7 @@ function oneUnit(ms: number): string | undefined {
 
 const two = (value: number): string => String(value).padStart(2, '0')
 
-/** `2026-11-16 08:41:07`, on the clock of this place or of UTC. */
+/** `2026-11-16 08:41:07`, in local time or UTC. */
 export function clockText(at: number, mode: 'local' | 'utc', millis = false): string {
   const iso = mode === 'utc' ? new Date(at).toISOString() : localIso(new Date(at))
   return `${iso.slice(0, 10)} ${iso.slice(11, millis ? 23 : 19)}${mode === 'utc' ? ' UTC' : ''}`
@@ -91,10 +91,10 @@ function localIso(date: Date): string {
   return `${day}T${time}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** All ways to write a time, for the hover. */
+/** A time in every format, for tooltips. */
 export function exactTimes(at: number, now: number): string {
-  return `${relative(at, now)}\n${clockText(at, 'local', true)} here\n${clockText(at, 'utc', true)}`
+  return `${relative(at, now)}\n${clockText(at, 'local', true)}  local\n${clockText(at, 'utc', true)}`
 }
 
-/** The end of a UUIDv7 tells jobs apart; its beginning is the time. */
+/** The end of a UUIDv7 is unique; its beginning is the time. */
 export const shortId = (id: string): string => (id.length > 16 ? `…${id.slice(-8)}` : id)

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { base } from '../shell/router.js'
 
-/** What the server answered instead of an answer; its fields are those of problem+json. */
+/** An error response of the server, with the fields of problem+json. */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
@@ -31,7 +31,7 @@ interface ProblemFacts {
   readonly errors?: Problem['errors']
 }
 
-/** A number that JavaScript would round; it is shown as it was written. */
+/** A number that JavaScript would round, with its original digits. */
 export class ExactNumber {
   readonly text: string
 
@@ -50,25 +50,25 @@ export interface Call {
   readonly query?: Readonly<Record<string, Parameter>>
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
-  /** For calls that create something: repeated with the same key they are carried out once. */
+  /** A repeated request with the same key takes effect once. */
   readonly idempotencyKey?: string | undefined
-  /** Only if it is still as it was read. */
+  /** The ETag that must still match. */
   readonly ifMatch?: string | undefined
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Called when the server does not know who we are (any more). */
+/** Called when a request is answered with 401. */
 let onSignedOut: () => void = () => {}
 
 export function whenSignedOut(run: () => void): void {
   onSignedOut = run
 }
 
-/** The server or its store is away: told once for the whole page, until something gets through again. */
+/** The server or its store is unavailable. Shown once for the whole page until a request succeeds. */
 export const trouble = signal<Problem | undefined>(undefined)
 
-/** Address of an API call, for links and examples too. */
+/** The URL of an API call. */
 export function apiUrl(path: string, query: Call['query'] = {}): string {
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) {
@@ -107,9 +107,9 @@ async function fetched(url: string, init: RequestInit): Promise<Response> {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw noted(
       new Problem(0, {
-        title: 'The server does not answer',
+        title: 'Server not reachable',
         code: 'UNREACHABLE',
-        detail: 'It is not running, is restarting, or the network is down.',
+        detail: 'The server is stopped or restarting, or the network is down.',
         retryable: true,
       }),
     )
@@ -143,14 +143,14 @@ const exact: Reviver = (_key, value, context) => {
   return String(value) === context.source ? value : new ExactNumber(context.source)
 }
 
-/** Numbers beyond what JavaScript can hold stay as they were written, where the browser tells how that was. */
+/** Keeps the digits of numbers that JavaScript would round, if the browser provides the source text. */
 export function parseJson(text: string): unknown {
   return LONG_NUMBER.test(text) ? JSON.parse(text, exact) : JSON.parse(text)
 }
 
 type RawJson = (text: string) => unknown
 
-/** Numbers beyond what JavaScript holds go back as they were written. */
+/** Restores the original digits of exact numbers. */
 export function sendable(value: unknown): unknown {
   if (value instanceof ExactNumber) {
     const { rawJSON } = JSON as { readonly rawJSON?: RawJson }
@@ -168,5 +168,5 @@ export function isAbort(error: unknown): boolean {
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   const detail = error instanceof Error ? error.message : String(error)
-  return new Problem(0, { title: 'Something went wrong in this page', code: 'PAGE', detail, retryable: true })
+  return new Problem(0, { title: 'Error in this page', code: 'PAGE', detail, retryable: true })
 }

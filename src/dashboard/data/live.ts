@@ -7,37 +7,37 @@ import { stored } from './stored.js'
 export type { Topic }
 
 export interface Change {
-  /** Absent: anything may have changed. */
+  /** Without topics, anything may have changed. */
   readonly topics?: readonly Topic[]
   readonly jobs: readonly ChangedJob[]
 }
 
 export const PACES = ['live', '5', '10', '30', '60', 'paused'] as const
 
-/** How this person wants to be kept up to date: at once, every so many seconds, or not. */
+/** The chosen refresh mode: live, every few seconds, or paused. */
 export const pace = stored('pace', PACES, 'live')
 
-/** What is known of the stream. */
+/** The state of the event stream. */
 const stream = signal<'closed' | 'connecting' | 'open' | 'lost'>('closed')
 const losses = signal(0)
 const isHidden = signal(document.hidden)
 const holds = signal(0)
-/** When something was last heard of the server. */
+/** When the server last sent something. */
 export const heardAt = signal(0)
-/** Bumped when the wait for the next try is over. */
+/** Incremented when the next reconnect is due. */
 const attempts = signal(0)
 
-/** After so many losses in a row it asks at intervals, and tries the stream again now and then. */
+/** After this many failed connections in a row, screens poll and the stream reconnects less often. */
 const LOSSES_MAX = 2
 const POLL_MS = 5_000
 const RETRY_STREAM_MS = 15_000
 
 export type LiveState = 'live' | 'polling' | 'reconnecting' | 'paused' | 'held'
 
-/** `held`: for as long as a row is selected or a dialog is open, nothing moves under the pointer. */
+/** `held`: updates stop while a row is selected or a dialog is open. */
 export const isHeld = computed(() => holds.value > 0)
 const isStreaming = computed(() => pace.value === 'live' && !isHidden.value && losses.value < LOSSES_MAX)
-/** Whether screens ask for news at all. */
+/** Whether screens refresh at all. */
 export const isPaused = computed(() => pace.value === 'paused' || isHidden.value || isHeld.value)
 
 export const liveState = computed<LiveState>(() => {
@@ -47,14 +47,14 @@ export const liveState = computed<LiveState>(() => {
   return stream.value === 'open' ? 'live' : 'reconnecting'
 })
 
-/** How often screens ask by themselves; undefined while the stream tells them. */
+/** The poll interval of screens; undefined while the stream is connected. */
 export const pollMs = computed(() => {
   if (pace.value === 'paused') return undefined
   if (pace.value !== 'live') return Number(pace.value) * 1_000
   return losses.value >= LOSSES_MAX ? POLL_MS : undefined
 })
 
-/** Keeps what is shown as it is until the answer is called. */
+/** Stops updates until the returned function is called. */
 export function hold(): () => void {
   holds.value++
   let isOver = false
@@ -75,7 +75,7 @@ function tell(change: Change): void {
   for (const listener of listeners) listener(change)
 }
 
-/** Something was heard of the server, by whatever way. */
+/** Records that the server has answered. */
 export function heard(): void {
   heardAt.value = serverNow()
 }
@@ -89,7 +89,7 @@ function connect(): () => void {
     stream.value = 'open'
     losses.value = 0
     heard()
-    // Whatever happened while nobody listened.
+    // Anything may have changed while disconnected.
     tell({ jobs: [] })
   })
   source.addEventListener('change', event => {
@@ -114,7 +114,7 @@ function connect(): () => void {
 
 const timeOf = ({ at }: { readonly at: string | number }): number => (typeof at === 'number' ? at : Date.parse(at))
 
-/** Begins once somebody is signed in; gives how to stop. */
+/** Connects after sign-in; the result disconnects. */
 export function startLive(): () => void {
   const onVisibility = (): void => {
     isHidden.value = document.hidden

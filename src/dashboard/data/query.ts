@@ -5,24 +5,24 @@ import { asProblem, isAbort, type Problem } from './http.js'
 import { heard, isPaused, onChange, type Topic } from './live.js'
 
 export interface QueryOptions {
-  /** What it is about: news of these make it ask again, at most once a second. */
+  /** Events of these topics refetch it, at most once a second. */
   readonly topics?: readonly Topic[]
-  /** Asks again by itself this often, whatever the stream says. */
+  /** Refetches at this interval, with or without events. */
   readonly everyMs?: number
 }
 
-/** What a screen knows of one question to the server. Reading these in a component makes it follow them. */
+/** The state of one query. A component that reads it re-renders when it changes. */
 export interface QueryState<T> {
-  /** The last answer; it stays while a new one is on its way or fails. */
+  /** The last result; it stays while a request is in flight or fails. */
   readonly data: T | undefined
-  /** Of the last try; undefined once one succeeded. */
+  /** The error of the last request; undefined after a success. */
   readonly problem: Problem | undefined
   readonly isLoading: boolean
-  /** The data is of an earlier question, or of before things went wrong. */
+  /** The data belongs to an earlier key, or the last request failed. */
   readonly isStale: boolean
-  /** Nothing to show, and it has taken long enough that somebody wonders: time for a skeleton. */
+  /** There is no data and the request takes long enough to show a skeleton. */
   readonly isSlow: boolean
-  /** When the answer came. */
+  /** When the data arrived. */
   readonly at: number | undefined
   readonly refetch: () => void
 }
@@ -31,7 +31,7 @@ const SKELETON_AFTER_MS = 150
 const REFETCH_EVERY_MS = 1_000
 const KEPT_MAX = 40
 
-/** The last answers, so that Back shows at once what was there, marked stale until the new answer is in. */
+/** The last results, so that Back shows them at once, marked stale until they are refetched. */
 const kept = new Map<string, { readonly data: unknown; readonly at: number }>()
 
 export function forgetAnswers(): void {
@@ -100,12 +100,12 @@ class Question<T> {
   #answered(): void {
     this.#isAsking = false
     if (!this.#isDue) return
-    // There was news meanwhile.
+    // An event arrived while the request was in flight.
     this.#isDue = false
     this.hint()
   }
 
-  /** There is news: asks now, or when a second has passed since it last did. */
+  /** Refetches now, or a second after the last request. */
   hint(): void {
     if (this.#isDue) return
     this.#isDue = true
@@ -113,7 +113,7 @@ class Question<T> {
     this.#forget = later(waitMs, () => this.catchUp())
   }
 
-  /** Asks if it is due; not while an answer is on its way, or everything is held still: it stays due. */
+  /** Refetches if due. It stays due while a request is in flight or updates are held. */
   catchUp(): void {
     if (this.#isDue && !this.#isAsking && !isPaused.peek()) void this.ask()
   }
@@ -129,8 +129,7 @@ class Question<T> {
 }
 
 /**
- * Asks the server and keeps up with it. `key` names the question: while it changes, the answer to the one before stays
- * on the screen, marked stale.
+ * Fetches data and keeps it up to date. `key` identifies the query. After a change of the key, the old data stays on the screen, marked stale.
  */
 export function useQuery<T>(
   key: string,

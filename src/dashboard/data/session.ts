@@ -5,14 +5,14 @@ import { forgetAnswers } from './query.js'
 
 export type Role = 'viewer' | 'operator' | 'admin'
 
-/** Who the server takes us for. */
+/** The session as the server reports it. */
 export interface Session {
   readonly role: Role
-  /** Sees and touches only what belongs to this one. */
+  /** Set if the session is limited to one tenant. */
   readonly tenantId?: string
   readonly name?: string
   readonly authRequired: boolean
-  /** The server refuses every change, whoever asks. */
+  /** The server refuses every change. */
   readonly readOnly?: boolean
   readonly version: string
   readonly env?: { readonly name: string; readonly color?: string }
@@ -22,7 +22,7 @@ type State =
   | { readonly is: 'asking' }
   | { readonly is: 'signed-in'; readonly session: Session }
   | { readonly is: 'signed-out' }
-  /** The server or its store is away. */
+  /** The server or its store is unavailable. */
   | { readonly is: 'unknown'; readonly problem: Problem }
 
 export const state = signal<State>({ is: 'asking' })
@@ -31,14 +31,14 @@ export const session = computed(() => (state.value.is === 'signed-in' ? state.va
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 }
 
-/** Whether to show what only such a role may do. The server decides again, whatever is shown. */
+/** Whether to show the actions of a role. The server checks again. */
 export function may(role: Role): boolean {
   const own = session.value?.role
   if (own === undefined) return false
   return RANK[session.value?.readOnly ? 'viewer' : own] >= RANK[role]
 }
 
-/** A tenant's token gets 403 on what belongs to all: queues, workers, circuits, policies, alerts, stats, system. */
+/** A tenant token gets 403 for everything shared: queues, workers, circuits, policies, alerts, stats, system. */
 export const isTenant = computed(() => session.value?.tenantId !== undefined)
 
 let stopLive: (() => void) | undefined
@@ -54,7 +54,7 @@ export async function askWhoWeAre(): Promise<void> {
   }
 }
 
-/** Throws a `Problem` where the token is none. */
+/** Throws a `Problem` if the token is invalid. */
 export async function signIn(token: string): Promise<void> {
   await request('POST', '/session', { body: { token } })
   await askWhoWeAre()

@@ -1,6 +1,6 @@
 import { effect, type Signal, signal } from '@preact/signals'
 
-/** A choice of this person on this device. Storage may be forbidden: then it lasts as long as the page. */
+/** A setting stored in the browser. Without access to storage it lasts as long as the page. */
 export function stored<T extends string>(name: string, choices: readonly T[], otherwise: T): Signal<T> {
   const key = `chronos.${name}`
   const choice = signal<T>(read(key, choices) ?? otherwise)
@@ -10,7 +10,7 @@ export function stored<T extends string>(name: string, choices: readonly T[], ot
       if (value === otherwise) localStorage.removeItem(key)
       else localStorage.setItem(key, value)
     } catch {
-      // Private windows and strict settings refuse; the choice still holds for this page.
+      // Private windows may refuse; the setting still applies to this page.
     }
   })
   return choice

@@ -11,7 +11,7 @@ export interface BadgeProps {
   readonly href?: string | undefined
 }
 
-/** A word about a thing, in a hue. */
+/** A short label in a colour. */
 export function Badge({ children, hue = 'off', icon, tip, href }: BadgeProps) {
   const content = (
     <>
@@ -33,7 +33,7 @@ export function Badge({ children, hue = 'off', icon, tip, href }: BadgeProps) {
   )
 }
 
-/** A free label of a job. */
+/** A tag of a job. */
 export function Tag({ children, href }: { readonly children: string; readonly href?: string | undefined }) {
   return href === undefined ? (
     <span class="tag">{children}</span>

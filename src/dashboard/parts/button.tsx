@@ -3,12 +3,12 @@ import { Icon, type IconName } from './icon.js'
 
 interface Pressable {
   readonly onPress?: ((event: MouseEvent) => void) | undefined
-  /** Makes it a link that looks like a button. */
+  /** Renders a link that looks like a button. */
   readonly href?: string | undefined
   readonly disabled?: boolean | undefined
-  /** Something is under way. */
+  /** Shows that the action is in progress. */
   readonly busy?: boolean | undefined
-  /** The key that does the same, shown on hover. */
+  /** The keyboard shortcut, shown in the tooltip. */
   readonly shortcut?: string | undefined
   readonly external?: boolean | undefined
 }
@@ -16,11 +16,11 @@ interface Pressable {
 export interface ButtonProps extends Pressable {
   readonly children: ComponentChildren
   readonly icon?: IconName | undefined
-  /** `primary` once per screen at most; `danger` for what can't be undone; `quiet` has no border. */
+  /** `primary`: at most one per screen; `danger`: can't be undone; `quiet`: no border. */
   readonly tone?: 'normal' | 'primary' | 'danger' | 'quiet' | undefined
   readonly size?: 'md' | 'sm' | undefined
   readonly type?: 'button' | 'submit' | undefined
-  /** More about it, on hover. */
+  /** The tooltip. */
   readonly tip?: string | undefined
 }
 
@@ -37,7 +37,7 @@ export function Button({ children, icon, tone = 'normal', size = 'md', type = 'b
 
 export interface IconButtonProps extends Pressable {
   readonly icon: IconName
-  /** What it does, for those who hear it and on hover. */
+  /** The accessible name and tooltip. */
   readonly label: string
   readonly tone?: 'quiet' | 'normal' | 'danger' | undefined
   readonly size?: 'md' | 'sm' | undefined

@@ -14,7 +14,7 @@ export interface CodeSampleProps {
   readonly label: string
 }
 
-/** The same thing three ways, ready to copy. */
+/** A code sample in three languages with a copy button. */
 export function CodeSample({ sample, label }: CodeSampleProps) {
   const language = useSignal<keyof Sample>('curl')
   return (
@@ -38,10 +38,10 @@ export function CodeSample({ sample, label }: CodeSampleProps) {
   )
 }
 
-/** Text to read as it is; it scrolls by itself where it is wide. */
+/** Preformatted text that scrolls if it is wide. */
 export function Code({ text, label }: { readonly text: string; readonly label: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable element must be reachable by keyboard
     <section class="code" tabIndex={0} aria-label={label}>
       <pre>{text}</pre>
     </section>

@@ -4,7 +4,7 @@ import { Button } from './button.js'
 import { Dialog } from './dialog.js'
 import { Field, Input } from './field.js'
 
-/** Asks what `confirm` and `act` want to know. Stands once, in the shell. */
+/** Shows the dialogs of `confirm` and `act`. Rendered once. */
 export function ConfirmHost() {
   const question = asked.value
   return question ? <Question key={question.title} question={question} /> : null
@@ -21,7 +21,9 @@ function Question({ question }: { readonly question: NonNullable<typeof asked.va
       onClose={() => question.answer(false)}
       foot={
         <>
-          <Button onPress={() => question.answer(false)}>Keep as it is</Button>
+          <Button onPress={() => question.answer(false)}>
+            {/^Cancel\b/.test(question.verb) ? 'Go back' : 'Cancel'}
+          </Button>
           <Button
             tone={question.tone === 'danger' ? 'danger' : 'primary'}
             disabled={!isReady}
@@ -42,12 +44,12 @@ function Question({ question }: { readonly question: NonNullable<typeof asked.va
         <p>{question.effect}</p>
         {question.filter !== undefined && (
           <p class="filter-words">
-            <span class="muted">Of </span>
+            <span class="muted">Filter </span>
             <code>{question.filter}</code>
           </p>
         )}
         {wanted !== undefined && (
-          <Field label={`Type ${itemsText(question)} to go on`}>
+          <Field label={`Type ${itemsText(question)} to confirm`}>
             <Input value={typed} inputMode="numeric" autoFocus />
           </Field>
         )}

@@ -3,15 +3,15 @@ import { shortId } from '../data/format.js'
 import { Icon } from './icon.js'
 
 export interface CopyableProps {
-  /** What is copied … */
+  /** The text to copy. */
   readonly text: string
-  /** … and what is shown, if not the same. */
+  /** The text to show; the same by default. */
   readonly shown?: string | undefined
-  /** What was copied, for the message: `Job id`. */
+  /** The name of the text in the message: `Job id`. */
   readonly what?: string | undefined
 }
 
-/** Text with a press to copy it. */
+/** Text that is copied by a click. */
 export function Copyable({ text, shown = text, what = 'Text' }: CopyableProps) {
   return (
     <button
@@ -30,7 +30,7 @@ export function Copyable({ text, shown = text, what = 'Text' }: CopyableProps) {
   )
 }
 
-/** An id by its end, which tells it apart; all of it on hover and when copied. */
+/** The unique end of an id. The tooltip and the copy have the whole id. */
 export function CopyableId({ id, what = 'Job id' }: { readonly id: string; readonly what?: string | undefined }) {
   return <Copyable text={id} shown={shortId(id)} what={what} />
 }

@@ -7,7 +7,7 @@ interface LayerProps {
   readonly title: ComponentChildren
   readonly onClose: () => void
   readonly children: ComponentChildren
-  /** Buttons at its foot. */
+  /** The buttons at the bottom. */
   readonly foot?: ComponentChildren | undefined
 }
 
@@ -15,7 +15,7 @@ export interface DialogProps extends LayerProps {
   readonly size?: 'sm' | 'md' | 'lg' | undefined
 }
 
-/** Over the page: the browser keeps the focus inside, makes the rest inert and closes it on Escape. */
+/** A modal dialog: the browser keeps the focus inside and closes it on Escape. */
 export function Dialog({ size = 'md', ...layer }: DialogProps) {
   return <Layer {...layer} kind={`dialog ${size}`} />
 }
@@ -24,7 +24,7 @@ export interface DrawerProps extends LayerProps {
   readonly from?: 'right' | 'left' | 'below' | undefined
 }
 
-/** From the side, for forms and details that belong to the page behind. */
+/** A panel from the side, for forms and details of the page behind it. */
 export function Drawer({ from = 'right', ...layer }: DrawerProps) {
   return <Layer {...layer} kind={`drawer ${from}`} />
 }
@@ -53,7 +53,7 @@ function Layer({ title, onClose, children, foot, kind }: LayerProps & { readonly
         onClose()
       }}
       onMouseDown={event => {
-        // The shade around it is the dialog itself.
+        // A click on the backdrop hits the dialog element itself.
         if (event.target === dialog.current) onClose()
       }}
     >

@@ -9,11 +9,11 @@ export interface EmptyProps {
   readonly title: ComponentChildren
   readonly children?: ComponentChildren | undefined
   readonly actions?: ComponentChildren | undefined
-  /** Nothing here is good news. */
+  /** Empty is the good state. */
   readonly good?: boolean | undefined
 }
 
-/** There is nothing to show, and why. */
+/** An empty state with its reason. */
 export function Empty({ icon = 'info', title, children, actions, good = false }: EmptyProps) {
   return (
     <div class={`empty${good ? ' good' : ''}`}>
@@ -32,7 +32,7 @@ export interface ProblemPanelProps {
   readonly onRetry?: (() => void) | undefined
 }
 
-/** What went wrong, by which request, and a way to try again. */
+/** An error with its request id and a retry button. */
 export function ProblemPanel({ problem, onRetry }: ProblemPanelProps) {
   return (
     <div class="problem" role="alert">
@@ -68,7 +68,7 @@ export function ProblemPanel({ problem, onRetry }: ProblemPanelProps) {
   )
 }
 
-/** Grey bars where text will be. */
+/** Placeholder bars while data loads. */
 export function Skeleton({ lines = 3 }: { readonly lines?: number | undefined }) {
   return (
     <div class="skeleton" role="status" aria-busy="true" aria-label="Loading">
@@ -82,14 +82,14 @@ export function Skeleton({ lines = 3 }: { readonly lines?: number | undefined })
 export interface AnswerProps<T> {
   readonly query: QueryState<T>
   readonly children: (data: T) => ComponentChildren
-  /** Lines of the skeleton. */
+  /** The number of placeholder lines. */
   readonly lines?: number | undefined
 }
 
-/** What a question came to: its data, dimmed while stale; what went wrong above it; a skeleton after 150 ms. */
+/** The result of a query: its data, dimmed while stale; the error above it; a skeleton after 150 ms. */
 export function Answer<T>({ query, children, lines = 6 }: AnswerProps<T>) {
   const { data, problem, isSlow, refetch } = query
-  // That the server is away is said once for the whole page, and must not push what is still to be seen.
+  // The shell reports an unavailable server once for the whole page.
   const isSaid = trouble.value !== undefined && data !== undefined
   return (
     <>

@@ -16,12 +16,12 @@ const Ids = createContext<FieldIds | undefined>(undefined)
 export interface FieldProps {
   readonly label: ComponentChildren
   readonly hint?: ComponentChildren | undefined
-  /** What is wrong with it. */
+  /** The error of the field. */
   readonly problem?: string | undefined
   readonly children: ComponentChildren
 }
 
-/** A label, a control and what there is to say about it. The control inside finds its label by itself. */
+/** A label, a control, and a hint or an error. The control inside connects to the label by context. */
 export function Field({ label, hint, problem, children }: FieldProps) {
   const id = useId()
   const says = problem ?? hint
@@ -55,7 +55,7 @@ export interface InputProps {
   readonly disabled?: boolean | undefined
   readonly mono?: boolean | undefined
   readonly autoFocus?: boolean | undefined
-  /** Where no `Field` names it. */
+  /** The accessible name outside a `Field`. */
   readonly label?: string | undefined
   readonly list?: string | undefined
   readonly min?: number | undefined
@@ -74,10 +74,10 @@ export function Input({ value, label, mono, autoFocus = false, onInput, type = '
       class={`input${mono ? ' mono' : ''}`}
       aria-label={label}
       spellcheck={false}
-      // A dialog that opens gives it the focus by this …
+      // A dialog focuses it by this attribute …
       autofocus={autoFocus}
       ref={element => {
-        // … and a page does not: once, when it is new there.
+        // … and on a page it is focused once, when it is mounted.
         if (!autoFocus || !element || element.dataset['seen'] !== undefined) return
         element.dataset['seen'] = ''
         element.focus()
@@ -153,7 +153,7 @@ function optionOf<T extends string>(option: T | Option<T>): Option<T> {
   return typeof option === 'string' ? { value: option, text: option } : option
 }
 
-/** A few choices side by side. */
+/** A choice between a few options. */
 export function Segmented<T extends string>({ value, options, onChange, label, disabled }: SelectProps<T>) {
   const name = useId()
   return (
@@ -213,7 +213,7 @@ export interface DurationInputProps {
   readonly placeholder?: string | undefined
 }
 
-/** `30s`, `5m`, `2h`: says in words what it understood. */
+/** An input for a duration such as `30s` that shows the parsed value. */
 export function DurationInput({ value, label, disabled, placeholder = '30s' }: DurationInputProps) {
   const ms = parseDuration(value.value.trim())
   const words = value.value.trim() === '' ? '' : ms === undefined ? 'a number with ms, s, m, h or d' : duration(ms)

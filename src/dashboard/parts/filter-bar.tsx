@@ -8,20 +8,20 @@ import { Icon } from './icon.js'
 export interface FilterBarProps {
   readonly tokens: readonly FilterToken[]
   readonly placeholder?: string | undefined
-  /** What is searched, for those who hear it: `Filter jobs`. */
+  /** The accessible name: `Filter jobs`. */
   readonly label: string
 }
 
 interface Suggestion {
   readonly text: string
   readonly hint: string
-  /** A whole token, and not only its name. */
+  /** A complete filter, not only its name. */
   readonly isWhole: boolean
 }
 
 const SUGGESTED_MAX = 9
 
-/** Filter words such as `state:dead queue:mail`, kept in the URL. What is no token is searched for in the text (`q`). */
+/** Filters such as `state:dead queue:mail`, kept in the URL. Other text is a text search (`q`). */
 export function FilterBar({ tokens, placeholder = 'Filter: state:dead queue:mail …', label }: FilterBarProps) {
   const typing = useTyping(tokens)
   const { text, at, isOpen, input, set, free, suggestions } = typing
@@ -70,7 +70,7 @@ export function FilterBar({ tokens, placeholder = 'Filter: state:dead queue:mail
             tabIndex={-1}
             aria-selected={i === at.value}
             onMouseDown={event => {
-              // Before the input loses the focus.
+              // Runs before the input loses the focus.
               event.preventDefault()
               typing.take(suggestion)
             }}
@@ -84,7 +84,7 @@ export function FilterBar({ tokens, placeholder = 'Filter: state:dead queue:mail
   )
 }
 
-/** What is typed, what is suggested for it, and what keys do with both. */
+/** The typed text, its suggestions and the keyboard handling. */
 function useTyping(tokens: readonly FilterToken[]) {
   const text = useSignal('')
   const at = useSignal(-1)

@@ -1,4 +1,4 @@
-/** Drawn for Chronos on a grid of 16, with lines of 1.5. */
+/** Icons on a grid of 16 pixels with lines of 1.5 pixels. */
 const PATHS = {
   overview: 'M2.5 9.5V13m3.7-8v8m3.7-5v5m3.6-9.5V13',
   queues: 'M2.5 4.25h11M2.5 8h11M2.5 11.75h6.5',
@@ -51,7 +51,7 @@ const PATHS = {
   chart: 'M2.5 2.5v11h11M5 10.5l2.5-3 2 1.5 3.5-4.5',
   database:
     'M8 5.75c2.9 0 5.25-.9 5.25-2S10.9 1.75 8 1.75s-5.25.9-5.25 2 2.35 2 5.25 2zM2.75 3.75v8.5c0 1.1 2.35 2 5.25 2s5.25-.9 5.25-2v-8.5M2.75 8c0 1.1 2.35 2 5.25 2s5.25-.9 5.25-2',
-  // The states: each its own outline, so that none is told by colour alone.
+  // States. Each has its own outline, so that colour is never the only difference.
   scheduled: 'M8 13.75a5.75 5.75 0 1 0 0-11.5 5.75 5.75 0 0 0 0 11.5zM8 4.75V8l2.25 1.5',
   queued: 'M3 4.5h10M3 8h10M3 11.5h5',
   retrying: 'M13 8a5 5 0 1 1-1.5-3.6L13 5.75M13 2.5v3.25H9.75',
@@ -66,12 +66,12 @@ export type IconName = keyof typeof PATHS
 
 export interface IconProps {
   readonly name: IconName
-  /** Pixels; 16 unless said. */
+  /** Pixels; default 16. */
   readonly size?: number | undefined
   readonly class?: string | undefined
 }
 
-/** Never says anything by itself: what stands beside it does. */
+/** Decorative: the text beside it carries the meaning. */
 export function Icon({ name, size = 16, class: className }: IconProps) {
   return (
     <svg
@@ -91,7 +91,7 @@ export function Icon({ name, size = 16, class: className }: IconProps) {
   )
 }
 
-/** A clock hand going round again. */
+/** The logo. */
 export function Mark({ size = 22 }: { readonly size?: number }) {
   return (
     <svg class="mark" width={size} height={size} viewBox="0 0 24 24" fill="none" aria-hidden="true">

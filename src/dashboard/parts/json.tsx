@@ -6,18 +6,18 @@ import { Icon } from './icon.js'
 
 export interface JsonProps {
   readonly value: unknown
-  /** What it is, for the buttons: `Payload`. */
+  /** The name of the data in button labels: `Payload`. */
   readonly what?: string | undefined
-  /** Levels that are open at first; 2 unless said. */
+  /** The levels that are open at first; default 2. */
   readonly depth?: number | undefined
 }
 
-/** More children than this are shown on request: a list of a million numbers must not stop the page. */
+/** More children than this are shown on request, so that a huge list does not block the page. */
 const SHOWN_MAX = 100
-/** With fewer leaves there is nothing to search. */
+/** With fewer leaves there is no search field. */
 const SEARCH_FROM = 12
 
-/** Data, foldable, with a search; a press on a key copies its path. Numbers are shown as they were written. */
+/** Foldable data with a search. A click on a key copies its path. Numbers keep their original digits. */
 export function Json({ value, what = 'JSON', depth = 2 }: JsonProps) {
   const search = useSignal('')
   const wanted = useComputed(() => search.value.trim().toLowerCase())
@@ -91,7 +91,7 @@ function Branch({ value, name, path, level, depth, wanted, children }: NodeProps
   return (
     <div class="branch">
       <div class="leaf">
-        <Fold isOpen={isOpen} chosen={chosen} name={name ?? 'the whole'} />
+        <Fold isOpen={isOpen} chosen={chosen} name={name ?? 'all'} />
         <Name name={name} path={path} />
         <span class="muted">{isOpen ? begin : `${begin} ${children.length} ${end}`}</span>
       </div>
@@ -134,7 +134,7 @@ function Fold({ isOpen, chosen, name }: { isOpen: boolean; chosen: Signal<boolea
       type="button"
       class="fold"
       aria-expanded={isOpen}
-      aria-label={`${isOpen ? 'Fold' : 'Unfold'} ${name}`}
+      aria-label={`${isOpen ? 'Collapse' : 'Expand'} ${name}`}
       onClick={() => {
         chosen.value = !isOpen
       }}
@@ -192,7 +192,7 @@ function leaves(value: unknown, max: number): number {
   return sum
 }
 
-/** The text again, with every number as it was written. */
+/** The data as JSON, with the original digits of every number. */
 export function jsonText(value: unknown, indent = 2): string {
   const marks: string[] = []
   const text = JSON.stringify(

@@ -8,7 +8,7 @@ export interface MenuItem {
   readonly icon?: IconName | undefined
   readonly onPress?: (() => void) | undefined
   readonly href?: string | undefined
-  /** What it means, below the word: people mix up retry, replay and run now. */
+  /** An explanation below the text, because retry, replay and run now are easily confused. */
   readonly hint?: string | undefined
   readonly tone?: 'danger' | undefined
   readonly disabled?: boolean | undefined
@@ -17,17 +17,17 @@ export interface MenuItem {
 }
 
 export interface MenuProps {
-  /** What the button says … */
+  /** The content of the button. */
   readonly children?: ComponentChildren | undefined
   readonly icon?: IconName | undefined
-  /** … and what the menu is for. */
+  /** The accessible name of the menu. */
   readonly label: string
   readonly items: readonly (MenuItem | undefined | false)[]
   readonly tone?: 'quiet' | 'normal' | undefined
   readonly size?: 'md' | 'sm' | undefined
 }
 
-/** A button that opens a list of things to do. Arrow keys walk it, Escape closes it. */
+/** A button with a menu. Arrow keys move, Escape closes. */
 export function Menu({ children, icon = 'more', label, items, tone = 'quiet', size = 'md' }: MenuProps) {
   const isOpen = useSignal(false)
   const box = useRef<HTMLDivElement>(null)
@@ -105,7 +105,7 @@ function Item({ item, close }: { readonly item: MenuItem; readonly close: () => 
 const GAP = 4
 const EDGE = 8
 
-/** Over everything, so that no table cuts it off; upwards or to the left where there is no room. Takes the focus. */
+/** Places the menu above all content, up or left if there is no room, and focuses it. */
 function placed(list: HTMLElement | null): void {
   if (!list || list.matches(':popover-open')) return
   list.showPopover()
@@ -130,7 +130,7 @@ function walk(event: KeyboardEvent, box: HTMLElement, close: () => void): void {
   event.stopPropagation()
 }
 
-/** While it is open: keys walk it, and whatever happens elsewhere closes it. */
+/** Handles the keys of an open menu, and closes it on any event outside. */
 function useOpen(
   isOpen: boolean,
   { current: box }: { readonly current: HTMLElement | null },

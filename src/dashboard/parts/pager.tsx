@@ -4,13 +4,13 @@ import { query, setQuery } from '../shell/router.js'
 import { Button } from './button.js'
 
 export interface PagerProps {
-  /** The cursor of the page after this one, as the list gave it. */
+  /** The cursor of the next page. */
   readonly next?: string | undefined
-  /** What the list holds: `50 of 2,314 jobs`. */
+  /** The size of the list: `50 of 2,314 jobs`. */
   readonly children?: ComponentChildren | undefined
 }
 
-/** Pages by cursor, in the URL. Lists grow at their beginning, so pages have no numbers; Back is the page before. */
+/** Cursor pagination in the URL. Lists grow at their beginning, so pages have no numbers. */
 export function Pager({ next, children }: PagerProps) {
   const isFirst = query.value['cursor'] === undefined
   const forward = (): void => {
@@ -21,7 +21,7 @@ export function Pager({ next, children }: PagerProps) {
   }
   useKeys([
     { keys: 'l', does: 'Next page', group: 'Lists', run: forward },
-    { keys: 'h', does: 'Page before', group: 'Lists', run: back },
+    { keys: 'h', does: 'Previous page', group: 'Lists', run: back },
   ])
   return (
     <nav class="pager" aria-label="Pages">

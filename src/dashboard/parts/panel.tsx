@@ -3,17 +3,17 @@ import { Icon } from './icon.js'
 
 export interface PanelProps {
   readonly title?: ComponentChildren | undefined
-  /** Beside the title, quieter: a count, a hint. */
+  /** A count or hint beside the title. */
   readonly note?: ComponentChildren | undefined
   readonly actions?: ComponentChildren | undefined
   readonly children: ComponentChildren
-  /** Tables and pictures reach to the edge. */
+  /** Without padding, for tables and pictures. */
   readonly flush?: boolean | undefined
-  /** What is shown is not of now. */
+  /** The content is stale. */
   readonly stale?: boolean | undefined
 }
 
-/** A part of a screen with its own heading. */
+/** A section of a screen with a heading. */
 export function Panel({ title, note, actions, children, flush = false, stale = false }: PanelProps) {
   return (
     <section class="panel">
@@ -33,13 +33,13 @@ export function Panel({ title, note, actions, children, flush = false, stale = f
 
 export interface PageHeadProps {
   readonly title: ComponentChildren
-  /** The page above this one. */
+  /** The parent page. */
   readonly up?: { readonly href: string; readonly text: string } | undefined
   readonly sub?: ComponentChildren | undefined
   readonly actions?: ComponentChildren | undefined
 }
 
-/** The title of a screen and what can be done there. */
+/** The title of a screen and its actions. */
 export function PageHead({ title, up, sub, actions }: PageHeadProps) {
   return (
     <header class="page-head">
@@ -59,12 +59,12 @@ export function PageHead({ title, up, sub, actions }: PageHeadProps) {
 }
 
 export interface FactsProps {
-  /** What is undefined is left out. */
+  /** Undefined facts are left out. */
   readonly facts: readonly (readonly [term: string, value: ComponentChildren] | undefined)[]
   readonly columns?: 1 | 2 | undefined
 }
 
-/** Terms and what they are. */
+/** A list of terms and values. */
 export function Facts({ facts, columns = 1 }: FactsProps) {
   return (
     <dl class={`facts columns-${columns}`}>

@@ -3,17 +3,17 @@ import type { Hue } from './badge.js'
 export interface SparklineProps {
   /** Oldest first. */
   readonly values: readonly number[]
-  /** A second row of bars on top, such as failures. */
+  /** A second series stacked on top, such as failures. */
   readonly over?: readonly number[] | undefined
   readonly hue?: Hue | undefined
   readonly overHue?: Hue | undefined
   readonly width?: number | undefined
   readonly height?: number | undefined
-  /** What it shows, in words: it is a picture to those who hear it. */
+  /** The text for screen readers. */
   readonly label: string
 }
 
-/** Small bars: how much, and how it changed. */
+/** A small bar chart. */
 export function Sparkline(props: SparklineProps) {
   const { values, over = [], hue = 'accent', overHue = 'dead', width = 88, height = 22, label } = props
   const peak = Math.max(1, ...values.map((value, i) => value + (over[i] ?? 0)))
@@ -53,12 +53,12 @@ export interface MeterProps {
   readonly value: number
   readonly max: number
   readonly hue?: Hue | undefined
-  /** Beside it: `3 of 20`. */
+  /** The text beside it: `3 of 20`. */
   readonly text?: string | undefined
   readonly label: string
 }
 
-/** How full something is. */
+/** A usage meter. */
 export function Meter({ value, max, hue = 'run', text, label }: MeterProps) {
   const share = max <= 0 ? 0 : Math.min(1, Math.max(0, value / max))
   return (
@@ -84,7 +84,7 @@ export interface ShareBarProps {
   readonly label: string
 }
 
-/** What a whole is made of, in one bar. */
+/** A stacked bar of shares. */
 export function ShareBar({ parts, label }: ShareBarProps) {
   const total = parts.reduce((sum, { value }) => sum + value, 0)
   let x = 0

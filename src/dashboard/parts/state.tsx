@@ -8,7 +8,7 @@ interface Look {
   readonly word: string
 }
 
-/** Phases of jobs, ends of runs, and the states of everything else that has some: one look each, everywhere. */
+/** The look of every state: phases of jobs, outcomes of runs, and states of other things. */
 const LOOKS: Readonly<Record<string, Look>> = {
   scheduled: { hue: 'wait', icon: 'scheduled', word: 'Scheduled' },
   queued: { hue: 'wait', icon: 'queued', word: 'Queued' },
@@ -18,7 +18,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   succeeded: { hue: 'ok', icon: 'succeeded', word: 'Succeeded' },
   dead: { hue: 'dead', icon: 'died', word: 'Dead' },
   cancelled: { hue: 'off', icon: 'cancelled', word: 'Cancelled' },
-  // Ends of runs.
+  // Outcomes of runs.
   failed: { hue: 'dead', icon: 'died', word: 'Failed' },
   'timed-out': { hue: 'dead', icon: 'clock', word: 'Timed out' },
   lost: { hue: 'dead', icon: 'lost', word: 'Lost' },
@@ -44,7 +44,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   disabled: { hue: 'dead', icon: 'cancelled', word: 'Disabled' },
   alive: { hue: 'ok', icon: 'check', word: 'Alive' },
   silent: { hue: 'dead', icon: 'lost', word: 'Silent' },
-  // Circuits; an open circuit is told by `circuit-open`, because an open error group is another thing.
+  // Circuits. An open circuit is `circuit-open`, because `open` is the state of an error group.
   closed: { hue: 'ok', icon: 'check', word: 'Closed' },
   'circuit-open': { hue: 'dead', icon: 'cancel', word: 'Open' },
   'half-open': { hue: 'retry', icon: 'retrying', word: 'Half open' },
@@ -55,7 +55,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   inactive: { hue: 'off', icon: 'minus', word: 'Inactive' },
 }
 
-/** How a state looks; one that nobody told us of still has its word. */
+/** The look of a state. An unknown state shows its name. */
 export function lookOf(state: string): Look {
   return LOOKS[state] ?? { hue: 'off', icon: 'info', word: state }
 }
@@ -64,13 +64,13 @@ export const hueOf = (state: Phase | string): Hue => lookOf(state).hue
 
 export interface StateMarkProps {
   readonly state: Phase | string
-  /** Why, behind the word: `Dead · exhausted`. */
+  /** The reason behind the state: `Dead · exhausted`. */
   readonly reason?: string | undefined
-  /** `badge` stands out; `plain` is for tables; `icon` has its word on hover and for those who hear it. */
+  /** `badge` stands out; `plain` is for tables; `icon` has its text in the tooltip and for screen readers. */
   readonly as?: 'badge' | 'plain' | 'icon' | undefined
 }
 
-/** A state: icon, word and hue, always together. */
+/** A state with its icon, text and colour. */
 export function StateMark({ state, reason, as = 'plain' }: StateMarkProps) {
   const { hue, icon, word } = lookOf(state)
   const words = reason === undefined ? word : `${word} · ${reason}`

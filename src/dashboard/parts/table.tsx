@@ -10,29 +10,29 @@ export interface Column<Row> {
   readonly title: ComponentChildren
   readonly render: (row: Row) => ComponentChildren
   readonly align?: 'start' | 'end' | undefined
-  /** `grow` takes the room that is left and cuts its text; the others are as wide as they need. */
+  /** `grow` takes the remaining width and truncates its text. */
   readonly width?: 'fit' | 'grow' | undefined
-  /** At phone width rows are cards: `head` is the first line, `hide` is left out. */
+  /** On phones rows become cards: `head` is the first line, `hide` is left out. */
   readonly phone?: 'head' | 'show' | 'hide' | undefined
 }
 
 export interface TableProps<Row> {
-  /** What it lists, for those who hear it. */
+  /** The accessible name. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
-  /** Where a row leads; the row is pressed, or Enter on it. */
+  /** The page that a click or Enter on a row opens. */
   readonly href?: ((row: Row) => string) | undefined
-  /** Ids of chosen rows; makes the rows selectable (`x`, Shift and a click for a range). */
+  /** The selected ids. Makes rows selectable (`x`, or Shift-click for a range). */
   readonly selected?: Signal<ReadonlySet<string>> | undefined
-  /** Called with the row under the keyboard, for keys of the screen. */
+  /** Called with the focused row, for shortcuts of the screen. */
   readonly onFocusRow?: ((row: Row | undefined) => void) | undefined
   readonly rowHue?: ((row: Row) => string | undefined) | undefined
   readonly stale?: boolean | undefined
 }
 
-/** Rows patch in place by their key; `j` and `k` walk them, Enter opens, `x` selects, `X` selects up to here. */
+/** A table with keyboard navigation: `j` and `k` move, Enter opens, `x` selects, `X` selects a range. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, rowKey, href, selected, stale = false } = props
   const body = useRef<HTMLTableSectionElement>(null)
@@ -96,7 +96,7 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
-/** Nothing moves while rows are chosen: what one acts on is what one saw. */
+/** Updates are held while rows are selected, so that an action affects what was seen. */
 function useHold(selected: Signal<ReadonlySet<string>> | undefined): void {
   const isChosen = (selected?.value.size ?? 0) > 0
   useEffect(() => (isChosen ? hold() : undefined), [isChosen])
@@ -112,7 +112,7 @@ function useRowKeys<Row>(
   const at = (): number => ids.indexOf(focused.peek() ?? '')
   const move = (by: number): void => {
     const next = Math.min(rows.length - 1, Math.max(0, at() + by))
-    // Enter is the row's now, and no longer that of what was pressed last.
+    // Moves the focus to the row, so that Enter opens it.
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
     focused.value = ids[next]
     onFocusRow?.(rows[next])
@@ -126,14 +126,14 @@ function useRowKeys<Row>(
   }
   useKeys([
     { keys: 'j', does: 'Next row', group: 'Lists', run: () => move(1) },
-    { keys: 'k', does: 'Row before', group: 'Lists', run: () => move(-1) },
+    { keys: 'k', does: 'Previous row', group: 'Lists', run: () => move(-1) },
     ...(href
-      ? [{ keys: 'Enter', does: 'Open the row', group: 'Lists', run: () => openAt(rows[at()], href) } as const]
+      ? [{ keys: 'Enter', does: 'Open row', group: 'Lists', run: () => openAt(rows[at()], href) } as const]
       : []),
     ...(selected
       ? ([
-          { keys: 'x', does: 'Select the row', group: 'Lists', run: () => select(false) },
-          { keys: 'X', does: 'Select up to this row', group: 'Lists', run: () => select(true) },
+          { keys: 'x', does: 'Select row', group: 'Lists', run: () => select(false) },
+          { keys: 'X', does: 'Select rows up to here', group: 'Lists', run: () => select(true) },
         ] as const)
       : []),
   ])
@@ -143,7 +143,7 @@ function openAt<Row>(row: Row | undefined, href: (row: Row) => string): void {
   if (row !== undefined) navigate(href(row))
 }
 
-/** A press on the row itself opens it; one on something inside does what that does. */
+/** A click on the row opens it; controls inside handle their own clicks. */
 function open(event: MouseEvent, address: string | undefined): void {
   const isInner = event.target instanceof Element && event.target.closest('a, button, input, select, label, summary')
   if (address === undefined || isInner || String(window.getSelection()) !== '') return
@@ -180,7 +180,7 @@ function AllBox<Row>({ rows, rowKey, selected }: AllBoxProps<Row>) {
   return (
     <input
       type="checkbox"
-      aria-label="Select all rows of this page"
+      aria-label="Select all rows on this page"
       checked={isAll}
       ref={box => {
         if (box) box.indeterminate = chosen > 0 && !isAll

@@ -10,12 +10,12 @@ export interface Tab<T extends string> {
 export interface TabsProps<T extends string> {
   readonly label: string
   readonly tabs: readonly Tab<T>[]
-  /** The part of the query that holds the open one; `tab` unless said. */
+  /** The URL parameter of the open tab; default `tab`. */
   readonly name?: string | undefined
   readonly children: (open: T) => ComponentChildren
 }
 
-/** Which one is open is in the URL. Arrow keys move between them. */
+/** Tabs whose selection is in the URL. Arrow keys move between them. */
 export function Tabs<T extends string>({ label, tabs, name = 'tab', children }: TabsProps<T>) {
   const first = tabs[0]!.id
   const open = tabs.find(({ id }) => id === query.value[name])?.id ?? first

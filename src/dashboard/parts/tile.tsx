@@ -3,18 +3,18 @@ import type { Hue } from './badge.js'
 
 export interface TileProps {
   readonly label: string
-  /** The number; it keeps its place while a new one is on its way. */
+  /** The figure. */
   readonly value: ComponentChildren
   readonly note?: ComponentChildren | undefined
   readonly hue?: Hue | undefined
   readonly href?: string | undefined
   readonly tip?: string | undefined
   readonly stale?: boolean | undefined
-  /** A sparkline or a meter below the number. */
+  /** A sparkline or a meter below the figure. */
   readonly children?: ComponentChildren | undefined
 }
 
-/** One number that matters. */
+/** One key figure. */
 export function Tile({ label, value, note, hue, href, tip, stale = false, children }: TileProps) {
   const content = (
     <>
@@ -35,7 +35,7 @@ export function Tile({ label, value, note, hue, href, tip, stale = false, childr
   )
 }
 
-/** Tiles in a row that breaks where it must. */
+/** A row of tiles that wraps. */
 export function Tiles({ children }: { readonly children: ComponentChildren }) {
   return <div class="tiles">{children}</div>
 }

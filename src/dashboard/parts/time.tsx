@@ -4,11 +4,11 @@ import { clockText, duration, exactTimes, relative, timeMode } from '../data/for
 export interface TimeProps {
   /** RFC 3339, or epoch milliseconds. */
   readonly at: string | number | undefined
-  /** What to say where there is none. */
+  /** The text if there is no time. */
   readonly none?: string | undefined
 }
 
-/** A moment: relative, local or UTC, as chosen for all; every way of writing it on hover. */
+/** A time in the chosen format. The tooltip has every format. */
 export function Time({ at, none = '–' }: TimeProps) {
   if (at === undefined) return <span class="muted">{none}</span>
   const ms = typeof at === 'number' ? at : Date.parse(at)
@@ -21,12 +21,12 @@ export function Time({ at, none = '–' }: TimeProps) {
   )
 }
 
-/** How long something took. */
+/** A duration. */
 export function Duration({ ms }: { readonly ms: number | undefined }) {
   return <span class="nowrap">{duration(ms)}</span>
 }
 
-/** How long something has been going on: counts on by itself. */
+/** The time since a moment, updated every second. */
 export function Elapsed({ since }: { readonly since: string | number }) {
   const from = typeof since === 'number' ? since : Date.parse(since)
   const seconds = Math.max(0, Math.floor((now.value - from) / 1_000))

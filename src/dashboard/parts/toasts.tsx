@@ -3,12 +3,12 @@ import { announced, dismissToast, toasts } from '../shell/toasts.js'
 import { Button, IconButton } from './button.js'
 import { Icon } from './icon.js'
 
-/** What just happened, at the foot of the screen. Stands once, in the shell. */
+/** Messages at the bottom of the screen. Rendered once. */
 export function Toasts() {
   const box = useRef<HTMLDivElement>(null)
   const list = toasts.value
   useEffect(() => {
-    // Shown anew each time, so that it lies over a dialog that opened meanwhile.
+    // Reopened each time, so that it is above a dialog that was opened later.
     if (list.length === 0) return
     box.current?.hidePopover?.()
     box.current?.showPopover?.()
@@ -39,7 +39,7 @@ export function Toasts() {
   )
 }
 
-/** Says what `announce` was told, to those who do not see the screen. Stands once, in the shell. */
+/** Reads the messages of `announce` to screen readers. Rendered once. */
 export function LiveRegion() {
   return (
     <div class="off-screen" role="status" aria-live="polite">

@@ -5,8 +5,7 @@ const AFTER_MS = 350
 const GAP = 6
 
 /**
- * The words of `data-tip` on anything, shown on hover and on keyboard focus. One for the whole page: elements only
- * carry the text. Stands once, in the shell.
+ * Shows the `data-tip` of any element on hover and on keyboard focus. Rendered once for the whole page.
  */
 export function Tooltip() {
   const tip = useRef<HTMLDivElement>(null)

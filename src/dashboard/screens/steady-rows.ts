@@ -7,14 +7,13 @@ interface Identified {
 
 export interface SteadyRows<Row> {
   readonly rows: readonly Row[]
-  /** How many are newer than all that is shown. */
+  /** The number of new rows that are not shown yet. */
   readonly fresh: number
   readonly showFresh: () => void
 }
 
 /**
- * Rows that stay where they are while people read them: what is shown changes in place, and what is new waits above
- * until somebody asks for it.
+ * Rows that keep their place: shown rows are updated in place, and new rows wait until the user asks for them.
  */
 export function useSteadyRows<Row extends Identified>(latest: readonly Row[], isFirstPage: boolean): SteadyRows<Row> {
   const shown = useRef<readonly Row[]>([])
@@ -28,10 +27,10 @@ export function useSteadyRows<Row extends Identified>(latest: readonly Row[], is
   }
   const byId = new Map(latest.map(row => [row.id, row]))
   const top = shown.current[0]!.id
-  // Ids begin with their time: what sorts after the first one shown has come since.
+  // Ids begin with their time, so a new row sorts after the first shown one.
   const fresh = latest.filter(({ id }) => id > top && !shown.current.some(row => row.id === id))
   const oldest = latest.at(-1)?.id ?? ''
-  // What has left the list while the rest of its page is still there no longer fits the filter.
+  // A row that left the list while the rest of its page stayed no longer matches the filter.
   const kept = shown.current.filter(({ id }) => byId.has(id) || (fresh.length > 0 && id < oldest))
   shown.current = kept.map(row => byId.get(row.id) ?? row)
   if (shown.current.length === 0) {

@@ -3,12 +3,12 @@ import { bindings, type KeyGroup } from './keys.js'
 
 const GROUPS: readonly KeyGroup[] = ['Everywhere', 'Go to', 'Lists', 'Actions']
 
-/** All keys of this screen. A capital letter is a dangerous one: Shift says that it is meant. */
+/** All shortcuts of the screen. Dangerous actions need Shift. */
 export function KeyMap({ onClose }: { readonly onClose: () => void }) {
-  // The same key twice: the screen's own meaning counts.
+  // A binding of the screen overrides a global one.
   const known = new Map(bindings.value.map(binding => [binding.keys, binding]))
   return (
-    <Dialog size="lg" title="Keyboard" onClose={onClose}>
+    <Dialog size="lg" title="Keyboard shortcuts" onClose={onClose}>
       <div class="keymap">
         {GROUPS.map(group => {
           const own = [...known.values()].filter(binding => binding.group === group)

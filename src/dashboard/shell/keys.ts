@@ -2,11 +2,11 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { later } from '../data/clock.js'
 
-/** One line of the keyboard map. `keys` is one key (`r`, `D`, `Enter`, `?`) or two in a row (`g j`). */
+/** A keyboard shortcut. `keys` is one key (`r`, `D`, `Enter`, `?`) or two in a row (`g j`). */
 export interface KeyBinding {
   readonly keys: string
   readonly does: string
-  /** The heading under which the map shows it. */
+  /** The heading in the list of shortcuts. */
   readonly group: KeyGroup
   readonly run: () => void
 }
@@ -15,7 +15,7 @@ export type KeyGroup = 'Go to' | 'Lists' | 'Actions' | 'Everywhere'
 
 const bound = signal<readonly KeyBinding[]>([])
 
-/** What can be pressed now; later bindings of the same key go before earlier ones. */
+/** The active shortcuts. A later binding of a key overrides an earlier one. */
 export const bindings = bound
 
 export function bind(added: readonly KeyBinding[]): () => void {
@@ -25,7 +25,7 @@ export function bind(added: readonly KeyBinding[]): () => void {
   }
 }
 
-/** Keys for as long as a component is on the screen. What they run may change with every render. */
+/** Binds shortcuts while a component is mounted. Their functions may change with every render. */
 export function useKeys(wanted: readonly KeyBinding[]): void {
   const current = useRef(wanted)
   current.current = wanted
@@ -44,14 +44,14 @@ export function useKeys(wanted: readonly KeyBinding[]): void {
 
 const SEQUENCE_MS = 1_000
 
-/** Keys that are typed into something belong to it; so does everything while a dialog is open. */
+/** Whether the key belongs to a text field or an open dialog. */
 function isTyping({ target }: KeyboardEvent): boolean {
   if (document.querySelector('dialog[open]')) return true
   if (!(target instanceof HTMLElement)) return false
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
 }
 
-/** Where Enter and the space bar press something already, they do only that. */
+/** Whether Enter or the space bar already activates the focused element. */
 function pressesSomething({ key, target }: KeyboardEvent): boolean {
   if (key !== 'Enter' && key !== ' ') return false
   return target instanceof Element && target.closest('a, button, summary, [role=tab], [role=menuitem]') !== null

@@ -19,10 +19,10 @@ interface Hit {
 }
 
 const FOUND_MAX = 6
-/** Fewer letters are in everything. */
+/** Shorter texts match too much. */
 const FIND_FROM = 3
 
-/** Goes anywhere: a screen by its name, a job by its id or its words. */
+/** The search dialog: finds screens, queues and jobs. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const text = useSignal('')
   const at = useSignal(0)
@@ -31,7 +31,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const found = useQuery(`palette ${wanted}`, signal => find(wanted, signal))
   const hits = [...screensFor(wanted), ...searchesFor(wanted), ...(wanted === '' ? [] : (found.data ?? []))]
   const take = (hit: Hit | undefined): void => {
-    // In place of the search: Back leads to where it was opened.
+    // Replaces the search in the history, so that Back returns to the page before it.
     if (hit) navigate(hit.to, { replace: true })
   }
   useEffect(() => {
@@ -44,11 +44,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           class="input"
           type="text"
           role="combobox"
-          aria-label="A screen, a job id, or words of a job"
+          aria-label="Screen, queue, job id or text of a job"
           aria-expanded="true"
           aria-controls="palette-hits"
           aria-activedescendant={hits[at.value] ? `hit-${at.value}` : undefined}
-          placeholder="A screen, a job id, or words of a job"
+          placeholder="Screen, queue, job id or text of a job"
           autocomplete="off"
           spellcheck={false}
           autofocus
@@ -65,7 +65,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
             event.preventDefault()
           }}
         />
-        <div ref={list} role="listbox" id="palette-hits" aria-label="Found">
+        <div ref={list} role="listbox" id="palette-hits" aria-label="Search results">
           {hits.map((hit, i) => (
             <div
               key={hit.key}
@@ -98,7 +98,7 @@ function screensFor(wanted: string): readonly Hit[] {
 
 function searchesFor(wanted: string): readonly Hit[] {
   if (wanted === '') return []
-  return [{ key: 'search', icon: 'search', text: `Jobs with “${wanted}”`, to: href('/jobs', { q: wanted }) }]
+  return [{ key: 'search', icon: 'search', text: `Search jobs for “${wanted}”`, to: href('/jobs', { q: wanted }) }]
 }
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i
@@ -109,7 +109,7 @@ async function find(wanted: string, signal: AbortSignal): Promise<readonly Hit[]
   return [...queues, ...jobs]
 }
 
-/** Queues belong to everybody: a tenant does not see them. */
+/** A tenant does not see queues. */
 async function findQueues(wanted: string, signal: AbortSignal): Promise<readonly Hit[]> {
   if (isTenant.peek()) return []
   const { data } = await api.queues.list(signal)

@@ -1,17 +1,17 @@
 import { batch, computed, signal } from '@preact/signals'
 
-/** The URL is the state: every filter, tab and open row is in it, so that Back works and a link shows the same. */
+/** The URL holds the state: every filter, tab and open row. Back works, and a link shows the same view. */
 
-/** Where the dashboard is mounted, as the server wrote it into the page; ends with a slash. */
+/** The base path of the dashboard, as the server wrote it into the page. It ends with a slash. */
 export const base = new URL(document.baseURI).pathname.replace(/[^/]*$/, '')
 
 export type Query = Readonly<Record<string, string>>
-/** `undefined` and `''` take a part of the query away. */
+/** `undefined` and `''` remove a parameter. */
 export type QueryChange = Readonly<Record<string, string | undefined>>
 
 const current = signal(read())
 
-/** Without the base: `/jobs/0190…`. */
+/** The path without the base: `/jobs/0190…`. */
 export const path = computed(() => current.value.path)
 export const query = computed<Query>(() => current.value.query)
 
@@ -21,7 +21,7 @@ function read(): { readonly path: string; readonly query: Query } {
   return { path: `/${inside.replace(/\/+$/, '')}`, query: Object.fromEntries(new URLSearchParams(search)) }
 }
 
-/** The address of a page: `href('/jobs', { state: 'dead' })`. */
+/** The URL of a page: `href('/jobs', { state: 'dead' })`. */
 export function href(to: string, change: QueryChange = {}): string {
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(change)) if (value !== undefined && value !== '') search.set(key, value)
@@ -30,11 +30,11 @@ export function href(to: string, change: QueryChange = {}): string {
 }
 
 interface NavigateOptions {
-  /** The page before stays the one that Back goes to. */
+  /** Replaces the current history entry. */
   readonly replace?: boolean
 }
 
-/** Goes to an address that `href` made. */
+/** Opens a URL of `href`. */
 export function navigate(address: string, { replace = false }: NavigateOptions = {}): void {
   const before = path.peek()
   if (replace) window.history.replaceState(null, '', address)
@@ -49,12 +49,12 @@ export function go(to: string, change?: QueryChange): void {
   navigate(href(to, change))
 }
 
-/** Changes parts of the query of this page. */
+/** Changes parameters of the current URL. */
 export function setQuery(change: QueryChange, options?: NavigateOptions): void {
   navigate(href(path.peek(), { ...query.peek(), ...change }), options)
 }
 
-/** Parts of a path by a pattern such as `/jobs/:id`; undefined where it does not fit. */
+/** The parameters of a path that matches a pattern such as `/jobs/:id`. */
 export function match(pattern: string, at: string): Readonly<Record<string, string>> | undefined {
   const [wanted, given] = [pattern.split('/'), at.split('/')]
   if (wanted.length !== given.length) return undefined
@@ -74,10 +74,10 @@ function decoded(part: string): string {
   }
 }
 
-/** A name as part of a path: `/queues/${segment(name)}`. Names may hold slashes and worse. */
+/** Encodes a name as a path segment: `/queues/${segment(name)}`. */
 export const segment = (name: string): string => encodeURIComponent(name)
 
-/** Links inside the dashboard turn the page without loading it; others, and those with a key held, are the browser's. */
+/** Handles clicks on internal links without a page load. */
 export function startRouter(): void {
   window.addEventListener('popstate', () => {
     current.value = read()

@@ -35,7 +35,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
-        To the content
+        Skip to content
       </button>
       <div class="shell">
         <aside class="side">
@@ -64,7 +64,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   )
 }
 
-/** What lies over the page is in the URL too: Back closes it, and closing it leaves no step behind. */
+/** Open layers are in the URL: Back closes them, and closing one leaves no history entry. */
 let isOpenedHere = false
 
 function toggle(what: string): void {
@@ -104,17 +104,17 @@ function useShellKeys(): void {
   )
   useKeys([
     ...goTo,
-    { keys: '?', does: 'All keys', group: 'Everywhere', run: () => toggle('keys') },
+    { keys: '?', does: 'Keyboard shortcuts', group: 'Everywhere', run: () => toggle('keys') },
     { keys: '/', does: 'Search', group: 'Everywhere', run: () => toggle('search') },
     { keys: 'u', does: 'Back', group: 'Everywhere', run: () => window.history.back() },
-    { keys: 'L', does: 'Pause or go on', group: 'Everywhere', run: toggleLive },
-    { keys: 't', does: 'Light, dark, as the system', group: 'Everywhere', run: nextTheme },
+    { keys: 'L', does: 'Pause or resume updates', group: 'Everywhere', run: toggleLive },
+    { keys: 't', does: 'Switch theme', group: 'Everywhere', run: nextTheme },
     ...(may('operator')
       ? [{ keys: 'c', does: 'New job', group: 'Everywhere', run: () => toggle('new-job') } as const]
       : []),
   ])
   useEffect(() => {
-    // With a modifier, so that it works from within a field too.
+    // With a modifier, so that it also works in a text field.
     const listen = (event: KeyboardEvent): void => {
       if (event.key !== 'k' || !(event.metaKey || event.ctrlKey)) return
       event.preventDefault()
@@ -176,7 +176,7 @@ function PlaceLink({ place, tally }: { readonly place: Place; readonly tally: nu
   )
 }
 
-/** At phone width: the four places that matter at night, and the way to the others. */
+/** On phones: the four most important screens and a button for the others. */
 function TabBar({ onMore }: { readonly onMore: () => void }) {
   const wanted = isTenant.value ? ['/jobs', '/dead', '/redrives', '/schedules'] : ['/', '/queues', '/jobs', '/dead']
   const places = placesFor(isTenant.value, false).flatMap(group => group.places)
@@ -213,16 +213,16 @@ function Bar() {
       </button>
       <LiveMenu />
       <Menu
-        label="How it looks"
+        label="Display settings"
         icon={theme.value === 'auto' ? 'auto' : theme.value === 'dark' ? 'moon' : 'sun'}
         items={[
           ...THEMES.map(each => ({
-            text: { auto: 'As the system', light: 'Light', dark: 'Dark' }[each],
+            text: { auto: 'System theme', light: 'Light theme', dark: 'Dark theme' }[each],
             checked: theme.value === each,
             onPress: () => (theme.value = each),
           })),
           ...TIME_MODES.map(each => ({
-            text: { relative: 'Times relative to now', local: 'Times of this place', utc: 'Times in UTC' }[each],
+            text: { relative: 'Relative time', local: 'Local time', utc: 'UTC' }[each],
             checked: timeMode.value === each,
             onPress: () => (timeMode.value = each),
           })),
@@ -232,13 +232,13 @@ function Bar() {
         label="Help and account"
         icon={own?.authRequired ? 'user' : 'help'}
         items={[
-          { text: 'Keyboard', icon: 'help', shortcut: '?', onPress: () => toggle('keys') },
+          { text: 'Keyboard shortcuts', icon: 'help', shortcut: '?', onPress: () => toggle('keys') },
           {
-            text: 'Copy link to this view',
+            text: 'Copy link',
             icon: 'link',
             onPress: () => void copyText(window.location.href, 'Link copied'),
           },
-          { text: 'API description', icon: 'external', href: `${href('/')}api/openapi.json` },
+          { text: 'API reference', icon: 'external', href: `${href('/')}api/openapi.json` },
           own?.authRequired && {
             text: 'Sign out',
             hint: `${own.name ?? 'Signed in'}, ${own.role}`,
@@ -265,7 +265,7 @@ const WORDS = {
   paused: 'Paused',
   held: 'Held',
 } as const
-/** Older than this, what is shown can't be called live. */
+/** Older data is marked as stale. */
 const STALE_MS = 30_000
 
 function LiveMenu() {
@@ -276,7 +276,7 @@ function LiveMenu() {
   return (
     <span class="live-menu" data-state={isStale ? 'stale' : state}>
       <Menu
-        label={`News from the server: ${words}`}
+        label={`Updates: ${words}`}
         items={PACES.map(each => ({
           text: each === 'live' ? 'Live' : each === 'paused' ? 'Paused' : `Every ${each} s`,
           checked: pace.value === each,
@@ -290,7 +290,7 @@ function LiveMenu() {
   )
 }
 
-/** The screens keep what they had; this says why nothing moves. */
+/** Explains why the data is not updated. */
 function Trouble() {
   const problem = trouble.value!
   return (
@@ -298,7 +298,7 @@ function Trouble() {
       <Icon name="warning" />
       <span class="strong">{problem.message}</span>
       <span class="grow">{problem.detail === problem.message ? '' : problem.detail}</span>
-      <span>What you see is from before. It goes on by itself.</span>
+      <span>The page shows the last known data and reconnects automatically.</span>
     </div>
   )
 }

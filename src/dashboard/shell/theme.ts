@@ -3,13 +3,13 @@ import { stored } from '../data/stored.js'
 
 export const THEMES = ['auto', 'light', 'dark'] as const
 
-/** What was chosen … */
+/** The chosen theme. */
 export const theme = stored('theme', THEMES, 'auto')
 
 const dark = window.matchMedia('(prefers-color-scheme: dark)')
 const systemIsDark = signal(dark.matches)
 
-/** … and what is shown. Pictures on a canvas redraw when it changes. */
+/** The theme that is shown. */
 export const shownTheme = computed<'light' | 'dark'>(() => {
   if (theme.value !== 'auto') return theme.value
   return systemIsDark.value ? 'dark' : 'light'
@@ -24,12 +24,12 @@ export function startTheme(): void {
   })
 }
 
-/** Light, dark, and back to what the system says. */
+/** Switches between the system theme, light and dark. */
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.peek()) + 1) % THEMES.length]!
 }
 
-/** A colour token as the browser sees it now, for drawing on a canvas: `color('accent')`. */
+/** The current value of a colour token: `color('accent')`. */
 export function color(token: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${token}`).trim()
 }

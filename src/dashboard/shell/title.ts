@@ -3,9 +3,9 @@ import { useEffect } from 'preact/hooks'
 import { short } from '../data/format.js'
 import { session } from '../data/session.js'
 
-/** The name of the screen that is open. */
+/** The title of the open screen. */
 const name = signal('')
-/** Dead letters that nobody has seen; told in the title, so that a tab in the background shows them too. */
+/** The number of unacknowledged dead letters. It is in the title, so that a background tab shows it. */
 export const unseenDead = signal<number | undefined>(undefined)
 
 const title = computed(() => {

@@ -4,7 +4,7 @@ import { later } from '../data/clock.js'
 export interface Toast {
   readonly text: string
   readonly tone?: 'ok' | 'problem' | 'info'
-  /** Undone within this time by pressing a button on it. */
+  /** Adds a button that undoes the action. */
   readonly undo?: () => void
   readonly link?: { readonly href: string; readonly text: string }
 }
@@ -14,7 +14,7 @@ export interface ShownToast extends Toast {
 }
 
 const LASTS_MS = 4_000
-/** Long enough to see what one has done. */
+/** Long enough to notice a mistake. */
 const UNDO_MS = 8_000
 const PROBLEM_MS = 10_000
 const SHOWN_MAX = 4
@@ -35,7 +35,7 @@ export function dismissToast(id: number): void {
   toasts.value = toasts.peek().filter(toast => toast.id !== id)
 }
 
-/** What a person who does not see the screen should hear. */
+/** The last message for screen readers. */
 export const announced = signal('')
 
 export function announce(words: string): void {

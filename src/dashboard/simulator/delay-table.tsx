@@ -9,18 +9,18 @@ interface DelayTableProps {
 const SHOWN_MAX = 40
 const BAR = 120
 
-/** Retry by retry: how long it waits, and when it starts at the earliest, on average and at the latest. */
+/** The wait before each retry, and its earliest, average and latest start. */
 export function DelayTable({ rows, typicalMs }: DelayTableProps) {
   const shown = rows.slice(0, SHOWN_MAX)
   const last = Math.max(1, shown.at(-1)?.totalMs[1] ?? 1)
   return (
-    // biome-ignore lint/a11y: what scrolls must be reachable without a pointer, and is no landmark
-    <div class="picture picture-table delays" role="group" tabIndex={0} aria-label="Delays, retry by retry">
+    // biome-ignore lint/a11y: a scrollable element must be reachable by keyboard, and this one is no landmark
+    <div class="picture picture-table delays" role="group" tabIndex={0} aria-label="Delays by retry">
       <table>
         <thead>
           <tr>
             <th scope="col">Run</th>
-            <th scope="col">Waits</th>
+            <th scope="col">Wait</th>
             <th scope="col">Starts after</th>
             <th scope="col">On average</th>
             <th scope="col" class="delays-bar">
@@ -54,14 +54,14 @@ export function DelayTable({ rows, typicalMs }: DelayTableProps) {
         </tbody>
       </table>
       {rows.length > shown.length && (
-        <p class="picture-nothing">{`${rows.length - shown.length} more retries like the last.`}</p>
+        <p class="picture-nothing">{`${rows.length - shown.length} more retries with the same delay.`}</p>
       )}
-      {rows.length === 0 && <p class="picture-nothing">No retries: the first failure is the last.</p>}
+      {rows.length === 0 && <p class="picture-nothing">No retries: the first failure is final.</p>}
     </div>
   )
 }
 
 const range = (lo: number, hi: number): string => (lo === hi ? spanText(lo) : `${spanText(lo)} – ${spanText(hi)}`)
 
-/** By the root of the time: the first retries are seconds, the last may be days. */
+/** A square root scale, because the first retries take seconds and the last may take days. */
 const place = (ms: number, last: number): number => Math.sqrt(ms / last) * (BAR - 2)

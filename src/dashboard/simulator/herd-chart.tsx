@@ -9,10 +9,10 @@ import type { Facts } from '../timeline/facts.js'
 import { spanText } from '../timeline/span-text.js'
 import { type HerdFrame, herdPath, peakAt, roundUp, timeTicks, valueTicks } from './herd.js'
 
-/** One herd in the chart. */
+/** One series of the chart. */
 export interface HerdLayer {
   readonly name: string
-  /** `grey` is what it is held against. */
+  /** `grey` is the baseline. */
   readonly look: 'main' | 'other' | 'grey'
   readonly series: Series
   /** The most attempts in a second after the recovery. */
@@ -21,7 +21,7 @@ export interface HerdLayer {
 }
 
 interface HerdChartProps {
-  /** The first is drawn last, over the others. */
+  /** The first is drawn on top. */
   readonly layers: readonly HerdLayer[]
   readonly outageMs: number
   readonly capacityPerSecond: number | undefined
@@ -34,7 +34,7 @@ const BOTTOM = 26
 const LEFT = 52
 const RIGHT = 10
 
-/** Attempts per second over time: the worst second of every column, against what the target can take. */
+/** Attempts per second over time: the peak of every column and the capacity of the dependency. */
 export function HerdChart({ layers, outageMs, capacityPerSecond, spanMs }: HerdChartProps) {
   const [element, width] = useWidth<HTMLDivElement>()
   const [at, setAt] = useState<number>()
@@ -65,7 +65,7 @@ export function HerdChart({ layers, outageMs, capacityPerSecond, spanMs }: HerdC
         ref={element}
         role="img"
         aria-label={spokenOf(layers, outageMs, capacityPerSecond)}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrows move along the time, and say what there was
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move along the time axis
         tabIndex={0}
         onMouseMove={point}
         onMouseLeave={() => setAt(undefined)}
@@ -91,8 +91,7 @@ export function HerdChart({ layers, outageMs, capacityPerSecond, spanMs }: HerdC
 const STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, Home: -1_000, End: 1_000 }
 
 /**
- * So that what matters is seen: the target's capacity and the herd that comes back. The first runs, and a herd without
- * jitter, may go over the top; they are cut there and say how high they are.
+ * The scale fits the capacity and the peak after recovery. The first runs and a series without jitter may exceed it; they are cut and labelled with their height.
  */
 function topFor(layers: readonly HerdLayer[], capacity: number | undefined): number {
   const coloured = layers.filter(({ look }) => look !== 'grey')
@@ -119,7 +118,7 @@ function Drawing({ frame, layers, outageMs, capacity, at }: DrawingProps) {
         {outageMs > 0 && <rect class="herd-down" x="0" y={-TOP + 4} width={downWidth} height={height + TOP - 4} />}
         {outageMs > 0 && downWidth > 100 && (
           <text class="herd-down-text" x="8" y="-4">
-            {downWidth > 190 ? `the target is down for ${spanText(outageMs)}` : 'target down'}
+            {downWidth > 190 ? `dependency down for ${spanText(outageMs)}` : 'down'}
           </text>
         )}
         {valueTicks(topPerSecond).map(value => (
@@ -139,7 +138,7 @@ function Drawing({ frame, layers, outageMs, capacity, at }: DrawingProps) {
               x={width - 4}
               y={y(capacity) - 5}
               text-anchor="end"
-            >{`serves ${count(capacity)}/s`}</text>
+            >{`capacity ${count(capacity)}/s`}</text>
           </g>
         )}
         <path class="axis-line" d={`M0 ${height}H${width}`} />
@@ -161,7 +160,7 @@ function Drawing({ frame, layers, outageMs, capacity, at }: DrawingProps) {
   )
 }
 
-/** How high the highest wave after the recovery is, where it goes over the top. */
+/** The height of a peak that exceeds the scale. */
 function Over({ frame, layers, outageMs }: Pick<DrawingProps, 'frame' | 'layers' | 'outageMs'>) {
   const { width, spanMs, topPerSecond } = frame
   const over = layers.filter(({ peakPerSecond }) => peakPerSecond > topPerSecond)
@@ -189,7 +188,7 @@ function factsAt(at: number, layers: readonly HerdLayer[], outageMs: number, cap
     title: `${spanText(at)} after the first run`,
     lines: [
       ...layers.map(({ name, series }) => [name, `${count(peakAt(series, at))}/s`] as const),
-      ['target', at < outageMs ? 'down' : capacity === undefined ? 'up' : `serves ${count(capacity)}/s`],
+      ['dependency', at < outageMs ? 'down' : capacity === undefined ? 'up' : `capacity ${count(capacity)}/s`],
     ],
   }
 }
@@ -199,7 +198,7 @@ function spokenOf(layers: readonly HerdLayer[], outageMs: number, capacity: numb
     ({ name, peakPerSecond, doneMs }) =>
       `${name}: ${count(peakPerSecond)} attempts per second at most after the recovery, all done after ${spanText(doneMs)}`,
   )
-  return `Attempts per second over time. The target is down for ${spanText(outageMs)}${capacity === undefined ? '' : `, then serves ${count(capacity)} per second`}. ${herds.join('. ')}.`
+  return `Attempts per second over time. The dependency is down for ${spanText(outageMs)}${capacity === undefined ? '' : `, then serves ${count(capacity)} per second`}. ${herds.join('. ')}.`
 }
 
 const ROWS = 40
@@ -214,7 +213,7 @@ function tableOf(layers: readonly HerdLayer[], outageMs: number) {
       Math.max(0, ...series.peaks.slice(from / binMs, (from + step) / binMs))
     rows.push([spanText(from), from < outageMs ? 'down' : 'up', ...layers.map(most)])
   }
-  return { columns: ['From', 'Target', ...layers.map(({ name }) => `${name}, most per second`)], rows }
+  return { columns: ['From', 'Dependency', ...layers.map(({ name }) => `${name}, most per second`)], rows }
 }
 
 function Legend({
@@ -229,8 +228,8 @@ function Legend({
           {name}
         </span>
       ))}
-      {capacityPerSecond !== undefined && <span class="key key-limit">what the target serves</span>}
-      {outageMs > 0 && <span class="key key-down">the target is down</span>}
+      {capacityPerSecond !== undefined && <span class="key key-limit">capacity</span>}
+      {outageMs > 0 && <span class="key key-down">dependency down</span>}
     </>
   )
 }

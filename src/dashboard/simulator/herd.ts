@@ -2,7 +2,7 @@ import type { Series } from '../../core/simulation/series.js'
 import { spanText } from '../timeline/span-text.js'
 import { stepFor, type Tick } from '../timeline/timeline-layout.js'
 
-/** What a chart of a herd is drawn in. Pixels. */
+/** The size of the chart in pixels. */
 export interface HerdFrame {
   readonly width: number
   readonly height: number
@@ -13,15 +13,14 @@ export interface HerdFrame {
 
 const TOPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]
 
-/** A round number that is not below. */
+/** The next round number. */
 export function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)))
   return TOPS.map(top => Math.ceil(top * power)).find(top => top >= value) ?? value
 }
 
 /**
- * The worst second of each column of pixels as one path of steps, closed at the bottom. A wave of one second must be
- * seen, however long the whole is.
+ * The peak of each pixel column as one closed path, so that a peak of one second is visible in a long chart.
  */
 export function herdPath({ binMs, peaks }: Series, frame: HerdFrame): string {
   const { width, height, spanMs, topPerSecond } = frame
@@ -48,7 +47,7 @@ function worstOf(peaks: readonly number[], from: number, to: number): number {
   return worst
 }
 
-/** How many attempts there were in the worst second around a moment. */
+/** The peak of attempts per second around a moment. */
 export function peakAt({ binMs, peaks }: Series, atMs: number): number {
   return peaks[Math.floor(atMs / binMs)] ?? 0
 }
@@ -61,7 +60,7 @@ export function timeTicks(spanMs: number, width: number): readonly Tick[] {
   return ticks
 }
 
-/** Two or three round values for the side of a chart. */
+/** Two or three round values for the axis. */
 export function valueTicks(top: number): readonly number[] {
   return top >= 4 ? [top / 2, top] : [top]
 }
@@ -69,7 +68,7 @@ export function valueTicks(top: number): readonly number[] {
 const QUIET_SHARE = 1.08
 const SPAN_MIN_MS = 10_000
 
-/** How much time to show: until the last job of either is done, but a herd that is long gone needs no long tail. */
+/** The time to show: until the last job is done, without a long tail. */
 export function spanFor(doneMs: readonly number[], outageMs: number): number {
   return Math.max(SPAN_MIN_MS, Math.max(outageMs, ...doneMs) * QUIET_SHARE)
 }

@@ -1,12 +1,12 @@
 import type { Scenario } from '../../core/simulation/simulate.js'
 import type { Duration } from '../../core/values/duration.js'
 
-/** What happens to the target, as text fields. */
+/** The scenario as text fields. */
 export interface ScenarioForm {
   readonly jobs: string
   readonly within: string
   readonly outage: string
-  /** Empty: it serves as many as come. */
+  /** Empty: no limit. */
   readonly capacity: string
 }
 
@@ -21,22 +21,22 @@ export interface ScenarioPreset {
 export const SCENARIOS: readonly ScenarioPreset[] = [
   {
     name: '30 s blip',
-    says: 'A target that is away for half a minute while 1,000 jobs need it.',
+    says: 'A dependency is down for 30 seconds while 1,000 jobs need it.',
     form: { jobs: '1000', within: '0s', outage: '30s', capacity: '50' },
   },
   {
     name: '2 min deploy',
-    says: 'A deploy: 5,000 jobs fail within 20 s, and the target serves 200/s afterwards.',
+    says: 'A deploy: 5,000 jobs fail within 20 s, and the dependency serves 200/s afterwards.',
     form: { jobs: '5000', within: '20s', outage: '2m', capacity: '200' },
   },
   {
     name: '1 h outage',
-    says: 'A database that is down for an hour while jobs keep coming.',
+    says: 'A database is down for an hour while new jobs arrive.',
     form: { jobs: '5000', within: '10m', outage: '1h', capacity: '100' },
   },
   {
     name: 'Rate-limited API',
-    says: 'Nothing is down, but the other side serves only 20 requests per second.',
+    says: 'Nothing is down, but the API serves only 20 requests per second.',
     form: { jobs: '1000', within: '5s', outage: '0s', capacity: '20' },
   },
 ]
@@ -44,7 +44,7 @@ export const SCENARIOS: readonly ScenarioPreset[] = [
 const DEFAULT = SCENARIOS[0]!.form
 const FIELDS: readonly ScenarioField[] = ['jobs', 'within', 'outage', 'capacity']
 
-/** Names in the URL; `none` says that there is no limit, since an empty part is no part. */
+/** URL parameters. `none` means no limit, because empty parameters are removed. */
 const UNLIMITED = 'none'
 
 export function scenarioFrom(query: Readonly<Record<string, string>>): ScenarioForm {
@@ -63,7 +63,7 @@ export function scenarioQuery(form: ScenarioForm): Readonly<Record<string, strin
 
 export const isSame = (a: ScenarioForm, b: ScenarioForm): boolean => FIELDS.every(field => a[field] === b[field])
 
-/** What core is asked to simulate. It says itself what is wrong with it. */
+/** The scenario for the simulation, which checks it. */
 export function scenarioOf({ jobs, within, outage, capacity }: ScenarioForm): Scenario {
   return {
     jobs: Number(jobs),
@@ -73,7 +73,7 @@ export function scenarioOf({ jobs, within, outage, capacity }: ScenarioForm): Sc
   }
 }
 
-/** What is no duration is left to core, which says what it expects. */
+/** The simulation reports an invalid duration. */
 function duration(written: string): Duration {
   const text = written.trim()
   return text === '0' ? 0 : (text as Duration)

@@ -1,6 +1,6 @@
 import { type Trial, tryOut } from './simulation.js'
 
-/** Runs beside the page, so that a slider stays as fast as the hand: a herd of 100,000 takes a second. */
+/** Runs in a worker thread, because 100,000 jobs take a second and sliders must stay responsive. */
 globalThis.addEventListener(
   'message',
   (event: MessageEvent<{ readonly id: number; readonly trials: readonly Trial[] }>) => {

@@ -3,7 +3,7 @@ import type { Policy } from '../../core/policy/policy.js'
 import { type PreviewRow, preview, typicalStarts } from '../../core/policy/preview.js'
 import { type Scenario, type Simulation, simulate } from '../../core/simulation/simulate.js'
 
-/** One policy to be tried. */
+/** One policy to simulate. */
 export interface Trial {
   readonly policy: Policy
   readonly scenario: Scenario
@@ -18,7 +18,7 @@ export interface TrialResult extends Simulation {
 
 export type Answer = { readonly results: readonly TrialResult[] } | { readonly problem: string }
 
-/** All that the simulator shows of some policies, on the code that workers run. */
+/** Simulates policies with the retry code of the workers. */
 export function tryOut(trials: readonly Trial[]): Answer {
   try {
     return { results: trials.map(trial) }

@@ -3,9 +3,9 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { Answer, Trial } from './simulation.js'
 
 const NO_THREAD =
-  'This browser does not let the page start a thread, in which the simulator runs; "chronos policy simulate" does the same in a terminal.'
+  'The browser refused to start a worker thread for the simulator. Use "chronos policy simulate" in a terminal instead.'
 
-/** Asks the thread, one question at a time: of those that come meanwhile only the last is asked. */
+/** Sends one request at a time to the thread. Of the requests in between, only the last is sent. */
 class Desk {
   readonly answer = signal<Answer | undefined>(undefined)
   readonly isBusy = signal(false)
@@ -58,7 +58,7 @@ class Desk {
   }
 }
 
-/** The answer to the last question, and whether a newer one is on its way. */
+/** The last result, and whether a newer one is being computed. */
 export function useSimulation(trials: readonly Trial[], key: string): { answer: Answer | undefined; isBusy: boolean } {
   const desk = useMemo(() => new Desk(), [])
   useEffect(() => {
@@ -66,7 +66,7 @@ export function useSimulation(trials: readonly Trial[], key: string): { answer: 
     return () => desk.close()
   }, [desk])
   useEffect(() => {
-    // While the fields mean nothing, the last answer stays.
+    // While the fields are invalid, the last result stays.
     if (trials.length > 0) desk.ask(trials)
   }, [desk, key])
   return { answer: desk.answer.value, isBusy: desk.isBusy.value }

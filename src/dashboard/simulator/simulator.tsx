@@ -21,10 +21,10 @@ import { isSame, SCENARIOS, type ScenarioField, type ScenarioForm, scenarioOf } 
 import type { Trial, TrialResult } from './simulation.js'
 import { useSimulation } from './simulator-thread.js'
 
-/** All that the simulator is about; the screen keeps it in the URL. */
+/** The state of the simulator; the screen keeps it in the URL. */
 export interface SimulatorState {
   readonly policy: PolicyChoice
-  /** Where two are held against each other. */
+  /** The second policy of a comparison. */
   readonly other?: PolicyChoice
   readonly scenario: ScenarioForm
 }
@@ -34,7 +34,7 @@ interface SimulatorProps {
   readonly onChange: (state: SimulatorState) => void
 }
 
-/** What a policy makes of an outage, while one moves the sliders: on the code that workers run. */
+/** Shows how a policy handles an outage, simulated with the retry code of the workers. */
 export function Simulator({ state, onChange }: SimulatorProps) {
   const { policy: choice, other, scenario } = state
   const read = trialsOf(state)
@@ -42,11 +42,11 @@ export function Simulator({ state, onChange }: SimulatorProps) {
   const problem = read.problem ?? (answer && 'problem' in answer ? answer.problem : undefined)
   const results = answer && 'results' in answer ? answer.results : undefined
   const isFitting = results !== undefined && results.length === read.names.length
-  // Drawn anew with a new answer only: not with every step of a slider.
+  // Re-rendered only with a new result, not with every step of a slider.
   const shown = useMemo(() => isFitting && <Results results={results} names={read.names} />, [results, isFitting])
   return (
     <div class="simulator">
-      <form class="simulator-form" aria-label="What to simulate" onSubmit={event => event.preventDefault()}>
+      <form class="simulator-form" aria-label="Simulation settings" onSubmit={event => event.preventDefault()}>
         <PolicyFields
           title={other ? 'Policy A' : 'Policy'}
           choice={choice}
@@ -65,7 +65,7 @@ export function Simulator({ state, onChange }: SimulatorProps) {
           </>
         ) : (
           <Button size="sm" icon="plus" onPress={() => onChange({ ...state, other: choiceOf('patient') })}>
-            Compare with another
+            Compare with another policy
           </Button>
         )}
         <ScenarioFields form={scenario} onChange={changed => onChange({ ...state, scenario: changed })} />
@@ -94,7 +94,7 @@ interface Read {
   readonly problem?: string
 }
 
-/** What the fields mean; what they don't mean is said, and the last results stay. */
+/** Parses the fields. An error is shown, and the last results stay. */
 function trialsOf({ policy, other, scenario }: SimulatorState): Read {
   const names = other ? ['Policy A', 'Policy B'] : ['with jitter']
   try {
@@ -116,7 +116,7 @@ function ScenarioFields({
   const set = (field: ScenarioField) => (value: string) => onChange({ ...form, [field]: value })
   return (
     <fieldset class="policy-fields">
-      <legend>What happens</legend>
+      <legend>Scenario</legend>
       <div class="scenario-presets">
         {SCENARIOS.map(({ name, says, form: preset }) => (
           <button
@@ -137,7 +137,7 @@ function ScenarioFields({
         value={form.within}
         steps={WITHIN_STEPS}
         onChange={set('within')}
-        hint="Their first runs are spread over so long"
+        hint="The first runs are spread over this time"
       />
       <StepField label="Outage" value={form.outage} steps={OUTAGE_STEPS} onChange={set('outage')} />
       <StepField
@@ -146,7 +146,7 @@ function ScenarioFields({
         steps={CAPACITY_STEPS}
         onChange={set('capacity')}
         empty="no limit"
-        hint="Attempts per second that the target serves once it is back"
+        hint="Attempts per second that the dependency serves after recovery"
       />
     </fieldset>
   )
@@ -194,7 +194,7 @@ function Results({ results, names }: ResultsProps) {
   )
 }
 
-/** Alone, a policy is held against itself without jitter; two are held against each other. */
+/** A single policy is compared with itself without jitter; two are compared with each other. */
 function layersOf(results: readonly TrialResult[], names: readonly string[]): readonly HerdLayer[] {
   const layer = (
     name: string,
@@ -218,7 +218,7 @@ interface SurvivalProps {
   readonly outageMs: number
 }
 
-/** The number that a policy is judged by. */
+/** The key figure of a policy. */
 function Survival({ result: { withJitter, withoutJitter }, name, outageMs }: SurvivalProps) {
   const { outageSurvivedMs } = withJitter
   const { isGood, words } = verdictOf(withJitter, outageMs)
@@ -232,22 +232,23 @@ function Survival({ result: { withJitter, withoutJitter }, name, outageMs }: Sur
         {words}
       </p>
       <p class="muted">
-        The longest after which 99 % of the jobs still have a run
+        The longest outage after which 99 % of the jobs have a run left
         {without === outageSurvivedMs ? '.' : `; ${spanText(without)} without jitter.`}
       </p>
     </div>
   )
 }
 
-/** What it means for this story; who survives the outage may still die in the crowd after it. */
+/** The verdict for this scenario. Jobs that survive the outage may still die in the overload after it. */
 function verdictOf({ outageSurvivedMs, dead }: SimulatedHerd, outageMs: number): { isGood: boolean; words: string } {
   const down = spanText(outageMs)
-  if (outageMs > outageSurvivedMs) return { isGood: false, words: `These ${down} are longer than it holds out.` }
-  const held = outageMs === 0 ? 'Nothing is down' : `It holds out for longer than these ${down}`
-  if (dead === 0) return { isGood: true, words: outageMs === 0 ? `${held}, and all come through.` : `${held}.` }
+  if (outageMs > outageSurvivedMs)
+    return { isGood: false, words: `The outage of ${down} is longer than the policy survives.` }
+  const held = outageMs === 0 ? 'Nothing is down' : `The policy survives the outage of ${down}`
+  if (dead === 0) return { isGood: true, words: outageMs === 0 ? `${held}, and all jobs succeed.` : `${held}.` }
   return {
     isGood: false,
-    words: `${held}, but ${plural(dead, 'job')} ${dead === 1 ? 'is' : 'are'} turned away until it is too late.`,
+    words: `${held}, but ${plural(dead, 'job')} ${dead === 1 ? 'dies' : 'die'} in the overload after it.`,
   }
 }
 
@@ -266,7 +267,7 @@ const FIGURES: readonly Figure[] = [
   },
   { label: 'Dead', of: ({ dead }) => count(dead), isBad: ({ dead }) => dead > 0 },
   { label: 'Attempts per job', of: ({ amplification }) => `${Math.round(amplification * 10) / 10} ×` },
-  { label: 'All done after', of: ({ doneMs }) => spanText(doneMs) },
+  { label: 'Time until all done', of: ({ doneMs }) => spanText(doneMs) },
 ]
 
 function Figures({ results, names }: ResultsProps) {
@@ -282,7 +283,7 @@ function Figures({ results, names }: ResultsProps) {
         ['without', first.withoutJitter, first],
       ]
   return (
-    <dl class="figures" aria-label="How it went">
+    <dl class="figures" aria-label="Results">
       {FIGURES.map(({ label, of, isBad }) => (
         <div key={label}>
           <dt>{label}</dt>
@@ -299,7 +300,7 @@ function Figures({ results, names }: ResultsProps) {
 }
 
 function Findings({ findings }: { readonly findings: TrialResult['findings'] }) {
-  if (findings.length === 0) return <p class="finding ok">Nothing stands out: a sound policy.</p>
+  if (findings.length === 0) return <p class="finding ok">No problems found.</p>
   return (
     <ul class="findings" aria-label={`${plural(findings.length, 'remark')} on the policy`}>
       {findings.map(({ code, severity, message }) => (
@@ -330,7 +331,7 @@ function PolicyCode({ trial: { policy, scenario } }: { readonly trial: Trial }):
         <span class="muted clip policy-line">{policyWords(policy)}</span>
         <IconButton size="sm" icon="copy" label="Copy" onPress={() => void copyText(text, 'Policy copied')} />
       </div>
-      <Code text={text} label="The policy as code" />
+      <Code text={text} label="Policy as code" />
     </div>
   )
 }

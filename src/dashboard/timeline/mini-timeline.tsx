@@ -9,7 +9,7 @@ const SIGNS: Readonly<Record<MiniDot['sign'], string>> = {
   none: '',
 }
 
-/** The life of a job in a row of a list: a dot for each run, and gaps that grow as its waits do. 90 × 16 pixels. */
+/** The history of a job in a table row: a dot for each run, with gaps that grow with the waits. 90 × 16 pixels. */
 export function MiniTimeline({ job }: { readonly job: MiniFacts }) {
   const { dots, lines, left, words } = miniOf(job)
   return (

@@ -3,7 +3,7 @@ import type { JobView } from '../../core/job/view.js'
 import { delayWindow } from '../../core/policy/backoff.js'
 import type { Tone } from '../charts/marks.js'
 
-/** What a row of a list knows of a job; a `JobView` is one. */
+/** The fields of a `JobView` that it is drawn from. */
 export type MiniFacts = Pick<JobView, 'attempt' | 'maxAttempts' | 'phase' | 'retry'>
 
 export interface MiniDot {
@@ -17,18 +17,18 @@ export interface MiniDot {
 export interface Mini {
   readonly dots: readonly MiniDot[]
   readonly lines: readonly { readonly from: number; readonly to: number; readonly isAhead: boolean }[]
-  /** Runs that there was no room for, at the beginning. */
+  /** The number of first runs that are left out. */
   readonly left: number
   readonly words: string
 }
 
 const WIDTH = 90
 const EDGE = 6
-/** As many dots as can be told apart in so little room. */
+/** More dots would not be distinguishable. */
 const DOTS_MAX = 6
 const LEFT_ROOM = 20
 
-/** The runs of a job as dots, with gaps that grow as its waits do. Drawn from its row alone: nothing more is asked for. */
+/** The runs of a job as dots, with gaps that grow with the waits. Needs no further request. */
 export function miniOf(job: MiniFacts): Mini {
   const { attempt, phase } = job
   const isLive = phase === 'scheduled' || phase === 'queued' || phase === 'retrying'
