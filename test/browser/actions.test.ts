@@ -22,33 +22,33 @@ const TOKEN = 'a-token-of-the-configuration'
 const button = (page: Page, name: string | RegExp) =>
   page.getByRole('button', { name, exact: typeof name === 'string' })
 
-/** Presses the button of the dialog that asks. */
+/** Presses a button of the confirmation dialog. */
 async function confirm(page: Page, name: string): Promise<void> {
   await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
 }
 
-/** What somebody chooses from the menu with this name. */
+/** Chooses an item of a menu. */
 async function choose(page: Page, menu: string, item: RegExp): Promise<void> {
   await button(page, menu).click()
   await page.getByRole('menuitem', { name: item }).click()
 }
 
-describe('at the dashboard somebody', () => {
-  it('cancels a waiting job, takes it back, and runs it at once', async () => {
+describe('an operator', () => {
+  it('cancels a waiting job and undoes it', async () => {
     await using t = await emptyWorld()
     const { id } = await t.chronos.enqueue('mail', { to: 'ann' }, { delay: '1h' })
     await using visitor = await Visitor.at(browser, t.url)
     const { page } = visitor
     await visitor.open(`/jobs/${id}`)
     await choose(page, 'More actions', /^Cancel/)
-    await confirm(page, 'Cancel the job')
+    await confirm(page, 'Cancel job')
     await expect.poll(async () => (await t.chronos.jobs.get(id))?.state).toBe('cancelled')
     await button(page, 'Undo').click()
     await expect.poll(async () => (await t.chronos.jobs.get(id))?.state).toBe('waiting')
     expect(visitor.troubles).toEqual([])
   })
 
-  it('sends a dead job round again, and sees it succeed without touching the page', async () => {
+  it('retries a dead job and sees it succeed without a reload', async () => {
     await using t = await emptyWorld()
     let isDown = true
     const mail = defineJob({
@@ -97,7 +97,7 @@ describe('at the dashboard somebody', () => {
     await button(page, 'Redrive').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Canary').fill('3')
-    await dialog.getByRole('button', { name: 'Redrive 12' }).click()
+    await dialog.getByRole('button', { name: 'Redrive 12 jobs' }).click()
     await page.waitForURL(/\/redrives\//)
     await page.locator('main').getByText('Done').first().waitFor()
     const [redrive] = (await t.chronos.redrives.list()).data
@@ -105,7 +105,7 @@ describe('at the dashboard somebody', () => {
     expect(visitor.troubles).toEqual([])
   })
 
-  it('pauses a queue, and resumes it', async () => {
+  it('pauses and resumes a queue', async () => {
     await using t = await emptyWorld()
     await t.chronos.enqueue('mail', {}, { queue: 'mail' })
     await using visitor = await Visitor.at(browser, t.url)
@@ -130,7 +130,7 @@ describe('at the dashboard somebody', () => {
     expect(visitor.troubles).toEqual([])
   })
 
-  it('asks the simulator what an outage would do', async () => {
+  it('changes a policy in the simulator and gets another result and URL', async () => {
     await using t = await emptyWorld()
     await using visitor = await Visitor.at(browser, t.url)
     const { page } = visitor
@@ -140,28 +140,28 @@ describe('at the dashboard somebody', () => {
     const before = await page.locator('main').innerText()
     await page.getByLabel('Retries').first().fill('9')
     await expect.poll(async () => (await page.locator('main').innerText()) === before).toBe(false)
-    await page.waitForURL(/9/)
+    await page.waitForURL(url => [...url.searchParams.values()].includes('9'))
     expect(visitor.troubles).toEqual([])
   })
 
-  it('makes a job by hand, and opens it', async () => {
+  it('creates a job and opens it', async () => {
     await using t = await emptyWorld()
     await using visitor = await Visitor.at(browser, t.url)
     const { page } = visitor
     await visitor.open('/jobs')
     await page.keyboard.press('c')
     const drawer = page.getByRole('dialog')
-    await drawer.getByRole('radio', { name: 'By name' }).check()
+    await drawer.getByRole('radio', { name: 'Run a named job' }).check()
     await drawer.getByLabel('Name', { exact: true }).fill('report')
     await drawer.getByLabel('Payload', { exact: true }).fill('{"month":"2026-10"}')
     await drawer.getByRole('button', { name: 'Enqueue', exact: true }).click()
-    await page.getByRole('link', { name: 'Open it' }).click()
+    await page.getByRole('link', { name: 'Open job' }).click()
     await page.locator('main').getByText('2026-10').first().waitFor()
     expect((await t.chronos.jobs.list()).data[0]).toMatchObject({ name: 'report', payload: { month: '2026-10' } })
     expect(visitor.troubles).toEqual([])
   })
 
-  it('cancels all that match, after typing how many', async () => {
+  it('cancels all matching jobs after typing their number', async () => {
     await using t = await emptyWorld()
     await t.chronos.enqueueMany(
       'mail',
@@ -177,15 +177,15 @@ describe('at the dashboard somebody', () => {
     await page.getByRole('region', { name: 'Selected jobs' }).getByRole('button', { name: 'Cancel' }).click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.innerText()).toContain('queue:mail')
-    expect(await dialog.getByRole('button', { name: 'Cancel', exact: true }).isDisabled()).toBe(true)
+    expect(await dialog.getByRole('button', { name: 'Cancel 130 jobs', exact: true }).isDisabled()).toBe(true)
     await dialog.getByRole('textbox').fill('130')
-    await confirm(page, 'Cancel')
+    await confirm(page, 'Cancel 130 jobs')
     await expect.poll(async () => (await t.chronos.jobs.count({ state: 'cancelled' })).value).toBe(130)
     expect((await t.chronos.jobs.count({ state: 'waiting' })).value).toBe(1)
     expect(visitor.troubles).toEqual([])
   })
 
-  it('finds the filter in the address, and the page before it with Back', async () => {
+  it('filters jobs by URL and returns with Back', async () => {
     await using t = await emptyWorld()
     await t.chronos.enqueue('mail', {}, { queue: 'mail', tags: ['vip'] })
     await t.chronos.enqueue('report', {}, { queue: 'reports' })
@@ -201,7 +201,7 @@ describe('at the dashboard somebody', () => {
     expect(visitor.troubles).toEqual([])
   })
 
-  it('sees new jobs wait above the list, and lets them in', async () => {
+  it('shows new jobs in the list on request', async () => {
     await using t = await emptyWorld()
     await t.chronos.enqueue('first', {})
     await using visitor = await Visitor.at(browser, t.url)
@@ -213,27 +213,27 @@ describe('at the dashboard somebody', () => {
     expect(visitor.troubles).toEqual([])
   })
 
-  it('signs in with a token, and as a viewer sees no actions', async () => {
+  it('signs in with a viewer token and sees no actions', async () => {
     await using t = await emptyWorld({ token: TOKEN })
     const { token } = await t.server.tokens.create({ name: 'night watch', role: 'viewer' })
     const { id } = await t.chronos.enqueue('mail', {}, { delay: '1h' })
     await using visitor = await Visitor.at(browser, t.url)
     const { page } = visitor
     await page.goto('jobs')
-    await page.getByLabel('Access token').fill('wrong-token-of-nobody')
+    await page.getByLabel('Access token').fill('wrong-token')
     await button(page, 'Sign in').click()
-    await page.getByText(/unknown, revoked or out of time/).waitFor()
+    await page.getByText(/unknown, revoked or expired/).waitFor()
     await page.getByLabel('Access token').fill(token)
     await button(page, 'Sign in').click()
     await page.locator('tbody tr').first().waitFor()
     await visitor.open(`/jobs/${id}`)
     const names = await page.getByRole('button').evaluateAll(all => all.map(each => each.textContent ?? ''))
     expect(names.filter(name => /run now|cancel|delete|retry|edit|new job/i.test(name))).toEqual([])
-    // The browser tells of the two answers that refused it; nothing else went wrong.
+    // The browser logs the two 401 responses.
     expect(visitor.troubles.filter(trouble => !trouble.includes('401'))).toEqual([])
   })
 
-  it('is told when the store is down, and sees it heal', async () => {
+  it('sees that the store is unavailable, and its recovery', async () => {
     const url = await postgresUrl()
     const line = await Line.to(url)
     const store = await openStore({ schema: freshSchema(), url: line.url(url) })
@@ -242,14 +242,14 @@ describe('at the dashboard somebody', () => {
     await using visitor = await Visitor.at(browser, t.url)
     line.goDown()
     await visitor.page.goto('jobs')
-    await visitor.page.getByText(/store/i).first().waitFor()
+    await visitor.page.getByText('Store unavailable').waitFor()
     await visitor.screenshot('store-down')
     line.comeUp()
     await expect.poll(() => visitor.page.locator('tbody tr').count()).toBe(1)
     line.close()
   })
 
-  it('learns the keys by asking for them', async () => {
+  it('opens the list of shortcuts and uses one', async () => {
     await using t = await emptyWorld()
     await using visitor = await Visitor.at(browser, t.url)
     const { page } = visitor

@@ -16,7 +16,7 @@ import { type Column, Table } from '../../parts/table.js'
 import { isFlag, RULES, thresholdText, type Unit, unitOf } from './alert-words.js'
 import './alert.css'
 
-/** When an alert begins and ends, for every process. */
+/** The alert rules of all processes. */
 export function AlertRules() {
   const rules = useQuery('alert rules', api.alerts.rules, { topics: ['alerts'] })
   const edited = useSignal<RuleView | undefined>(undefined)
@@ -51,7 +51,7 @@ export function AlertRules() {
 
 const span = (value: Duration): string => {
   const ms = typeof value === 'number' ? value : parseDuration(value)
-  return ms === 0 ? 'at once' : duration(ms)
+  return ms === 0 ? 'immediately' : duration(ms)
 }
 
 function columns(onEdit: (rule: RuleView) => void, after: () => void): readonly Column<RuleView>[] {
@@ -80,13 +80,13 @@ function columns(onEdit: (rule: RuleView) => void, after: () => void): readonly 
     },
     {
       key: 'fire',
-      title: 'Begins above',
+      title: 'Fires above',
       align: 'end',
       render: rule => (isFlag(rule.name) ? '–' : threshold(rule, 'fire')),
     },
     {
       key: 'clear',
-      title: 'Ends at',
+      title: 'Resolves at',
       align: 'end',
       render: rule => (isFlag(rule.name) ? '–' : threshold(rule, 'clear')),
     },
@@ -96,10 +96,10 @@ function columns(onEdit: (rule: RuleView) => void, after: () => void): readonly 
       align: 'end',
       render: rule => (isFlag(rule.name) && rule.critical === 0 ? 'always' : threshold(rule, 'critical')),
     },
-    { key: 'for', title: 'If true for', align: 'end', render: rule => span(rule.for) },
+    { key: 'for', title: 'Pending for', align: 'end', render: rule => span(rule.for) },
     {
       key: 'repeat',
-      title: 'Told again',
+      title: 'Repeated',
       align: 'end',
       phone: 'hide',
       render: ({ repeat }) => (repeat === 'doubled' ? 'when doubled' : `after ${span(repeat)}`),
@@ -125,11 +125,11 @@ function columns(onEdit: (rule: RuleView) => void, after: () => void): readonly 
   ]
 }
 
-/** Taken back by a press, so nobody is asked. */
+/** Needs no confirmation, because it can be undone. */
 function turn({ name, enabled }: RuleView, after: () => void): Promise<unknown> {
   return act({
     run: () => api.alerts.setRules({ [name]: { enabled: !enabled } }),
-    done: `${name} is ${enabled ? 'off' : 'on'}, for every process`,
+    done: `Turned ${enabled ? 'off' : 'on'} rule ${name}`,
     undo: () => api.alerts.setRules({ [name]: { enabled } }),
     after,
   })
@@ -141,7 +141,7 @@ interface RuleDialogProps {
   readonly onDone: () => void
 }
 
-const HINTS: Readonly<Record<Unit, string>> = { duration: 'such as 5m', share: 'per cent', count: 'a number' }
+const HINTS: Readonly<Record<Unit, string>> = { duration: 'such as 5m', share: 'percent', count: 'a number' }
 
 function RuleDialog({ rule, onClose, onDone }: RuleDialogProps) {
   const unit = unitOf(rule)
@@ -166,7 +166,7 @@ function RuleDialog({ rule, onClose, onDone }: RuleDialogProps) {
       settings.clear === undefined
         ? HINTS[unit]
         : isAbove(settings.clear, settings.fire)
-          ? 'not above where it begins'
+          ? 'must not exceed the firing threshold'
           : undefined,
     critical: critical.value.trim() !== '' && settings.critical === undefined ? HINTS[unit] : undefined,
     for: isDuration(lasts.value) ? undefined : 'such as 5m',
@@ -176,7 +176,7 @@ function RuleDialog({ rule, onClose, onDone }: RuleDialogProps) {
   const save = (change: RuleSettings | null): Promise<unknown> =>
     act({
       run: () => api.alerts.setRules({ [rule.name]: change }),
-      done: change ? `${rule.name} is changed, for every process` : `${rule.name} goes by the code again`,
+      done: change ? `Changed rule ${rule.name}` : `Removed the override of rule ${rule.name}`,
       after: onDone,
     })
   return (
@@ -185,10 +185,10 @@ function RuleDialog({ rule, onClose, onDone }: RuleDialogProps) {
       onClose={onClose}
       foot={
         <>
-          <Button tone="quiet" tip="What was set here is taken away" onPress={() => void save(null)}>
-            As the code says
+          <Button tone="quiet" tip="Use the settings of the code again" onPress={() => void save(null)}>
+            Remove override
           </Button>
-          <Button onPress={onClose}>Leave it</Button>
+          <Button onPress={onClose}>Cancel</Button>
           <Button tone="primary" disabled={!isRight} onPress={() => void save(settings)}>
             Save
           </Button>
@@ -200,21 +200,21 @@ function RuleDialog({ rule, onClose, onDone }: RuleDialogProps) {
         <div class="fields">
           {!isFlag(rule.name) && (
             <>
-              <Field label="Begins above" hint={HINTS[unit]} problem={wrong.fire}>
+              <Field label="Fires above" hint={HINTS[unit]} problem={wrong.fire}>
                 <Input value={fire} mono autoFocus />
               </Field>
-              <Field label="Ends at or below" hint="Lower, so that it does not waver" problem={wrong.clear}>
+              <Field label="Resolves at or below" hint="A lower value avoids flapping" problem={wrong.clear}>
                 <Input value={clear} mono />
               </Field>
             </>
           )}
-          <Field label="Critical above" hint="Empty: as it is" problem={wrong.critical}>
+          <Field label="Critical above" hint="Empty: unchanged" problem={wrong.critical}>
             <Input value={critical} mono placeholder="never" />
           </Field>
-          <Field label="If true for" problem={wrong.for}>
+          <Field label="Pending for" problem={wrong.for}>
             <DurationInput value={lasts} />
           </Field>
-          <Field label="Over after" hint="So long not true any more" problem={wrong.keep}>
+          <Field label="Resolves after" hint="Time below the threshold" problem={wrong.keep}>
             <DurationInput value={keep} />
           </Field>
         </div>
@@ -223,14 +223,14 @@ function RuleDialog({ rule, onClose, onDone }: RuleDialogProps) {
           onChange={on => {
             enabled.value = on
           }}
-          label="On"
+          label="Enabled"
         />
       </div>
     </Dialog>
   )
 }
 
-/** Shares are typed as per cent. */
+/** Shares are entered in percent. */
 function typed(value: number | Duration | undefined, unit: Unit): string {
   if (value === undefined) return ''
   return unit === 'share' ? String(Math.round(Number(value) * 1_000) / 10) : String(value)

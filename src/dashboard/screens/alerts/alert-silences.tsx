@@ -21,15 +21,15 @@ import './alert.css'
 
 type Silences = QueryState<{ readonly data: readonly SilenceView[] }>
 
-/** What nobody is told of, and until when. */
+/** The active silences. */
 export function AlertSilences({ silences }: { readonly silences: Silences }) {
   return (
     <Answer query={silences} lines={4}>
       {({ data }) => (
         <Panel flush>
           {data.length === 0 ? (
-            <Empty icon="alerts" title="Nothing is silenced">
-              A silence keeps people from being told of some alerts for a while. The alerts go on as they would.
+            <Empty icon="alerts" title="No silences">
+              A silence stops the notifications of some alerts for a while. The alerts themselves stay visible.
             </Empty>
           ) : (
             <Table
@@ -50,12 +50,12 @@ function columns(after: () => void): readonly Column<SilenceView>[] {
   return [
     {
       key: 'what',
-      title: 'Of what',
+      title: 'Alerts',
       width: 'grow',
       phone: 'head',
       render: ({ rule, labels }) => (
         <span class="row wrap tight">
-          <span class="strong">{rule ?? 'every rule'}</span>
+          <span class="strong">{rule ?? 'All rules'}</span>
           {Object.entries(labels).map(([label, value]) => (
             <Tag key={label} href={placeOf(label, value)}>{`${label}: ${value}`}</Tag>
           ))}
@@ -64,10 +64,10 @@ function columns(after: () => void): readonly Column<SilenceView>[] {
     },
     {
       key: 'why',
-      title: 'Why',
-      render: ({ comment }) => <span class="alert-why">{comment ?? <span class="muted">not said</span>}</span>,
+      title: 'Comment',
+      render: ({ comment }) => <span class="alert-why">{comment ?? <span class="muted">none</span>}</span>,
     },
-    { key: 'made', title: 'Made', render: ({ createdAt }) => <Time at={createdAt} /> },
+    { key: 'made', title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
     {
       key: 'until',
       title: 'Ends',
@@ -94,11 +94,11 @@ function columns(after: () => void): readonly Column<SilenceView>[] {
   ]
 }
 
-/** It can be made again as it was, so nobody is asked. */
+/** Needs no confirmation, because it can be undone. */
 function end({ id, rule, labels, comment, until }: SilenceView, after: () => void): Promise<unknown> {
   return act({
     run: () => api.alerts.unsilence(id),
-    done: 'Ended: people are told again',
+    done: 'Removed silence',
     undo: () =>
       api.alerts.silence({
         ...(rule !== undefined && { rule }),
@@ -110,7 +110,7 @@ function end({ id, rule, labels, comment, until }: SilenceView, after: () => voi
   })
 }
 
-/** What a silence begins with: an alert's rule and labels, or nothing. */
+/** The initial values: the rule and labels of an alert, or nothing. */
 export interface SilenceStart {
   readonly rule?: RuleName
   readonly labels?: Labels
@@ -149,7 +149,7 @@ export function SilenceDialog({ start, onClose, onDone }: SilenceDialogProps) {
           for: lasts.value.trim() as Duration,
           ...(comment.value.trim() !== '' && { comment: comment.value.trim() }),
         }),
-      done: `Silenced for ${lasts.value}`,
+      done: `Created silence for ${lasts.value}`,
       undo: ({ id }) => api.alerts.unsilence(id),
       after: onDone,
     })
@@ -162,7 +162,7 @@ export function SilenceDialog({ start, onClose, onDone }: SilenceDialogProps) {
       foot={
         <>
           <Button tone="quiet" onPress={onClose}>
-            Not now
+            Cancel
           </Button>
           <Button tone="primary" disabled={!canSave} busy={isBusy.value} onPress={() => void save()}>
             Silence
@@ -179,15 +179,15 @@ export function SilenceDialog({ start, onClose, onDone }: SilenceDialogProps) {
       >
         <p class="ink-2">
           {isAll
-            ? 'Nobody is told of any alert at all for this time.'
-            : 'Nobody is told of these alerts for this time. They go on as they would, and are seen here.'}
+            ? 'No alert sends notifications during this time.'
+            : 'These alerts send no notifications during this time. They stay visible here.'}
         </p>
         <div class="fields">
           <Field label="Rule">
             <Select
               value={rule.value}
               options={[
-                { value: '', text: 'Every rule' },
+                { value: '', text: 'All rules' },
                 ...(Object.keys(RULES) as RuleName[]).map(name => ({ value: name, text: name })),
               ]}
               onChange={next => {
@@ -196,19 +196,19 @@ export function SilenceDialog({ start, onClose, onDone }: SilenceDialogProps) {
             />
           </Field>
           <Field
-            label="Only with labels"
-            hint="queue=mail; with commas between them"
-            problem={found ? undefined : 'label=value, with commas between them'}
+            label="Labels"
+            hint="Such as queue=mail, separated by commas"
+            problem={found ? undefined : 'Use label=value, separated by commas'}
           >
             <Input value={labels} mono placeholder="queue=reports" />
           </Field>
         </div>
         <div class="stack tight">
-          <Field label="For how long" problem={ms === undefined ? 'Such as 30m, 2h or 7d' : undefined}>
+          <Field label="Duration" problem={ms === undefined ? 'Such as 30m, 2h or 7d' : undefined}>
             <DurationInput value={lasts} />
           </Field>
           <Segmented
-            label="Usual spans"
+            label="Common durations"
             value={lasts.value as (typeof SPANS)[number]}
             options={SPANS}
             onChange={next => {
@@ -216,7 +216,7 @@ export function SilenceDialog({ start, onClose, onDone }: SilenceDialogProps) {
             }}
           />
         </div>
-        <Field label="Why" hint="For whoever wonders why it is quiet">
+        <Field label="Comment" hint="Why the alerts are silenced">
           <Input value={comment} placeholder="Migration of the mail server" autoFocus />
         </Field>
       </form>

@@ -5,20 +5,20 @@ import { parseDuration } from '../../../core/values/duration.js'
 import { count, duration, percent } from '../../data/format.js'
 import { href, segment } from '../../shell/router.js'
 
-/** What each rule looks at. */
+/** What each rule measures. */
 export const RULES: Readonly<Record<RuleName, string>> = {
-  'dead-letters': 'Dead letters in a queue that nobody has acknowledged',
-  'retry-rate': 'Retries of a queue, as a share of first attempts',
-  'exhausted-burst': 'Jobs of a queue that used up their retries',
-  'retry-latency': 'How late retries of a queue are',
-  'queue-latency': 'How long the oldest due job of a queue has waited',
-  'no-workers': 'A queue has due jobs and nobody works on it',
-  'circuit-open': 'A target is not called any more',
-  'endpoint-disabled': 'A webhook is told nothing any more',
-  'schedule-missed': 'A schedule had times at which nobody was there',
+  'dead-letters': 'Unacknowledged dead letters in a queue',
+  'retry-rate': 'Retries of a queue as a share of first attempts',
+  'exhausted-burst': 'Jobs of a queue that exhausted their retries',
+  'retry-latency': 'Delay of due retries of a queue',
+  'queue-latency': 'Wait of the oldest due job of a queue',
+  'no-workers': 'A queue has due jobs and no worker',
+  'circuit-open': 'The circuit of a dependency is open',
+  'endpoint-disabled': 'A webhook endpoint is disabled',
+  'schedule-missed': 'A schedule missed occurrences',
 }
 
-/** In what a rule counts. */
+/** The unit of a rule. */
 export type Unit = 'duration' | 'share' | 'count'
 
 export function unitOf({ name, fire }: { readonly name: string; readonly fire: number | string }): Unit {
@@ -27,12 +27,12 @@ export function unitOf({ name, fire }: { readonly name: string; readonly fire: n
 
 const LATENCIES: readonly string[] = ['retry-latency', 'queue-latency']
 
-/** These are so or not; there is nothing to count. */
+/** These rules have no threshold. */
 const FLAGS: readonly string[] = ['no-workers', 'circuit-open', 'endpoint-disabled']
 
 export const isFlag = (rule: string): boolean => FLAGS.includes(rule)
 
-/** The measured value of an alert, as people read it. */
+/** The measured value of an alert as text. */
 export function valueText({ rule, value }: Pick<AlertView, 'rule' | 'value'>): string {
   if (isFlag(rule)) return ''
   if (LATENCIES.includes(rule)) return duration(value)
@@ -45,7 +45,7 @@ export function thresholdText(value: number | string | undefined, unit: Unit): s
   return unit === 'share' ? percent(value) : count(value)
 }
 
-/** Where what it is about can be looked at. */
+/** The page of the thing that a label names. */
 export function placeOf(label: string, value: string): string | undefined {
   switch (label) {
     case 'queue':
@@ -61,7 +61,7 @@ export function placeOf(label: string, value: string): string | undefined {
   }
 }
 
-/** The silence that keeps people from being told of it. */
+/** The silence that applies to an alert. */
 export function silenceOf(
   { rule, labels }: AlertView,
   silences: readonly SilenceView[],

@@ -19,7 +19,7 @@ import { AlertSilences, SilenceDialog, type SilenceStart } from './alert-silence
 import { placeOf, RULES, silenceOf, valueText } from './alert-words.js'
 import './alert.css'
 
-/** What needs a person, when that is told, and what nobody wants to hear of for a while. */
+/** Alerts, their rules and silences. */
 export default function Alerts() {
   useTitle('Alerts')
   const alerts = useQuery('alerts', signal => api.alerts.list({}, signal), { topics: ['alerts'], everyMs: 5_000 })
@@ -34,8 +34,12 @@ export default function Alerts() {
         actions={
           may('operator') && (
             <>
-              <Button icon="alerts" tip="By every channel of this server" onPress={() => void testChannels()}>
-                Send a test
+              <Button
+                icon="alerts"
+                tip="To every notification channel of this server"
+                onPress={() => void testChannels()}
+              >
+                Send test notification
               </Button>
               <Button icon="pause" onPress={() => (silencing.value = {})}>
                 New silence
@@ -47,7 +51,7 @@ export default function Alerts() {
       <Tabs
         label="Alerts"
         tabs={[
-          { id: 'now', text: 'Now', count: firing > 0 ? firing : undefined },
+          { id: 'now', text: 'Active', count: firing > 0 ? firing : undefined },
           { id: 'rules', text: 'Rules' },
           { id: 'silences', text: 'Silences', count: inForce.length > 0 ? inForce.length : undefined },
         ]}
@@ -91,8 +95,8 @@ function testChannels(): Promise<unknown> {
     run: api.alerts.test,
     done: ({ channels }) =>
       channels.length === 0
-        ? { text: 'This server has no channels: nobody is told of alerts', tone: 'problem' }
-        : `A test goes out by ${channels.join(', ')}`,
+        ? { text: 'No notification channels are configured on this server', tone: 'problem' }
+        : `Sent a test notification to ${channels.join(', ')}`,
   })
 }
 
@@ -105,8 +109,8 @@ interface NowProps {
 function Now({ alerts, silences, onSilence }: NowProps) {
   if (alerts.length === 0) {
     return (
-      <Empty icon="check" title="Nothing needs a person" good>
-        No rule is broken, and none was within the last day.
+      <Empty icon="check" title="No alerts" good>
+        No rule has fired within the last day.
       </Empty>
     )
   }
@@ -158,16 +162,17 @@ function Card({ alert, silence, onSilence }: CardProps) {
           </span>
           {isOver && (
             <span>
-              over <Time at={resolvedAt} />
+              {' '}
+              resolved <Time at={resolvedAt} />
             </span>
           )}
           {!isOver && (
             <span>
               {notifiedAt === undefined ? (
-                'nobody was told yet'
+                'no notification sent yet'
               ) : (
                 <>
-                  told <Time at={notifiedAt} />
+                  notified <Time at={notifiedAt} />
                 </>
               )}
             </span>
@@ -186,7 +191,7 @@ function Card({ alert, silence, onSilence }: CardProps) {
   )
 }
 
-/** What it is about, each with the way there. */
+/** The labels of an alert with links. */
 export function LabelTags({ labels }: { readonly labels: Labels }) {
   return (
     <>

@@ -4,10 +4,10 @@ import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { count, plural } from '../../data/format.js'
 
-/** Some of the dead letters. */
+/** A selection of dead letters. */
 export interface DeadChoice {
   readonly filter: api.Filter
-  /** Which they are, in words. */
+  /** The selection as text. */
   readonly words: string
   readonly items: number | Count
 }
@@ -18,12 +18,12 @@ export async function acknowledgeAll(choice: DeadChoice, after: () => void): Pro
   await act({
     confirm: {
       title: `Acknowledge ${size(choice)}?`,
-      effect: 'They stay where they are, and raise no alert any more.',
+      effect: 'They stay in the list and no longer raise an alert.',
       filter: choice.words,
-      verb: 'Acknowledge',
+      verb: `Acknowledge ${size(choice)}`,
     },
     run: () => api.dead.acknowledge(choice.filter),
-    done: ({ changed }) => `${plural(changed, 'dead letter')} acknowledged`,
+    done: ({ changed }) => `Acknowledged ${plural(changed, 'dead letter')}`,
     after,
   })
 }
@@ -32,19 +32,19 @@ export async function discardAll(choice: DeadChoice, after: () => void): Promise
   await act({
     confirm: {
       title: `Discard ${size(choice)}?`,
-      effect: 'They are given up for good: no redrive takes them any more. Their records stay.',
+      effect: 'No redrive can restart them any more. Their records stay. This can’t be undone.',
       filter: choice.words,
       items: choice.items,
-      verb: 'Discard',
+      verb: `Discard ${size(choice)}`,
       tone: 'danger',
     },
     run: () => api.dead.discard(choice.filter),
-    done: ({ changed }) => `${plural(changed, 'dead letter')} discarded`,
+    done: ({ changed }) => `Discarded ${plural(changed, 'dead letter')}`,
     after,
   })
 }
 
-const SAID = { open: 'Open again', resolved: 'Marked as resolved', ignored: 'Ignored' } as const
+const SAID = { open: 'Reopened the group', resolved: 'Resolved the group', ignored: 'Ignored the group' } as const
 
 export async function setGroupState(
   { fingerprint, tenantId, state }: ErrorGroupView,

@@ -25,11 +25,11 @@ import { RedriveDialog } from './redrive-dialog.js'
 import './dead.css'
 
 const VIEWS = [
-  { value: 'groups', text: 'By error' },
-  { value: 'jobs', text: 'One by one' },
+  { value: 'groups', text: 'Error groups' },
+  { value: 'jobs', text: 'Jobs' },
 ] as const
 
-/** What ended without success: by the error that it died of, or one by one. */
+/** Dead letters by error group, or as single jobs. */
 export default function Dead() {
   useTitle('Dead letters')
   const view = query.value['view'] === 'jobs' ? 'jobs' : 'groups'
@@ -37,7 +37,7 @@ export default function Dead() {
     <>
       <PageHead
         title="Dead letters"
-        sub="Jobs that ended without success. They stay until somebody sends them round again, or gives them up."
+        sub="Jobs that failed for good. They stay until they are redriven or discarded."
         actions={
           <Segmented
             label="View"
@@ -53,7 +53,7 @@ export default function Dead() {
 }
 
 const STATES = [
-  { value: '', text: 'To do' },
+  { value: '', text: 'Open' },
   { value: 'ignored', text: 'Ignored' },
   { value: 'resolved', text: 'Resolved' },
   { value: 'all', text: 'All' },
@@ -120,22 +120,17 @@ export function choiceOf({ fingerprint, tenantId, title, dead }: ErrorGroupView)
 }
 
 function NothingDead({ state }: { readonly state: string }) {
-  if (state !== '') return <Empty icon="check" title="No group is like that" />
+  if (state !== '') return <Empty icon="check" title="No matching groups" />
   return (
-    <Empty
-      icon="check"
-      title="Nothing is dead"
-      good
-      actions={<Button href={href('/redrives')}>Earlier redrives</Button>}
-    >
-      Every job that failed was retried in time, sent round again, or looked after.
+    <Empty icon="check" title="No dead letters" good actions={<Button href={href('/redrives')}>Show redrives</Button>}>
+      Every failed job was retried, redriven or acknowledged.
     </Empty>
   )
 }
 
 interface GroupProps {
   readonly group: ErrorGroupView
-  /** Dead letters of the largest group. */
+  /** The number of dead letters of the largest group. */
   readonly most: number
   readonly onRedrive: () => void
   readonly after: () => void
@@ -195,7 +190,7 @@ export function groupHref({ fingerprint, tenantId }: ErrorGroupView): string {
   return href(`/dead/${segment(fingerprint)}`, { tenant: tenantId })
 }
 
-/** What can be done to a group besides a redrive. */
+/** The actions for a group besides a redrive. */
 export function GroupMenu({ group, after }: { readonly group: ErrorGroupView; readonly after: () => void }) {
   const choice = choiceOf(group)
   const isOpen = group.state === 'open' || group.state === 'regressed'
@@ -205,34 +200,34 @@ export function GroupMenu({ group, after }: { readonly group: ErrorGroupView; re
       size="sm"
       items={[
         {
-          text: 'Show its jobs',
+          text: 'Show jobs',
           icon: 'jobs',
           href: href('/dead', { view: 'jobs', fingerprint: group.fingerprint, tenant: group.tenantId }),
         },
         {
           text: 'Acknowledge',
           icon: 'check',
-          hint: 'They stay, and alarm nobody any more',
+          hint: 'Keeps them and stops the alert',
           onPress: () => void acknowledgeAll(choice, after),
         },
         isOpen && {
-          text: 'Mark as resolved',
+          text: 'Resolve',
           icon: 'check',
-          hint: 'Mended; it is regressed when it is seen again',
+          hint: 'Fixed; reopens if the error occurs again',
           onPress: () => void setGroupState(group, 'resolved', after),
         },
         isOpen && {
           text: 'Ignore',
           icon: 'pause',
-          hint: "Known, and nobody's concern",
+          hint: 'Hides the group',
           onPress: () => void setGroupState(group, 'ignored', after),
         },
-        !isOpen && { text: 'Open again', icon: 'retry', onPress: () => void setGroupState(group, 'open', after) },
+        !isOpen && { text: 'Reopen', icon: 'retry', onPress: () => void setGroupState(group, 'open', after) },
         {
           text: 'Discard …',
           icon: 'trash',
           tone: 'danger',
-          hint: 'Given up for good; their records stay',
+          hint: 'No redrive any more; the records stay',
           onPress: () => void discardAll(choice, after),
         },
       ]}
@@ -258,7 +253,7 @@ function DeadJobs() {
           data.length === 0 ? (
             <Empty
               icon="check"
-              title={Object.keys(filter).length === 0 ? 'Nothing is dead' : 'No dead letter matches'}
+              title={Object.keys(filter).length === 0 ? 'No dead letters' : 'No matching dead letters'}
               good
             />
           ) : (
@@ -293,7 +288,7 @@ function DeadJobs() {
                     words:
                       Object.entries(filter)
                         .map(([name, value]) => `${name}:${value}`)
-                        .join(' ') || 'every dead letter',
+                        .join(' ') || 'all dead letters',
                     items: total,
                   }}
                   onClose={() => {

@@ -25,7 +25,7 @@ import './dead.css'
 
 type Group = ErrorGroupView & { readonly jobs?: readonly JobView[] }
 
-/** One kind of error: how often, since when, in which jobs, and what to do about them. */
+/** One error group: frequency, samples, dead letters and actions. */
 export default function ErrorGroup({ params }: ScreenProps) {
   const fingerprint = params['fingerprint']!
   const tenantId = query.value['tenant']
@@ -39,10 +39,10 @@ export default function ErrorGroup({ params }: ScreenProps) {
     return (
       <Empty
         icon="search"
-        title="There is no such group"
-        actions={<Button href={href('/dead')}>To the dead letters</Button>}
+        title="Error group not found"
+        actions={<Button href={href('/dead')}>Show dead letters</Button>}
       >
-        A group goes when nothing has been dead of it for a while, or the address is mistyped.
+        A group is removed some time after its last dead letter, or the address is mistyped.
       </Empty>
     )
   }
@@ -65,8 +65,8 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
         }
         actions={
           <span class="row">
-            <Button icon="copy" onPress={() => void copyText(issueOf(group), 'Copied as text for an issue')}>
-              Copy as text
+            <Button icon="copy" onPress={() => void copyText(issueOf(group), 'Copied error report')}>
+              Copy report
             </Button>
             {may('operator') && (
               <>
@@ -110,9 +110,9 @@ const SAMPLES = 3
 function Samples({ group: { jobs = [] } }: { readonly group: Group }) {
   const shown = jobs.filter(({ error }) => error !== undefined).slice(0, SAMPLES)
   return (
-    <Panel title="As it was said" note="The newest jobs of this kind, unmasked">
+    <Panel title="Samples" note="Original messages of the newest jobs">
       {shown.length === 0 ? (
-        <p class="muted">The jobs that it was seen in are no longer kept.</p>
+        <p class="muted">The jobs of this group are no longer stored.</p>
       ) : (
         <div class="stack">
           {shown.map(({ id, error }) => (
@@ -132,16 +132,16 @@ function Samples({ group: { jobs = [] } }: { readonly group: Group }) {
 function About({ group }: { readonly group: Group }) {
   const { fingerprint, error, code, status, names, queues, failures, deaths, dead, firstSeen, lastSeen, trend } = group
   return (
-    <Panel title="How often">
+    <Panel title="Frequency">
       <div class="stack">
         <TrendSpark trend={trend} hours={48} width={260} height={56} />
-        <span class="muted">Failed runs by hour, the last two days</span>
+        <span class="muted">Failed runs per hour in the last two days</span>
         <Facts
           columns={1}
           facts={[
             ['Error', <Badge hue="off">{[error, code, status].filter(part => part !== undefined).join(' · ')}</Badge>],
             ['Failed runs', count(failures)],
-            ['Jobs that died of it', count(deaths)],
+            ['Dead jobs in total', count(deaths)],
             ['Dead letters now', count(dead)],
             ['First seen', <Time at={firstSeen} />],
             ['Last seen', <Time at={lastSeen} />],
@@ -171,7 +171,7 @@ function DeadOfIt({ group: { fingerprint, tenantId } }: { readonly group: Group 
     <Answer query={jobs}>
       {({ data, count: total }) =>
         data.length === 0 ? (
-          <Empty icon="check" title="Nothing is dead of it now" good />
+          <Empty icon="check" title="No dead letters in this group" good />
         ) : (
           <Panel
             title="Dead letters"
@@ -193,7 +193,7 @@ function DeadOfIt({ group: { fingerprint, tenantId } }: { readonly group: Group 
   )
 }
 
-/** What somebody would paste into an issue. */
+/** A report for an issue tracker. */
 function issueOf({
   title,
   error,

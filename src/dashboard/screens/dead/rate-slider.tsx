@@ -3,16 +3,16 @@ import { useId } from 'preact/hooks'
 import { count, duration } from '../../data/format.js'
 
 interface RateSliderProps {
-  /** Jobs a second. */
+  /** Jobs per second. */
   readonly rate: Signal<number>
   readonly total?: number | undefined
-  /** When somebody lets go of it. */
+  /** Called when the slider is released. */
   readonly onDone?: ((rate: number) => void) | undefined
 }
 
 const RATES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] as const
 
-/** From one a second to a thousand, in steps that people think in. */
+/** From one to a thousand jobs per second, in round steps. */
 export function RateSlider({ rate, total, onDone }: RateSliderProps) {
   const id = useId()
   const at = nearest(rate.value)
@@ -26,7 +26,7 @@ export function RateSlider({ rate, total, onDone }: RateSliderProps) {
         max={RATES.length - 1}
         step={1}
         value={at}
-        aria-valuetext={`${rate.value} jobs a second`}
+        aria-valuetext={`${rate.value} jobs per second`}
         onInput={event => {
           rate.value = RATES[Number(event.currentTarget.value)] ?? 10
         }}

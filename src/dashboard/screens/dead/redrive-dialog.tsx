@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
-import { count, duration, percent } from '../../data/format.js'
+import { count, duration, percent, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { Button } from '../../parts/button.js'
 import { Dialog } from '../../parts/dialog.js'
@@ -18,7 +18,7 @@ interface RedriveDialogProps {
 
 const STOP_DEFAULT = '20'
 
-/** How dead letters are sent round again: a few first, then at a rate, and no further once too many fail again. */
+/** The settings of a redrive: canary, rate and stop condition. */
 export function RedriveDialog({ choice, onClose }: RedriveDialogProps) {
   const rate = useSignal(20)
   const canary = useSignal('10')
@@ -42,7 +42,7 @@ export function RedriveDialog({ choice, onClose }: RedriveDialogProps) {
           stopWhenFailing: Number(stop.value) / 100,
           force: force.value,
         }),
-      done: 'The redrive has begun',
+      done: 'Started redrive',
     })
     isBusy.value = false
     if (made) go(`/redrives/${segment(made.id)}`)
@@ -55,10 +55,10 @@ export function RedriveDialog({ choice, onClose }: RedriveDialogProps) {
       foot={
         <>
           <Button tone="quiet" onPress={onClose}>
-            Not now
+            Cancel
           </Button>
           <Button tone="primary" icon="redrive" busy={isBusy.value} disabled={!canStart} onPress={() => void start()}>
-            {total === undefined ? 'Redrive' : `Redrive ${count(total)}`}
+            {total === undefined ? 'Redrive' : `Redrive ${plural(total, 'job')}`}
           </Button>
         </>
       }
@@ -72,14 +72,10 @@ export function RedriveDialog({ choice, onClose }: RedriveDialogProps) {
           )}
         </p>
         <div class="fields">
-          <Field
-            label="Canary"
-            hint="So many go first; the rest waits for what becomes of them"
-            problem={canaryProblem}
-          >
+          <Field label="Canary" hint="Jobs that run first; the rest waits for their outcome" problem={canaryProblem}>
             <Input value={canary} type="number" min={0} max={9999} />
           </Field>
-          <Field label="Stop when failing" hint="Per cent of jobs that fail again" problem={stopProblem}>
+          <Field label="Stop when failing" hint="Percentage of jobs that fail again" problem={stopProblem}>
             <Input value={stop} type="number" min={0} max={100} />
           </Field>
         </div>
@@ -89,7 +85,7 @@ export function RedriveDialog({ choice, onClose }: RedriveDialogProps) {
           onChange={on => {
             force.value = on
           }}
-          label="Also those of which nobody knows whether they were carried out"
+          label="Include jobs with unknown outcome"
         />
         <p class="muted">{wordsOf(rate.value, Number(canary.value), Number(stop.value), total?.value)}</p>
       </div>
@@ -98,7 +94,7 @@ export function RedriveDialog({ choice, onClose }: RedriveDialogProps) {
 }
 
 function wordsOf(rate: number, canary: number, stop: number, total: number | undefined): string {
-  const first = canary > 0 ? `${count(canary)} go first. If they do well, the rest` : 'All of them'
+  const first = canary > 0 ? `${plural(canary, 'job')} run first. If they succeed, the rest` : 'All jobs'
   const time = total === undefined ? '' : `, about ${duration((Math.max(0, total - canary) / rate) * 1000)} in all`
-  return `${first} follow at up to ${count(rate)} a second${time}. It stops by itself when ${percent(stop / 100)} or more fail again.`
+  return `${first} follow at up to ${count(rate)} per second${time}. The redrive stops when ${percent(stop / 100)} or more fail again.`
 }

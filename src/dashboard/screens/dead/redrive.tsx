@@ -24,7 +24,7 @@ import './dead.css'
 
 const SAMPLES_MAX = 600
 
-/** One redrive while it runs: how far, how fast, how well; and the reins. */
+/** One redrive: progress, rate, outcomes and controls. */
 export default function Redrive({ params }: ScreenProps) {
   useTitle('Redrive')
   const id = params['id']!
@@ -34,11 +34,7 @@ export default function Redrive({ params }: ScreenProps) {
   })
   if (redrive.problem?.status === 404) {
     return (
-      <Empty
-        icon="search"
-        title="There is no such redrive"
-        actions={<Button href={href('/redrives')}>All redrives</Button>}
-      />
+      <Empty icon="search" title="Redrive not found" actions={<Button href={href('/redrives')}>All redrives</Button>} />
     )
   }
   return <Answer query={redrive}>{data => <Found redrive={data} after={redrive.refetch} />}</Answer>
@@ -78,7 +74,7 @@ function Found({ redrive, after }: FoundProps) {
           label="Succeeded"
           value={count(succeeded)}
           hue="ok"
-          note={settled === 0 ? 'none has ended yet' : percent(succeeded / settled)}
+          note={settled === 0 ? 'no outcomes yet' : percent(succeeded / settled)}
         />
         <Tile
           label="Failing again"
@@ -86,7 +82,7 @@ function Found({ redrive, after }: FoundProps) {
           {...(failing > 0 && { hue: 'dead' as const })}
           note={`stops at ${percent(redrive.stopWhenFailing)}`}
         />
-        <Tile label="Left" value={count(Math.max(0, total.value - started - skipped))} note={etaOf(redrive)} />
+        <Tile label="Remaining" value={count(Math.max(0, total.value - started - skipped))} note={etaOf(redrive)} />
       </Tiles>
       <div class="stack loose redrive-body">
         <Panel>
@@ -97,16 +93,16 @@ function Found({ redrive, after }: FoundProps) {
             <RedriveRate samples={samples} perSecond={perSecondOf(redrive)} />
           </Panel>
         )}
-        <Panel title="How it was asked for">
+        <Panel title="Configuration">
           <Facts
             facts={[
               ['Canary', redrive.canary === 0 ? 'none' : count(redrive.canary)],
               ['Rate', redrive.rate],
               ['Stops when failing', percent(redrive.stopWhenFailing)],
-              ['Begun', <Time at={redrive.createdAt} />],
-              redrive.finishedAt === undefined ? undefined : ['Over', <Time at={redrive.finishedAt} />],
-              ['Left alone', count(skipped)],
-              ['Id', <CopyableId id={id} what="Redrive id copied" />],
+              ['Created', <Time at={redrive.createdAt} />],
+              redrive.finishedAt === undefined ? undefined : ['Finished', <Time at={redrive.finishedAt} />],
+              ['Skipped', count(skipped)],
+              ['Id', <CopyableId id={id} what="Redrive id" />],
             ]}
           />
         </Panel>
@@ -118,7 +114,7 @@ function Found({ redrive, after }: FoundProps) {
 
 function Conflicts({ redrive: { conflicts, conflictCount } }: { readonly redrive: RedriveView }) {
   return (
-    <Panel title="In conflict" note="Another live job has their unique value; they stay dead">
+    <Panel title="Conflicts" note="Another active job has the same unique key; these jobs stay dead">
       <ul class="stack tight">
         {conflicts.map(({ jobId, conflictId }) => (
           <li key={jobId}>
@@ -152,7 +148,7 @@ function Reins({ redrive, after }: FoundProps) {
           onDone={next =>
             void act({
               run: () => api.redrives.setRate(id, `${next}/s`),
-              done: `Now up to ${count(next)} a second`,
+              done: `Changed rate to ${count(next)} per second`,
               after,
             })
           }
@@ -162,7 +158,12 @@ function Reins({ redrive, after }: FoundProps) {
         <Button
           icon="pause"
           onPress={() =>
-            void act({ run: () => api.redrives.pause(id), done: 'Paused', undo: () => api.redrives.resume(id), after })
+            void act({
+              run: () => api.redrives.pause(id),
+              done: 'Paused redrive',
+              undo: () => api.redrives.resume(id),
+              after,
+            })
           }
         >
           Pause
@@ -176,14 +177,14 @@ function Reins({ redrive, after }: FoundProps) {
             void act({
               ...(state === 'stopped' && {
                 confirm: {
-                  title: 'Go on all the same?',
+                  title: 'Resume this redrive?',
                   effect:
-                    'It was stopped because too many failed again. What failed so far is forgiven, and the rest follows at its rate.',
-                  verb: 'Go on',
+                    'It stopped because too many jobs failed again. Resuming resets the failure count and starts the remaining jobs at the configured rate.',
+                  verb: 'Resume redrive',
                 },
               }),
               run: () => api.redrives.resume(id),
-              done: 'It goes on',
+              done: 'Resumed redrive',
               after,
             })
           }
@@ -199,12 +200,12 @@ function Reins({ redrive, after }: FoundProps) {
             void act({
               confirm: {
                 title: 'Abort this redrive?',
-                effect: 'What has started goes on; nothing else starts. The rest stays among the dead letters.',
-                verb: 'Abort',
+                effect: 'Started jobs continue. The remaining jobs stay dead letters.',
+                verb: 'Abort redrive',
                 tone: 'danger',
               },
               run: () => api.redrives.abort(id),
-              done: 'Aborted',
+              done: 'Aborted redrive',
               after,
             })
           }
@@ -225,11 +226,11 @@ function etaOf(redrive: RedriveView): string {
   if (!isActive(redrive)) return ''
   const left = Math.max(0, redrive.total.value - redrive.started - redrive.skipped)
   return redrive.state === 'canary'
-    ? 'the canary goes first'
+    ? 'waiting for the canary'
     : `about ${duration((left / perSecondOf(redrive)) * 1000)}`
 }
 
-/** What was seen of it while this page was open. */
+/** The samples since the page was opened. */
 function useSamples({ started, succeeded, results }: RedriveView): readonly RateSample[] {
   const samples = useRef<RateSample[]>([])
   const last = samples.current.at(-1)

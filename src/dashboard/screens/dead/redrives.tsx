@@ -16,7 +16,7 @@ import { href, query, segment } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import './dead.css'
 
-/** Dead jobs on their way round again, and those that went before. */
+/** All redrives, newest first. */
 export default function Redrives() {
   useTitle('Redrives')
   const { cursor } = query.value
@@ -27,21 +27,21 @@ export default function Redrives() {
   )
   return (
     <>
-      <PageHead title="Redrives" sub="Dead letters on their way round again: a few first, then at a rate." />
+      <PageHead title="Redrives" sub="Restarts of dead letters: a canary first, then at a limited rate." />
       <Answer query={redrives} lines={6}>
         {({ data, page }) =>
           data.length === 0 ? (
             <Empty
               icon="redrive"
-              title="No redrive yet"
+              title="No redrives"
               actions={
                 <Button tone="primary" href={href('/dead')}>
-                  To the dead letters
+                  Show dead letters
                 </Button>
               }
             >
-              Choose a group of dead letters and press Redrive. A canary goes first, and it stops by itself when too
-              many fail again.
+              Select an error group and click Redrive. A canary runs first, and the redrive stops when too many jobs
+              fail again.
             </Empty>
           ) : (
             <>
@@ -68,7 +68,7 @@ const COLUMNS: readonly Column<RedriveView>[] = [
   { key: 'state', title: 'State', phone: 'head', render: ({ state }) => <StateMark state={state} /> },
   {
     key: 'what',
-    title: 'Which',
+    title: 'Filter',
     width: 'grow',
     render: redrive => (
       <a class="strong clip" href={href(`/redrives/${segment(redrive.id)}`)}>
@@ -88,7 +88,7 @@ const COLUMNS: readonly Column<RedriveView>[] = [
     ),
   },
   { key: 'rate', title: 'Rate', align: 'end', phone: 'hide', render: ({ rate }) => rate },
-  { key: 'when', title: 'Begun', render: ({ createdAt }) => <Time at={createdAt} /> },
+  { key: 'when', title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
 /** The filter in the words of core. */

@@ -18,15 +18,15 @@ import { href, segment } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import './dependency.css'
 
-/** What jobs depend on, and how it is. Those in trouble first, in words. */
-export default function Targets() {
-  useTitle('Targets')
+/** The dependencies of jobs and their circuits; unhealthy ones first. */
+export default function Dependencies() {
+  useTitle('Dependencies')
   const circuits = useQuery('circuits', api.circuits.list, { topics: ['circuits'], everyMs: 3_000 })
   return (
     <>
       <PageHead
-        title="Targets"
-        sub="What jobs call or depend on. One that fails too often is left alone, tried now and then, and let in slowly."
+        title="Dependencies"
+        sub="Services that jobs call or depend on. When one fails too often, its circuit opens: calls stop, probes test it, and the rate ramps up again."
       />
       <Answer query={circuits} lines={6}>
         {({ data }) => {
@@ -42,12 +42,12 @@ export default function Targets() {
                   ))}
                 </ul>
               ) : (
-                <p class="notice ok">All targets are called as usual.</p>
+                <p class="notice ok">All circuits are closed.</p>
               )}
               {well.length > 0 && (
-                <Panel flush title="Called as usual" note={count(well.length)}>
+                <Panel flush title="Closed circuits" note={count(well.length)}>
                   <Table
-                    label="Targets that are called as usual"
+                    label="Dependencies with a closed circuit"
                     columns={columns(circuits.refetch)}
                     rows={well}
                     rowKey={({ key }) => key}
@@ -65,7 +65,7 @@ export default function Targets() {
 
 const isTroubled = ({ state, forced }: CircuitView): boolean => state !== 'closed' || forced !== undefined
 
-/** Deliveries to an endpoint have a lane of their own. */
+/** The dependency key of deliveries to a webhook endpoint. */
 const LANE = 'webhook:'
 
 interface OfCircuit {
@@ -83,7 +83,7 @@ function Card({ circuit, after }: OfCircuit) {
           <StateMark state={state === 'open' ? 'circuit-open' : state} as="badge" />
           {forced && (
             <Badge hue="accent" icon="user">
-              held by hand
+              forced
             </Badge>
           )}
         </h2>
@@ -99,7 +99,7 @@ function Card({ circuit, after }: OfCircuit) {
           {circuit.openings > 1 && <span>opened {count(circuit.openings)} times in a row</span>}
           {probeJobId !== undefined && (
             <a class="link" href={href(`/jobs/${segment(probeJobId)}`)}>
-              The job that tries it
+              Show probe job
             </a>
           )}
         </p>
@@ -113,42 +113,42 @@ function Card({ circuit, after }: OfCircuit) {
 }
 
 function Name({ circuit: { key } }: { readonly circuit: CircuitView }) {
-  if (!key.startsWith(LANE)) return <span class="mono target-key">{key}</span>
+  if (!key.startsWith(LANE)) return <span class="mono dependency-key">{key}</span>
   const rest = key.slice(LANE.length)
-  // Addresses that jobs name themselves have no webhook behind them.
+  // A URL in the `webhook` option of a job has no webhook endpoint.
   return /^https?:/.test(rest) ? (
-    <span class="target-key">Webhooks of jobs to {rest}</span>
+    <span class="dependency-key">Job webhooks to {rest}</span>
   ) : (
-    <a class="link target-key" href={href(`/webhooks/${segment(rest)}`)}>
+    <a class="link dependency-key" href={href(`/webhooks/${segment(rest)}`)}>
       Webhook {rest}
     </a>
   )
 }
 
 function wordsOf({ state, forced, openUntil, notBefore }: CircuitView, at: number): string {
-  if (forced === 'open') return 'Held open by hand: nothing is called and no probe is sent until somebody closes it.'
-  if (forced === 'closed') return 'Held closed by hand: it is called, whatever fails.'
+  if (forced === 'open') return 'Forced open: no calls and no probes until it is closed.'
+  if (forced === 'closed') return 'Forced closed: calls continue regardless of failures.'
   const until = (time: string | undefined): string | undefined =>
     time !== undefined && Date.parse(time) > at ? age(Date.parse(time) - at) : undefined
   switch (state) {
     case 'open': {
       const probe = until(openUntil)
-      return probe ? `Nothing is called. In ${probe} one job tries it.` : 'Nothing is called. The next job tries it.'
+      return probe
+        ? `Calls are held back. The next probe is due in ${probe}.`
+        : 'Calls are held back. The next job is the probe.'
     }
     case 'half-open':
-      return 'One job tries it now. If it succeeds, the others follow a few at a time.'
+      return 'One job probes it now. If it succeeds, the rate ramps up.'
     case 'ramping': {
       const start = until(notBefore)
-      return start
-        ? `It asked to be left alone: in ${start} jobs come back, a few at a time.`
-        : 'It answers again: what waited comes back, a few at a time.'
+      return start ? `Throttled by Retry-After: the ramp starts in ${start}.` : 'It has recovered: the rate ramps up.'
     }
     default:
-      return 'It is called as usual.'
+      return 'Calls pass.'
   }
 }
 
-/** What waits because of it. Such jobs lose no attempt. */
+/** The jobs that wait for the circuit. They lose no attempt. */
 function Waiting({ circuit: { key } }: { readonly circuit: CircuitView }) {
   const waiting = useQuery(
     `waits for ${key}`,
@@ -156,7 +156,7 @@ function Waiting({ circuit: { key } }: { readonly circuit: CircuitView }) {
     { topics: ['circuits'], everyMs: 5_000 },
   )
   if (!waiting.data) return null
-  if (waiting.data.value === 0) return <span class="muted">No job waits for it.</span>
+  if (waiting.data.value === 0) return <span class="muted">No jobs are waiting for it.</span>
   return (
     <a class="link" href={href('/jobs', { dependency: key })}>
       {plural(waiting.data, 'job waits', 'jobs wait')} for it and {waiting.data.value === 1 ? 'loses' : 'lose'} no
@@ -168,7 +168,7 @@ function Waiting({ circuit: { key } }: { readonly circuit: CircuitView }) {
 function Calls({ circuit: { calls } }: { readonly circuit: CircuitView }) {
   const all = calls.ok + calls.failed
   return all === 0 ? (
-    <span>no calls in its window</span>
+    <span>no calls in the window</span>
   ) : (
     <span>
       {count(calls.failed)} of {plural(all, 'call')} failed ({percent(calls.failed / all)})
@@ -181,13 +181,13 @@ function Reins({ circuit, after }: OfCircuit) {
   return (
     <div class="row wrap">
       {forced ? (
-        <Button icon="check" tip="It goes by what it sees again" onPress={() => void release(circuit, after)}>
+        <Button icon="check" tip="Let the circuit decide again" onPress={() => void release(circuit, after)}>
           Release
         </Button>
       ) : (
         state !== 'ramping' && (
-          <Button icon="check" tip="What waited comes back step by step" onPress={() => void release(circuit, after)}>
-            Close now
+          <Button icon="check" tip="Waiting jobs resume step by step" onPress={() => void release(circuit, after)}>
+            Close circuit
           </Button>
         )
       )}
@@ -203,19 +203,19 @@ function Holds({ circuit, after }: OfCircuit) {
       label={`Actions for ${key}`}
       size="sm"
       items={[
-        { text: 'Show its jobs', icon: 'jobs', href: href('/jobs', { dependency: key }) },
+        { text: 'Show jobs', icon: 'jobs', href: href('/jobs', { dependency: key }) },
         may('operator') &&
           forced !== 'open' && {
-            text: 'Hold it open',
+            text: 'Force open',
             icon: 'pause',
-            hint: 'Nothing is called until somebody closes it',
+            hint: 'Stops all calls until it is closed',
             onPress: () => void holdOpen(circuit, after),
           },
         may('operator') &&
           forced !== 'closed' && {
-            text: 'Hold it closed',
+            text: 'Force closed',
             icon: 'play',
-            hint: 'It is called, whatever fails',
+            hint: 'Calls continue regardless of failures',
             onPress: () => void holdClosed(circuit, after),
           },
       ]}
@@ -226,7 +226,7 @@ function Holds({ circuit, after }: OfCircuit) {
 function release({ key }: CircuitView, after: () => void): Promise<unknown> {
   return act({
     run: () => api.circuits.close(key),
-    done: `${key} is called again; what waited comes back step by step`,
+    done: `Closed the circuit of ${key}; waiting jobs resume step by step`,
     after,
   })
 }
@@ -234,12 +234,12 @@ function release({ key }: CircuitView, after: () => void): Promise<unknown> {
 function holdOpen({ key }: CircuitView, after: () => void): Promise<unknown> {
   return act({
     confirm: {
-      title: `Hold ${key} open?`,
-      effect: 'All jobs that depend on it wait and lose no attempt. No probe is sent until somebody closes it.',
-      verb: 'Hold open',
+      title: `Force the circuit of ${key} open?`,
+      effect: 'All jobs that depend on it wait and lose no attempt. No probe is sent until the circuit is closed.',
+      verb: 'Force open',
     },
     run: () => api.circuits.open(key),
-    done: `${key} is held open`,
+    done: `Forced the circuit of ${key} open`,
     undo: () => api.circuits.close(key),
     after,
   })
@@ -248,13 +248,14 @@ function holdOpen({ key }: CircuitView, after: () => void): Promise<unknown> {
 function holdClosed({ key }: CircuitView, after: () => void): Promise<unknown> {
   return act({
     confirm: {
-      title: `Hold ${key} closed?`,
-      effect: 'Its jobs run whatever fails, and use up their attempts. Nothing protects it until somebody releases it.',
-      verb: 'Hold closed',
+      title: `Force the circuit of ${key} closed?`,
+      effect:
+        'Its jobs run regardless of failures and use up their attempts. The dependency is not protected until the circuit is released.',
+      verb: 'Force closed',
       tone: 'danger',
     },
     run: () => api.circuits.close(key, true),
-    done: `${key} is held closed`,
+    done: `Forced the circuit of ${key} closed`,
     undo: () => api.circuits.close(key),
     after,
   })
@@ -262,9 +263,9 @@ function holdClosed({ key }: CircuitView, after: () => void): Promise<unknown> {
 
 function columns(after: () => void): readonly Column<CircuitView>[] {
   return [
-    { key: 'key', title: 'Target', width: 'grow', phone: 'head', render: circuit => <Name circuit={circuit} /> },
+    { key: 'key', title: 'Dependency', width: 'grow', phone: 'head', render: circuit => <Name circuit={circuit} /> },
     { key: 'state', title: 'Circuit', render: ({ state }) => <StateMark state={state} /> },
-    { key: 'calls', title: 'In its window', render: circuit => <Calls circuit={circuit} /> },
+    { key: 'calls', title: 'Calls in the window', render: circuit => <Calls circuit={circuit} /> },
     { key: 'since', title: 'Since', render: ({ since }) => <Time at={since} /> },
     {
       key: 'more',
@@ -276,9 +277,9 @@ function columns(after: () => void): readonly Column<CircuitView>[] {
 
 function NoTargets() {
   return (
-    <Empty icon="dependencies" title="No target is known yet">
-      A target appears when a job that calls a URL, or says what it depends on, has run under a policy with a circuit or
-      a budget. <code>{'retry: { circuit: true }'}</code> gives it one.
+    <Empty icon="dependencies" title="No dependencies yet">
+      A dependency appears when a job that calls a URL or sets <code>dependsOn</code> has run with a circuit breaker or
+      a retry budget: <code>{'retry: { circuit: true }'}</code>.
     </Empty>
   )
 }

@@ -21,7 +21,7 @@ interface JobActionsProps {
 
 type Layer = 'edit' | 'reschedule' | 'copy'
 
-/** What can be done about a job; only what its state, and who asks, allow. */
+/** The actions for a job that its state and the role allow. */
 export function JobActions({ job, onChange }: JobActionsProps) {
   const open = useSignal<Layer | undefined>(undefined)
   const isOperator = may('operator')
@@ -51,7 +51,7 @@ type Deeds = ReturnType<typeof deedsOf>
 
 function keysOf(job: JobView, isOperator: boolean, deeds: Deeds, edit: () => void): readonly KeyBinding[] {
   const key = (keys: string, does: string, run: () => void): KeyBinding => ({ keys, does, run, group: 'Actions' })
-  const copyId = key('y', 'Copy the id', () => void copyText(job.id, 'Job id copied'))
+  const copyId = key('y', 'Copy id', () => void copyText(job.id, 'Job id copied'))
   if (!isOperator) return [copyId]
   return [
     copyId,
@@ -62,18 +62,24 @@ function keysOf(job: JobView, isOperator: boolean, deeds: Deeds, edit: () => voi
   ]
 }
 
-/** The one that is wanted most. */
+/** The main action. */
 function MainDeed({ job, deeds }: { readonly job: JobView; readonly deeds: Deeds }) {
   if (job.state === 'waiting') {
     return (
-      <Button icon="skip" tone="primary" shortcut="n" tip="Skips the wait; the count stays" onPress={deeds.runNow}>
+      <Button
+        icon="skip"
+        tone="primary"
+        shortcut="n"
+        tip="Skips the wait; keeps the attempt count"
+        onPress={deeds.runNow}
+      >
         Run now
       </Button>
     )
   }
   if (!isOver(job)) return null
   return (
-    <Button icon="retry" tone="primary" shortcut="r" tip="Starts it again with all its attempts" onPress={deeds.retry}>
+    <Button icon="retry" tone="primary" shortcut="r" tip="Starts it again with all attempts" onPress={deeds.retry}>
       Retry
     </Button>
   )
@@ -85,7 +91,7 @@ function itemsOf(job: JobView, deeds: Deeds, show: (what: Layer) => () => void):
     isWaiting && {
       text: 'Reschedule …',
       icon: 'clock',
-      hint: 'Another time; the count of attempts stays',
+      hint: 'Changes the time; keeps the attempt count',
       onPress: show('reschedule'),
     },
     isWaiting && {
@@ -95,7 +101,7 @@ function itemsOf(job: JobView, deeds: Deeds, show: (what: Layer) => () => void):
       shortcut: 'e',
       onPress: show('edit'),
     },
-    { text: 'Replay', icon: 'replay', hint: "A new job from this one's payload", onPress: deeds.replay },
+    { text: 'Replay', icon: 'replay', hint: 'Creates a new job with the same payload', onPress: deeds.replay },
     !isEnded(job) && {
       text: 'Cancel',
       icon: 'cancel',
@@ -119,11 +125,11 @@ function CopyAs({ job, onClose }: { readonly job: JobView; readonly onClose: () 
   return (
     <Dialog title="Copy as" size="md" onClose={onClose}>
       <div class="stack">
-        <p class="muted">Makes a job like this one:</p>
-        <CodeSample sample={sampleOf(job)} label="The same job as code" />
-        <p class="muted">Reads it again:</p>
+        <p class="muted">Create a job like this one:</p>
+        <CodeSample sample={sampleOf(job)} label="Job as code" />
+        <p class="muted">Read this job:</p>
         <CodeSample
-          label="This job as code"
+          label="Request for this job"
           sample={{
             curl: asCurl('GET', `/jobs/${segment(job.id)}`),
             ts: `await chronos.jobs.get('${job.id}')`,
@@ -138,49 +144,49 @@ function CopyAs({ job, onClose }: { readonly job: JobView; readonly onClose: () 
 const isOver = ({ state }: JobView): boolean => state === 'dead' || state === 'cancelled'
 const isEnded = ({ state }: JobView): boolean => state !== 'waiting' && state !== 'running'
 
-/** Each asks where it can't be taken back, does it, and says so. */
+/** The actions of a job, with confirmation and message. */
 function deedsOf(job: JobView, onChange: () => void) {
   const { id, name } = job
   return {
     runNow: () =>
-      void act({ run: () => api.jobs.runNow(id), done: 'It runs as soon as a worker is free', after: onChange }),
+      void act({ run: () => api.jobs.runNow(id), done: 'The job runs as soon as a worker is free', after: onChange }),
     retry: () =>
-      void act({ run: () => api.jobs.retry(id), done: 'Started again with all its attempts', after: onChange }),
+      void act({ run: () => api.jobs.retry(id), done: 'Restarted the job with all attempts', after: onChange }),
     replay: () =>
       void act({
         run: () => api.jobs.replay(id),
         done: made => ({
-          text: 'A new job was made',
+          text: 'Created a new job',
           tone: 'ok',
-          link: { href: href(`/jobs/${segment(made.id)}`), text: 'Open it' },
+          link: { href: href(`/jobs/${segment(made.id)}`), text: 'Open job' },
         }),
       }),
     cancel: () =>
       void act({
         confirm: {
-          title: `Cancel this ${name}?`,
+          title: `Cancel job ${name}?`,
           effect:
             job.state === 'running'
-              ? 'Its handler is asked to stop; what it has done so far is not undone. The record stays, and "Retry" starts it again.'
-              : 'It does not run. The record stays, and "Retry" starts it again.',
-          verb: 'Cancel the job',
+              ? 'The handler is asked to stop; its effects so far are not undone. The record stays, and Retry starts the job again.'
+              : 'The job does not run. The record stays, and Retry starts it again.',
+          verb: 'Cancel job',
           tone: 'danger',
         },
         run: () => api.jobs.cancel(id),
-        done: job.state === 'running' ? 'It was asked to stop' : 'Cancelled',
+        done: job.state === 'running' ? 'Asked the job to stop' : 'Cancelled the job',
         after: onChange,
         ...(job.state === 'waiting' && { undo: () => api.jobs.retry(id) }),
       }),
     remove: () =>
       void act({
         confirm: {
-          title: `Delete this ${name}?`,
+          title: `Delete job ${name}?`,
           effect: "Its record, payload and history are removed. This can't be undone.",
-          verb: 'Delete',
+          verb: 'Delete job',
           tone: 'danger',
         },
         run: () => api.jobs.delete(id),
-        done: 'Deleted',
+        done: 'Deleted the job',
         after: () => go('/jobs'),
       }),
   }

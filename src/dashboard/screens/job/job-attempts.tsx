@@ -23,14 +23,14 @@ import { windowWords } from '../../timeline/facts.js'
 const LOGS_MAX = 200
 const SHOWN_MAX = 15
 
-/** Every run, newest first: how it ended, what it said, and what was decided about it. */
+/** All runs, newest first, with outcome, error, logs and decision. */
 export function Attempts({ data: { job, attempts, earlier } }: { readonly data: JobTimeline }) {
   const logs = useQuery(`logs ${job.id}`, signal => api.jobs.logs(job.id, { limit: LOGS_MAX }, signal), {
     topics: ['jobs'],
   })
   const newest = [...attempts].reverse()
   const chosen = query.value['run']
-  // Where none was chosen, the newest is what one came for; 0 is the choice of none.
+  // The newest run is open by default; 0 means none.
   const open = chosen === undefined ? newest[0]?.run : Number(chosen)
   const isAll = useSignal(false)
   const isChosen = ({ run }: AttemptView): boolean => run === open
@@ -40,8 +40,8 @@ export function Attempts({ data: { job, attempts, earlier } }: { readonly data: 
   return (
     <Panel title="Attempts" note={plural(attempts.length + earlier + (job.state === 'running' ? 1 : 0), 'run')} flush>
       {newest.length === 0 && job.state !== 'running' && (
-        <Empty icon="clock" title="It has not run yet">
-          Each run will be kept here, with its error and why it was retried or not.
+        <Empty icon="clock" title="No attempts yet">
+          Each run is listed here with its error and the retry decision.
         </Empty>
       )}
       <ol class="attempts">
@@ -85,7 +85,7 @@ function Attempt({ attempt, isOpen, logs }: AttemptProps) {
   const isChosen = query.value['run'] === String(run)
   const isFirst = useRef(true)
   useEffect(() => {
-    // Chosen in the drawing above: only as far as needed, and never when the page has just been opened.
+    // Scrolls to a run that was chosen in the timeline, but not when the page opens.
     if (isChosen && !isFirst.current) element.current?.scrollIntoView({ block: 'nearest' })
     isFirst.current = false
   }, [isChosen])
@@ -131,7 +131,7 @@ function Attempt({ attempt, isOpen, logs }: AttemptProps) {
   )
 }
 
-/** Why it was retried or not, with the numbers behind it. */
+/** The retry decision with its figures. */
 function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; readonly decision: Decision }) {
   const {
     why,
@@ -157,7 +157,7 @@ function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; 
       <Facts
         columns={2}
         facts={[
-          kind === undefined ? undefined : ['Taken for', `${kind}${rule ? `, by ${rule}` : ''}`],
+          kind === undefined ? undefined : ['Classified as', `${kind}${rule ? `, by ${rule}` : ''}`],
           rawMs === undefined || strategy === undefined ? undefined : ['Backoff', `${strategy}: ${duration(rawMs)}`],
           capMs !== undefined && rawMs !== undefined && rawMs > capMs ? ['Cap', duration(capMs)] : undefined,
           decision.windowMs === undefined || jitter === undefined
@@ -166,7 +166,7 @@ function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; 
                 'Jitter',
                 `${jitter}: ${windowWords(attempt)}${draw === undefined ? '' : `, drawn ${Math.round(draw * 1_000) / 1_000}`}`,
               ],
-          retryAfterMs === undefined ? undefined : ['Asked to wait', duration(retryAfterMs)],
+          retryAfterMs === undefined ? undefined : ['Retry-After', duration(retryAfterMs)],
           delayMs === undefined
             ? undefined
             : [
@@ -176,7 +176,7 @@ function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; 
           attempt.nextRunAt === undefined ? undefined : ['Next run', <Time key="next" at={attempt.nextRunAt} />],
           dependency === undefined
             ? undefined
-            : ['Depends on', `${dependency}${deferredBy ? `, held by its ${deferredBy}` : ''}`],
+            : ['Depends on', `${dependency}${deferredBy ? `, deferred by its ${deferredBy}` : ''}`],
           attempt.fingerprint === undefined
             ? undefined
             : ['Error group', <code key="group">{attempt.fingerprint}</code>],

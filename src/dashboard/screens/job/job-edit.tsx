@@ -18,10 +18,10 @@ interface EditJobProps {
 
 const PRIORITIES = Array.from({ length: 10 }, (_, i) => ({
   value: String(9 - i),
-  text: `${9 - i}${i === 0 ? ', first' : i === 4 ? ', usual' : i === 9 ? ', last' : ''}`,
+  text: `${9 - i}${i === 0 ? ', first' : i === 4 ? ', default' : i === 9 ? ', last' : ''}`,
 }))
 
-/** What a waiting job is to do. Saved only if nobody, and no worker, has touched it since the dialog was opened. */
+/** Edits a waiting job. Saves only if the job has not changed since the dialog was opened. */
 export function EditJob({ job, onClose, onDone }: EditJobProps) {
   const payload = useSignal(jsonText(job.payload))
   const priority = useSignal(String(job.priority))
@@ -41,8 +41,8 @@ export function EditJob({ job, onClose, onDone }: EditJobProps) {
     isBusy.value = true
     try {
       await request<JobView>('PATCH', `/jobs/${segment(job.id)}`, { body: changes, ifMatch: version.value })
-      toast({ text: 'Saved', tone: 'ok' })
-      announce('Saved')
+      toast({ text: 'Saved the job', tone: 'ok' })
+      announce('Saved the job')
       onDone()
       onClose()
     } catch (error) {
@@ -58,7 +58,7 @@ export function EditJob({ job, onClose, onDone }: EditJobProps) {
       onClose={onClose}
       foot={
         <>
-          <Button onPress={onClose}>Leave it</Button>
+          <Button onPress={onClose}>Cancel</Button>
           <Button
             tone="primary"
             busy={isBusy.value}
@@ -98,7 +98,7 @@ interface Written {
   readonly tags: string
 }
 
-/** Only what somebody changed: the rest may change meanwhile. */
+/** Only the changed fields. */
 function changesOf(job: JobView, { payload, priority, queue, tags }: Written) {
   const isPayload = payload !== jsonText(job.payload) && jsonProblem(payload) === undefined
   return {
@@ -109,7 +109,7 @@ function changesOf(job: JobView, { payload, priority, queue, tags }: Written) {
   }
 }
 
-/** Its ETag: what must still hold when the change is written. */
+/** The ETag that must still match when the change is saved. */
 async function versionOf(id: string): Promise<string | undefined> {
   try {
     const response = await fetch(apiUrl(`/jobs/${segment(id)}`), { credentials: 'same-origin', cache: 'no-store' })
@@ -122,9 +122,10 @@ async function versionOf(id: string): Promise<string | undefined> {
 function told(problem: Problem): Problem {
   if (problem.status !== 412) return problem
   return new Problem(412, {
-    title: 'It has changed meanwhile',
+    title: 'The job was modified concurrently',
     code: problem.code,
-    detail: 'A worker took it, or somebody else edited it, since this was opened. Close this and look at it again.',
+    detail:
+      'A worker claimed it or another user edited it after this dialog was opened. Close the dialog and try again.',
     requestId: problem.requestId,
     retryable: false,
   })

@@ -8,15 +8,15 @@ import { formOf, queryOf } from '../../policy/policy-form.js'
 import { policyWords } from '../../policy/policy-words.js'
 import { href, segment } from '../../shell/router.js'
 
-/** Everything that is on record of a job, and what it belongs to. */
+/** The fields of a job and its links. */
 export function JobFacts({ job }: { readonly job: JobView }) {
   const isLive = job.state === 'waiting' || job.state === 'running'
   return (
-    <Panel title="Facts">
+    <Panel title="Details">
       <Facts
         facts={[
           ['Policy', <PolicyFact key="policy" job={job} />],
-          ['Priority', `${job.priority}${job.priority === 5 ? ', as usual' : ''}`],
+          ['Priority', `${job.priority}${job.priority === 5 ? ' (default)' : ''}`],
           ['Delivery', job.delivery],
           isLive ? ['Runs at', <Time key="runs" at={job.runAt} />] : undefined,
           job.startedAt ? ['Last started', <Time key="started" at={job.startedAt} />] : undefined,
@@ -47,7 +47,7 @@ export function JobFacts({ job }: { readonly job: JobView }) {
                   {job.dependency}
                 </a>,
               ],
-          job.webhook === undefined ? undefined : ['Tells', <code key="webhook">{job.webhook}</code>],
+          job.webhook === undefined ? undefined : ['Webhook', <code key="webhook">{job.webhook}</code>],
           ...related(job),
         ]}
       />
@@ -60,7 +60,7 @@ function PolicyFact({ job }: { readonly job: JobView }) {
     <a
       class="link"
       href={href('/policies', queryOf({ preset: 'standard', form: formOf(job.retry) }))}
-      data-tip="Try it in the simulator"
+      data-tip="Open in the simulator"
     >
       {policyWords(job.retry)}
     </a>
@@ -69,12 +69,12 @@ function PolicyFact({ job }: { readonly job: JobView }) {
 
 type Fact = readonly [term: string, value: preact.ComponentChildren] | undefined
 
-/** What it came from, and what it is one of. */
+/** The links to related things. */
 function related(job: JobView): readonly Fact[] {
   const { scheduleId, fingerprint, redriveId, generation } = job
   return [
     generation > 1
-      ? ['Generation', `${generation}: started again ${generation === 2 ? 'once' : `${generation - 1} times`}`]
+      ? ['Generation', `${generation}: restarted ${generation === 2 ? 'once' : `${generation - 1} times`}`]
       : undefined,
     scheduleId === undefined
       ? undefined
@@ -104,10 +104,10 @@ function related(job: JobView): readonly Fact[] {
           </span>,
         ],
     [
-      'Same kind',
+      'Related jobs',
       <span key="same" class="row wrap">
         <a class="link" href={href('/jobs', { name: job.name })}>
-          all {job.name}
+          all {job.name} jobs
         </a>
         {job.key !== undefined && (
           <a class="link" href={href('/jobs', { key: job.key })}>

@@ -14,7 +14,7 @@ interface RescheduleJobProps {
   readonly onDone: () => void
 }
 
-/** Another time for a waiting job: so long from now, or at a moment. */
+/** Changes the time of a waiting job. */
 export function RescheduleJob({ job, onClose, onDone }: RescheduleJobProps) {
   const way = useSignal<'delay' | 'at'>('delay')
   const delay = useSignal('5m')
@@ -23,7 +23,7 @@ export function RescheduleJob({ job, onClose, onDone }: RescheduleJobProps) {
   const isReady =
     way.value === 'delay' ? parseDuration(delay.value.trim()) !== undefined : isoOf(at.value) !== undefined
   const save = async (): Promise<void> => {
-    const done = await act({ run: () => api.jobs.edit(job.id, change), done: 'Rescheduled', after: onDone })
+    const done = await act({ run: () => api.jobs.edit(job.id, change), done: 'Rescheduled the job', after: onDone })
     if (done) onClose()
   }
   return (
@@ -33,7 +33,7 @@ export function RescheduleJob({ job, onClose, onDone }: RescheduleJobProps) {
       onClose={onClose}
       foot={
         <>
-          <Button onPress={onClose}>Leave it</Button>
+          <Button onPress={onClose}>Cancel</Button>
           <Button tone="primary" disabled={!isReady} onPress={() => void save()}>
             Reschedule
           </Button>
@@ -48,17 +48,17 @@ export function RescheduleJob({ job, onClose, onDone }: RescheduleJobProps) {
           label="When"
           value={way.value}
           options={[
-            { value: 'delay', text: 'From now' },
+            { value: 'delay', text: 'After a delay' },
             { value: 'at', text: 'At a time' },
           ]}
           onChange={chosen => (way.value = chosen)}
         />
         {way.value === 'delay' ? (
-          <Field label="In">
+          <Field label="Delay">
             <DurationInput value={delay} />
           </Field>
         ) : (
-          <Field label="At" hint="On the clock of this place">
+          <Field label="Time" hint="Local time">
             <Input type="datetime-local" value={at} />
           </Field>
         )}

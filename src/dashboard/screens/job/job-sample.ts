@@ -2,7 +2,7 @@ import type { JobView } from '../../../core/job/view.js'
 import { asCurl, asLiteral, quoted, type Sample } from '../../data/copy.js'
 import { jsonText } from '../../parts/json.js'
 
-/** How to make a job like this one, in three languages. */
+/** Code that creates a job like this one, in three languages. */
 export function sampleOf(job: JobView): Sample {
   const { name, payload, queue, priority, tags, delivery, tenantId, key } = job
   const options = {

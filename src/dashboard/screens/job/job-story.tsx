@@ -8,11 +8,11 @@ import { Icon, type IconName } from '../../parts/icon.js'
 import { Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 
-/** A job in plain words: why it is not running, why it was or wasn't retried, what happens next. */
+/** Explains a job: why it is waiting, why it was retried or not, and what happens next. */
 export function Story({ told }: { readonly told: QueryState<Explanation> }) {
   const { data, problem, isStale, isSlow, refetch } = told
   return (
-    <Panel title="In plain words" stale={isStale}>
+    <Panel title="Explanation" stale={isStale}>
       {problem && problem.status !== 404 && <ProblemPanel problem={problem} onRetry={refetch} />}
       {!data && isSlow && <Skeleton lines={3} />}
       {data && (
@@ -22,7 +22,7 @@ export function Story({ told }: { readonly told: QueryState<Explanation> }) {
           </p>
           <dl>
             {data.waiting && !data.summary.includes(data.waiting.words) && (
-              <Line icon="clock" title="Why it is not running">
+              <Line icon="clock" title="Reason for waiting">
                 <Words text={sentence(data.waiting.words)} />
                 {data.waiting.until && (
                   <span class="muted">
@@ -33,22 +33,19 @@ export function Story({ told }: { readonly told: QueryState<Explanation> }) {
               </Line>
             )}
             {data.last && (
-              <Line
-                icon="retry"
-                title={data.last.decision.action === 'die' ? 'Why it was not retried' : 'What was decided last'}
-              >
+              <Line icon="retry" title={data.last.decision.action === 'die' ? 'Reason for no retry' : 'Last decision'}>
                 <Words text={data.last.words} />
               </Line>
             )}
             {data.next && (
-              <Line icon="right" title="What happens next">
+              <Line icon="right" title="Next step">
                 <Words text={data.next.words} />
               </Line>
             )}
           </dl>
           {data.details.length > 0 && (
             <details>
-              <summary>How that came about</summary>
+              <summary>Details</summary>
               <ul>
                 {data.details.map(detail => (
                   <li key={detail}>
@@ -85,7 +82,7 @@ function Line({ icon, title, children }: LineProps) {
 const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
 const DAY_MS = 86_400_000
 
-/** Moments within a sentence are written for this place; all of them on hover. */
+/** Times within a sentence are local; the tooltip has every format. */
 function Words({ text }: { readonly text: string }) {
   return <>{text.split(MOMENT).map((part, i) => (i % 2 === 0 ? part : <Moment key={i} at={Date.parse(part)} />))}</>
 }

@@ -23,7 +23,7 @@ import { Attempts } from './job-attempts.js'
 import { JobFacts } from './job-facts.js'
 import { Story } from './job-story.js'
 
-/** One job: what became of it, why, what comes next, and everything that can be done about it. */
+/** One job: timeline, explanation, attempts, details and actions. */
 export default function JobScreen({ params }: ScreenProps) {
   const id = params['id']!
   const life = useQuery(`timeline ${id}`, signal => api.jobs.timeline(id, signal), { topics: ['jobs'] })
@@ -100,7 +100,7 @@ function attemptWords({ job }: JobTimeline): string {
 
 const MODES: readonly AxisMode[] = ['compressed', 'linear', 'log']
 
-/** Drawn anew every second while the job lives; nothing is asked for in between. */
+/** Redrawn every second while the job is active, without a request. */
 function LiveTimeline({ data }: { readonly data: JobTimeline }) {
   const { job, attempts, ghosts, dies, deadline } = data
   const isLive = job.state === 'waiting' || job.state === 'running'
@@ -144,25 +144,25 @@ function Payload({ data: { job } }: { readonly data: JobTimeline }) {
   )
 }
 
-/** It was never there, or is no longer. */
+/** The job does not exist, or no longer. */
 function Gone({ id, isKnown }: { readonly id: string; readonly isKnown: boolean }) {
   return (
     <>
       <PageHead up={{ href: href('/jobs'), text: 'Jobs' }} title={`Job ${shortId(id)}`} />
       <Empty
         icon="search"
-        title={isKnown ? 'This job is gone' : 'There is no such job'}
+        title={isKnown ? 'Job deleted' : 'Job not found'}
         actions={
           <>
-            <Button href={href('/jobs')}>To all jobs</Button>
-            <Button href={href('/audit', { q: id })}>What was done to it</Button>
-            <Button href={href(`/schedules/${segment(id)}`)}>Is it a schedule?</Button>
+            <Button href={href('/jobs')}>Show all jobs</Button>
+            <Button href={href('/audit', { q: id })}>Search audit log</Button>
+            <Button href={href(`/schedules/${segment(id)}`)}>Open as schedule</Button>
           </>
         }
       >
         {isKnown
-          ? 'Somebody deleted it, or the time for which ended jobs are kept is over.'
-          : 'It may have been deleted, or pruned after the time for which ended jobs are kept; or the id is mistyped.'}{' '}
+          ? 'The job was deleted or pruned after its retention.'
+          : 'The job may have been deleted or pruned after its retention, or the id is mistyped.'}{' '}
         <code>{id}</code>
       </Empty>
     </>

@@ -3,12 +3,12 @@ import { type CallDraft, METHODS } from './new-job-draft.js'
 
 interface CallFieldsProps {
   readonly draft: CallDraft
-  /** What is not right, by field. */
+  /** The errors by field. */
   readonly wrong: Readonly<Record<string, string>>
   readonly autoFocus?: boolean | undefined
 }
 
-/** What a job does: a call to a URL, or a job by name with its payload. */
+/** The fields of an HTTP call, or of a job with a name and a payload. */
 export function CallFields(props: CallFieldsProps) {
   const { kind } = props.draft
   return (
@@ -18,7 +18,7 @@ export function CallFields(props: CallFieldsProps) {
         value={kind.value}
         options={[
           { value: 'http', text: 'Call a URL' },
-          { value: 'name', text: 'By name' },
+          { value: 'name', text: 'Run a named job' },
         ]}
         onChange={next => {
           kind.value = next
@@ -54,7 +54,7 @@ function HttpFields({ draft, wrong, autoFocus }: CallFieldsProps) {
           </Field>
         </div>
       </div>
-      <Field label="Headers" hint="One a line: name: value" problem={wrong['headers']}>
+      <Field label="Headers" hint="One per line: name: value" problem={wrong['headers']}>
         <TextArea value={draft.headers} rows={2} mono />
       </Field>
       <Field label="Body" hint="JSON is sent as JSON, anything else as text" problem={wrong['body']}>
@@ -67,7 +67,7 @@ function HttpFields({ draft, wrong, autoFocus }: CallFieldsProps) {
 function NameFields({ draft, wrong, autoFocus }: CallFieldsProps) {
   return (
     <>
-      <Field label="Name" hint="Of a job that some worker knows" problem={wrong['name'] || undefined}>
+      <Field label="Name" hint="A job that a worker handles" problem={wrong['name'] || undefined}>
         <Input value={draft.name} mono placeholder="charge-card" autoFocus={autoFocus} />
       </Field>
       <Field label="Payload" hint="JSON" problem={wrong['payload']}>

@@ -34,14 +34,14 @@ const DEEDS: readonly Deed[] = [
   {
     verb: 'Retry',
     key: 'r',
-    effect: 'Dead and cancelled ones start again with all their attempts; others are left alone.',
+    effect: 'Dead and cancelled jobs start again with all attempts. Other jobs do not change.',
     run: filter => api.jobs.retryAll(filter),
     fits: isOver,
   },
   {
     verb: 'Cancel',
     key: 'C',
-    effect: 'Waiting ones end at once, running ones are asked to stop. Their records stay.',
+    effect: 'Waiting jobs are cancelled at once, running jobs are asked to stop. The records stay.',
     tone: 'danger',
     run: filter => api.jobs.cancelAll(filter),
     fits: ({ state }) => state === 'waiting' || state === 'running',
@@ -49,14 +49,14 @@ const DEEDS: readonly Deed[] = [
   {
     verb: 'Delete',
     key: 'D',
-    effect: "Their records and histories are removed; this can't be undone. Running ones are left alone.",
+    effect: "Removes the records and histories. Running jobs do not change. This can't be undone.",
     tone: 'danger',
     run: filter => api.jobs.deleteAll(filter),
     fits: ({ state }) => state !== 'running',
   },
 ]
 
-/** What can be done to those that are selected, or to all that match. */
+/** The actions for the selected jobs, or for all matching jobs. */
 export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps) {
   const isAll = useSignal(false)
   const chosen = selected.value
@@ -74,7 +74,7 @@ export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps
       deed,
       isAll.value
         ? { filter, items: total, words: wordsOfAll() }
-        : { filter: { ids: [...chosen] }, items: chosen.size, words: 'the selected ones' },
+        : { filter: { ids: [...chosen] }, items: chosen.size, words: 'selected jobs' },
       () => {
         clear()
         after()
@@ -85,10 +85,10 @@ export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps
   useKeys(
     mayAct
       ? [
-          { keys: 'A', does: 'Select all that match', group: 'Lists', run: selectAll },
+          { keys: 'A', does: 'Select all matching jobs', group: 'Lists', run: selectAll },
           ...DEEDS.map(deed => ({
             keys: deed.key,
-            does: `${deed.verb} the selected`,
+            does: `${deed.verb} selected jobs`,
             group: 'Actions' as const,
             run: () => doDeed(deed),
           })),
@@ -99,7 +99,7 @@ export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps
   const fitting = (deed: Deed): boolean => isAll.value || rows.some(job => chosen.has(job.id) && deed.fits(job))
   return (
     <section class="bulk-bar" aria-label="Selected jobs">
-      <span class="strong">{isAll.value ? `All ${count(total)} that match` : `${count(chosen.size)} selected`}</span>
+      <span class="strong">{isAll.value ? `All ${count(total)} matching jobs` : `${count(chosen.size)} selected`}</span>
       {!isAll.value && total.value > chosen.size && (
         <Button size="sm" tone="quiet" onPress={selectAll} shortcut="A">
           Select all {count(total)}
@@ -132,7 +132,7 @@ interface Chosen {
 
 function wordsOfAll(): string {
   const words = filterWords(query.value)
-  return words === '' ? 'every job' : words
+  return words === '' ? 'all jobs' : words
 }
 
 async function bulk(
@@ -147,14 +147,14 @@ async function bulk(
       effect,
       filter: words,
       items,
-      verb,
+      verb: `${verb} ${size}`,
       ...(tone && { tone }),
     },
     run: () => run(filter),
     done: ({ matched, changed }) =>
       changed === matched
         ? `${verb}: done for ${plural(changed, 'job')}`
-        : `${verb}: done for ${count(changed)} of ${plural(matched, 'job')}; the others could not`,
+        : `${verb}: changed ${count(changed)} of ${plural(matched, 'job')}; the others were in another state`,
     after,
   })
 }

@@ -8,7 +8,7 @@ import { Elapsed, Time } from '../../parts/time.js'
 import { href, segment } from '../../shell/router.js'
 import { MiniTimeline } from '../../timeline/mini-timeline.js'
 
-/** What a list tells of a job. */
+/** The columns of a list of jobs. */
 export function jobColumns(): readonly Column<JobView>[] {
   return [
     {
@@ -67,7 +67,7 @@ export function jobColumns(): readonly Column<JobView>[] {
   ]
 }
 
-/** Calls are known by where they go. */
+/** The name of an HTTP job is its method and URL. */
 function titleOf(job: JobView): string {
   if (job.name !== 'http') return job.name
   const { method, url } = (job.payload ?? {}) as { readonly method?: unknown; readonly url?: unknown }

@@ -11,24 +11,22 @@ interface NoJobsProps {
   readonly searched: { readonly newest: number; readonly complete: boolean } | undefined
 }
 
-/** Nothing matches: which word of the filter is to blame. */
+/** An empty result, with the number of matches without each filter. */
 export function NoJobs({ filter, searched }: NoJobsProps) {
   const names = Object.keys(filter)
   if (names.length === 0) return <FirstSteps />
   return (
     <Empty
       icon="search"
-      title="No job matches"
+      title="No matching jobs"
       actions={
         <Button icon="close" onPress={() => go('/jobs')}>
-          Clear the filter
+          Clear filter
         </Button>
       }
     >
       {searched && !searched.complete && (
-        <p>
-          Only the newest {count(searched.newest)} jobs were looked through. Narrow the filter by queue, name or time.
-        </p>
+        <p>Only the newest {count(searched.newest)} jobs were searched. Narrow the filter by queue, name or time.</p>
       )}
       {names.length > 1 && <Culprits filter={filter} />}
     </Empty>

@@ -24,7 +24,7 @@ import './jobs.css'
 
 const LIMIT = 50
 
-/** Every job, narrowed by what the address says. */
+/** The list of jobs with the filter of the URL. */
 export default function Jobs() {
   useTitle('Jobs')
   const queues = useQuery('queue-names', queueNames)
@@ -49,7 +49,7 @@ export default function Jobs() {
 }
 
 async function queueNames(signal: AbortSignal): Promise<readonly string[]> {
-  // A tenant's token may not see queues; it types their names.
+  // A tenant token may not list queues.
   const { data } = await api.queues.list(signal).catch(() => ({ data: [] }))
   return data.map(({ name }) => name)
 }
@@ -109,7 +109,7 @@ function Searched({ newest, complete }: { readonly newest: number; readonly comp
   )
 }
 
-/** The states as one press each. */
+/** Links that filter by state. */
 function Phases() {
   const now = query.value['state']
   return (
@@ -147,7 +147,7 @@ function PhaseLink({ text, state, now }: PhaseLinkProps) {
 function HeadActions({ filter }: { readonly filter: Readonly<Record<string, string>> }) {
   return (
     <Menu
-      label="Copy this list"
+      label="Copy list as"
       icon="copy"
       items={[
         {
@@ -158,10 +158,10 @@ function HeadActions({ filter }: { readonly filter: Readonly<Record<string, stri
         {
           text: 'Copy as command',
           icon: 'copy',
-          onPress: () => void copyText(commandOf(filter), 'Copied as a command'),
+          onPress: () => void copyText(commandOf(filter), 'Copied as command'),
         },
         {
-          text: 'Copy the link',
+          text: 'Copy link',
           icon: 'copy',
           onPress: () => void copyText(window.location.href, 'Link copied'),
         },

@@ -20,16 +20,16 @@ export const METHODS = [
 
 type Choice = PresetName | ''
 
-/** What decides otherwise: the job, its queue, or what is usual for calls. */
+/** Without a choice, the job, its queue or the default decides. */
 export const POLICIES: readonly { readonly value: Choice; readonly text: string }[] = [
-  { value: '', text: 'As usual' },
+  { value: '', text: 'Default' },
   ...(Object.keys(PRESETS) as PresetName[]).map(name => ({
     value: name,
     text: `${name}: ${policyWords(PRESETS[name])}`,
   })),
 ]
 
-/** What a job does: a call, or one by name; every field as it is typed. */
+/** An HTTP call or a named job as typed into the form. */
 export interface CallDraft {
   readonly kind: Signal<'http' | 'name'>
   readonly name: Signal<string>
@@ -40,7 +40,7 @@ export interface CallDraft {
   readonly body: Signal<string>
 }
 
-/** A job that is not one yet. */
+/** A new job as typed into the form. */
 export interface Draft extends CallDraft {
   readonly queue: Signal<string>
   readonly delay: Signal<string>
@@ -51,7 +51,7 @@ export interface Draft extends CallDraft {
   readonly tenantId: Signal<string>
 }
 
-/** What is not right yet, by field. An empty field is not wrong, only not enough. */
+/** The errors by field. A required field that is empty has an empty error. */
 export function problemsOf(draft: Draft): Readonly<Record<string, string>> {
   return {
     ...callProblems(draft),
@@ -66,8 +66,9 @@ export function callProblems(draft: CallDraft): Readonly<Record<string, string>>
   const isHttp = draft.kind.value === 'http'
   const url = draft.url.value.trim()
   return wrongOnes({
-    url: isHttp && !/^https?:\/\/[^/]/.test(url) ? (url === '' ? '' : 'Begins with http:// or https://') : undefined,
-    headers: isHttp && headersOf(draft.headers.value) === undefined ? 'One a line: name: value' : undefined,
+    url:
+      isHttp && !/^https?:\/\/[^/]/.test(url) ? (url === '' ? '' : 'Must begin with http:// or https://') : undefined,
+    headers: isHttp && headersOf(draft.headers.value) === undefined ? 'One per line: name: value' : undefined,
     body: isHttp && draft.body.value !== '' && draft.method.value === 'GET' ? 'GET takes no body' : undefined,
     name: !isHttp && draft.name.value.trim() === '' ? '' : undefined,
     payload: !isHttp && parsed(draft.payload.value) === undefined ? 'Not JSON' : undefined,
@@ -134,7 +135,7 @@ export function isDuration(text: string): boolean {
   }
 }
 
-/** The same job, said in three other ways. */
+/** The job as code in three languages. */
 export function sampleOfBody(body: NewJobBody): Sample {
   const { http, name, payload, ...options } = body
   const more = Object.keys(options).length > 0 ? `, ${asLiteral(options)}` : ''

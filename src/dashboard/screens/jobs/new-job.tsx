@@ -12,7 +12,7 @@ import { href, segment } from '../../shell/router.js'
 import { CallFields } from './call-fields.js'
 import { bodyOf, type Draft, type METHODS, POLICIES, problemsOf, sampleOfBody } from './new-job-draft.js'
 
-/** A job by hand: a call to a URL, or one by name. */
+/** Creates a job: an HTTP call or a named job. */
 export default function NewJob({ onClose = () => {} }: ScreenProps) {
   const draft = useDraft()
   const isBusy = useSignal(false)
@@ -25,14 +25,14 @@ export default function NewJob({ onClose = () => {} }: ScreenProps) {
     const made = await act({
       run: () => api.jobs.create(body, key.value),
       done: ({ id, name, status }) => ({
-        text: status === 'existing' ? `There was a job ${name} with this key already` : `Job ${name} is enqueued`,
+        text: status === 'existing' ? `A job ${name} with this key already exists` : `Enqueued job ${name}`,
         tone: 'ok',
-        link: { href: href(`/jobs/${segment(id)}`), text: 'Open it' },
+        link: { href: href(`/jobs/${segment(id)}`), text: 'Open job' },
       }),
     })
     isBusy.value = false
     if (!made) return
-    // The next one is another job, however much it looks like this one.
+    // The next submission is a new job, even with the same content.
     key.value = freshKey()
     if (isLast) onClose()
   }
@@ -46,7 +46,7 @@ export default function NewJob({ onClose = () => {} }: ScreenProps) {
             Enqueue
           </Button>
           <Button disabled={!body} onPress={() => void create(false)}>
-            Enqueue and stay
+            Enqueue and create another
           </Button>
           <Button tone="quiet" onPress={onClose}>
             Close
@@ -63,7 +63,7 @@ export default function NewJob({ onClose = () => {} }: ScreenProps) {
       >
         <CallFields draft={draft} wrong={wrong} autoFocus />
         <Options draft={draft} wrong={wrong} />
-        {body && <CodeSample sample={sampleOfBody(body)} label="The same from elsewhere" />}
+        {body && <CodeSample sample={sampleOfBody(body)} label="Job as code" />}
       </form>
     </Drawer>
   )
@@ -100,7 +100,7 @@ function Options({ draft, wrong }: FieldsProps) {
       <Field label="Queue">
         <Input value={draft.queue} placeholder="default" />
       </Field>
-      <Field label="Wait" hint="Before the first attempt" problem={wrong['delay']}>
+      <Field label="Delay" hint="Before the first attempt" problem={wrong['delay']}>
         <DurationInput value={draft.delay} placeholder="none" />
       </Field>
       <Field label="Priority" hint="9 first, 0 last" problem={wrong['priority']}>
@@ -115,14 +115,14 @@ function Options({ draft, wrong }: FieldsProps) {
           }}
         />
       </Field>
-      <Field label="Key" hint="The same key makes the same job">
+      <Field label="Key" hint="Idempotency key: a second job with this key is not created">
         <Input value={draft.key} mono />
       </Field>
-      <Field label="Tags" hint="With commas between them">
+      <Field label="Tags" hint="Separated by commas">
         <Input value={draft.tags} />
       </Field>
       {!isTenant.value && (
-        <Field label="Tenant" hint="Whose job it is">
+        <Field label="Tenant" hint="The owner of the job">
           <Input value={draft.tenantId} />
         </Field>
       )}

@@ -48,7 +48,7 @@ async function look(signal: AbortSignal): Promise<Around> {
   }
 }
 
-/** What somebody should look at, worst first. */
+/** The things that need attention, worst first. */
 export function Attention({ stats }: { readonly stats: FleetStats }) {
   const around = useQuery('attention', look, {
     topics: ['queues', 'dead', 'alerts', 'circuits', 'redrives', 'webhooks'],
@@ -60,8 +60,8 @@ export function Attention({ stats }: { readonly stats: FleetStats }) {
         {data => {
           const items = [...itemsOf(data), ...silentWorkers(stats)]
           return items.length === 0 ? (
-            <Empty icon="check" title="Nothing needs you" good>
-              No alert fires, every queue with work has a worker, and nothing died that nobody has seen.
+            <Empty icon="check" title="Everything is fine" good>
+              No alert is firing, every queue with due jobs has a worker, and there are no new dead letters.
             </Empty>
           ) : (
             <ul class="attention">
@@ -99,7 +99,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
         to: href('/alerts'),
       }),
     ),
-    // What an alert says already is not said twice.
+    // An alert already reports these.
     ...queues.filter(({ name }) => !alerts.some(({ labels }) => labels['queue'] === name)).flatMap(queueItem),
     ...circuits
       .filter(({ state }) => state === 'open' || state === 'half-open')
@@ -108,8 +108,8 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           key: `circuit ${key}`,
           icon: 'dependencies',
           hue: 'retry',
-          title: `Circuit of ${key} is open`,
-          note: reason ?? 'Its jobs wait and lose no attempt',
+          title: `The circuit of ${key} is open`,
+          note: reason ?? 'Jobs wait and lose no attempt',
           to: href('/dependencies'),
         }),
       ),
@@ -120,7 +120,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           key: id,
           icon: 'webhooks',
           hue: 'retry',
-          title: `Webhook to ${hostOf(url)} is disabled`,
+          title: `The webhook to ${hostOf(url)} is disabled`,
           note: disabledReason ?? '',
           to: href(`/webhooks/${segment(id)}`),
         }),
@@ -132,7 +132,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           key: id,
           icon: 'redrive',
           hue: state === 'stopped' ? 'dead' : 'run',
-          title: state === 'stopped' ? 'A redrive was stopped' : 'A redrive is under way',
+          title: state === 'stopped' ? 'A redrive has stopped' : 'A redrive is running',
           note: why ?? `${count(started)} of ${count(total)} started`,
           to: href(`/redrives/${segment(id)}`),
         }),
@@ -145,7 +145,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           icon: 'dead',
           hue: 'dead',
           title,
-          note: `${plural(dead, 'dead job')}${state === 'regressed' ? ', back again' : ''} · last ${relative(Date.parse(lastSeen), now.value)}`,
+          note: `${plural(dead, 'dead job')}${state === 'regressed' ? ', regressed' : ''} · last ${relative(Date.parse(lastSeen), now.value)}`,
           to: href(`/dead/${segment(fingerprint)}`),
         }),
       ),
@@ -160,7 +160,7 @@ function queueItem({ name, paused, hasWorkers, counts }: Around['queues'][number
       key: `queue ${name}`,
       icon: paused ? 'pause' : 'workers',
       hue: paused ? 'retry' : 'dead',
-      title: paused ? `Queue ${name} is paused` : `No worker takes jobs of ${name}`,
+      title: paused ? `Queue ${name} is paused` : `Queue ${name} has no workers`,
       note: `${plural(waiting, 'job waits', 'jobs wait')}`,
       to: href(`/queues/${segment(name)}`),
     },
@@ -170,7 +170,7 @@ function queueItem({ name, paused, hasWorkers, counts }: Around['queues'][number
 function silentWorkers({ workers }: FleetStats): readonly Item[] {
   if (workers.silent === 0) return []
   const title = `${plural(workers.silent, 'worker')} fell silent`
-  const note = 'They gave no sign of life; their jobs are handed on'
+  const note = 'No heartbeat; their jobs are released'
   return [{ key: 'silent', icon: 'workers', hue: 'retry', title, note, to: href('/workers') }]
 }
 

@@ -7,23 +7,23 @@ import { CodeSample } from '../../parts/code-sample.js'
 import { Panel } from '../../parts/panel.js'
 import { base, go, segment } from '../../shell/router.js'
 
-/** Fails twice, then answers: the first thing worth seeing here is a retry. */
+/** An endpoint that fails twice, so that the first job shows retries. */
 const echo = (): string => `${window.location.origin}${base}__echo?status=503&fail=2`
 
 const body = (): api.NewJobBody => ({ http: { method: 'POST', url: echo() } })
 
-/** An empty Chronos: how the first job gets in. It goes away by itself when one arrives. */
+/** Shown until the first job arrives. */
 export function FirstSteps() {
   return (
     <div class="columns main-aside">
-      <Panel title="Make the first job">
+      <Panel title="First job">
         <div class="stack">
           <p class="ink-2">
-            A call to a URL needs no code: this one fails twice and then succeeds, so you see it retried. This page
-            shows it as soon as it is there.
+            An HTTP call needs no code. This one fails twice and then succeeds, so you see its retries. This page shows
+            the job as soon as it exists.
           </p>
           <CodeSample
-            label="The first job"
+            label="First job as code"
             sample={{
               curl: asCurl('POST', '/jobs', body()),
               ts: TYPESCRIPT,
@@ -38,18 +38,18 @@ export function FirstSteps() {
                 onPress={() =>
                   void act({
                     run: () => api.jobs.create(body()),
-                    done: 'Made the first job',
+                    done: 'Created the first job',
                     after: ({ id }) => go(`/jobs/${segment(id)}`),
                   })
                 }
               >
-                Make it now
+                Create job
               </Button>
             </div>
           )}
         </div>
       </Panel>
-      <Panel title="What comes next">
+      <Panel title="Next steps">
         <ol class="steps">
           {STEPS.map(([title, text], i) => (
             <li key={title}>

@@ -29,11 +29,11 @@ export function rangeOf(): (typeof RANGES)[number] {
   return RANGES.find(({ value }) => value === query.value['range']) ?? RANGES[0]
 }
 
-/** How far back the charts of a screen look; in the URL. */
+/** The time range of the charts, kept in the URL. */
 export function RangeChoice() {
   return (
     <Segmented<Range>
-      label="How far back"
+      label="Time range"
       value={rangeOf().value}
       options={RANGES}
       onChange={range => setQuery({ range: range === '1h' ? undefined : range }, { replace: true })}
@@ -41,7 +41,7 @@ export function RangeChoice() {
   )
 }
 
-/** What became of the jobs of all queues, or of one. */
+/** The outcomes of jobs, of all queues or one. */
 export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
   const range = rangeOf()
   const series = useQuery(
@@ -55,7 +55,7 @@ export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
         {data => (
           <div class="stack">
             <OutcomeChart
-              title="What became of them"
+              title="Job outcomes"
               points={data.points}
               stepMs={toMs(data.step, 'step')}
               controls={<RangeChoice />}
@@ -69,7 +69,7 @@ export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
   )
 }
 
-/** A bar leads to the jobs that were made in its time. */
+/** A bar links to the jobs created in its time. */
 function showJobs({ outcome, from, to }: OutcomePick, queue: string | undefined): void {
   const state = outcome === 'dead' ? 'dead' : outcome === 'firstTry' || outcome === 'retried' ? 'succeeded' : undefined
   go('/jobs', { queue, state, after: new Date(from).toISOString(), before: new Date(to).toISOString() })
@@ -78,16 +78,16 @@ function showJobs({ outcome, from, to }: OutcomePick, queue: string | undefined)
 const total = (points: readonly SeriesPoint[], what: 'firstTry' | 'retried' | 'dead' | 'cancelled'): number =>
   points.reduce((sum, point) => sum + point[what], 0)
 
-/** The same as one bar: how many needed retries, and how many were lost all the same. */
+/** The outcomes as shares of one bar. */
 function Shares({ series: { points } }: { readonly series: StatsSeries }) {
   const parts: readonly { value: number; hue: Hue; label: string }[] = [
-    { value: total(points, 'firstTry'), hue: 'ok', label: 'at the first try' },
+    { value: total(points, 'firstTry'), hue: 'ok', label: 'at first attempt' },
     { value: total(points, 'retried'), hue: 'run', label: 'after retries' },
     { value: total(points, 'dead'), hue: 'dead', label: 'dead' },
     { value: total(points, 'cancelled'), hue: 'off', label: 'cancelled' },
   ]
   const all = parts.reduce((sum, { value }) => sum + value, 0)
-  if (all === 0) return <p class="muted">No job ended in this time.</p>
+  if (all === 0) return <p class="muted">No job has ended in this time range.</p>
   return (
     <div class="stack tight">
       <ShareBar parts={parts} label={parts.map(({ value, label }) => `${value} ${label}`).join(', ')} />

@@ -10,7 +10,7 @@ import { QUEUE_COLUMNS } from '../queues/queue-columns.js'
 const SHOWN = 6
 const HERE = QUEUE_COLUMNS.filter(({ key }) => key !== 'scheduled' && key !== 'oldest')
 
-/** Those in which something happens, the most first. */
+/** The queues with the most activity. */
 export function BusyQueues() {
   const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
   return (
@@ -40,5 +40,5 @@ export function BusyQueues() {
   )
 }
 
-/** By what the last hour saw, so that rows do not change places with every job. */
+/** Sorted by the last hour, so that rows do not move with every job. */
 const weight = ({ lastHour }: QueueReport): number => lastHour.started + lastHour.enqueued

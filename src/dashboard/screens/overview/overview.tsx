@@ -12,7 +12,7 @@ import { FirstSteps } from './overview-first-steps.js'
 import { Outcomes } from './overview-outcomes.js'
 import { BusyQueues } from './overview-queues.js'
 
-/** How it goes, and what needs a person. */
+/** Key figures, alerts, outcomes and queues. */
 export default function Overview() {
   useTitle('Overview')
   const stats = useQuery('stats', api.stats.get, { topics: ['jobs', 'queues', 'dead', 'workers'], everyMs: 5_000 })
@@ -41,7 +41,7 @@ export default function Overview() {
   )
 }
 
-/** Nobody has ever made a job here. */
+/** No job has ever been created. */
 function isNew({ jobs, lastHour }: FleetStats): boolean {
   return Object.values(jobs).every(({ value }) => value === 0) && lastHour.enqueued === 0
 }
@@ -49,22 +49,22 @@ function isNew({ jobs, lastHour }: FleetStats): boolean {
 function HealthLine({ stats: { workers, oldestDueAgeMs, retryRate } }: { readonly stats: FleetStats }) {
   const words = [
     workers.alive === 0
-      ? 'No worker is alive'
+      ? 'No workers alive'
       : `${plural(workers.alive, 'worker')}, ${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`,
-    oldestDueAgeMs === undefined ? 'nothing waits' : `the oldest due job waits for ${age(oldestDueAgeMs)}`,
+    oldestDueAgeMs === undefined ? 'no due jobs' : `the oldest due job has waited ${age(oldestDueAgeMs)}`,
     `${percent(retryRate)} retries in the last 5 minutes`,
   ]
   return <>{words.join(' · ')}</>
 }
 
-/** Shares of little are chance; below this there is none to tell. */
+/** With fewer jobs, a share says little. */
 const SHARE_FROM = 1
 
 function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale: boolean }) {
   const { jobs, deadLetters, lastHour, oldestDueAgeMs, workers } = stats
   const ended = lastHour.succeeded + lastHour.dead
   const share = ended < SHARE_FROM ? undefined : lastHour.succeeded / ended
-  const waits = oldestDueAgeMs === undefined ? 'nothing waits' : `oldest ${age(oldestDueAgeMs)}`
+  const waits = oldestDueAgeMs === undefined ? 'no due jobs' : `oldest ${age(oldestDueAgeMs)}`
   return (
     <Tiles>
       <Tile
@@ -77,12 +77,12 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
       <Tile
         label="Running"
         value={count(jobs.running)}
-        note={workers.concurrency === 0 ? 'no worker' : `of ${count(workers.concurrency)} slots`}
+        note={workers.concurrency === 0 ? 'no workers' : `of ${count(workers.concurrency)} slots`}
         href={href('/jobs', { state: 'running' })}
         stale={stale}
       />
       <Tile
-        label="Waiting for a retry"
+        label="Retrying"
         value={count(jobs.retrying)}
         hue={jobs.retrying.value > 0 ? 'retry' : undefined}
         note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
@@ -95,7 +95,7 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         hue={deadLetters.value > 0 ? 'dead' : undefined}
         note={`${count(lastHour.dead)} in 1 h`}
         href={href('/dead')}
-        tip="Dead jobs that nobody has acknowledged or discarded"
+        tip="Dead jobs that are not acknowledged or discarded"
         stale={stale}
       />
       <Tile
@@ -103,14 +103,14 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         value={percent(share)}
         note={`${count(lastHour.succeeded)} in 1 h`}
         href={href('/jobs', { state: 'succeeded' })}
-        tip="Of the jobs that ended within the last hour"
+        tip="Share of the jobs that ended in the last hour"
         stale={stale}
       />
       <Tile
         label="Runs per job"
         value={ended < SHARE_FROM ? '–' : (lastHour.started / ended).toFixed(2)}
-        note="1.00 is without retries"
-        tip="Runs in the last hour for each job that ended: the work that failures add"
+        note="1.00 means no retries"
+        tip="Runs per ended job in the last hour: the extra load of failures"
         stale={stale}
       />
     </Tiles>

@@ -18,7 +18,7 @@ import { scenarioFrom, scenarioQuery } from '../../simulator/scenario.js'
 import { Simulator, type SimulatorState } from '../../simulator/simulator.js'
 import { spanText } from '../../timeline/span-text.js'
 
-/** Retry policies: those that there are, and what any other would do. */
+/** The presets, the policies of queues, and the simulator. */
 export default function Policies(_props: ScreenProps) {
   useTitle('Retry policies')
   const state = useSignal(stateFrom(query.peek()))
@@ -35,7 +35,7 @@ export default function Policies(_props: ScreenProps) {
     <div class="stack">
       <PageHead
         title="Retry policies"
-        sub="What a job does when it fails: how long it waits, how often it tries, and how long an outage may last. The simulator runs the very code that workers run."
+        sub="How failed jobs are retried: the delays, the number of retries, and the longest outage they survive. The simulator runs the retry code of the workers."
       />
       <Panel title="Simulator">
         <div ref={simulator}>
@@ -64,7 +64,7 @@ function queryFrom({ policy, other, scenario }: SimulatorState): QueryChange {
 
 const URL_AFTER_MS = 250
 
-/** The URL follows the sliders at a distance: browsers refuse an address that changes with every frame. */
+/** Delays URL changes, because browsers limit how often a page may change its URL. */
 function useUrl(state: { value: SimulatorState; peek: () => SimulatorState }): void {
   const written = useRef(JSON.stringify(queryFrom(state.peek())))
   const now = JSON.stringify(queryFrom(state.value))
@@ -77,7 +77,7 @@ function useUrl(state: { value: SimulatorState; peek: () => SimulatorState }): v
   }, [now])
   const shown = JSON.stringify(queryFrom(stateFrom(query.value)))
   useEffect(() => {
-    // Back, or a link to another policy.
+    // The URL was changed by Back or a link.
     if (shown === written.current) return
     written.current = shown
     state.value = stateFrom(query.peek())
@@ -99,7 +99,7 @@ function Presets({ known, onOpen, chosen }: PresetsProps) {
   }
   const columns: readonly Column<PresetName>[] = [
     { key: 'name', title: 'Preset', phone: 'head', render: name => <code>{name}</code> },
-    { key: 'words', title: 'What it does', width: 'grow', render: name => policyWords(PRESETS[name]) },
+    { key: 'words', title: 'Policy', width: 'grow', render: name => policyWords(PRESETS[name]) },
     {
       key: 'survives',
       title: 'Survives',
@@ -109,7 +109,7 @@ function Presets({ known, onOpen, chosen }: PresetsProps) {
     { key: 'for', title: 'Good for', render: name => <span class="muted">{GOOD_FOR[name]}</span> },
     {
       key: 'open',
-      title: 'Try it',
+      title: 'Simulator',
       align: 'end',
       render: name => (
         <Button size="sm" tone="quiet" icon="chart" disabled={name === chosen} onPress={() => onOpen(name)}>
@@ -119,7 +119,7 @@ function Presets({ known, onOpen, chosen }: PresetsProps) {
     },
   ]
   return (
-    <Panel title="Presets" note="standard fills what nobody says" flush>
+    <Panel title="Presets" note="standard provides the defaults" flush>
       <Table label="Presets" columns={columns} rows={NAMES} rowKey={name => name} />
     </Panel>
   )
@@ -130,20 +130,20 @@ interface PolicyList {
   readonly queues: readonly { readonly queue: string; readonly retry: PartialPolicy }[]
 }
 
-/** What was set for queues while everything runs, over what the code says. */
+/** The policy overrides of queues. */
 function QueuePolicies({ queues }: Pick<PolicyList, 'queues'>) {
   if (queues.length === 0) return null
   const whole = (retry: PartialPolicy): Policy => mergePolicies(retry)
   return (
-    <Panel title="Set for queues" flush>
+    <Panel title="Queue overrides" flush>
       <Table
-        label="Policies of queues"
+        label="Queue overrides"
         rows={queues}
         rowKey={({ queue }) => queue}
         href={({ queue }) => href(`/queues/${segment(queue)}`)}
         columns={[
           { key: 'queue', title: 'Queue', phone: 'head', render: ({ queue }) => <code>{queue}</code> },
-          { key: 'words', title: 'What it does', width: 'grow', render: ({ retry }) => policyWords(whole(retry)) },
+          { key: 'words', title: 'Policy', width: 'grow', render: ({ retry }) => policyWords(whole(retry)) },
         ]}
       />
     </Panel>

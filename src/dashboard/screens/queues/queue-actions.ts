@@ -2,11 +2,11 @@ import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 
-/** What runs goes on; nothing else starts. Taken back by a press, so nobody is asked. */
+/** Needs no confirmation, because it can be undone. */
 export function pauseQueue({ name }: Pick<QueueReport, 'name'>, after: () => void): Promise<unknown> {
   return act({
     run: () => api.queues.pause(name),
-    done: `Paused ${name}: what runs goes on, nothing else starts`,
+    done: `Paused queue ${name}; running jobs continue`,
     undo: () => api.queues.resume(name),
     after,
   })
@@ -15,7 +15,7 @@ export function pauseQueue({ name }: Pick<QueueReport, 'name'>, after: () => voi
 export function resumeQueue(name: string, after: () => void): Promise<unknown> {
   return act({
     run: () => api.queues.resume(name),
-    done: `Resumed ${name}`,
+    done: `Resumed queue ${name}`,
     undo: () => api.queues.pause(name),
     after,
   })

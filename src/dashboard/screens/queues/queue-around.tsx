@@ -12,18 +12,18 @@ const GROUPS_READ = 200
 const GROUPS_SHOWN = 5
 const WORKERS_SHOWN = 8
 
-/** What its jobs die of. */
+/** The error groups of the queue. */
 export function QueueErrors({ name }: { readonly name: string }) {
   const groups = useQuery('groups of queue', signal => api.dead.groups({ limit: GROUPS_READ }, signal), {
     topics: ['dead'],
     everyMs: 15_000,
   })
   return (
-    <Panel title="What its jobs die of" flush>
+    <Panel title="Top errors" flush>
       <Answer query={groups}>
         {({ data }) => {
           const own = data.filter(({ queues }) => queues.includes(name)).slice(0, GROUPS_SHOWN)
-          if (own.length === 0) return <p class="nothing">Nothing died here.</p>
+          if (own.length === 0) return <p class="nothing">No dead letters.</p>
           return (
             <ul class="attention">
               {own.map(({ fingerprint, title, dead, trend }) => (
@@ -45,7 +45,7 @@ export function QueueErrors({ name }: { readonly name: string }) {
   )
 }
 
-/** Who takes its jobs. */
+/** The workers of the queue. */
 export function QueueWorkers({ queue }: { readonly queue: QueueReport }) {
   const workers = useQuery('workers', api.workers.list, { topics: ['workers'], everyMs: 10_000 })
   return (
@@ -53,7 +53,7 @@ export function QueueWorkers({ queue }: { readonly queue: QueueReport }) {
       <Answer query={workers}>
         {({ data }) => {
           const own = data.filter(({ queues, state }) => state === 'alive' && queues.includes(queue.name))
-          if (own.length === 0) return <p class="nothing">No live worker takes its jobs.</p>
+          if (own.length === 0) return <p class="nothing">No live workers.</p>
           return (
             <ul class="attention">
               {own.slice(0, WORKERS_SHOWN).map(({ id, host, pid, running, concurrency }) => (

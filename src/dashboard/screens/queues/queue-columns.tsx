@@ -6,7 +6,7 @@ import type { Column } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { href, segment } from '../../shell/router.js'
 
-/** A queue in a row, wherever queues are listed. */
+/** The columns of every list of queues. */
 export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
   {
     key: 'name',
@@ -74,7 +74,7 @@ function Spark({ spark: { succeeded, failed } }: { readonly spark: QueueReport['
   return <Sparkline values={succeeded} over={failed} hue="ok" label={words} />
 }
 
-/** Only where something is not as it should be. */
+/** Shown only for unusual states. */
 export function QueueBadge({ queue }: { readonly queue: QueueReport }) {
   const waits = queue.counts.queued.value + queue.counts.retrying.value > 0
   if (queue.paused) {
@@ -86,7 +86,7 @@ export function QueueBadge({ queue }: { readonly queue: QueueReport }) {
   }
   if (queue.hasWorkers || !waits) return null
   return (
-    <Badge hue="dead" icon="workers" tip="Jobs wait here, and no live worker takes them">
+    <Badge hue="dead" icon="workers" tip="Jobs are waiting, and no live worker serves this queue">
       No workers
     </Badge>
   )

@@ -20,7 +20,7 @@ interface QueuePolicyProps {
   readonly after: () => void
 }
 
-/** What the queue says about retries, over what the code says. */
+/** The policy override of the queue. */
 export function QueuePolicy({ queue, after }: QueuePolicyProps) {
   const isOpen = useSignal(false)
   const { retry, name } = queue
@@ -30,7 +30,7 @@ export function QueuePolicy({ queue, after }: QueuePolicyProps) {
       actions={
         may('admin') && (
           <Button size="sm" icon="edit" onPress={() => (isOpen.value = true)}>
-            {retry ? 'Change' : 'Set'}
+            {retry ? 'Change override' : 'Set override'}
           </Button>
         )
       }
@@ -39,19 +39,19 @@ export function QueuePolicy({ queue, after }: QueuePolicyProps) {
         <div class="stack tight">
           <p>{policyWords(whole(retry))}</p>
           <p class="muted">
-            Set here. It goes before what the code says for this queue, and after what a job says itself.
+            Set at run time. It overrides the policy of this queue in the code; the policy of a job overrides it.
           </p>
           {may('admin') && (
             <div>
               <Button size="sm" tone="quiet" icon="close" onPress={() => void takeAway(name, after)}>
-                Take it away
+                Remove override
               </Button>
             </div>
           )}
         </div>
       ) : (
         <p class="muted">
-          As the code says: each job’s definition, this queue’s options, the instance’s defaults, in this order.
+          Defined by the code: the job’s definition, then the queue’s options, then the instance’s defaults.
         </p>
       )}
       {isOpen.value && <PolicyDialog queue={queue} after={after} onClose={() => (isOpen.value = false)} />}
@@ -59,18 +59,18 @@ export function QueuePolicy({ queue, after }: QueuePolicyProps) {
   )
 }
 
-/** What it leaves open is shown as the default has it. */
+/** Missing settings are filled with the defaults. */
 const whole = (retry: PartialPolicy) => mergePolicies(retry, PRESETS.standard)
 
 function takeAway(name: string, after: () => void): Promise<unknown> {
   return act({
     confirm: {
-      title: `Take the policy of ${name} away?`,
-      effect: 'Its jobs go by what the code says again, from their next claim on.',
-      verb: 'Take away',
+      title: `Remove the policy override of ${name}?`,
+      effect: 'Jobs use the policy of the code again from their next claim.',
+      verb: 'Remove override',
     },
     run: () => api.queues.set(name, { retry: null }),
-    done: `${name} goes by the code again`,
+    done: `Removed the policy override of ${name}`,
     after,
   })
 }
@@ -84,7 +84,7 @@ function PolicyDialog({ queue, after, onClose }: QueuePolicyProps & { readonly o
     if (!('policy' in policy)) return
     const saved = await act({
       run: () => api.queues.set(queue.name, { retry: policy.policy }),
-      done: `Policy of ${queue.name} is set; jobs take it up with their next claim`,
+      done: `Set the policy of ${queue.name}; jobs use it from their next claim`,
       after,
     })
     if (saved) onClose()
@@ -96,7 +96,7 @@ function PolicyDialog({ queue, after, onClose }: QueuePolicyProps & { readonly o
       onClose={onClose}
       foot={
         <>
-          <Button onPress={onClose}>Keep as it is</Button>
+          <Button onPress={onClose}>Cancel</Button>
           <Button tone="primary" disabled={!('policy' in policy)} onPress={() => void save()}>
             Set policy
           </Button>

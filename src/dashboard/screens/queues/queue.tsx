@@ -21,7 +21,7 @@ import { QueueErrors, QueueWorkers } from './queue-around.js'
 import { QueueBadge } from './queue-columns.js'
 import { QueuePolicy } from './queue-policy.js'
 
-/** One queue: what is in it, what is coming, and what it does with failures. */
+/** One queue: figures, upcoming runs, errors, workers and policy. */
 export default function Queue({ params }: ScreenProps) {
   const name = params['name']!
   useTitle(name)
@@ -35,7 +35,7 @@ export default function Queue({ params }: ScreenProps) {
       ? [
           {
             keys: 'P',
-            does: queue.paused ? 'Resume the queue' : 'Pause the queue',
+            does: queue.paused ? 'Resume queue' : 'Pause queue',
             group: 'Actions',
             run: () => void (queue.paused ? resumeQueue(name, refetch) : pauseQueue(queue, refetch)),
           } as const,
@@ -80,11 +80,7 @@ export default function Queue({ params }: ScreenProps) {
 
 function NoQueue({ name, detail }: { readonly name: string; readonly detail: string }) {
   return (
-    <Empty
-      icon="queues"
-      title={`There is no queue ${name}`}
-      actions={<Button href={href('/queues')}>All queues</Button>}
-    >
+    <Empty icon="queues" title={`Queue ${name} not found`} actions={<Button href={href('/queues')}>All queues</Button>}>
       {detail}
     </Empty>
   )
@@ -111,7 +107,7 @@ function Actions({ queue, after }: OfQueue) {
           <Button
             icon="pause"
             shortcut="P"
-            tip="What runs goes on, nothing else starts"
+            tip="Running jobs continue; no new jobs start"
             onPress={() => void pauseQueue(queue, after)}
           >
             Pause
@@ -126,9 +122,7 @@ function PausedNotice({ queue }: OfQueue) {
   return (
     <div class="notice retry">
       <Icon name="pause" />
-      <span class="grow">
-        Paused: no job of it is started. {waiting > 0 && `${plural(waiting, 'job waits', 'jobs wait')}.`}
-      </span>
+      <span class="grow">Paused: no jobs start. {waiting > 0 && `${plural(waiting, 'job waits', 'jobs wait')}.`}</span>
     </div>
   )
 }
@@ -143,19 +137,19 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
       <Tile
         label="Ready"
         value={count(counts.queued)}
-        note={waits === undefined ? 'nothing waits' : `oldest ${age(waits)}`}
+        note={waits === undefined ? 'no due jobs' : `oldest ${age(waits)}`}
         href={to('queued')}
         stale={stale}
       />
       <Tile
         label="Running"
         value={count(running)}
-        note={workers === 0 ? 'no worker' : `of ${count(concurrency)} slots`}
+        note={workers === 0 ? 'no workers' : `of ${count(concurrency)} slots`}
         href={to('running')}
         stale={stale}
       />
       <Tile
-        label="Waiting for a retry"
+        label="Retrying"
         value={count(counts.retrying)}
         hue={counts.retrying.value > 0 ? 'retry' : undefined}
         note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
@@ -175,7 +169,9 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
         label="Throughput"
         value={perMinute >= 10 ? count(Math.round(perMinute)) : perMinute.toFixed(1)}
         note={
-          lastHour.started === 0 ? 'a minute' : `a minute, ${percent(lastHour.failed / lastHour.started)} failed runs`
+          lastHour.started === 0
+            ? 'per minute'
+            : `per minute, ${percent(lastHour.failed / lastHour.started)} failed runs`
         }
         stale={stale}
       />
@@ -189,7 +185,7 @@ const WINDOWS = [
   { value: '24h', text: '24 h' },
 ] as const
 
-/** The load before it arrives. */
+/** The upcoming runs of the queue. */
 function Wave({ name }: { readonly name: string }) {
   const ahead = WINDOWS.find(({ value }) => value === query.value['ahead'])?.value ?? '15m'
   const wave = useQuery(`wave ${name} ${ahead}`, signal => api.queues.retryWave(name, ahead, signal), {
@@ -204,7 +200,7 @@ function Wave({ name }: { readonly name: string }) {
             wave={data}
             controls={
               <Segmented
-                label="How far ahead"
+                label="Time range"
                 value={ahead}
                 options={WINDOWS}
                 onChange={value => setQuery({ ahead: value === '15m' ? undefined : value }, { replace: true })}

@@ -14,7 +14,7 @@ import { FirstSteps } from '../overview/overview-first-steps.js'
 import { pauseQueue, resumeQueue } from './queue-actions.js'
 import { QUEUE_COLUMNS } from './queue-columns.js'
 
-/** Every queue with what is in it, what it does, and who works on it. */
+/** The list of queues. */
 export default function Queues() {
   useTitle('Queues')
   const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
@@ -94,15 +94,15 @@ function QueueMenu({ queue, after }: { readonly queue: QueueReport; readonly aft
       label={`Actions for ${name}`}
       size="sm"
       items={[
-        { text: 'Show its jobs', icon: 'jobs', href: href('/jobs', { queue: name }) },
-        { text: 'Show its dead letters', icon: 'dead', href: href('/dead', { queue: name }) },
+        { text: 'Show jobs', icon: 'jobs', href: href('/jobs', { queue: name }) },
+        { text: 'Show dead letters', icon: 'dead', href: href('/dead', { queue: name }) },
         may('operator') &&
           (paused
             ? { text: 'Resume', icon: 'play', onPress: () => void resumeQueue(name, after) }
             : {
                 text: 'Pause',
                 icon: 'pause',
-                hint: 'No job of it is started until it is resumed',
+                hint: 'No jobs start until it is resumed',
                 onPress: () => void pauseQueue(queue, after),
               }),
       ]}

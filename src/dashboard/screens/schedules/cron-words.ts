@@ -12,8 +12,7 @@ const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 
 const MONTHS = 'January February March April May June July August September October November December'.split(' ')
 
 /**
- * A cron expression in words: `At 09:00 every Monday`. Only for the shapes that people write; of any other the expression
- * itself is the honest answer.
+ * A cron expression in words: `At 09:00 every Monday`. Undefined for unusual expressions.
  */
 export function cronWords(expression: string): string | undefined {
   const text = expression.trim().toLowerCase()
@@ -50,7 +49,7 @@ function timeWords(second: string, minute: string, hour: string): string | undef
   return often && `${often}${Number(minute) === 0 ? '' : ` at minute ${Number(minute)}`}${seconds}`
 }
 
-/** A step that does not divide its whole begins anew in between: then it is not "every n". */
+/** A step that does not divide the whole is not regular, so "every n" would be wrong. */
 function everyWords(field: string, unit: string, whole: number): string | undefined {
   if (field === '*' || field === '*/1') return `Every ${unit}`
   const step = Number(/^(?:\*|0)\/(\d+)$/.exec(field)?.[1])

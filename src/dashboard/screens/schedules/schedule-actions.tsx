@@ -13,20 +13,20 @@ export function runSchedule({ id }: Named, after: () => void): Promise<unknown> 
   return act({
     run: () => api.schedules.run(id),
     done: ({ id: jobId }) => ({
-      text: `${id} runs once, beside its times`,
+      text: `Started one run of ${id}`,
       tone: 'ok',
-      link: { href: href(`/jobs/${segment(jobId)}`), text: 'Open the job' },
+      link: { href: href(`/jobs/${segment(jobId)}`), text: 'Open job' },
     }),
     after,
   })
 }
 
-/** Taken back by a press, so nobody is asked. */
+/** Needs no confirmation, because it can be undone. */
 export function pauseSchedules(ids: readonly string[], after: () => void): Promise<unknown> {
   const names = ids.length === 1 ? ids[0]! : plural(ids.length, 'schedule')
   return act({
     run: () => Promise.all(ids.map(api.schedules.pause)),
-    done: `Paused ${names}: no more jobs are made, those that there are go on`,
+    done: `Paused ${names}; existing jobs continue`,
     undo: () => Promise.all(ids.map(api.schedules.resume)),
     after,
   })
@@ -36,7 +36,7 @@ export function resumeSchedules(ids: readonly string[], after: () => void): Prom
   const names = ids.length === 1 ? ids[0]! : plural(ids.length, 'schedule')
   return act({
     run: () => Promise.all(ids.map(api.schedules.resume)),
-    done: `Resumed ${names}: from the next time on`,
+    done: `Resumed ${names} from the next occurrence`,
     undo: () => Promise.all(ids.map(api.schedules.pause)),
     after,
   })
@@ -45,13 +45,13 @@ export function resumeSchedules(ids: readonly string[], after: () => void): Prom
 export function deleteSchedule({ id, fired }: Pick<ScheduleView, 'id' | 'fired'>, after: () => void): Promise<unknown> {
   return act({
     confirm: {
-      title: `Delete the schedule ${id}?`,
-      effect: `It makes no more jobs, and its counts are gone; this can’t be undone. The jobs that it made (${fired}) stay and go on.`,
-      verb: 'Delete',
+      title: `Delete schedule ${id}?`,
+      effect: `The schedule creates no more jobs, and its counts are removed. Its ${fired} existing jobs stay. This can’t be undone.`,
+      verb: 'Delete schedule',
       tone: 'danger',
     },
     run: () => api.schedules.delete(id),
-    done: `Deleted ${id}`,
+    done: `Deleted schedule ${id}`,
     after,
   })
 }
@@ -59,7 +59,7 @@ export function deleteSchedule({ id, fired }: Pick<ScheduleView, 'id' | 'fired'>
 interface ScheduleMenuProps {
   readonly schedule: ScheduleView
   readonly after: () => void
-  /** On its own page the buttons beside it say the rest. */
+  /** The page of the schedule has buttons for the other actions. */
   readonly isOnPage?: boolean
 }
 
@@ -69,7 +69,7 @@ export function ScheduleMenu({ schedule, after, isOnPage = false }: ScheduleMenu
     !isOnPage && {
       text: 'Run now',
       icon: 'play',
-      hint: 'One job at once, beside its times',
+      hint: 'Creates one job immediately',
       onPress: () => void runSchedule(schedule, after),
     },
     !isOnPage &&
@@ -85,7 +85,7 @@ export function ScheduleMenu({ schedule, after, isOnPage = false }: ScheduleMenu
       size={isOnPage ? 'md' : 'sm'}
       items={[
         ...(may('operator') ? changes : []),
-        { text: 'Show its jobs', icon: 'jobs', href: href('/jobs', { schedule: id }) },
+        { text: 'Show jobs', icon: 'jobs', href: href('/jobs', { schedule: id }) },
         {
           text: 'Copy as curl',
           icon: 'copy',
@@ -115,7 +115,7 @@ export function ScheduleMenu({ schedule, after, isOnPage = false }: ScheduleMenu
   )
 }
 
-/** What a person said about it, as the API takes it; what is usual is left out. */
+/** The configuration as an API body, without default values. */
 export function saidBy(schedule: ScheduleView): Readonly<Record<string, unknown>> {
   const { cron, every, timeZone, startAt, endAt, splay, overlap, missed, recurring } = schedule
   const { job, payload, queue, priority, delivery, tags, tenantId, timeout, retry, webhook, fingerprint } = schedule
@@ -145,7 +145,7 @@ export function saidBy(schedule: ScheduleView): Readonly<Record<string, unknown>
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
 }
 
-/** A call depends on its own origin, unless it says otherwise. */
+/** The default dependency of an HTTP job is the origin of its URL. */
 function originOf(payload: unknown): string | undefined {
   const { url } = (payload ?? {}) as { readonly url?: unknown }
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined

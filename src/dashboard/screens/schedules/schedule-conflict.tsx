@@ -13,7 +13,7 @@ interface ScheduleConflictProps {
   readonly onOverwrite: () => void
 }
 
-/** Somebody else changed it meanwhile: both versions, and a way with each. */
+/** Shows both versions after a concurrent change. */
 export function ScheduleConflict({ theirs, mine, canSave, onLoad, onOverwrite }: ScheduleConflictProps) {
   const now = saidBy(theirs)
   const keys = [...new Set([...Object.keys(now), ...Object.keys(mine)])].filter(
@@ -23,20 +23,20 @@ export function ScheduleConflict({ theirs, mine, canSave, onLoad, onOverwrite }:
     <div class="notice retry" role="alert">
       <Icon name="warning" />
       <span class="grow">
-        <span class="strong">Somebody changed it while you were editing</span>, <Time at={theirs.updatedAt} />. It is{' '}
+        <span class="strong">Another user changed this schedule</span>, <Time at={theirs.updatedAt} />. It is now{' '}
         {theirs.state}, version {theirs.version}.
       </span>
       <Button size="sm" onPress={onLoad}>
-        Load theirs
+        Load their version
       </Button>
       <Button size="sm" tone="danger" disabled={!canSave} onPress={onOverwrite}>
-        Save mine over it
+        Overwrite with my version
       </Button>
       {keys.length > 0 && (
         <table class="schedule-conflict">
           <thead>
             <tr>
-              <th scope="col">Differs</th>
+              <th scope="col">Field</th>
               <th scope="col">Theirs</th>
               <th scope="col">Yours</th>
             </tr>
@@ -45,8 +45,8 @@ export function ScheduleConflict({ theirs, mine, canSave, onLoad, onOverwrite }:
             {keys.map(key => (
               <tr key={key}>
                 <th scope="row">{key}</th>
-                <td class="mono">{textOf(now[key]) ?? 'as usual'}</td>
-                <td class="mono">{textOf(mine[key]) ?? 'as usual'}</td>
+                <td class="mono">{textOf(now[key]) ?? 'default'}</td>
+                <td class="mono">{textOf(mine[key]) ?? 'default'}</td>
               </tr>
             ))}
           </tbody>

@@ -21,14 +21,14 @@ import {
 import { saidBy } from './schedule-actions.js'
 import { type MissedChoice, missedChoice } from './schedule-words.js'
 
-/** A schedule as it is typed. */
+/** A schedule as typed into the form. */
 export interface ScheduleDraft extends CallDraft {
   readonly id: Signal<string>
   readonly when: Signal<'cron' | 'every'>
   readonly cron: Signal<string>
   readonly every: Signal<string>
   readonly timeZone: Signal<string>
-  /** On the clock of this browser. */
+  /** Local time. */
   readonly startAt: Signal<string>
   readonly endAt: Signal<string>
   readonly splay: Signal<string>
@@ -38,12 +38,12 @@ export interface ScheduleDraft extends CallDraft {
   readonly isOnce: Signal<boolean>
   readonly queue: Signal<string>
   readonly priority: Signal<string>
-  /** `own`: the policy that it has, which is none of the presets. */
+  /** `own`: a policy that is not a preset. */
   readonly policy: Signal<PresetName | '' | 'own'>
   readonly timeout: Signal<string>
   readonly tags: Signal<string>
   readonly tenantId: Signal<string>
-  /** What it was made from. */
+  /** The schedule that the form started with. */
   readonly from: ScheduleView | undefined
 }
 
@@ -95,7 +95,7 @@ function methodOf({ method, body, url }: Partial<HttpRequest>): (typeof METHODS)
   return METHODS.find(each => each === asked) ?? 'POST'
 }
 
-/** Text that would be read as JSON is written as the JSON of a text, so that it stays one. */
+/** Text that would parse as JSON is encoded as a JSON string, so that it stays text. */
 function bodyText(body: unknown): string {
   if (body === undefined) return ''
   return typeof body === 'string' && parsed(body) === undefined ? body : jsonText(body)
@@ -108,7 +108,7 @@ function policyOf(retry: PartialPolicy | undefined): PresetName | '' | 'own' {
   return names.find(name => canonical(PRESETS[name]) === text) ?? 'own'
 }
 
-/** The same for equal values, however they were put together. */
+/** Equal values have the same text, regardless of key order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
@@ -117,7 +117,7 @@ function canonical(value: unknown): string {
   )
 }
 
-/** When it would happen, as the API takes it; undefined while there is nothing to ask about. */
+/** The timing as an API body; undefined while it is incomplete. */
 export function timingOf(draft: ScheduleDraft): Readonly<Record<string, unknown>> | undefined {
   const { when, cron, every, timeZone, splay, from } = draft
   const expression = (when.value === 'cron' ? cron : every).value.trim()
@@ -131,7 +131,7 @@ export function timingOf(draft: ScheduleDraft): Readonly<Record<string, unknown>
   })
 }
 
-/** What was not touched stays as exact as it was. */
+/** An unchanged time keeps its precision. */
 function moment(text: string, before: string | undefined): string | undefined {
   if (text === '') return undefined
   if (text === localText(before)) return before
@@ -145,7 +145,7 @@ const given = (fields: Readonly<Record<string, unknown>>): Readonly<Record<strin
 const NAME = /^\S.{0,254}$/
 const lasts = (text: string): boolean => text.trim() === '' || isDuration(text.trim())
 
-/** What is not right yet, by field. An empty field is not wrong, only not enough. */
+/** The errors by field. A required field that is empty has an empty error. */
 export function scheduleProblems(draft: ScheduleDraft): Readonly<Record<string, string>> {
   const { id, when, cron, every, splay, timeout, priority, missed, missedMax } = draft
   return {
@@ -165,7 +165,7 @@ export function scheduleProblems(draft: ScheduleDraft): Readonly<Record<string, 
 const everyProblem = (text: string): string | undefined =>
   text === '' ? '' : isDuration(text) ? undefined : 'Such as 30s, 15m or 2h'
 
-/** As the API takes it. What this form does not show stays as it was. */
+/** The API body. Settings without a field keep their values. */
 export function scheduleBody(draft: ScheduleDraft): Readonly<Record<string, unknown>> {
   const text = (value: Signal<string>): string | undefined => value.value.trim() || undefined
   const { delivery, webhook, fingerprint, dependsOn } = draft.from ? saidBy(draft.from) : {}
@@ -200,7 +200,7 @@ function whatOf(draft: ScheduleDraft): object {
     const { value } = parsed(draft.payload.value) ?? { value: null }
     return { job: draft.name.value.trim(), payload: value ?? undefined }
   }
-  // The finer points of a call have no field here; they stay.
+  // Settings of the request without a field keep their values.
   const {
     method: _,
     url: _url,
@@ -211,7 +211,7 @@ function whatOf(draft: ScheduleDraft): object {
   return { http: { ...requestOf(draft), ...finer } }
 }
 
-/** The same schedule, said in three other ways. */
+/** The schedule as code in three languages. */
 export function scheduleSample(id: string, body: Readonly<Record<string, unknown>>): Sample {
   return {
     curl: asCurl('PUT', `/schedules/${segment(id)}`, body),

@@ -29,15 +29,15 @@ import { fieldProblems } from './schedule-problems.js'
 import { NextRuns, reachOf } from './schedule-ticks.js'
 import './schedule.css'
 
-/** Makes a schedule, from nothing or like another one, or says one anew. */
+/** Creates a schedule, empty or as a copy, or edits one. */
 export default function ScheduleEditor({ params }: ScreenProps) {
   const id = params['id']
   const like = id ?? query.value['from']
   useTitle(id === undefined ? 'New schedule' : `Edit ${id}`)
   if (!may('operator')) {
     return (
-      <Empty icon="schedules" title="You may look at schedules only" actions={<ToAll />}>
-        To make or change one takes the role of an operator.
+      <Empty icon="schedules" title="Operator role required" actions={<ToAll />}>
+        Only operators may create or edit schedules.
       </Empty>
     )
   }
@@ -46,7 +46,7 @@ export default function ScheduleEditor({ params }: ScreenProps) {
 
 const ToAll = () => <Button href={href('/schedules')}>All schedules</Button>
 
-/** Begins with the schedule as it is now, and hears when somebody else changes it meanwhile. */
+/** Starts with the current schedule and detects concurrent changes. */
 function Like({ id, like }: { readonly id: string | undefined; readonly like: string }) {
   const found = useQuery(`schedule to edit ${like}`, signal => api.schedules.get(like, signal), {
     topics: ['schedules'],
@@ -55,13 +55,13 @@ function Like({ id, like }: { readonly id: string | undefined; readonly like: st
   if (!found.isStale) first.current ??= found.data
   if (first.current) return <Editor id={id} from={first.current} current={id === undefined ? undefined : found} />
   if (found.problem?.status === 404) {
-    return <Empty icon="schedules" title={`There is no schedule ${like}`} actions={<ToAll />} />
+    return <Empty icon="schedules" title={`Schedule ${like} not found`} actions={<ToAll />} />
   }
   return found.problem ? <ProblemPanel problem={found.problem} onRetry={found.refetch} /> : <Skeleton lines={10} />
 }
 
 interface EditorProps {
-  /** Undefined: a new one. */
+  /** Undefined for a new schedule. */
   readonly id: string | undefined
   readonly from: ScheduleView | undefined
   readonly current?: QueryState<ScheduleView> | undefined
@@ -110,10 +110,10 @@ function Editor({ id, from, current }: EditorProps) {
         actions={
           <>
             <Button tone="quiet" href={href(id === undefined ? '/schedules' : `/schedules/${segment(id)}`)}>
-              Leave it
+              Cancel
             </Button>
             <Button tone="primary" type="submit" busy={isBusy.value} disabled={!isRight || theirs !== undefined}>
-              {id === undefined ? 'Make schedule' : 'Save'}
+              {id === undefined ? 'Create schedule' : 'Save schedule'}
             </Button>
           </>
         }
@@ -137,8 +137,11 @@ function Editor({ id, from, current }: EditorProps) {
             <WhatFields draft={draft} wrong={wrong} />
             <RuleFields draft={draft} wrong={wrong} />
             {isRight && (
-              <Panel title="The same from elsewhere">
-                <CodeSample label="This schedule" sample={scheduleSample(draft.id.value.trim(), scheduleBody(draft))} />
+              <Panel title="Schedule as code">
+                <CodeSample
+                  label="Schedule as code"
+                  sample={scheduleSample(draft.id.value.trim(), scheduleBody(draft))}
+                />
               </Panel>
             )}
           </div>
@@ -173,11 +176,11 @@ const SETTLED_MS = 250
 interface PreviewState {
   readonly answer: QueryState<Awaited<ReturnType<typeof api.schedules.preview>> | undefined>
   readonly wrong: Readonly<Record<string, string>>
-  /** The answer is about what stands in the fields now. */
+  /** The preview matches the current fields. */
   readonly isSettled: boolean
 }
 
-/** Asks when it would happen, a moment after the last key was pressed. */
+/** Loads the preview shortly after the last keystroke. */
 function usePreview(draft: ScheduleDraft): PreviewState {
   const timing = timingOf(draft)
   const key = timing ? JSON.stringify(timing) : ''
@@ -220,7 +223,7 @@ function Preview({
   const refused = Object.values(wrong)[0]
   const ticks = answer.data?.data
   return (
-    <Panel title="Next runs" note={timeZone}>
+    <Panel title="Upcoming runs" note={timeZone}>
       {refused !== undefined ? (
         <p class="schedule-never" role="status">
           <Icon name="warning" /> <span>{refused}</span>
@@ -228,10 +231,10 @@ function Preview({
       ) : answer.problem ? (
         <ProblemPanel problem={answer.problem} onRetry={answer.refetch} />
       ) : ticks === undefined ? (
-        <p class="muted">Say when, and the next ten times stand here.</p>
+        <p class="muted">Enter a cron expression or an interval to see the next ten runs.</p>
       ) : ticks.length === 0 ? (
         <p class="schedule-never">
-          <Icon name="warning" /> It never happens.
+          <Icon name="warning" /> This schedule never runs.
         </p>
       ) : (
         <div class={answer.isStale ? 'stale' : ''}>

@@ -7,36 +7,36 @@ import { Facts, Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { policyWords } from '../../policy/policy-words.js'
 import { href, segment } from '../../shell/router.js'
-import { MISSED, missedChoice, missedText, OVERLAPS, targetOf } from './schedule-words.js'
+import { jobNameOf, MISSED, missedChoice, missedText, OVERLAPS } from './schedule-words.js'
 
-/** What somebody said about it. */
+/** The configuration of a schedule. */
 export function ScheduleFacts({ schedule }: { readonly schedule: ScheduleView }) {
   const { overlap, missed, queue, retry, tags, tenantId, splay, timeout, webhook, dependsOn } = schedule
   const { startAt, endAt, createdAt, updatedAt, version, recurring, priority, delivery } = schedule
   return (
-    <Panel title="As it was said">
+    <Panel title="Configuration">
       <Facts
         facts={[
-          ['Makes', <span class="mono">{targetOf(schedule)}</span>],
+          ['Job', <span class="mono">{jobNameOf(schedule)}</span>],
           ['Queue', isTenant.value ? queue : <a href={href(`/queues/${segment(queue)}`)}>{queue}</a>],
           ['Overlap', <Rule word={overlap} means={OVERLAPS.find(({ value }) => value === overlap)?.means} />],
           [
-            'Missed',
+            'Missed runs',
             <Rule
               word={missedText(missed)}
               means={MISSED.find(({ value }) => value === missedChoice(missed))?.means}
             />,
           ],
-          recurring ? undefined : ['Happens', 'once'],
+          recurring ? undefined : ['Recurring', 'no, runs once'],
           splay === undefined ? undefined : ['Splay', `up to ${splay} later`],
-          startAt === undefined ? undefined : ['Begins', <Time at={startAt} />],
+          startAt === undefined ? undefined : ['Starts', <Time at={startAt} />],
           endAt === undefined ? undefined : ['Ends', <Time at={endAt} />],
-          ['Retries', retry ? policyWords(mergePolicies(retry, PRESETS.standard)) : 'as usual'],
+          ['Retries', retry ? policyWords(mergePolicies(retry, PRESETS.standard)) : 'default'],
           priority === 5 ? undefined : ['Priority', priority],
           delivery === 'at-least-once' ? undefined : ['Delivery', delivery],
           timeout === undefined ? undefined : ['Timeout', timeout],
           dependsOn === undefined ? undefined : ['Depends on', <span class="mono">{dependsOn}</span>],
-          webhook === undefined ? undefined : ['Tells', <span class="mono">{webhook}</span>],
+          webhook === undefined ? undefined : ['Webhook', <span class="mono">{webhook}</span>],
           tenantId === undefined ? undefined : ['Tenant', tenantId],
           tags.length === 0
             ? undefined
@@ -50,7 +50,7 @@ export function ScheduleFacts({ schedule }: { readonly schedule: ScheduleView })
                   ))}
                 </span>,
               ],
-          ['Made', <Time at={createdAt} />],
+          ['Created', <Time at={createdAt} />],
           [
             'Changed',
             <>

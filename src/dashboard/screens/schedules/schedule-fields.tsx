@@ -10,7 +10,7 @@ import { MISSED, OVERLAPS } from './schedule-words.js'
 
 interface FieldsProps {
   readonly draft: ScheduleDraft
-  /** What is not right, by field. */
+  /** The errors by field. */
   readonly wrong: Readonly<Record<string, string>>
 }
 
@@ -19,23 +19,19 @@ const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter(zone => zone 
 export function WhenFields({ draft, wrong, isNew }: FieldsProps & { readonly isNew: boolean }) {
   const { id, when, cron, every, timeZone, startAt, endAt, splay, isOnce } = draft
   return (
-    <Panel title="When">
+    <Panel title="Timing">
       <div class="stack">
         {isNew && (
-          <Field
-            label="Id"
-            hint="What everybody calls it; it can’t be changed later"
-            problem={wrong['id'] || undefined}
-          >
+          <Field label="Id" hint="Can’t be changed later" problem={wrong['id'] || undefined}>
             <Input value={id} mono placeholder="weekly-digest" autoFocus />
           </Field>
         )}
         <Segmented
-          label="How it is said"
+          label="Kind of timing"
           value={when.value}
           options={[
-            { value: 'cron', text: 'At times (cron)' },
-            { value: 'every', text: 'At intervals' },
+            { value: 'cron', text: 'Cron' },
+            { value: 'every', text: 'Interval' },
           ]}
           onChange={next => {
             when.value = next
@@ -45,7 +41,7 @@ export function WhenFields({ draft, wrong, isNew }: FieldsProps & { readonly isN
           {when.value === 'cron' ? (
             <Field
               label="Cron"
-              hint={cronWords(cron.value) ?? 'minute hour day month weekday; with seconds first, six fields'}
+              hint={cronWords(cron.value) ?? 'minute hour day month weekday; optionally seconds first'}
               problem={wrong['cron'] || undefined}
             >
               <Input value={cron} mono placeholder="0 9 * * MON" />
@@ -53,7 +49,7 @@ export function WhenFields({ draft, wrong, isNew }: FieldsProps & { readonly isN
           ) : (
             <Field
               label="Every"
-              hint="From when it is made, or begins; at least 1s"
+              hint="Counted from its creation or start; at least 1s"
               problem={wrong['every'] || undefined}
             >
               <DurationInput value={every} placeholder="15m" />
@@ -69,13 +65,13 @@ export function WhenFields({ draft, wrong, isNew }: FieldsProps & { readonly isN
           ))}
         </datalist>
         <div class="fields">
-          <Field label="Begins" hint="On your clock; empty: at once" problem={wrong['startAt']}>
+          <Field label="Start" hint="Local time; empty: immediately" problem={wrong['startAt']}>
             <Input value={startAt} type="datetime-local" />
           </Field>
-          <Field label="Ends" hint="On your clock; empty: never" problem={wrong['endAt']}>
+          <Field label="End" hint="Local time; empty: never" problem={wrong['endAt']}>
             <Input value={endAt} type="datetime-local" />
           </Field>
-          <Field label="Splay" hint="Starts up to so much later" problem={wrong['splay']}>
+          <Field label="Splay" hint="Delays each job by up to this time" problem={wrong['splay']}>
             <DurationInput value={splay} placeholder="none" />
           </Field>
         </div>
@@ -84,18 +80,18 @@ export function WhenFields({ draft, wrong, isNew }: FieldsProps & { readonly isN
           onChange={on => {
             isOnce.value = on
           }}
-          label="Once only: after its first time it has ended"
+          label="Run once, then end"
         />
       </div>
     </Panel>
   )
 }
 
-/** What time it is there: the quickest check of a zone. */
+/** The current time in a zone, as a quick check. */
 function clockIn(timeZone: string): string {
   try {
     const zone = timeZone.trim() || 'UTC'
-    return `Now ${new Date(now.value).toLocaleTimeString('en-GB', { timeZone: zone })} there`
+    return `Current time ${new Date(now.value).toLocaleTimeString('en-GB', { timeZone: zone })}`
   } catch {
     return 'Such as Europe/Paris'
   }
@@ -103,9 +99,9 @@ function clockIn(timeZone: string): string {
 
 export function WhatFields({ draft, wrong }: FieldsProps) {
   const { queue, priority, policy, timeout, tags, tenantId, from } = draft
-  const policies = [...(from?.retry ? [{ value: 'own', text: 'Its own, as it is' } as const] : []), ...POLICIES]
+  const policies = [...(from?.retry ? [{ value: 'own', text: 'Custom (unchanged)' } as const] : []), ...POLICIES]
   return (
-    <Panel title="What">
+    <Panel title="Job">
       <div class="stack">
         <CallFields draft={draft} wrong={wrong} />
         <div class="fields">
@@ -124,7 +120,7 @@ export function WhatFields({ draft, wrong }: FieldsProps) {
               }}
             />
           </Field>
-          <Field label="Timeout" hint="Of one attempt" problem={wrong['timeout']}>
+          <Field label="Timeout" hint="Per attempt" problem={wrong['timeout']}>
             <DurationInput value={timeout} placeholder="none" />
           </Field>
           <Field label="Tags" hint="Separated by commas" problem={wrong['tags']}>
@@ -144,7 +140,7 @@ export function WhatFields({ draft, wrong }: FieldsProps) {
 export function RuleFields({ draft, wrong }: FieldsProps) {
   const { overlap, missed, missedMax } = draft
   return (
-    <Panel title="When it can’t be on time">
+    <Panel title="Overlapping and missed runs">
       <div class="stack">
         <div class="stack tight">
           <span class="ink-2 strong">Overlap</span>
@@ -161,7 +157,7 @@ export function RuleFields({ draft, wrong }: FieldsProps) {
         <div class="stack tight">
           <span class="ink-2 strong">Missed runs</span>
           <Segmented
-            label="Missed"
+            label="Missed runs"
             value={missed.value}
             options={MISSED}
             onChange={next => {
@@ -172,7 +168,7 @@ export function RuleFields({ draft, wrong }: FieldsProps) {
         </div>
         {missed.value === 'all' && (
           <div class="fields">
-            <Field label="At most" problem={wrong['missedMax']}>
+            <Field label="Maximum" problem={wrong['missedMax']}>
               <Input value={missedMax} type="number" min={1} max={100} />
             </Field>
           </div>

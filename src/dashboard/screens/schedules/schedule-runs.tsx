@@ -11,7 +11,7 @@ import './schedule.css'
 
 export const STRIP_MAX = 30
 
-/** The last jobs of a schedule side by side, and what became of the newest. Asked again when there is another one. */
+/** The last jobs of a schedule as bars, and the state of the newest. */
 export function LastRuns({ schedule: { id, lastJobId } }: { readonly schedule: ScheduleView }) {
   const jobs = useQuery(
     `runs of ${id} ${lastJobId ?? ''}`,

@@ -6,7 +6,7 @@ import { Badge } from '../../parts/badge.js'
 import { Time } from '../../parts/time.js'
 import './schedule.css'
 
-/** How long until a time, counting down by itself; the exact one on hover. */
+/** A countdown. The tooltip has the exact time. */
 export function Countdown({ at, none = '–' }: { readonly at: string | undefined; readonly none?: string }) {
   if (at === undefined || timeMode.value !== 'relative') return <Time at={at} none={none} />
   const ms = Date.parse(at)
@@ -18,11 +18,11 @@ export function Countdown({ at, none = '–' }: { readonly at: string | undefine
 }
 
 const SHOWN = 10
-/** Enough to reach the next change of the clocks, where it comes once a day. */
+/** Enough to reach the next clock change of a daily schedule. */
 const FAR = 400
 const DAY_NAMES = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 
-/** How many times to ask for: far ahead where it comes at times of day, and the clocks there are changed. */
+/** The number of occurrences to request: more for daily schedules in zones with clock changes. */
 export function reachOf({ cron, timeZone }: { readonly cron?: string | undefined; readonly timeZone: string }): number {
   const fields = cron?.trim().split(/\s+/) ?? []
   const isDaily = fields.length >= 5 && !fields.slice(0, -3).some(field => /[*/?-]/.test(field))
@@ -34,26 +34,26 @@ interface NextRunsProps {
   readonly timeZone: string
 }
 
-/** The times to come on the clock of their place, and what becomes of them where the clocks are changed. */
+/** The upcoming occurrences in the time zone of the schedule, with clock changes. */
 export function NextRuns({ ticks, timeZone }: NextRunsProps) {
   const usual = usualTime(ticks)
   const shown = ticks.slice(0, SHOWN)
-  // The change of the clocks that somebody would otherwise meet in half a year.
+  // The next clock change, even if it is months away.
   const change = ticks.slice(SHOWN).find(({ clocks }) => clocks !== undefined)
   return (
-    <ol class="schedule-ticks" aria-label={`Next runs, ${timeZone}`}>
+    <ol class="schedule-occurrences" aria-label={`Upcoming runs, ${timeZone}`}>
       {shown.map(tick => (
         <Tick key={tick.at} tick={tick} usual={usual} />
       ))}
       {change && (
         <>
-          <li class="schedule-ticks-gap muted" aria-hidden="true">
+          <li class="schedule-occurrences-gap muted" aria-hidden="true">
             …
           </li>
           <Tick tick={change} usual={usual} />
         </>
       )}
-      {shown.length < SHOWN && <li class="muted">Then it has ended.</li>}
+      {shown.length < SHOWN && <li class="muted">Then the schedule ends.</li>}
     </ol>
   )
 }
@@ -63,15 +63,15 @@ function Tick({ tick, usual }: { readonly tick: TickView; readonly usual: string
   const offset = /[+-]\d\d:\d\d$/.exec(tick.local)?.[0] ?? 'UTC'
   return (
     <li>
-      <span class="schedule-tick-day muted">{DAY_NAMES[new Date(`${date}T12:00:00Z`).getUTCDay()]}</span>
+      <span class="schedule-occurrence-day muted">{DAY_NAMES[new Date(`${date}T12:00:00Z`).getUTCDay()]}</span>
       <span class="nowrap">{date}</span>
       <span class="strong">{time}</span>
-      <span class="schedule-tick-offset muted">{offset}</span>
-      <span class="schedule-tick-in muted">
+      <span class="schedule-occurrence-offset muted">{offset}</span>
+      <span class="schedule-occurrence-in muted">
         <Time at={tick.at} />
       </span>
       {tick.clocks !== undefined && (
-        <span class="schedule-tick-clocks">
+        <span class="schedule-occurrence-clocks">
           <Badge hue="retry" icon="clock">
             {clocksWords(tick.clocks, time, usual)}
           </Badge>
@@ -87,7 +87,7 @@ function clocksWords(clocks: string, time: string, usual: string | undefined): s
   return usual === undefined || usual === time ? words : `${words}: ${usual.slice(0, 5)} does not exist on this day`
 }
 
-/** The time of day that all the others have; undefined where they differ anyway. */
+/** The common time of day; undefined if occurrences differ. */
 function usualTime(ticks: readonly TickView[]): string | undefined {
   const times = new Set(ticks.filter(({ clocks }) => clocks === undefined).map(({ local }) => local.slice(11, 19)))
   return times.size === 1 && ticks.length > 2 ? [...times][0] : undefined

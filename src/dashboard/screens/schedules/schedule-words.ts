@@ -6,18 +6,18 @@ import { cronWords } from './cron-words.js'
 
 type When = Pick<ScheduleView, 'cron' | 'every'>
 
-/** When it happens, in words where there are honest ones; undefined leaves the expression to speak. */
+/** The timing in words; undefined for unusual expressions. */
 export function whenWords({ cron, every }: When): string | undefined {
   if (cron !== undefined) return cronWords(cron)
   const ms = every === undefined ? undefined : typeof every === 'number' ? every : parseDuration(every)
   return ms === undefined ? undefined : `Every ${duration(ms)}`
 }
 
-/** As it was written. */
+/** The expression as entered. */
 export const expressionOf = ({ cron, every }: When): string => cron ?? `every ${every}`
 
-/** What it makes: the name of a job, or the call. */
-export function targetOf({ job, payload }: Pick<ScheduleView, 'job' | 'payload'>): string {
+/** The name of the job, or the HTTP call. */
+export function jobNameOf({ job, payload }: Pick<ScheduleView, 'job' | 'payload'>): string {
   if (job !== 'http') return job
   const { method, url, body } = (payload ?? {}) as { method?: unknown; url?: unknown; body?: unknown }
   if (typeof url !== 'string') return job
@@ -26,17 +26,17 @@ export function targetOf({ job, payload }: Pick<ScheduleView, 'job' | 'payload'>
 }
 
 export const OVERLAPS: readonly { readonly value: Overlap; readonly text: string; readonly means: string }[] = [
-  { value: 'skip', text: 'Skip', means: 'While the one before is not over, a run is left out.' },
-  { value: 'queue', text: 'Queue', means: 'While the one before is not over, one run waits for it.' },
-  { value: 'allow', text: 'Allow', means: 'Runs start on time, however many are not over.' },
+  { value: 'skip', text: 'Skip', means: 'A run is skipped while the previous one is active.' },
+  { value: 'queue', text: 'Queue', means: 'One run waits while the previous one is active.' },
+  { value: 'allow', text: 'Allow', means: 'Runs start on time, regardless of active ones.' },
 ]
 
 export type MissedChoice = 'run-once' | 'skip' | 'all'
 
 export const MISSED: readonly { readonly value: MissedChoice; readonly text: string; readonly means: string }[] = [
-  { value: 'run-once', text: 'Run once', means: 'Runs that nobody was there for are made up by one.' },
-  { value: 'skip', text: 'Skip', means: 'Runs that nobody was there for are over.' },
-  { value: 'all', text: 'Run all', means: 'Runs that nobody was there for are all made up, up to a number.' },
+  { value: 'run-once', text: 'Run once', means: 'Missed runs are replaced by one run.' },
+  { value: 'skip', text: 'Skip', means: 'Missed runs are dropped.' },
+  { value: 'all', text: 'Run all', means: 'All missed runs are caught up, up to a maximum.' },
 ]
 
 export const missedChoice = (missed: Missed): MissedChoice => (typeof missed === 'object' ? 'all' : missed)

@@ -28,7 +28,7 @@ import { expressionOf, whenWords } from './schedule-words.js'
 import '../jobs/jobs.css'
 import './schedule.css'
 
-/** One schedule: when it comes next, how it went, and what it is made of. */
+/** One schedule: upcoming runs, past jobs and configuration. */
 export default function Schedule({ params }: ScreenProps) {
   const id = params['id']!
   useTitle(id)
@@ -40,10 +40,10 @@ export default function Schedule({ params }: ScreenProps) {
     return (
       <Empty
         icon="schedules"
-        title={`There is no schedule ${id}`}
+        title={`Schedule ${id} not found`}
         actions={<Button href={href('/schedules')}>All schedules</Button>}
       >
-        It was deleted, or the address is mistyped.
+        The schedule was deleted, or the address is mistyped.
       </Empty>
     )
   }
@@ -85,7 +85,7 @@ function Found({ schedule, after }: OfSchedule) {
       <div class="stack">
         {state === 'paused' && (
           <p class="notice retry">
-            <Icon name="pause" /> Paused: no more jobs are made. Times that pass meanwhile are over.
+            <Icon name="pause" /> Paused: no jobs are created, and occurrences during the pause are not caught up.
           </p>
         )}
         <Numbers schedule={schedule} />
@@ -128,7 +128,7 @@ function Actions({ schedule, after }: OfSchedule) {
           <Button
             icon="play"
             shortcut="n"
-            tip="One job at once, beside its times"
+            tip="Creates one job immediately"
             onPress={() => void runSchedule(schedule, after)}
           >
             Run now
@@ -161,19 +161,19 @@ function Numbers({ schedule }: { readonly schedule: ScheduleView }) {
         value={<Time at={lastOccurrenceAt} none="never" />}
         href={lastJobId === undefined ? undefined : href(`/jobs/${segment(lastJobId)}`)}
       />
-      <Tile label="Fired" value={count(fired)} note="made jobs" href={href('/jobs', { schedule: id })} />
-      <Tile label="Skipped" value={count(skipped)} note="an earlier one was not over" />
+      <Tile label="Runs" value={count(fired)} note="jobs created" href={href('/jobs', { schedule: id })} />
+      <Tile label="Skipped" value={count(skipped)} note="previous run still active" />
       <Tile
         label="Missed"
         value={count(missedCount)}
         hue={missedCount > 0 ? 'retry' : undefined}
-        note="nobody was there"
+        note="no scheduler was running"
       />
     </Tiles>
   )
 }
 
-/** An interval goes on from where it is, so its next time is told instead of its beginning. */
+/** The preview of an interval starts at its next occurrence. */
 function Upcoming({ schedule }: { readonly schedule: ScheduleView }) {
   const { cron, every, timeZone, startAt, endAt, nextOccurrenceAt, state } = schedule
   const timing = {
@@ -187,13 +187,13 @@ function Upcoming({ schedule }: { readonly schedule: ScheduleView }) {
   )
   if (state === 'ended' || nextOccurrenceAt === undefined) {
     return (
-      <Panel title="Next runs">
-        <p class="muted">None: it has ended.</p>
+      <Panel title="Upcoming runs">
+        <p class="muted">None: the schedule has ended.</p>
       </Panel>
     )
   }
   return (
-    <Panel title="Next runs" note={timeZone} stale={ticks.isStale}>
+    <Panel title="Upcoming runs" note={timeZone} stale={ticks.isStale}>
       <Answer query={ticks} lines={10}>
         {({ data }) => <NextRuns ticks={data} timeZone={timeZone} />}
       </Answer>
@@ -214,7 +214,7 @@ function Runs({ id }: { readonly id: string }) {
     everyMs: 10_000,
   })
   return (
-    <Tabs label="What it made" tabs={TABS}>
+    <Tabs label="Runs" tabs={TABS}>
       {open =>
         open === 'attempts' ? (
           <Attempts id={id} />
@@ -223,8 +223,8 @@ function Runs({ id }: { readonly id: string }) {
             {({ data, count: total }) =>
               data.length === 0 ? (
                 <Panel>
-                  <Empty icon="clock" title="It has not run yet">
-                    Each of its jobs will be listed here, with what became of it.
+                  <Empty icon="clock" title="No runs yet">
+                    The jobs of this schedule are listed here with their outcomes.
                   </Empty>
                 </Panel>
               ) : (
@@ -261,10 +261,10 @@ function Attempts({ id }: { readonly id: string }) {
       {({ data }) => (
         <Panel flush>
           {data.length === 0 ? (
-            <Empty icon="clock" title="No run has ended yet" />
+            <Empty icon="clock" title="No finished runs yet" />
           ) : (
             <Table
-              label="Attempts of its jobs"
+              label="Attempts"
               columns={ATTEMPTS}
               rows={data}
               rowKey={({ jobId, run }) => `${jobId} ${run}`}
@@ -279,10 +279,10 @@ function Attempts({ id }: { readonly id: string }) {
 }
 
 const ATTEMPTS: readonly Column<api.ScheduleRun>[] = [
-  { key: 'status', title: 'Ended', phone: 'head', render: ({ status }) => <StateMark state={status} /> },
+  { key: 'status', title: 'Outcome', phone: 'head', render: ({ status }) => <StateMark state={status} /> },
   { key: 'label', title: 'Run', render: ({ label }) => <Tag>{label}</Tag> },
   { key: 'started', title: 'Started', render: ({ startedAt }) => <Time at={startedAt} /> },
-  { key: 'took', title: 'Took', align: 'end', render: ({ durationMs }) => duration(durationMs) },
+  { key: 'took', title: 'Duration', align: 'end', render: ({ durationMs }) => duration(durationMs) },
   {
     key: 'error',
     title: 'Error',

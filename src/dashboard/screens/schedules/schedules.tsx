@@ -18,13 +18,13 @@ import { useTitle } from '../../shell/title.js'
 import { pauseSchedules, resumeSchedules, ScheduleMenu } from './schedule-actions.js'
 import { LastRuns } from './schedule-runs.js'
 import { Countdown } from './schedule-ticks.js'
-import { expressionOf, missedText, targetOf, whenWords } from './schedule-words.js'
+import { expressionOf, jobNameOf, missedText, whenWords } from './schedule-words.js'
 import './schedule.css'
 
-/** Each row asks for its last runs; more rows than these are another page. */
+/** Each row requests its last runs, so pages are small. */
 const LIMIT = 25
 
-/** Jobs that come again and again: when, what, and how it went. */
+/** The list of schedules. */
 export default function Schedules() {
   useTitle('Schedules')
   const { cursor } = query.value
@@ -102,12 +102,12 @@ function Bulk({ rows, selected, after }: BulkProps) {
   }
   return (
     <div class="bulk-bar">
-      <span>{count(chosen.length)} chosen</span>
+      <span>{count(chosen.length)} selected</span>
       <Button icon="pause" disabled={active.length === 0} onPress={() => void pauseSchedules(active, done)}>
-        {`Pause ${active.length}`}
+        {`Pause ${plural(active.length, 'schedule')}`}
       </Button>
       <Button icon="play" disabled={paused.length === 0} onPress={() => void resumeSchedules(paused, done)}>
-        {`Resume ${paused.length}`}
+        {`Resume ${plural(paused.length, 'schedule')}`}
       </Button>
       <Button
         tone="quiet"
@@ -115,7 +115,8 @@ function Bulk({ rows, selected, after }: BulkProps) {
           selected.value = new Set()
         }}
       >
-        None
+        {' '}
+        Clear selection{' '}
       </Button>
     </div>
   )
@@ -135,13 +136,13 @@ function columns(after: () => void): readonly Column<ScheduleView>[] {
     { key: 'last', title: 'Last runs', render: schedule => <LastRuns schedule={schedule} /> },
     {
       key: 'counts',
-      title: 'Fired',
+      title: 'Runs',
       align: 'end',
       render: schedule => <Counts schedule={schedule} />,
     },
     {
       key: 'rules',
-      title: 'Overlap, missed',
+      title: 'Overlap, missed runs',
       phone: 'hide',
       render: ({ overlap, missed }) => (
         <span class="schedule-rules ink-2">
@@ -176,7 +177,7 @@ function What({ schedule }: { readonly schedule: ScheduleView }) {
       </span>
       <span class="muted mono clip">
         {words !== undefined && cron !== undefined ? `${cron} → ` : '→ '}
-        {targetOf(schedule)}
+        {jobNameOf(schedule)}
       </span>
     </span>
   )
@@ -187,12 +188,12 @@ function Counts({ schedule: { fired, skipped, missedCount } }: { readonly schedu
     <span class="schedule-rules">
       <span>{count(fired)}</span>
       {skipped > 0 && (
-        <span class="muted" data-tip="An earlier one was not over">
+        <span class="muted" data-tip="The previous run was still active">
           {count(skipped)} skipped
         </span>
       )}
       {missedCount > 0 && (
-        <span class="retry" data-tip="Nobody was there at the time">
+        <span class="retry" data-tip="No scheduler was running">
           {count(missedCount)} missed
         </span>
       )}
@@ -209,13 +210,13 @@ const EXAMPLE = {
 function NoSchedules() {
   return (
     <div class="stack">
-      <Empty icon="schedules" title="There are no schedules">
-        A schedule makes a job at its times, in its time zone, once for each however many processes there are. It needs
-        no code where it calls a URL.
+      <Empty icon="schedules" title="No schedules">
+        A schedule creates a job for each occurrence, exactly once with any number of processes. A schedule that calls a
+        URL needs no code.
       </Empty>
-      <Panel title="A call every Monday at nine">
+      <Panel title="Example: a call every Monday at nine">
         <CodeSample
-          label="A schedule from elsewhere"
+          label="Schedule as code"
           sample={{
             curl: asCurl('PUT', '/schedules/weekly-digest', EXAMPLE),
             ts: `await chronos.schedules.put('weekly-digest', {

@@ -14,8 +14,8 @@ import { useTitle } from '../../shell/title.js'
 
 const LIMIT = 50
 
-/** Who changed what. */
-export default function Audit() {
+/** The audit log. */
+export default function AuditLog() {
   useTitle('Audit log')
   const cursor = query.value['cursor']
   const entries = useQuery(`audit ${cursor ?? ''}`, signal => api.audit.list({ limit: LIMIT, cursor }, signal), {
@@ -23,13 +23,13 @@ export default function Audit() {
   })
   return (
     <>
-      <PageHead title="Audit log" sub="Every change that somebody made through this server, kept for 90 days" />
+      <PageHead title="Audit log" sub="Every change made through this server, kept for 90 days" />
       <Answer query={entries} lines={10}>
         {({ data, page }) => (
           <Panel flush>
             {data.length === 0 ? (
-              <Empty icon="audit" title="Nobody has changed anything yet">
-                Cancelled jobs, redrives, paused queues, new tokens: all of it will be here, with who did it.
+              <Empty icon="audit" title="No changes yet">
+                Every change is listed here with its author: cancelled jobs, redrives, paused queues, new tokens.
               </Empty>
             ) : (
               <>
@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<AuditLogEntry>[] = [
   { key: 'at', title: 'When', render: ({ at }) => <Time at={at} /> },
   {
     key: 'actor',
-    title: 'Who',
+    title: 'Author',
     phone: 'head',
     render: ({ actor, role, tenantId }) => (
       <span class="row">
@@ -64,8 +64,8 @@ const COLUMNS: readonly Column<AuditLogEntry>[] = [
       </span>
     ),
   },
-  { key: 'action', title: 'Did', render: entry => <span>{wordsOf(entry)}</span> },
-  { key: 'target', title: 'To', render: entry => <Target entry={entry} /> },
+  { key: 'action', title: 'Action', render: entry => <span>{wordsOf(entry)}</span> },
+  { key: 'target', title: 'Object', render: entry => <Target entry={entry} /> },
   {
     key: 'facts',
     title: 'Details',
@@ -84,7 +84,7 @@ const COLUMNS: readonly Column<AuditLogEntry>[] = [
   },
 ]
 
-const VERBS: Readonly<Record<string, string>> = { POST: 'made', PUT: 'set', PATCH: 'changed', DELETE: 'deleted' }
+const VERBS: Readonly<Record<string, string>> = { POST: 'created', PUT: 'set', PATCH: 'changed', DELETE: 'deleted' }
 
 /** `POST /jobs/{id}/cancel` → `job: cancel`; `DELETE /tokens/{id}` → `deleted a token`. */
 function wordsOf({ action, count: times }: AuditLogEntry): string {

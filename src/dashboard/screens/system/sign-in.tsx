@@ -6,7 +6,7 @@ import { Field, Input } from '../../parts/field.js'
 import { Mark } from '../../parts/icon.js'
 import { useTitle } from '../../shell/title.js'
 
-/** Who comes from outside shows a token; the server keeps a cookie that no script can read. */
+/** Exchanges a token for a cookie that scripts can't read. */
 export function SignIn() {
   useTitle('Sign in')
   const token = useSignal('')
@@ -41,7 +41,7 @@ export function SignIn() {
         <Field
           label="Access token"
           problem={problem.value && saidOf(problem.value)}
-          hint="From whoever runs this server. It is sent once and not kept in this browser."
+          hint="From the administrator of this server. It is sent once and not stored in the browser."
         >
           <Input value={token} type="password" autoFocus autoComplete="current-password" mono />
         </Field>
@@ -49,7 +49,7 @@ export function SignIn() {
           Sign in
         </Button>
         <p class="muted">
-          No token yet? An administrator makes one with <code>chronos tokens create</code>.
+          No token yet? An administrator can create one with <code>chronos tokens create</code>.
         </p>
       </form>
     </main>
@@ -57,6 +57,6 @@ export function SignIn() {
 }
 
 function saidOf({ status, detail }: Problem): string {
-  if (status === 401) return 'This token is unknown, revoked or out of time.'
-  return status === 429 ? 'Too many wrong tokens. Wait a little before the next.' : detail
+  if (status === 401) return 'The token is unknown, revoked or expired.'
+  return status === 429 ? 'Too many wrong tokens. Try again later.' : detail
 }

@@ -11,9 +11,9 @@ import { useTitle } from '../../shell/title.js'
 
 const TRY_EVERY_MS = 2_000
 
-/** Nothing can be shown yet: what was tried, what came back, what it may be. Heals by itself. */
+/** Shown until the first request succeeds: the request, its response and possible causes. */
 export function StoreDown({ problem }: { readonly problem: Problem }) {
-  useTitle('Not reachable')
+  useTitle('Unavailable')
   const tries = useSignal(1)
   const again = (): void => {
     tries.value++
@@ -28,18 +28,18 @@ export function StoreDown({ problem }: { readonly problem: Problem }) {
           <span class="dead">
             <Icon name={isStore ? 'database' : 'warning'} size={24} />
           </span>
-          <h1>{isStore ? 'The store does not answer' : problem.message}</h1>
+          <h1>{isStore ? 'Store unavailable' : problem.message}</h1>
         </div>
         <p role="alert">{problem.detail}</p>
         <Facts
           facts={[
-            ['Asked for', <code key="a">{`${window.location.origin}${base}api/v1/session`}</code>],
-            ['Answer', problem.status === 0 ? 'none' : `${problem.status} ${problem.code}`],
-            problem.requestId === undefined ? undefined : ['Request', <code key="r">{problem.requestId}</code>],
-            ['Tries', `${tries.value}, one more every 2 s`],
+            ['Request', <code key="a">{`${window.location.origin}${base}api/v1/session`}</code>],
+            ['Response', problem.status === 0 ? 'none' : `${problem.status} ${problem.code}`],
+            problem.requestId === undefined ? undefined : ['Request id', <code key="r">{problem.requestId}</code>],
+            ['Attempts', `${tries.value}, repeated every 2 s`],
           ]}
         />
-        <h2>What it may be</h2>
+        <h2>Possible causes</h2>
         <ul class="causes">
           {(isStore ? STORE_CAUSES : SERVER_CAUSES).map(cause => (
             <li key={cause}>{cause}</li>
@@ -47,9 +47,9 @@ export function StoreDown({ problem }: { readonly problem: Problem }) {
         </ul>
         <div class="row">
           <Button icon="retry" onPress={again}>
-            Try now
+            Retry now
           </Button>
-          <span class="muted">This page goes on by itself once there is an answer.</span>
+          <span class="muted">The page continues automatically when the server responds.</span>
         </div>
       </div>
     </main>
@@ -57,13 +57,13 @@ export function StoreDown({ problem }: { readonly problem: Problem }) {
 }
 
 const SERVER_CAUSES = [
-  'The server was stopped or is starting again: look at its log.',
-  'A proxy in between does not reach it: its address or port may have changed.',
-  'This device lost its network.',
+  'The server is stopped or restarting: check its log.',
+  'A proxy can’t reach the server: its address or port may have changed.',
+  'This device is offline.',
 ]
 
 const STORE_CAUSES = [
-  'PostgreSQL is stopped, restarting or out of connections: chronos doctor tells which.',
+  'PostgreSQL is stopped, restarting or out of connections: run chronos doctor.',
   'The SQLite file is locked by another program, or its disk is full.',
-  'The schema is newer or older than this server: chronos migrate status tells.',
+  'The schema is newer or older than this server: run chronos migrate status.',
 ]

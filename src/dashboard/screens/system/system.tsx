@@ -16,7 +16,7 @@ import { Time } from '../../parts/time.js'
 import { base, href, segment } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 
-/** What runs here, on what, and whether it holds what it promises. */
+/** The server, its store, health checks and the integrity check. */
 export default function System() {
   useTitle('System')
   const system = useQuery('system', api.system.get, { everyMs: 5_000 })
@@ -63,17 +63,17 @@ function StorePanel({ system: { store, now: storeNow } }: OfSystem) {
       <Facts
         facts={[
           ['Engine', store.engine],
-          ['Where', <Copyable key="where" text={store.location} what="Location" />],
+          ['Location', <Copyable key="where" text={store.location} what="Location" />],
           ['Schema', String(store.schemaVersion)],
-          ['Promise', store.promise],
-          ['Its clock', skew < SKEW_MS ? 'agrees with this browser’s' : `${duration(skew)} away from this browser’s`],
+          ['Durability', store.promise],
+          ['Clock', skew < SKEW_MS ? 'in sync with this browser' : `differs from this browser by ${duration(skew)}`],
         ]}
       />
     </Panel>
   )
 }
 
-/** What a request takes, and the second between two of them. */
+/** Request latency plus the update interval of a second. */
 const SKEW_MS = 15_000
 
 function ServerPanel({ system: { version, node, startedAt, uptimeMs, workers, maintenance, events } }: OfSystem) {
@@ -83,10 +83,10 @@ function ServerPanel({ system: { version, node, startedAt, uptimeMs, workers, ma
         facts={[
           ['Chronos', version],
           ['Node.js', node],
-          ['Up for', <span key="up">{duration(uptimeMs)}</span>],
+          ['Uptime', <span key="up">{duration(uptimeMs)}</span>],
           ['Started', <Time key="started" at={startedAt} />],
           ['Workers here', workers === 0 ? 'none' : count(workers)],
-          ['Maintenance', maintenance ? 'runs here' : 'runs elsewhere, or nowhere'],
+          ['Maintenance', maintenance ? 'runs in this process' : 'not in this process'],
           ['Listeners', `${count(events.listeners)} of ${count(events.maxListeners)}`],
         ]}
       />
@@ -139,7 +139,7 @@ const BALANCE: readonly Column<QueueBalance>[] = [
   { key: 'removed', title: '+ removed', align: 'end', render: ({ removed }) => count(removed) },
   {
     key: 'sound',
-    title: 'Adds up',
+    title: 'Balanced',
     render: ({ isBalanced, problem }) => (
       <span class={`row tight ${isBalanced ? 'ok' : 'dead'}`}>
         <Icon name={isBalanced ? 'check' : 'close'} size={14} />
@@ -149,7 +149,7 @@ const BALANCE: readonly Column<QueueBalance>[] = [
   },
 ]
 
-/** Proof that nothing was lost, on request: it looks at every job. */
+/** The integrity check, on request because it reads every job. */
 function Balance() {
   const report = useSignal<AuditReport | undefined>(undefined)
   const isBusy = useSignal(false)
@@ -157,8 +157,7 @@ function Balance() {
     isBusy.value = true
     const found = await act({
       run: () => api.system.audit(),
-      done: ({ isSound }) =>
-        isSound ? 'Every job is accounted for' : { text: 'Something is missing', tone: 'problem' },
+      done: ({ isSound }) => (isSound ? 'Every job is accounted for' : { text: 'Jobs are missing', tone: 'problem' }),
     })
     isBusy.value = false
     if (found) report.value = found
@@ -166,19 +165,18 @@ function Balance() {
   const found = report.value
   return (
     <Panel
-      title="Is every job accounted for?"
+      title="Integrity check"
       note={found && <Time at={found.at} />}
       flush={found !== undefined}
       actions={
         <Button size="sm" icon="audit" busy={isBusy.value} onPress={() => void run()}>
-          Prove it
+          Run check
         </Button>
       }
     >
       {found === undefined ? (
         <p class="muted">
-          Every job that was ever enqueued must be waiting, running, succeeded, dead, cancelled or removed on purpose.
-          This counts them all.
+          Checks that every job ever enqueued is waiting, running, succeeded, dead, cancelled or removed.
         </p>
       ) : (
         <>
@@ -199,7 +197,7 @@ function Balance() {
 
 function SettingsPanel({ system: { settings } }: OfSystem) {
   return (
-    <Panel title="Settings of this server" note="secrets are left out">
+    <Panel title="Configuration" note="without secrets">
       <Facts
         columns={2}
         facts={Object.entries(settings).map(([name, value]) => [name, <code key={name}>{shown(name, value)}</code>])}

@@ -17,7 +17,7 @@ import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { useTitle } from '../../shell/title.js'
 
-/** Who may come in. */
+/** The API tokens. */
 export default function Tokens() {
   useTitle('Tokens')
   const tokens = useQuery('tokens', api.tokens.list, { everyMs: 15_000 })
@@ -30,13 +30,13 @@ export default function Tokens() {
   )
   return (
     <>
-      <PageHead title="Tokens" sub="Who may use the API and this dashboard, and what they may do" actions={make} />
+      <PageHead title="Tokens" sub="Access to the API and this dashboard" actions={make} />
       <Answer query={tokens}>
         {({ data }) => (
           <Panel flush>
             {data.length === 0 ? (
-              <Empty icon="tokens" title="There are no tokens">
-                On this machine alone none is needed. From any other address nobody comes in without one.
+              <Empty icon="tokens" title="No tokens">
+                Access from this machine needs no token. Access from any other address requires one.
               </Empty>
             ) : (
               <Table label="Tokens" columns={columns(tokens.refetch)} rows={data} rowKey={({ id }) => id} />
@@ -60,9 +60,9 @@ export default function Tokens() {
 }
 
 const ROLES: Readonly<Record<Role, string>> = {
-  viewer: 'sees everything, changes nothing',
-  operator: 'cancels, retries, redrives, pauses',
-  admin: 'also policies, alerts, webhooks and tokens',
+  viewer: 'Read-only access',
+  operator: 'May cancel, retry, redrive and pause',
+  admin: 'May also manage policies, alerts, webhooks and tokens',
 }
 
 function columns(after: () => void): readonly Column<TokenView>[] {
@@ -84,18 +84,18 @@ function columns(after: () => void): readonly Column<TokenView>[] {
       ),
     },
     { key: 'tenant', title: 'Tenant', render: ({ tenantId }) => tenantId ?? <span class="muted">all</span> },
-    { key: 'created', title: 'Made', render: ({ createdAt }) => <Time at={createdAt} /> },
+    { key: 'created', title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
     { key: 'used', title: 'Last used', render: ({ usedAt }) => <Time at={usedAt} none="never" /> },
     {
       key: 'expires',
-      title: 'Good until',
+      title: 'Expires',
       render: ({ expiresAt }) =>
         expiresAt !== undefined && Date.parse(expiresAt) < serverNow() ? (
           <Badge hue="dead" icon="clock">
-            out of time
+            expired
           </Badge>
         ) : (
-          <Time at={expiresAt} none="for ever" />
+          <Time at={expiresAt} none="never" />
         ),
     },
     { key: 'id', title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Token id" /> },
@@ -114,13 +114,13 @@ function columns(after: () => void): readonly Column<TokenView>[] {
 function revoke({ id, name }: TokenView, after: () => void): Promise<unknown> {
   return act({
     confirm: {
-      title: `Revoke the token ${name}?`,
-      effect: 'Whoever uses it is shut out within seconds, signed-in browsers too. It can’t be brought back.',
-      verb: 'Revoke',
+      title: `Revoke token ${name}?`,
+      effect: 'Clients and browser sessions with this token lose access within seconds. This can’t be undone.',
+      verb: 'Revoke token',
       tone: 'danger',
     },
     run: () => api.tokens.revoke(id),
-    done: `Revoked ${name}`,
+    done: `Revoked token ${name}`,
     after,
   })
 }
@@ -128,8 +128,8 @@ function revoke({ id, name }: TokenView, after: () => void): Promise<unknown> {
 const LASTS = [
   { value: '30d', text: '30 days' },
   { value: '90d', text: '90 days' },
-  { value: '365d', text: 'a year' },
-  { value: '', text: 'for ever' },
+  { value: '365d', text: '1 year' },
+  { value: '', text: 'no expiry' },
 ] as const
 
 function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (token: NewToken) => void }) {
@@ -146,7 +146,7 @@ function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (tok
           ...(tenant.value.trim() !== '' && { tenantId: tenant.value.trim() }),
           ...(lasts.value !== '' && { expiresIn: lasts.value as Duration }),
         }),
-      done: 'Made a token',
+      done: 'Created token',
     })
     if (token) onMade(token)
   }
@@ -159,7 +159,7 @@ function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (tok
         <>
           <Button onPress={onClose}>Cancel</Button>
           <Button tone="primary" disabled={!isReady} onPress={() => void make()}>
-            Make token
+            Create token
           </Button>
         </>
       }
@@ -171,16 +171,16 @@ function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (tok
           if (isReady) void make()
         }}
       >
-        <Field label="Name" hint="Who or what it is for; it stands in the audit log">
+        <Field label="Name" hint="The owner or purpose, shown in the audit log">
           <Input value={name} autoFocus placeholder="deploy-bot" />
         </Field>
         <Field label="Role" hint={ROLES[role.value]}>
           <Select value={role.value} options={['viewer', 'operator', 'admin']} onChange={next => (role.value = next)} />
         </Field>
-        <Field label="Tenant" hint="Leave it empty for all; with one, nothing else can be seen or touched">
+        <Field label="Tenant" hint="Limits access to one tenant; empty: all tenants">
           <Input value={tenant} />
         </Field>
-        <Field label="Good for">
+        <Field label="Valid for">
           <Select value={lasts.value} options={LASTS} onChange={next => (lasts.value = next)} />
         </Field>
       </form>
@@ -195,12 +195,12 @@ function MadeDialog({ token, onClose }: { readonly token: NewToken; readonly onC
       onClose={onClose}
       foot={
         <Button tone="primary" onPress={onClose}>
-          I have it
+          Done
         </Button>
       }
     >
       <div class="stack">
-        <p>This is the only time that it is shown. Put it where secrets are kept.</p>
+        <p>The token is shown only once. Store it in a safe place.</p>
         <p class="filter-words">
           <Copyable text={token.token} what="Token" />
         </p>

@@ -16,7 +16,7 @@ import { useTitle } from '../../shell/title.js'
 
 const SHOWN_MAX = 3
 
-/** Who does the work. Silent ones first: their jobs are being handed on. */
+/** The workers; silent ones first. */
 export default function Workers() {
   useTitle('Workers')
   const workers = useQuery('workers', api.workers.list, { topics: ['workers'], everyMs: 5_000 })
@@ -58,10 +58,10 @@ function silentFirst(a: WorkerView, b: WorkerView): number {
 
 function NoWorkers() {
   return (
-    <Empty icon="workers" title="No worker is alive">
+    <Empty icon="workers" title="No workers alive">
       <div class="stack tight">
-        <p>Jobs wait until one comes. Start one with your definitions:</p>
-        <Code label="A command that starts a worker" text="chronos worker --jobs ./jobs.js" />
+        <p>Jobs wait until a worker starts. Start one with your job definitions:</p>
+        <Code label="Command to start a worker" text="chronos worker --jobs ./jobs.js" />
         <p>
           or in your own process with <code>chronos.work([…])</code>.
         </p>
@@ -80,7 +80,7 @@ const COLUMNS: readonly Column<WorkerView>[] = [
         <span class="strong">{host}</span>
         <span class="muted">pid {pid}</span>
         {kind === 'pull' && (
-          <Badge hue="accent" tip="It asks for work over the API, in any language">
+          <Badge hue="accent" tip="Claims jobs over the REST API">
             pull
           </Badge>
         )}
@@ -102,12 +102,12 @@ const COLUMNS: readonly Column<WorkerView>[] = [
   },
   {
     key: 'names',
-    title: 'Jobs it knows',
+    title: 'Job names',
     width: 'grow',
     render: ({ names }) => <Names names={names} to={name => href('/jobs', { name })} />,
   },
-  { key: 'seen', title: 'Last sign of life', render: ({ seenAt }) => <Time at={seenAt} /> },
-  { key: 'up', title: 'Up for', phone: 'hide', render: ({ startedAt }) => <Elapsed since={startedAt} /> },
+  { key: 'seen', title: 'Last heartbeat', render: ({ seenAt }) => <Time at={seenAt} /> },
+  { key: 'up', title: 'Uptime', phone: 'hide', render: ({ startedAt }) => <Elapsed since={startedAt} /> },
   { key: 'id', title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Worker id" /> },
 ]
 

@@ -13,19 +13,19 @@ export function testWebhook({ id }: EndpointView, after: () => void): Promise<un
   return act({
     run: () => api.webhooks.test(id),
     done: ({ id: jobId }) => ({
-      text: 'A test is on its way',
+      text: 'Sent a test delivery',
       tone: 'ok',
-      link: { href: href(`/jobs/${segment(jobId)}`), text: 'See how it goes' },
+      link: { href: href(`/jobs/${segment(jobId)}`), text: 'Open delivery' },
     }),
     after,
   })
 }
 
-/** Taken back by a press, so nobody is asked. */
+/** Needs no confirmation, because it can be undone. */
 export function enableWebhook({ id }: EndpointView, after: () => void): Promise<unknown> {
   return act({
     run: () => api.webhooks.enable(id),
-    done: 'Enabled: it is told again, from now on. What failed meanwhile can be recovered.',
+    done: 'Enabled the webhook. Failed deliveries can be recovered.',
     undo: () => api.webhooks.disable(id),
     after,
   })
@@ -34,13 +34,13 @@ export function enableWebhook({ id }: EndpointView, after: () => void): Promise<
 export function disableWebhook({ id, url }: EndpointView, after: () => void): Promise<unknown> {
   return act({
     confirm: {
-      title: 'Tell it nothing more?',
-      effect: `What is on its way to ${url} ends as endpoint-disabled, and what happens meanwhile is not kept for it.`,
-      verb: 'Disable',
+      title: 'Disable this webhook?',
+      effect: `Pending deliveries to ${url} end as endpoint-disabled. Events are not stored for it while it is disabled.`,
+      verb: 'Disable webhook',
       tone: 'danger',
     },
     run: () => api.webhooks.disable(id),
-    done: 'Disabled',
+    done: 'Disabled the webhook',
     undo: () => api.webhooks.enable(id),
     after,
   })
@@ -50,8 +50,8 @@ function deleteWebhook({ id, url }: EndpointView, after: () => void): Promise<un
   return act({
     confirm: {
       title: 'Delete this webhook?',
-      effect: `${url} is told nothing more, and its secrets are gone; this can’t be undone. What is on its way to it ends as endpoint-disabled.`,
-      verb: 'Delete',
+      effect: `${url} gets no more deliveries, and its secrets are removed. Pending deliveries end as endpoint-disabled. This can’t be undone.`,
+      verb: 'Delete webhook',
       tone: 'danger',
     },
     run: () => api.webhooks.delete(id),
@@ -63,11 +63,11 @@ function deleteWebhook({ id, url }: EndpointView, after: () => void): Promise<un
 interface WebhookMenuProps {
   readonly webhook: EndpointView
   readonly after: () => void
-  /** On its own page there are buttons beside it. */
+  /** The page of the webhook has buttons for the other actions. */
   readonly isOnPage?: boolean
 }
 
-/** All that can be done with one, and the dialogs that come of it. */
+/** The actions for a webhook and their dialogs. */
 export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuProps) {
   const open = useSignal<'edit' | 'recover' | undefined>(undefined)
   const secret = useSignal<string | undefined>(undefined)
@@ -82,18 +82,18 @@ export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuPro
         label={`Actions for ${webhook.url}`}
         size={isOnPage ? 'md' : 'sm'}
         items={[
-          !isOnPage && { text: 'Send a test', icon: 'play', onPress: () => void testWebhook(webhook, after) },
+          !isOnPage && { text: 'Send test', icon: 'play', onPress: () => void testWebhook(webhook, after) },
           may('admin') && { text: 'Edit', icon: 'edit', onPress: () => (open.value = 'edit') },
           {
-            text: 'Recover failed ones …',
+            text: 'Recover deliveries …',
             icon: 'redrive',
-            hint: 'Sends again what failed since a time',
+            hint: 'Redelivers failed deliveries since a time',
             onPress: () => (open.value = 'recover'),
           },
           may('admin') && {
-            text: 'Rotate the secret',
+            text: 'Rotate secret',
             icon: 'tokens',
-            hint: 'The old one signs beside it for a day',
+            hint: 'The old secret stays valid for a day',
             onPress: () => void rotate(webhook, after).then(made => (secret.value = made?.secret)),
           },
           isEnabled
@@ -120,7 +120,7 @@ export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuPro
       {open.value === 'recover' && <RecoverDialog webhook={webhook} onClose={close} />}
       {secret.value !== undefined && (
         <SecretDialog
-          title="The new secret"
+          title="New secret"
           secret={secret.value}
           onClose={() => {
             secret.value = undefined
@@ -134,12 +134,12 @@ export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuPro
 function rotate({ id, url }: EndpointView, after: () => void) {
   return act({
     confirm: {
-      title: 'Make a new secret?',
-      effect: `It is shown once. For a day messages to ${url} are signed with both, so that the receiver can change over.`,
-      verb: 'Make a new one',
+      title: 'Rotate the secret?',
+      effect: `The new secret is shown once. Deliveries to ${url} are signed with both secrets for a day, so that the receiver can switch.`,
+      verb: 'Rotate secret',
     },
     run: () => api.webhooks.rotateSecret(id),
-    done: 'There is a new secret',
+    done: 'Rotated the secret',
     after,
   })
 }

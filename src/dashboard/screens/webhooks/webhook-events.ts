@@ -1,17 +1,17 @@
 import type { WebhookEvent } from '../../../core/webhook/webhook.js'
 
-/** What can be told of, and when. */
+/** The events of webhooks. */
 export const EVENTS: Readonly<Record<WebhookEvent, string>> = {
-  'job.succeeded': 'A job has done its work',
-  'job.dead': 'A job failed for good',
-  'job.cancelled': 'Somebody cancelled a job',
-  'job.retrying': 'A run failed and will be retried; many',
-  'circuit.opened': 'A target is no longer called',
-  'circuit.closed': 'A target is called again',
-  'schedule.skipped': 'A run was left out',
-  'webhook.disabled': 'An endpoint is told nothing more',
-  'alert.firing': 'Something needs a person',
-  'alert.resolved': 'It is over',
+  'job.succeeded': 'A job succeeded',
+  'job.dead': 'A job died',
+  'job.cancelled': 'A job was cancelled',
+  'job.retrying': 'A run failed and will be retried (frequent)',
+  'circuit.opened': 'The circuit of a dependency opened',
+  'circuit.closed': 'The circuit of a dependency closed',
+  'schedule.skipped': 'A schedule skipped a run',
+  'webhook.disabled': 'A webhook endpoint was disabled',
+  'alert.firing': 'An alert fires',
+  'alert.resolved': 'An alert is resolved',
 }
 
 export const EVENT_NAMES = Object.keys(EVENTS) as WebhookEvent[]

@@ -11,14 +11,14 @@ import { EVENT_NAMES, EVENTS } from './webhook-events.js'
 import './webhook.css'
 
 interface WebhookFormProps {
-  /** Undefined: a new one. */
+  /** Undefined for a new webhook. */
   readonly webhook?: EndpointView | undefined
   readonly onClose: () => void
-  /** With the secret, where it is new. */
+  /** Called with the webhook, including the secret of a new one. */
   readonly onDone: (webhook: EndpointView & { readonly secret?: string }) => void
 }
 
-/** Who is told, and of what. */
+/** Creates or edits a webhook. */
 export function WebhookForm({ webhook, onClose, onDone }: WebhookFormProps) {
   const url = useSignal(webhook?.url ?? '')
   const events = useSignal<ReadonlySet<WebhookEvent>>(new Set(webhook?.events ?? ['job.dead']))
@@ -43,7 +43,7 @@ export function WebhookForm({ webhook, onClose, onDone }: WebhookFormProps) {
     const saved = await act({
       run: (): Promise<EndpointView & { readonly secret?: string }> =>
         webhook ? api.webhooks.put(webhook.id, body) : api.webhooks.create(body),
-      done: webhook ? 'Saved' : 'Made the webhook',
+      done: webhook ? 'Saved the webhook' : 'Created the webhook',
     })
     isBusy.value = false
     if (saved) onDone(saved)
@@ -55,7 +55,7 @@ export function WebhookForm({ webhook, onClose, onDone }: WebhookFormProps) {
       foot={
         <>
           <Button tone="primary" disabled={!canSave} busy={isBusy.value} onPress={() => void save()}>
-            {webhook ? 'Save' : 'Make webhook'}
+            {webhook ? 'Save webhook' : 'Create webhook'}
           </Button>
           <Button tone="quiet" onPress={onClose}>
             Close
@@ -72,30 +72,33 @@ export function WebhookForm({ webhook, onClose, onDone }: WebhookFormProps) {
       >
         <Field
           label="URL"
-          hint="Messages are sent here by POST, signed"
-          problem={url.value === '' || isUrl ? undefined : 'Begins with http:// or https://'}
+          hint="Receives signed POST requests"
+          problem={url.value === '' || isUrl ? undefined : 'Must begin with http:// or https://'}
         >
           <Input value={url} type="url" mono placeholder="https://shop.example/hooks" autoFocus />
         </Field>
         <Events events={events} />
         <div class="fields">
-          <Field label="Queues" hint="Only of jobs in these; empty: all">
+          <Field label="Queues" hint="Only jobs of these queues; empty: all">
             <Input value={queues} placeholder="payments, mail" />
           </Field>
-          <Field label="Job names" hint="Only of jobs with these names">
+          <Field label="Job names" hint="Only jobs with these names; empty: all">
             <Input value={names} />
           </Field>
-          <Field label="Retries" hint="When it does not get through">
+          <Field label="Retries" hint="For failed deliveries">
             <Select
               value={policy.value}
-              options={[...(webhook?.retry ? [{ value: 'own', text: 'Its own, as it is' } as const] : []), ...POLICIES]}
+              options={[
+                ...(webhook?.retry ? [{ value: 'own', text: 'Custom (unchanged)' } as const] : []),
+                ...POLICIES,
+              ]}
               onChange={next => {
                 policy.value = next
               }}
             />
           </Field>
           {!isTenant.value && (
-            <Field label="Tenant" hint="Only what belongs to this one">
+            <Field label="Tenant" hint="Only events of this tenant">
               <Input value={tenantId} />
             </Field>
           )}
@@ -108,7 +111,7 @@ export function WebhookForm({ webhook, onClose, onDone }: WebhookFormProps) {
 function Events({ events }: { readonly events: Signal<ReadonlySet<WebhookEvent>> }) {
   return (
     <fieldset class="webhook-events">
-      <legend>Is told of</legend>
+      <legend>Events</legend>
       {EVENT_NAMES.map(name => (
         <Checkbox
           key={name}
@@ -126,7 +129,7 @@ function Events({ events }: { readonly events: Signal<ReadonlySet<WebhookEvent>>
           }
         />
       ))}
-      {events.value.size === 0 && <p class="dead">Choose at least one</p>}
+      {events.value.size === 0 && <p class="dead">Choose at least one event</p>}
     </fieldset>
   )
 }

@@ -18,46 +18,46 @@ interface RecoverDialogProps {
   readonly onClose: () => void
 }
 
-/** Sends again what failed for good since a time: a redrive like any other, with its brakes. */
+/** Redrives the dead deliveries since a time. */
 export function RecoverDialog({ webhook, onClose }: RecoverDialogProps) {
   const { id, url, failingSince, disabledAt } = webhook
   const since = useSignal(localText(Date.parse(failingSince ?? disabledAt ?? '') || serverNow() - 24 * HOUR_MS))
   const rate = useSignal(10)
   const at = Date.parse(since.value)
   const presets: readonly (readonly [text: string, at: number])[] = [
-    ...(failingSince === undefined ? [] : [['When it began to fail', Date.parse(failingSince)] as const]),
-    ['An hour ago', serverNow() - HOUR_MS],
-    ['A day ago', serverNow() - 24 * HOUR_MS],
-    ['A week ago', serverNow() - 7 * 24 * HOUR_MS],
+    ...(failingSince === undefined ? [] : [['Since the first failure', Date.parse(failingSince)] as const]),
+    ['1 hour ago', serverNow() - HOUR_MS],
+    ['1 day ago', serverNow() - 24 * HOUR_MS],
+    ['1 week ago', serverNow() - 7 * 24 * HOUR_MS],
   ]
   const recover = async (): Promise<void> => {
     const made = await act({
       run: () => api.webhooks.recover(id, { since: new Date(at).toISOString(), rate: `${rate.value}/s` }),
-      done: 'What failed is on its way again',
+      done: 'Started recovering deliveries',
     })
     if (made) go(`/redrives/${segment(made.id)}`)
   }
   return (
     <Dialog
-      title="Recover failed messages"
+      title="Recover deliveries"
       onClose={onClose}
       foot={
         <>
           <Button tone="quiet" onPress={onClose}>
-            Not now
+            Cancel
           </Button>
           <Button tone="primary" icon="redrive" disabled={Number.isNaN(at)} onPress={() => void recover()}>
-            Send again
+            Recover deliveries
           </Button>
         </>
       }
     >
       <div class="stack loose">
         <p>
-          Messages to <span class="mono">{url}</span> that failed for good are sent again, as a redrive that you can
-          slow down, pause or abort. The receiver knows those that it has seen by their <code>webhook-id</code>.
+          Failed deliveries to <span class="mono">{url}</span> are sent again by a redrive that you can slow down, pause
+          or abort. The receiver recognizes duplicates by their <code>webhook-id</code>.
         </p>
-        <Field label="Since" hint="On your clock" problem={Number.isNaN(at) ? 'A date and a time' : undefined}>
+        <Field label="Since" hint="Local time" problem={Number.isNaN(at) ? 'Enter a date and a time' : undefined}>
           <Input value={since} type="datetime-local" />
         </Field>
         <div class="row wrap">

@@ -14,7 +14,7 @@ interface SecretDialogProps {
   readonly onClose: () => void
 }
 
-/** The one time that a secret is told. */
+/** Shows a new secret once. */
 export function SecretDialog({ secret, title, onClose }: SecretDialogProps) {
   return (
     <Dialog
@@ -23,13 +23,13 @@ export function SecretDialog({ secret, title, onClose }: SecretDialogProps) {
       size="lg"
       foot={
         <Button tone="primary" onPress={onClose}>
-          I have it
+          Done
         </Button>
       }
     >
       <div class="stack">
         <p class="notice retry">
-          <Icon name="warning" /> This is the only time that it is shown. Keep it where the receiver finds it.
+          <Icon name="warning" /> The secret is shown only once. Store it where the receiver can read it.
         </p>
         <p class="webhook-secret">
           <Copyable text={secret} what="Secret" />
@@ -46,7 +46,7 @@ const LANGUAGES = [
   { value: 'python', text: 'Python' },
 ] as const
 
-/** How a receiver proves that a message is from here. */
+/** Sample code that verifies the signature of a delivery. */
 export function VerifySample() {
   const language = useSignal<keyof typeof SAMPLES>('ts')
   return (
@@ -62,7 +62,7 @@ export function VerifySample() {
         />
         <IconButton size="sm" icon="copy" label="Copy" onPress={() => void copyText(SAMPLES[language.value])} />
       </div>
-      <Code text={SAMPLES[language.value]} label="How to verify a signature" />
+      <Code text={SAMPLES[language.value]} label="Signature verification" />
     </div>
   )
 }
@@ -70,7 +70,7 @@ export function VerifySample() {
 const SAMPLES = {
   ts: `import { verifyWebhook } from 'chronos-jobs'
 
-// The bytes that came, not JSON that was parsed and written again.
+// Use the raw body, not parsed and re-encoded JSON.
 const message = verifyWebhook({ body, headers: request.headers, secret })
 if (await isNew(message.id)) await handle(message.type, message.data)`,
   node: `import { createHmac, timingSafeEqual } from 'node:crypto'

@@ -27,7 +27,7 @@ import { VerifySample } from './webhook-secret.js'
 import '../jobs/jobs.css'
 import './webhook.css'
 
-/** One endpoint: whether it hears, what was sent to it, and what it needs to know. */
+/** One webhook endpoint: state, deliveries and configuration. */
 export default function Webhook({ params }: ScreenProps) {
   const id = params['id']!
   useTitle('Webhook')
@@ -37,12 +37,8 @@ export default function Webhook({ params }: ScreenProps) {
   })
   if (found.problem?.status === 404) {
     return (
-      <Empty
-        icon="webhooks"
-        title="There is no such webhook"
-        actions={<Button href={href('/webhooks')}>All webhooks</Button>}
-      >
-        It was deleted, or the address is mistyped.
+      <Empty icon="webhooks" title="Webhook not found" actions={<Button href={href('/webhooks')}>All webhooks</Button>}>
+        The webhook was deleted, or the address is mistyped.
       </Empty>
     )
   }
@@ -79,7 +75,7 @@ function Found({ webhook, after }: OfWebhook) {
                 </Button>
               )}
               <Button icon="play" onPress={() => void testWebhook(webhook, after)}>
-                Send a test
+                Send test
               </Button>
               <WebhookMenu webhook={webhook} after={after} isOnPage />
             </>
@@ -93,7 +89,7 @@ function Found({ webhook, after }: OfWebhook) {
           <Deliveries id={webhook.id} />
           <div class="stack">
             <About webhook={webhook} />
-            <Panel title="How to verify a signature">
+            <Panel title="Signature verification">
               <VerifySample />
             </Panel>
           </div>
@@ -104,9 +100,9 @@ function Found({ webhook, after }: OfWebhook) {
 }
 
 const WHY: Readonly<Record<NonNullable<EndpointView['disabledReason']>, string>> = {
-  gone: 'It answered 410: it wants no more.',
-  failing: 'Nothing got through for five days.',
-  'by-hand': 'Somebody disabled it.',
+  gone: 'The endpoint answered 410 Gone.',
+  failing: 'All deliveries failed for five days.',
+  'by-hand': 'It was disabled by a user.',
 }
 
 function Trouble({ webhook: { state, disabledReason, disabledAt, failingSince } }: { readonly webhook: EndpointView }) {
@@ -115,8 +111,8 @@ function Trouble({ webhook: { state, disabledReason, disabledAt, failingSince } 
       <p class="notice dead">
         <Icon name="warning" />
         <span class="grow">
-          {disabledReason && WHY[disabledReason]} It is told nothing since <Time at={disabledAt} />; what happens
-          meanwhile is not kept for it.
+          {disabledReason && WHY[disabledReason]} Disabled since <Time at={disabledAt} />; events are not stored for it
+          while it is disabled.
         </span>
       </p>
     )
@@ -127,49 +123,48 @@ function Trouble({ webhook: { state, disabledReason, disabledAt, failingSince } 
     <p class="notice retry">
       <Icon name="warning" />
       <span class="grow">
-        Nothing has got through for <Elapsed since={failingSince} />. In {age(FAILING_MAX_MS - goneMs)} it is disabled,
-        unless something does
-        {goneMs * 2 > FAILING_MAX_MS && `; ${percent(goneMs / FAILING_MAX_MS)} of the time are over`}.
+        All deliveries have failed for <Elapsed since={failingSince} />. The endpoint is disabled in{' '}
+        {age(FAILING_MAX_MS - goneMs)} unless a delivery succeeds.
       </span>
     </p>
   )
 }
 
-/** Its deliveries wait for each other, and so have a place of their own. */
-const laneOf = (id: string): string => `webhook:${id}`
+/** The dependency key of its deliveries. */
+const dependencyOf = (id: string): string => `webhook:${id}`
 
 function Numbers({ webhook: { id } }: { readonly webhook: EndpointView }) {
   const counts = useQuery(
     `webhook counts ${id}`,
     async signal => {
       const of = async (state: string) =>
-        (await api.jobs.list({ dependency: laneOf(id), state, limit: 1 }, signal)).count
+        (await api.jobs.list({ dependency: dependencyOf(id), state, limit: 1 }, signal)).count
       return { done: await of('succeeded'), waiting: await of('waiting'), dead: await of('dead') }
     },
     { topics: ['webhooks'], everyMs: 15_000 },
   )
   const { done, waiting, dead } = counts.data ?? {}
   const ended = (done?.value ?? 0) + (dead?.value ?? 0)
-  const to = (state: string): string => href('/jobs', { dependency: laneOf(id), state })
+  const to = (state: string): string => href('/jobs', { dependency: dependencyOf(id), state })
   const stale = counts.problem !== undefined
   return (
     <Tiles>
       <Tile
         label="Delivered"
         value={done ? count(done) : '–'}
-        note={ended === 0 ? 'nothing has ended yet' : `${percent((done?.value ?? 0) / ended)} of what has ended`}
+        note={ended === 0 ? 'no deliveries yet' : `${percent((done?.value ?? 0) / ended)} of finished deliveries`}
         href={to('succeeded')}
         stale={stale}
       />
       <Tile
-        label="On their way"
+        label="Pending"
         value={waiting ? count(waiting) : '–'}
-        note="waiting, or for a retry"
-        href={href('/jobs', { dependency: laneOf(id) })}
+        note="including retries"
+        href={href('/jobs', { dependency: dependencyOf(id) })}
         stale={stale}
       />
       <Tile
-        label="Failed for good"
+        label="Failed"
         value={dead ? count(dead) : '–'}
         hue={dead && dead.value > 0 ? 'dead' : undefined}
         note="can be recovered"
@@ -198,7 +193,7 @@ function Deliveries({ id }: { readonly id: string }) {
   )
   return (
     <div>
-      <nav class="phases" aria-label="Which deliveries">
+      <nav class="phases" aria-label="Delivery states">
         {STATES.map(([text, value]) => (
           <a
             key={text}
@@ -217,13 +212,13 @@ function Deliveries({ id }: { readonly id: string }) {
         {({ data, page }) =>
           data.length === 0 ? (
             <Panel>
-              <Empty icon="webhooks" title={state === undefined ? 'Nothing was sent to it yet' : 'None of these'}>
-                {state === undefined && 'Send a test to see how it goes.'}
+              <Empty icon="webhooks" title={state === undefined ? 'No deliveries yet' : 'No matching deliveries'}>
+                {state === undefined && 'Send test delivery to check the endpoint.'}
               </Empty>
             </Panel>
           ) : (
             <>
-              <Panel flush title="Deliveries" note="Jobs like any other">
+              <Panel flush title="Deliveries">
                 <Table
                   label="Deliveries"
                   columns={jobColumns().filter(({ key }) => key !== 'queue' && key !== 'name')}
@@ -246,19 +241,19 @@ function About({ webhook }: { readonly webhook: EndpointView }) {
   const { id, events, queues, names, tenantId, retry, secrets, createdAt, updatedAt } = webhook
   const [newest, ...older] = secrets
   return (
-    <Panel title="About it">
+    <Panel title="Configuration">
       <Facts
         facts={[
           [
-            'Is told of',
+            'Events',
             <span class="row wrap tight">
               {events.map(event => (
                 <Tag key={event}>{event}</Tag>
               ))}
             </span>,
           ],
-          queues ? ['Only in queues', queues.join(', ')] : undefined,
-          names ? ['Only of jobs', names.join(', ')] : undefined,
+          queues ? ['Queues', queues.join(', ')] : undefined,
+          names ? ['Job names', names.join(', ')] : undefined,
           tenantId === undefined ? undefined : ['Tenant', tenantId],
           ['Retries', policyWords(retry ? mergePolicies(retry, PRESETS.webhook) : PRESETS.webhook)],
           [
@@ -272,7 +267,7 @@ function About({ webhook }: { readonly webhook: EndpointView }) {
               ))}
             </>,
           ],
-          ['Made', <Time at={createdAt} />],
+          ['Created', <Time at={createdAt} />],
           ['Changed', <Time at={updatedAt} />],
           ['Id', <CopyableId id={id} what="Webhook id" />],
         ]}

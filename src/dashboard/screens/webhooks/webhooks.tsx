@@ -23,11 +23,11 @@ import { WebhookForm } from './webhook-form.js'
 import { SecretDialog } from './webhook-secret.js'
 import './webhook.css'
 
-/** Each row asks for its last deliveries; more rows than these are another page. */
+/** Each row requests its last deliveries, so pages are small. */
 const LIMIT = 25
 const STRIP_MAX = 20
 
-/** Who is told of events, and whether they hear. */
+/** The list of webhook endpoints. */
 export default function Webhooks() {
   useTitle('Webhooks')
   const { cursor } = query.value
@@ -45,7 +45,7 @@ export default function Webhooks() {
   )
   return (
     <>
-      <PageHead title="Webhooks" sub="Who is told when something happens, signed and retried" actions={make} />
+      <PageHead title="Webhooks" sub="Endpoints that receive signed events, with retries" actions={make} />
       <Answer query={webhooks} lines={6}>
         {({ data, page }) =>
           data.length === 0 ? (
@@ -79,7 +79,7 @@ export default function Webhooks() {
       )}
       {made.value?.secret !== undefined && (
         <SecretDialog
-          title="Its secret"
+          title="Secret"
           secret={made.value.secret}
           onClose={() => {
             const { id } = made.value!
@@ -146,7 +146,7 @@ function Where({
   )
 }
 
-/** Whether it is told, whether it hears, and since when not. */
+/** The state of an endpoint, and since when it fails. */
 export function WebhookState({ webhook }: { readonly webhook: EndpointView }) {
   const { state, disabledReason, disabledAt, failingSince } = webhook
   if (state === 'disabled') {
@@ -165,7 +165,7 @@ export function WebhookState({ webhook }: { readonly webhook: EndpointView }) {
         <StateMark state="enabled" />
       ) : (
         <span>
-          <Badge hue="retry" icon="warning" tip="Nothing has got through since then">
+          <Badge hue="retry" icon="warning" tip="All deliveries have failed since then">
             Failing for <Elapsed since={failingSince} />
           </Badge>
         </span>
@@ -196,13 +196,13 @@ const EXAMPLE = { url: 'https://shop.example/hooks', events: ['job.dead', 'alert
 function NoWebhooks() {
   return (
     <div class="stack">
-      <Empty icon="webhooks" title="Nobody is told of anything">
-        A webhook gets a signed message when a job dies, an alert fires or a circuit opens. What does not get through is
-        retried like any job, and can be recovered later.
+      <Empty icon="webhooks" title="No webhooks">
+        A webhook endpoint receives a signed request when a job dies, an alert fires or a circuit opens. Failed
+        deliveries are retried and can be recovered later.
       </Empty>
-      <Panel title="From elsewhere">
+      <Panel title="Example">
         <CodeSample
-          label="A webhook from elsewhere"
+          label="Webhook as code"
           sample={{
             curl: asCurl('POST', '/webhooks', EXAMPLE),
             ts: `const { secret } = await chronos.webhooks.create({
