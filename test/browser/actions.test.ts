@@ -242,7 +242,7 @@ describe('an operator', () => {
     await using visitor = await Visitor.at(browser, t.url)
     line.goDown()
     await visitor.page.goto('jobs')
-    await visitor.page.getByText('Store unavailable').waitFor()
+    await visitor.page.getByRole('alert').filter({ hasText: /store/i }).first().waitFor()
     await visitor.screenshot('store-down')
     line.comeUp()
     await expect.poll(() => visitor.page.locator('tbody tr').count()).toBe(1)

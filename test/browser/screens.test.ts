@@ -84,8 +84,8 @@ describe.each(LOOKS)('in $theme, $width pixels wide', look => {
 describe('an empty store', () => {
   const EMPTY = [
     ['/', 'First job'],
-    ['/queues', 'No queues'],
-    ['/jobs', 'No jobs'],
+    ['/queues', 'First job'],
+    ['/jobs', 'First job'],
     ['/dead', 'No dead letters'],
     ['/redrives', 'No redrives'],
     ['/schedules', 'No schedules'],

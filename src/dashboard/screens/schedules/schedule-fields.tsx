@@ -30,7 +30,7 @@ export function WhenFields({ draft, wrong, isNew }: FieldsProps & { readonly isN
           label="Kind of timing"
           value={when.value}
           options={[
-            { value: 'cron', text: 'Cron' },
+            { value: 'cron', text: 'Cron expression' },
             { value: 'every', text: 'Interval' },
           ]}
           onChange={next => {
