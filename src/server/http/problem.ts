@@ -99,9 +99,11 @@ export function problemOf(error: unknown): Problem {
 function faultsOf(errors: unknown): readonly Fault[] | undefined {
   if (!Array.isArray(errors)) return undefined
   return (errors as readonly { readonly path: readonly (string | number)[]; readonly detail: string }[]).map(
-    ({ path, detail }) => ({ pointer: `/${path.join('/')}`, detail }),
+    ({ path, detail }) => ({ pointer: `/${path.map(pointerSegment).join('/')}`, detail }),
   )
 }
+
+const pointerSegment = (name: string | number): string => String(name).replaceAll('~', '~0').replaceAll('/', '~1')
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad request',
