@@ -53,7 +53,7 @@ export default function Dead() {
 }
 
 const STATES = [
-  { value: '', text: 'Open' },
+  { value: '', text: 'With dead letters' },
   { value: 'ignored', text: 'Ignored' },
   { value: 'resolved', text: 'Resolved' },
   { value: 'all', text: 'All' },
