@@ -100,7 +100,7 @@ const RULES: readonly Rule[] = [
     ].map(code => ({ 'src/cli/main.ts': code })),
     keeps: {
       'src/core/job/job.ts': 'new Date(0); clock.timer(5, run); // Date.now()',
-      'src/cli/print.ts': "const text = 'Math.random()'; request.setTimeout(5)",
+      'src/cli/output/print.ts': "const text = 'Math.random()'; request.setTimeout(5)",
     },
   },
   {

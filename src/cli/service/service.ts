@@ -7,10 +7,10 @@ import type { WorkOptions } from '../../engine/client/options.js'
 import { systemClock } from '../../engine/time/system.js'
 import type { Worker } from '../../engine/worker/worker.js'
 import type { Listening } from '../../server.js'
+import { openStore } from '../backend/direct.js'
+import { addressOf } from '../backend/store-address.js'
 import type { Config } from '../config/load.js'
 import type { Settings } from '../config/settings.js'
-import { openStore } from '../direct.js'
-import { addressOf } from '../place.js'
 
 export type Extra = (request: Request) => Promise<Response | undefined>
 

@@ -1,14 +1,14 @@
 import type { AlertView } from '../../../core/alert/alert.js'
-import { type Entry, entryTable } from '../../entries.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { ALERT_MARKS, markCell } from '../../marks.js'
-import { brief, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import type { Style } from '../../print.js'
-import { many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
+import { type Entry, entryTable } from '../../output/entry-table.js'
+import { brief, timeOf } from '../../output/moment.js'
+import type { Style } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { ALERT_MARKS, markCell } from '../../output/symbols.js'
 
-export interface AlertOptions extends TargetOptions {
+export interface AlertOptions extends BackendOptions {
   readonly json?: true
 }
 
@@ -17,9 +17,12 @@ interface ListOptions extends AlertOptions {
 }
 
 export async function listAlerts(options: ListOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
+  await withBackend(options, io, async backend => {
     const { state } = options
-    const [list, { now }] = await Promise.all([target.alerts.list(state === undefined ? {} : { state }), target.info()])
+    const [list, { now }] = await Promise.all([
+      backend.alerts.list(state === undefined ? {} : { state }),
+      backend.info(),
+    ])
     const { data } = list
     show(io, options, list, style => (data.length === 0 ? '' : alertTable(data, now, style)))
     if (!options.json) io.stderr.write(data.length === 0 ? 'no alert\n' : `${many(data.length, 'alert')}\n`)

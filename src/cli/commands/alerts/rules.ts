@@ -1,15 +1,15 @@
 import { checkRuleName, type RuleSettings, type RuleView } from '../../../core/alert/rules.js'
 import type { Duration } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
+import { withBackend } from '../../backend/backend.js'
 import type { Io } from '../../io.js'
-import { type Cell, type Style, table } from '../../print.js'
-import { show } from '../../show.js'
-import { withTarget } from '../../target.js'
+import { type Cell, type Style, table } from '../../output/print.js'
+import { show } from '../../output/show.js'
 import type { AlertOptions } from './list.js'
 
 export async function listRules(options: AlertOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const data = await target.alerts.rules()
+  await withBackend(options, io, async backend => {
+    const data = await backend.alerts.rules()
     show(io, options, { data, page: {} }, style => ruleTable(data, style))
   })
 }
@@ -48,8 +48,8 @@ const DURATIONS = ['for', 'keep', 'repeat'] as const
 export async function setRule(name: string, options: SetOptions, io: Io): Promise<void> {
   checkRuleName(name, 'alerts set')
   const change = changeOf(options)
-  await withTarget(options, io, async target => {
-    const rules = await target.alerts.setRules({ [name]: change })
+  await withBackend(options, io, async backend => {
+    const rules = await backend.alerts.setRules({ [name]: change })
     const rule = rules.find(each => each.name === name)!
     show(io, options, rule, style => ruleTable([rule], style))
   })

@@ -2,17 +2,17 @@ import type { RuleName } from '../../../core/alert/rules.js'
 import type { SilenceView } from '../../../core/alert/silence.js'
 import type { Duration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
+import { withBackend } from '../../backend/backend.js'
 import type { Io } from '../../io.js'
-import { relative, timeOf } from '../../moment.js'
-import { type Cell, type Style, table } from '../../print.js'
-import { many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { oneLine } from '../../width.js'
+import { relative, timeOf } from '../../output/moment.js'
+import { type Cell, type Style, table } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { oneLine } from '../../output/width.js'
 import type { AlertOptions } from './list.js'
 
 export async function listSilences(options: AlertOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const [list, { now }] = await Promise.all([target.alerts.silences(), target.info()])
+  await withBackend(options, io, async backend => {
+    const [list, { now }] = await Promise.all([backend.alerts.silences(), backend.info()])
     const { data } = list
     show(io, options, list, style => (data.length === 0 ? '' : silenceTable(data, now, style)))
     if (!options.json) io.stderr.write(data.length === 0 ? 'no silence\n' : `${many(data.length, 'silence')}\n`)
@@ -49,8 +49,8 @@ interface SilenceOptions extends AlertOptions {
 export async function addSilence(options: SilenceOptions, io: Io): Promise<void> {
   const { rule, label, until, comment } = options
   const labels = Object.fromEntries(label.map(labelOf))
-  await withTarget(options, io, async target => {
-    const silence = await target.alerts.silence({
+  await withBackend(options, io, async backend => {
+    const silence = await backend.alerts.silence({
       ...(rule !== undefined && { rule }),
       labels,
       ...(options.for !== undefined && { for: options.for }),
@@ -73,8 +73,8 @@ function labelOf(text: string): readonly [string, string] {
 }
 
 export async function endSilence(id: string, options: AlertOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    await target.alerts.unsilence(id)
+  await withBackend(options, io, async backend => {
+    await backend.alerts.unsilence(id)
     show(io, options, { id }, () => `silence ${oneLine(id)} is over\n`)
   })
 }

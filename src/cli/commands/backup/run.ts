@@ -8,13 +8,13 @@ import { Connection } from '../../../store/sqlite/file/connection.js'
 import { loadDriver } from '../../../store/sqlite/file/driver.js'
 import { failure } from '../../../store/sqlite/file/failure.js'
 import { audit } from '../../../store/sqlite/reads/integrity.js'
-import { ready } from '../../direct.js'
+import { ready } from '../../backend/direct.js'
+import { type AddressOptions, storeAddress } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { type PlaceOptions, storeAddress } from '../../place.js'
-import { many, show } from '../../show.js'
-import { bytesText } from '../doctor/bytes.js'
+import { bytesText } from '../../output/bytes.js'
+import { many, show } from '../../output/show.js'
 
-interface BackupOptions extends PlaceOptions {
+interface BackupOptions extends AddressOptions {
   readonly json?: true
   readonly force?: true
 }

@@ -1,21 +1,21 @@
 import type { CircuitView } from '../../../engine/dependencies/circuits.js'
-import { type Entry, entryTable } from '../../entries.js'
+import { type Backend, withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { CIRCUIT_MARKS, type Mark, markCell, markText } from '../../marks.js'
-import { brief, relative, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import type { Style } from '../../print.js'
-import { countText, many, show } from '../../show.js'
-import { type Target, withTarget } from '../../target.js'
-import { oneLine } from '../../width.js'
+import { type Entry, entryTable } from '../../output/entry-table.js'
+import { brief, relative, timeOf } from '../../output/moment.js'
+import type { Style } from '../../output/print.js'
+import { countText, many, show } from '../../output/show.js'
+import { CIRCUIT_MARKS, type Mark, markCell, markText } from '../../output/symbols.js'
+import { oneLine } from '../../output/width.js'
 
-export interface CircuitOptions extends TargetOptions {
+export interface CircuitOptions extends BackendOptions {
   readonly json?: true
 }
 
 export async function listCircuits(options: CircuitOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const [data, { now }] = await Promise.all([target.circuits.list(), target.info()])
+  await withBackend(options, io, async backend => {
+    const [data, { now }] = await Promise.all([backend.circuits.list(), backend.info()])
     show(io, options, { data, page: {} }, style => (data.length === 0 ? '' : circuitTable(data, now, style)))
     if (options.json) return
     const none = 'no circuit yet: one is known once a job with a `circuit` or a `budget` has run\n'
@@ -83,10 +83,10 @@ export async function closeCircuit(
   await change(({ circuits }) => circuits.close(key, { hold: options.hold === true }), options, io)
 }
 
-async function change(act: (target: Target) => Promise<CircuitView>, options: CircuitOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const circuit = await act(target)
-    const { now } = await target.info()
+async function change(act: (backend: Backend) => Promise<CircuitView>, options: CircuitOptions, io: Io): Promise<void> {
+  await withBackend(options, io, async backend => {
+    const circuit = await act(backend)
+    const { now } = await backend.info()
     show(io, options, circuit, style => {
       const next = nextWords(circuit, now)
       return `circuit ${oneLine(circuit.key)} ${markText(markOf(circuit), style)}${next === '' ? '' : `: ${oneLine(next)}`}\n`

@@ -1,8 +1,8 @@
+import { type AddressOptions, configOf } from '../../backend/store-address.js'
 import { SETTING_NAMES, SETTINGS, type SettingName } from '../../config/settings.js'
 import type { Io } from '../../io.js'
-import { configOf, type PlaceOptions } from '../../place.js'
-import { type Cell, type Style, table } from '../../print.js'
-import { show } from '../../show.js'
+import { type Cell, type Style, table } from '../../output/print.js'
+import { show } from '../../output/show.js'
 
 interface SettingView {
   readonly name: SettingName
@@ -13,7 +13,7 @@ interface SettingView {
   readonly isSecret?: true
 }
 
-export async function showConfig(options: PlaceOptions & { readonly json?: true }, io: Io): Promise<void> {
+export async function showConfig(options: AddressOptions & { readonly json?: true }, io: Io): Promise<void> {
   const { settings, sources } = await configOf(options, io)
   const data = SETTING_NAMES.map((name): SettingView => {
     const { env, isSecret } = SETTINGS[name]

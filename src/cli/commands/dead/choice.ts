@@ -1,12 +1,12 @@
 import { ChronosError } from '../../../core/values/error.js'
 import type { DeadQuery } from '../../../engine/dead/redrives.js'
-import type { TargetOptions } from '../../place.js'
-import type { Target } from '../../target.js'
+import type { Backend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import { type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'
 import { found } from '../jobs/job.js'
 
 /** Which dead jobs something is to be done to, and whether it may be. */
-export interface ChoiceOptions extends TargetOptions, DeadFilterOptions {
+export interface ChoiceOptions extends BackendOptions, DeadFilterOptions {
   readonly json?: true
   readonly all?: true
   readonly yes?: true
@@ -31,14 +31,14 @@ export function usage(name: string, words: string): ChronosError {
 const IDS_AT_ONCE = 200
 
 /** Whoever names a job wants to hear that it isn't there, or isn't dead. */
-export async function checkDead(name: string, ids: readonly string[], target: Target): Promise<void> {
+export async function checkDead(name: string, ids: readonly string[], backend: Backend): Promise<void> {
   for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
     const asked = ids.slice(from, from + IDS_AT_ONCE)
-    const { data } = await target.dead.list({ ids: asked }, { limit: IDS_AT_ONCE })
+    const { data } = await backend.dead.list({ ids: asked }, { limit: IDS_AT_ONCE })
     const dead = new Set(data.map(({ id }) => id))
     const odd = asked.find(id => !dead.has(id))
     if (odd === undefined) continue
-    const { id, state } = await found(target, odd)
+    const { id, state } = await found(backend, odd)
     throw new ChronosError('NOT_ALLOWED', `dead ${name}: job ${id} is ${state}; this is for dead jobs`, {
       details: { jobId: id, state },
     })

@@ -1,26 +1,26 @@
 import type { JobView } from '../../../core/job/view.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { GROUP_MARKS, markText } from '../../marks.js'
-import { absolute, relative } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { paint, type Style } from '../../print.js'
-import { countText, hang, many, show } from '../../show.js'
-import { lastHours, sparkline } from '../../sparkline.js'
-import { withTarget } from '../../target.js'
-import { oneLine, padEnd } from '../../width.js'
+import { absolute, relative } from '../../output/moment.js'
+import { paint, type Style } from '../../output/print.js'
+import { countText, hang, many, show } from '../../output/show.js'
+import { lastHours, sparkline } from '../../output/sparkline.js'
+import { GROUP_MARKS, markText } from '../../output/symbols.js'
+import { oneLine, padEnd } from '../../output/width.js'
 import { jobTable } from '../jobs/list.js'
 import { kindOf } from './groups.js'
 
-export interface GroupOptions extends TargetOptions {
+export interface GroupOptions extends BackendOptions {
   readonly json?: true
   readonly tenant?: string
 }
 
 export async function showGroup(fingerprint: string, options: GroupOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const group = await target.dead.group(fingerprint, options.tenant)
-    const [{ data: jobs }, { now }] = await Promise.all([target.jobs.list({ ids: group.samples }), target.info()])
+  await withBackend(options, io, async backend => {
+    const group = await backend.dead.group(fingerprint, options.tenant)
+    const [{ data: jobs }, { now }] = await Promise.all([backend.jobs.list({ ids: group.samples }), backend.info()])
     show(io, options, group, style => cardOf(group, jobs, now, style))
     if (options.json || group.dead === 0) return
     io.stderr.write(`\nsend them round again: chronos dead redrive --group ${oneLine(fingerprint)} --dry-run\n`)
@@ -71,8 +71,8 @@ export async function setGroup(
   io: Io,
 ): Promise<void> {
   const { state, hint } = CHANGES[name]
-  await withTarget(options, io, async target => {
-    const group = await target.dead.setGroup(fingerprint, state, options.tenant)
+  await withBackend(options, io, async backend => {
+    const group = await backend.dead.setGroup(fingerprint, state, options.tenant)
     show(io, options, group, () => `group ${group.fingerprint} is ${group.state}: ${oneLine(group.title)}\n`)
     if (!options.json) io.stderr.write(`${hint}\n`)
   })

@@ -1,19 +1,19 @@
 import { checkWord } from '../../../core/values/limits.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
 import type { GroupState } from '../../../store/fold.js'
-import { type Entry, entryTable } from '../../entries.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { GROUP_MARKS, markCell } from '../../marks.js'
-import { brief, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import type { Style } from '../../print.js'
-import { countText, many, show } from '../../show.js'
-import { lastHours, sparkline } from '../../sparkline.js'
-import { withTarget } from '../../target.js'
-import { cut } from '../../width.js'
+import { type Entry, entryTable } from '../../output/entry-table.js'
+import { brief, timeOf } from '../../output/moment.js'
+import type { Style } from '../../output/print.js'
+import { countText, many, show } from '../../output/show.js'
+import { lastHours, sparkline } from '../../output/sparkline.js'
+import { GROUP_MARKS, markCell } from '../../output/symbols.js'
+import { cut } from '../../output/width.js'
 import { type PageOptions, pageOf } from '../jobs/list.js'
 
-export interface GroupsOptions extends TargetOptions, PageOptions {
+export interface GroupsOptions extends BackendOptions, PageOptions {
   readonly json?: true
   readonly all?: true
   readonly state?: string
@@ -25,14 +25,14 @@ const STATES = ['open', 'resolved', 'regressed', 'ignored'] as const satisfies r
 export async function listGroups(options: GroupsOptions, io: Io): Promise<void> {
   const { all, state, tenant } = options
   if (state !== undefined) checkWord(state, STATES, '--state')
-  await withTarget(options, io, async target => {
-    const { data, page } = await target.dead.groups({
+  await withBackend(options, io, async backend => {
+    const { data, page } = await backend.dead.groups({
       ...pageOf(options),
       ...(all && { all }),
       ...(state !== undefined && { state: state as GroupState }),
       ...(tenant !== undefined && { tenantId: tenant }),
     })
-    const { now } = await target.info()
+    const { now } = await backend.info()
     show(io, options, { data, page }, style => (data.length === 0 ? '' : groupTable(data, now, style)))
     if (!options.json) io.stderr.write(summary(data, page.next, options))
   })

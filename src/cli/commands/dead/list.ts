@@ -1,25 +1,25 @@
 import type { JobView } from '../../../core/job/view.js'
-import { type Entry, entryTable } from '../../entries.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { brief, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import type { Style } from '../../print.js'
-import { many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { cut, oneLine } from '../../width.js'
+import { type Entry, entryTable } from '../../output/entry-table.js'
+import { brief, timeOf } from '../../output/moment.js'
+import type { Style } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { cut, oneLine } from '../../output/width.js'
 import { type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'
 import { type PageOptions, pageOf } from '../jobs/list.js'
 import { errorText } from '../jobs/note.js'
 
-export interface ListOptions extends TargetOptions, DeadFilterOptions, PageOptions {
+export interface ListOptions extends BackendOptions, DeadFilterOptions, PageOptions {
   readonly json?: true
 }
 
 export async function listDead(options: ListOptions, io: Io): Promise<void> {
   const query = deadQueryOf(options)
-  await withTarget(options, io, async target => {
-    const { data, page } = await target.dead.list(query, pageOf(options))
-    const [count, { now }] = await Promise.all([target.jobs.count({ ...query, state: 'dead' }), target.info()])
+  await withBackend(options, io, async backend => {
+    const { data, page } = await backend.dead.list(query, pageOf(options))
+    const [count, { now }] = await Promise.all([backend.jobs.count({ ...query, state: 'dead' }), backend.info()])
     show(io, options, { data, page, count }, style => (data.length === 0 ? '' : deadTable(data, now, style)))
     if (options.json) return
     const all = `${count.relation === 'exact' ? '' : 'more than '}${many(count.value, 'dead job')}`

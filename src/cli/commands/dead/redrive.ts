@@ -3,10 +3,10 @@ import { isLeftAlone, type RedriveFilter } from '../../../core/redrive/redrive.j
 import type { Rate } from '../../../core/values/rate.js'
 import type { DeadQuery, DryRun, RedriveOptions } from '../../../engine/dead/redrives.js'
 import type { Count } from '../../../store/store.js'
+import { type Backend, withBackend } from '../../backend/backend.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
-import { jsonText, many, show } from '../../show.js'
-import { type Target, withTarget } from '../../target.js'
+import { jsonText, many, show } from '../../output/show.js'
 import { follow } from '../redrives/follow.js'
 import { type ChoiceOptions, checkDead, choiceOf, usage } from './choice.js'
 import { deadTable } from './list.js'
@@ -23,19 +23,19 @@ export interface RedriveFlags extends ChoiceOptions {
 export async function redriveDead(ids: readonly string[], flags: RedriveFlags, io: Io): Promise<number> {
   const query = choiceOf('redrive', ids, flags)
   const options = optionsOf(flags)
-  return withTarget(flags, io, async target => {
-    await checkDead('redrive', ids, target)
-    const counted = await target.dead.redrive(query, { ...options, dryRun: true })
+  return withBackend(flags, io, async backend => {
+    await checkDead('redrive', ids, backend)
+    const counted = await backend.dead.redrive(query, { ...options, dryRun: true })
     const words = wordsOf(counted)
-    if (flags.dryRun) return showSample(target, query, counted, flags, io)
+    if (flags.dryRun) return showSample(backend, query, counted, flags, io)
     if (ids.length === 0 && !flags.yes) {
       throw usage('redrive', `${words}; add --yes to do it, or --dry-run to see some of them`)
     }
     if (counted.count.value === 0) return nothing(counted, flags, io)
-    const { id } = await target.dead.redrive(query, options)
+    const { id } = await backend.dead.redrive(query, options)
     if (!flags.json) io.stderr.write(`redrive ${id} begins: ${many(counted.count.value, 'job')}${leftAlone(counted)}\n`)
-    if (!flags.detach) return follow(target, id, flags, io)
-    io.stdout.write(flags.json ? jsonText(await target.redrives.get(id)) : `${id}\n`)
+    if (!flags.detach) return follow(backend, id, flags, io)
+    io.stdout.write(flags.json ? jsonText(await backend.redrives.get(id)) : `${id}\n`)
     return EXIT.ok
   })
 }
@@ -65,8 +65,14 @@ function nothing(dry: DryRun, flags: RedriveFlags, io: Io): number {
 
 const SAMPLE = 5
 
-async function showSample(target: Target, query: DeadQuery, dry: DryRun, flags: RedriveFlags, io: Io): Promise<number> {
-  const [{ data }, { now }] = await Promise.all([target.dead.list(query, { limit: 4 * SAMPLE }), target.info()])
+async function showSample(
+  backend: Backend,
+  query: DeadQuery,
+  dry: DryRun,
+  flags: RedriveFlags,
+  io: Io,
+): Promise<number> {
+  const [{ data }, { now }] = await Promise.all([backend.dead.list(query, { limit: 4 * SAMPLE }), backend.info()])
   const asked = { filter: query as RedriveFilter, force: flags.force === true }
   const sample = data.filter(({ reason }) => !isLeftAlone(asked, reason as DeathReason)).slice(0, SAMPLE)
   show(io, flags, { ...dry, sample }, style => (sample.length === 0 ? '' : deadTable(sample, now, style)))

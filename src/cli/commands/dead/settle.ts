@@ -1,6 +1,6 @@
+import { withBackend } from '../../backend/backend.js'
 import type { Io } from '../../io.js'
-import { many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
+import { many, show } from '../../output/show.js'
 import { type ChoiceOptions, checkDead, choiceOf, usage } from './choice.js'
 import { deadTable } from './list.js'
 
@@ -16,9 +16,9 @@ export async function settleDead(
 ): Promise<void> {
   const query = choiceOf(name, ids, options)
   const done = DONE[name]
-  await withTarget(options, io, async target => {
-    const { dead } = target
-    await checkDead(name, ids, target)
+  await withBackend(options, io, async backend => {
+    const { dead } = backend
+    await checkDead(name, ids, backend)
     if (options.dryRun || (ids.length === 0 && !options.yes)) {
       const result = await dead[name](query, { dryRun: true })
       const words = `${many(result.matched, 'dead job')} would be ${done}`
@@ -26,7 +26,7 @@ export async function settleDead(
       const unseen = name === 'acknowledge' ? { acknowledged: false } : {}
       const [{ data }, { now }] = await Promise.all([
         dead.list({ ...unseen, ...query }, { limit: SAMPLE }),
-        target.info(),
+        backend.info(),
       ])
       show(io, options, { action: name, ...result, sample: data }, style =>
         result.matched === 0 ? '' : deadTable(data, now, style),

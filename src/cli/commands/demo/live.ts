@@ -1,8 +1,8 @@
 import type { DeathReason } from '../../../core/job/job.js'
 import { formatMs } from '../../../core/values/duration.js'
-import { type Mark, PHASE_MARKS, RUN_MARKS } from '../../marks.js'
-import { paint, type Style } from '../../print.js'
-import { cut, oneLine, padEnd, padStart } from '../../width.js'
+import { paint, type Style } from '../../output/print.js'
+import { type Mark, PHASE_MARKS, RUN_MARKS } from '../../output/symbols.js'
+import { cut, oneLine, padEnd, padStart } from '../../output/width.js'
 import type { DemoEvent } from './recorder.js'
 import { STORIES } from './stories.js'
 

@@ -3,10 +3,10 @@ import type { PostgresHealth } from '../../../store/postgres/connection/health.j
 import type { Hearing } from '../../../store/postgres/connection/listen-check.js'
 import type { SqliteHealth } from '../../../store/sqlite/file/health.js'
 import type { StoreInfo } from '../../../store/store.js'
+import type { Schema } from '../../backend/schema.js'
 import { nodeWarning } from '../../node.js'
-import type { Schema } from '../../schema.js'
-import { countText, many } from '../../show.js'
-import { bytesText } from './bytes.js'
+import { bytesText } from '../../output/bytes.js'
+import { countText, many } from '../../output/show.js'
 
 /** One thing that was looked at. Only a problem fails the examination. */
 export interface Check {

@@ -1,13 +1,13 @@
 import { systemClock, systemDice } from '../../../engine/time/system.js'
+import { schemaOf } from '../../backend/schema.js'
+import { type StoreAddress, storeAddress } from '../../backend/store-address.js'
 import { type Io, unlessInterrupted } from '../../io.js'
-import { type Address, storeAddress } from '../../place.js'
-import { paint, type Style, type Tone } from '../../print.js'
-import { schemaOf } from '../../schema.js'
-import { hang, many, show } from '../../show.js'
+import { paint, type Style, type Tone } from '../../output/print.js'
+import { hang, many, show } from '../../output/show.js'
 
-import { oneLine, padEnd } from '../../width.js'
-import type { DoctorOptions } from '../doctor.js'
+import { oneLine, padEnd } from '../../output/width.js'
 import { type Check, checkSchema, nodeCheck, postgresChecks, sqliteChecks } from './checks.js'
+import type { DoctorOptions } from './command.js'
 
 export interface Examination {
   readonly location: string
@@ -23,7 +23,7 @@ export async function examine(options: DoctorOptions, io: Io): Promise<boolean> 
   return examination.ok
 }
 
-async function examinationOf(address: Address, { integrity }: DoctorOptions): Promise<Examination> {
+async function examinationOf(address: StoreAddress, { integrity }: DoctorOptions): Promise<Examination> {
   const schema = await schemaOf(address)
   const first = checkSchema(schema)
   // Tables that are not there, or are others, can't be asked.

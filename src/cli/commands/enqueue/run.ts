@@ -6,15 +6,15 @@ import { type Duration, formatMs, parseDuration, toMs } from '../../../core/valu
 import { ChronosError } from '../../../core/values/error.js'
 import { type EnqueueOptions, type EnqueueResult, timeOf } from '../../../engine/client/enqueuer.js'
 import { systemClock } from '../../../engine/time/system.js'
+import { type Backend, withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
-import type { TargetOptions } from '../../place.js'
-import { jsonText } from '../../show.js'
-import { type Target, withTarget } from '../../target.js'
+import { jsonText } from '../../output/show.js'
 import { errorText } from '../jobs/note.js'
 import { readPayload, readPolicy } from './payload.js'
 
-export interface EnqueueFlags extends TargetOptions {
+export interface EnqueueFlags extends BackendOptions {
   readonly json?: true
   readonly payload?: string
   readonly queue?: string
@@ -46,22 +46,22 @@ export async function enqueueJob(name: string, flags: EnqueueFlags, io: Io): Pro
 export async function addJob(name: string, payload: unknown, flags: EnqueueFlags, io: Io): Promise<number> {
   const options = optionsOf(flags)
   const patienceMs = typeof flags.wait === 'string' ? toMs(flags.wait, '--wait') : Number.POSITIVE_INFINITY
-  const add = async (target: Target): Promise<number> => {
-    const result = await target.enqueue(name, payload, options)
+  const add = async (backend: Backend): Promise<number> => {
+    const result = await backend.enqueue(name, payload, options)
     if (flags.wait === undefined) return tell(result, result, flags, io)
     io.stderr.write(`waiting for job ${result.id} …\n`)
-    const job = await ended(target, result.id, patienceMs, io.interrupted)
+    const job = await ended(backend, result.id, patienceMs, io.interrupted)
     tell(job, result, flags, io)
     if (job.state === 'succeeded') return EXIT.ok
     io.stderr.write(`job ${job.id} ${fate(job)}\n`)
     return EXIT.jobDied
   }
-  return withTarget(flags, io, add, 'any')
+  return withBackend(flags, io, add, 'any')
 }
 
-export async function replayJob(id: string, options: TargetOptions & { json?: true }, io: Io): Promise<number> {
-  return withTarget(options, io, async target => {
-    const result = await target.jobs.replay(id)
+export async function replayJob(id: string, options: BackendOptions & { json?: true }, io: Io): Promise<number> {
+  return withBackend(options, io, async backend => {
+    const result = await backend.jobs.replay(id)
     return tell(result, result, options, io)
   })
 }
@@ -127,7 +127,7 @@ const LOOK_FIRST_MS = 50
 const LOOK_MAX_MS = 1_000
 
 /** Looks again and again: the worker that ends it is another process. */
-async function ended({ jobs }: Target, id: string, patienceMs: number, interrupted: AbortSignal): Promise<JobView> {
+async function ended({ jobs }: Backend, id: string, patienceMs: number, interrupted: AbortSignal): Promise<JobView> {
   const since = systemClock.now()
   for (let pauseMs = LOOK_FIRST_MS; ; pauseMs = Math.min(LOOK_MAX_MS, pauseMs * 1.5)) {
     interrupted.throwIfAborted()

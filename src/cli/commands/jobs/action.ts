@@ -3,17 +3,17 @@ import type { JobView } from '../../../core/job/view.js'
 import type { Duration } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
+import { type Backend, withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import { EXIT, EXIT_OF } from '../../exit.js'
 import type { Io } from '../../io.js'
-import type { TargetOptions } from '../../place.js'
-import { show } from '../../show.js'
-import { type Target, withTarget } from '../../target.js'
-import { oneLine } from '../../width.js'
+import { show } from '../../output/show.js'
+import { oneLine } from '../../output/width.js'
 import { actOnAll } from './bulk.js'
 import { type FilterOptions, queryOf } from './filter.js'
 import { standing } from './job.js'
 
-export interface ActionOptions extends TargetOptions, FilterOptions {
+export interface ActionOptions extends BackendOptions, FilterOptions {
   readonly json?: true
   readonly all?: true
   readonly yes?: true
@@ -29,7 +29,7 @@ export interface Action {
   /** Which jobs a filter means that says nothing of their state. */
   readonly states: readonly JobState[]
   /** Undefined where nothing is left of the job. */
-  act(target: Target, id: string, options: ActionOptions): Promise<JobView | undefined>
+  act(backend: Backend, id: string, options: ActionOptions): Promise<JobView | undefined>
 }
 
 export const ACTIONS = {
@@ -67,10 +67,10 @@ export async function perform(
   if (ids.length === 0 && !filtered && !options.all)
     throw usage(name, 'name jobs by their ids, by a filter such as --queue, or by --all')
   const action: Action = ACTIONS[name]
-  return withTarget(options, io, target =>
+  return withBackend(options, io, backend =>
     ids.length > 0
-      ? actOnEach(action, target, ids, options, io)
-      : actOnAll({ name, action, target, query: inStates(action, query), options, io }),
+      ? actOnEach(action, backend, ids, options, io)
+      : actOnAll({ name, action, backend, query: inStates(action, query), options, io }),
   )
 }
 
@@ -81,17 +81,17 @@ function inStates({ states }: Action, query: JobQuery): JobQuery {
 
 async function actOnEach(
   action: Action,
-  target: Target,
+  backend: Backend,
   ids: readonly string[],
   options: ActionOptions,
   io: Io,
 ): Promise<number> {
-  const { now } = await target.info()
+  const { now } = await backend.info()
   const changed: unknown[] = []
   let exitCode: number = EXIT.ok
   for (const id of ids) {
     try {
-      const job = await action.act(target, id, options)
+      const job = await action.act(backend, id, options)
       changed.push(job ?? { id })
       if (!options.json)
         show(io, options, job, style => `${lineOf(action, id, job)}${job ? standing(job, now, style) : '\n'}`)

@@ -1,11 +1,11 @@
 import { ChronosError } from '../../../core/values/error.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import type { Count } from '../../../store/store.js'
+import type { Backend } from '../../backend/backend.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
-import { Progress } from '../../progress.js'
-import { many, show } from '../../show.js'
-import type { Target } from '../../target.js'
+import { Progress } from '../../output/progress.js'
+import { many, show } from '../../output/show.js'
 import type { Action, ActionOptions } from './action.js'
 import { jobTable } from './list.js'
 
@@ -14,7 +14,7 @@ export interface Bulk {
   readonly name: string
   readonly action: Action
   readonly query: JobQuery
-  readonly target: Target
+  readonly backend: Backend
   readonly options: ActionOptions
   readonly io: Io
 }
@@ -33,8 +33,8 @@ const SAMPLE = 5
 
 /** Counts first, and does nothing without `--yes`. */
 export async function actOnAll(bulk: Bulk): Promise<number> {
-  const { name, action, target, query, options, io } = bulk
-  const count = await target.jobs.count(query, COUNT_MAX)
+  const { name, action, backend, query, options, io } = bulk
+  const count = await backend.jobs.count(query, COUNT_MAX)
   if (options.dryRun) return showSample(bulk, count)
   if (!options.yes) {
     throw new ChronosError(
@@ -57,8 +57,8 @@ export async function actOnAll(bulk: Bulk): Promise<number> {
 const matching = ({ value, relation }: Count): string =>
   `${relation === 'exact' ? '' : 'more than '}${many(value, 'job')}`
 
-async function showSample({ name, action, target, query, options, io }: Bulk, count: Count): Promise<number> {
-  const [{ data }, { now }] = await Promise.all([target.jobs.list(query, { limit: SAMPLE }), target.info()])
+async function showSample({ name, action, backend, query, options, io }: Bulk, count: Count): Promise<number> {
+  const [{ data }, { now }] = await Promise.all([backend.jobs.list(query, { limit: SAMPLE }), backend.info()])
   show(io, options, { action: name, count, sample: data, dryRun: true }, style =>
     data.length === 0 ? '' : jobTable(data, now, style),
   )
@@ -68,7 +68,7 @@ async function showSample({ name, action, target, query, options, io }: Bulk, co
 
 /** From the newest on by their keys, so that what changes or is added meanwhile neither repeats nor skips any. */
 async function work(bulk: Bulk, expected: number): Promise<Tally> {
-  const { action, target, query, io } = bulk
+  const { action, backend, query, io } = bulk
   const { stderr, interrupted } = io
   const tally: Tally = { changed: 0, refused: 0 }
   const progress = new Progress(io, expected, action.done)
@@ -79,7 +79,7 @@ async function work(bulk: Bulk, expected: number): Promise<Tally> {
   interrupted.addEventListener('abort', tell, { once: true })
   try {
     for (let cursor: string | undefined; ; ) {
-      const { data, page } = await target.jobs.list(query, { limit: PAGE, ...(cursor !== undefined && { cursor }) })
+      const { data, page } = await backend.jobs.list(query, { limit: PAGE, ...(cursor !== undefined && { cursor }) })
       for (let from = 0; from < data.length; from += TOGETHER) {
         interrupted.throwIfAborted()
         const jobs = data.slice(from, from + TOGETHER)
@@ -96,9 +96,9 @@ async function work(bulk: Bulk, expected: number): Promise<Tally> {
 }
 
 /** What has moved on meanwhile is left alone, and counted. */
-async function actOnOne({ action, target, options }: Bulk, id: string, tally: Tally): Promise<void> {
+async function actOnOne({ action, backend, options }: Bulk, id: string, tally: Tally): Promise<void> {
   try {
-    await action.act(target, id, options)
+    await action.act(backend, id, options)
     tally.changed++
   } catch (error) {
     if (!(error instanceof ChronosError) || (error.code !== 'NOT_ALLOWED' && error.code !== 'NOT_FOUND')) throw error

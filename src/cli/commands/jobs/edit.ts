@@ -1,14 +1,14 @@
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { timeOf } from '../../../engine/client/enqueuer.js'
 import type { JobChanges } from '../../../engine/jobs/jobs.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import type { TargetOptions } from '../../place.js'
-import { show } from '../../show.js'
-import { withTarget } from '../../target.js'
+import { show } from '../../output/show.js'
 import { readPayload, readPolicy } from '../enqueue/payload.js'
 import { standing, title } from './job.js'
 
-interface EditFlags extends TargetOptions {
+interface EditFlags extends BackendOptions {
   readonly json?: true
   readonly payload?: string
   readonly queue?: string
@@ -25,9 +25,9 @@ interface EditFlags extends TargetOptions {
 export async function editJob(id: string, flags: EditFlags, io: Io): Promise<void> {
   const changes = await changesIn(flags, io)
   const { ifVersion } = flags
-  await withTarget(flags, io, async target => {
-    const job = await target.jobs.edit(id, changes, ifVersion === undefined ? {} : { version: ifVersion })
-    const { now } = await target.info()
+  await withBackend(flags, io, async backend => {
+    const job = await backend.jobs.edit(id, changes, ifVersion === undefined ? {} : { version: ifVersion })
+    const { now } = await backend.info()
     show(io, flags, job, style => `${title(job, style)}${standing(job, now, style)}`)
     if (!flags.json) io.stderr.write(`changed: ${Object.keys(changes).join(', ')}\n`)
   })

@@ -1,21 +1,21 @@
 import type { Explanation } from '../../../core/job/explain.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import type { TargetOptions } from '../../place.js'
-import { paint, type Style } from '../../print.js'
-import { hang, show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { padEnd } from '../../width.js'
+import { paint, type Style } from '../../output/print.js'
+import { hang, show } from '../../output/show.js'
+import { padEnd } from '../../output/width.js'
 import { spelled } from '../policy/words.js'
 import { found, title } from './job.js'
 
-export interface ExplainOptions extends TargetOptions {
+export interface ExplainOptions extends BackendOptions {
   readonly json?: true
 }
 
 export async function explainJob(id: string, options: ExplainOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const job = await found(target, id)
-    const explanation = await target.jobs.explain(job.id)
+  await withBackend(options, io, async backend => {
+    const job = await found(backend, id)
+    const explanation = await backend.jobs.explain(job.id)
     show(io, options, explanation, style => title(job, style) + explanationText(explanation, style))
   })
 }

@@ -1,17 +1,17 @@
 import type { AttemptView, JobView } from '../../../core/job/view.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { absolute, relative } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { policyWords } from '../../policy-words.js'
-import { paint, type Style } from '../../print.js'
-import { block, hang, show, valueText } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { padEnd } from '../../width.js'
+import { absolute, relative } from '../../output/moment.js'
+import { policyWords } from '../../output/policy-words.js'
+import { paint, type Style } from '../../output/print.js'
+import { block, hang, show, valueText } from '../../output/show.js'
+import { padEnd } from '../../output/width.js'
 import { attemptTable } from './history.js'
 import { found, standing, title } from './job.js'
 import { errorText } from './note.js'
 
-export interface GetOptions extends TargetOptions {
+export interface GetOptions extends BackendOptions {
   readonly json?: true
   readonly stack?: true
 }
@@ -19,11 +19,11 @@ export interface GetOptions extends TargetOptions {
 const ATTEMPTS_SHOWN = 10
 
 export async function getJob(id: string, options: GetOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const job = await found(target, id)
+  await withBackend(options, io, async backend => {
+    const job = await found(backend, id)
     const [{ data: attempts, page }, { now }] = await Promise.all([
-      target.jobs.history(job.id, { limit: ATTEMPTS_SHOWN }),
-      target.info(),
+      backend.jobs.history(job.id, { limit: ATTEMPTS_SHOWN }),
+      backend.info(),
     ])
     show(io, options, { ...job, attempts }, style => {
       const more = page.next === undefined ? '' : `All of them: chronos jobs history ${job.id}\n`

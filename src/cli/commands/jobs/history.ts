@@ -2,25 +2,25 @@ import type { RunStatus } from '../../../core/job/job.js'
 import type { AttemptView } from '../../../core/job/view.js'
 import { formatMs } from '../../../core/values/duration.js'
 import type { LogView } from '../../../engine/jobs/jobs.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { markCell, RUN_MARKS } from '../../marks.js'
-import { brief, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { type Cell, paint, type Style, table } from '../../print.js'
-import { hang, show } from '../../show.js'
-import { withTarget } from '../../target.js'
+import { brief, timeOf } from '../../output/moment.js'
+import { type Cell, paint, type Style, table } from '../../output/print.js'
+import { hang, show } from '../../output/show.js'
+import { markCell, RUN_MARKS } from '../../output/symbols.js'
 import { found, title } from './job.js'
 import { type PageOptions, pageOf } from './list.js'
 import { noteOf } from './note.js'
 
-export interface HistoryOptions extends TargetOptions, PageOptions {
+export interface HistoryOptions extends BackendOptions, PageOptions {
   readonly json?: true
 }
 
 export async function showHistory(id: string, options: HistoryOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const job = await found(target, id)
-    const [list, { now }] = await Promise.all([target.jobs.history(job.id, pageOf(options)), target.info()])
+  await withBackend(options, io, async backend => {
+    const job = await found(backend, id)
+    const [list, { now }] = await Promise.all([backend.jobs.history(job.id, pageOf(options)), backend.info()])
     show(io, options, list, style =>
       list.data.length === 0 ? '' : `${title(job, style)}${attemptTable(list.data, now, style)}`,
     )
@@ -49,9 +49,9 @@ export function attemptTable(attempts: readonly AttemptView[], now: number, styl
 }
 
 export async function showLogs(id: string, options: HistoryOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const job = await found(target, id)
-    const list = await target.jobs.logs(job.id, pageOf(options))
+  await withBackend(options, io, async backend => {
+    const job = await found(backend, id)
+    const list = await backend.jobs.logs(job.id, pageOf(options))
     show(io, options, list, style => list.data.map(line => logLine(line, style)).join(''))
     tellMore(list.data.length === 0 ? `job ${job.id} has logged nothing` : undefined, list.page.next, options, io)
   })

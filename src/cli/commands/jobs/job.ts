@@ -1,13 +1,13 @@
 import type { JobView } from '../../../core/job/view.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
-import { markText, PHASE_MARKS } from '../../marks.js'
-import { relative, timeOf } from '../../moment.js'
-import { paint, type Style } from '../../print.js'
-import { many } from '../../show.js'
-import type { Target } from '../../target.js'
-import { oneLine } from '../../width.js'
+import type { Backend } from '../../backend/backend.js'
+import { relative, timeOf } from '../../output/moment.js'
+import { paint, type Style } from '../../output/print.js'
+import { many } from '../../output/show.js'
+import { markText, PHASE_MARKS } from '../../output/symbols.js'
+import { oneLine } from '../../output/width.js'
 
-export async function found({ jobs }: Target, id: string): Promise<JobView> {
+export async function found({ jobs }: Backend, id: string): Promise<JobView> {
   const job = await jobs.get(id)
   if (job) return job
   throw new ChronosError('NOT_FOUND', `there is no job ${shown(id)}`, { details: { jobId: id } })

@@ -1,12 +1,12 @@
 import type { JobView } from '../../../core/job/view.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { markCell, PHASE_MARKS } from '../../marks.js'
-import { brief, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { type Cell, type Column, type Style, table } from '../../print.js'
-import { many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { cut, oneLine, widthOf } from '../../width.js'
+import { brief, timeOf } from '../../output/moment.js'
+import { type Cell, type Column, type Style, table } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { markCell, PHASE_MARKS } from '../../output/symbols.js'
+import { cut, oneLine, widthOf } from '../../output/width.js'
 import { type FilterOptions, queryOf } from './filter.js'
 import { errorText } from './note.js'
 
@@ -15,15 +15,15 @@ export interface PageOptions {
   readonly cursor?: string
 }
 
-export interface ListOptions extends TargetOptions, FilterOptions, PageOptions {
+export interface ListOptions extends BackendOptions, FilterOptions, PageOptions {
   readonly json?: true
 }
 
 export async function listJobs(options: ListOptions, io: Io): Promise<void> {
   const query = queryOf(options)
-  await withTarget(options, io, async target => {
-    const { data, page } = await target.jobs.list(query, pageOf(options))
-    const [count, { now }] = await Promise.all([target.jobs.count(query), target.info()])
+  await withBackend(options, io, async backend => {
+    const { data, page } = await backend.jobs.list(query, pageOf(options))
+    const [count, { now }] = await Promise.all([backend.jobs.count(query), backend.info()])
     show(io, options, { data, page, count }, style => (data.length === 0 ? '' : jobTable(data, now, style)))
     if (options.json) return
     const all = `${count.relation === 'exact' ? '' : 'more than '}${many(count.value, 'job')}`

@@ -1,8 +1,8 @@
 import type { StoredError } from '../../../core/job/job.js'
 import type { AttemptView } from '../../../core/job/view.js'
 import { formatMs } from '../../../core/values/duration.js'
-import type { Style } from '../../print.js'
-import { cut, oneLine } from '../../width.js'
+import type { Style } from '../../output/print.js'
+import { cut, oneLine } from '../../output/width.js'
 
 export function errorText({ name, message, code, status }: StoredError): string {
   const more = [code, status === undefined ? undefined : `HTTP ${status}`].filter(text => text !== undefined)

@@ -1,13 +1,13 @@
 import { type Timeline, timelineOf } from '../../../core/job/timeline.js'
 import { type JobView, timeText } from '../../../core/job/view.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import type { TargetOptions } from '../../place.js'
-import { show } from '../../show.js'
-import { withTarget } from '../../target.js'
+import { show } from '../../output/show.js'
 import { found } from './job.js'
 import { draw } from './picture.js'
 
-export interface TimelineOptions extends TargetOptions {
+export interface TimelineOptions extends BackendOptions {
   readonly json?: true
   readonly limit?: number
 }
@@ -15,10 +15,10 @@ export interface TimelineOptions extends TargetOptions {
 const ROWS_DEFAULT = 20
 
 export async function showTimeline(id: string, options: TimelineOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const job = await found(target, id)
+  await withBackend(options, io, async backend => {
+    const job = await found(backend, id)
     const { limit = ROWS_DEFAULT } = options
-    const [{ data }, { now }] = await Promise.all([target.jobs.history(job.id, { limit }), target.info()])
+    const [{ data }, { now }] = await Promise.all([backend.jobs.history(job.id, { limit }), backend.info()])
     const timeline = timelineOf(job, data, now)
     show(io, options, wire(job, timeline), style => draw(job, timeline, style))
   })

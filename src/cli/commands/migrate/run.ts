@@ -1,13 +1,13 @@
 import { ChronosError } from '../../../core/values/error.js'
-import { openStore } from '../../direct.js'
+import { openStore } from '../../backend/direct.js'
+import { type Schema, schemaOf } from '../../backend/schema.js'
+import { storeAddress } from '../../backend/store-address.js'
 import { type Io, unlessInterrupted } from '../../io.js'
-import { storeAddress } from '../../place.js'
-import { paint, type Style } from '../../print.js'
-import { type Schema, schemaOf } from '../../schema.js'
-import { show } from '../../show.js'
+import { paint, type Style } from '../../output/print.js'
+import { show } from '../../output/show.js'
 
-import { oneLine } from '../../width.js'
-import type { MigrateOptions } from '../migrate.js'
+import { oneLine } from '../../output/width.js'
+import type { MigrateOptions } from './command.js'
 
 export async function migrateStore(options: MigrateOptions, io: Io): Promise<void> {
   const store = await openStore(await storeAddress(options, io, 'migrate'))

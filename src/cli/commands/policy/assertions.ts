@@ -2,7 +2,7 @@ import type { Simulation } from '../../../core/simulation/simulate.js'
 import { formatMs, toMs } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
-import { countText } from '../../show.js'
+import { countText } from '../../output/show.js'
 
 /** What a simulation must show, for a build that is to fail otherwise. */
 export interface Assertion {

@@ -1,8 +1,8 @@
 import type { Series } from '../../../core/simulation/series.js'
 import { formatMs } from '../../../core/values/duration.js'
-import { paint, type Style, type Tone } from '../../print.js'
-import { countText } from '../../show.js'
-import { padStart, widthOf } from '../../width.js'
+import { paint, type Style, type Tone } from '../../output/print.js'
+import { countText } from '../../output/show.js'
+import { padStart, widthOf } from '../../output/width.js'
 
 /** What all charts share, so that they can be compared by eye. */
 export interface Frame {

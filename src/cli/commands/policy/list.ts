@@ -4,8 +4,8 @@ import { outageSurvived } from '../../../core/policy/survival.js'
 import { backoffWords } from '../../../core/policy/words.js'
 import { formatMs, toMs } from '../../../core/values/duration.js'
 import type { Io } from '../../io.js'
-import type { Cell, Style } from '../../print.js'
-import { show } from '../../show.js'
+import type { Cell, Style } from '../../output/print.js'
+import { show } from '../../output/show.js'
 import { spelledTable } from './words.js'
 
 const NAMES = Object.keys(PRESETS) as readonly PresetName[]

@@ -5,8 +5,8 @@ import { type PreviewRow, preview, typicalStarts } from '../../../core/policy/pr
 import { outageSurvived } from '../../../core/policy/survival.js'
 import { formatMs, toMs } from '../../../core/values/duration.js'
 import type { Io } from '../../io.js'
-import type { Cell, Style } from '../../print.js'
-import { many, show } from '../../show.js'
+import type { Cell, Style } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
 import { type NamedPolicy, type PolicyFlags, readPolicy } from './input.js'
 import { findingLines, spelled, spelledTable, survivalLines, titleLine } from './words.js'
 

@@ -2,9 +2,9 @@ import type { Finding } from '../../../core/policy/lint.js'
 import type { Policy } from '../../../core/policy/policy.js'
 import { policyWords } from '../../../core/policy/words.js'
 import { formatMs } from '../../../core/values/duration.js'
-import { type Cell, type Column, paint, type Style, table } from '../../print.js'
-import { hang } from '../../show.js'
-import { oneLine, widthOf } from '../../width.js'
+import { type Cell, type Column, paint, type Style, table } from '../../output/print.js'
+import { hang } from '../../output/show.js'
+import { oneLine, widthOf } from '../../output/width.js'
 
 /** What the page is about; names of files and functions come from outside. */
 export function titleLine(name: string, policy: Policy, style: Style): string {

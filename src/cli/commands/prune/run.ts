@@ -2,13 +2,13 @@ import { DAY_MS, type Duration } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { parseRetention, type Retention } from '../../../engine/upkeep/pruner.js'
 import type { Count, PruneRequest, Store } from '../../../store/store.js'
-import { openStore, ready } from '../../direct.js'
+import { openStore, ready } from '../../backend/direct.js'
+import { type AddressOptions, configOf, storeAddress } from '../../backend/store-address.js'
 import { type Io, unlessInterrupted } from '../../io.js'
-import { configOf, type PlaceOptions, storeAddress } from '../../place.js'
-import { Progress } from '../../progress.js'
-import { many, show } from '../../show.js'
+import { Progress } from '../../output/progress.js'
+import { many, show } from '../../output/show.js'
 
-interface PruneOptions extends PlaceOptions {
+interface PruneOptions extends AddressOptions {
   readonly json?: true
   readonly succeeded?: Duration
   readonly cancelled?: Duration

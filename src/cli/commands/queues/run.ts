@@ -1,24 +1,24 @@
 import { ChronosError } from '../../../core/values/error.js'
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import type { QueueRecord } from '../../../store/store.js'
+import { type Backend, withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { brief, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { policyWords } from '../../policy-words.js'
-import { type Cell, type Column, type Style, type Tone, table } from '../../print.js'
-import { many, show } from '../../show.js'
-import { type Target, withTarget } from '../../target.js'
-import { oneLine } from '../../width.js'
+import { brief, timeOf } from '../../output/moment.js'
+import { policyWords } from '../../output/policy-words.js'
+import { type Cell, type Column, type Style, type Tone, table } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { oneLine } from '../../output/width.js'
 import { readPolicy } from '../enqueue/payload.js'
 import { cappedText } from '../stats/run.js'
 
-export interface QueueOptions extends TargetOptions {
+export interface QueueOptions extends BackendOptions {
   readonly json?: true
 }
 
 export async function listQueues(options: QueueOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const [data, { now }] = await Promise.all([target.queues.report(), target.info()])
+  await withBackend(options, io, async backend => {
+    const [data, { now }] = await Promise.all([backend.queues.report(), backend.info()])
     show(io, options, { data, page: {} }, style => (data.length === 0 ? '' : queueTable(data, now, style)))
     if (!options.json) io.stderr.write(`${many(data.length, 'queue')}\n`)
   })
@@ -90,20 +90,20 @@ export async function setQueue(name: string, options: SetOptions, io: Io): Promi
     throw new ChronosError('INVALID_OPTION', 'queues set: give --retry with a policy, or --reset to take it away')
   }
   const retry = options.retry === undefined ? null : readPolicy(options.retry, '--retry')
-  await change(target => target.queues.set(name, { retry }), options, io)
+  await change(backend => backend.queues.set(name, { retry }), options, io)
 }
 
 export async function pauseQueue(name: string, options: QueueOptions, io: Io): Promise<void> {
-  await change(target => target.queues.pause(name), options, io)
+  await change(backend => backend.queues.pause(name), options, io)
 }
 
 export async function resumeQueue(name: string, options: QueueOptions, io: Io): Promise<void> {
-  await change(target => target.queues.resume(name), options, io)
+  await change(backend => backend.queues.resume(name), options, io)
 }
 
-async function change(act: (target: Target) => Promise<QueueRecord>, options: QueueOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const queue = await act(target)
+async function change(act: (backend: Backend) => Promise<QueueRecord>, options: QueueOptions, io: Io): Promise<void> {
+  await withBackend(options, io, async backend => {
+    const queue = await act(backend)
     show(io, options, queue, style => {
       const policy = queue.retry ? `its own policy: ${policyWords(queue.retry, style)}` : 'no policy of its own'
       return `queue ${oneLine(queue.name)} is ${queue.paused ? 'paused' : 'open'}; ${policy}\n`

@@ -1,13 +1,13 @@
 import { isActive } from '../../../core/redrive/redrive.js'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
 import { systemClock } from '../../../engine/time/system.js'
+import type { Backend } from '../../backend/backend.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
-import { markText, REDRIVE_MARKS } from '../../marks.js'
-import { type Style, styleOf } from '../../print.js'
-import { many, show } from '../../show.js'
-import type { Target } from '../../target.js'
-import { cut, padEnd, widthOf } from '../../width.js'
+import { type Style, styleOf } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { markText, REDRIVE_MARKS } from '../../output/symbols.js'
+import { cut, padEnd, widthOf } from '../../output/width.js'
 import { barOf, leftWords, progressWords, wholeOf } from './words.js'
 
 const LOOK_FIRST_MS = 100
@@ -16,7 +16,7 @@ const LOOK_MAX_MS = 1_000
 const STILL_MS = 15_000
 
 /** Watches a redrive until it ends; the workers that carry it out are other processes. */
-export async function follow(target: Target, id: string, options: { readonly json?: true }, io: Io): Promise<number> {
+export async function follow(backend: Backend, id: string, options: { readonly json?: true }, io: Io): Promise<number> {
   const { stderr, interrupted } = io
   const progress = new Progress(io, options.json === true)
   const leave = (): void => {
@@ -25,8 +25,8 @@ export async function follow(target: Target, id: string, options: { readonly jso
   }
   interrupted.addEventListener('abort', leave, { once: true })
   try {
-    await warn(target, progress)
-    const redrive = await ended(target, id, progress, interrupted)
+    await warn(backend, progress)
+    const redrive = await ended(backend, id, progress, interrupted)
     progress.end()
     return tell(redrive, options, io)
   } finally {
@@ -34,24 +34,24 @@ export async function follow(target: Target, id: string, options: { readonly jso
   }
 }
 
-async function ended(target: Target, id: string, progress: Progress, interrupted: AbortSignal): Promise<RedriveView> {
+async function ended(backend: Backend, id: string, progress: Progress, interrupted: AbortSignal): Promise<RedriveView> {
   let movedAt = systemClock.now()
   for (let pauseMs = LOOK_FIRST_MS; ; pauseMs = Math.min(LOOK_MAX_MS, pauseMs * 1.5)) {
     interrupted.throwIfAborted()
-    const redrive = await target.redrives.get(id)
+    const redrive = await backend.redrives.get(id)
     if (!isActive(redrive) && redrive.state !== 'paused') return redrive
     if (progress.show(redrive)) movedAt = systemClock.now()
     if (systemClock.now() - movedAt > STILL_MS) {
       movedAt = systemClock.now()
-      await warn(target, progress)
+      await warn(backend, progress)
     }
     await new Promise<void>(resolve => systemClock.timer(pauseMs, resolve))
   }
 }
 
 /** A redrive that nobody carries out would be watched for ever. */
-async function warn(target: Target, progress: Progress): Promise<void> {
-  const workers = await target.workers()
+async function warn(backend: Backend, progress: Progress): Promise<void> {
+  const workers = await backend.workers()
   if (workers.some(({ state }) => state === 'alive')) return
   progress.say('no worker is alive: it is carried out once one is started (see `chronos workers`)')
 }

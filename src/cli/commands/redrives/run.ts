@@ -1,27 +1,27 @@
 import { formatMs } from '../../../core/values/duration.js'
 import type { Rate } from '../../../core/values/rate.js'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
+import { type Backend, withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
-import { markCell, markText, REDRIVE_MARKS } from '../../marks.js'
-import { absolute, brief, relative, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { type Cell, type Column, paint, type Style, table } from '../../print.js'
-import { countText, hang, many, show } from '../../show.js'
-import { type Target, withTarget } from '../../target.js'
-import { oneLine, padEnd } from '../../width.js'
+import { absolute, brief, relative, timeOf } from '../../output/moment.js'
+import { type Cell, type Column, paint, type Style, table } from '../../output/print.js'
+import { countText, hang, many, show } from '../../output/show.js'
+import { markCell, markText, REDRIVE_MARKS } from '../../output/symbols.js'
+import { oneLine, padEnd } from '../../output/width.js'
 import { type PageOptions, pageOf } from '../jobs/list.js'
 import { endWords, follow } from './follow.js'
 import { barOf, filterWords, leftWords, progressWords, wholeOf } from './words.js'
 
-export interface RedriveCommandOptions extends TargetOptions {
+export interface RedriveCommandOptions extends BackendOptions {
   readonly json?: true
 }
 
 export async function listRedrives(options: RedriveCommandOptions & PageOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const { data, page } = await target.redrives.list(pageOf(options))
-    const { now } = await target.info()
+  await withBackend(options, io, async backend => {
+    const { data, page } = await backend.redrives.list(pageOf(options))
+    const { now } = await backend.info()
     show(io, options, { data, page }, style => (data.length === 0 ? '' : redriveTable(data, now, style)))
     if (options.json) return
     const none = 'no redrive yet: `chronos dead redrive` starts one\n'
@@ -72,9 +72,9 @@ export async function getRedrive(
   options: RedriveCommandOptions & { readonly follow?: true },
   io: Io,
 ): Promise<number> {
-  return withTarget(options, io, async target => {
-    if (options.follow) return follow(target, (await target.redrives.get(id)).id, options, io)
-    const [redrive, { now }] = await Promise.all([target.redrives.get(id), target.info()])
+  return withBackend(options, io, async backend => {
+    if (options.follow) return follow(backend, (await backend.redrives.get(id)).id, options, io)
+    const [redrive, { now }] = await Promise.all([backend.redrives.get(id), backend.info()])
     show(io, options, redrive, style => cardOf(redrive, now, style))
     return EXIT.ok
   })
@@ -109,7 +109,7 @@ function cardOf(redrive: RedriveView, now: number, style: Style): string {
   return `${head}${barOf(redrive, BAR_COLUMNS, style)}\n${progressWords(redrive)}\n\n${lines.join('')}`
 }
 
-type Change = (target: Target, id: string) => Promise<RedriveView>
+type Change = (backend: Backend, id: string) => Promise<RedriveView>
 
 export const CHANGES = {
   pause: ({ redrives }, id) => redrives.pause(id),
@@ -131,8 +131,8 @@ export async function setRate(id: string, rate: Rate, options: RedriveCommandOpt
 }
 
 async function change(act: Change, id: string, options: RedriveCommandOptions, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const redrive = await act(target, id)
+  await withBackend(options, io, async backend => {
+    const redrive = await act(backend, id)
     show(io, options, redrive, style => {
       const state = markText(REDRIVE_MARKS[redrive.state], style)
       return `redrive ${oneLine(redrive.id)} ${state}, up to ${redrive.rate}: ${endWords(redrive)}\n`

@@ -1,9 +1,9 @@
 import { type RedriveFilter, redriveFilterWords } from '../../../core/job/filter.js'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
-import { type BarPart, bar } from '../../bar.js'
-import { absolute } from '../../moment.js'
-import type { Style } from '../../print.js'
-import { countText, many } from '../../show.js'
+import { type BarPart, bar } from '../../output/bar.js'
+import { absolute } from '../../output/moment.js'
+import type { Style } from '../../output/print.js'
+import { countText, many } from '../../output/show.js'
 
 /** How many there are to come to an end: those that began, where more began than were counted. */
 export function wholeOf({ total, started, conflictCount }: RedriveView): number {

@@ -1,6 +1,6 @@
 import type { ScheduleView } from '../../../engine/schedules/view.js'
-import { absolute } from '../../moment.js'
-import { oneLine } from '../../width.js'
+import { absolute } from '../../output/moment.js'
+import { oneLine } from '../../output/width.js'
 
 export function whenText({ cron, every, timeZone }: ScheduleView): string {
   return cron === undefined ? `every ${every}` : `${cron} (${timeZone})`

@@ -5,9 +5,9 @@ import { checkInteger } from '../../../core/values/limits.js'
 import { timeOf } from '../../../engine/client/enqueuer.js'
 import { systemClock } from '../../../engine/time/system.js'
 import type { Io } from '../../io.js'
-import { relative } from '../../moment.js'
-import { type Cell, type Style, table } from '../../print.js'
-import { show } from '../../show.js'
+import { relative } from '../../output/moment.js'
+import { type Cell, type Style, table } from '../../output/print.js'
+import { show } from '../../output/show.js'
 
 interface NextFlags {
   readonly tz?: string

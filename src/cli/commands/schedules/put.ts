@@ -2,14 +2,14 @@ import type { HttpMethod } from '../../../core/http/request.js'
 import type { Missed, Overlap } from '../../../core/schedule/schedule.js'
 import type { Duration } from '../../../core/values/duration.js'
 import type { ScheduleOptions } from '../../../engine/schedules/options.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import type { TargetOptions } from '../../place.js'
-import { show } from '../../show.js'
-import { withTarget } from '../../target.js'
+import { show } from '../../output/show.js'
 import { readPayload, readPolicy } from '../enqueue/payload.js'
 import { scheduleLine } from './line.js'
 
-interface PutFlags extends TargetOptions {
+interface PutFlags extends BackendOptions {
   readonly json?: true
   readonly cron?: string
   readonly every?: Duration
@@ -38,11 +38,11 @@ interface PutFlags extends TargetOptions {
 export async function putSchedule(id: string, flags: PutFlags, io: Io): Promise<void> {
   const options = { ...timingOf(flags), ...(await jobOf(flags, io)) }
   const { ifVersion } = flags
-  await withTarget(
+  await withBackend(
     flags,
     io,
-    async target => {
-      const schedule = await target.schedules.put(id, options, ifVersion === undefined ? {} : { version: ifVersion })
+    async backend => {
+      const schedule = await backend.schedules.put(id, options, ifVersion === undefined ? {} : { version: ifVersion })
       show(io, flags, schedule, () => scheduleLine(schedule))
     },
     'any',

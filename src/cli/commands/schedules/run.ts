@@ -1,23 +1,23 @@
 import type { ScheduleView } from '../../../engine/schedules/view.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { relative } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { type Cell, type Style, table } from '../../print.js'
-import { countText, jsonText, many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { oneLine } from '../../width.js'
+import { relative } from '../../output/moment.js'
+import { type Cell, type Style, table } from '../../output/print.js'
+import { countText, jsonText, many, show } from '../../output/show.js'
+import { oneLine } from '../../output/width.js'
 import { scheduleLine, whenText } from './line.js'
 
-interface ListFlags extends TargetOptions {
+interface ListFlags extends BackendOptions {
   readonly json?: true
   readonly limit?: number
   readonly cursor?: string
 }
 
 export async function listSchedules({ limit, cursor, ...flags }: ListFlags, io: Io): Promise<void> {
-  await withTarget(flags, io, async target => {
+  await withBackend(flags, io, async backend => {
     const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
-    const [found, { now }] = await Promise.all([target.schedules.list(page), target.info()])
+    const [found, { now }] = await Promise.all([backend.schedules.list(page), backend.info()])
     show(io, flags, found, style => (found.data.length === 0 ? '' : scheduleTable(found.data, now, style)))
     if (flags.json) return
     const more = found.page.next === undefined ? '' : `; more with --cursor ${found.page.next}`
@@ -55,10 +55,10 @@ function scheduleTable(schedules: readonly ScheduleView[], now: number, style: S
 export async function actOn(
   verb: 'pause' | 'resume' | 'run' | 'delete',
   id: string,
-  flags: TargetOptions & { readonly json?: true },
+  flags: BackendOptions & { readonly json?: true },
   io: Io,
 ): Promise<void> {
-  await withTarget(flags, io, async ({ schedules }) => {
+  await withBackend(flags, io, async ({ schedules }) => {
     if (verb === 'run') {
       const made = await schedules.run(id)
       io.stdout.write(flags.json ? jsonText(made) : `${made.id}\n`)

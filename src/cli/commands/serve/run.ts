@@ -1,7 +1,7 @@
 import type { JobDefinition } from '../../../engine/client/definition.js'
+import { logOf } from '../../backend/direct.js'
 import type { Config } from '../../config/load.js'
 import { loadConfig } from '../../config/load.js'
-import { logOf } from '../../direct.js'
 import type { Io } from '../../io.js'
 import { loadDefinitions } from '../../service/definitions.js'
 import { type ServerFlags, settingsIn } from '../../service/options.js'

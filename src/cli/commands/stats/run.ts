@@ -2,18 +2,18 @@ import type { Phase } from '../../../core/job/job.js'
 import { formatMs } from '../../../core/values/duration.js'
 import type { Activity, FleetStats } from '../../../engine/figures/statistics.js'
 import type { Count } from '../../../store/store.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { markText, PHASE_MARKS } from '../../marks.js'
-import { absolute } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { type Cell, paint, type Style, table } from '../../print.js'
-import { countText, many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { padEnd, padStart } from '../../width.js'
+import { absolute } from '../../output/moment.js'
+import { type Cell, paint, type Style, table } from '../../output/print.js'
+import { countText, many, show } from '../../output/show.js'
+import { markText, PHASE_MARKS } from '../../output/symbols.js'
+import { padEnd, padStart } from '../../output/width.js'
 
-export async function showStats(options: TargetOptions & { readonly json?: true }, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const stats = await target.stats()
+export async function showStats(options: BackendOptions & { readonly json?: true }, io: Io): Promise<void> {
+  await withBackend(options, io, async backend => {
+    const stats = await backend.stats()
     show(io, options, stats, style => reportOf(stats, style))
     if (!options.json) io.stderr.write(`as of ${absolute(stats.at)}\n`)
   })

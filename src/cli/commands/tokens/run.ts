@@ -1,15 +1,15 @@
 import type { Duration } from '../../../core/values/duration.js'
 import type { Role } from '../../../server/access/caller.js'
 import type { TokenView } from '../../../server/access/tokens.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { brief, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { type Cell, type Style, table } from '../../print.js'
-import { many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { oneLine } from '../../width.js'
+import { brief, timeOf } from '../../output/moment.js'
+import { type Cell, type Style, table } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { oneLine } from '../../output/width.js'
 
-interface TokenFlags extends TargetOptions {
+interface TokenFlags extends BackendOptions {
   readonly json?: true
 }
 
@@ -28,7 +28,7 @@ export async function createToken(name: string, flags: CreateFlags, io: Io): Pro
     ...(tenant !== undefined && { tenantId: tenant }),
     ...(expiresIn !== undefined && { expiresIn }),
   }
-  await withTarget(
+  await withBackend(
     flags,
     io,
     async ({ tokens }) => {
@@ -41,15 +41,15 @@ export async function createToken(name: string, flags: CreateFlags, io: Io): Pro
 }
 
 export async function listTokens(options: TokenFlags, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const [data, { now }] = await Promise.all([target.tokens.list(), target.info()])
+  await withBackend(options, io, async backend => {
+    const [data, { now }] = await Promise.all([backend.tokens.list(), backend.info()])
     show(io, options, { data, page: {} }, style => (data.length === 0 ? '' : tokenTable(data, now, style)))
     if (!options.json) io.stderr.write(`${many(data.length, 'token')}\n`)
   })
 }
 
 export async function revokeToken(id: string, options: TokenFlags, io: Io): Promise<void> {
-  await withTarget(options, io, async ({ tokens }) => {
+  await withBackend(options, io, async ({ tokens }) => {
     await tokens.revoke(id)
     show(io, options, { id, revoked: true }, () => `token ${oneLine(id)} is revoked\n`)
   })

@@ -1,14 +1,14 @@
 import { toMs } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { systemClock } from '../../../engine/time/system.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import type { TargetOptions } from '../../place.js'
-import { show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { frame } from '../../top/frame.js'
-import { look, Top } from '../../top/top.js'
+import { show } from '../../output/show.js'
+import { frame } from './frame.js'
+import { look, Top } from './screen.js'
 
-interface TopFlags extends TargetOptions {
+interface TopFlags extends BackendOptions {
   readonly json?: true
   readonly interval?: string
   readonly once?: true
@@ -23,14 +23,14 @@ export async function showTop(flags: TopFlags, io: Io): Promise<void> {
   if (!terminal) {
     throw new ChronosError('INVALID_OPTION', 'top: this is no terminal; --once gives one picture, --json its facts')
   }
-  await withTarget(flags, io, target =>
-    new Top({ target, terminal, output, env, clock: systemClock, everyMs }).run(io.interrupted),
+  await withBackend(flags, io, backend =>
+    new Top({ backend, terminal, output, env, clock: systemClock, everyMs }).run(io.interrupted),
   )
 }
 
 async function showOnce(flags: TopFlags, io: Io): Promise<void> {
-  await withTarget(flags, io, async target => {
-    const snapshot = await look(target)
+  await withBackend(flags, io, async backend => {
+    const snapshot = await look(backend)
     const view = { rows: ONCE_ROWS, isPaused: false, everyMs: 0, hasKeys: false }
     show(io, flags, snapshot, style => `${frame(snapshot, view, style).join('\n')}\n`)
   })

@@ -2,17 +2,17 @@ import type { JobView } from '../../../core/job/view.js'
 import type { Rate } from '../../../core/values/rate.js'
 import type { EndpointView, WebhookEvent } from '../../../core/webhook/webhook.js'
 import { systemClock } from '../../../engine/time/system.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { brief, relative } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import { type Cell, type Style, table } from '../../print.js'
-import { many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
-import { oneLine } from '../../width.js'
+import { brief, relative } from '../../output/moment.js'
+import { type Cell, type Style, table } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { oneLine } from '../../output/width.js'
 import { readPolicy } from '../enqueue/payload.js'
-import type { WebhookVerb } from '../webhooks.js'
+import type { WebhookVerb } from './command.js'
 
-interface WebhookFlags extends TargetOptions {
+interface WebhookFlags extends BackendOptions {
   readonly json?: true
 }
 
@@ -27,7 +27,7 @@ const pageOf = ({ limit, cursor }: PageFlags) => ({
 })
 
 export async function listWebhooks(options: PageFlags, io: Io): Promise<void> {
-  await withTarget(options, io, async ({ webhooks }) => {
+  await withBackend(options, io, async ({ webhooks }) => {
     const list = await webhooks.list(pageOf(options))
     show(io, options, list, style => (list.data.length === 0 ? '' : webhookTable(list.data, style)))
     if (options.json) return
@@ -89,7 +89,7 @@ export async function createWebhook(url: string, flags: CreateFlags, io: Io): Pr
     ...(tenant !== undefined && { tenantId: tenant }),
     ...(retry !== undefined && { retry: readPolicy(retry, '--retry') }),
   }
-  await withTarget(
+  await withBackend(
     flags,
     io,
     async ({ webhooks }) => {
@@ -102,7 +102,7 @@ export async function createWebhook(url: string, flags: CreateFlags, io: Io): Pr
 }
 
 export async function rotateSecret(id: string, options: WebhookFlags, io: Io): Promise<void> {
-  await withTarget(options, io, async ({ webhooks }) => {
+  await withBackend(options, io, async ({ webhooks }) => {
     const made = await webhooks.rotateSecret(id)
     show(io, options, made, () => `${made.secret}\n`)
     if (!options.json) io.stderr.write('the old secret signs beside the new one for another day\n')
@@ -110,7 +110,7 @@ export async function rotateSecret(id: string, options: WebhookFlags, io: Io): P
 }
 
 export async function actOn(verb: WebhookVerb, id: string, options: WebhookFlags, io: Io): Promise<void> {
-  await withTarget(options, io, async ({ webhooks }) => {
+  await withBackend(options, io, async ({ webhooks }) => {
     if (verb === 'delete') {
       await webhooks.delete(id)
       show(io, options, { id, deleted: true }, () => `webhook ${oneLine(id)} is deleted\n`)
@@ -130,7 +130,7 @@ interface DeliveryFlags extends PageFlags {
 }
 
 export async function listDeliveries(id: string, options: DeliveryFlags, io: Io): Promise<void> {
-  await withTarget(options, io, async ({ webhooks }) => {
+  await withBackend(options, io, async ({ webhooks }) => {
     // Whether it is a state is checked where it is used.
     const state = options.state as JobView['state'] | undefined
     const list = await webhooks.deliveries(id, { ...pageOf(options), ...(state && { state }) })
@@ -168,7 +168,7 @@ interface RecoverFlags extends WebhookFlags {
 }
 
 export async function recover(id: string, options: RecoverFlags, io: Io): Promise<void> {
-  await withTarget(options, io, async ({ webhooks }) => {
+  await withBackend(options, io, async ({ webhooks }) => {
     const { since, rate } = options
     const redrive = await webhooks.recover(id, { since, ...(rate !== undefined && { rate }) })
     show(io, options, redrive, () => `${redrive.id}\n`)

@@ -1,21 +1,21 @@
 import type { WorkerView } from '../../../engine/worker/fleet.js'
-import { type Entry, entryTable } from '../../entries.js'
+import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { type Mark, markCell } from '../../marks.js'
-import { brief, timeOf } from '../../moment.js'
-import type { TargetOptions } from '../../place.js'
-import type { Style } from '../../print.js'
-import { many, show } from '../../show.js'
-import { withTarget } from '../../target.js'
+import { type Entry, entryTable } from '../../output/entry-table.js'
+import { brief, timeOf } from '../../output/moment.js'
+import type { Style } from '../../output/print.js'
+import { many, show } from '../../output/show.js'
+import { type Mark, markCell } from '../../output/symbols.js'
 
 const MARKS: Readonly<Record<WorkerView['state'], Mark>> = {
   alive: { symbol: '✓', ascii: '+', word: 'alive', tone: 'good' },
   silent: { symbol: '?', ascii: '?', word: 'silent', tone: 'odd' },
 }
 
-export async function listWorkers(options: TargetOptions & { readonly json?: true }, io: Io): Promise<void> {
-  await withTarget(options, io, async target => {
-    const [data, { now }] = await Promise.all([target.workers(), target.info()])
+export async function listWorkers(options: BackendOptions & { readonly json?: true }, io: Io): Promise<void> {
+  await withBackend(options, io, async backend => {
+    const [data, { now }] = await Promise.all([backend.workers(), backend.info()])
     show(io, options, { data, page: {} }, style => (data.length === 0 ? '' : workerTable(data, now, style)))
     if (!options.json) io.stderr.write(summary(data))
   })

@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs'
+import { ChronosError } from '../../core/values/error.js'
+import type { Log } from '../../engine/client/log.js'
+import { systemClock, systemDice } from '../../engine/time/system.js'
+import type { Store } from '../../store/store.js'
+import type { Settings } from '../config/settings.js'
+import { type Io, unlessInterrupted } from '../io.js'
+import type { Backend } from './backend.js'
+import type { Schema } from './schema.js'
+import type { BackendOptions, StoreAddress } from './store-address.js'
+
+/** Whether a command may make the store that it does not find. */
+export type Need = 'existing' | 'any'
+
+export async function openStore(address: StoreAddress): Promise<Store> {
+  if (address.kind === 'sqlite') return (await import('../../sqlite.js')).sqlite(address.path)
+  return (await import('../../postgres.js')).postgres(address.url)
+}
+
+/** The façade on a store, in this process; no worker is started. */
+export async function openBackend(
+  address: StoreAddress,
+  settings: Settings,
+  options: BackendOptions,
+  io: Io,
+  need: Need,
+): Promise<Backend> {
+  await ready(address, io, need)
+  const [{ createChronos }, { Tokens }] = await Promise.all([
+    import('../../index.js'),
+    import('../../server/access/tokens.js'),
+  ])
+  const store = await openStore(address)
+  const chronos = createChronos({
+    store,
+    log: options.log ? await logOf(settings) : false,
+    egress: { allow: settings.egressAllow },
+    ...(settings.retry !== undefined && { retry: settings.retry }),
+  })
+  return {
+    jobs: chronos.jobs,
+    queues: chronos.queues,
+    schedules: chronos.schedules,
+    dead: chronos.dead,
+    redrives: chronos.redrives,
+    circuits: chronos.circuits,
+    webhooks: chronos.webhooks,
+    alerts: chronos.alerts,
+    tokens: new Tokens(async () => store, systemClock, systemDice),
+    enqueue: (name, payload, given) => chronos.enqueue(name, payload, given),
+    stats: () => chronos.stats(),
+    workers: () => chronos.workers(),
+    audit: () => chronos.audit(),
+    info: () => chronos.info(),
+    close: () => chronos.close(),
+  }
+}
+
+/** Whoever only wants to see or add a job must not change the tables under workers of an older version. */
+export async function ready(address: StoreAddress, io: Io, need: Need): Promise<void> {
+  if (address.kind === 'sqlite' && need === 'existing' && !existsSync(address.path)) throw noStore(address.path)
+  const { schemaOf } = await import('./schema.js')
+  const schema = await unlessInterrupted(schemaOf(address), io.interrupted)
+  if (need === 'any' && schema.version === 0) io.stderr.write(`a new store is made at ${schema.location}\n`)
+  else checkSchema(schema)
+}
+
+export async function logOf({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 'logFormat'>): Promise<Log> {
+  const { defaultLog } = await import('../../engine/client/log.js')
+  return defaultLog({
+    CHRONOS_LOG_LEVEL: logLevel,
+    ...(logFormat !== undefined && { CHRONOS_LOG_FORMAT: logFormat }),
+  })
+}
+
+function checkSchema({ location, version, known }: Schema): void {
+  if (version === 0) throw noStore(location)
+  if (version >= known) return
+  throw new ChronosError(
+    'STORE_UNAVAILABLE',
+    `${location} has schema ${version}, and this chronos works on schema ${known}; ` +
+      'bring it up to date with `chronos migrate`',
+    { details: { location, version, known } },
+  )
+}
+
+function noStore(location: string): ChronosError {
+  return new ChronosError(
+    'STORE_UNAVAILABLE',
+    `there is no store of Chronos at ${location}; make one with \`chronos migrate\`, or name another with --store or CHRONOS_STORE`,
+    { details: { location } },
+  )
+}

@@ -1,0 +1,70 @@
+import { ChronosError, type ErrorCode } from '../../../core/values/error.js'
+import { EXIT_OF } from '../../exit.js'
+
+/** The part of a problem document (RFC 9457) that commands tell of. */
+interface Document {
+  readonly code: string
+  readonly detail: string
+  readonly requestId?: string
+}
+
+/** What a server says of a request, in the words that commands have for it: their exit codes follow from these. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  INVALID_REQUEST: 'INVALID_OPTION',
+  NOT_JSON: 'INVALID_OPTION',
+  BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
+  UNAUTHENTICATED: 'NOT_ALLOWED',
+  FORBIDDEN: 'NOT_ALLOWED',
+  CROSS_SITE: 'NOT_ALLOWED',
+  UNKNOWN_HOST: 'NOT_ALLOWED',
+  NO_SUCH_ROUTE: 'STORE_NOT_SUPPORTED',
+  METHOD_NOT_ALLOWED: 'STORE_NOT_SUPPORTED',
+  UNSUPPORTED_MEDIA_TYPE: 'STORE_NOT_SUPPORTED',
+  PRECONDITION_FAILED: 'VERSION_CONFLICT',
+  IDEMPOTENCY_KEY_REUSED: 'KEY_CONFLICT',
+  IDEMPOTENCY_KEY_IN_USE: 'KEY_CONFLICT',
+  TOO_MANY_REQUESTS: 'STORE_UNAVAILABLE',
+  TOO_MANY_CLIENTS: 'STORE_UNAVAILABLE',
+  SHUTTING_DOWN: 'STORE_UNAVAILABLE',
+}
+
+const isOurs = (code: string): code is ErrorCode => Object.hasOwn(EXIT_OF, code)
+
+const TOKEN_WAY_OUT = '; name a token with --token or CHRONOS_TOKEN'
+
+/** An answer that is not the one asked for, as an error like those of a store. */
+export function errorOf(status: number, body: unknown, url: string): Error {
+  const problem = documentOf(body)
+  if (!problem) return noChronos(url, `it answered ${status}`)
+  const { code, detail, requestId } = problem
+  const known = isOurs(code) ? code : CODES[code]
+  const words = status === 401 ? `${detail}${TOKEN_WAY_OUT}` : detail
+  const details = { status, code, ...(requestId !== undefined && { requestId }) }
+  if (known !== undefined) return new ChronosError(known, words, { details })
+  return new Error(`${url}: ${detail} (request ${requestId ?? 'unknown'})`)
+}
+
+function documentOf(body: unknown): Document | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const { code, detail, requestId } = body as Readonly<Record<string, unknown>>
+  if (typeof code !== 'string' || typeof detail !== 'string') return undefined
+  return { code, detail, ...(typeof requestId === 'string' && { requestId }) }
+}
+
+export function noChronos(url: string, why: string): ChronosError {
+  return new ChronosError(
+    'STORE_NOT_SUPPORTED',
+    `${url} does not answer like a server of Chronos (${why}); --url takes its address without /api`,
+  )
+}
+
+export function unreachable(url: string, cause: unknown): ChronosError {
+  const inner = (cause as { readonly cause?: unknown } | null)?.cause ?? cause
+  const { code, message } = inner as { readonly code?: unknown; readonly message?: unknown }
+  const why = typeof code === 'string' ? code : String(message ?? inner)
+  return new ChronosError(
+    'STORE_UNAVAILABLE',
+    `${url} can't be reached (${why}); is it running there? \`chronos serve\` starts one`,
+    { cause },
+  )
+}

@@ -1,0 +1,34 @@
+import { timeText } from '../../../core/job/view.js'
+import type { Duration } from '../../../core/values/duration.js'
+import { timeOf } from '../../../engine/client/enqueuer.js'
+import type { JobQuery } from '../../../engine/jobs/jobs.js'
+
+type Moment = Date | string | number
+
+/** A time as the wire has it. */
+export function wireTime(at: Moment, what: string): string {
+  return timeText(timeOf(at, what))
+}
+
+/** `TIMES` of the given object as the wire has them; the rest as it is. */
+export function withTimes<T extends object>(given: T, times: readonly (keyof T & string)[]): Record<string, unknown> {
+  const wire: Record<string, unknown> = Object.fromEntries(Object.entries(given))
+  for (const name of times) if (given[name] !== undefined) wire[name] = wireTime(given[name] as Moment, name)
+  return wire
+}
+
+/** A filter in a query, or in a body. */
+export function wireFilter(query: JobQuery): Record<string, unknown> {
+  return withTimes(query, ['createdAfter', 'createdBefore'])
+}
+
+/** Ids are one word in a query. */
+export function queryFilter(query: JobQuery): Record<string, unknown> {
+  const { ids, ...rest } = wireFilter(query) as { readonly ids?: readonly string[] }
+  return { ...rest, ...(ids && { ids: ids.join(',') }) }
+}
+
+/** A time, or a duration from then on. */
+export function wireDeadline(deadline: Date | Duration): string | number {
+  return deadline instanceof Date ? timeText(deadline.getTime()) : deadline
+}

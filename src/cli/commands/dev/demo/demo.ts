@@ -1,0 +1,69 @@
+import type { Clock, Dice, Timer } from '../../../../core/values/clock.js'
+import type { Chronos } from '../../../../engine/client/chronos.js'
+import type { JobDefinition } from '../../../../engine/client/definition.js'
+import { systemDice } from '../../../../engine/time/system.js'
+import { shopJobs } from './jobs.js'
+import { Counter } from './orders.js'
+import { setUpShop, tendShop } from './shop.js'
+import { World } from './world.js'
+
+const FIRST_ORDERS = 240
+const FIRST_WITHIN_MS = 20_000
+const SHELVES = 150
+const ORDER_MS = 400
+const TEND_MS = 15_000
+const RECOUNT_MS = 240_000
+/** Where so many wait, the shop takes no more orders until they are done: it must not outgrow its file. */
+const WAITING_MAX = 5_000
+
+/** A shop at night: what it does is made up, what becomes of it is not. Orders come until it is told to end. */
+export class Demo {
+  readonly definitions: readonly JobDefinition<never>[]
+  readonly #clock: Clock
+  readonly #world: World
+  readonly #timers = new Set<Timer>()
+  #isOver = false
+
+  constructor(clock: Clock, dice: Dice = systemDice) {
+    this.#clock = clock
+    this.#world = new World(clock, dice)
+    this.definitions = shopJobs(this.#world)
+  }
+
+  /** `url` is where the server of this process is, which plays what is outside. */
+  async begin(chronos: Chronos, url: string): Promise<void> {
+    await setUpShop(chronos, url)
+    this.#world.begin()
+    const counter = new Counter(chronos, this.#world, url, this.definitions)
+    const first = Array.from({ length: FIRST_ORDERS }, () =>
+      counter.order({ delay: this.#world.number(FIRST_WITHIN_MS) }),
+    )
+    await Promise.all([...first, counter.recount(SHELVES)])
+    this.#again(ORDER_MS, () => this.#order(chronos, counter))
+    this.#again(TEND_MS, () => tendShop(chronos))
+    this.#again(RECOUNT_MS, () => counter.recount(SHELVES))
+  }
+
+  end(): void {
+    this.#isOver = true
+    for (const timer of this.#timers) timer.cancel()
+    this.#timers.clear()
+  }
+
+  async #order(chronos: Chronos, counter: Counter): Promise<void> {
+    const { value } = await chronos.jobs.count({ state: 'waiting' }, WAITING_MAX)
+    if (value < WAITING_MAX) await counter.order()
+  }
+
+  /** A store that is busy or away must not end the show. */
+  #again(everyMs: number, act: () => Promise<unknown>): void {
+    if (this.#isOver) return
+    const timer = this.#clock.timer(everyMs, () => {
+      this.#timers.delete(timer)
+      void act()
+        .catch(() => undefined)
+        .then(() => this.#again(everyMs, act))
+    })
+    this.#timers.add(timer)
+  }
+}

@@ -1,0 +1,123 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { CAPACITY_MAX, JOBS_MAX, SEED_MAX } from '../../../core/simulation/simulate.js'
+import { toMs } from '../../../core/values/duration.js'
+import { checkInteger } from '../../../core/values/limits.js'
+import { EXIT } from '../../exit.js'
+import type { Io } from '../../io.js'
+import { withPolicyFlags } from './flags.js'
+import type { PolicyFlags } from './input.js'
+import type { SimulateOptions } from './simulate.js'
+
+const LIST_EXAMPLES = `
+Examples:
+  $ chronos policy list
+  $ chronos policy list --json | jq -r '.[] | "\\(.name) \\(.outageSurvivedMs)"'`
+
+const GIVEN = `
+A policy is a preset's name, JSON, or a file; flags change it. What is left out
+comes from the preset standard, as it does for a job.`
+
+const PREVIEW_EXAMPLES = `
+Examples:
+  $ chronos policy preview                        the default policy, standard
+  $ chronos policy preview patient --retries 12   a preset, changed
+  $ chronos policy preview --base 1m --cap 1h --retries 3 --jitter 0.2
+  $ chronos policy preview --delays 30s,2m,15m,1h
+  $ chronos policy preview '{"maxRetries":5,"jitter":"full"}'
+  $ chronos policy preview --file retry.json --json
+${GIVEN}`
+
+const SIMULATE_EXAMPLES = `
+Examples:
+  $ chronos policy simulate --jobs 1000 --outage 5m --capacity 100/s
+  $ chronos policy simulate financial --jitter equal --outage 30s --seed 7
+  $ chronos policy simulate --file retry.json --assert 'survives>=5m'
+  $ chronos policy simulate --json | jq .withJitter.peakPerSecond
+
+The target is away from 0 until the outage ends: every attempt fails. After that
+it serves so many attempts in every second; the rest fail like any other attempt
+and cost one. Attempts take no time. Retries are planned by the workers' code.
+${GIVEN}
+
+Assertions judge the policy as it is, with >=, <=, >, < or =:
+  survives>=5m        the longest outage that leaves 99 % of the jobs a run
+  peak<=200           attempts in one second after recovery; 2x is twice the
+                      capacity
+  dead<=0, dead<=1%   jobs that ran out of retries
+  amplification<=3    attempts per job
+  attempts<=4000      attempts in all
+  done<=10m           when the last job has ended
+
+Exit codes: 0 when all assertions hold, 8 when one does not.`
+
+/** What a policy will do, before anything depends on it. */
+export function addPolicy(program: Command, io: Io, exit: (code: number) => void): void {
+  const policy = program
+    .command('policy')
+    .summary('look at retry policies, and try them on an outage')
+    .description('Shows what a retry policy will do, before anything depends on it. Needs no store.')
+
+  policy
+    .command('list')
+    .description('The presets, with what each survives.')
+    .option('--json', 'one JSON document on stdout instead')
+    .addHelpText('after', LIST_EXAMPLES)
+    .action(async (options: { json?: true }) => {
+      const { listPolicies } = await import('./list.js')
+      listPolicies(options, io)
+    })
+
+  const preview = policy
+    .command('preview')
+    .description('The delays of a policy, what stands out about it, and the outage it survives.')
+  withPolicyFlags(preview)
+    .option('--json', 'one JSON document on stdout instead')
+    .addHelpText('after', PREVIEW_EXAMPLES)
+    .action(async (given: string | undefined, options: PolicyFlags & { json?: true }) => {
+      const { previewPolicy } = await import('./preview.js')
+      await previewPolicy(given, options, io)
+    })
+
+  const simulate = policy
+    .command('simulate')
+    .description('Sends a herd of failing jobs through an outage, with and without jitter.')
+  withPolicyFlags(simulate)
+    .option('--jobs <number>', 'how many jobs fail', whole('--jobs', 1, JOBS_MAX), 1_000)
+    .option('--within <duration>', 'their first runs are spread over so long', duration('--within'), '1s')
+    .option('--outage <duration>', 'how long the target is away', duration('--outage'), '5m')
+    .option('--capacity <rate>', 'attempts per second that it serves then, 100/s (default: all)', capacity)
+    .option('--seed <number>', 'draw other delays', whole('--seed', 0, SEED_MAX), 1)
+    .option('--assert <check>', "fail with 8 unless it holds: 'survives>=5m'; may be repeated", collect)
+    .option('--json', 'one JSON document on stdout instead')
+    .addHelpText('after', SIMULATE_EXAMPLES)
+    .action(async (given: string | undefined, options: SimulateOptions) => {
+      const { simulatePolicy } = await import('./simulate.js')
+      exit((await simulatePolicy(given, options, io)) ? EXIT.ok : EXIT.checkFailed)
+    })
+}
+
+const duration =
+  (flag: string) =>
+  (text: string): string => {
+    toMs(text, flag)
+    return text
+  }
+
+const whole =
+  (flag: string, min: number, max: number) =>
+  (text: string): number => {
+    // Empty text would be 0, and 1e3 or 0x10 are not what people write.
+    const value = /^\d+$/.test(text) ? Number(text) : text
+    checkInteger(value, flag, min, max)
+    return value
+  }
+
+function capacity(text: string): number {
+  const number = /^(\d+)(?:\/s)?$/.exec(text)?.[1]
+  if (number === undefined) throw new InvalidArgumentError('Expected attempts per second, as in 100/s.')
+  return whole('--capacity', 1, CAPACITY_MAX)(number)
+}
+
+function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text]
+}

@@ -1,0 +1,141 @@
+import { styleText } from 'node:util'
+import type { Environment, Output } from '../io.js'
+import { oneLine, padEnd, padStart, widthOf, wrap } from './width.js'
+
+/** What an output can show. */
+export interface Style {
+  readonly colour: boolean
+  /** Lines around tables; without them, columns and spaces that other programs can read. */
+  readonly boxes: boolean
+  readonly unicode: boolean
+  /** Infinity where nobody's lines end. */
+  readonly columns: number
+}
+
+/** The part of a text in what it tells; a colour never says anything alone. */
+export type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'odd' | 'dim' | 'strong'
+
+const FORMATS = {
+  good: 'green',
+  bad: 'red',
+  warn: 'yellow',
+  calm: 'cyan',
+  odd: 'magenta',
+  dim: 'dim',
+  strong: 'bold',
+} as const satisfies Record<Tone, Parameters<typeof styleText>[0]>
+
+const COLUMNS_DEFAULT = 80
+const COLUMNS_MIN = 40
+
+export function styleOf(output: Output, env: Environment): Style {
+  const terminal = output.isTTY === true
+  const unicode = speaksUnicode(env)
+  return {
+    colour: hasColour(terminal, env),
+    boxes: terminal && unicode,
+    unicode,
+    columns: terminal ? Math.max(COLUMNS_MIN, output.columns || COLUMNS_DEFAULT) : Number.POSITIVE_INFINITY,
+  }
+}
+
+/** https://no-color.org: set and not empty; it goes before https://force-color.org. */
+function hasColour(terminal: boolean, env: Environment): boolean {
+  if (env['NO_COLOR']) return false
+  const forced = env['FORCE_COLOR']
+  if (forced) return forced !== '0' && forced !== 'false'
+  return terminal && env['TERM'] !== 'dumb'
+}
+
+/** Almost every terminal does. Only one that says otherwise is believed: many containers say nothing. */
+function speaksUnicode(env: Environment): boolean {
+  if (env['TERM'] === 'linux' || env['TERM'] === 'dumb') return false
+  const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG']
+  return !locale || /utf-?8/i.test(locale)
+}
+
+export function paint(text: string, tone: Tone | undefined, { colour }: Style): string {
+  // Whether the output takes colours is decided above; Node would look at its own stdout.
+  return colour && tone && text !== '' ? styleText(FORMATS[tone], text, { validateStream: false }) : text
+}
+
+export interface Column {
+  readonly title: string
+  readonly align?: 'left' | 'right'
+  /** At least so wide, so that tables below each other line up. */
+  readonly min?: number
+  /** Broken into lines where the table is too wide; others never are. */
+  readonly wraps?: boolean
+}
+
+export type Cell = string | { readonly text: string; readonly tone?: Tone }
+
+interface Shaped {
+  readonly lines: readonly string[]
+  readonly tone: Tone | undefined
+}
+
+const WRAPPED_MIN = 16
+
+/** With a line break at the end. What is in the cells is data: it is cleaned, measured and painted here. */
+export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], style: Style): string {
+  const titles = columns.map((column): Cell => ({ text: column.title, tone: 'strong' }))
+  const texts = [titles, ...rows].map(row => row.map(cell => oneLine(textOf(cell))))
+  const natural = columns.map(({ min = 0 }, i) => Math.max(min, ...texts.map(row => widthOf(row[i] ?? ''))))
+  const widths = fitted(columns, natural, style)
+  const shaped = [titles, ...rows].map(row =>
+    columns.map((column, i): Shaped => {
+      const text = oneLine(textOf(row[i] ?? ''))
+      return { lines: column.wraps ? wrap(text, widths[i]!) : [text], tone: toneOf(row[i]) }
+    }),
+  )
+  const [head = [], ...body] = shaped.map(row => linesOf(row, columns, widths, style))
+  return style.boxes ? boxed(head, body, widths, style) : [head, ...body].flat().join('')
+}
+
+const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text)
+const toneOf = (cell: Cell | undefined): Tone | undefined => (typeof cell === 'object' ? cell.tone : undefined)
+
+const BOX_EDGES = 4
+const BOX_GAP = 3
+const PLAIN_GAP = 2
+
+/** What is too much is taken from the column that wraps. */
+function fitted(columns: readonly Column[], natural: readonly number[], style: Style): readonly number[] {
+  const frame = style.boxes ? BOX_EDGES + BOX_GAP * (columns.length - 1) : PLAIN_GAP * (columns.length - 1)
+  const tooMuch = natural.reduce((sum, width) => sum + width, frame) - style.columns
+  if (tooMuch <= 0) return natural
+  const wrapping = columns.findIndex(column => column.wraps)
+  return natural.map((width, i) => (i === wrapping ? Math.max(WRAPPED_MIN, width - tooMuch) : width))
+}
+
+function linesOf(
+  row: readonly Shaped[],
+  columns: readonly Column[],
+  widths: readonly number[],
+  style: Style,
+): readonly string[] {
+  const height = Math.max(...row.map(cell => cell.lines.length))
+  const bar = paint('│', 'dim', style)
+  return Array.from({ length: height }, (_, n) => {
+    const cells = row.map(({ lines, tone }, i) => {
+      const text = lines[n] ?? ''
+      const padded = columns[i]?.align === 'right' ? padStart(text, widths[i]!) : padEnd(text, widths[i]!)
+      // Only the text is painted, so that no colour hangs over the spaces.
+      return padded.replace(text, () => paint(text, tone, style))
+    })
+    if (style.boxes) return `${bar} ${cells.join(` ${bar} `)} ${bar}\n`
+    return `${cells.join(' '.repeat(PLAIN_GAP)).trimEnd()}\n`
+  })
+}
+
+function boxed(
+  head: readonly string[],
+  body: readonly (readonly string[])[],
+  widths: readonly number[],
+  style: Style,
+): string {
+  const rule = (left: string, middle: string, right: string): string =>
+    `${paint(left + widths.map(width => '─'.repeat(width + 2)).join(middle) + right, 'dim', style)}\n`
+  return [rule('┌', '┬', '┐'), ...head, rule('├', '┼', '┤'), ...body.flat(), rule('└', '┴', '┘')].join('')
+}

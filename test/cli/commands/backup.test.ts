@@ -1,0 +1,109 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createChronos } from '../../../src/index.js'
+import { loadDriver } from '../../../src/store/sqlite/file/driver.js'
+import { live } from '../lives.js'
+import { say } from '../memory-io.js'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'chronos-backup-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const at = (name: string): string => join(folder, name)
+const backup = (file: string, ...flags: readonly string[]) =>
+  say(['backup', file, '--store', `sqlite:${at('chronos.db')}`, ...flags])
+
+describe('backup', () => {
+  it('copies what is in the file, all of it', async () => {
+    const { all } = await live(at('chronos.db'))
+    const { code, stdout } = await backup(at('copy.db'), '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ to: at('copy.db'), jobs: 5, queues: 2 })
+    const { stdout: listed } = await say(['jobs', 'list', '--json', '--store', `sqlite:${at('copy.db')}`])
+    expect((JSON.parse(listed) as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual(all)
+  })
+
+  it('copies a file that others write to, and is sound', async () => {
+    const chronos = createChronos({ store: `sqlite:${at('chronos.db')}`, log: false })
+    let isOver = false
+    let written = 0
+    await chronos.enqueueMany(
+      'before',
+      Array.from({ length: 100 }, (_, i) => i),
+    )
+    const writing = (async () => {
+      while (!isOver) {
+        await chronos.enqueueMany(
+          'during',
+          Array.from({ length: 50 }, (_, i) => i),
+        )
+        written += 50
+      }
+    })()
+    try {
+      const { code, stdout } = await backup(at('copy.db'), '--json')
+      expect(code).toBe(0)
+      expect((JSON.parse(stdout) as { jobs: number }).jobs).toBeGreaterThanOrEqual(100)
+    } finally {
+      isOver = true
+      await writing
+      await chronos.close()
+    }
+    expect(written).toBeGreaterThan(0)
+    const audited = await say(['audit', '--store', `sqlite:${at('copy.db')}`])
+    expect(audited.code).toBe(0)
+  })
+
+  it('is for the eyes of its owner only, and leaves nothing beside it', async () => {
+    await live(at('chronos.db'))
+    await backup(at('copy.db'))
+    expect(statSync(at('copy.db')).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder).filter(name => name.startsWith('copy'))).toEqual(['copy.db'])
+  })
+
+  it('replaces no file unless it is told to', async () => {
+    await live(at('chronos.db'))
+    writeFileSync(at('copy.db'), 'precious')
+    const refused = await backup(at('copy.db'))
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('is there already; name another file, or replace it with --force')
+    expect((await backup(at('copy.db'), '--force')).code).toBe(0)
+    expect(statSync(at('copy.db')).size).toBeGreaterThan(1_000)
+  })
+
+  it.each([
+    ['chronos.db', 'is the store itself'],
+    ['none/copy.db', 'there is no folder'],
+    ['.', 'is not a file'],
+  ])('does not go to %s', async (name, words) => {
+    await live(at('chronos.db'))
+    const { code, stderr } = await backup(at(name), '--force')
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
+  })
+
+  it('throws a copy away whose books do not balance', async () => {
+    await live(at('chronos.db'))
+    const db = (await loadDriver()).open(at('chronos.db'))
+    db.exec("DELETE FROM jobs WHERE state = 'cancelled'")
+    db.close()
+    const { code, stderr } = await backup(at('copy.db'))
+    expect([code, stderr]).toEqual([6, expect.stringContaining('the copy is not sound, and was thrown away')])
+    expect(existsSync(at('copy.db'))).toBe(false)
+    expect(readdirSync(folder).filter(name => name.includes('part'))).toEqual([])
+  })
+
+  it('names the command for PostgreSQL, without the password', async () => {
+    const { code, stderr } = await say(['backup', 'x.dump', '--store', 'postgres://u:secret@h/d?schema=jobs'])
+    expect(code).toBe(2)
+    expect(stderr).toContain("use `pg_dump --format=custom --schema=jobs --file=x.dump 'postgres://u@h/d'`")
+  })
+
+  it('does not work through a server, and says so', async () => {
+    const { code, stderr } = await say(['backup', 'x.db'], { env: { CHRONOS_URL: 'http://127.0.0.1:1' } })
+    expect([code, stderr]).toEqual([2, expect.stringContaining('backup works on a store, not through a server')])
+  })
+})

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CircuitView } from '../../../src/engine/dependencies/circuits.js'
+import { systemClock } from '../../../src/engine/time/system.js'
+import { seededDice } from '../../../src/engine/time/virtual.js'
+import { defineJob, exponential } from '../../../src/index.js'
+import { sqliteStore } from '../../../src/store/sqlite/store.js'
+import { testChronos } from '../../../src/testing.js'
+import { type Said, type Surroundings, say } from '../memory-io.js'
+
+let folder: string
+let store: string
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'chronos-cli-'))
+  store = `sqlite:${join(folder, 'chronos.db')}`
+  await say(['migrate', '--store', store])
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const DEPENDENCY = 'https://pay.example'
+const TERMINAL = { isTTY: true, columns: 80, env: { NO_COLOR: '1' } } as const
+const circuits = (argv: readonly string[], around?: Surroundings): Promise<Said> =>
+  say(['circuits', ...argv, '--store', store], around)
+
+/** A service that answers nobody, until a moment ago. */
+async function trip(): Promise<void> {
+  const charge = defineJob({
+    name: 'charge',
+    dependsOn: DEPENDENCY,
+    retry: exponential({ base: '1m', circuit: { minimumCalls: 4, openFor: '10m' } }),
+    run() {
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    },
+  })
+  const t = testChronos({
+    jobs: [charge],
+    startAt: new Date(systemClock.now() - 60_000),
+    store: clock => sqliteStore({ path: join(folder, 'chronos.db'), clock, dice: seededDice(7) }),
+  })
+  for (let n = 0; n < 6; n++) await t.enqueue(charge, undefined)
+  await t.advance('10s')
+  await t.close()
+}
+
+describe('circuits', () => {
+  it('are not there before a job has one', async () => {
+    expect(await circuits(['list'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'no circuit yet: one is known once a job with a `circuit` or a `budget` has run\n',
+    })
+  })
+
+  it('are listed with why they are open, and when they are tried again', async () => {
+    await trip()
+    const { stdout, stderr } = await circuits(['list'], TERMINAL)
+    expect(stdout).toMatch(
+      /^State +Failed +Openings +Since +Circuit\n✗ open +\d of \d +1 +\d+\w ago +https:\/\/pay\.example\n {6}.*connect ECONNREFUSED\n {6}tried again in \dm( [\d.]+s)?\n$/,
+    )
+    expect(stderr).toBe('1 circuit\n')
+    const { stdout: piped } = await circuits(['list'])
+    expect(piped).toMatch(/^State +Failed +Openings +Since +Circuit +Next +Why\n/)
+    const { data } = JSON.parse((await circuits(['list', '--json'])).stdout) as { data: CircuitView[] }
+    expect(data).toMatchObject([{ key: DEPENDENCY, state: 'open', openings: 1 }])
+  })
+
+  it('are held open and closed by hand, and left to themselves again', async () => {
+    await trip()
+    expect((await circuits(['open', DEPENDENCY])).stdout).toBe(
+      `circuit ${DEPENDENCY} ✗ held open: until \`chronos circuits close ${DEPENDENCY}\`\n`,
+    )
+    expect((await circuits(['close', DEPENDENCY, '--hold'])).stdout).toBe(
+      `circuit ${DEPENDENCY} ✓ held closed: whatever fails, until \`chronos circuits close ${DEPENDENCY}\`\n`,
+    )
+    expect((await circuits(['close', DEPENDENCY])).stdout).toBe(
+      `circuit ${DEPENDENCY} ↗ ramping: jobs come back step by step\n`,
+    )
+    const { data } = JSON.parse((await circuits(['list', '--json'])).stdout) as { data: CircuitView[] }
+    expect(data[0]).not.toHaveProperty('forced')
+  })
+
+  it.each([
+    [['open', 'nobody'], 3, 'there is no circuit "nobody"'],
+    [['close', 'nobody'], 3, 'there is no circuit "nobody"'],
+    [['colse', 'x'], 2, '(Did you mean close?)'],
+    [['open'], 2, "missing required argument 'key'"],
+  ])('refuse %j', async (argv, exitCode, words) => {
+    const { code, stdout, stderr } = await circuits(argv)
+    expect([code, stdout]).toEqual([exitCode, ''])
+    expect(stderr).toContain(words)
+  })
+})

@@ -1,0 +1,158 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Interruption } from '../../../src/cli/io.js'
+import type { JobView } from '../../../src/core/job/view.js'
+import type { Chronos } from '../../../src/engine/client/chronos.js'
+import { turn } from '../../../src/engine/time/system.js'
+import { createChronos, defineJob, PermanentError } from '../../../src/index.js'
+import { type Said, type Surroundings, say } from '../memory-io.js'
+import { run } from '../process.js'
+
+let folder: string
+let store: string
+let chronos: Chronos
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'chronos-cli-'))
+  store = `sqlite:${join(folder, 'chronos.db')}`
+  chronos = createChronos({ store, log: false })
+})
+
+afterEach(async () => {
+  await chronos.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const enqueue = (argv: string[], around: Surroundings = {}): Promise<Said> =>
+  say(['enqueue', ...argv, '--store', store], around)
+const added = async (argv: string[], around?: Surroundings): Promise<JobView> =>
+  (await chronos.jobs.get((await enqueue(argv, around)).stdout.trim()))!
+
+describe('enqueue', () => {
+  it('prints the id alone, and says that it makes the store', async () => {
+    const { code, stdout, stderr } = await enqueue(['hello'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/)
+    expect(stderr).toBe(`a new store is made at ${join(folder, 'chronos.db')}\n`)
+    expect((await enqueue(['hello'])).stderr).toBe('')
+    expect(await chronos.jobs.get(stdout.trim())).toMatchObject({ name: 'hello', payload: null, state: 'waiting' })
+  })
+
+  it('takes all the options of a job', async () => {
+    const job = await added([
+      'charge',
+      ...['--payload', '{"cents": 4200}', '--queue', 'payments', '--priority', '9', '--delay', '1h'],
+      ...['--key', 'k', '--unique', 'u', '--tenant', 'acme', '--tag', 'a', '--tag', 'b', '--at-most-once'],
+      ...['--timeout', '30s', '--retry', 'financial', '--max-retries', '7', '--max-elapsed', '2d', '--deadline', '3h'],
+    ])
+    expect(job).toMatchObject({
+      payload: { cents: 4200 },
+      queue: 'payments',
+      priority: 9,
+      phase: 'scheduled',
+      key: 'k',
+      tenantId: 'acme',
+      tags: ['a', 'b'],
+      delivery: 'at-most-once',
+      retry: { maxRetries: 7, jitter: 'full', maxElapsed: 172_800_000 },
+    })
+  })
+
+  it.each<[name: string, argv: () => string[], around: Surroundings, payload: unknown]>([
+    ['as it stands', () => ['--payload', '[1, "zwei"]'], {}, [1, 'zwei']],
+    ['from stdin', () => ['--payload', '-'], { stdin: ['{"a"', Buffer.from(': "ä"}')] }, { a: 'ä' }],
+    ['from a file', () => ['--payload', `@${join(folder, 'order.json')}`], {}, { order: 1 }],
+  ])('reads the payload %s', async (_, argv, around, payload) => {
+    writeFileSync(join(folder, 'order.json'), '{"order": 1}')
+    expect((await added(['hello', ...argv()], around)).payload).toEqual(payload)
+  })
+
+  it('gives the same job for the same key, and says so', async () => {
+    const first = await enqueue(['hello', '--key', 'k'])
+    const second = await enqueue(['hello', '--key', 'k'])
+    expect(second).toEqual({
+      code: 0,
+      stdout: first.stdout,
+      stderr: `job ${first.stdout.trim()} was there already, under the same key\n`,
+    })
+    expect(JSON.parse((await enqueue(['hello', '--key', 'k', '--json'])).stdout)).toEqual({
+      id: first.stdout.trim(),
+      status: 'existing',
+    })
+  })
+
+  it('ends with 5 for the same key with another payload', async () => {
+    await enqueue(['hello', '--key', 'k'])
+    const { code, stderr } = await enqueue(['hello', '--key', 'k', '--payload', '1'])
+    expect(code).toBe(5)
+    expect(stderr).toContain('(KEY_CONFLICT)')
+  })
+
+  it.each([
+    [['hello', '--payload', '{a: 1}'], '--payload: expected JSON such as'],
+    [['hello', '--payload', '@nowhere.json'], "nowhere.json can't be read"],
+    [['hello', '--payload', '-'], 'what was read from stdin: expected JSON'],
+    [['hello', '--retry', 'finacial'], '--retry: expected a preset (standard, '],
+    [['hello', '--retry', '{"maxRetrys": 1}'], 'did you mean "maxRetries"?'],
+    [['hello', '--priority', '11'], 'priority: expected a whole number from 0 to 9, got 11'],
+    [['hello', '--delay', '1h', '--run-at', '2099-01-01'], 'give delay or runAt, not both'],
+    [['hello', '--deadline', 'never'], '--deadline: expected a Date, a time'],
+    [['two words'], 'name: expected 1 to 128 letters'],
+    [[], "missing required argument 'name'"],
+  ])('refuses %j', async (argv, words) => {
+    const { code, stdout, stderr } = await enqueue(argv)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(words)
+  })
+
+  it('works from many processes at once, on a file that none of them found', async () => {
+    const ended = await Promise.all(Array.from({ length: 8 }, () => run(['enqueue', 'hello', '--store', store])))
+    expect(ended.map(({ code }) => code)).toEqual(Array(8).fill(0))
+    expect(new Set(ended.map(({ stdout }) => stdout)).size).toBe(8)
+    expect((await chronos.jobs.count()).value).toBe(8)
+  })
+
+  it('makes no store for a job that it refuses', async () => {
+    await enqueue(['hello', '--payload', '{a: 1}'])
+    expect(existsSync(join(folder, 'chronos.db'))).toBe(false)
+  })
+})
+
+describe('enqueue --wait', () => {
+  const work = (run: () => unknown): void => {
+    chronos.work([defineJob({ name: 'hello', run })], { signals: false })
+  }
+
+  it('ends with 0 when the job has succeeded', async () => {
+    work(() => ({ done: true }))
+    const { code, stdout } = await enqueue(['hello', '--wait', '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ state: 'succeeded', result: { done: true } })
+  })
+
+  it('ends with 7 when it died, and says of what', async () => {
+    work(() => {
+      throw new PermanentError('card declined')
+    })
+    const { code, stdout, stderr } = await enqueue(['hello', '--wait'])
+    expect(code).toBe(7)
+    expect(stderr).toContain(`job ${stdout.trim()} died (permanent): PermanentError: card declined\n`)
+  })
+
+  it('gives up after as long as it is told, and the job goes on', async () => {
+    const { code, stderr } = await enqueue(['hello', '--wait', '1ms'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/error: job \S+ is queued after 1ms, and goes on; look at it with `chronos jobs get/)
+    expect((await chronos.jobs.count({ state: 'waiting' })).value).toBe(1)
+  })
+
+  it('ends when it is interrupted', async () => {
+    const controller = new AbortController()
+    const said = enqueue(['hello', '--wait'], { interrupted: controller.signal })
+    while ((await chronos.jobs.count()).value === 0) await turn()
+    controller.abort(new Interruption('interrupted', 130))
+    expect((await said).code).toBe(130)
+  })
+})

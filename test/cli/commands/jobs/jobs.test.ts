@@ -1,0 +1,259 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { AttemptView, JobView } from '../../../../src/core/job/view.js'
+import { type Lives, live } from '../../lives.js'
+import { type Said, type Surroundings, say } from '../../memory-io.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'chronos-cli-'))
+const env = { CHRONOS_STORE: `sqlite:${join(folder, 'chronos.db')}` }
+let lives: Lives
+
+beforeAll(async () => {
+  lives = await live(join(folder, 'chronos.db'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const jobs = (...argv: string[]): Promise<Said> => say(['jobs', ...argv], { env })
+const onTerminal = (columns: number, ...argv: string[]): Promise<Said> =>
+  say(['jobs', ...argv], { env: { ...env, NO_COLOR: '1' }, isTTY: true, columns } satisfies Surroundings)
+const json = async <T>(...argv: string[]): Promise<T> => JSON.parse((await jobs(...argv, '--json')).stdout) as T
+
+interface Listed {
+  readonly data: readonly JobView[]
+  readonly page: { readonly next?: string }
+  readonly count: { readonly value: number; readonly relation: string }
+}
+
+const idsOf = ({ data }: Pick<Listed, 'data'>): readonly string[] => data.map(({ id }) => id)
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them
+const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/
+
+describe('jobs list', () => {
+  it('shows the newest first, and says how many there are', async () => {
+    const { code, stdout, stderr } = await jobs('list')
+    expect(code).toBe(0)
+    expect(stderr).toBe('5 jobs\n')
+    const [titles, ...rows] = stdout.trimEnd().split('\n')
+    expect(titles).toMatch(/^Id +Name +Queue +State +Tries +When +Why$/)
+    expect(rows.map(row => row.slice(0, 36))).toEqual(lives.all)
+    expect(rows[4]).toMatch(/charge-card +payments +✓ succeeded +3\/3 +\d+d ago$/)
+    expect(rows[3]).toMatch(/■ dead +3\/3 +\d+d ago +exhausted: Error: warehouse said red back/)
+    expect(rows[2]).toMatch(/↻ retrying +1\/4 +due \d+d +Error: row 17 is missing$/)
+    expect(rows[1]).toMatch(/◷ scheduled +0\/4 +in \d+d$/)
+  })
+
+  it.each([80, 100, 130, 200])('fits %i columns', async columns => {
+    const { stdout } = await onTerminal(columns, 'list')
+    expect(stdout.split('\n').filter(line => line.length > columns)).toEqual([])
+    expect(stdout).toContain('charge-card')
+  })
+
+  it('is the same facts in JSON, with the count', async () => {
+    const listed = await json<Listed>('list')
+    expect(idsOf(listed)).toEqual(lives.all)
+    expect(listed.count).toEqual({ value: 5, relation: 'exact' })
+    expect(listed.data[4]).toMatchObject({
+      name: 'charge-card',
+      state: 'succeeded',
+      attempt: 3,
+      maxAttempts: 3,
+      tenantId: 'acme',
+      payload: { orderId: 'A-17' },
+      result: { receipt: 'R-1' },
+      createdAt: '2026-03-01T09:00:00.000Z',
+    })
+  })
+
+  it.each<[flags: string[], names: (keyof Lives)[]]>([
+    [['--state', 'dead'], ['dead']],
+    [
+      ['--state', 'dead,cancelled'],
+      ['cancelled', 'dead'],
+    ],
+    [['--phase', 'retrying'], ['retrying']],
+    [['--phase', 'scheduled'], ['scheduled']],
+    [['--queue', 'payments'], ['succeeded']],
+    [
+      ['--name', 'weekly-digest'],
+      ['cancelled', 'scheduled'],
+    ],
+    [['--name', 'weekly-digest', '--state', 'waiting'], ['scheduled']],
+    [['--tag', 'vip'], ['succeeded']],
+    [['--key', 'order:A-17'], ['succeeded']],
+    [['--tenant', 'acme'], ['succeeded']],
+    [['--reason', 'exhausted'], ['dead']],
+    [
+      ['--created-after', '2026-03-01T09:00:00Z'],
+      ['cancelled', 'scheduled', 'retrying', 'dead', 'succeeded'],
+    ],
+    [['--created-before', '2026-03-01T09:00:00Z'], []],
+    [['--created-after', '1h'], []],
+    [['--queue', 'nobody'], []],
+  ])('%j chooses %j', async (flags, names) => {
+    expect(idsOf(await json<Listed>('list', ...flags))).toEqual(names.map(name => lives[name]))
+  })
+
+  it('goes on where a page ended, and misses none', async () => {
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const listed: Listed = await json('list', '--limit', '2', ...(cursor ? ['--cursor', cursor] : []))
+      seen.push(...idsOf(listed))
+      cursor = listed.page.next
+    } while (cursor !== undefined)
+    expect(seen).toEqual(lives.all)
+    expect((await jobs('list', '--limit', '2')).stderr).toMatch(/^2 of 5 jobs\nmore: --cursor \S+\n$/)
+  })
+
+  it('that finds nothing prints nothing', async () => {
+    expect(await jobs('list', '--queue', 'nobody')).toEqual({ code: 0, stdout: '', stderr: '0 jobs\n' })
+  })
+
+  it.each([
+    [['--state', 'ded'], '--state: there is no "ded"; did you mean "dead"?'],
+    [['--phase', 'queed'], '--phase: there is no "queed"; did you mean "queued"?'],
+    [
+      ['--created-after', 'yesterday'],
+      '--created-after: expected a time such as 2026-12-24T18:00Z or an age such as 2h',
+    ],
+    [['--limit', '0'], 'limit: expected a whole number from 1 to 200, got 0'],
+    [['--limit', 'many'], 'Expected a whole number.'],
+    [['--stat', 'dead'], '(Did you mean --state?)'],
+  ])('refuses %j', async (flags, words) => {
+    const { code, stdout, stderr } = await jobs('list', ...flags)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(words)
+  })
+})
+
+describe('jobs get', () => {
+  it('shows where a job stands, what it carries, and its attempts', async () => {
+    const { code, stdout } = await jobs('get', lives.succeeded)
+    expect(code).toBe(0)
+    expect(stdout).toContain(`charge-card  ${lives.succeeded}\n✓ succeeded · attempt 3 of 3 · ended `)
+    expect(stdout).toMatch(/^ {2}queue {6}payments, priority 7$/m)
+    expect(stdout).toMatch(/^ {2}policy {5}exponential 1m ×2, (at most 1h, )?jitter none, up to 2 retries$/m)
+    expect(stdout).toMatch(/^ {2}created {4}2026-03-01 09:00:00\.000 UTC \(\d+d( \d+h)? ago\)$/m)
+    expect(stdout).toMatch(/^ {2}key {8}order:A-17\n {2}tenant {5}acme\n {2}tags {7}vip, card$/m)
+    expect(stdout).toContain('Payload\n  {"orderId":"A-17"}\n')
+    expect(stdout).toContain('Result\n  {"receipt":"R-1"}\n')
+    expect(stdout).toMatch(/1 {2}Initial +✗ failed.*Error: card network timed out \(ETIMEDOUT\) → retry in 1m$/m)
+  })
+
+  it('shows the stack of the last error to who asks', async () => {
+    expect((await jobs('get', lives.retrying)).stdout).not.toMatch(/^ +at /m)
+    expect((await jobs('get', lives.retrying, '--stack')).stdout).toMatch(/Error: row 17 is missing\n +at /)
+  })
+
+  it('is the job with its attempts in JSON', async () => {
+    const job = await json<JobView & { attempts: AttemptView[] }>('get', lives.dead)
+    expect(job).toMatchObject({ id: lives.dead, state: 'dead', reason: 'exhausted' })
+    expect(job.attempts.map(({ label }) => label)).toEqual(['Retry #2', 'Retry #1', 'Initial'])
+  })
+
+  it('of a job that is not there ends with 3', async () => {
+    const { code, stdout, stderr } = await jobs('get', '00000000-0000-7000-8000-000000000000')
+    expect([code, stdout]).toEqual([3, ''])
+    expect(stderr).toBe('error: there is no job "00000000-0000-7000-8000-000000000000" (NOT_FOUND)\n')
+  })
+})
+
+describe('jobs history', () => {
+  it('shows how each run ended and what came of it, newest first', async () => {
+    const { stdout } = await jobs('history', lives.dead)
+    const rows = stdout.trimEnd().split('\n').slice(2)
+    expect(rows.map(row => row.trim().split(/ {2,}/).slice(0, 3))).toEqual([
+      ['3', 'Retry #2', '✗ failed'],
+      ['2', 'Retry #1', '✗ failed'],
+      ['1', 'Initial', '✗ failed'],
+    ])
+    expect(rows[0]).toMatch(/→ died: all 2 retries used$/)
+    expect(rows[1]).toMatch(/→ retry in 2m$/)
+  })
+
+  it('says that a job has not run yet', async () => {
+    expect(await jobs('history', lives.scheduled)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `job ${lives.scheduled} has not run yet\n`,
+    })
+  })
+
+  it('is a page in JSON', async () => {
+    const { data, page } = await json<{ data: AttemptView[]; page: { next?: string } }>(
+      'history',
+      lives.dead,
+      '--limit',
+      '1',
+    )
+    expect(data).toMatchObject([{ label: 'Retry #2', status: 'failed', decision: { action: 'die' } }])
+    expect(page.next).toEqual(expect.any(String))
+  })
+})
+
+describe('jobs logs', () => {
+  it('shows what handlers said, oldest first', async () => {
+    const { stdout } = await jobs('logs', lives.succeeded)
+    const line = (time: string, run: number) => `${time}  run ${run}  asking the bank  {"orderId":"A-17"}\n`
+    expect(stdout).toBe(line('09:00:00.000', 1) + line('09:01:00.000', 2) + line('09:03:00.000', 3))
+  })
+
+  it('says that there are none', async () => {
+    expect((await jobs('logs', lives.scheduled)).stderr).toBe(`job ${lives.scheduled} has logged nothing\n`)
+  })
+})
+
+describe('what a job carries', () => {
+  it.each([
+    ['list'],
+    ['list', '--json'],
+    ['get', 'dead'],
+    ['get', 'dead', '--stack'],
+    ['get', 'dead', '--json'],
+    ['history', 'dead'],
+    ['history', 'dead', '--json'],
+    ['logs', 'dead'],
+    ['logs', 'dead', '--json'],
+    ['timeline', 'dead'],
+    ['timeline', 'dead', '--json'],
+  ])('can not command a terminal: jobs %s %s %s', async (...argv) => {
+    const { code, stdout } = await jobs(...argv.map(word => (word === 'dead' ? lives.dead : word)))
+    expect(code).toBe(0)
+    expect(stdout).toContain('sync-inventory'.slice(0, argv[0] === 'logs' || argv[0] === 'history' ? 0 : undefined))
+    expect(stdout).not.toMatch(CONTROL)
+  })
+
+  it('is whole in JSON all the same', async () => {
+    const { payload } = await json<JobView>('get', lives.dead)
+    expect(payload).toEqual({ text: '\u001b[31mred\u001b[0m \u202Eback\u0007 \u009b2J' })
+  })
+})
+
+describe('jobs explain', () => {
+  it('says in words why a job died, and what it rests on', async () => {
+    const { code, stdout } = await jobs('explain', lives.dead)
+    expect(code).toBe(0)
+    expect(stdout).toContain(`sync-inventory  ${lives.dead}\nDead (exhausted): `)
+    expect(stdout).toMatch(/^ {2}last {5}\S/m)
+    expect(stdout).not.toMatch(CONTROL)
+  })
+
+  it('is the explanation itself in JSON', async () => {
+    const explanation = await json<{ summary: string; waiting: { words: string } }>('explain', lives.scheduled)
+    expect(explanation.summary).toMatch(/^Waiting: /)
+    expect(explanation.summary).toContain(explanation.waiting.words)
+  })
+
+  it('of a job that is not there ends with 3', async () => {
+    expect((await jobs('explain', 'nobody')).code).toBe(3)
+  })
+})
+
+it('speaks ASCII to a terminal that knows nothing else', async () => {
+  for (const argv of [['list'], ['get', lives.succeeded], ['explain', lives.succeeded], ['history', lives.succeeded]]) {
+    const { stdout } = await say(['jobs', ...argv], { env: { ...env, LANG: 'C', NO_COLOR: '1' }, isTTY: true })
+    expect(stdout).toMatch(/^[\n -~]+$/)
+  }
+})

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Lives, live } from '../lives.js'
+import { say } from '../memory-io.js'
+
+let folder: string
+let lives: Lives
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'chronos-prune-'))
+  lives = await live(join(folder, 'chronos.db'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const store = (): string => `sqlite:${join(folder, 'chronos.db')}`
+const prune = (env: Readonly<Record<string, string>>, ...flags: readonly string[]) =>
+  say(['prune', '--store', store(), ...flags], { env, folder })
+
+async function left(): Promise<readonly string[]> {
+  const { stdout } = await say(['jobs', 'list', '--json', '--store', store()])
+  return (JSON.parse(stdout) as { data: { id: string }[] }).data.map(({ id }) => id)
+}
+
+describe('prune', () => {
+  it('counts, and removes nothing without --yes', async () => {
+    expect(await prune({}, '--succeeded', '7d', '--dead', '7d')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: prune: 1 succeeded job, 1 dead job would be removed; add --yes to do it, or --dry-run (INVALID_OPTION)\n',
+    })
+    expect((await prune({}, '--succeeded', '7d', '--dry-run')).stdout).toBe('1 succeeded job would be removed\n')
+    expect(await left()).toEqual(lives.all)
+  })
+
+  it('removes what ended so long ago, and nothing else', async () => {
+    const { code, stdout } = await prune({}, '--succeeded', '7d', '--cancelled', '7d', '--yes', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ removed: { succeeded: 1, cancelled: 1, dead: 0 } })
+    expect(await left()).toEqual([lives.scheduled, lives.retrying, lives.dead])
+    expect((await say(['audit', '--store', store()])).code).toBe(0)
+  })
+
+  it('keeps what is younger', async () => {
+    expect((await prune({}, '--succeeded', '1800d', '--yes')).stdout).toBe('0 jobs removed\n')
+    expect(await left()).toEqual(lives.all)
+  })
+
+  it('takes the ages that are configured, if none is given', async () => {
+    const env = { CHRONOS_RETENTION_DEAD: '7d', CHRONOS_RETENTION_SUCCEEDED: 'false' }
+    expect((await prune(env, '--yes')).stdout).toBe('1 job removed\n')
+    expect(await left()).toEqual(lives.all.filter(id => id !== lives.dead))
+  })
+
+  it('asks for an age where there is none', async () => {
+    const { code, stderr } = await prune({}, '--yes')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('say how old what may go has to be')])
+  })
+
+  it('refuses what is no age', async () => {
+    const { code, stderr } = await prune({}, '--dead', 'old', '--yes')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('prune.dead: expected a duration')])
+  })
+})

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createChronos } from '../../../src/index.js'
+import { live } from '../lives.js'
+import { type Said, say } from '../memory-io.js'
+
+let folder: string
+let store: string
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'chronos-cli-'))
+  store = `sqlite:${join(folder, 'chronos.db')}`
+  await live(join(folder, 'chronos.db'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const queues = (...argv: string[]): Promise<Said> => say(['queues', ...argv, '--store', store])
+
+describe('queues', () => {
+  it('are listed with what is in them', async () => {
+    const { code, stdout, stderr } = await queues('list')
+    expect({ code, lines: stdout.split('\n'), stderr }).toEqual({
+      code: 0,
+      lines: [
+        'Queue     State      Queued  Retrying  Later  Running  Dead  Oldest  Policy of its own',
+        expect.stringMatching(/^default {3}no worker {7}0 {9}1 {6}1 {8}0 {5}1 {4}\d+d {2}-$/),
+        'payments  open            0         0      0        0     0       -  -',
+        '',
+      ],
+      stderr: '2 queues\n',
+    })
+  })
+
+  it('are paused and resumed', async () => {
+    expect((await queues('pause', 'payments')).stdout).toBe('queue payments is paused; no policy of its own\n')
+    expect((await queues('list')).stdout).toMatch(/^payments {2}paused/m)
+    expect((await queues('resume', 'payments')).stdout).toBe('queue payments is open; no policy of its own\n')
+  })
+
+  it('are given a policy, by the name of a preset or as JSON, and relieved of it', async () => {
+    expect((await queues('set', 'payments', '--retry', 'financial')).stdout).toBe(
+      'queue payments is open; its own policy: exponential 1s ×2, at most 1m, jitter full, up to 5 retries\n',
+    )
+    const { stdout } = await queues('set', 'payments', '--retry', '{"maxRetries": 8}', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ name: 'payments', paused: false, retry: { maxRetries: 8 } })
+    const listed = JSON.parse((await queues('list', '--json')).stdout) as { data: { name: string }[] }
+    expect(listed.data).toMatchObject([
+      { name: 'default', counts: { retrying: { value: 1, relation: 'exact' }, dead: { value: 1 } } },
+      { name: 'payments', retry: { maxRetries: 8 } },
+    ])
+    expect((await queues('set', 'payments', '--reset')).stdout).toContain('no policy of its own')
+    const chronos = createChronos({ store, log: false })
+    expect(await chronos.queues.list()).toEqual([
+      { name: 'default', paused: false },
+      { name: 'payments', paused: false },
+    ])
+    await chronos.close()
+  })
+
+  it.each([
+    [['set', 'payments'], 'give --retry with a policy, or --reset to take it away'],
+    [['set', 'payments', '--retry', 'none', '--reset'], 'give --retry with a policy, or --reset'],
+    [['set', 'payments', '--retry', 'finacial'], '--retry: expected a preset (standard'],
+    [['set', 'payments', '--retry', '{"maxRetries": -1}'], 'maxRetries: expected a'],
+    [['pause', 'two words'], 'expected 1 to 128 letters'],
+    [['puase', 'payments'], '(Did you mean pause?)'],
+  ])('refuse %j', async (argv, words) => {
+    const { code, stdout, stderr } = await queues(...argv)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(words)
+  })
+})

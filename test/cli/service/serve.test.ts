@@ -1,0 +1,220 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { say } from '../memory-io.js'
+import { type Ended, type Running, run, start } from '../process.js'
+
+const LIBRARY = new URL('../../../dist/index.js', import.meta.url).href
+
+let folder: string
+let store: string
+const running: Running[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'chronos-serve-'))
+  store = `sqlite:${join(folder, 'chronos.db')}`
+})
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGKILL')
+    await ended
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const QUIET = { CHRONOS_LOG_LEVEL: 'silent' }
+
+function launch(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+  const process = start([...args, '--store', store], { ...QUIET, ...env })
+  running.push(process)
+  return process
+}
+
+async function serving(...args: readonly string[]): Promise<{ readonly url: string; readonly server: Running }> {
+  const server = launch(['serve', '--port', '0', ...args], { CHRONOS_EGRESS_ALLOW: 'loopback' })
+  const [, url] = await server.said(/^serving (http\S+)/m)
+  return { url: url!.replace(/[,/]*$/, ''), server }
+}
+
+async function stopped({ child, ended }: Running): Promise<Ended> {
+  child.kill('SIGTERM')
+  return ended
+}
+
+describe('worker', () => {
+  const jobs = (content: string): string => {
+    const path = join(folder, 'jobs.mjs')
+    writeFileSync(path, `import { defineJob } from '${LIBRARY}'\n${content}`)
+    return path
+  }
+
+  it('runs the jobs of a module, and ends with 0 when it is told to', async () => {
+    const path = jobs("export const greet = defineJob({ name: 'greet', queue: 'hello', run: name => 'hello ' + name })")
+    const worker = launch(['worker', '--jobs', path])
+    await worker.said(/working on .*chronos\.db: 1 job, queues hello, default, 10 at a time/)
+    const { code, stdout } = await say([
+      ...['enqueue', 'greet', '--payload', '"ada"', '--queue', 'hello', '--wait', '1m', '--json'],
+      ...['--store', store],
+    ])
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ result: 'hello ada' })])
+    expect(await stopped(worker)).toMatchObject({ code: 0, stderr: expect.stringContaining('stopping') })
+  })
+
+  it('says what is wrong with a module that has none', async () => {
+    const { code, stderr } = await run(['worker', '--jobs', jobs('export const x = 1'), '--store', store], QUIET)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('exports no job')])
+    const broken = await run(['worker', '--jobs', jobs('export const x = {'), '--store', store], QUIET)
+    expect(broken.code).toBe(2)
+    expect(broken.stderr).toMatch(/does not load: Unexpected end of input \(.*jobs\.mjs:2\)/)
+    const none = await run(['worker', '--store', store], QUIET)
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('name the module with your jobs')])
+  })
+})
+
+describe('serve', () => {
+  it('answers, and says where', async () => {
+    const { url, server } = await serving()
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    expect((await say(['enqueue', 'greet', '--url', url])).code).toBe(0)
+    expect((await say(['jobs', 'list', '--url', url])).stderr).toBe('1 job\n')
+    expect((await stopped(server)).code).toBe(0)
+  })
+
+  it('does not listen for others without a token', async () => {
+    const { code, stderr } = await run(['serve', '--port', '0', '--host', '0.0.0.0', '--store', store], QUIET)
+    expect([code, stderr]).toEqual([4, expect.stringContaining('there is no token; set CHRONOS_TOKEN')])
+  })
+
+  it('says that a port is taken, and how to choose another', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    for (const command of ['serve', 'dev']) {
+      const { code, stderr } = await run([command, '--port', String(port), '--store', store], QUIET)
+      expect(code).toBe(4)
+      expect(stderr).toContain(`port ${port} is in use; choose another with --port`)
+    }
+    other.close()
+  })
+})
+
+describe('a server that is told to stop', () => {
+  /** A target whose answers wait for the test. */
+  async function target(): Promise<{ readonly url: string; readonly called: Promise<ServerResponse>; close(): void }> {
+    const server = createServer()
+    const called = new Promise<ServerResponse>(resolve => server.on('request', (_, response) => resolve(response)))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      called,
+      close: () => {
+        server.closeAllConnections()
+        server.close()
+      },
+    }
+  }
+
+  async function draining(url: string): Promise<void> {
+    while ((await fetch(`${url}/readyz`)).status !== 503) {}
+  }
+
+  const states = async (): Promise<readonly object[]> => {
+    const { stdout } = await say(['jobs', 'list', '--json', '--store', store])
+    return (JSON.parse(stdout) as { data: object[] }).data
+  }
+
+  it('is not ready any more, lets running jobs end, closes streams, and ends with 0', async () => {
+    const { url, server } = await serving('--with-worker')
+    const slow = await target()
+    await say(['http', 'POST', slow.url, '--url', url])
+    const stream = (await fetch(`${url}/api/v1/events`)).body!.getReader()
+    const response = await slow.called
+    server.child.kill('SIGTERM')
+    await draining(url)
+    expect((await fetch(`${url}/api/v1/jobs`)).status).toBe(200)
+    response.end('done')
+    for (let over = false; !over; ) over = (await stream.read()).done
+    expect((await server.ended).code).toBe(0)
+    expect(await states()).toMatchObject([{ state: 'succeeded', attempt: 1 }])
+    slow.close()
+  })
+
+  it('hands back what does not end in time, without costing an attempt', async () => {
+    const { url, server } = await serving('--with-worker', '--config', hurried())
+    const slow = await target()
+    await say(['http', 'POST', slow.url, '--url', url])
+    await slow.called
+    expect((await stopped(server)).code).toBe(0)
+    expect(await states()).toMatchObject([{ state: 'waiting', attempt: 0 }])
+    slow.close()
+  })
+
+  it('ends at once when it is told twice', async () => {
+    const { url, server } = await serving('--with-worker')
+    const slow = await target()
+    await say(['http', 'POST', slow.url, '--url', url])
+    await slow.called
+    server.child.kill('SIGTERM')
+    await draining(url)
+    expect(await stopped(server)).toMatchObject({ code: 143 })
+    expect(await states()).toMatchObject([{ state: 'running' }])
+    slow.close()
+  })
+
+  function hurried(): string {
+    const path = join(folder, 'hurried.json')
+    writeFileSync(path, '{ "shutdownTimeout": "0s" }')
+    return path
+  }
+})
+
+describe('dev', () => {
+  it('tells three things to try, which are all true', async () => {
+    const dev = launch(['dev', '--port', '0'])
+    const [text] = await dev.said(/[\s\S]*Ctrl-C stops it[^\n]*\n/)
+    expect(text).toMatch(/^Chronos is running · Node v\d+.* · SQLite 3\./)
+    const [, url] = /Dashboard {2}(http\S+)/.exec(text)!
+    expect((await fetch(url!)).status).toBe(200)
+    const commands = [...text.matchAll(/^ +\$ (?:npx )?chronos (.*)$/gm)].map(([, words]) => wordsOf(words!))
+    expect(commands.map(([name]) => name)).toEqual(['http', 'schedules', 'top'])
+    const [call, schedule, top] = commands
+    const called = await say([...call!, '--json'])
+    expect([called.code, JSON.parse(called.stdout)]).toEqual([
+      0,
+      expect.objectContaining({ state: 'succeeded', attempt: 3 }),
+    ])
+    expect((await say(schedule!)).stdout).toContain('tick')
+    expect((await say([...top!, '--once'])).stdout).toContain('default')
+    expect((await stopped(dev)).code).toBe(0)
+  })
+
+  it('serves queues that nobody has heard of before', async () => {
+    const dev = launch(['dev', '--port', '0'])
+    const [, url] = await dev.said(/Dashboard {2}(http\S+)\//)
+    const { code } = await say(['http', 'GET', `${url}/__echo`, '--queue', 'new', '--wait', '1m', '--url', url!])
+    expect(code).toBe(0)
+    expect((await stopped(dev)).code).toBe(0)
+  })
+
+  it('fills itself for a demo', async () => {
+    const dev = launch(['dev', '--port', '0', '--demo'])
+    await dev.said(/Ctrl-C stops it/)
+    let queues: readonly string[] = []
+    while (queues.length < 8) {
+      const { stdout } = await say(['queues', 'list', '--json', '--store', store])
+      queues = stdout === '' ? [] : (JSON.parse(stdout) as { data: { name: string }[] }).data.map(({ name }) => name)
+    }
+    expect(queues).toEqual(expect.arrayContaining(['payments', 'mail', 'invoices', 'search', 'exports', 'stock']))
+    expect((await stopped(dev)).code).toBe(0)
+  })
+})
+
+/** As a shell would split it. */
+function wordsOf(line: string): readonly string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
+}
