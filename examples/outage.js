@@ -61,7 +61,7 @@ await t.advance('1m')
 const redrive = await redrives.get(id)
 console.log(`redrive: ${redrive.state}, ${redrive.succeeded} of ${redrive.total.value} succeeded`)
 console.log(`charges that succeeded: ${(await jobs.count({ name: 'charge', state: 'succeeded' })).value}`)
-console.log(`audit: ${(await t.chronos.audit()).isSound ? 'every job is accounted for' : 'something is missing'}`)
+console.log(`verify: ${(await t.chronos.verify()).isSound ? 'every job is accounted for' : 'something is missing'}`)
 await t.close()
 
 // Output:
@@ -71,4 +71,4 @@ await t.close()
 // dead letters: 200 × "order <n> is not paid yet"
 // redrive: done, 200 of 200 succeeded
 // charges that succeeded: 200
-// audit: every job is accounted for
+// verify: every job is accounted for

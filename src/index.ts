@@ -49,7 +49,7 @@ export type {
 } from './engine/leases/leases.js'
 export type { ScheduleOptions } from './engine/schedules/options.js'
 export type { ScheduleView } from './engine/schedules/view.js'
-export type { AuditReport } from './engine/upkeep/integrity.js'
+export type { IntegrityReport } from './engine/upkeep/integrity.js'
 export { verifyWebhook, type WebhookMessage } from './engine/webhooks/signature.js'
 export type { ReconcileAnswer, ReconcileAttempt, ReconcileJob } from './engine/worker/reconcile.js'
 export type { WorkerStats } from './engine/worker/stats.js'

@@ -26,7 +26,7 @@ import { addServe } from './commands/serve/command.js'
 import { addStats } from './commands/stats/command.js'
 import { addTokens } from './commands/tokens/command.js'
 import { addTop } from './commands/top/command.js'
-import { addAudit } from './commands/verify/command.js'
+import { addVerify } from './commands/verify/command.js'
 import { addWebhooks } from './commands/webhooks/command.js'
 import { addWorker } from './commands/worker/command.js'
 import { addWorkers } from './commands/workers/command.js'
@@ -63,7 +63,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   addTop(program, io)
   addMigrate(program, io, exit)
   addDoctor(program, io, exit)
-  addAudit(program, io, exit)
+  addVerify(program, io, exit)
   addBackup(program, io)
   addPrune(program, io)
   addTokens(program, io)

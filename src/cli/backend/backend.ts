@@ -7,7 +7,7 @@ import type { FleetStats } from '../../engine/figures/statistics.js'
 import type { Jobs } from '../../engine/jobs/jobs.js'
 import type { Queues } from '../../engine/jobs/queues.js'
 import type { Schedules } from '../../engine/schedules/schedules.js'
-import type { AuditReport } from '../../engine/upkeep/integrity.js'
+import type { IntegrityReport } from '../../engine/upkeep/integrity.js'
 import type { Webhooks } from '../../engine/webhooks/webhooks.js'
 import type { WorkerView } from '../../engine/worker/fleet.js'
 import type { Tokens } from '../../server/access/tokens.js'
@@ -51,7 +51,7 @@ export interface Backend {
   enqueue(name: string, payload: unknown, options: EnqueueOptions): Promise<EnqueueResult>
   stats(): Promise<FleetStats>
   workers(): Promise<readonly WorkerView[]>
-  audit(): Promise<AuditReport>
+  verify(): Promise<IntegrityReport>
   info(): Promise<StoreInfo>
   close(): Promise<void>
 }

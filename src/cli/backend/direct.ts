@@ -50,7 +50,7 @@ export async function openBackend(
     enqueue: (name, payload, given) => chronos.enqueue(name, payload, given),
     stats: () => chronos.stats(),
     workers: () => chronos.workers(),
-    audit: () => chronos.audit(),
+    verify: () => chronos.verify(),
     info: () => chronos.info(),
     close: () => chronos.close(),
   }

@@ -20,7 +20,7 @@ import type { List } from '../../engine/jobs/query.js'
 import type { QueueReport, RetryWave } from '../../engine/jobs/queue-report.js'
 import type { JobTimeline } from '../../engine/jobs/timeline.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
-import type { AuditReport } from '../../engine/upkeep/integrity.js'
+import type { IntegrityReport } from '../../engine/upkeep/integrity.js'
 import type { WorkerView } from '../../engine/worker/fleet.js'
 import type { NewToken, TokenInput, TokenView } from '../../server/access/tokens.js'
 import type { AuditLogEntry } from '../../server/audit-log.js'
@@ -247,5 +247,5 @@ export interface System {
 export const system = {
   get: (signal?: Signal) => request<System>('GET', '/system', { signal }),
   /** Reads every job, which takes a while on a large store. */
-  audit: (signal?: Signal) => request<AuditReport>('GET', '/system/audit', { signal }),
+  audit: (signal?: Signal) => request<IntegrityReport>('GET', '/system/verify', { signal }),
 }

@@ -23,7 +23,7 @@ import { LEASE_DEFAULT_MS } from '../leases/options.js'
 import { ScheduleCache } from '../schedules/schedule-cache.js'
 import { Schedules } from '../schedules/schedules.js'
 import { StoreTime } from '../time/store-time.js'
-import { type AuditReport, judge } from '../upkeep/integrity.js'
+import { type IntegrityReport, judge } from '../upkeep/integrity.js'
 import { Maintenance, PACE, type Pace, WorkerLoops } from '../upkeep/maintenance.js'
 import { parseRetention } from '../upkeep/pruner.js'
 import { Deliverer } from '../webhooks/deliverer.js'
@@ -274,8 +274,8 @@ export class Chronos {
     return readSeries(this.#env, query)
   }
 
-  /** Whether every job that was ever enqueued is accounted for; on a live store, at one moment. */
-  async audit(): Promise<AuditReport> {
+  /** Integrity check: whether every enqueued job is accounted for, at one moment of a live store. */
+  async verify(): Promise<IntegrityReport> {
     return judge(await (await this.#env.connection.store()).audit())
   }
 

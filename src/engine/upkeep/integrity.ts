@@ -10,13 +10,13 @@ export interface QueueBalance {
   readonly removed: number
   readonly rows: Readonly<Record<JobState, number>>
   readonly isBalanced: boolean
-  /** Where it is not balanced, in words; the job is named where one row makes the difference. */
+  /** Why the queue is not balanced. Names the job if a single row makes the difference. */
   readonly problem?: string
   readonly jobId?: string
 }
 
-/** What `audit` found: nothing was lost where `isSound`. */
-export interface AuditReport {
+/** The result of an integrity check. `isSound` means that no job was lost. */
+export interface IntegrityReport {
   readonly isSound: boolean
   readonly at: string
   readonly queues: readonly QueueBalance[]
@@ -24,7 +24,7 @@ export interface AuditReport {
 }
 
 /** enqueued = succeeded + live + dead + cancelled + removed, in every queue; and each job's own records agree. */
-export function judge({ now, queues, findings }: AuditSnapshot): AuditReport {
+export function judge({ now, queues, findings }: AuditSnapshot): IntegrityReport {
   const balances = queues.map(balance)
   const isSound = findings.length === 0 && balances.every(one => one.isBalanced)
   return { isSound, at: timeText(now), queues: balances, findings }
@@ -48,11 +48,13 @@ function balance({ queue, ledger, rows, idSum }: QueueAudit): QueueBalance {
 
 function problemOf(missing: number, jobId: string | undefined): string {
   if (missing === 0)
-    return 'as many jobs as were enqueued, but not the same ones: some were deleted and others put in by hand'
+    return 'the number of jobs is right, but not their ids: rows were deleted and others inserted outside Chronos'
   if (missing > 0) {
-    return jobId === undefined ? `${missing} jobs are missing` : `job ${jobId} is missing: its row was deleted by hand`
+    return jobId === undefined
+      ? `${missing} jobs are missing`
+      : `job ${jobId} is missing: its row was deleted outside Chronos`
   }
   return jobId === undefined
-    ? `${-missing} jobs more than were ever enqueued`
-    : `job ${jobId} was never enqueued: its row was put in by hand`
+    ? `${-missing} more jobs than were ever enqueued`
+    : `job ${jobId} was never enqueued: its row was inserted outside Chronos`
 }

@@ -116,7 +116,7 @@ function shownSettings({ settings, access }: Application): object {
 
 const audit = endpoint({
   method: 'get',
-  path: '/system/audit',
+  path: '/system/verify',
   tag: 'operations',
   takesLong: true,
   summary: 'Whether every job that was ever enqueued is accounted for',
@@ -125,7 +125,7 @@ const audit = endpoint({
   tenants: 'none',
   answers: ok(auditSchema, 'What was found'),
   async handle({ app }): Promise<Answer> {
-    return { body: await app.chronos.audit() }
+    return { body: await app.chronos.verify() }
   },
 })
 

@@ -100,7 +100,7 @@ const READS: readonly (readonly string[])[] = [
   ['alerts', 'silences'],
   ['workers'],
   ['stats'],
-  ['audit'],
+  ['verify'],
   ['tokens', 'list'],
 ]
 

@@ -54,8 +54,8 @@ describe('backup', () => {
       await chronos.close()
     }
     expect(written).toBeGreaterThan(0)
-    const audited = await say(['audit', '--store', `sqlite:${at('copy.db')}`])
-    expect(audited.code).toBe(0)
+    const verified = await say(['verify', '--store', `sqlite:${at('copy.db')}`])
+    expect(verified.code).toBe(0)
   })
 
   it('is for the eyes of its owner only, and leaves nothing beside it', async () => {

@@ -39,7 +39,7 @@ describe('prune', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ removed: { succeeded: 1, cancelled: 1, dead: 0 } })
     expect(await left()).toEqual([lives.scheduled, lives.retrying, lives.dead])
-    expect((await say(['audit', '--store', store()])).code).toBe(0)
+    expect((await say(['verify', '--store', store()])).code).toBe(0)
   })
 
   it('keeps what is younger', async () => {

@@ -73,7 +73,7 @@ describe.each(STORES)('in bulk on %s', (_, store) => {
     await t.drain()
     expect(await t.jobs.deleteAll({ error: 'NO' })).toEqual({ matched: 3, changed: 3, dryRun: false })
     expect((await t.jobs.list()).data.map(({ name }) => name)).toEqual(['noop'])
-    expect((await t.chronos.audit()).isSound).toBe(true)
+    expect((await t.chronos.verify()).isSound).toBe(true)
   })
 
   test('an action in other states than it is for is refused where the state was asked for', async () => {

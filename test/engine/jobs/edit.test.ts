@@ -26,7 +26,7 @@ describe.each(STORES)('edit on %s', (_, store) => {
     await t.advance('1m')
     expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', queue: 'fast' })
     expect(seen.at(-1)).toEqual({ n: 2 })
-    expect((await t.chronos.audit()).isSound).toBe(true)
+    expect((await t.chronos.verify()).isSound).toBe(true)
   })
 
   test('null takes away what the enqueue said', async () => {

@@ -67,7 +67,7 @@ describe('operations', () => {
     expect(JSON.stringify(system.body)).not.toContain('a-secret-of')
     await worker.stop()
     expect((await t.api('GET', '/system', undefined, admin)).body).toMatchObject({ workers: 0, maintenance: false })
-    expect((await t.api('GET', '/system/audit', undefined, admin)).body).toMatchObject({
+    expect((await t.api('GET', '/system/verify', undefined, admin)).body).toMatchObject({
       isSound: true,
       queues: [{ queue: 'default', enqueued: 1, rows: { succeeded: 1 }, isBalanced: true }],
       findings: [],

@@ -18,7 +18,7 @@ interface All<T> {
 }
 
 /** It looks at every job, and takes as long as that takes. */
-const AUDIT_PATIENCE_MS = 600_000
+const VERIFY_TIMEOUT_MS = 600_000
 
 /** A server in place of a store. */
 export function remoteBackend({ url, token }: { readonly url: string; readonly token?: string }): Backend {
@@ -36,7 +36,7 @@ export function remoteBackend({ url, token }: { readonly url: string; readonly t
     enqueue: (name, payload, options) => remoteEnqueue(rest, name, payload, options),
     stats: () => rest.get('/stats'),
     workers: async () => (await rest.get<All<WorkerView>>('/workers')).data,
-    audit: () => rest.get('/system/audit', { patienceMs: AUDIT_PATIENCE_MS }),
+    verify: () => rest.get('/system/verify', { patienceMs: VERIFY_TIMEOUT_MS }),
     info: () => info(rest),
     close: async () => undefined,
   }

@@ -43,7 +43,7 @@ export async function backUp(file: string, options: BackupOptions, io: Io): Prom
     const durationMs = systemClock.now() - startedAt
     show(io, options, { from, to, bytes, ...checked, durationMs }, () => {
       const what = `${bytesText(bytes)}, ${many(checked.jobs, 'job')} in ${many(checked.queues, 'queue')}`
-      return `${to}: ${what}; read through and audited\n`
+      return `${to}: ${what}; read back and verified\n`
     })
   } finally {
     rmSync(part, { force: true })
@@ -107,11 +107,11 @@ function sync(path: string): void {
   }
 }
 
-/** The store itself has the fault: `chronos audit` and `chronos doctor` tell more of it. */
+/** The store itself has the fault: `chronos verify` and `chronos doctor` say more. */
 function unsound(problem: string): ChronosError {
   return new ChronosError(
     'STORE_CORRUPT',
-    `the copy is not sound, and was thrown away: ${problem}; look at the store with \`chronos doctor\` and \`chronos audit\``,
+    `the copy is not sound, and was thrown away: ${problem}; look at the store with \`chronos doctor\` and \`chronos verify\``,
   )
 }
 

@@ -53,7 +53,7 @@ const FIELDS: readonly Field[] = [
     from: 0,
     cell: ({ createdAt }, now) => `${brief(now - timeOf(createdAt))} ago`,
   },
-  { column: { title: 'Which', wraps: true }, from: 110, cell: ({ filter }) => filterWords(filter) },
+  { column: { title: 'Which', wraps: true }, from: 110, cell: ({ filter }) => filterWords(filter, absolute) },
 ]
 
 function redriveTable(redrives: readonly RedriveView[], now: number, given: Style): string {
@@ -90,7 +90,7 @@ function cardOf(redrive: RedriveView, now: number, style: Style): string {
   const took = finishedAt === undefined ? '' : `, after ${formatMs(timeOf(finishedAt) - timeOf(createdAt))}`
   const rows: readonly (readonly [label: string, words: string | undefined])[] = [
     ['why', why],
-    ['which', filterWords(filter)],
+    ['which', filterWords(filter, absolute)],
     ['pace', `${canary === 0 ? 'no canary' : `${countText(canary)} first`}, then up to ${rate}`],
     ['rule', `stops when more than ${Math.round(100 * stopWhenFailing)} % fail again`],
     ['begun', when(createdAt)],

@@ -1,30 +1,25 @@
 import type { Command } from 'commander'
 import { addBackendOptions } from '../../backend/store-address.js'
-import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
 
 const EXAMPLES = `
 Examples:
-  $ chronos audit
-  $ chronos audit --store postgres://…
-  $ chronos audit --json | jq '.queues[] | select(.isBalanced | not)'
+  $ chronos verify
+  $ chronos verify --store postgres://…
+  $ chronos verify --json | jq '.queues[] | select(.isBalanced | not)'
 
-Changes nothing, and may run beside workers. Exit codes: 0 nothing was lost,
-8 something is missing, was put in by hand or contradicts itself.`
+The check only reads, and can run beside workers. Exit codes: 0 no job was lost,
+8 a job is missing, was inserted outside Chronos, or has inconsistent records.`
 
-/** Whether every job that was ever enqueued is accounted for. */
-export function addAudit(program: Command, io: Io, exit: (code: number) => void): void {
-  const audit = program
-    .command('audit')
-    .summary('prove that no job was lost')
+export function addVerify(program: Command, io: Io, exit: (code: number) => void): void {
+  const verify = program
+    .command('verify')
+    .summary('check that every enqueued job is accounted for')
     .description(
-      'Proves that no job was lost: for every queue, at one moment of a live store, what was enqueued must be what waits, ' +
-        'runs, has ended or was removed; and the records of each job must agree.',
+      'Check that every enqueued job is accounted for: at one moment of a live store, each enqueued job of a queue ' +
+        'must be waiting, running, ended or removed, and the records of each job must agree.',
     )
-  addBackendOptions(audit)
+  addBackendOptions(verify)
     .addHelpText('after', EXAMPLES)
-    .action(async options => {
-      const { auditStore } = await import('./run.js')
-      exit((await auditStore(options, io)) ? EXIT.ok : EXIT.checkFailed)
-    })
+    .action(async options => exit(await (await import('./run.js')).verifyStore(options, io)))
 }

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { AuditReport } from '../../../engine/upkeep/integrity.js'
+import type { IntegrityReport } from '../../../engine/upkeep/integrity.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
@@ -120,7 +120,7 @@ function Checks({ system: { checks, ready } }: OfSystem) {
   )
 }
 
-type QueueBalance = AuditReport['queues'][number]
+type QueueBalance = IntegrityReport['queues'][number]
 
 const BALANCE: readonly Column<QueueBalance>[] = [
   {
@@ -151,7 +151,7 @@ const BALANCE: readonly Column<QueueBalance>[] = [
 
 /** The integrity check, on request because it reads every job. */
 function Balance() {
-  const report = useSignal<AuditReport | undefined>(undefined)
+  const report = useSignal<IntegrityReport | undefined>(undefined)
   const isBusy = useSignal(false)
   const run = async (): Promise<void> => {
     isBusy.value = true

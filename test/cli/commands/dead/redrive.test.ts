@@ -180,7 +180,7 @@ describe('redrives', () => {
     const id = await start()
     const { stdout, stderr } = await redrives('list')
     expect(stdout).toMatch(/^Id +State +Started +Of +Failing +Rate +Begun +Which\n/)
-    expect(stdout).toMatch(/◇ canary +0 +12 +0 +10\/s +\ds ago +queue mail, died of permanent\n$/)
+    expect(stdout).toMatch(/◇ canary +0 +12 +0 +10\/s +\ds ago +queue mail, reason permanent\n$/)
     expect(stderr).toBe('1 redrive\n')
     const { stdout: narrow } = await say(['redrives', 'list', '--store', store], TERMINAL)
     expect(narrow).toMatch(/^Id +State +Started +Failing +Begun\n/)
