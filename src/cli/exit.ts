@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/values/error.js'
 
-/** What the shell is told. Scripts depend on these. */
+/** Exit codes. Scripts depend on them. */
 export const EXIT = {
   ok: 0,
   unexpected: 1,

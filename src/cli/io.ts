@@ -1,4 +1,4 @@
-/** Where text goes. `process.stdout` is one. */
+/** A destination of text, such as `process.stdout`. */
 export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined
@@ -8,28 +8,28 @@ export interface Output {
 /** A terminal with a keyboard. */
 export interface Terminal {
   readonly rows?: number | undefined
-  /** Keys come one by one, and are not shown, until it is released. */
+  /** Delivers single keys without echo until the returned function is called. */
   capture(hear: { readonly onKey: (key: string) => void; readonly onResize: () => void }): () => void
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** All that a command may touch of the world around it. Data goes to stdout, words to stderr. */
+/** Everything outside the program that a command uses. Data goes to stdout, messages to stderr. */
 export interface Io {
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Environment
-  /** Where a configuration file is looked for. Default: the process's own. */
+  /** The folder of the configuration file. Default: the current folder of the process. */
   readonly folder?: string
-  /** What is piped in; asked for only by a command that is told to read it. */
+  /** Read only by a command that is asked to. */
   readonly stdin?: () => AsyncIterable<string | Uint8Array>
-  /** Absent where nobody sits. */
+  /** Absent if there is no interactive terminal. */
   readonly terminal?: Terminal
-  /** Aborts, with an `Interruption`, when somebody wants the command to stop: it cleans up and throws the reason. */
+  /** Aborts with an `Interruption` on a signal: the command cleans up and throws the reason. */
   readonly interrupted: AbortSignal
 }
 
-/** Not an error of the command: it was told to stop, or nobody reads what it writes. */
+/** Not an error of the command: a signal, or a closed pipe. */
 export class Interruption extends Error {
   override readonly name: string = 'Interruption'
   readonly exitCode: number
@@ -40,7 +40,7 @@ export class Interruption extends Error {
   }
 }
 
-/** What the work gives; whoever wants the command to stop does not wait for it. */
+/** The result of the work; rejects at once when the command is interrupted. */
 export function unlessInterrupted<T>(work: Promise<T>, interrupted: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(interrupted.reason)

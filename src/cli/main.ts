@@ -3,33 +3,35 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { type Command, CommanderError } from 'commander'
 import { ChronosError } from '../core/values/error.js'
+import { present } from '../core/values/present.js'
 import { VERSION } from '../server/version.js'
-import { addAlerts } from './commands/alerts/command.js'
-import { addBackup } from './commands/backup/command.js'
-import { addCircuits } from './commands/circuits/command.js'
-import { addCompletion } from './commands/completion/command.js'
-import { addConfig } from './commands/config/command.js'
-import { addDead } from './commands/dead/command.js'
-import { addDemo } from './commands/demo/command.js'
-import { addDev } from './commands/dev/command.js'
-import { addDoctor } from './commands/doctor/command.js'
-import { addEnqueue } from './commands/enqueue/command.js'
-import { addHttp } from './commands/http/command.js'
-import { addJobs } from './commands/jobs/command.js'
-import { addMigrate } from './commands/migrate/command.js'
+import { addCommand, type CommandSpec } from './command.js'
+import { alerts } from './commands/alerts/command.js'
+import { backup } from './commands/backup/command.js'
+import { circuits } from './commands/circuits/command.js'
+import { completion } from './commands/completion/command.js'
+import { config } from './commands/config/command.js'
+import { dead } from './commands/dead/command.js'
+import { demo } from './commands/demo/command.js'
+import { dev } from './commands/dev/command.js'
+import { doctor } from './commands/doctor/command.js'
+import { enqueue } from './commands/enqueue/command.js'
+import { http } from './commands/http/command.js'
+import { jobs } from './commands/jobs/command.js'
+import { migrate } from './commands/migrate/command.js'
 import { addPolicy } from './commands/policy/command.js'
-import { addPrune } from './commands/prune/command.js'
-import { addQueues } from './commands/queues/command.js'
-import { addRedrives } from './commands/redrives/command.js'
-import { addSchedules } from './commands/schedules/command.js'
-import { addServe } from './commands/serve/command.js'
-import { addStats } from './commands/stats/command.js'
-import { addTokens } from './commands/tokens/command.js'
-import { addTop } from './commands/top/command.js'
-import { addVerify } from './commands/verify/command.js'
-import { addWebhooks } from './commands/webhooks/command.js'
-import { addWorker } from './commands/worker/command.js'
-import { addWorkers } from './commands/workers/command.js'
+import { prune } from './commands/prune/command.js'
+import { queues } from './commands/queues/command.js'
+import { redrives } from './commands/redrives/command.js'
+import { schedules } from './commands/schedules/command.js'
+import { serve } from './commands/serve/command.js'
+import { stats } from './commands/stats/command.js'
+import { tokens } from './commands/tokens/command.js'
+import { top } from './commands/top/command.js'
+import { verify } from './commands/verify/command.js'
+import { webhooks } from './commands/webhooks/command.js'
+import { worker } from './commands/worker/command.js'
+import { workers } from './commands/workers/command.js'
 import { EXIT, EXIT_OF } from './exit.js'
 import { type Environment, Interruption, type Io } from './io.js'
 import { paint, styleOf } from './output/print.js'
@@ -37,38 +39,43 @@ import { processTerminal } from './output/terminal.js'
 import { oneLine } from './output/width.js'
 import { Program } from './program.js'
 
-/** Runs one command line and says what the shell is to be told. Touches nothing but `io`. */
+/** In the order of the help. */
+const COMMANDS: readonly CommandSpec[] = [
+  dev,
+  serve,
+  worker,
+  demo,
+  enqueue,
+  http,
+  jobs,
+  dead,
+  redrives,
+  circuits,
+  alerts,
+  queues,
+  schedules,
+  webhooks,
+  workers,
+  stats,
+  top,
+  migrate,
+  doctor,
+  verify,
+  backup,
+  prune,
+  tokens,
+  config,
+  completion,
+]
+
+/** Runs one command line and returns its exit code. Uses nothing but `io`. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   let exitCode: number = EXIT.ok
   const program = createProgram(io)
   const exit = (code: number): void => {
     exitCode = code
   }
-  addDev(program, io)
-  addServe(program, io)
-  addWorker(program, io)
-  addDemo(program, io, exit)
-  addEnqueue(program, io, exit)
-  addHttp(program, io, exit)
-  addJobs(program, io, exit)
-  addDead(program, io, exit)
-  addRedrives(program, io, exit)
-  addCircuits(program, io)
-  addAlerts(program, io)
-  addQueues(program, io)
-  addSchedules(program, io)
-  addWebhooks(program, io)
-  addWorkers(program, io)
-  addStats(program, io)
-  addTop(program, io)
-  addMigrate(program, io, exit)
-  addDoctor(program, io, exit)
-  addVerify(program, io, exit)
-  addBackup(program, io)
-  addPrune(program, io)
-  addTokens(program, io)
-  addConfig(program, io)
-  addCompletion(program, io)
+  for (const command of COMMANDS) addCommand(program, command, io, exit)
   addPolicy(program, io, exit)
   try {
     await program.parseAsync(argv, { from: 'user' })
@@ -80,24 +87,24 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
 
 const EXAMPLES = `
 Examples:
-  $ chronos dev --demo --open          a shop at night, in your browser
+  $ chronos dev --demo --open          demo data for every screen
   $ chronos serve --with-worker --jobs ./jobs.js
-  $ chronos top                        what is going on, live
-  $ chronos dead groups                what jobs died of
-  $ chronos jobs timeline ID           the life of one job, drawn
-  $ chronos doctor                     whether all is well
+  $ chronos top                        queues, failures and workers, live
+  $ chronos dead groups                why jobs died
+  $ chronos jobs timeline ID           runs and waits of one job
+  $ chronos doctor                     the health of a store
 
-Commands look into sqlite:./chronos.db, or where CHRONOS_STORE or --store says;
-with --url or CHRONOS_URL they talk to a server instead.
+Commands use the store sqlite:./chronos.db, or the one that CHRONOS_STORE or
+--store names. With --url or CHRONOS_URL they use a server instead.
 
-Data goes to stdout, words to stderr; NO_COLOR=1 turns colours off.
+Data goes to stdout, messages to stderr; NO_COLOR=1 turns colours off.
 Exit codes: 0 ok, 1 unexpected, 2 usage, 3 not found, 4 not allowed, 5 conflict,
 6 unreachable, 7 the awaited job died, 8 a check failed.`
 
 function createProgram(io: Io): Command {
   const [out, err] = [styleOf(io.stdout, io.env), styleOf(io.stderr, io.env)]
   return new Program('chronos')
-    .description('Durable jobs, and what happens when they fail.')
+    .description('Run durable background jobs, and manage their failures.')
     .version(VERSION, '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
@@ -115,7 +122,7 @@ function createProgram(io: Io): Command {
     .addHelpText('after', EXAMPLES)
 }
 
-/** One line that says what went wrong; the stack is for those who look for it. */
+/** Prints one line; with CHRONOS_DEBUG also the stack. */
 function explain(error: unknown, { stderr, env }: Io): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof Interruption) {
@@ -123,18 +130,18 @@ function explain(error: unknown, { stderr, env }: Io): number {
     return error.exitCode
   }
   const known = error instanceof ChronosError ? error : undefined
-  // It may quote what somebody else has written.
+  // The message may quote untrusted text.
   const message = oneLine(error instanceof Error ? error.message : String(error))
   stderr.write(`error: ${message}${known ? ` (${known.code})` : ''}\n`)
   const debug = isSet(env, 'CHRONOS_DEBUG')
   if (debug && error instanceof Error) stderr.write(`${error.stack}\n`)
-  if (!debug && !known) stderr.write('This was not expected; CHRONOS_DEBUG=1 shows where it came from.\n')
+  if (!debug && !known) stderr.write('This is an unexpected error; CHRONOS_DEBUG=1 shows its stack trace.\n')
   return known ? EXIT_OF[known.code] : EXIT.unexpected
 }
 
 const isSet = (env: Environment, name: string): boolean => !['', '0', 'false'].includes(env[name] ?? '')
 
-// Below this line, and only there, is the process.
+// Only the code below uses the process.
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 const BROKEN_PIPE_EXIT = 141
@@ -144,7 +151,7 @@ async function runProcess(): Promise<void> {
   const controller = new AbortController()
   for (const [signal, exitCode] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
-      // Who asks twice is not waiting for anything any more.
+      // A second signal ends the process at once.
       if (controller.signal.aborted) process.exit(exitCode)
       controller.abort(new Interruption('interrupted', exitCode))
     })
@@ -161,13 +168,13 @@ async function runProcess(): Promise<void> {
     stderr,
     stdin: () => process.stdin,
     env,
-    ...(terminal && { terminal }),
+    ...present({ terminal }),
     interrupted: controller.signal,
   }
   process.exitCode = await main(process.argv.slice(2), io)
 }
 
-/** Whether this file is what was started: by its path, without its ending, or by the link that npm makes. */
+/** Whether this file was started: by its path, without its extension, or by the link that npm creates. */
 function isStarted(script: string | undefined): boolean {
   try {
     return createRequire(import.meta.url).resolve(script ?? '') === fileURLToPath(import.meta.url)

@@ -1,6 +1,6 @@
-const ENDED = 'gets no security fixes since April 2026; Chronos runs on it, Node 22 and 24 are safer'
+const ENDED = 'has had no security fixes since April 2026; Chronos still runs on it, but use Node 22 or 24'
 
-/** What has to be known of a Node that is not looked after any more; undefined for others. */
+/** A warning about a Node version that gets no security fixes. */
 export function nodeWarning(version = process.versions.node): string | undefined {
   return version.startsWith('20.') ? ENDED : undefined
 }

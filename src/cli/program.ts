@@ -1,6 +1,6 @@
 import { type AddHelpTextContext, type AddHelpTextPosition, Command } from 'commander'
 
-/** A command whose help shows examples before its options: who reads it wants to do something. */
+/** A command whose help shows examples before options. */
 export class Program extends Command {
   #examples = ''
 
@@ -14,7 +14,7 @@ export class Program extends Command {
     return this
   }
 
-  /** After the usage and the words on what it does. */
+  /** Examples come after the usage and the description. */
   override helpInformation(...context: Parameters<Command['helpInformation']>): string {
     const [usage = '', description = '', ...rest] = super.helpInformation(...context).split('\n\n')
     return [usage, description, ...(this.#examples === '' ? [] : [this.#examples]), ...rest].join('\n\n')

@@ -5,7 +5,7 @@ import { ChronosError } from '../../src/core/values/error.js'
 import { say } from './memory-io.js'
 import { run } from './process.js'
 
-const showDemo = vi.hoisted(() => vi.fn<() => Promise<boolean>>())
+const showDemo = vi.hoisted(() => vi.fn<() => Promise<number>>())
 vi.mock('../../src/cli/commands/demo/show.js', () => ({ showDemo }))
 afterEach(() => showDemo.mockReset())
 
@@ -80,18 +80,22 @@ describe('a usage error', () => {
 
 describe('a command', () => {
   it('gets its options, checked', async () => {
-    showDemo.mockResolvedValue(true)
+    showDemo.mockResolvedValue(0)
     await say(['demo', '--json', '--seed', '7', '--store', 'sqlite:./demo.db', '--log'])
-    expect(showDemo).toHaveBeenCalledWith({ json: true, seed: 7, store: './demo.db', log: true }, expect.anything())
+    expect(showDemo).toHaveBeenCalledWith(
+      { json: true, seed: 7, store: './demo.db', log: true },
+      expect.anything(),
+      expect.anything(),
+    )
   })
 
   it('that went well ends with 0', async () => {
-    showDemo.mockResolvedValue(true)
+    showDemo.mockResolvedValue(0)
     expect(await say(['demo'])).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
   it('whose check failed ends with 8', async () => {
-    showDemo.mockResolvedValue(false)
+    showDemo.mockResolvedValue(8)
     expect((await say(['demo'])).code).toBe(8)
   })
 

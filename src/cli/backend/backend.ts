@@ -17,8 +17,7 @@ import type { Need } from './direct.js'
 import { addressIn, type BackendOptions, configOf } from './store-address.js'
 
 /**
- * What commands work on: the façade's names and nothing else of it, so that a client of a server can take its place.
- * No command starts a worker.
+ * The part of Chronos that commands use, so that a client of a server can take its place. No command starts a worker.
  */
 export interface Backend {
   readonly jobs: Pick<
@@ -56,7 +55,7 @@ export interface Backend {
   close(): Promise<void>
 }
 
-/** Opens the backend, has it used, and closes it whatever happens; an interrupted command waits for nothing else. */
+/** Opens the backend, uses it, and closes it in any case. An interrupted command does not wait for the use to end. */
 export async function withBackend<T>(
   options: BackendOptions,
   io: Io,

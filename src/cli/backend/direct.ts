@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { ChronosError } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 import type { Log } from '../../engine/client/log.js'
 import { systemClock, systemDice } from '../../engine/time/system.js'
 import type { Store } from '../../store/store.js'
@@ -9,7 +10,7 @@ import type { Backend } from './backend.js'
 import type { Schema } from './schema.js'
 import type { BackendOptions, StoreAddress } from './store-address.js'
 
-/** Whether a command may make the store that it does not find. */
+/** `any`: the command may create the store. */
 export type Need = 'existing' | 'any'
 
 export async function openStore(address: StoreAddress): Promise<Store> {
@@ -17,7 +18,7 @@ export async function openStore(address: StoreAddress): Promise<Store> {
   return (await import('../../postgres.js')).postgres(address.url)
 }
 
-/** The façade on a store, in this process; no worker is started. */
+/** Opens a store in this process; no worker is started. */
 export async function openBackend(
   address: StoreAddress,
   settings: Settings,
@@ -35,7 +36,7 @@ export async function openBackend(
     store,
     log: options.log ? await logOf(settings) : false,
     egress: { allow: settings.egressAllow },
-    ...(settings.retry !== undefined && { retry: settings.retry }),
+    ...present({ retry: settings.retry }),
   })
   return {
     jobs: chronos.jobs,
@@ -56,21 +57,18 @@ export async function openBackend(
   }
 }
 
-/** Whoever only wants to see or add a job must not change the tables under workers of an older version. */
+/** Checks the schema instead of migrating it: workers of an older version may be using the store. */
 export async function ready(address: StoreAddress, io: Io, need: Need): Promise<void> {
   if (address.kind === 'sqlite' && need === 'existing' && !existsSync(address.path)) throw noStore(address.path)
   const { schemaOf } = await import('./schema.js')
   const schema = await unlessInterrupted(schemaOf(address), io.interrupted)
-  if (need === 'any' && schema.version === 0) io.stderr.write(`a new store is made at ${schema.location}\n`)
+  if (need === 'any' && schema.version === 0) io.stderr.write(`creating a new store at ${schema.location}\n`)
   else checkSchema(schema)
 }
 
 export async function logOf({ logLevel, logFormat }: Pick<Settings, 'logLevel' | 'logFormat'>): Promise<Log> {
   const { defaultLog } = await import('../../engine/client/log.js')
-  return defaultLog({
-    CHRONOS_LOG_LEVEL: logLevel,
-    ...(logFormat !== undefined && { CHRONOS_LOG_FORMAT: logFormat }),
-  })
+  return defaultLog(present({ CHRONOS_LOG_LEVEL: logLevel, CHRONOS_LOG_FORMAT: logFormat }))
 }
 
 function checkSchema({ location, version, known }: Schema): void {
@@ -78,8 +76,7 @@ function checkSchema({ location, version, known }: Schema): void {
   if (version >= known) return
   throw new ChronosError(
     'STORE_UNAVAILABLE',
-    `${location} has schema ${version}, and this chronos works on schema ${known}; ` +
-      'bring it up to date with `chronos migrate`',
+    `${location} has schema ${version}, but this chronos needs schema ${known}; upgrade it with \`chronos migrate\``,
     { details: { location, version, known } },
   )
 }
@@ -87,7 +84,7 @@ function checkSchema({ location, version, known }: Schema): void {
 function noStore(location: string): ChronosError {
   return new ChronosError(
     'STORE_UNAVAILABLE',
-    `there is no store of Chronos at ${location}; make one with \`chronos migrate\`, or name another with --store or CHRONOS_STORE`,
+    `no Chronos store at ${location}; create one with \`chronos migrate\`, or choose another with --store or CHRONOS_STORE`,
     { details: { location } },
   )
 }

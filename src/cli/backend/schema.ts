@@ -3,11 +3,11 @@ import { ChronosError } from '../../core/values/error.js'
 import { systemClock, systemDice } from '../../engine/time/system.js'
 import type { StoreAddress } from './store-address.js'
 
-/** How far a store is migrated, found out without changing anything. Version 0: nothing is there yet. */
+/** The schema version of a store, read without changing it. Version 0: no tables yet. */
 export interface Schema {
   readonly location: string
   readonly version: number
-  /** What this code brings a store to. */
+  /** The version that this code needs. */
   readonly known: number
 }
 
@@ -37,7 +37,7 @@ async function ofServer(url: string): Promise<Schema> {
     const { location, schemaVersion } = await store.info()
     return { location, version: schemaVersion, known: SCHEMA_VERSION }
   } catch (error) {
-    // How a server answers that has no table of ours.
+    // A server without Chronos tables.
     if (!(error instanceof ChronosError) || error.code !== 'STORE_NOT_A_DATABASE') throw error
     return { location: locationIn(error), version: 0, known: SCHEMA_VERSION }
   } finally {

@@ -10,12 +10,12 @@ import { SETTING_NAMES, type SettingName } from './settings.js'
 const NAMES = ['chronos.config.json', 'chronos.config.mjs'] as const
 
 export interface ConfigFile {
-  /** As it is named to people. */
+  /** As shown in messages. */
   readonly path: string
   readonly values: ReadonlyMap<SettingName, unknown>
 }
 
-/** The file that was named, or the one that lies here; what is in it has known names, and is not checked further. */
+/** The named file, or the one in this folder. Checks the names of settings, not their values. */
 export async function readConfigFile(named: string | undefined, folder: string): Promise<ConfigFile | undefined> {
   const path = named ?? found(folder)
   if (path === undefined) return undefined
@@ -26,11 +26,11 @@ export async function readConfigFile(named: string | undefined, folder: string):
 function found(folder: string): string | undefined {
   const here = NAMES.filter(name => existsSync(resolve(folder, name)))
   if (here.length < 2) return here[0]
-  throw problem(`${here.join(' and ')} are both here; keep one of them, or name it with --config`)
+  throw problem(`both ${here.join(' and ')} exist; keep one, or choose one with --config`)
 }
 
 async function contentOf(location: string, path: string): Promise<unknown> {
-  if (!existsSync(location)) throw problem(`--config: there is no file ${path}`)
+  if (!existsSync(location)) throw problem(`--config: no file ${path}`)
   if (/\.[cm]?js$/.test(path)) return moduleAt(location, path)
   if (!path.endsWith('.json')) throw problem(`--config: expected a file that ends with .json or .mjs, got ${path}`)
   const text = await readFile(location, 'utf8')
@@ -46,7 +46,7 @@ async function moduleAt(location: string, path: string): Promise<unknown> {
   try {
     loaded = (await import(pathToFileURL(location).href)) as typeof loaded
   } catch (error) {
-    throw problem(`${path} does not load: ${(error as Error).message}`, error)
+    throw problem(`cannot load ${path}: ${(error as Error).message}`, error)
   }
   if (loaded.default === undefined) throw problem(`${path}: expected \`export default { … }\``)
   return loaded.default

@@ -5,7 +5,7 @@ import type { Environment, Io } from '../io.js'
 import { readConfigFile } from './file.js'
 import { SETTING_NAMES, SETTINGS, type SettingName, type Settings } from './settings.js'
 
-/** Who said it, the strongest last. */
+/** The sources of a setting, by increasing precedence. */
 export type Level = 'default' | 'file' | 'environment' | 'flag'
 
 export interface Source {
@@ -19,10 +19,10 @@ export interface Config {
   readonly sources: Readonly<Record<SettingName, Source>>
 }
 
-/** What was given on the command line, by the name of the setting; texts mean what they would in the environment. */
+/** Values from the command line, by setting. Strings are parsed like environment variables. */
 export type Flags = Readonly<Partial<Record<SettingName, unknown>>> & { readonly config?: string | undefined }
 
-/** Flag > environment > file > default, for each setting by itself. */
+/** Precedence for each setting: flag, environment, file, default. */
 export async function loadConfig({ config, ...flags }: Flags, { env, folder }: Io): Promise<Config> {
   checkVariables(env)
   const file = await readConfigFile(config ?? (env['CHRONOS_CONFIG'] || undefined), folder ?? process.cwd())
@@ -52,12 +52,12 @@ function ofFlag(name: SettingName, given: unknown): Said | undefined {
 const flagOf = (name: string): string =>
   `--${name.replace('.', '-').replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
 
-/** An empty variable says nothing: compose files and shells leave such behind. */
+/** An empty variable counts as not set: compose files and shells often set one. */
 function ofEnvironment(name: SettingName, env: Environment): Said | undefined {
   const { env: variable, read, isSecret } = SETTINGS[name]
   const [plain, path] = [env[variable] || undefined, (isSecret && env[`${variable}_FILE`]) || undefined]
   if (plain !== undefined && path !== undefined) {
-    throw problem(`${variable} and ${variable}_FILE are both set; keep one of them`)
+    throw problem(`${variable} and ${variable}_FILE are both set; keep one`)
   }
   if (plain !== undefined) return { value: read(plain), source: { level: 'environment', name: variable } }
   if (path === undefined) return undefined
@@ -77,7 +77,7 @@ function contentOf(path: string, variable: string): string {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
-    throw problem(`${variable}: ${path} can't be read (${(error as Error).message})`)
+    throw problem(`${variable}: cannot read ${path} (${(error as Error).message})`)
   }
 }
 
@@ -86,14 +86,14 @@ function checked(name: SettingName, { value, source }: Said): unknown {
   const answer = schema.safeParse(value)
   if (answer.success) return answer.data
   const where = source.level === 'file' ? `${source.name}: ${name}` : source.name
-  const got = isSecret ? 'something else' : shown(value)
+  const got = isSecret ? 'another value' : shown(value)
   throw problem(`${where}: expected ${expects}, got ${got}${hint(name, value)}`)
 }
 
-/** A cluster sets it for every Service that is called chronos. */
+/** Kubernetes sets CHRONOS_PORT for a Service named chronos. */
 function hint(name: SettingName, value: unknown): string {
   if (name !== 'port' || typeof value !== 'string' || !value.startsWith('tcp://')) return ''
-  return '; Kubernetes has set it for the Service of that name: turn `enableServiceLinks` off'
+  return '; Kubernetes sets it for a Service named chronos: turn `enableServiceLinks` off'
 }
 
 const OTHERS = ['CHRONOS_CONFIG', 'CHRONOS_DEBUG']
@@ -103,7 +103,7 @@ const KNOWN = [
 ]
 const NEAR_MAX = 3
 
-/** A variable that looks like one of ours and is none was probably meant to be one; others may be anybody's. */
+/** A variable that differs by a few letters from a known one is probably misspelt. Others may belong to other programs. */
 function checkVariables(env: Environment): void {
   for (const variable of Object.keys(env)) {
     if (!variable.startsWith('CHRONOS_') || KNOWN.includes(variable)) continue
@@ -112,11 +112,11 @@ function checkVariables(env: Environment): void {
       KNOWN.map(known => known.slice(8)),
     )
     if (near === undefined || !isNear(variable.slice(8), near)) continue
-    throw problem(`the environment has ${variable}, which means nothing; did you mean CHRONOS_${near}?`)
+    throw problem(`unknown environment variable ${variable}; did you mean CHRONOS_${near}?`)
   }
 }
 
-/** Letters that are new, missing or moved; what is longer or other by more is another word. */
+/** Differs by at most a few added, missing or moved letters. */
 function isNear(word: string, known: string): boolean {
   const left = [...known]
   const extra = [...word].filter(letter => {

@@ -9,7 +9,7 @@ export interface BarPart {
 
 const REST = { symbol: '░', ascii: '.', tone: 'dim' } as const
 
-/** Parts of a whole, one after the other; what is there at all has a cell of its own while there is room. */
+/** A bar of several parts. A part that is not zero gets at least one cell if there is room. */
 export function bar(parts: readonly BarPart[], whole: number, columns: number, style: Style): string {
   let left = columns
   const drawn = parts.map(({ value, symbol, ascii, tone }) => {

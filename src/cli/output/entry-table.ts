@@ -1,18 +1,18 @@
 import { type Cell, type Column, paint, type Style, table } from './print.js'
 import { hang } from './show.js'
 
-/** One thing in a list, of which more is to be said than a line of a terminal has room for. */
+/** A row with more text than fits on one line of a terminal. */
 export interface Entry {
   readonly cells: readonly Cell[]
-  /** Lines under it, on a terminal. */
+  /** On a terminal: lines below the row. */
   readonly below: readonly string[]
-  /** The same as further columns, where lines have no end. */
+  /** In a pipe: the same text as further columns. */
   readonly beside: readonly string[]
 }
 
 const INDENT = '      '
 
-/** A table for programs; for people, one whose rows have words under them. */
+/** In a pipe a wide table, on a terminal a table with lines below each row. */
 export function entryTable(
   columns: readonly Column[],
   besideTitles: readonly string[],
@@ -30,11 +30,13 @@ export function entryTable(
   }
   const rows = entries.map(({ cells }) => cells)
   const [head, ...lines] = table(columns, rows, style).trimEnd().split('\n')
-  const told = entries.map(({ below }, i) => `${lines[i]}\n${below.map((words, n) => under(words, n, style)).join('')}`)
-  return `${head}\n${told.join('')}`
+  const blocks = entries.map(
+    ({ below }, i) => `${lines[i]}\n${below.map((words, n) => under(words, n, style)).join('')}`,
+  )
+  return `${head}\n${blocks.join('')}`
 }
 
-/** The first of them says what it is about; the others step back. */
+/** Lines after the first are dimmed. */
 function under(words: string, index: number, style: Style): string {
   const text = hang(INDENT, INDENT.length, words, style)
   if (index === 0) return text

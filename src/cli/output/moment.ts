@@ -7,7 +7,7 @@ const UNITS = [
   [1_000, 's'],
 ] as const
 
-/** One unit, rounded down: `45s`, `4m`, `12d`. For tables. */
+/** One unit, rounded down, for tables: `45s`, `4m`, `12d`. */
 export function brief(ms: number): string {
   const unit = UNITS.find(([size]) => ms >= size)
   return unit ? `${Math.floor(ms / unit[0])}${unit[1]}` : '0s'
@@ -24,7 +24,7 @@ export function timeOf(at: string | number): number {
   return typeof at === 'number' ? at : Date.parse(at)
 }
 
-/** As written in a store's own time, for people: `2026-11-16 09:03:20.120 UTC`. */
+/** `2026-11-16 09:03:20.120 UTC`. */
 export function absolute(at: string | number): string {
   return new Date(timeOf(at)).toISOString().replace('T', ' ').replace('Z', ' UTC')
 }

@@ -5,7 +5,7 @@ import { formatMs, toMs } from '../../core/values/duration.js'
 import { spelled } from '../commands/policy/words.js'
 import type { Style } from './print.js'
 
-/** What one level says of retrying, in a line: `exponential 1m ×2, at most 1h, jitter ±20 %, up to 3 retries`. */
+/** A retry policy in one line: `exponential 1m ×2, at most 1h, jitter ±20 %, up to 3 retries`. */
 export function policyWords(policy: PartialPolicy, style: Style): string {
   const { backoff, cap, jitter, maxRetries, maxElapsed } = policy
   const parts = [
@@ -13,7 +13,7 @@ export function policyWords(policy: PartialPolicy, style: Style): string {
     cap === undefined ? undefined : `at most ${formatMs(toMs(cap, 'cap'))}`,
     jitter === undefined ? undefined : `jitter ${jitterLabel(jitter)}`,
     maxRetries === undefined ? undefined : retriesWords(maxRetries),
-    maxElapsed === undefined ? undefined : `for ${formatMs(toMs(maxElapsed, 'maxElapsed'))} in all`,
+    maxElapsed === undefined ? undefined : `for ${formatMs(toMs(maxElapsed, 'maxElapsed'))} in total`,
   ]
   return spelled(parts.filter(part => part !== undefined).join(', '), style)
 }

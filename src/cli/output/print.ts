@@ -2,17 +2,17 @@ import { styleText } from 'node:util'
 import type { Environment, Output } from '../io.js'
 import { oneLine, padEnd, padStart, widthOf, wrap } from './width.js'
 
-/** What an output can show. */
+/** The abilities of an output. */
 export interface Style {
   readonly colour: boolean
-  /** Lines around tables; without them, columns and spaces that other programs can read. */
+  /** Draw lines around tables; otherwise align columns with spaces, which programs can parse. */
   readonly boxes: boolean
   readonly unicode: boolean
-  /** Infinity where nobody's lines end. */
+  /** Infinity in a pipe or a file. */
   readonly columns: number
 }
 
-/** The part of a text in what it tells; a colour never says anything alone. */
+/** The meaning of a colour. Text always says the same, because colours may not be visible. */
 export type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'odd' | 'dim' | 'strong'
 
 const FORMATS = {
@@ -39,7 +39,7 @@ export function styleOf(output: Output, env: Environment): Style {
   }
 }
 
-/** https://no-color.org: set and not empty; it goes before https://force-color.org. */
+/** NO_COLOR (https://no-color.org) takes precedence over FORCE_COLOR (https://force-color.org). */
 function hasColour(terminal: boolean, env: Environment): boolean {
   if (env['NO_COLOR']) return false
   const forced = env['FORCE_COLOR']
@@ -47,7 +47,7 @@ function hasColour(terminal: boolean, env: Environment): boolean {
   return terminal && env['TERM'] !== 'dumb'
 }
 
-/** Almost every terminal does. Only one that says otherwise is believed: many containers say nothing. */
+/** True unless the environment says otherwise: many containers set no locale. */
 function speaksUnicode(env: Environment): boolean {
   if (env['TERM'] === 'linux' || env['TERM'] === 'dumb') return false
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG']
@@ -55,16 +55,16 @@ function speaksUnicode(env: Environment): boolean {
 }
 
 export function paint(text: string, tone: Tone | undefined, { colour }: Style): string {
-  // Whether the output takes colours is decided above; Node would look at its own stdout.
+  // styleOf has decided about colours; without this, Node would check its own stdout.
   return colour && tone && text !== '' ? styleText(FORMATS[tone], text, { validateStream: false }) : text
 }
 
 export interface Column {
   readonly title: string
   readonly align?: 'left' | 'right'
-  /** At least so wide, so that tables below each other line up. */
+  /** Minimum width, so that several tables line up. */
   readonly min?: number
-  /** Broken into lines where the table is too wide; others never are. */
+  /** Wrap this column if the table is too wide. */
   readonly wraps?: boolean
 }
 
@@ -77,7 +77,7 @@ interface Shaped {
 
 const WRAPPED_MIN = 16
 
-/** With a line break at the end. What is in the cells is data: it is cleaned, measured and painted here. */
+/** Ends with a line break. Cells may contain untrusted text, which is made harmless here. */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], style: Style): string {
   const titles = columns.map((column): Cell => ({ text: column.title, tone: 'strong' }))
   const texts = [titles, ...rows].map(row => row.map(cell => oneLine(textOf(cell))))
@@ -100,7 +100,7 @@ const BOX_EDGES = 4
 const BOX_GAP = 3
 const PLAIN_GAP = 2
 
-/** What is too much is taken from the column that wraps. */
+/** Only the column that wraps gets narrower. */
 function fitted(columns: readonly Column[], natural: readonly number[], style: Style): readonly number[] {
   const frame = style.boxes ? BOX_EDGES + BOX_GAP * (columns.length - 1) : PLAIN_GAP * (columns.length - 1)
   const tooMuch = natural.reduce((sum, width) => sum + width, frame) - style.columns
@@ -121,7 +121,7 @@ function linesOf(
     const cells = row.map(({ lines, tone }, i) => {
       const text = lines[n] ?? ''
       const padded = columns[i]?.align === 'right' ? padStart(text, widths[i]!) : padEnd(text, widths[i]!)
-      // Only the text is painted, so that no colour hangs over the spaces.
+      // Paint only the text, not the padding.
       return padded.replace(text, () => paint(text, tone, style))
     })
     if (style.boxes) return `${bar} ${cells.join(` ${bar} `)} ${bar}\n`

@@ -4,10 +4,10 @@ import { type Style, styleOf } from './print.js'
 import { countText } from './show.js'
 
 const BAR_COLUMNS = 30
-/** What is over before anybody looks needs no bar. */
+/** Shorter work needs no bar. */
 const SHOWN_FROM = 100
 
-/** A bar on stderr for work of a known size; on a terminal only, and gone when it ends. */
+/** A progress bar on stderr, only on a terminal, cleared at the end. */
 export class Progress {
   readonly #io: Io
   readonly #style: Style
@@ -17,7 +17,7 @@ export class Progress {
   #count = 0
   #isDrawn = false
 
-  /** `done` is what happens to each, as `1,200 of 3,000 removed`. */
+  /** `done` is a past participle, as in `1,200 of 3,000 deleted`. */
   constructor(io: Io, whole: number, done: string) {
     this.#io = io
     this.#style = styleOf(io.stderr, io.env)
@@ -35,7 +35,7 @@ export class Progress {
     this.#isDrawn = true
   }
 
-  /** Leaves an empty line to whoever writes next. */
+  /** Clears the line. */
   end(): void {
     if (this.#isDrawn) this.#io.stderr.write('\r\u001b[K')
     this.#isDrawn = false

@@ -1,13 +1,14 @@
+import type { Count } from '../../store/store.js'
 import type { Io } from '../io.js'
-import { type Style, styleOf } from './print.js'
-import { oneLine, widthOf, wrap } from './width.js'
+import { paint, type Style, styleOf } from './print.js'
+import { oneLine, padEnd, widthOf, wrap } from './width.js'
 
-/** One answer of a command: the same facts as JSON or as text. */
+/** Prints the result of a command, as JSON or as text. */
 export function show(io: Io, options: { readonly json?: true }, value: unknown, text: (style: Style) => string): void {
   io.stdout.write(options.json ? jsonText(value) : text(styleOf(io.stdout, io.env)))
 }
 
-/** What a terminal would obey, or read from right to left. JSON has it in strings only, where it can be escaped. */
+/** Characters that control a terminal or reverse the direction of text. In JSON they are in strings only, so they can be escaped. */
 const UNSAFE = /[\u007F-\u009F\u2028\u2029\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
 export function jsonText(value: unknown): string {
@@ -18,7 +19,7 @@ function safe(json: string): string {
   return json.replace(UNSAFE, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Text of several lines from outside, each harmless, and set in. */
+/** Untrusted text of several lines, made harmless and indented. */
 export function block(text: string, indent: string): string {
   return text
     .split('\n')
@@ -29,7 +30,7 @@ export function block(text: string, indent: string): string {
 
 const VALUE_COLUMNS = 100
 
-/** A value as people like to read it: short JSON on one line, longer JSON indented. */
+/** Short JSON on one line, longer JSON indented. */
 export function valueText(value: unknown, columns: number): string {
   const line = safe(JSON.stringify(value))
   return widthOf(line) <= Math.min(columns, VALUE_COLUMNS) ? line : safe(JSON.stringify(value, undefined, 2))
@@ -37,7 +38,7 @@ export function valueText(value: unknown, columns: number): string {
 
 const WORDS_MIN_COLUMNS = 20
 
-/** Words behind a head of this width, and below each other. Where lines have no end, nothing is broken. */
+/** Words after a head, wrapped with a hanging indent. Not wrapped if the output has no width. */
 export function hang(head: string, headColumns: number, words: string, { columns }: Style): string {
   const clean = oneLine(words)
   const room = Math.max(WORDS_MIN_COLUMNS, columns - headColumns)
@@ -51,6 +52,24 @@ const GROUPS = new Intl.NumberFormat('en')
 export const countText = (value: number): string => GROUPS.format(value)
 
 /** `1 job`, `1,234 jobs`. */
-export function many(value: number, noun: string): string {
-  return `${countText(value)} ${noun}${value === 1 ? '' : 's'}`
+export function many(value: number, noun: string, nouns = `${noun}s`): string {
+  return `${countText(value)} ${value === 1 ? noun : nouns}`
+}
+
+/** `1,234 jobs`, or `more than 10,000 jobs` where counting stopped. */
+export function manyOf({ value, relation }: Count, noun: string): string {
+  return `${relation === 'exact' ? '' : 'more than '}${many(value, noun)}`
+}
+
+/** Lines with a label before each; a line without words is left out. */
+export function labelled(
+  rows: readonly (readonly [label: string, words: string | undefined])[],
+  labelColumns: number,
+  style: Style,
+): string {
+  const lines = rows.map(([label, words]) => {
+    const head = `  ${paint(padEnd(label, labelColumns), 'dim', style)}  `
+    return words === undefined ? '' : hang(head, labelColumns + 4, words, style)
+  })
+  return lines.join('')
 }

@@ -2,14 +2,14 @@ import type { Style } from './print.js'
 
 interface Glyphs {
   readonly none: string
-  /** From the smallest that is not nothing. */
+  /** From the smallest value above zero. */
   readonly levels: readonly string[]
 }
 
 const UNICODE: Glyphs = { none: '·', levels: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] }
 const ASCII: Glyphs = { none: '.', levels: ['-', '=', '+', '*', '#'] }
 
-/** A little chart in one line of text: one sign per value, the largest at full height. */
+/** A chart in one line of text: one character per value, the largest at full height. */
 export function sparkline(values: readonly number[], { unicode }: Style): string {
   const { none, levels } = unicode ? UNICODE : ASCII
   const top = Math.max(...values)
@@ -18,7 +18,7 @@ export function sparkline(values: readonly number[], { unicode }: Style): string
 
 const HOUR_MS = 3_600_000
 
-/** Counts by hour, in cells of so many hours that end with the present one. What is older is left out. */
+/** Sums hourly counts in cells of `cellHours`; the last cell ends with the current hour. */
 export function lastHours(
   counts: readonly { readonly at: string; readonly failures: number }[],
   now: number,
@@ -27,7 +27,7 @@ export function lastHours(
   const end = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS
   const sums = Array.from({ length: cells }, () => 0)
   for (const { at, failures } of counts) {
-    // A store's clock may be a little ahead of what was asked.
+    // The clock of the store may be slightly ahead.
     const age = Math.max(0, Math.floor((end - 1 - Date.parse(at)) / (cellHours * HOUR_MS)))
     if (age < cells) sums[cells - 1 - age]! += failures
   }

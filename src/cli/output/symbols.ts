@@ -5,7 +5,7 @@ import type { RedriveState } from '../../core/redrive/redrive.js'
 import type { GroupState } from '../../store/fold.js'
 import { type Cell, paint, type Style, type Tone } from './print.js'
 
-/** A sign beside a word: a colour or a shape never says anything alone. */
+/** A symbol, a word and a colour. The word is always shown: a colour or a shape alone may not be recognised. */
 export interface Mark {
   readonly symbol: string
   readonly ascii: string
@@ -23,7 +23,7 @@ export const PHASE_MARKS: Readonly<Record<Phase, Mark>> = {
   cancelled: { symbol: '–', ascii: '-', word: 'cancelled', tone: 'dim' },
 }
 
-/** How a run ended, and the two that have not: the one that runs and the one to come. */
+/** The outcome of a run, a current run, or the next one. */
 export type RunMark = RunStatus | 'running' | 'next'
 
 export const RUN_MARKS: Readonly<Record<RunMark, Mark>> = {
@@ -36,7 +36,7 @@ export const RUN_MARKS: Readonly<Record<RunMark, Mark>> = {
   deferred: { symbol: '‖', ascii: '=', word: 'deferred', tone: 'calm' },
   cancelled: PHASE_MARKS.cancelled,
   running: PHASE_MARKS.running,
-  next: { symbol: '◇', ascii: 'o', word: 'to come', tone: 'warn' },
+  next: { symbol: '◇', ascii: 'o', word: 'next', tone: 'warn' },
 }
 
 export const REDRIVE_MARKS: Readonly<Record<RedriveState, Mark>> = {

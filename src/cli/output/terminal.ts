@@ -1,6 +1,6 @@
 import type { Terminal } from '../io.js'
 
-/** The one that this process was started in. */
+/** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdin, stdout } = process
   return {
@@ -25,7 +25,7 @@ export function processTerminal(): Terminal {
 
 const ESCAPE = '\u001b'
 
-/** What was typed in one breath comes as one text; the keys with arrows are several characters each. */
+/** Splits input into keys: several keys can arrive as one text, and an arrow key is several characters. */
 export function keysIn(text: string): readonly string[] {
   const keys: string[] = []
   for (let rest = text; rest !== ''; ) {

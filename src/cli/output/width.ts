@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 
 const CONTROL = /[\p{Cc}\u2028\u2029]+/gu
-/** Invisible characters that turn the direction of text round, and with it what people read. */
+/** Invisible characters that change the direction of text, and with it what a person reads. */
 const DIRECTION = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 const INVISIBLE = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]*$/u
 const EMOJI = /\p{Emoji_Presentation}|\uFE0F/u
@@ -12,12 +12,12 @@ const ASCII = /^[ -~]*$/
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** Text from outside as one harmless line: it can't move the cursor, colour what follows, or break a table. */
+/** Untrusted text as one harmless line: it cannot move the cursor, change colours, or break a table. */
 export function oneLine(text: string): string {
   return stripVTControlCharacters(text).replace(DIRECTION, '').replace(CONTROL, ' ').trim()
 }
 
-/** How many columns a terminal gives to the text. */
+/** The columns that the text takes on a terminal. */
 export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length
   let width = 0
@@ -38,13 +38,13 @@ export function padStart(text: string, columns: number): string {
   return ' '.repeat(Math.max(0, columns - widthOf(text))) + text
 }
 
-/** At most so wide; what is missing is marked. */
+/** Cuts text to a width, and marks the cut with `…`. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   return columns < 1 ? '' : `${head(text, columns - 1).trimEnd()}…`
 }
 
-/** Broken between words into lines that are at most so wide; a word that is longer than a line is broken too. */
+/** Wraps text between words; a word that is longer than a line is broken too. */
 export function wrap(text: string, columns: number): readonly string[] {
   const lines: string[] = []
   let line = ''

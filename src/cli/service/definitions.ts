@@ -7,13 +7,13 @@ import type { JobDefinition } from '../../engine/client/definition.js'
 
 type Definition = JobDefinition<never>
 
-/** Every definition that these modules export: by name, as their default, or in arrays. */
+/** All definitions that these modules export: by name, as default, or in arrays. */
 export async function loadDefinitions(paths: readonly string[], folder: string): Promise<readonly Definition[]> {
   const found = new Set<Definition>()
   for (const path of paths) {
     const definitions = Object.values(await moduleAt(path, folder)).flatMap(definitionsIn)
     if (definitions.length === 0) {
-      throw problem(`${path} exports no job; export what defineJob gives: \`export const greet = defineJob({ … })\``)
+      throw problem(`${path} exports no job definition; export one: \`export const greet = defineJob({ … })\``)
     }
     for (const definition of definitions) found.add(definition)
   }
@@ -25,7 +25,7 @@ function definitionsIn(value: unknown): readonly Definition[] {
   return isDefinition(value) ? [value] : []
 }
 
-/** By its looks: the module may have another copy of this package. */
+/** Checks the fields, because the module may use another copy of this package. */
 function isDefinition(value: unknown): value is Definition {
   if (typeof value !== 'object' || value === null) return false
   const { name, queue, delivery, handler } = value as Partial<Record<keyof Definition, unknown>>
@@ -34,11 +34,11 @@ function isDefinition(value: unknown): value is Definition {
 
 async function moduleAt(path: string, folder: string): Promise<Readonly<Record<string, unknown>>> {
   const location = resolve(folder, path)
-  if (!existsSync(location)) throw problem(`there is no file ${path}`)
+  if (!existsSync(location)) throw problem(`no file ${path}`)
   try {
     return (await import(pathToFileURL(location).href)) as Readonly<Record<string, unknown>>
   } catch (error) {
-    throw problem(`${path} does not load: ${whyNot(error, location)}`, error)
+    throw problem(`cannot load ${path}: ${whyNot(error, location)}`, error)
   }
 }
 
@@ -46,16 +46,16 @@ function whyNot(error: unknown, location: string): string {
   if (!(error instanceof Error)) return String(error)
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?tsx?$/.test(location)) {
-    return `Node ${process.version} runs no TypeScript; compile it first, or use Node 22.18 or newer`
+    return `Node ${process.version} cannot run TypeScript; compile it first, or use Node 22.18 or newer`
   }
-  const place = error instanceof SyntaxError ? placeOf(location) : undefined
-  return place === undefined ? error.message : `${error.message} (${place})`
+  const line = error instanceof SyntaxError ? lineOf(location) : undefined
+  return line === undefined ? error.message : `${error.message} (${line})`
 }
 
 const CHECK_MS = 10_000
 
-/** Where the mistake is Node tells only when it checks a file itself. */
-function placeOf(location: string): string | undefined {
+/** Node says where a syntax error is only in `node --check`. */
+function lineOf(location: string): string | undefined {
   const { stderr } = spawnSync(process.execPath, ['--check', location], { encoding: 'utf8', timeout: CHECK_MS })
   return /^(?:file:\/\/)?(\S+:\d+)$/m.exec(stderr ?? '')?.[1]
 }

@@ -25,17 +25,17 @@ export interface ServerFlags extends WorkerFlags {
 
 export function addWorkerOptions(command: Command): Command {
   return command
-    .option('--jobs <file>', 'a module with definitions of jobs; several times', collect)
-    .option('--queues <names>', 'serve these: mail,payments (default: the queues of its jobs, and "default")')
-    .option('--concurrency <number>', 'jobs at the same time (default: 10)')
+    .option('--jobs <file>', 'module that exports job definitions; repeatable', collect)
+    .option('--queues <names>', 'work on these queues: mail,payments (default: those of its jobs, and "default")')
+    .option('--concurrency <number>', 'number of jobs at the same time (default: 10)')
 }
 
-/** What a process that stays has instead of the options of a command that answers and ends. */
+/** The common options of long-running commands. */
 export function addServiceOptions(command: Command): Command {
   return command
     .optionsGroup('Common options:')
     .option('--store <url>', 'sqlite:PATH or postgres://… (default: CHRONOS_STORE, or sqlite:./chronos.db)')
-    .option('--config <file>', 'settings in a file (default: chronos.config.json or .mjs, if it is here)')
+    .option('--config <file>', 'configuration file (default: chronos.config.json or .mjs in this folder)')
     .option('--log-level <level>', 'debug, info, warn, error or silent (default: info)')
     .option('--log-format <format>', 'json or pretty (default: pretty on a terminal)')
 }

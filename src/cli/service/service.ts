@@ -1,5 +1,6 @@
 import { type Clock, wait } from '../../core/values/clock.js'
 import { toMs } from '../../core/values/duration.js'
+import { present } from '../../core/values/present.js'
 import type { Chronos } from '../../engine/client/chronos.js'
 import { type JobDefinition, QUEUE_DEFAULT } from '../../engine/client/definition.js'
 import type { Log } from '../../engine/client/log.js'
@@ -17,11 +18,11 @@ export type Extra = (request: Request) => Promise<Response | undefined>
 export interface ServiceOptions {
   readonly config: Config
   readonly log: Log
-  /** Whether it answers requests. */
+  /** Serve the API and the dashboard. */
   readonly server: boolean
-  /** What its worker can do; a server without one only schedules, sweeps and delivers. */
+  /** Job definitions of its worker. Absent: run no jobs. */
   readonly definitions?: readonly JobDefinition<never>[] | undefined
-  /** Where HTTP jobs may go, beside what is configured. */
+  /** Egress rules in addition to the configured ones. */
   readonly egressAllow?: readonly string[]
   readonly extra?: Extra
   readonly clock?: Clock
@@ -29,7 +30,7 @@ export interface ServiceOptions {
 
 type Server = ReturnType<typeof import('../../server.js').createServer>
 
-/** A process that works until it is told to stop: a server, a worker, or both on one store. */
+/** A long-running process: a server, a worker, or both on one store. */
 export class Service {
   readonly chronos: Chronos
   readonly #settings: Settings
@@ -37,7 +38,6 @@ export class Service {
   readonly #server: Server | undefined
   readonly #workers: Worker[] = []
   readonly #clock: Clock
-  /** Somebody may send requests. */
   #isListening = false
 
   private constructor(chronos: Chronos, server: Server | undefined, options: ServiceOptions) {
@@ -57,14 +57,13 @@ export class Service {
       log,
       egress: { allow: [...settings.egressAllow, ...egressAllow] },
       retention: retentionOf(settings),
-      ...(settings.retry !== undefined && { retry: settings.retry }),
-      ...(settings.alerts !== undefined && { alerts: settings.alerts }),
+      ...present({ retry: settings.retry, alerts: settings.alerts }),
     })
     const server = options.server ? await serverOf(chronos, options) : undefined
     return new Service(chronos, server, options)
   }
 
-  /** Where it listens, if it does. What can't be listened on is found out before any job is taken. */
+  /** Listens before it starts the worker, so that a port in use is found before a job is claimed. */
   async start(): Promise<Listening | undefined> {
     const { host, port } = this.#settings
     const listening = await this.#server?.listen({ host, port })
@@ -83,8 +82,8 @@ export class Service {
   }
 
   /**
-   * First nobody sends anything new, then nothing new is started, then what runs may end, and what does not is handed
-   * back; requests are answered until then, and the store is closed last.
+   * Reports not ready, waits until load balancers have noticed, lets running jobs finish and releases the others.
+   * Requests are answered until then. The store is closed last.
    */
   async stop(): Promise<void> {
     this.#server?.drain()
@@ -108,20 +107,18 @@ async function serverOf(chronos: Chronos, { config, log, extra }: ServiceOptions
     readOnly,
     maxBody,
     log,
-    ...(token !== undefined && { token }),
-    ...(envName !== undefined && { env: { name: envName, ...(envColor !== undefined && { color: envColor }) } }),
-    ...(extra && { extra }),
+    ...present({ token, env: envName === undefined ? undefined : present({ name: envName, color: envColor }), extra }),
   })
 }
 
-/** Every worker can make HTTP calls, which go to the default queue if nobody says otherwise. */
+/** Includes the default queue, where HTTP jobs go by default. */
 export function queuesOf(definitions: readonly JobDefinition<never>[], { queues }: Settings): readonly string[] {
   return queues.length > 0 ? queues : [...new Set([...definitions.map(({ queue }) => queue), QUEUE_DEFAULT])]
 }
 
 const DRAIN_MS = 5_000
 
-/** On this machine's own addresses there is no load balancer that would have to notice. */
+/** A server that only this machine can reach has no load balancer to wait for. */
 function drainMs({ drainDelay, host }: Settings): number {
   if (drainDelay !== undefined) return toMs(drainDelay, 'drainDelay')
   return isLoopback(host) ? 0 : DRAIN_MS

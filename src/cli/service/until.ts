@@ -2,7 +2,7 @@ import { ChronosError } from '../../core/values/error.js'
 import type { Io } from '../io.js'
 import type { Service } from './service.js'
 
-/** Lives until somebody wants it to stop, and then stops well, what `first` ends before all else. A second signal ends the process at once. */
+/** Waits for a signal, then runs `first` and stops the service gracefully. A second signal ends the process at once. */
 export async function untilInterrupted(
   service: Service,
   { interrupted, stderr }: Io,
@@ -12,12 +12,12 @@ export async function untilInterrupted(
     if (interrupted.aborted) resolve()
     else interrupted.addEventListener('abort', () => resolve(), { once: true })
   })
-  stderr.write('stopping: running jobs may end; once more (Ctrl-C) stops at once\n')
+  stderr.write('stopping: waiting for running jobs; press Ctrl-C again to stop at once\n')
   await first()
   await service.stop()
 }
 
-/** What is open is closed again when the start fails. */
+/** Closes the service if it fails to start. */
 export async function started<T>(service: Service, start: () => Promise<T>): Promise<T> {
   try {
     return await start()
@@ -30,6 +30,6 @@ export async function started<T>(service: Service, start: () => Promise<T>): Pro
 export function noJobs(command: string): ChronosError {
   return new ChronosError(
     'INVALID_OPTION',
-    `${command}: name the module with your jobs: --jobs ./jobs.js, CHRONOS_JOBS, or \`jobs\` in chronos.config.json`,
+    `${command}: no job definitions; give --jobs ./jobs.js, CHRONOS_JOBS, or \`jobs\` in chronos.config.json`,
   )
 }

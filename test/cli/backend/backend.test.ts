@@ -56,11 +56,11 @@ describe('the store of a command', () => {
   })
 
   it.each([
-    ['memory:', '--store: the store "memory:" keeps nothing for a second command'],
-    ['sqlite::memory:', 'keeps nothing for a second command'],
-    ['sqlite:', '--store: the store "sqlite:" is not known'],
-    ['chronos.db', '--store: the store "chronos.db" is not known; use sqlite:./chronos.db or postgres://'],
-    ['mysql://u:secret@h/d', '--store: the store "mysql:…" is not known'],
+    ['memory:', '--store: the store "memory:" is not shared between commands'],
+    ['sqlite::memory:', 'is not shared between commands'],
+    ['sqlite:', '--store: the store "sqlite:" is not supported'],
+    ['chronos.db', '--store: the store "chronos.db" is not supported; use sqlite:./chronos.db or postgres://'],
+    ['mysql://u:secret@h/d', '--store: the store "mysql:…" is not supported'],
   ])('is not %s', async (store, words) => {
     const config = await configOf({ store }, around({}))
     expect(() => addressIn(config)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
@@ -69,10 +69,7 @@ describe('the store of a command', () => {
 
   it('is not two things at once', async () => {
     const { code, stderr } = await say(['jobs', 'list', '--store', 'sqlite:a.db', '--url', 'http://h:1'])
-    expect([code, stderr]).toEqual([
-      2,
-      'error: give --store for a store or --url for a server, not both (INVALID_OPTION)\n',
-    ])
+    expect([code, stderr]).toEqual([2, 'error: give either --store or --url (INVALID_OPTION)\n'])
   })
 
   it.each([
@@ -87,8 +84,8 @@ describe('the store of a command', () => {
     const { code, stdout, stderr } = await say(argv, { env: { CHRONOS_STORE: `sqlite:${path}` } })
     expect([code, stdout]).toEqual([6, ''])
     expect(stderr).toBe(
-      `error: there is no store of Chronos at ${path}; make one with \`chronos migrate\`, ` +
-        'or name another with --store or CHRONOS_STORE (STORE_UNAVAILABLE)\n',
+      `error: no Chronos store at ${path}; create one with \`chronos migrate\`, ` +
+        'or choose another with --store or CHRONOS_STORE (STORE_UNAVAILABLE)\n',
     )
     expect(existsSync(path)).toBe(false)
   })

@@ -204,7 +204,7 @@ describe('a command that a server refuses', () => {
     const { code, stderr } = await remote(['jobs', 'list'], 'not-the-right-token')
     expect(code).toBe(4)
     expect(stderr).toContain('invalid token')
-    expect(stderr).toContain('name a token with --token or CHRONOS_TOKEN (NOT_ALLOWED)')
+    expect(stderr).toContain('give a token with --token or CHRONOS_TOKEN (NOT_ALLOWED)')
   })
 
   it('with too weak a token ends with 4', async () => {
@@ -230,7 +230,7 @@ describe('a command that a server refuses', () => {
     'says that it needs the store: %s',
     async (...argv) => {
       const { code, stderr } = await say(argv, { env: { CHRONOS_URL: url } })
-      expect([code, stderr]).toEqual([2, expect.stringContaining('works on a store, not through a server')])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('does not work through a server')])
     },
   )
 })
@@ -244,7 +244,7 @@ describe('a server that is not there', () => {
     const at = `http://127.0.0.1:${(gone.address() as AddressInfo).port}`
     await new Promise(resolve => gone.close(resolve))
     const { code, stderr } = await say(['jobs', 'list', '--url', at])
-    expect([code, stderr]).toEqual([6, expect.stringContaining(`${at} can't be reached (ECONNREFUSED)`)])
+    expect([code, stderr]).toEqual([6, expect.stringContaining(`cannot reach ${at} (ECONNREFUSED)`)])
   })
 
   it('or is something else is told apart', async () => {
@@ -255,9 +255,9 @@ describe('a server that is not there', () => {
     await new Promise(resolve => other.once('listening', resolve))
     const at = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
     const html = await say(['jobs', 'list', '--url', at])
-    expect([html.code, html.stderr]).toEqual([6, expect.stringContaining('does not answer like a server of Chronos')])
+    expect([html.code, html.stderr]).toEqual([6, expect.stringContaining('is not a Chronos server')])
     const away = await say(['jobs', 'list', '--url', `${at}/away`])
-    expect([away.code, away.stderr]).toEqual([6, expect.stringContaining('it points to https://x.example/')])
+    expect([away.code, away.stderr]).toEqual([6, expect.stringContaining('it redirects to https://x.example/')])
     other.close()
   })
 

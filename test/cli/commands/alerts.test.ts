@@ -44,7 +44,7 @@ async function neglect(): Promise<void> {
 
 describe('alerts', () => {
   it('are none where nothing is wrong', async () => {
-    expect(await alerts(['list'])).toEqual({ code: 0, stdout: '', stderr: 'no alert\n' })
+    expect(await alerts(['list'])).toEqual({ code: 0, stdout: '', stderr: 'no alerts\n' })
   })
 
   it('are listed with what is wrong, for people and for programs', async () => {
@@ -62,9 +62,9 @@ describe('alerts', () => {
 
   it('have rules that are shown, changed and reset', async () => {
     const { stdout } = await alerts(['rules'])
-    expect(stdout).toContain('Rule               State  Above  Ends at  For  Keep  Again\n')
-    expect(stdout).toContain('dead-letters       on     0      0        5m   2m    4h\n')
-    expect(stdout).toContain('queue-latency      on     5m     2m       1m   2m    4h\n')
+    expect(stdout).toContain('Rule               State  Fire above  Clear at  For  Keep  Repeat\n')
+    expect(stdout).toContain('dead-letters       on     0           0         5m   2m    4h\n')
+    expect(stdout).toContain('queue-latency      on     5m          2m        1m   2m    4h\n')
     const set = await alerts(['set', 'retry-rate', '--fire', '0.2', '--for', '10m', '--json'])
     expect(JSON.parse(set.stdout)).toMatchObject({ name: 'retry-rate', fire: 0.2, clear: 0.08, for: '10m' })
     expect((await alerts(['set', 'no-workers', '--off'])).stdout).toMatch(/^no-workers +off/m)
@@ -72,22 +72,22 @@ describe('alerts', () => {
   })
 
   it('are silenced and heard again', async () => {
-    expect((await alerts(['silences'])).stderr).toBe('no silence\n')
+    expect((await alerts(['silences'])).stderr).toBe('no silences\n')
     const why = ['--comment', 'moving house']
     const said = await alerts(['silence', '--rule', 'dead-letters', '--label', 'queue=mail', '--for', '2h', ...why])
-    expect(said.stdout).toMatch(/^nobody is told of dead-letters queue=mail until \d{4}-.*Z\n[0-9a-f-]{36}\n$/)
+    expect(said.stdout).toMatch(/^silenced dead-letters queue=mail until \d{4}-.*Z\n[0-9a-f-]{36}\n$/)
     const id = said.stdout.trim().split('\n')[1]!
     expect((await alerts(['silences'])).stdout).toMatch(
       new RegExp(`^in (2h|1h 59m|1h 60m) +dead-letters queue=mail +moving house +${id}$`, 'm'),
     )
-    expect(await alerts(['unsilence', id])).toMatchObject({ code: 0, stdout: `silence ${id} is over\n` })
+    expect(await alerts(['unsilence', id])).toMatchObject({ code: 0, stdout: `silence ${id} ended\n` })
     expect(await alerts(['unsilence', id])).toMatchObject({ code: 3 })
   })
 
   it.each([
     [['set', 'dead-leters', '--off'], 'did you mean "dead-letters"?'],
-    [['set', 'dead-letters'], 'give what to change (--for 15m, --off, …), or --reset alone'],
-    [['set', 'dead-letters', '--on', '--off'], 'give what to change'],
+    [['set', 'dead-letters'], 'give a change such as --for 15m or --off, or --reset alone'],
+    [['set', 'dead-letters', '--on', '--off'], 'give a change such as'],
     [['set', 'retry-rate', '--fire', '10%'], 'expected a share such as 0.1 for 10 %, got "10%"'],
     [['silence', '--label', 'mail', '--for', '1h'], '--label: expected name=value such as queue=mail, got "mail"'],
     [['silence'], 'give for ("2h") or until (a time), got neither'],

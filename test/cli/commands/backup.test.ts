@@ -70,14 +70,14 @@ describe('backup', () => {
     writeFileSync(at('copy.db'), 'precious')
     const refused = await backup(at('copy.db'))
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('is there already; name another file, or replace it with --force')
+    expect(refused.stderr).toContain('already exists; name another file, or replace it with --force')
     expect((await backup(at('copy.db'), '--force')).code).toBe(0)
     expect(statSync(at('copy.db')).size).toBeGreaterThan(1_000)
   })
 
   it.each([
     ['chronos.db', 'is the store itself'],
-    ['none/copy.db', 'there is no folder'],
+    ['none/copy.db', 'no folder'],
     ['.', 'is not a file'],
   ])('does not go to %s', async (name, words) => {
     await live(at('chronos.db'))
@@ -91,7 +91,7 @@ describe('backup', () => {
     db.exec("DELETE FROM jobs WHERE state = 'cancelled'")
     db.close()
     const { code, stderr } = await backup(at('copy.db'))
-    expect([code, stderr]).toEqual([6, expect.stringContaining('the copy is not sound, and was thrown away')])
+    expect([code, stderr]).toEqual([6, expect.stringContaining('the copy failed verification and was deleted')])
     expect(existsSync(at('copy.db'))).toBe(false)
     expect(readdirSync(folder).filter(name => name.includes('part'))).toEqual([])
   })
@@ -104,6 +104,6 @@ describe('backup', () => {
 
   it('does not work through a server, and says so', async () => {
     const { code, stderr } = await say(['backup', 'x.db'], { env: { CHRONOS_URL: 'http://127.0.0.1:1' } })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('backup works on a store, not through a server')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('backup does not work through a server')])
   })
 })

@@ -49,7 +49,7 @@ describe('circuits', () => {
     expect(await circuits(['list'])).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'no circuit yet: one is known once a job with a `circuit` or a `budget` has run\n',
+      stderr: 'no circuits yet: a circuit appears once a job with a `circuit` or a `budget` has run\n',
     })
   })
 
@@ -57,11 +57,11 @@ describe('circuits', () => {
     await trip()
     const { stdout, stderr } = await circuits(['list'], TERMINAL)
     expect(stdout).toMatch(
-      /^State +Failed +Openings +Since +Circuit\n✗ open +\d of \d +1 +\d+\w ago +https:\/\/pay\.example\n {6}.*connect ECONNREFUSED\n {6}tried again in \dm( [\d.]+s)?\n$/,
+      /^State +Failed +Openings +Since +Dependency\n✗ open +\d of \d +1 +\d+\w ago +https:\/\/pay\.example\n {6}.*connect ECONNREFUSED\n {6}next probe in \dm( [\d.]+s)?\n$/,
     )
     expect(stderr).toBe('1 circuit\n')
     const { stdout: piped } = await circuits(['list'])
-    expect(piped).toMatch(/^State +Failed +Openings +Since +Circuit +Next +Why\n/)
+    expect(piped).toMatch(/^State +Failed +Openings +Since +Dependency +Next +Why\n/)
     const { data } = JSON.parse((await circuits(['list', '--json'])).stdout) as { data: CircuitView[] }
     expect(data).toMatchObject([{ key: DEPENDENCY, state: 'open', openings: 1 }])
   })
@@ -72,10 +72,10 @@ describe('circuits', () => {
       `circuit ${DEPENDENCY} ✗ held open: until \`chronos circuits close ${DEPENDENCY}\`\n`,
     )
     expect((await circuits(['close', DEPENDENCY, '--hold'])).stdout).toBe(
-      `circuit ${DEPENDENCY} ✓ held closed: whatever fails, until \`chronos circuits close ${DEPENDENCY}\`\n`,
+      `circuit ${DEPENDENCY} ✓ held closed: even if calls fail, until \`chronos circuits close ${DEPENDENCY}\`\n`,
     )
     expect((await circuits(['close', DEPENDENCY])).stdout).toBe(
-      `circuit ${DEPENDENCY} ↗ ramping: jobs come back step by step\n`,
+      `circuit ${DEPENDENCY} ↗ ramping: jobs start again step by step\n`,
     )
     const { data } = JSON.parse((await circuits(['list', '--json'])).stdout) as { data: CircuitView[] }
     expect(data[0]).not.toHaveProperty('forced')
@@ -85,7 +85,7 @@ describe('circuits', () => {
     [['open', 'nobody'], 3, 'there is no circuit "nobody"'],
     [['close', 'nobody'], 3, 'there is no circuit "nobody"'],
     [['colse', 'x'], 2, '(Did you mean close?)'],
-    [['open'], 2, "missing required argument 'key'"],
+    [['open'], 2, "missing required argument 'dependency'"],
   ])('refuse %j', async (argv, exitCode, words) => {
     const { code, stdout, stderr } = await circuits(argv)
     expect([code, stdout]).toEqual([exitCode, ''])

@@ -39,14 +39,14 @@ describe('completion', () => {
   it('for zsh describes what it offers', async () => {
     const { stdout } = await say(['completion', 'zsh'])
     expect(stdout).toMatch(/^#compdef chronos\n/)
-    expect(stdout).toContain("'retry:start dead jobs again'")
+    expect(stdout).toContain("'retry:retry dead jobs'")
     expect(stdout).toContain("'jobs list:--state') compadd -- waiting running succeeded dead cancelled; return ;;")
   })
 
   it('for fish describes what it offers, each in its place', async () => {
     const { stdout } = await say(['completion', 'fish'])
     expect(stdout).toContain(
-      `complete -c chronos -n 'test (__chronos_at) = "jobs"' -f -a 'retry' -d 'start dead jobs again'\n`,
+      `complete -c chronos -n 'test (__chronos_at) = "jobs"' -f -a 'retry' -d 'retry dead jobs'\n`,
     )
     expect(stdout).toContain(
       `complete -c chronos -n 'test (__chronos_at) = "jobs list"' -l phase -x -a 'scheduled queued`,

@@ -90,10 +90,7 @@ describe('a setting', () => {
     [{ CHRONOS_RETRY: 'finacial' }, 'CHRONOS_RETRY: expected a preset such as financial'],
     [{ CHRONOS_LOG_FORMAT: 'xml' }, 'CHRONOS_LOG_FORMAT: expected json or pretty, got "xml"'],
     [{ CHRONOS_URL: 'ftp://x' }, 'CHRONOS_URL: expected the address of a server'],
-    [
-      { CHRONOS_LOG_LEVLE: 'debug' },
-      'the environment has CHRONOS_LOG_LEVLE, which means nothing; did you mean CHRONOS_LOG_LEVEL?',
-    ],
+    [{ CHRONOS_LOG_LEVLE: 'debug' }, 'unknown environment variable CHRONOS_LOG_LEVLE; did you mean CHRONOS_LOG_LEVEL?'],
   ])('refuses %j', async (env, words) => {
     expect(await refused(env)).toContain(words)
   })
@@ -141,7 +138,7 @@ describe('a configuration file', () => {
     put('other.json', '{ "port": 5000 }')
     expect((await shown({}, '--config', 'other.json'))['port']).toMatchObject({ value: 5000, source: 'other.json' })
     expect((await shown({ CHRONOS_CONFIG: 'other.json' }))['port']?.value).toBe(5000)
-    expect(await refused({}, '--config', 'none.json')).toContain('there is no file none.json')
+    expect(await refused({}, '--config', 'none.json')).toContain('no file none.json')
   })
 
   it.each([
@@ -162,12 +159,12 @@ describe('a configuration file', () => {
   it('is refused when there are two', async () => {
     put('chronos.config.json', '{}')
     put('chronos.config.mjs', 'export default {}')
-    expect(await refused({})).toContain('chronos.config.json and chronos.config.mjs are both here')
+    expect(await refused({})).toContain('both chronos.config.json and chronos.config.mjs exist')
   })
 
   it('is refused when it does not load', async () => {
     put('broken.mjs', 'export default {')
-    expect(await refused({}, '--config', 'broken.mjs')).toContain('broken.mjs does not load: ')
+    expect(await refused({}, '--config', 'broken.mjs')).toContain('cannot load broken.mjs: ')
     put('empty.mjs', 'export const port = 1')
     expect(await refused({}, '--config', 'empty.mjs')).toContain('empty.mjs: expected `export default { … }`')
   })

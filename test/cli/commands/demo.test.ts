@@ -145,7 +145,7 @@ describe('demo in a pipe', () => {
     expect(existsSync(KEPT)).toBe(true)
     const { code, stderr, stdout } = await run(['demo', '--store', `sqlite:${KEPT}`])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(/^error: --store: .*kept\.db exists.*\(INVALID_OPTION\)\n$/)
+    expect(stderr).toMatch(/^error: --store: .*kept\.db already exists.*\(INVALID_OPTION\)\n$/)
   })
 })
 
@@ -177,7 +177,7 @@ describe.concurrent('demo, told to stop', () => {
   it('with kill -9, leaves no worker process behind', async () => {
     const own = mkdtempSync(join(folder, 'killed-'))
     const { child, ended, said } = start(['demo'], { TMPDIR: own })
-    await said(/process \d+ is gone/)
+    await said(/process \d+ died/)
     child.kill('SIGKILL')
     // The next worker process has been started, and holds stderr open for as long as it lives.
     expect((await ended).code).toBeNull()

@@ -52,7 +52,7 @@ const bad = (checks: readonly Check[]): readonly Check[] => checks.filter(({ sta
 
 describe('the examination of Node', () => {
   it.each([
-    ['20.20.2', 'Node 20.20.2: gets no security fixes since April 2026'],
+    ['20.20.2', 'Node 20.20.2: has had no security fixes since April 2026'],
     ['24.1.0', 'Node 24.1.0'],
   ])('says of %s how long it is looked after', (version, words) => {
     expect(nodeCheck(version)).toMatchObject({ status: 'ok', found: expect.stringContaining(words) })
@@ -71,12 +71,12 @@ describe('a check of SQLite', () => {
   it.each<[name: string, change: Partial<SqliteHealth>, status: Check['status'], found: RegExp]>([
     ['durability', { journalMode: 'delete' }, 'problem', /journal mode delete/],
     ['integrity', { damage: ['row 3 missing from index jobs_id', 'x'] }, 'problem', /jobs_id \(and 1 more\)/],
-    ['size', { walBytes: 70_000_000 }, 'warning', /1\.0 MB, and 70 MB in its log/],
+    ['size', { walBytes: 70_000_000 }, 'warning', /1\.0 MB, plus 70 MB write-ahead log/],
     ['disk', { freeBytes: 10_000_000 }, 'problem', /10 MB free/],
     ['disk', { freeBytes: 200_000_000 }, 'warning', /200 MB free/],
     ['disk', { freeBytes: 900_000_000, fileBytes: 20_000_000_000 }, 'warning', /900 MB free/],
-    ['due jobs', { oldestDueMs: 5 * MINUTE_MS }, 'warning', /since 5m$/],
-    ['leases', { expiredLeases: 1 }, 'warning', /^1 has run out/],
+    ['due jobs', { oldestDueMs: 5 * MINUTE_MS }, 'warning', /has waited 5m for a worker$/],
+    ['leases', { expiredLeases: 1 }, 'warning', /^1 expired/],
     ['statistics', { deltas: 12_000 }, 'warning', /^12,000 batches/],
   ])('%s with %j is a %s', (name, change, status, found) => {
     const check = named(sqliteChecks(INFO, { ...FILE, ...change }), name)
@@ -97,16 +97,16 @@ describe('a check of PostgreSQL', () => {
     ['durability', { ...settings({ synchronous_commit: 'local' }), synchronousStandbys: 'b' }, 'warning', /local/],
     ['transactions', { oldestSnapshotMs: 10 * MINUTE_MS }, 'warning', /open for 10m/],
     ['dead rows', { deadRows: 600_000 }, 'warning', /^600,000 dead rows$/],
-    ['due jobs', { oldestDueMs: 61_000 }, 'warning', /since 1m 1s$/],
-    ['leases', { expiredLeases: 3 }, 'warning', /^3 have run out/],
+    ['due jobs', { oldestDueMs: 61_000 }, 'warning', /has waited 1m 1s for a worker$/],
+    ['leases', { expiredLeases: 3 }, 'warning', /^3 expired/],
   ])('%s with %j is a %s', (name, change, status, found) => {
     const check = named(postgresChecks(INFO, { ...SERVER, ...change }, 'heard'), name)
     expect(check).toMatchObject({ status, found: expect.stringMatching(found), wayOut: expect.any(String) })
   })
 
   it.each<[standbys: string, promise: string]>([
-    ['', 'a failover to a standby may lose the last moments'],
-    ['ANY 1 (b, c)', 'survives a failover too'],
+    ['', 'a failover to a standby may lose the last commits'],
+    ['ANY 1 (b, c)', 'also survives a failover'],
   ])('says what its settings promise with the standbys %j', (synchronousStandbys, promise) => {
     expect(named(postgresChecks(INFO, { ...SERVER, synchronousStandbys }, 'heard'), 'durability').found).toContain(
       promise,
@@ -123,9 +123,9 @@ describe('a check of PostgreSQL', () => {
 })
 
 it.each([
-  [0, 'no tables of Chronos at /x'],
+  [0, 'no Chronos tables at /x'],
   [1, 'version 1; this chronos needs 2'],
-  [3, 'version 3; this chronos knows 2 at most'],
+  [3, 'version 3; this chronos supports up to 2'],
 ])('a schema of version %i is a problem where 2 is known', (version, found) => {
   expect(checkSchema({ location: '/x', version, known: 2 })).toMatchObject({ status: 'problem', found })
 })
@@ -155,7 +155,7 @@ describe('doctor', () => {
     const missing = await say(['doctor', '--store', store])
     expect(missing.code).toBe(8)
     expect(missing.stdout).toMatch(
-      /✗ schema {2}problem: no tables of Chronos at \S+\n +→ make them with `chronos migrate`\n/,
+      /✗ schema {2}problem: no Chronos tables at \S+\n +→ create them with `chronos migrate`\n/,
     )
     const chronos = createChronos({ store, log: false })
     await chronos.enqueue('hello', null, { runAt: 0 })
@@ -167,9 +167,9 @@ describe('doctor', () => {
     })
     expect(code).toBe(0)
     expect(stdout.split('\n').filter(line => line.length > 80)).toEqual([])
-    expect(stdout).toMatch(/✓ integrity +the file is sound\n/)
-    expect(stdout).toMatch(/! due jobs +warning: the oldest waits for a worker since \d+d/)
-    expect(stdout).toContain('No problem, 1 warning.\n')
+    expect(stdout).toMatch(/✓ integrity +no damage found\n/)
+    expect(stdout).toMatch(/! due jobs +warning: the oldest has waited \d+d/)
+    expect(stdout).toContain('No problems, 1 warning.\n')
     const { stdout: json } = await say(['doctor', '--store', store, '--json', '--no-integrity'])
     const { ok, checks } = JSON.parse(json) as { ok: boolean; checks: Check[] }
     expect(ok).toBe(true)
@@ -198,7 +198,7 @@ describe('doctor', () => {
     expect(stdout).toMatch(/engine +PostgreSQL \d+/)
     expect(stdout).toMatch(/durability +.*(synchronous_commit is on|fsync is off)/)
     expect(stdout).toMatch(/✓ wake-ups +LISTEN works/)
-    expect(stdout).toMatch(/transactions +the oldest is open for \d+/)
+    expect(stdout).toMatch(/transactions +the oldest has been open for \d+/)
   })
 
   it('of a server that is not there ends with 6', async () => {

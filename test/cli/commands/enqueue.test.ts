@@ -35,7 +35,7 @@ describe('enqueue', () => {
     const { code, stdout, stderr } = await enqueue(['hello'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/)
-    expect(stderr).toBe(`a new store is made at ${join(folder, 'chronos.db')}\n`)
+    expect(stderr).toBe(`creating a new store at ${join(folder, 'chronos.db')}\n`)
     expect((await enqueue(['hello'])).stderr).toBe('')
     expect(await chronos.jobs.get(stdout.trim())).toMatchObject({ name: 'hello', payload: null, state: 'waiting' })
   })
@@ -75,7 +75,7 @@ describe('enqueue', () => {
     expect(second).toEqual({
       code: 0,
       stdout: first.stdout,
-      stderr: `job ${first.stdout.trim()} was there already, under the same key\n`,
+      stderr: `job ${first.stdout.trim()} already exists with this key\n`,
     })
     expect(JSON.parse((await enqueue(['hello', '--key', 'k', '--json'])).stdout)).toEqual({
       id: first.stdout.trim(),
@@ -92,8 +92,8 @@ describe('enqueue', () => {
 
   it.each([
     [['hello', '--payload', '{a: 1}'], '--payload: expected JSON such as'],
-    [['hello', '--payload', '@nowhere.json'], "nowhere.json can't be read"],
-    [['hello', '--payload', '-'], 'what was read from stdin: expected JSON'],
+    [['hello', '--payload', '@nowhere.json'], 'cannot read nowhere.json'],
+    [['hello', '--payload', '-'], 'error: stdin: expected JSON'],
     [['hello', '--retry', 'finacial'], '--retry: expected a preset (standard, '],
     [['hello', '--retry', '{"maxRetrys": 1}'], 'did you mean "maxRetries"?'],
     [['hello', '--priority', '11'], 'priority: expected a whole number from 0 to 9, got 11'],
@@ -144,7 +144,7 @@ describe('enqueue --wait', () => {
   it('gives up after as long as it is told, and the job goes on', async () => {
     const { code, stderr } = await enqueue(['hello', '--wait', '1ms'])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/error: job \S+ is queued after 1ms, and goes on; look at it with `chronos jobs get/)
+    expect(stderr).toMatch(/error: job \S+ is still queued after 1ms, and continues; see `chronos jobs get/)
     expect((await chronos.jobs.count({ state: 'waiting' })).value).toBe(1)
   })
 

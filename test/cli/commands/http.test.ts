@@ -94,7 +94,7 @@ describe('http', () => {
     [[URL_, '--header', 'nothing'], /^error: --header: expected 'Name: value', got "nothing"/],
     [[URL_, '--header', 'Host: x'], /^error: http\.headers: "Host" is set by Chronos/],
     [[URL_, '--expect', 'good'], /^error: http\.expectedStatuses\[0\]: expected a status from 100 to 599/],
-    [[URL_, '--data', '@nowhere.json'], /^error: --data: nowhere\.json can't be read/],
+    [[URL_, '--data', '@nowhere.json'], /^error: --data: cannot read nowhere\.json/],
   ])('refuses %j', async (argv, message) => {
     const { code, stdout, stderr } = await http(argv)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -138,6 +138,6 @@ describe('http', () => {
     })
     const refused = await say(['http', url, '--cron', '* * * * *', '--run-at', '2027-01-01', '--store', store])
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('--run-at is for one job, and --cron makes many')
+    expect(refused.stderr).toContain('--run-at applies to one job and cannot be used with --cron')
   })
 })

@@ -65,7 +65,7 @@ describe.each([
   it('makes the tables, and has nothing to do the next time', async () => {
     const first = await migrate(place)
     expect(first.code).toBe(0)
-    expect(first.stdout).toContain(`: made, with schema ${place.known}\n`)
+    expect(first.stdout).toContain(`: created with schema ${place.known}\n`)
     expect((await migrate(place)).stdout).toContain(`: schema ${place.known}, nothing to do\n`)
     const { stdout } = await migrate(place, '--json')
     expect(JSON.parse(stdout)).toMatchObject({ from: place.known, to: place.known, engine: expect.any(String) })
@@ -82,10 +82,10 @@ describe.each([
   it('status changes nothing, and ends with 8 where a migration is needed', async () => {
     const { code, stdout } = await migrate(place, 'status')
     expect(code).toBe(8)
-    expect(stdout).toContain('no tables yet; `chronos migrate` makes them\n')
+    expect(stdout).toContain('no tables yet; `chronos migrate` creates them\n')
     expect(await place.exists()).toBe(false)
     expect((await say(['jobs', 'list', '--store', place.url])).stderr).toMatch(
-      /^error: there is no store of Chronos at .*; make one with `chronos migrate`.* \(STORE_UNAVAILABLE\)\n$/,
+      /^error: no Chronos store at .*; create one with `chronos migrate`.* \(STORE_UNAVAILABLE\)\n$/,
     )
     expect(await place.exists()).toBe(false)
   })
@@ -103,12 +103,10 @@ describe.each([
     const { code, stderr } = await say(['jobs', 'list', '--store', place.url])
     expect(code).toBe(6)
     const older = place.known - 1
-    expect(stderr).toContain(
-      `has schema ${older}, and this chronos works on schema ${place.known}; bring it up to date`,
-    )
+    expect(stderr).toContain(`has schema ${older}, but this chronos needs schema ${place.known}; upgrade it`)
     const status = await migrate(place, 'status')
     expect(status.code).toBe(8)
-    expect(status.stdout).toContain(`schema ${older}, this chronos needs ${place.known}; \`chronos migrate\` brings`)
+    expect(status.stdout).toContain(`schema ${older}, this chronos needs ${place.known}; \`chronos migrate\` upgrades`)
   })
 
   it('a newer schema is refused by every command, and named', async () => {

@@ -28,9 +28,9 @@ describe('prune', () => {
       code: 2,
       stdout: '',
       stderr:
-        'error: prune: 1 succeeded job, 1 dead job would be removed; add --yes to do it, or --dry-run (INVALID_OPTION)\n',
+        'error: prune: 1 succeeded job, 1 dead job would be deleted; add --yes to confirm, or --dry-run (INVALID_OPTION)\n',
     })
-    expect((await prune({}, '--succeeded', '7d', '--dry-run')).stdout).toBe('1 succeeded job would be removed\n')
+    expect((await prune({}, '--succeeded', '7d', '--dry-run')).stdout).toBe('1 succeeded job would be deleted\n')
     expect(await left()).toEqual(lives.all)
   })
 
@@ -43,19 +43,19 @@ describe('prune', () => {
   })
 
   it('keeps what is younger', async () => {
-    expect((await prune({}, '--succeeded', '1800d', '--yes')).stdout).toBe('0 jobs removed\n')
+    expect((await prune({}, '--succeeded', '1800d', '--yes')).stdout).toBe('0 jobs deleted\n')
     expect(await left()).toEqual(lives.all)
   })
 
   it('takes the ages that are configured, if none is given', async () => {
     const env = { CHRONOS_RETENTION_DEAD: '7d', CHRONOS_RETENTION_SUCCEEDED: 'false' }
-    expect((await prune(env, '--yes')).stdout).toBe('1 job removed\n')
+    expect((await prune(env, '--yes')).stdout).toBe('1 job deleted\n')
     expect(await left()).toEqual(lives.all.filter(id => id !== lives.dead))
   })
 
   it('asks for an age where there is none', async () => {
     const { code, stderr } = await prune({}, '--yes')
-    expect([code, stderr]).toEqual([2, expect.stringContaining('say how old what may go has to be')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('give an age such as --succeeded 7d')])
   })
 
   it('refuses what is no age', async () => {

@@ -23,9 +23,9 @@ describe('queues', () => {
     expect({ code, lines: stdout.split('\n'), stderr }).toEqual({
       code: 0,
       lines: [
-        'Queue     State      Queued  Retrying  Later  Running  Dead  Oldest  Policy of its own',
-        expect.stringMatching(/^default {3}no worker {7}0 {9}1 {6}1 {8}0 {5}1 {4}\d+d {2}-$/),
-        'payments  open            0         0      0        0     0       -  -',
+        'Queue     State      Queued  Retrying  Scheduled  Running  Dead  Oldest  Policy override',
+        expect.stringMatching(/^default {3}no worker {7}0 {9}1 {10}1 {8}0 {5}1 {4}\d+d {2}-$/),
+        'payments  open            0         0          0        0     0       -  -',
         '',
       ],
       stderr: '2 queues\n',
@@ -33,14 +33,14 @@ describe('queues', () => {
   })
 
   it('are paused and resumed', async () => {
-    expect((await queues('pause', 'payments')).stdout).toBe('queue payments is paused; no policy of its own\n')
+    expect((await queues('pause', 'payments')).stdout).toBe('queue payments is paused; no policy override\n')
     expect((await queues('list')).stdout).toMatch(/^payments {2}paused/m)
-    expect((await queues('resume', 'payments')).stdout).toBe('queue payments is open; no policy of its own\n')
+    expect((await queues('resume', 'payments')).stdout).toBe('queue payments is open; no policy override\n')
   })
 
   it('are given a policy, by the name of a preset or as JSON, and relieved of it', async () => {
     expect((await queues('set', 'payments', '--retry', 'financial')).stdout).toBe(
-      'queue payments is open; its own policy: exponential 1s ×2, at most 1m, jitter full, up to 5 retries\n',
+      'queue payments is open; policy override: exponential 1s ×2, at most 1m, jitter full, up to 5 retries\n',
     )
     const { stdout } = await queues('set', 'payments', '--retry', '{"maxRetries": 8}', '--json')
     expect(JSON.parse(stdout)).toMatchObject({ name: 'payments', paused: false, retry: { maxRetries: 8 } })
@@ -49,7 +49,7 @@ describe('queues', () => {
       { name: 'default', counts: { retrying: { value: 1, relation: 'exact' }, dead: { value: 1 } } },
       { name: 'payments', retry: { maxRetries: 8 } },
     ])
-    expect((await queues('set', 'payments', '--reset')).stdout).toContain('no policy of its own')
+    expect((await queues('set', 'payments', '--reset')).stdout).toContain('no policy override')
     const chronos = createChronos({ store, log: false })
     expect(await chronos.queues.list()).toEqual([
       { name: 'default', paused: false },
@@ -59,8 +59,8 @@ describe('queues', () => {
   })
 
   it.each([
-    [['set', 'payments'], 'give --retry with a policy, or --reset to take it away'],
-    [['set', 'payments', '--retry', 'none', '--reset'], 'give --retry with a policy, or --reset'],
+    [['set', 'payments'], 'give either --retry with a policy, or --reset to remove it'],
+    [['set', 'payments', '--retry', 'none', '--reset'], 'give either --retry with a policy, or --reset'],
     [['set', 'payments', '--retry', 'finacial'], '--retry: expected a preset (standard'],
     [['set', 'payments', '--retry', '{"maxRetries": -1}'], 'maxRetries: expected a'],
     [['pause', 'two words'], 'expected 1 to 128 letters'],

@@ -18,13 +18,13 @@ const DIGEST = ['put', 'digest', '--cron', '0 9 * * MON', '--tz', 'Europe/Paris'
 describe('schedules', () => {
   it('are made, listed, paused and resumed, run and deleted', async () => {
     const made = await schedules(...DIGEST, '--payload', '{"list": "all"}', '--missed', 'all:3', '--tag', 'mail')
-    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('a new store is made') })
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('creating a new store') })
     expect(made.stdout).toMatch(
-      /^schedule digest is active: 0 9 \* \* MON \(Europe\/Paris\); next tick .* UTC \(version 1\)\n$/,
+      /^schedule digest is active: 0 9 \* \* MON \(Europe\/Paris\); next .* UTC \(version 1\)\n$/,
     )
     await schedules('put', 'ping', '--every', '90s', '--call', 'https://api.example.com/ping', '--overlap', 'allow')
     const { stdout, stderr } = await schedules('list')
-    expect(stdout).toMatch(/^Schedule +State +When +Job +Next +Made +Skipped +Missed$/m)
+    expect(stdout).toMatch(/^Schedule +State +When +Job +Next +Enqueued +Skipped +Missed$/m)
     expect(stdout).toMatch(/^digest +active +0 9 \* \* MON \(Europe\/Paris\) +send-digest +in .+ +0 +0 +0$/m)
     expect(stdout).toMatch(/^ping +active +every 90s +http +in 1m \d+s +0 +0 +0$/m)
     expect(stderr).toBe('2 schedules\n')
@@ -33,7 +33,7 @@ describe('schedules', () => {
     expect((await schedules('resume', 'digest')).stdout).toContain('schedule digest is active')
     const run = await schedules('run', 'digest')
     expect(run.stdout).toMatch(/^[0-9a-f-]{36}\n$/)
-    expect((await schedules('delete', 'digest')).stdout).toBe('schedule digest is gone; the jobs that it made stay\n')
+    expect((await schedules('delete', 'digest')).stdout).toBe('schedule digest is deleted; its jobs continue\n')
     expect(await schedules('run', 'digest')).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('there is no schedule "digest"'),
@@ -73,7 +73,7 @@ describe('schedules', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines[0]).toMatch(/^Europe\/Paris +UTC +When/)
     expect(lines[1]).toMatch(/^2026-03-28 02:30:00\+01:00 +2026-03-28 01:30:00/)
-    expect(lines[2]).toMatch(/^2026-03-29 03:00:00\+02:00 +2026-03-29 01:00:00 .*clocks were put forward 1h$/)
+    expect(lines[2]).toMatch(/^2026-03-29 03:00:00\+02:00 +2026-03-29 01:00:00 .*clocks go forward 1h$/)
     const back = await say([
       'schedules',
       'next',
@@ -83,7 +83,7 @@ describe('schedules', () => {
       '--from',
       '2026-10-31T20:00Z',
     ])
-    expect(back.stdout).toContain('clocks were put back 1h')
+    expect(back.stdout).toContain('clocks go back 1h')
     const json = await say(['schedules', 'next', '90s', '--from', '2026-01-01T00:00Z', '--count', '2', '--json'])
     expect(JSON.parse(json.stdout)).toEqual({
       data: [

@@ -74,8 +74,8 @@ describe('a frame of top', () => {
     expect(frame(SNAPSHOT, { ...VIEW, selected: 'mail' }, STYLE)).toEqual([
       'chronos top  /var/lib/chronos.db · 09:00:00 UTC · every 2s',
       'Jobs     ○ queued 12   ↻ retrying 3   ◷ scheduled 1   ▸ running 4   ■ dead 7',
-      'Last 5m  50 enqueued   45 succeeded   9 failed runs   2 died   retry rate 20 %',
-      'Workers  2 alive, 4 of 20 slots busy   1 silent   oldest due job waits since 4s',
+      'Last 5m  50 enqueued   45 succeeded   9 failed runs   2 died   retry rate 20 %   retry success 90 %',
+      'Workers  2 alive, 4 of 20 slots busy   1 silent   oldest due job: 4s',
       '',
       '  Queue              Queued  Retrying  Running  Dead  Oldest  Workers  Last 15 min',
       '· default                12         3        4     7       -        1  ·▁▂▃▄▅▆▇███▇▆▅▄',
@@ -91,7 +91,7 @@ describe('a frame of top', () => {
       '  silent 0/10    web-2:18  payments',
       ...new Array(11).fill(''),
       '',
-      'q quit   j/k choose a queue   P pause or resume it   space hold   +/- slower, faster',
+      'q quit   j/k select a queue   P pause or resume it   space freeze   +/- slower, faster',
     ])
   })
 
@@ -111,15 +111,15 @@ describe('a frame of top', () => {
   })
 
   it('says when what it shows is old, and why', () => {
-    const [head] = frame(SNAPSHOT, { ...VIEW, trouble: 'the store is gone' }, STYLE)
+    const [head] = frame(SNAPSHOT, { ...VIEW, problem: 'the store is gone' }, STYLE)
     expect(head).toContain('the store is gone')
-    expect(frame(SNAPSHOT, { ...VIEW, isPaused: true }, STYLE)[0]).toContain('paused')
+    expect(frame(SNAPSHOT, { ...VIEW, isPaused: true }, STYLE)[0]).toContain('frozen')
   })
 
   it('has nothing to say of an empty store', () => {
     const empty = { ...SNAPSHOT, queues: [], failures: [], workers: [] }
     const text = frame(empty, { ...VIEW, hasKeys: false }, STYLE).join('\n')
-    expect(text).toContain('No queue yet: nothing was enqueued.')
+    expect(text).toContain('No queues yet.')
     expect(text).toContain('Newest failures\n  none')
   })
 })
@@ -248,7 +248,7 @@ describe('top', () => {
     await world.clock.settle()
     expect(await world.press('j')).toContain('▸ mail')
     expect(await world.press('\u001b[B', 'j', 'j')).toContain('▸ payments')
-    expect(await world.press('P')).toContain('queue payments is open again')
+    expect(await world.press('P')).toContain('queue payments is resumed')
     expect(await world.press('k', 'P')).toContain('queue mail is paused')
     expect(world.changes).toEqual(['resume payments', 'pause mail'])
     await world.press('q')
@@ -302,7 +302,7 @@ describe('top without a terminal', () => {
     expect(stdout).not.toContain('\u001b')
     const facts = JSON.parse((await say(['top', '--json', ...store])).stdout) as Snapshot
     expect(facts.queues.map(({ name }) => name)).toEqual(['default', 'payments'])
-    expect((await say(['top', ...store])).stderr).toContain('top: this is no terminal; --once gives one picture')
+    expect((await say(['top', ...store])).stderr).toContain('top: not a terminal; use --once to print one picture')
   })
 
   it('gives the fleet in numbers', async () => {

@@ -24,7 +24,7 @@ describe('webhooks', () => {
   it('are made, and tell their secret this once', async () => {
     const { code, stdout, stderr } = await webhooks('create', 'https://example.com/hook', '--event', 'job.dead')
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=\n$/) })
-    expect(stderr).toMatch(/webhook wh_[0-9a-f]{32} is enabled; its secret is shown this once\n$/)
+    expect(stderr).toMatch(/created webhook endpoint wh_[0-9a-f]{32}; its secret is not shown again\n$/)
     const listed = await webhooks('list', '--json')
     expect(listed.stdout).not.toContain('whsec_')
   })
@@ -33,23 +33,23 @@ describe('webhooks', () => {
     const { id } = await create('--event', 'job.succeeded', '--queue', 'payments', '--tenant', 'acme')
     const { stdout, stderr } = await webhooks('list')
     expect(stdout.split('\n').slice(0, 2)).toEqual([
-      expect.stringMatching(/^Id +State +Address +Events +Only$/),
+      expect.stringMatching(/^Id +State +URL +Events +Only$/),
       `${id}  enabled  https://example.com/hook  job.dead, job.succeeded  queue payments; tenant acme`,
     ])
-    expect(stderr).toBe('1 webhook\n')
+    expect(stderr).toBe('1 webhook endpoint\n')
   })
 
   it('are disabled, enabled, tested and deleted', async () => {
     const { id } = await create()
-    expect((await webhooks('disable', id)).stdout).toBe(`webhook ${id} is disabled\n`)
+    expect((await webhooks('disable', id)).stdout).toBe(`webhook endpoint ${id} is disabled\n`)
     expect((await webhooks('list')).stdout).toContain('disabled (by-hand)')
     expect(await webhooks('test', id)).toMatchObject({ code: 4 })
-    expect((await webhooks('enable', id)).stdout).toBe(`webhook ${id} is enabled\n`)
+    expect((await webhooks('enable', id)).stdout).toBe(`webhook endpoint ${id} is enabled\n`)
     const delivery = (await webhooks('test', id)).stdout.trim()
     const deliveries = await webhooks('deliveries', id)
     expect(deliveries.stdout).toMatch(new RegExp(`^${delivery} +webhook.test +queued +0 of `, 'm'))
     expect(deliveries.stderr).toBe('1 delivery\n')
-    expect((await webhooks('delete', id)).stdout).toBe(`webhook ${id} is deleted\n`)
+    expect((await webhooks('delete', id)).stdout).toBe(`webhook endpoint ${id} is deleted\n`)
     expect(await webhooks('deliveries', id)).toMatchObject({ code: 3 })
   })
 
@@ -66,7 +66,7 @@ describe('webhooks', () => {
     const { id } = await create()
     const { code, stderr } = await webhooks('recover', id, '--since', '2026-01-01T00:00:00Z')
     expect(code).toBe(0)
-    expect(stderr).toMatch(/^0 deliveries to send again; watch it with `chronos redrives get \S+ --follow`\n$/)
+    expect(stderr).toMatch(/^redriving 0 deliveries; follow it with `chronos redrives get \S+ --follow`\n$/)
   })
 
   it.each([

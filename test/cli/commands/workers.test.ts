@@ -22,7 +22,7 @@ describe('workers', () => {
     expect(await say(['workers', '--store', store])).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'no worker is known: jobs wait until one is started\n',
+      stderr: 'no workers: jobs wait until one is started\n',
     })
   })
 
@@ -39,7 +39,9 @@ describe('workers', () => {
       columns: 80,
       env: { NO_COLOR: '1' },
     })
-    expect(stdout).toMatch(/^Id +State +Running +Since +Seen\n[0-9a-f-]{36} {2}✓ alive +0\/7 +\d+s ago +\d+s ago\n/)
+    expect(stdout).toMatch(
+      /^Id +State +Running +Started +Heartbeat\n[0-9a-f-]{36} {2}✓ alive +0\/7 +\d+s ago +\d+s ago\n/,
+    )
     expect(stdout.replace(/\n +/g, ' ')).toContain(`, pid ${process.pid} · queues mail, slow · jobs send-email, `)
     expect(stdout.split('\n').filter(line => line.length > 80)).toEqual([])
     expect(stderr).toBe('1 worker\n')
@@ -48,7 +50,7 @@ describe('workers', () => {
       { id: worker.id, state: 'alive', concurrency: 7, running: 0, queues: ['mail', 'slow'] },
     ])
     await chronos.close()
-    expect((await say(['workers', '--store', store])).stderr).toContain('no worker is known')
+    expect((await say(['workers', '--store', store])).stderr).toContain('no workers')
   })
 
   it('that were killed are silent', async () => {
@@ -59,6 +61,6 @@ describe('workers', () => {
     await file.close()
     const { stdout, stderr } = await say(['workers', '--store', store])
     expect(stdout).toMatch(/^w1 {2}\? silent +1\/1 +\d+d ago +\d+d ago +box +17 +default +x$/m)
-    expect(stderr).toBe('1 worker, 1 of them silent\n')
+    expect(stderr).toBe('1 worker, 1 silent\n')
   })
 })

@@ -35,11 +35,11 @@ describe('the jobs of a module', () => {
   })
 
   it.each([
-    ['gone.mjs', /there is no file gone\.mjs/],
-    ['none.mjs', /none\.mjs exports no job; export what defineJob gives/],
-    ['broken.mjs', /broken\.mjs does not load: /],
-    ['throws.mjs', /throws\.mjs does not load: no database/],
-    ['lost.mjs', /lost\.mjs does not load: .*nowhere\.mjs/],
+    ['gone.mjs', /no file gone\.mjs/],
+    ['none.mjs', /none\.mjs exports no job definition; export one/],
+    ['broken.mjs', /cannot load broken\.mjs: /],
+    ['throws.mjs', /cannot load throws\.mjs: no database/],
+    ['lost.mjs', /cannot load lost\.mjs: .*nowhere\.mjs/],
   ])('are not found in %s, and it says why', async (path, words) => {
     await expect(names(path)).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringMatching(words) })
   })

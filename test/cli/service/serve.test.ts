@@ -68,9 +68,9 @@ describe('worker', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('exports no job')])
     const broken = await run(['worker', '--jobs', jobs('export const x = {'), '--store', store], QUIET)
     expect(broken.code).toBe(2)
-    expect(broken.stderr).toMatch(/does not load: Unexpected end of input \(.*jobs\.mjs:2\)/)
+    expect(broken.stderr).toMatch(/cannot load \S+: Unexpected end of input \(.*jobs\.mjs:2\)/)
     const none = await run(['worker', '--store', store], QUIET)
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('name the module with your jobs')])
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no job definitions; give --jobs')])
   })
 })
 
@@ -188,7 +188,7 @@ describe('dev', () => {
       0,
       expect.objectContaining({ state: 'succeeded', attempt: 3 }),
     ])
-    expect((await say(schedule!)).stdout).toContain('tick')
+    expect((await say(schedule!)).stdout).toContain('schedule ping is active: every 10s')
     expect((await say([...top!, '--once'])).stdout).toContain('default')
     expect((await stopped(dev)).code).toBe(0)
   })

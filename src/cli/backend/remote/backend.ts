@@ -17,10 +17,10 @@ interface All<T> {
   readonly data: readonly T[]
 }
 
-/** It looks at every job, and takes as long as that takes. */
+/** The check reads every job of the store. */
 const VERIFY_TIMEOUT_MS = 600_000
 
-/** A server in place of a store. */
+/** A backend that calls the REST API of a server. */
 export function remoteBackend({ url, token }: { readonly url: string; readonly token?: string }): Backend {
   const rest = new Rest({ url, token, clock: systemClock, dice: systemDice })
   return {
@@ -36,7 +36,7 @@ export function remoteBackend({ url, token }: { readonly url: string; readonly t
     enqueue: (name, payload, options) => remoteEnqueue(rest, name, payload, options),
     stats: () => rest.get('/stats'),
     workers: async () => (await rest.get<All<WorkerView>>('/workers')).data,
-    verify: () => rest.get('/system/verify', { patienceMs: VERIFY_TIMEOUT_MS }),
+    verify: () => rest.get('/system/verify', { timeoutMs: VERIFY_TIMEOUT_MS }),
     info: () => info(rest),
     close: async () => undefined,
   }
@@ -44,7 +44,7 @@ export function remoteBackend({ url, token }: { readonly url: string; readonly t
 
 function queues(rest: Rest): Backend['queues'] {
   const at = (name: string): string => `/queues/${part(name)}`
-  // A server tells all of it, a store what was changed.
+  // The API returns the full report of a queue.
   const record = ({ name, paused, retry }: QueueReport): QueueRecord => ({ name, paused, ...(retry && { retry }) })
   return {
     report: async () => (await rest.get<All<QueueReport>>('/queues')).data,
@@ -61,7 +61,7 @@ function schedules(rest: Rest): Backend['schedules'] {
     put: (id, options, { version } = {}) =>
       rest.put(at(id), {
         body: withTimes(options, ['startAt', 'endAt']),
-        ...(version !== undefined && { ifMatch: String(version) }),
+        ifMatch: version === undefined ? undefined : String(version),
       }),
     pause: id => rest.post(`${at(id)}/pause`),
     resume: id => rest.post(`${at(id)}/resume`),
@@ -94,7 +94,7 @@ function dead(rest: Rest): Backend['dead'] {
     },
     setGroup: (fingerprint, state, tenantId) => rest.patch(at(fingerprint), { query: { tenantId }, body: { state } }),
     redrive,
-    // Whoever asks for all of them has said so to the command.
+    // The command has already checked that `--all` was given.
     acknowledge: (query, options = {}) =>
       rest.post('/dead/acknowledge', { body: { filter: wireFilter(query), all: true, ...options } }),
     discard: (query, options = {}) =>
@@ -165,11 +165,11 @@ interface System {
   readonly store: Omit<StoreInfo, 'now'>
 }
 
-/** A tenant is not told of it; then this process's own clock must do. */
+/** A token of a tenant may not read it; then the clock of this process is used. */
 async function info(rest: Rest): Promise<StoreInfo> {
   try {
     const { now, store } = await rest.get<Partial<System>>('/system')
-    if (now === undefined || store === undefined) throw noChronos(rest.url, 'it does not tell of its store')
+    if (now === undefined || store === undefined) throw noChronos(rest.url, '/system has no store')
     const { kind, schemaVersion, engine, durability } = store
     return { kind, schemaVersion, engine, durability, now: Date.parse(now), location: rest.url }
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { JobView } from '../../../core/job/view.js'
 import { ChronosError } from '../../../core/values/error.js'
+import { present } from '../../../core/values/present.js'
 import { HTTP_JOB } from '../../../engine/client/definition.js'
 import type { EnqueueOptions, EnqueueResult } from '../../../engine/client/enqueuer.js'
 import type { List } from '../../../engine/jobs/jobs.js'
@@ -18,7 +19,7 @@ export function remoteJobs(rest: Rest): Backend['jobs'] {
       const { count: _, ...list } = await rest.get<Counted>('/jobs', { query: { ...queryFilter(query), ...page } })
       return list
     },
-    // The server counts to 10,000; whoever asks for more is told "at least".
+    // The server counts up to 10,000 and says "at least" beyond that.
     async count(query = {}) {
       return (await rest.get<Counted>('/jobs', { query: { ...queryFilter(query), limit: 1 } })).count
     },
@@ -37,7 +38,7 @@ export function remoteJobs(rest: Rest): Backend['jobs'] {
   }
 }
 
-/** The id of a schedule answers with the schedule, which is no job. */
+/** For the id of a schedule the API returns the schedule, which is not a job. */
 async function remoteJob(rest: Rest, id: string): Promise<JobView | undefined> {
   try {
     const found = await rest.get<JobView & { readonly attempts?: unknown }>(`/jobs/${part(id)}`)
@@ -57,7 +58,7 @@ export async function remoteEnqueue(
 ): Promise<EnqueueResult> {
   const given = {
     ...withTimes(options, ['runAt']),
-    ...(deadline !== undefined && { deadline: wireDeadline(deadline) }),
+    ...present({ deadline: deadline === undefined ? undefined : wireDeadline(deadline) }),
   }
   const body = name === HTTP_JOB ? { http: payload, ...given } : { name, payload, ...given }
   return resultOf(await rest.post('/jobs', { body, creates: true }))

@@ -1,14 +1,15 @@
 import { ChronosError, type ErrorCode } from '../../../core/values/error.js'
+import { present } from '../../../core/values/present.js'
 import { EXIT_OF } from '../../exit.js'
 
-/** The part of a problem document (RFC 9457) that commands tell of. */
+/** The part of a problem document (RFC 9457) that commands show. */
 interface Document {
   readonly code: string
   readonly detail: string
   readonly requestId?: string
 }
 
-/** What a server says of a request, in the words that commands have for it: their exit codes follow from these. */
+/** API error codes and the error codes of the library, which decide the exit code. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   INVALID_REQUEST: 'INVALID_OPTION',
   NOT_JSON: 'INVALID_OPTION',
@@ -30,16 +31,16 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 
 const isOurs = (code: string): code is ErrorCode => Object.hasOwn(EXIT_OF, code)
 
-const TOKEN_WAY_OUT = '; name a token with --token or CHRONOS_TOKEN'
+const TOKEN_WAY_OUT = '; give a token with --token or CHRONOS_TOKEN'
 
-/** An answer that is not the one asked for, as an error like those of a store. */
+/** An error response as the error that a store would throw. */
 export function errorOf(status: number, body: unknown, url: string): Error {
   const problem = documentOf(body)
   if (!problem) return noChronos(url, `it answered ${status}`)
   const { code, detail, requestId } = problem
   const known = isOurs(code) ? code : CODES[code]
   const words = status === 401 ? `${detail}${TOKEN_WAY_OUT}` : detail
-  const details = { status, code, ...(requestId !== undefined && { requestId }) }
+  const details = present({ status, code, requestId })
   if (known !== undefined) return new ChronosError(known, words, { details })
   return new Error(`${url}: ${detail} (request ${requestId ?? 'unknown'})`)
 }
@@ -48,14 +49,11 @@ function documentOf(body: unknown): Document | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const { code, detail, requestId } = body as Readonly<Record<string, unknown>>
   if (typeof code !== 'string' || typeof detail !== 'string') return undefined
-  return { code, detail, ...(typeof requestId === 'string' && { requestId }) }
+  return present({ code, detail, requestId: typeof requestId === 'string' ? requestId : undefined })
 }
 
 export function noChronos(url: string, why: string): ChronosError {
-  return new ChronosError(
-    'STORE_NOT_SUPPORTED',
-    `${url} does not answer like a server of Chronos (${why}); --url takes its address without /api`,
-  )
+  return new ChronosError('STORE_NOT_SUPPORTED', `${url} is not a Chronos server (${why}); give --url without /api`)
 }
 
 export function unreachable(url: string, cause: unknown): ChronosError {
@@ -64,7 +62,7 @@ export function unreachable(url: string, cause: unknown): ChronosError {
   const why = typeof code === 'string' ? code : String(message ?? inner)
   return new ChronosError(
     'STORE_UNAVAILABLE',
-    `${url} can't be reached (${why}); is it running there? \`chronos serve\` starts one`,
+    `cannot reach ${url} (${why}); is a server running there? \`chronos serve\` starts one`,
     { cause },
   )
 }

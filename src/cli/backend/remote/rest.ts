@@ -2,20 +2,20 @@ import { type Clock, type Dice, wait } from '../../../core/values/clock.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { errorOf, noChronos, unreachable } from './problem.js'
 
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 const TRIES = 3
 const PAUSE_MS = 200
 
-/** What is asked for beside the method and the path. */
+/** A request, apart from its method and path. */
 export interface Asked {
-  /** What is undefined is left out; a list is repeated. */
+  /** Undefined values are left out; a list repeats its name. */
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
-  /** Only if what is there still has this version. */
+  /** Fail if the resource has another version. */
   readonly ifMatch?: string | undefined
-  /** It makes something, and may be repeated when the answer is lost: the server remembers it by a key. */
+  /** Send an idempotency key, so that the request can be repeated if the response is lost. */
   readonly creates?: true
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -28,7 +28,7 @@ interface RestOptions {
   readonly fetch?: typeof fetch
 }
 
-/** Talks to the REST API of a server. Its errors are those of a store, with the same codes. */
+/** A client of the REST API. It throws the same errors as a store. */
 export class Rest {
   readonly url: string
   readonly #options: RestOptions
@@ -71,7 +71,7 @@ export class Rest {
     }
   }
 
-  /** The same for every try: the key is how the server knows that it is the same request. */
+  /** Made once for all tries, because the idempotency key must stay the same. */
   #headers({ body, ifMatch, creates }: Asked): Readonly<Record<string, string>> {
     const { token, dice } = this.#options
     return {
@@ -85,9 +85,9 @@ export class Rest {
 
   async #send<T>(method: Method, path: string, asked: Asked, headers: Readonly<Record<string, string>>): Promise<T> {
     const { clock, fetch: send = fetch } = this.#options
-    const { body, query = {}, patienceMs = PATIENCE_MS } = asked
+    const { body, query = {}, timeoutMs = TIMEOUT_MS } = asked
     const silence = new AbortController()
-    const timer = clock.timer(patienceMs, () => silence.abort(new Silent(patienceMs)))
+    const timer = clock.timer(timeoutMs, () => silence.abort(new Silent(timeoutMs)))
     try {
       const response = await send(`${this.url}/api/v1${path}${queryText(query)}`, {
         method,
@@ -109,7 +109,7 @@ export class Rest {
   async #read<T>(response: Response): Promise<T> {
     const { status } = response
     if (status === 204) return undefined as T
-    if (status >= 300 && status < 400) throw noChronos(this.url, `it points to ${response.headers.get('location')}`)
+    if (status >= 300 && status < 400) throw noChronos(this.url, `it redirects to ${response.headers.get('location')}`)
     const text = await response.text()
     const body = parsed(text)
     if (!response.ok) throw errorOf(status, body, this.url)
@@ -118,7 +118,7 @@ export class Rest {
   }
 }
 
-/** The connection broke: nobody knows whether the request arrived. */
+/** The connection broke, so it is unknown whether the request arrived. */
 class Lost extends Error {
   readonly reason: ChronosError
 
@@ -134,7 +134,7 @@ class Silent extends Error {
   }
 }
 
-/** What `fetch` throws when there is no answer; everything else is a mistake of ours. */
+/** `fetch` throws a TypeError with a cause if there is no response. */
 function isLost(error: unknown): boolean {
   return error instanceof TypeError && error.cause !== undefined
 }
@@ -156,7 +156,7 @@ function queryText(query: Readonly<Record<string, unknown>>): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** In a path, whatever it is. */
+/** Encodes a segment of a path. */
 export function part(text: string): string {
   return encodeURIComponent(text)
 }

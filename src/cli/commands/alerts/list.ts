@@ -1,32 +1,21 @@
 import type { AlertView } from '../../../core/alert/alert.js'
-import { withBackend } from '../../backend/backend.js'
+import { present } from '../../../core/values/present.js'
+import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
+import { list } from '../../list.js'
 import { type Entry, entryTable } from '../../output/entry-table.js'
 import { brief, timeOf } from '../../output/moment.js'
 import type { Style } from '../../output/print.js'
-import { many, show } from '../../output/show.js'
 import { ALERT_MARKS, markCell } from '../../output/symbols.js'
 
-export interface AlertOptions extends BackendOptions {
-  readonly json?: true
-}
-
-interface ListOptions extends AlertOptions {
+interface ListOptions extends BackendOptions {
   readonly state?: AlertView['state']
 }
 
-export async function listAlerts(options: ListOptions, io: Io): Promise<void> {
-  await withBackend(options, io, async backend => {
-    const { state } = options
-    const [list, { now }] = await Promise.all([
-      backend.alerts.list(state === undefined ? {} : { state }),
-      backend.info(),
-    ])
-    const { data } = list
-    show(io, options, list, style => (data.length === 0 ? '' : alertTable(data, now, style)))
-    if (!options.json) io.stderr.write(data.length === 0 ? 'no alert\n' : `${many(data.length, 'alert')}\n`)
-  })
+export function listAlerts(options: ListOptions, io: Io): Promise<void> {
+  const read = ({ alerts }: Backend) => alerts.list(present({ state: options.state }))
+  return list({ noun: 'alert', read, text: alertTable }, options, io)
 }
 
 function alertTable(alerts: readonly AlertView[], now: number, style: Style): string {
@@ -49,5 +38,5 @@ function alertTable(alerts: readonly AlertView[], now: number, style: Style): st
     { title: 'Since', align: 'right' },
     { title: 'Rule' },
   ] as const
-  return entryTable(columns, ['What'], entries, style)
+  return entryTable(columns, ['Summary'], entries, style)
 }

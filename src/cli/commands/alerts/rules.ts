@@ -2,35 +2,32 @@ import { checkRuleName, type RuleSettings, type RuleView } from '../../../core/a
 import type { Duration } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { withBackend } from '../../backend/backend.js'
+import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { type Cell, type Style, table } from '../../output/print.js'
+import { type Field, fieldTable, NONE } from '../../list.js'
+import type { Cell } from '../../output/print.js'
 import { show } from '../../output/show.js'
-import type { AlertOptions } from './list.js'
 
-export async function listRules(options: AlertOptions, io: Io): Promise<void> {
-  await withBackend(options, io, async backend => {
-    const data = await backend.alerts.rules()
-    show(io, options, { data, page: {} }, style => ruleTable(data, style))
+const FIELDS: readonly Field<RuleView>[] = [
+  { title: 'Rule', cell: ({ name }) => ({ text: name, tone: 'strong' }) },
+  { title: 'State', cell: ({ enabled }) => (enabled ? 'on' : { text: 'off', tone: 'dim' }) },
+  { title: 'Fire above', cell: ({ fire }) => String(fire) },
+  { title: 'Clear at', cell: ({ clear }) => String(clear) },
+  { title: 'For', cell: rule => spanOf(rule.for) },
+  { title: 'Keep', cell: ({ keep }) => spanOf(keep) },
+  { title: 'Repeat', cell: ({ repeat }) => repeat as string },
+]
+
+export async function listRules(options: BackendOptions, io: Io): Promise<void> {
+  await withBackend(options, io, async ({ alerts }) => {
+    const data = await alerts.rules()
+    show(io, options, { data, page: {} }, style => fieldTable(FIELDS, data, 0, style))
   })
 }
 
-function ruleTable(rules: readonly RuleView[], style: Style): string {
-  const columns = ['Rule', 'State', 'Above', 'Ends at', 'For', 'Keep', 'Again'].map(title => ({ title }))
-  const rows = rules.map((rule): Cell[] => [
-    { text: rule.name, tone: 'strong' },
-    rule.enabled ? 'on' : { text: 'off', tone: 'dim' },
-    String(rule.fire),
-    String(rule.clear),
-    spanOf(rule.for),
-    spanOf(rule.keep),
-    rule.repeat as string,
-  ])
-  return table(columns, rows, { ...style, boxes: false })
-}
+const spanOf = (span: Duration): Cell => (span === '0ms' ? NONE : String(span))
 
-const spanOf = (span: Duration): Cell => (span === '0ms' ? { text: '-', tone: 'dim' } : String(span))
-
-interface SetOptions extends AlertOptions {
+interface SetOptions extends BackendOptions {
   readonly fire?: string
   readonly clear?: string
   readonly critical?: string
@@ -51,7 +48,7 @@ export async function setRule(name: string, options: SetOptions, io: Io): Promis
   await withBackend(options, io, async backend => {
     const rules = await backend.alerts.setRules({ [name]: change })
     const rule = rules.find(each => each.name === name)!
-    show(io, options, rule, style => ruleTable([rule], style))
+    show(io, options, rule, style => fieldTable(FIELDS, [rule], 0, style))
   })
 }
 
@@ -62,10 +59,10 @@ function changeOf(options: SetOptions): RuleSettings | null {
   if (options.on || options.off) settings['enabled'] = options.on === true
   const isEmpty = Object.keys(settings).length === 0
   if (isEmpty !== (options.reset === true) || (options.on && options.off)) {
-    throw new ChronosError('INVALID_OPTION', 'alerts set: give what to change (--for 15m, --off, …), or --reset alone')
+    throw new ChronosError('INVALID_OPTION', 'alerts set: give a change such as --for 15m or --off, or --reset alone')
   }
   return isEmpty ? null : (settings as RuleSettings)
 }
 
-/** `0.1` is a number and `10m` a duration; which of them a rule takes it says itself. */
+/** `0.1` is a number and `10m` a duration. The rule checks which of them it takes. */
 const thresholdOf = (text: string): string | number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text)

@@ -9,13 +9,12 @@ import { loadDriver } from '../../../store/sqlite/file/driver.js'
 import { failure } from '../../../store/sqlite/file/failure.js'
 import { audit } from '../../../store/sqlite/reads/integrity.js'
 import { ready } from '../../backend/direct.js'
-import { type AddressOptions, storeAddress } from '../../backend/store-address.js'
+import { type BackendOptions, storeAddress } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
 import { bytesText } from '../../output/bytes.js'
 import { many, show } from '../../output/show.js'
 
-interface BackupOptions extends AddressOptions {
-  readonly json?: true
+interface BackupOptions extends BackendOptions {
   readonly force?: true
 }
 
@@ -28,10 +27,10 @@ export async function backUp(file: string, options: BackupOptions, io: Io): Prom
   const address = await storeAddress(options, io, 'backup')
   if (address.kind === 'postgres') throw forPostgres(address.url, file)
   const [from, to] = [resolve(address.path), resolve(file)]
-  checkPlace(from, to, options.force === true)
+  checkTarget(from, to, options.force === true)
   await ready(address, io, 'existing')
   const startedAt = systemClock.now()
-  // Nobody must take half a copy for a whole one.
+  // An incomplete copy must not look like a backup.
   const part = `${to}.part`
   try {
     rmSync(part, { force: true })
@@ -50,19 +49,19 @@ export async function backUp(file: string, options: BackupOptions, io: Io): Prom
   }
 }
 
-function checkPlace(from: string, to: string, mayReplace: boolean): void {
+function checkTarget(from: string, to: string, mayReplace: boolean): void {
   if (from === to) throw refused(`${to} is the store itself; name another file`)
-  if (!existsSync(dirname(to))) throw refused(`there is no folder ${dirname(to)}`)
+  if (!existsSync(dirname(to))) throw refused(`no folder ${dirname(to)}`)
   if (!existsSync(to)) return
   if (!statSync(to).isFile()) throw refused(`${to} is not a file`)
-  if (!mayReplace) throw refused(`${to} is there already; name another file, or replace it with --force`)
-  if (existsSync(`${to}-wal`)) throw refused(`${to} is in use: there is ${basename(to)}-wal beside it`)
+  if (!mayReplace) throw refused(`${to} already exists; name another file, or replace it with --force`)
+  if (existsSync(`${to}-wal`)) throw refused(`${to} is in use: ${basename(to)}-wal exists`)
 }
 
-/** One read of one moment; those who write meanwhile do not notice. */
+/** Reads a snapshot; concurrent writers are not blocked. */
 async function copy(from: string, part: string): Promise<void> {
   const driver = await loadDriver()
-  // Payloads are nobody's business; SQLite takes over an empty file as it is.
+  // Payloads may be confidential. SQLite writes into an empty file and keeps its mode.
   closeSync(openSync(part, 'wx', 0o600))
   let db: Connection | undefined
   try {
@@ -90,7 +89,7 @@ async function check(part: string): Promise<Checked> {
     db.endReading()
     const { isSound, queues, findings } = judge(step.value)
     const problem = queues.find(queue => queue.problem !== undefined)?.problem ?? findings[0]?.detail
-    if (!isSound) throw unsound(problem ?? 'its books do not balance')
+    if (!isSound) throw unsound(problem ?? 'jobs are missing')
     const rows = queues.flatMap(queue => Object.values(queue.rows))
     return { jobs: rows.reduce((sum, count) => sum + count, 0), queues: queues.length }
   } finally {
@@ -107,11 +106,11 @@ function sync(path: string): void {
   }
 }
 
-/** The store itself has the fault: `chronos verify` and `chronos doctor` say more. */
+/** The copy is faulty because the store is. */
 function unsound(problem: string): ChronosError {
   return new ChronosError(
     'STORE_CORRUPT',
-    `the copy is not sound, and was thrown away: ${problem}; look at the store with \`chronos doctor\` and \`chronos verify\``,
+    `the copy failed verification and was deleted: ${problem}; check the store with \`chronos doctor\` and \`chronos verify\``,
   )
 }
 
@@ -119,7 +118,7 @@ function refused(words: string): ChronosError {
   return new ChronosError('INVALID_OPTION', `backup: ${words}`)
 }
 
-/** The server has better means, which also keep what happens between two copies. */
+/** PostgreSQL has its own tools for backups. */
 function forPostgres(store: string, file: string): ChronosError {
   const url = new URL(store)
   url.password = ''
@@ -127,6 +126,6 @@ function forPostgres(store: string, file: string): ChronosError {
   url.searchParams.delete('schema')
   return new ChronosError(
     'INVALID_OPTION',
-    `backup copies an SQLite file; for PostgreSQL use \`pg_dump --format=custom --schema=${schema} --file=${file} '${url.href}'\``,
+    `backup copies SQLite files; for PostgreSQL use \`pg_dump --format=custom --schema=${schema} --file=${file} '${url.href}'\``,
   )
 }

@@ -1,60 +1,44 @@
-import type { Command } from 'commander'
-import { addBackendOptions } from '../../backend/store-address.js'
-import type { Io } from '../../io.js'
+import type { CommandSpec } from '../../command.js'
 
-const EXAMPLES = `
-Examples:
-  $ chronos circuits list
-  $ chronos circuits open https://pay.example      jobs wait, and lose nothing
-  $ chronos circuits close https://pay.example     they come back step by step`
+const DEPENDENCY = ['<dependency>', 'what `dependsOn` names'] as const
 
-const LIST_EXAMPLES = `
-Examples:
-  $ chronos circuits list
-  $ chronos circuits list --json | jq '.data[] | select(.state != "closed")'`
-
-const OPEN_EXAMPLES = `
-Examples:
-  $ chronos circuits open https://pay.example
-  $ chronos circuits close https://pay.example`
-
-const CLOSE_EXAMPLES = `
-Examples:
-  $ chronos circuits close https://pay.example
-  $ chronos circuits close https://pay.example --hold    whatever fails`
-
-/** What the fleet knows about the things that its jobs depend on. */
-export function addCircuits(program: Command, io: Io): void {
-  const circuits = program
-    .command('circuits')
-    .summary('look at circuits, and open or close them by hand')
-    .description('Looks at circuits, which hold jobs back while what they depend on is down, and opens or closes them.')
-    .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', EXAMPLES)
-
-  const list = circuits
-    .command('list')
-    .summary('list the circuits')
-    .description(
-      'Lists the circuits by name: whether each lets jobs through, how its last calls ended, and when it is tried again.',
-    )
-    .addHelpText('after', LIST_EXAMPLES)
-  addBackendOptions(list).action(async options => (await import('./run.js')).listCircuits(options, io))
-
-  const open = circuits
-    .command('open')
-    .summary('hold jobs back until the circuit is closed')
-    .description('Holds a circuit open: its jobs wait, lose no attempt, and none is sent ahead until it is closed.')
-    .argument('<key>', 'what the jobs depend on')
-    .addHelpText('after', OPEN_EXAMPLES)
-  addBackendOptions(open).action(async (key, options) => (await import('./run.js')).openCircuit(key, options, io))
-
-  const close = circuits
-    .command('close')
-    .summary('let jobs through again')
-    .description('Closes a circuit, and leaves it to itself again. What waited comes back step by step.')
-    .argument('<key>', 'what the jobs depend on')
-    .option('--hold', 'keep it closed whatever fails, until it is closed without this')
-    .addHelpText('after', CLOSE_EXAMPLES)
-  addBackendOptions(close).action(async (key, options) => (await import('./run.js')).closeCircuit(key, options, io))
+export const circuits: CommandSpec = {
+  name: 'circuits',
+  summary: 'list circuit breakers, and open or close them',
+  details: 'A circuit delays the jobs of a dependency while that dependency is down.',
+  examples: `
+chronos circuits list
+chronos circuits open https://pay.example     jobs wait, lose no attempt
+chronos circuits close https://pay.example    jobs start again`,
+  commands: [
+    {
+      name: 'list',
+      summary: 'list circuits with their recent calls, by dependency',
+      examples: `
+chronos circuits list
+chronos circuits list --json | jq '.data[] | select(.state != "closed")'`,
+      run: async () => (await import('./run.js')).listCircuits,
+    },
+    {
+      name: 'open',
+      summary: 'hold a circuit open',
+      details: 'Its jobs wait and lose no attempt, and no probe is sent, until the circuit is closed.',
+      arguments: [DEPENDENCY],
+      examples: `
+chronos circuits open https://pay.example
+chronos circuits close https://pay.example`,
+      run: async () => (await import('./run.js')).openCircuit,
+    },
+    {
+      name: 'close',
+      summary: 'close a circuit',
+      details: 'Waiting jobs start again step by step. From then on the circuit opens and closes automatically.',
+      arguments: [DEPENDENCY],
+      options: command => command.option('--hold', 'keep it closed even if calls fail, until closed without --hold'),
+      examples: `
+chronos circuits close https://pay.example
+chronos circuits close https://pay.example --hold`,
+      run: async () => (await import('./run.js')).closeCircuit,
+    },
+  ],
 }

@@ -1,25 +1,19 @@
-import { Argument, type Command } from 'commander'
-import type { Io } from '../../io.js'
-
-const EXAMPLES = `
-Examples:
-  $ source <(chronos completion bash)                     this shell
-  $ chronos completion bash >> ~/.bashrc                  every shell to come
-  $ chronos completion zsh > "\${fpath[1]}/_chronos"
-  $ chronos completion fish > ~/.config/fish/completions/chronos.fish`
+import { Argument } from 'commander'
+import type { CommandSpec } from '../../command.js'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-/** A script that makes a shell know the commands and options that this program has. */
-export function addCompletion(program: Command, io: Io): void {
-  program
-    .command('completion')
-    .summary('print a script that completes commands in your shell')
-    .description('Prints a script that completes commands, options and their values in your shell.')
-    .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS))
-    .addHelpText('after', EXAMPLES)
-    .action(async (shell: (typeof SHELLS)[number]) => {
-      const { SCRIPTS, vocabulary } = await import('./scripts.js')
-      io.stdout.write(SCRIPTS[shell](vocabulary(program)))
-    })
+export type Shell = (typeof SHELLS)[number]
+
+export const completion: CommandSpec = {
+  name: 'completion',
+  summary: 'print a completion script for your shell',
+  arguments: [new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS)],
+  common: 'none',
+  examples: `
+source <(chronos completion bash)                     for this shell
+chronos completion bash >> ~/.bashrc                  for every new shell
+chronos completion zsh > "\${fpath[1]}/_chronos"
+chronos completion fish > ~/.config/fish/completions/chronos.fish`,
+  run: async () => (await import('./scripts.js')).printScript,
 }

@@ -1,4 +1,5 @@
-import { type AddressOptions, configOf } from '../../backend/store-address.js'
+import { present } from '../../../core/values/present.js'
+import { type BackendOptions, configOf } from '../../backend/store-address.js'
 import { SETTING_NAMES, SETTINGS, type SettingName } from '../../config/settings.js'
 import type { Io } from '../../io.js'
 import { type Cell, type Style, table } from '../../output/print.js'
@@ -6,14 +7,14 @@ import { show } from '../../output/show.js'
 
 interface SettingView {
   readonly name: SettingName
-  /** Null where nothing is set, or what is set is a secret. */
+  /** Null if it is not set. A secret is hidden. */
   readonly value: unknown
   readonly source: string
   readonly env: string
   readonly isSecret?: true
 }
 
-export async function showConfig(options: AddressOptions & { readonly json?: true }, io: Io): Promise<void> {
+export async function showConfig(options: BackendOptions, io: Io): Promise<void> {
   const { settings, sources } = await configOf(options, io)
   const data = SETTING_NAMES.map((name): SettingView => {
     const { env, isSecret } = SETTINGS[name]
@@ -23,7 +24,7 @@ export async function showConfig(options: AddressOptions & { readonly json?: tru
       value: isSecret ? masked(value) : value,
       source: sources[name].name,
       env,
-      ...(isSecret && { isSecret }),
+      ...present({ isSecret }),
     }
   })
   show(io, options, { data }, style => settingTable(data, style))
@@ -31,7 +32,7 @@ export async function showConfig(options: AddressOptions & { readonly json?: tru
 
 const HIDDEN = '•••'
 
-/** Of the address of a store only the password is a secret. */
+/** In the URL of a store only the password is a secret. */
 function masked(value: unknown): unknown {
   if (typeof value !== 'string') return value === null ? null : HIDDEN
   if (value.startsWith('sqlite:')) return value

@@ -5,21 +5,19 @@ import type { BackendOptions } from '../../backend/store-address.js'
 import { type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'
 import { found } from '../jobs/job.js'
 
-/** Which dead jobs something is to be done to, and whether it may be. */
 export interface ChoiceOptions extends BackendOptions, DeadFilterOptions {
-  readonly json?: true
   readonly all?: true
   readonly yes?: true
   readonly dryRun?: true
 }
 
-/** By ids, by a filter, or all of them; never all by mistake. */
+/** All dead jobs must be asked for with `--all`. */
 export function choiceOf(name: string, ids: readonly string[], options: ChoiceOptions): DeadQuery {
   const query = deadQueryOf(options)
   const filtered = Object.keys(query).length > 0
-  if (ids.length > 0 && (filtered || options.all)) throw usage(name, 'give ids or a filter, not both')
+  if (ids.length > 0 && (filtered || options.all)) throw usage(name, 'give either ids or a filter')
   if (ids.length === 0 && !filtered && !options.all) {
-    throw usage(name, 'name dead jobs by their ids, by a filter such as --group or --queue, or by --all')
+    throw usage(name, 'give ids, a filter such as --group or --queue, or --all')
   }
   return ids.length > 0 ? { ids: [...new Set(ids)] } : query
 }
@@ -30,7 +28,7 @@ export function usage(name: string, words: string): ChronosError {
 
 const IDS_AT_ONCE = 200
 
-/** Whoever names a job wants to hear that it isn't there, or isn't dead. */
+/** Fails if a job that was given by id does not exist or is not dead. */
 export async function checkDead(name: string, ids: readonly string[], backend: Backend): Promise<void> {
   for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
     const asked = ids.slice(from, from + IDS_AT_ONCE)
@@ -39,7 +37,7 @@ export async function checkDead(name: string, ids: readonly string[], backend: B
     const odd = asked.find(id => !dead.has(id))
     if (odd === undefined) continue
     const { id, state } = await found(backend, odd)
-    throw new ChronosError('NOT_ALLOWED', `dead ${name}: job ${id} is ${state}; this is for dead jobs`, {
+    throw new ChronosError('NOT_ALLOWED', `dead ${name}: job ${id} is ${state}, not dead`, {
       details: { jobId: id, state },
     })
   }

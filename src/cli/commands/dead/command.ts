@@ -1,88 +1,153 @@
 import { type Command, Option } from 'commander'
-import { rate, share, wholeNumber } from '../../argument.js'
-import { addBackendOptions } from '../../backend/store-address.js'
-import type { Io } from '../../io.js'
+import { addPageOptions, rate, share, wholeNumber } from '../../argument.js'
+import type { CommandSpec } from '../../command.js'
+import { addConfirmation } from '../jobs/command.js'
 import { addDeadFilterOptions } from '../jobs/filter.js'
-import { DEAD_EXAMPLES, DEAD_WORDS } from './help.js'
 
-type Exit = (code: number) => void
+const FINGERPRINT = ['<fingerprint>', 'fingerprint of the error group'] as const
+const IDS = ['[ids...]', 'ids of dead jobs'] as const
 
-/** What ended without success: what it died of, and how to send it round again. */
-export function addDead(program: Command, io: Io, exit: Exit): void {
-  const dead = program
-    .command('dead')
-    .summary('look at dead jobs by what they died of, and redrive them')
-    .description('Looks at dead jobs, by what they died of, and sends them round again.')
-    .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', DEAD_EXAMPLES)
-  addReading(dead, io)
-  addRedrive(dead, io, exit)
-  for (const name of ['acknowledge', 'discard'] as const) {
-    const command = chosen(told(dead, name))
-    addBackendOptions(command).action(async (ids, options) =>
-      (await import('./settle.js')).settleDead(name, ids, options, io),
-    )
-  }
-  for (const name of ['resolve', 'ignore', 'reopen'] as const) {
-    const command = aGroup(told(dead, name))
-    addBackendOptions(command).action(async (fingerprint, options) =>
-      (await import('./group.js')).setGroup(name, fingerprint, options, io),
-    )
-  }
+const ofTenant = (command: Command): Command => command.option('--tenant <id>', 'tenant of the error group')
+const chosen = (command: Command): Command => addConfirmation(addDeadFilterOptions(command), 'all dead jobs')
+
+const state = new Option('--state <state>', 'only groups in this state')
+state.argChoices = ['open', 'resolved', 'regressed', 'ignored']
+
+const reading: readonly CommandSpec[] = [
+  {
+    name: 'list',
+    summary: 'list dead jobs with their last error, newest first',
+    options: command => addDeadFilterOptions(addPageOptions(command)),
+    examples: `
+chronos dead list --queue payments
+chronos dead list --group FINGERPRINT --limit 10
+chronos dead list --no-acknowledged --json | jq -r '.data[].id'`,
+    run: async () => (await import('./list.js')).listDead,
+  },
+  {
+    name: 'groups',
+    summary: 'list error groups: equal errors are one group',
+    details:
+      'For each group the list shows its dead jobs, its failed runs in the last 24 hours, when it was first and last ' +
+      'seen, and the names of the jobs.',
+    options: command =>
+      addPageOptions(command)
+        .option('--all', 'include groups without dead jobs, and resolved and ignored groups')
+        .addOption(state)
+        .option('--tenant <id>', 'only groups of this tenant'),
+    examples: `
+chronos dead groups
+chronos dead groups --all
+chronos dead groups --state regressed    resolved, then seen again
+chronos dead groups --json | jq -r '.data[0].fingerprint'`,
+    run: async () => (await import('./groups.js')).listGroups,
+  },
+  {
+    name: 'group',
+    summary: 'show one error group with its newest jobs',
+    arguments: [FINGERPRINT],
+    options: ofTenant,
+    examples: `
+chronos dead group FINGERPRINT
+chronos dead group FINGERPRINT --json | jq .samples`,
+    run: async () => (await import('./group.js')).showGroup,
+  },
+]
+
+const redrive: CommandSpec = {
+  name: 'redrive',
+  summary: 'redrive dead jobs: a canary first, then at a limited rate',
+  details:
+    'Each job starts again with all its attempts and the same id, key and history. The redrive stops if too many jobs ' +
+    'fail again. Workers carry it out; this command starts it and shows its progress.',
+  arguments: [IDS],
+  options: command =>
+    chosen(
+      command
+        .option('--rate <rate>', 'maximum rate: 20/s, 600/m (default: 10/s)', rate)
+        .option('--canary <number>', 'size of the canary; 0 for none (default: 10)', wholeNumber)
+        .option('--stop-when-failing <share>', 'stop if more than this share fails again (default: 0.2)', share)
+        .option('--force', 'include jobs with unknown outcome')
+        .option('--detach', 'print the id and exit instead of showing the progress'),
+    ),
+  examples: `
+chronos dead redrive --group FINGERPRINT --dry-run
+chronos dead redrive --group FINGERPRINT --rate 20/s --canary 10 --yes
+chronos dead redrive --queue mail --reason exhausted --rate 600/m --yes
+chronos dead redrive ID ID
+id=$(chronos dead redrive --all --detach --yes)`,
+  notes: `
+Ctrl-C ends this command, not the redrive: see \`chronos redrives\`.
+Exit codes: 0 done, 8 the redrive was stopped or aborted, 2 --yes is missing.`,
+  run: async () => (await import('./redrive.js')).redriveDead,
 }
 
-function addReading(dead: Command, io: Io): void {
-  const list = addDeadFilterOptions(paged(told(dead, 'list')))
-  addBackendOptions(list).action(async options => (await import('./list.js')).listDead(options, io))
+const deciding: readonly CommandSpec[] = [
+  {
+    name: 'acknowledge',
+    summary: 'mark dead jobs as seen',
+    details: 'They stay dead, and no longer raise alerts.',
+    arguments: [IDS],
+    options: chosen,
+    examples: `
+chronos dead acknowledge ID
+chronos dead acknowledge --queue billing --dry-run
+chronos dead acknowledge --queue billing --yes`,
+    run: async () => (await import('./settle.js')).acknowledgeDead,
+  },
+  {
+    name: 'discard',
+    summary: 'give up dead jobs',
+    details:
+      'Their reason becomes discarded, and redrives skip them. Use `chronos jobs delete` to delete their records.',
+    arguments: [IDS],
+    options: chosen,
+    examples: `
+chronos dead discard ID
+chronos dead discard --group FINGERPRINT --dry-run
+chronos dead discard --group FINGERPRINT --yes`,
+    run: async () => (await import('./settle.js')).discardDead,
+  },
+  {
+    name: 'resolve',
+    summary: 'mark an error group as fixed',
+    details: 'If the error is seen again, the group becomes regressed.',
+    arguments: [FINGERPRINT],
+    options: ofTenant,
+    examples: `
+chronos dead resolve FINGERPRINT
+chronos dead groups --state regressed`,
+    run: async () => (await import('./group.js')).resolveGroup,
+  },
+  {
+    name: 'ignore',
+    summary: 'hide an error group from the list',
+    details: '`dead groups --all` still shows it.',
+    arguments: [FINGERPRINT],
+    options: ofTenant,
+    examples: `
+chronos dead ignore FINGERPRINT
+chronos dead groups --state ignored`,
+    run: async () => (await import('./group.js')).ignoreGroup,
+  },
+  {
+    name: 'reopen',
+    summary: 'reopen a resolved or ignored error group',
+    arguments: [FINGERPRINT],
+    options: ofTenant,
+    examples: 'chronos dead reopen FINGERPRINT',
+    run: async () => (await import('./group.js')).reopenGroup,
+  },
+]
 
-  const state = new Option('--state <state>', 'in this state only')
-  state.argChoices = ['open', 'resolved', 'regressed', 'ignored']
-  const groups = paged(told(dead, 'groups'))
-    .option('--all', 'also those without dead jobs, and resolved and ignored ones')
-    .addOption(state)
-    .option('--tenant <id>', 'of this tenant')
-  addBackendOptions(groups).action(async options => (await import('./groups.js')).listGroups(options, io))
-
-  const group = aGroup(told(dead, 'group'))
-  addBackendOptions(group).action(async (fingerprint, options) =>
-    (await import('./group.js')).showGroup(fingerprint, options, io),
-  )
-}
-
-function addRedrive(dead: Command, io: Io, exit: Exit): void {
-  const redrive = told(dead, 'redrive')
-    .addOption(new Option('--rate <rate>', 'how fast, once all is well: 20/s, 600/m (default: 10/s)').argParser(rate))
-    .option('--canary <number>', 'how many go first; 0 for none (default: 10)', wholeNumber)
-    .addOption(new Option('--stop-when-failing <share>', 'stop when more fail again (default: 0.2)').argParser(share))
-    .option('--force', 'also jobs of which nobody knows whether they were carried out')
-    .option('--detach', 'print the id and return, instead of watching it')
-  addBackendOptions(chosen(redrive)).action(async (ids, options) => {
-    const { redriveDead } = await import('./redrive.js')
-    exit(await redriveDead(ids, options, io))
-  })
-}
-
-function told(dead: Command, name: keyof typeof DEAD_WORDS): Command {
-  const { summary, description, examples } = DEAD_WORDS[name]
-  return dead.command(name).summary(summary).description(description).addHelpText('after', examples)
-}
-
-function paged(command: Command): Command {
-  return command
-    .addOption(new Option('--limit <number>', 'how many, up to 200 (default: 50)').argParser(wholeNumber))
-    .option('--cursor <text>', 'go on where another page ended')
-}
-
-/** Which dead jobs something is done to. */
-function chosen(command: Command): Command {
-  return addDeadFilterOptions(command.argument('[ids...]', 'dead jobs, by their ids'))
-    .option('--all', 'all dead jobs')
-    .option('--dry-run', 'only tell how many there are, and show some')
-    .option('--yes', 'do it: without this, nothing is done to jobs that a filter chose')
-}
-
-function aGroup(command: Command): Command {
-  return command
-    .argument('<fingerprint>', 'of the error group')
-    .option('--tenant <id>', 'whose group it is, where groups belong to tenants')
+export const dead: CommandSpec = {
+  name: 'dead',
+  summary: 'list dead jobs by error, redrive or discard them',
+  examples: `
+chronos dead groups                      why jobs died
+chronos dead group FINGERPRINT           one error with some of its jobs
+chronos dead redrive --group FINGERPRINT --dry-run
+chronos dead redrive --group FINGERPRINT --rate 20/s --canary 10 --yes
+chronos dead resolve FINGERPRINT         mark it as fixed`,
+  commands: [...reading, redrive, ...deciding],
 }

@@ -1,19 +1,19 @@
 import type { JobView } from '../../../core/job/view.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
+import { act } from '../../act.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
 import { absolute, relative } from '../../output/moment.js'
 import { paint, type Style } from '../../output/print.js'
-import { countText, hang, many, show } from '../../output/show.js'
+import { countText, hang, labelled, many, show } from '../../output/show.js'
 import { lastHours, sparkline } from '../../output/sparkline.js'
 import { GROUP_MARKS, markText } from '../../output/symbols.js'
-import { oneLine, padEnd } from '../../output/width.js'
+import { oneLine } from '../../output/width.js'
 import { jobTable } from '../jobs/list.js'
 import { kindOf } from './groups.js'
 
 export interface GroupOptions extends BackendOptions {
-  readonly json?: true
   readonly tenant?: string
 }
 
@@ -23,7 +23,7 @@ export async function showGroup(fingerprint: string, options: GroupOptions, io: 
     const [{ data: jobs }, { now }] = await Promise.all([backend.jobs.list({ ids: group.samples }), backend.info()])
     show(io, options, group, style => cardOf(group, jobs, now, style))
     if (options.json || group.dead === 0) return
-    io.stderr.write(`\nsend them round again: chronos dead redrive --group ${oneLine(fingerprint)} --dry-run\n`)
+    io.stderr.write(`\nredrive them: chronos dead redrive --group ${oneLine(fingerprint)} --dry-run\n`)
   })
 }
 
@@ -39,41 +39,41 @@ function cardOf(group: ErrorGroupView, jobs: readonly JobView[], now: number, st
     ['error', kindOf(group)],
     ['jobs', `${names.join(', ')} in ${queues.length === 1 ? 'queue' : 'queues'} ${queues.join(', ')}`],
     ['tenant', tenantId],
-    ['count', `${countText(dead)} dead now; ${many(failures, 'failed run')}, ${many(deaths, 'death')} in all`],
+    ['count', `${countText(dead)} dead now; ${many(failures, 'failed run')}, ${many(deaths, 'death')} in total`],
     ['first', when(group.firstSeen)],
     ['last', when(group.lastSeen)],
-    ['48 h', `${sparkline(hours, style)} ${peak === 0 ? 'quiet' : `at most ${countText(peak)} an hour`}`],
+    ['48 h', `${sparkline(hours, style)} ${peak === 0 ? 'quiet' : `up to ${countText(peak)} per hour`}`],
   ]
-  const lines = rows.flatMap(([label, words]) =>
-    words === undefined
-      ? []
-      : [hang(`  ${paint(padEnd(label, LABEL_COLUMNS), 'dim', style)}  `, LABEL_COLUMNS + 4, words, style)],
-  )
   const head = hang('', 0, title, style)
     .split('\n')
     .map(line => paint(line, 'strong', style))
     .join('\n')
   const where = `${markText(GROUP_MARKS[state], style)}  ${paint(fingerprint, 'dim', style)}\n`
   const newest = jobs.length === 0 ? '' : `\n${paint('Newest jobs', 'strong', style)}\n${jobTable(jobs, now, style)}`
-  return `${head}${where}\n${lines.join('')}${newest}`
+  return `${head}${where}\n${labelled(rows, LABEL_COLUMNS, style)}${newest}`
 }
 
-const CHANGES = {
-  resolve: { state: 'resolved', hint: 'seen again, it comes back as regressed' },
-  ignore: { state: 'ignored', hint: '`chronos dead groups --all` shows it still' },
-  reopen: { state: 'open', hint: 'it is among the groups again' },
-} as const
+export function resolveGroup(fingerprint: string, options: GroupOptions, io: Io): Promise<void> {
+  return setGroup(fingerprint, 'resolved', 'if it is seen again, it becomes regressed', options, io)
+}
 
-export async function setGroup(
-  name: keyof typeof CHANGES,
+export function ignoreGroup(fingerprint: string, options: GroupOptions, io: Io): Promise<void> {
+  return setGroup(fingerprint, 'ignored', '`chronos dead groups --all` still shows it', options, io)
+}
+
+export function reopenGroup(fingerprint: string, options: GroupOptions, io: Io): Promise<void> {
+  return setGroup(fingerprint, 'open', '`chronos dead groups` shows it again', options, io)
+}
+
+function setGroup(
   fingerprint: string,
+  state: 'resolved' | 'ignored' | 'open',
+  hint: string,
   options: GroupOptions,
   io: Io,
 ): Promise<void> {
-  const { state, hint } = CHANGES[name]
-  await withBackend(options, io, async backend => {
-    const group = await backend.dead.setGroup(fingerprint, state, options.tenant)
-    show(io, options, group, () => `group ${group.fingerprint} is ${group.state}: ${oneLine(group.title)}\n`)
-    if (!options.json) io.stderr.write(`${hint}\n`)
+  return act(options, io, ({ dead }) => dead.setGroup(fingerprint, state, options.tenant), {
+    text: group => `group ${group.fingerprint} is ${group.state}: ${oneLine(group.title)}`,
+    note: () => hint,
   })
 }

@@ -1,22 +1,22 @@
 import { checkWord } from '../../../core/values/limits.js'
+import { present } from '../../../core/values/present.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
 import type { GroupState } from '../../../store/fold.js'
-import { withBackend } from '../../backend/backend.js'
+import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
+import { list, type PageOptions, pageOf } from '../../list.js'
 import { type Entry, entryTable } from '../../output/entry-table.js'
 import { brief, timeOf } from '../../output/moment.js'
 import type { Style } from '../../output/print.js'
-import { countText, many, show } from '../../output/show.js'
+import { countText, many } from '../../output/show.js'
 import { lastHours, sparkline } from '../../output/sparkline.js'
 import { GROUP_MARKS, markCell } from '../../output/symbols.js'
 import { cut } from '../../output/width.js'
-import { type PageOptions, pageOf } from '../jobs/list.js'
 
-export interface GroupsOptions extends BackendOptions, PageOptions {
-  readonly json?: true
+interface GroupsOptions extends BackendOptions, PageOptions {
   readonly all?: true
-  readonly state?: string
+  readonly state?: GroupState
   readonly tenant?: string
 }
 
@@ -25,31 +25,23 @@ const STATES = ['open', 'resolved', 'regressed', 'ignored'] as const satisfies r
 export async function listGroups(options: GroupsOptions, io: Io): Promise<void> {
   const { all, state, tenant } = options
   if (state !== undefined) checkWord(state, STATES, '--state')
-  await withBackend(options, io, async backend => {
-    const { data, page } = await backend.dead.groups({
-      ...pageOf(options),
-      ...(all && { all }),
-      ...(state !== undefined && { state: state as GroupState }),
-      ...(tenant !== undefined && { tenantId: tenant }),
-    })
-    const { now } = await backend.info()
-    show(io, options, { data, page }, style => (data.length === 0 ? '' : groupTable(data, now, style)))
-    if (!options.json) io.stderr.write(summary(data, page.next, options))
-  })
+  const query = present({ ...pageOf(options), all, state, tenantId: tenant })
+  const read = ({ dead }: Backend) => dead.groups(query)
+  await list({ noun: 'group', none: noneOf(options), read, text: groupTable, summary }, options, io)
 }
 
-function summary(groups: readonly ErrorGroupView[], next: string | undefined, { all, state }: GroupsOptions): string {
-  if (groups.length === 0) {
-    if (state !== undefined) return `no error group is ${state}\n`
-    return all ? 'No run has failed yet: there is no error group.\n' : 'No job is dead: nothing needs you here.\n'
-  }
+function noneOf({ all, state }: GroupsOptions): string {
+  if (state !== undefined) return `no error group is ${state}`
+  return all ? 'no error groups: no run has failed' : 'no dead jobs'
+}
+
+function summary(groups: readonly ErrorGroupView[]): string {
   const dead = groups.reduce((sum, group) => sum + group.dead, 0)
-  const more = next === undefined ? '' : `more: --cursor ${next}\n`
-  return `${many(groups.length, 'group')}, ${many(dead, 'dead job')}\n${more}`
+  return `${many(groups.length, 'group')}, ${many(dead, 'dead job')}`
 }
 
 const WIDE_FROM_COLUMNS = 120
-/** Names that people gave may be longer. */
+/** A fingerprint that a handler chose may be longer. */
 const GROUP_MAX_COLUMNS = 26
 const DAY_WIDE = { cells: 24, cellHours: 1 } as const
 const DAY_NARROW = { cells: 12, cellHours: 2 } as const
@@ -89,7 +81,7 @@ function groupTable(groups: readonly ErrorGroupView[], now: number, style: Style
   return entryTable(columns, ['Failures', 'Error', 'Jobs', 'Tenant', 'Title'], entries, style)
 }
 
-/** What kind of error it is: `FetchError ETIMEDOUT`, `HttpError 503`. */
+/** `FetchError ETIMEDOUT`, `HttpError HTTP 503`. */
 export function kindOf({ error, code, status }: ErrorGroupView): string {
   return [error, code, status === undefined ? undefined : `HTTP ${status}`].filter(part => part !== undefined).join(' ')
 }

@@ -2,37 +2,27 @@ import type { JobView } from '../../../core/job/view.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
+import { type PageOptions, pageOf } from '../../list.js'
 import { type Entry, entryTable } from '../../output/entry-table.js'
 import { brief, timeOf } from '../../output/moment.js'
 import type { Style } from '../../output/print.js'
-import { many, show } from '../../output/show.js'
 import { cut, oneLine } from '../../output/width.js'
 import { type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'
-import { type PageOptions, pageOf } from '../jobs/list.js'
+import { showJobs } from '../jobs/list.js'
 import { errorText } from '../jobs/note.js'
 
-export interface ListOptions extends BackendOptions, DeadFilterOptions, PageOptions {
-  readonly json?: true
-}
+interface ListOptions extends BackendOptions, DeadFilterOptions, PageOptions {}
 
 export async function listDead(options: ListOptions, io: Io): Promise<void> {
   const query = deadQueryOf(options)
+  const none = Object.keys(query).length === 0 ? 'no dead jobs' : 'no dead job matches'
   await withBackend(options, io, async backend => {
-    const { data, page } = await backend.dead.list(query, pageOf(options))
-    const [count, { now }] = await Promise.all([backend.jobs.count({ ...query, state: 'dead' }), backend.info()])
-    show(io, options, { data, page, count }, style => (data.length === 0 ? '' : deadTable(data, now, style)))
-    if (options.json) return
-    const all = `${count.relation === 'exact' ? '' : 'more than '}${many(count.value, 'dead job')}`
-    const isAll = page.next === undefined && options.cursor === undefined
-    io.stderr.write(`${isAll ? (count.value === 0 ? noneOf(query) : all) : `${data.length} of ${all}`}\n`)
-    if (page.next !== undefined) io.stderr.write(`more: --cursor ${page.next}\n`)
+    const read = backend.dead.list(query, pageOf(options))
+    await showJobs(backend, read, { ...query, state: 'dead' }, { noun: 'dead job', none, text: deadTable }, options, io)
   })
 }
 
-const noneOf = (query: object): string =>
-  Object.keys(query).length === 0 ? 'No job is dead: nothing needs you here.' : 'no dead job matches'
-
-/** The id, the time and the gaps between. */
+/** Columns of the id, the time and the gaps. */
 const OTHER_COLUMNS = 36 + 7 + 6
 const NAME_MIN_COLUMNS = 12
 const NAME_MAX_COLUMNS = 30

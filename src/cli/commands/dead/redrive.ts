@@ -1,12 +1,12 @@
 import type { DeathReason } from '../../../core/job/job.js'
 import { isLeftAlone, type RedriveFilter } from '../../../core/redrive/redrive.js'
+import { present } from '../../../core/values/present.js'
 import type { Rate } from '../../../core/values/rate.js'
 import type { DeadQuery, DryRun, RedriveOptions } from '../../../engine/dead/redrives.js'
-import type { Count } from '../../../store/store.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
-import { jsonText, many, show } from '../../output/show.js'
+import { jsonText, many, manyOf, show } from '../../output/show.js'
 import { follow } from '../redrives/follow.js'
 import { type ChoiceOptions, checkDead, choiceOf, usage } from './choice.js'
 import { deadTable } from './list.js'
@@ -19,7 +19,7 @@ export interface RedriveFlags extends ChoiceOptions {
   readonly detach?: true
 }
 
-/** Counts first, and starts nothing without `--yes`. Workers carry it out; this only watches. */
+/** Only counts the jobs of a filter unless `--yes` is given. Workers carry out the redrive. */
 export async function redriveDead(ids: readonly string[], flags: RedriveFlags, io: Io): Promise<number> {
   const query = choiceOf('redrive', ids, flags)
   const options = optionsOf(flags)
@@ -29,11 +29,12 @@ export async function redriveDead(ids: readonly string[], flags: RedriveFlags, i
     const words = wordsOf(counted)
     if (flags.dryRun) return showSample(backend, query, counted, flags, io)
     if (ids.length === 0 && !flags.yes) {
-      throw usage('redrive', `${words}; add --yes to do it, or --dry-run to see some of them`)
+      throw usage('redrive', `${words}; add --yes to confirm, or --dry-run to see some of them`)
     }
     if (counted.count.value === 0) return nothing(counted, flags, io)
     const { id } = await backend.dead.redrive(query, options)
-    if (!flags.json) io.stderr.write(`redrive ${id} begins: ${many(counted.count.value, 'job')}${leftAlone(counted)}\n`)
+    if (!flags.json)
+      io.stderr.write(`redrive ${id} started: ${many(counted.count.value, 'job')}${leftAlone(counted)}\n`)
     if (!flags.detach) return follow(backend, id, flags, io)
     io.stdout.write(flags.json ? jsonText(await backend.redrives.get(id)) : `${id}\n`)
     return EXIT.ok
@@ -41,25 +42,17 @@ export async function redriveDead(ids: readonly string[], flags: RedriveFlags, i
 }
 
 function optionsOf({ rate, canary, stopWhenFailing, force }: RedriveFlags): Omit<RedriveOptions, 'dryRun'> {
-  return {
-    ...(rate !== undefined && { rate }),
-    ...(canary !== undefined && { canary }),
-    ...(stopWhenFailing !== undefined && { stopWhenFailing }),
-    ...(force && { force }),
-  }
+  return present({ rate, canary, stopWhenFailing, force })
 }
 
-const counted = ({ value, relation }: Count): string =>
-  `${relation === 'exact' ? '' : 'more than '}${many(value, 'dead job')}`
-
 const leftAlone = ({ skipped }: DryRun): string =>
-  skipped === 0 ? '' : `, and ${many(skipped, 'job')} of unknown outcome or discarded left alone`
+  skipped === 0 ? '' : `; ${many(skipped, 'job')} with unknown outcome or discarded skipped`
 
-const wordsOf = (dry: DryRun): string => `${counted(dry.count)} would start again${leftAlone(dry)}`
+const wordsOf = (dry: DryRun): string => `${manyOf(dry.count, 'dead job')} would start again${leftAlone(dry)}`
 
 function nothing(dry: DryRun, flags: RedriveFlags, io: Io): number {
   if (flags.json) io.stdout.write(jsonText(dry))
-  else io.stderr.write(`${wordsOf(dry)}: there is nothing to redrive\n`)
+  else io.stderr.write(`nothing to redrive: ${wordsOf(dry)}\n`)
   return EXIT.ok
 }
 

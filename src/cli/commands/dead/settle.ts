@@ -7,8 +7,16 @@ import { deadTable } from './list.js'
 const DONE = { acknowledge: 'acknowledged', discard: 'discarded' } as const
 const SAMPLE = 5
 
-/** What a person decides about dead jobs that are not to run again. Counts first, and does nothing without `--yes`. */
-export async function settleDead(
+export function acknowledgeDead(ids: readonly string[], options: ChoiceOptions, io: Io): Promise<void> {
+  return settleDead('acknowledge', ids, options, io)
+}
+
+export function discardDead(ids: readonly string[], options: ChoiceOptions, io: Io): Promise<void> {
+  return settleDead('discard', ids, options, io)
+}
+
+/** Only counts the jobs of a filter unless `--yes` is given. */
+async function settleDead(
   name: keyof typeof DONE,
   ids: readonly string[],
   options: ChoiceOptions,
@@ -22,7 +30,7 @@ export async function settleDead(
     if (options.dryRun || (ids.length === 0 && !options.yes)) {
       const result = await dead[name](query, { dryRun: true })
       const words = `${many(result.matched, 'dead job')} would be ${done}`
-      if (!options.dryRun) throw usage(name, `${words}; add --yes to do it, or --dry-run to see some of them`)
+      if (!options.dryRun) throw usage(name, `${words}; add --yes to confirm, or --dry-run to see some of them`)
       const unseen = name === 'acknowledge' ? { acknowledged: false } : {}
       const [{ data }, { now }] = await Promise.all([
         dead.list({ ...unseen, ...query }, { limit: SAMPLE }),

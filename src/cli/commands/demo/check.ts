@@ -1,12 +1,12 @@
 import type { DemoJob } from './run.js'
 import { STORIES, type Story } from './stories.js'
 
-/** Where a job did not end as its story says, in words. Nothing is what it should find. */
+/** One line for each job whose outcome is not the expected one. */
 export function differences(jobs: readonly DemoJob[]): readonly string[] {
   return STORIES.flatMap(story => {
     const job = jobs.find(one => one.name === story.name)
-    const [told, happened] = [ofStory(story), job ? ofJob(job) : 'nothing']
-    return told === happened ? [] : [`${story.name}: expected ${told}, got ${happened}`]
+    const [expected, actual] = [ofStory(story), job ? ofJob(job) : 'no job']
+    return expected === actual ? [] : [`${story.name}: expected ${expected}, got ${actual}`]
   })
 }
 
@@ -21,5 +21,5 @@ function ofJob({ state, reason, history, attempt }: DemoJob): string {
 
 function sentence(state: string, reason: string | undefined, runs: readonly string[], attempts: number): string {
   const end = reason === undefined ? state : `${state} (${reason})`
-  return `${end} at attempt ${attempts} after runs that ${runs.join(', ') || 'never began'}`
+  return `${end} at attempt ${attempts}, runs: ${runs.join(', ') || 'none'}`
 }

@@ -1,37 +1,28 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import { EXIT } from '../../exit.js'
-import type { Io } from '../../io.js'
-import type { DemoOptions } from './show.js'
+import { InvalidArgumentError } from 'commander'
+import type { CommandSpec } from '../../command.js'
 
 const SEED_MAX = 2 ** 32 - 1
 
-const EXAMPLES = `
-Examples:
-  $ chronos demo                            watch it
-  $ chronos demo --seed 7                   the same delays at every run
-  $ chronos demo --store sqlite:./demo.db   keep the file to look into it
-  $ chronos demo --json | jq '.jobs[] | {name, state, reason}'
-
-Exit codes: 0 when every job ended as its story says, 8 when one did not.`
-
-/** R50: jobs with different fates, live; then their final states, their execution logs and the retry statistics. */
-export function addDemo(program: Command, io: Io, exit: (code: number) => void): void {
-  program
-    .command('demo')
-    .summary('watch jobs fail, retry, die and succeed')
-    .description(
-      'Runs eight jobs with different fates on the real engine and a real SQLite file, for about six seconds: ' +
-        'shown live, then as final states, execution logs and retry statistics.',
-    )
-    .option('--json', 'one JSON document on stdout instead: jobs with their history, stats, events')
-    .option('--seed <number>', 'draw the same jitter as another run with this seed', parseSeed)
-    .option('--store <url>', 'a new SQLite file to keep, sqlite:PATH (default: a temporary one)', parseStore)
-    .option('--log', "show the engine's own log lines too, on stderr")
-    .addHelpText('after', EXAMPLES)
-    .action(async (options: DemoOptions) => {
-      const { showDemo } = await import('./show.js')
-      exit((await showDemo(options, io)) ? EXIT.ok : EXIT.checkFailed)
-    })
+export const demo: CommandSpec = {
+  name: 'demo',
+  summary: 'run eight jobs with eight different outcomes',
+  details:
+    'The demo uses the real engine and a real SQLite file, and takes about six seconds. It shows the jobs live, then ' +
+    'their final states, execution logs and retry statistics.',
+  options: command =>
+    command
+      .option('--json', 'print one JSON document: jobs with their history, stats, events')
+      .option('--seed <number>', 'repeat the jitter of a run with this seed', parseSeed)
+      .option('--store <url>', 'keep the data in a new SQLite file: sqlite:PATH', parseStore)
+      .option('--log', "also print the engine's log lines to stderr"),
+  common: 'none',
+  examples: `
+chronos demo
+chronos demo --seed 7                   the same delays in every run
+chronos demo --store sqlite:./demo.db   keep the file
+chronos demo --json | jq '.jobs[] | {name, state, reason}'`,
+  notes: 'Exit codes: 0 every job had the expected outcome, 8 a job had another one.',
+  run: async () => (await import('./show.js')).showDemo,
 }
 
 function parseSeed(text: string): number {
@@ -43,5 +34,5 @@ function parseSeed(text: string): number {
 function parseStore(url: string): string {
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
   if (path !== '' && path !== ':memory:') return path
-  throw new InvalidArgumentError('Expected sqlite:PATH; two processes share it, so it must be a file.')
+  throw new InvalidArgumentError('Expected sqlite:PATH; two processes share the store, so it must be a file.')
 }

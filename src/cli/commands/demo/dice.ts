@@ -4,11 +4,11 @@ import { systemDice } from '../../../engine/time/system.js'
 import { seededDice } from '../../../engine/time/virtual.js'
 
 /**
- * Jitter that depends on the seed, the job and which of its retries it is, and on nothing else.
+ * Jitter that depends only on the seed, the job and the number of the retry.
  *
- * One stream of numbers for all jobs would hand them out in the order in which jobs happen to fail, and that order is
- * up to the machine. So each job has a stream of its own, and a run carries its job's name along (`drawFor`) to where
- * its end is decided. What is decided outside any run, by the sweeper, concerns the one job that loses its workers.
+ * With one stream of random numbers for all jobs, the numbers would depend on the order in which jobs fail, which
+ * differs between machines. So each job has its own stream, and a run carries its job's name (`drawFor`) to the place
+ * where its outcome is decided. Outside of runs the sweeper decides, and only about the one job that loses its workers.
  */
 export class DemoDice implements Dice {
   readonly #seed: number
@@ -19,14 +19,14 @@ export class DemoDice implements Dice {
     this.#seed = seed
   }
 
-  /** Everything that follows from here on, over all awaits, draws for this job. */
+  /** All code that runs after this call, across awaits, draws from the stream of this job. */
   drawFor(job: string): void {
     this.#job.enterWith(job)
   }
 
   readonly random = (): number => this.#streamOf(this.#job.getStore() ?? '').random()
 
-  // Two demos with one seed are two sets of jobs.
+  // Ids must differ even if the seed is the same.
   readonly token = systemDice.token
   readonly id = systemDice.id
 

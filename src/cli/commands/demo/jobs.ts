@@ -1,8 +1,10 @@
 import { exponential, fibonacci, fixed } from '../../../core/policy/builders.js'
+import { wait } from '../../../core/values/clock.js'
 import { defineJob, type JobContext } from '../../../engine/client/definition.js'
 import { systemClock } from '../../../engine/time/system.js'
+import { failure } from './failure.js'
 
-// Eight jobs that you may have met. Their troubles are scripted by the attempt; everything around them is real.
+// Their failures are scripted by attempt; the engine around them is real.
 
 export const sendWelcomeEmail = defineJob({
   name: 'send-welcome-email',
@@ -17,8 +19,8 @@ export const chargeCard = defineJob({
   retry: exponential({ base: '500ms', jitter: 0.2, maxRetries: 3 }),
   async run(_: unknown, job) {
     await takes(120, job)
-    if (job.attempt === 1) throw Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' })
-    if (job.attempt === 2) throw Object.assign(new Error('gateway answered 503'), { status: 503 })
+    if (job.attempt === 1) throw failure('connect ETIMEDOUT', { code: 'ETIMEDOUT' })
+    if (job.attempt === 2) throw failure('gateway answered 503', { status: 503 })
     job.log('Card charged')
     return { receipt: 'rcpt_8842' }
   },
@@ -62,7 +64,7 @@ export const sendSms = defineJob({
   delivery: 'at-most-once',
   async run(_: unknown, job) {
     await takes(60, job)
-    throw Object.assign(new Error('carrier answered 502'), { status: 502 })
+    throw failure('carrier answered 502', { status: 502 })
   },
 })
 
@@ -76,7 +78,7 @@ export const waitForStock = defineJob({
   },
 })
 
-/** All that the main process knows of the job that `crash-worker.ts` runs. */
+/** The job that `crash-worker.ts` runs, as the main process enqueues it. */
 export const resizeImage = {
   name: 'resize-image',
   options: { queue: 'images', retry: fixed({ delay: '400ms', jitter: 0.5, maxRetries: 3 }) },
@@ -92,15 +94,6 @@ export const MAIN_JOBS = [
   waitForStock,
 ] as const
 
-/** Work of that length, which stops when it is told to. */
 export function takes(ms: number, { signal }: JobContext): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = systemClock.timer(ms, resolve)
-    const stop = (): void => {
-      timer.cancel()
-      reject(signal.reason)
-    }
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
+  return wait(systemClock, ms, signal)
 }

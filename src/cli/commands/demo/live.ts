@@ -20,9 +20,9 @@ export const MARKS = {
 } as const satisfies Record<string, Mark>
 
 const WHY_DEAD: Readonly<Partial<Record<DeathReason, string>>> = {
-  exhausted: 'no retry is left',
-  permanent: 'no retry would help',
-  failed: 'at most once, so never run again',
+  exhausted: 'no retries left',
+  permanent: 'not retryable',
+  failed: 'at most once, never retried',
   poison: 'it kills its workers',
 }
 
@@ -36,19 +36,19 @@ const NAME_COLUMNS = Math.max(...STORIES.map(({ name }) => name.length))
 const WORD_COLUMNS = Math.max(...Object.values(MARKS).map(({ word }) => word.length))
 const TIME_COLUMNS = '+0.00s'.length
 
-/** One line per event, as it happens. */
+/** Formats events as lines. */
 export class Live {
   readonly #style: Style
-  /** When the present run of each job began. */
+  /** Start of the current run of each job. */
   readonly #started = new Map<string, number>()
-  /** The job that the other process runs. */
+  /** Name of the job that the other process runs. */
   #elsewhere = ''
 
   constructor(style: Style) {
     this.#style = style
   }
 
-  /** Undefined for what is not worth a line. */
+  /** Undefined for an event that is not shown. */
   line(event: DemoEvent): string | undefined {
     const told = this.#tell(event)
     if (!told) return undefined
@@ -58,7 +58,7 @@ export class Live {
     const mark = `${style.unicode ? symbol : ascii} ${padEnd(word, WORD_COLUMNS)}`
     const left = style.columns - time.length - mark.length - 2
     const rest = cut(`${padEnd(told.name, NAME_COLUMNS)} ${oneLine(told.what)}`, left)
-    // The beginnings step back behind the ends.
+    // Starts are dimmed, so that outcomes stand out.
     const restTone = told.mark === MARKS.started ? 'dim' : undefined
     return `${paint(time, 'dim', style)} ${paint(mark, tone, style)} ${paint(rest, restTone, style)}\n`
   }
@@ -87,10 +87,10 @@ export class Live {
         return { mark: MARKS.snoozed, name: event.name, what: event.why.replace(/^snoozed /, '') }
       case 'job.dead': {
         const { job, reason } = event
-        return { mark: MARKS.dead, name: job.name, what: `${reason}: ${WHY_DEAD[reason] ?? 'it ends here'}` }
+        return { mark: MARKS.dead, name: job.name, what: `${reason}: ${WHY_DEAD[reason] ?? 'not retried'}` }
       }
       case 'worker.died':
-        return { mark: MARKS.killed, name: this.#elsewhere, what: `process ${event.pid} is gone (${event.how})` }
+        return { mark: MARKS.killed, name: this.#elsewhere, what: `process ${event.pid} died (${event.how})` }
       case 'job.cancelled':
         return { mark: MARKS.cancelled, name: event.job.name, what: attemptOf(event.job) }
       case 'job.enqueued':
@@ -102,7 +102,7 @@ export class Live {
   #tellFailure({ job, error, timedOut, atMs }: Extract<DemoEvent, { event: 'attempt.failed' }>): Told {
     const { name } = job
     if (error.name === 'WorkerLost') {
-      return { mark: MARKS.lost, name, what: `${attemptOf(job)}: its lease ran out` }
+      return { mark: MARKS.lost, name, what: `${attemptOf(job)}: its lease expired` }
     }
     if (!timedOut) return { mark: MARKS.failed, name, what: `${attemptOf(job)}: ${error.message}` }
     const tookMs = atMs - (this.#started.get(job.id) ?? atMs)

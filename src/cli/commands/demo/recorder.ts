@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/values/clock.js'
 import type { Chronos } from '../../../engine/client/chronos.js'
 import type { Log } from '../../../engine/client/log.js'
 
-/** A run that ended without an event of its own: the engine only logs it. */
+/** The engine logs a snoozed run, but emits no event for it. */
 export interface Snoozed {
   readonly jobId: string
   readonly name: string
@@ -20,7 +20,7 @@ type Happening =
   | ({ readonly event: 'job.snoozed' } & Snoozed)
   | { readonly event: 'worker.died'; readonly pid: number; readonly how: string }
 
-/** What happened, and how long after the beginning. */
+/** An event and its time since the start. */
 export type DemoEvent = { readonly atMs: number } & Happening
 
 const HEARD = [
@@ -34,7 +34,7 @@ const HEARD = [
   'lease.lost',
 ] as const satisfies readonly EventName[]
 
-/** Keeps everything that happens, in order, and passes it on at once. */
+/** Records events in order and passes each on immediately. */
 export class Recorder {
   readonly events: DemoEvent[] = []
   readonly #clock: Clock
@@ -47,7 +47,7 @@ export class Recorder {
     this.#startedAt = clock.now()
   }
 
-  /** From here on time counts. */
+  /** Starts the clock. */
   begin(): void {
     this.#startedAt = this.#clock.now()
   }
@@ -66,8 +66,8 @@ export class Recorder {
     this.#hear(event)
   }
 
-  /** The same log, with an ear for what has no event. */
-  overhear(log: Log): Log {
+  /** The same log, which also records snoozed runs. */
+  tap(log: Log): Log {
     return {
       debug: log.debug.bind(log),
       warn: log.warn.bind(log),

@@ -7,11 +7,11 @@ import { MARKS } from './live.js'
 import type { DemoJob, DemoRun } from './run.js'
 import { STORIES } from './stories.js'
 
-export function introduction(seed: number, place: string, style: Style): string {
+export function introduction(seed: number, file: string, style: Style): string {
   const nameColumns = Math.max(...STORIES.map(({ name }) => name.length))
-  const stories = STORIES.map(({ name, tells }) => `  ${name.padEnd(nameColumns)}  ${paint(tells, 'dim', style)}\n`)
+  const stories = STORIES.map(({ name, shows }) => `  ${name.padEnd(nameColumns)}  ${paint(shows, 'dim', style)}\n`)
   const title = paint('Chronos demo', 'strong', style)
-  return `${title}: ${STORIES.length} jobs, seed ${seed}, ${place}\n\n${stories.join('')}`
+  return `${title}: eight jobs, eight different outcomes (seed ${seed}, ${file})\n\n${stories.join('')}`
 }
 
 export function report(run: DemoRun, style: Style): string {
@@ -20,7 +20,7 @@ export function report(run: DemoRun, style: Style): string {
     finalStates(run.jobs, style),
     heading('Execution logs', style),
     run.jobs.map(job => executionLog(job, style)).join('\n'),
-    heading('Retry statistics', style, "of the main process's worker.getStats()"),
+    heading('Retry statistics', style, 'from worker.getStats() of the main process'),
     statistics(run, style),
   ].join('')
 }
@@ -55,7 +55,7 @@ function stateOf({ state }: DemoJob, { unicode }: Style): Cell {
   return { text: `${unicode ? mark.symbol : mark.ascii} ${mark.word}`, tone: mark.tone }
 }
 
-/** The table that everybody who ever ran a queue wants: what each attempt did, and why it was not the last. */
+/** What each attempt did, and what was decided after it. */
 function executionLog(job: DemoJob, style: Style): string {
   const columns = [
     { title: 'Attempt', min: 8 },
@@ -71,7 +71,7 @@ function executionLog(job: DemoJob, style: Style): string {
   return title + policyLine(job, style) + table(columns, rows, style)
 }
 
-/** What its delays were drawn from, where there were any. */
+/** The retry policy of a job that was retried. */
 function policyLine({ retry, history }: DemoJob, style: Style): string {
   if (!history.some(({ decision }) => decision?.action === 'retry')) return ''
   const { backoff, jitter, maxRetries } = retry
@@ -92,13 +92,13 @@ const STATUS: Readonly<Record<RunStatus, { readonly word: string; readonly tone:
   cancelled: { word: 'CANCELLED', tone: 'dim' },
 }
 
-/** What went wrong and what came of it; or what the handler said last. */
+/** The error and the decision, or the last log line of a successful run. */
 function noteOf({ run, status, error, decision }: AttemptView, job: DemoJob, { unicode }: Style): string {
   const why = decision?.why ?? ''
   if (status === 'succeeded') return job.logs.findLast(line => line.run === run)?.message ?? why
-  // Of a lost run the decision knows more than the error.
+  // For a lost run the decision says more than the error.
   if (!error || status === 'lost') return why
-  // The table says already which run of which job it was.
+  // The table already names the run and the job.
   const message = error.message.replace(`run ${run} of job ${job.id} `, '')
   const next = decision?.action === 'retry' ? `retry in ${formatMs(decision.delayMs ?? 0)}` : why
   return `${message} ${unicode ? '→' : '->'} ${next}`
@@ -108,16 +108,16 @@ function statistics({ stats, jobs, durationMs }: DemoRun, style: Style): string 
   const { totalRetries, successfulRetries, retrySuccessRate } = stats
   const succeeded = jobs.filter(({ state }) => state === 'succeeded').length
   const rows: [name: string, value: string, meaning: string][] = [
-    ['totalRetries', String(totalRetries), 'runs that were a retry'],
-    ['successfulRetries', String(successfulRetries), 'of these, how many succeeded'],
-    ['retrySuccessRate', `${retrySuccessRate.toFixed(1)} %`, 'their share'],
-    ['started', String(stats.started), 'runs, first ones and retries'],
+    ['totalRetries', String(totalRetries), 'runs that were retries'],
+    ['successfulRetries', String(successfulRetries), 'retries that succeeded'],
+    ['retrySuccessRate', `${retrySuccessRate.toFixed(1)} %`, 'share of retries that succeeded'],
+    ['started', String(stats.started), 'runs, including retries'],
     ['succeeded', String(stats.succeeded), 'runs that succeeded'],
-    ['failed', String(stats.failed), 'runs that threw'],
+    ['failed', String(stats.failed), 'runs that failed'],
     ['timedOut', String(stats.timedOut), 'runs stopped by their timeout'],
-    ['snoozed', String(stats.snoozed), 'runs that asked for later'],
-    ['retried', String(stats.retried), 'times a job was sent into another attempt'],
-    ['dead', String(stats.dead), 'jobs that this worker gave up'],
+    ['snoozed', String(stats.snoozed), 'runs that snoozed'],
+    ['retried', String(stats.retried), 'retries that were scheduled'],
+    ['dead', String(stats.dead), 'jobs that died on this worker'],
   ]
   const columns = [{ title: 'Statistic' }, { title: 'Value', align: 'right' }, { title: 'Meaning' }] as const
   const shown = table(

@@ -13,7 +13,7 @@ import { STORIES } from './stories.js'
 import { Supervisor } from './supervisor.js'
 
 export interface DemoJob extends JobView {
-  /** Newest first, as everywhere. */
+  /** Newest first. */
   readonly history: readonly AttemptView[]
   readonly logs: readonly LogView[]
 }
@@ -22,7 +22,7 @@ export interface DemoRun {
   readonly seed: number
   readonly durationMs: number
   readonly jobs: readonly DemoJob[]
-  /** Of the worker in the main process; those that were killed took their counts with them. */
+  /** Statistics of the worker in the main process; killed workers leave none. */
   readonly stats: WorkerStats
   readonly events: readonly DemoEvent[]
 }
@@ -35,17 +35,17 @@ export interface RunOptions {
   readonly hear: (event: DemoEvent) => void
 }
 
-/** Far more than it takes: something is wrong when this is over. */
-const PATIENCE_MS = 300_000
-/** Short, so that a lost worker is noticed soon; a real one has 30 s. */
+/** Far more than the demo needs. */
+const TIMEOUT_MS = 300_000
+/** Short, so that a lost worker is noticed soon. The default is 30 s. */
 const LEASE = '1500ms'
 
-/** A composition root like any other: the real engine, the real clock and a real file. Only the jitter's dice are loaded. */
+/** Uses the real engine, clock and a real file. Only the jitter is seeded. */
 export async function runDemo({ seed, path, log, interrupted, hear }: RunOptions): Promise<DemoRun> {
   const dice = new DemoDice(seed)
   const recorder = new Recorder(systemClock, hear)
   const open = async () => sqliteStore({ path, clock: systemClock, dice: systemDice })
-  const chronos = new Chronos(open, systemClock, dice, { log: recorder.overhear(log) })
+  const chronos = new Chronos(open, systemClock, dice, { log: recorder.tap(log) })
   chronos.on('job.started', ({ job }) => dice.drawFor(job.name))
   recorder.listen(chronos)
   let supervisor: Supervisor | undefined
@@ -61,7 +61,7 @@ export async function runDemo({ seed, path, log, interrupted, hear }: RunOptions
       started: (event, pid) => recorder.record({ event: 'job.started', ...event, pid }),
       died: (pid, how) => recorder.record({ event: 'worker.died', pid, how }),
     })
-    await patiently(ended, interrupted)
+    await endOrTimeout(ended, interrupted)
     return await gather(
       chronos,
       worker,
@@ -87,9 +87,9 @@ function allEnded(chronos: Chronos): Promise<void> {
   })
 }
 
-async function patiently(ended: Promise<void>, interrupted: AbortSignal): Promise<void> {
+async function endOrTimeout(ended: Promise<void>, interrupted: AbortSignal): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const timer = systemClock.timer(PATIENCE_MS, resolve)
+    const timer = systemClock.timer(TIMEOUT_MS, resolve)
     const stop = (): void => {
       timer.cancel()
       reject(interrupted.reason)

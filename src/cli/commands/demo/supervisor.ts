@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Events } from '../../../core/job/event.js'
 
 const CRASH_WORKER = fileURLToPath(new URL('./crash-worker.js', import.meta.url))
-/** More deaths than the story has are a fault of the demo, which must not start processes for ever. */
+/** More than the expected number of crashes, so that a fault of the demo cannot start processes forever. */
 const STARTS_MAX = 10
 
 export interface SupervisorEvents {
@@ -11,7 +11,7 @@ export interface SupervisorEvents {
   died(pid: number, how: string): void
 }
 
-/** Keeps one worker process alive, as any process manager would. */
+/** Restarts one worker process whenever it dies. */
 export class Supervisor {
   readonly #path: string
   readonly #on: SupervisorEvents

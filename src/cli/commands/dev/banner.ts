@@ -10,7 +10,7 @@ interface Try {
   readonly command: string
 }
 
-/** What is running, where, and what to do next. Every command can be copied as it stands. */
+/** Addresses, and commands to try, which can be copied as they are. */
 export function banner(url: string, info: StoreInfo, env: Environment, style: Style): string {
   const strong = (text: string): string => paint(text, 'strong', style)
   const dim = (text: string): string => paint(text, 'dim', style)
@@ -30,7 +30,7 @@ export function banner(url: string, info: StoreInfo, env: Environment, style: St
     ...nodeLine(style),
     `\n${strong('Three things to try')}, in another terminal:\n\n`,
     ...tries,
-    `\n${dim('Ctrl-C stops it; the jobs stay in the store.')}\n`,
+    `\n${dim('Ctrl-C stops it; jobs stay in the store.')}\n`,
   ].join('')
 }
 
@@ -38,18 +38,18 @@ function triesAt(base: string, chronos: string): readonly Try[] {
   const at = `--url ${base}`
   return [
     {
-      what: 'a call that fails twice and is retried: watch it in the dashboard',
+      what: 'call a URL that fails twice and is retried; watch it in the dashboard',
       command: `${chronos} http POST '${base}${ECHO_PATH}?fail=2' --wait ${at}`,
     },
     {
-      what: 'a call every ten seconds',
-      command: `${chronos} schedules put tick --every 10s --call ${base}${ECHO_PATH} ${at}`,
+      what: 'call a URL every ten seconds',
+      command: `${chronos} schedules put ping --every 10s --call ${base}${ECHO_PATH} ${at}`,
     },
-    { what: 'everything at a glance, live', command: `${chronos} top ${at}` },
+    { what: 'watch queues, failures and workers live', command: `${chronos} top ${at}` },
   ]
 }
 
-/** As whoever reads it can say it, too. */
+/** The name of the program, as the user started it. */
 const started = (env: Environment): string => (env['npm_command'] === undefined ? 'chronos' : 'npx chronos')
 
 function nodeLine(style: Style): readonly string[] {

@@ -5,7 +5,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: strin
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** A courtesy: where there is no browser, the address stands in the terminal. */
+/** Errors are ignored: the URL is in the terminal too. */
 export function openInBrowser(url: string): void {
   const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open']
   const child = spawn(command!, [...args, url], { stdio: 'ignore', detached: true })

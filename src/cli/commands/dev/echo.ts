@@ -1,6 +1,7 @@
 import { type Clock, wait } from '../../../core/values/clock.js'
 import { toMs } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
+import { present } from '../../../core/values/present.js'
 
 export const ECHO_PATH = '/__echo'
 
@@ -9,19 +10,19 @@ const DELAY_MAX_MS = 60_000
 const BODY_SHOWN = 2_000
 
 /**
- * A target to play with: `/__echo?status=503&fail=2&delay=1s` answers 503 to the first two calls of a job, a second
- * late, and says what it was sent. Without `fail` it answers `status` always.
+ * An endpoint to try things out: `/__echo?status=503&fail=2&delay=1s` answers 503 to the first two calls of a job, each
+ * after one second, and returns the request. Without `fail` it always answers `status`.
  */
 export class Echo {
   readonly #clock: Clock
-  /** How often each was called since it last succeeded. */
+  /** Calls of each job since its last success. */
   readonly #calls = new Map<string, number>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Undefined for what is not its own. */
+  /** Undefined for another path. */
   async answer(request: Request): Promise<Response | undefined> {
     const url = new URL(request.url)
     if (!url.pathname.endsWith(ECHO_PATH)) return undefined
@@ -42,7 +43,9 @@ export class Echo {
       {
         method: request.method,
         call,
-        ...(fail !== undefined && { failing: isFailing ? `call ${call} of ${fail} that fail` : 'no more' }),
+        ...present({
+          failing: fail === undefined ? undefined : isFailing ? `call ${call} of ${fail} that fail` : 'no more',
+        }),
         headers: Object.fromEntries([...request.headers].filter(([name]) => name !== 'cookie')),
         body: (await request.text()).slice(0, BODY_SHOWN),
       },
@@ -50,11 +53,11 @@ export class Echo {
     )
   }
 
-  /** From 1; after a success it begins anew. */
+  /** Counts from 1, and starts again after a success. */
   #count(caller: string, fail: number | undefined): number {
     const call = (this.#calls.get(caller) ?? 0) + 1
     if (fail === undefined) return call
-    // Whoever has been silent for longest is forgotten first.
+    // Deleting and setting again keeps the map in order of use, so that the oldest is forgotten first.
     this.#calls.delete(caller)
     if (call <= fail) this.#calls.set(caller, call)
     for (const oldest of this.#calls.keys()) {
@@ -76,7 +79,7 @@ const BODILESS = new Set([204, 205, 304])
 function askedIn(query: URLSearchParams): Asked {
   const fail = wholeNumber(query, 'fail', 0, 1_000)
   const status = wholeNumber(query, 'status', 200, 599) ?? (fail === undefined ? 200 : 503)
-  if (BODILESS.has(status)) throw new ChronosError('INVALID_OPTION', `status: ${status} can't carry an answer`)
+  if (BODILESS.has(status)) throw new ChronosError('INVALID_OPTION', `status: ${status} has no body`)
   const delay = query.get('delay')
   return { status, fail, delayMs: delay === null ? 0 : toMs(delay, 'delay', { max: DELAY_MAX_MS }) }
 }

@@ -13,7 +13,7 @@ import { banner } from './banner.js'
 import { openInBrowser } from './browser.js'
 import { Demo } from './demo/demo.js'
 import { Echo } from './echo.js'
-import { Usher } from './usher.js'
+import { QueueWatcher } from './queue-watcher.js'
 
 interface DevFlags extends ServerFlags {
   readonly demo?: true
@@ -22,7 +22,7 @@ interface DevFlags extends ServerFlags {
 
 const DEMO_STORE = 'sqlite:./chronos-demo.db'
 
-/** For this machine only, whatever else is configured. */
+/** Listens on this machine only, whatever the configuration says. */
 export async function runDev(flags: DevFlags, io: Io): Promise<void> {
   const config = await configFor(flags, io)
   const { settings } = config
@@ -38,18 +38,18 @@ export async function runDev(flags: DevFlags, io: Io): Promise<void> {
     egressAllow: ['loopback'],
     extra: request => echo.answer(request),
   })
-  const usher = new Usher(service, definitions, queuesOf(definitions, settings), systemClock)
+  const watcher = new QueueWatcher(service, definitions, queuesOf(definitions, settings), systemClock)
   const listening = await started(service, () => begin(service, io))
   await demo?.begin(service.chronos, listening.url)
-  usher.begin()
+  watcher.begin()
   if (flags.open) openInBrowser(listening.url)
   try {
     await untilInterrupted(service, io, async () => {
-      usher.end()
+      watcher.end()
       demo?.end()
     })
   } finally {
-    usher.end()
+    watcher.end()
   }
 }
 
@@ -62,21 +62,21 @@ async function begin(service: Service, io: Io): Promise<Listening> {
 
 async function configFor(flags: DevFlags, io: Io): Promise<Config> {
   const { settings, sources } = await loadConfig({ ...settingsIn(flags), host: '127.0.0.1' }, io)
-  // On this machine nobody has to show one, and what it tells to try must work as it stands.
+  // No token is needed on this machine, so that the commands of the banner work as they are.
   const open = { ...settings, token: undefined }
   return { sources, settings: flags.demo ? forDemo(open, sources) : open }
 }
 
-/** What nobody has said otherwise. */
+/** Settings of the demo, unless the user has set them. */
 function forDemo(settings: Settings, sources: Config['sources']): Settings {
   const unless = <T>(name: keyof Settings, value: T): object =>
     sources[name].level === 'default' ? { [name]: value } : {}
   return {
     ...settings,
     ...unless('store', DEMO_STORE),
-    // It fails on purpose, all the time: the dashboard tells that better.
+    // Jobs fail on purpose all the time; the dashboard shows it better than a log.
     ...unless('logLevel', 'silent'),
-    // It may run for days.
+    // The demo may run for days.
     ...unless('retention.succeeded', '1h'),
     ...unless('retention.cancelled', '1h'),
     ...unless('retention.dead', '6h'),

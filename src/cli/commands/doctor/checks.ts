@@ -8,7 +8,7 @@ import { nodeWarning } from '../../node.js'
 import { bytesText } from '../../output/bytes.js'
 import { countText, many } from '../../output/show.js'
 
-/** One thing that was looked at. Only a problem fails the examination. */
+/** The result of one check. Only a problem makes the command fail. */
 export interface Check {
   readonly name: string
   readonly status: 'ok' | 'warning' | 'problem'
@@ -23,7 +23,7 @@ const ok = (name: string, found: string): Check => ({ name, status: 'ok', found 
 const warning = (name: string, found: string, wayOut: string): Check => ({ name, status: 'warning', found, wayOut })
 const problem = (name: string, found: string, wayOut: string): Check => ({ name, status: 'problem', found, wayOut })
 
-/** The machine under everything: what ended must be said, and is nobody's emergency. */
+/** A Node version without security fixes is reported, but is not a warning. */
 export function nodeCheck(version = process.versions.node): Check {
   const ended = nodeWarning(version)
   if (ended === undefined) return ok('node', `Node ${version}`)
@@ -32,15 +32,11 @@ export function nodeCheck(version = process.versions.node): Check {
 
 export function checkSchema({ location, version, known }: Schema): Check {
   const name = 'schema'
-  if (version === known) return ok(name, `version ${version}, as this chronos needs it`)
-  if (version === 0) return problem(name, `no tables of Chronos at ${location}`, 'make them with `chronos migrate`')
+  if (version === known) return ok(name, `version ${version}, as expected`)
+  if (version === 0) return problem(name, `no Chronos tables at ${location}`, 'create them with `chronos migrate`')
   if (version < known)
-    return problem(
-      name,
-      `version ${version}; this chronos needs ${known}`,
-      'bring it up to date with `chronos migrate`',
-    )
-  return problem(name, `version ${version}; this chronos knows ${known} at most`, 'update chronos-jobs here')
+    return problem(name, `version ${version}; this chronos needs ${known}`, 'upgrade it with `chronos migrate`')
+  return problem(name, `version ${version}; this chronos supports up to ${known}`, 'update chronos-jobs')
 }
 
 export function sqliteChecks(info: StoreInfo, health: SqliteHealth): readonly Check[] {
@@ -59,34 +55,38 @@ function sqliteDurability({ durability }: StoreInfo, { journalMode }: SqliteHeal
   if (journalMode !== 'wal')
     return problem(
       name,
-      `journal mode ${journalMode}: processes get in each other's way`,
-      'keep the file on a local disk, not on a network share',
+      `journal mode ${journalMode}: processes block each other`,
+      'move the file to a local disk, not a network share',
     )
   if (durability === 'power-loss')
-    return ok(name, 'write-ahead log, synchronous: a job that was accepted survives a power loss')
+    return ok(name, 'write-ahead log, synchronous: an accepted job survives a power loss')
   return warning(
     name,
-    'not synchronous: the last jobs do not survive a power loss',
+    'not synchronous: the last jobs may be lost in a power loss',
     'open the file with chronos-jobs only',
   )
 }
 
 function soundness(damage: readonly string[]): Check {
-  if (damage.length === 0) return ok('integrity', 'the file is sound')
+  if (damage.length === 0) return ok('integrity', 'no damage found')
   const more = damage.length > 1 ? ` (and ${damage.length - 1} more)` : ''
   return problem(
     'integrity',
     `${damage[0]}${more}`,
-    'restore a backup, or save what is left with `sqlite3 FILE .recover`',
+    'restore a backup, or recover the data with `sqlite3 FILE .recover`',
   )
 }
 
 const WAL_WARN_BYTES = 64 * MEGABYTE
 
 function fileSize({ fileBytes, walBytes }: SqliteHealth): Check {
-  const found = `${bytesText(fileBytes)}, and ${bytesText(walBytes)} in its log`
+  const found = `${bytesText(fileBytes)}, plus ${bytesText(walBytes)} write-ahead log`
   if (walBytes < WAL_WARN_BYTES) return ok('size', found)
-  return warning('size', found, 'the log can not shrink while somebody reads: end long reads and forgotten shells')
+  return warning(
+    'size',
+    found,
+    'the log cannot shrink during a long read: close long-running readers and forgotten shells',
+  )
 }
 
 const FREE_PROBLEM_BYTES = 50 * MEGABYTE
@@ -94,7 +94,7 @@ const FREE_WARN_BYTES = 500 * MEGABYTE
 
 function freeSpace(freeBytes: number, fileBytes: number): Check {
   const found = `${bytesText(freeBytes)} free`
-  const wayOut = 'make room, or prune ended jobs with `retention`: a full disk stops every worker'
+  const wayOut = 'free disk space, or prune ended jobs with `retention`: a full disk stops every worker'
   if (freeBytes < FREE_PROBLEM_BYTES) return problem('disk', found, wayOut)
   return freeBytes < Math.max(FREE_WARN_BYTES, fileBytes / 10) ? warning('disk', found, wayOut) : ok('disk', found)
 }
@@ -121,34 +121,34 @@ function postgresDurability({ settings, synchronousStandbys }: PostgresHealth): 
   if (commit === 'off')
     return warning(
       name,
-      'synchronous_commit is off: the last moments before a crash are lost, jobs and their ends',
+      'synchronous_commit is off: a crash loses the last commits',
       'set synchronous_commit = on for the role or database that Chronos uses',
     )
   if (synchronousStandbys === '')
     return ok(
       name,
-      `synchronous_commit is ${commit}, no synchronous standby: a job that was accepted survives a crash and a power loss; ` +
-        'a failover to a standby may lose the last moments',
+      `synchronous_commit is ${commit}, no synchronous standby: an accepted job survives a crash and a power loss; ` +
+        'a failover to a standby may lose the last commits',
     )
   if (commit === 'local')
     return warning(
       name,
-      'synchronous_commit is local: commits do not wait for the standbys, so a failover may lose the last moments',
+      'synchronous_commit is local: commits do not wait for the standbys, so a failover may lose the last commits',
       'set synchronous_commit = on',
     )
   return ok(
     name,
-    `synchronous_commit is ${commit}, standbys ${synchronousStandbys}: a job that was accepted survives a failover too`,
+    `synchronous_commit is ${commit}, standbys ${synchronousStandbys}: an accepted job also survives a failover`,
   )
 }
 
 function wakeUps(hearing: Hearing): Check {
   if (hearing === 'heard') return ok('wake-ups', 'LISTEN works: workers on other machines start new jobs at once')
-  if (hearing === 'off') return ok('wake-ups', 'LISTEN is turned off: workers look for new jobs once a second')
+  if (hearing === 'off') return ok('wake-ups', 'LISTEN is turned off: workers poll for new jobs once a second')
   return warning(
     'wake-ups',
-    'LISTEN hears nothing: workers find new jobs only when they look, once a second',
-    'if the address leads to a pooler, give the store a direct `listenUrl`',
+    'LISTEN receives nothing: workers find new jobs only by polling, once a second',
+    'if the address is a connection pooler, give the store a direct `listenUrl`',
   )
 }
 
@@ -156,13 +156,13 @@ const SNAPSHOT_WARN_MS = 5 * MINUTE_MS
 
 function snapshots(oldestMs: number | undefined): Check {
   const name = 'transactions'
-  if (oldestMs === undefined) return ok(name, 'none is open')
-  const found = `the oldest is open for ${formatMs(oldestMs)}`
+  if (oldestMs === undefined) return ok(name, 'none open')
+  const found = `the oldest has been open for ${formatMs(oldestMs)}`
   if (oldestMs < SNAPSHOT_WARN_MS) return ok(name, found)
   return warning(
     name,
     found,
-    'end it: rows that died since can not be cleaned up, and claims slow down (pg_stat_activity)',
+    'end it (see pg_stat_activity): vacuum cannot remove newer dead rows, and claims slow down',
   )
 }
 
@@ -171,7 +171,7 @@ const DEAD_ROWS_WARN = 500_000
 function deadRows(rows: number): Check {
   const found = many(rows, 'dead row')
   if (rows < DEAD_ROWS_WARN) return ok('dead rows', found)
-  return warning('dead rows', found, 'see that autovacuum runs and that no old transaction holds it back')
+  return warning('dead rows', found, 'check that autovacuum runs and that no old transaction blocks it')
 }
 
 const DUE_WARN_MS = MINUTE_MS
@@ -187,8 +187,8 @@ function workChecks({ oldestDueMs, expiredLeases, deltas }: Work): readonly Chec
 }
 
 function oldestDue(ms: number | undefined): Check {
-  if (ms === undefined) return ok('due jobs', 'none waits for a worker')
-  const found = `the oldest waits for a worker since ${formatMs(ms)}`
+  if (ms === undefined) return ok('due jobs', 'none waiting for a worker')
+  const found = `the oldest has waited ${formatMs(ms)} for a worker`
   if (ms < DUE_WARN_MS) return ok('due jobs', found)
   return warning(
     'due jobs',
@@ -198,15 +198,15 @@ function oldestDue(ms: number | undefined): Check {
 }
 
 function leases(expired: number): Check {
-  if (expired === 0) return ok('leases', 'none has run out')
-  const found = `${countText(expired)} ${expired === 1 ? 'has' : 'have'} run out: their worker died or hangs`
-  return warning('leases', found, 'any running worker hands such jobs on within two lease times; start one')
+  if (expired === 0) return ok('leases', 'none expired')
+  const found = `${countText(expired)} expired: their worker died or hangs`
+  return warning('leases', found, 'start a worker: it recovers such jobs within two lease times')
 }
 
 const DELTAS_WARN = 10_000
 
 function statistics(deltas: number): Check {
   if (deltas < DELTAS_WARN) return ok('statistics', 'up to date')
-  const found = `${countText(deltas)} batches of counts are not added up yet`
-  return warning('statistics', found, 'a running worker adds them up; start one, with `maintenance`')
+  const found = `${countText(deltas)} batches of counters not yet folded`
+  return warning('statistics', found, 'start a worker with `maintenance`: it folds them')
 }

@@ -1,13 +1,12 @@
 import { systemClock, systemDice } from '../../../engine/time/system.js'
 import { schemaOf } from '../../backend/schema.js'
-import { type StoreAddress, storeAddress } from '../../backend/store-address.js'
+import { type BackendOptions, type StoreAddress, storeAddress } from '../../backend/store-address.js'
+import { EXIT } from '../../exit.js'
 import { type Io, unlessInterrupted } from '../../io.js'
 import { paint, type Style, type Tone } from '../../output/print.js'
 import { hang, many, show } from '../../output/show.js'
-
 import { oneLine, padEnd } from '../../output/width.js'
 import { type Check, checkSchema, nodeCheck, postgresChecks, sqliteChecks } from './checks.js'
-import type { DoctorOptions } from './command.js'
 
 export interface Examination {
   readonly location: string
@@ -15,18 +14,22 @@ export interface Examination {
   readonly checks: readonly Check[]
 }
 
-/** True where there is no problem. */
-export async function examine(options: DoctorOptions, io: Io): Promise<boolean> {
+interface DoctorOptions extends BackendOptions {
+  /** False: skip the slow check of an SQLite file. */
+  readonly integrity: boolean
+}
+
+export async function examine(options: DoctorOptions, io: Io): Promise<number> {
   const address = await storeAddress(options, io, 'doctor')
   const examination = await unlessInterrupted(examinationOf(address, options), io.interrupted)
   show(io, options, examination, style => reportOf(examination, style))
-  return examination.ok
+  return examination.ok ? EXIT.ok : EXIT.checkFailed
 }
 
 async function examinationOf(address: StoreAddress, { integrity }: DoctorOptions): Promise<Examination> {
   const schema = await schemaOf(address)
   const first = checkSchema(schema)
-  // Tables that are not there, or are others, can't be asked.
+  // Without the expected tables there is nothing else to check.
   const rest =
     first.status === 'ok' ? await (address.kind === 'sqlite' ? file(address.path, integrity) : server(address.url)) : []
   const checks = [first, nodeCheck(), ...rest]
@@ -74,7 +77,7 @@ function lineOf({ name, status, found, wayOut }: Check, nameColumns: number, sty
   const { symbol, ascii, tone } = SIGNS[status]
   const mark = style.unicode ? symbol : padEnd(ascii, ASCII_COLUMNS)
   const head = `  ${mark} ${padEnd(name, nameColumns)}  `
-  // The shape alone would be a riddle to who has never seen it.
+  // A symbol alone does not explain itself.
   const words = status === 'ok' || !style.unicode ? found : `${status}: ${found}`
   const text = hang(
     head.replace(mark, () => paint(mark, tone, style)),
@@ -90,6 +93,6 @@ function verdict(checks: readonly Check[], style: Style): string {
   const count = (status: Check['status']): number => checks.filter(check => check.status === status).length
   const [problems, warnings] = [count('problem'), count('warning')]
   if (problems > 0) return `${paint(many(problems, 'problem'), 'bad', style)}, ${many(warnings, 'warning')}.\n`
-  if (warnings > 0) return `No problem, ${paint(many(warnings, 'warning'), 'warn', style)}.\n`
-  return `${paint('All is well.', 'good', style)}\n`
+  if (warnings > 0) return `No problems, ${paint(many(warnings, 'warning'), 'warn', style)}.\n`
+  return `${paint('No problems found.', 'good', style)}\n`
 }

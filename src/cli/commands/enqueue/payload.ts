@@ -2,23 +2,25 @@ import { readFile } from 'node:fs/promises'
 import { PAYLOAD_MAX_BYTES } from '../../../core/job/payload.js'
 import type { PolicyInput } from '../../../core/policy/policy.js'
 import { isPresetName, PRESETS } from '../../../core/policy/presets.js'
+import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
+import { timeOf } from '../../../engine/client/enqueuer.js'
 import type { Io } from '../../io.js'
 
-/** JSON as it stands, in a file (`@FILE`), or from stdin (`-`). */
+/** JSON on the command line, in a file (`@FILE`), or from stdin (`-`). */
 export async function readPayload(source: string | undefined, io: Io): Promise<unknown> {
   if (source === undefined) return null
   const { text, from } = await readText(source, io, '--payload')
   return parse(text, from)
 }
 
-/** Text as it stands, in a file (`@FILE`), or from stdin (`-`). */
+/** Text on the command line, in a file (`@FILE`), or from stdin (`-`). */
 export async function readText(
   source: string,
   io: Io,
   option: string,
 ): Promise<{ readonly text: string; readonly from: string }> {
-  if (source === '-') return { text: await readStdin(io, option), from: 'what was read from stdin' }
+  if (source === '-') return { text: await readStdin(io, option), from: 'stdin' }
   if (!source.startsWith('@')) return { text: source, from: option }
   const path = source.slice(1)
   return { text: await textOf(path, option), from: path }
@@ -28,7 +30,7 @@ async function textOf(path: string, option: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new ChronosError('INVALID_OPTION', `${option}: ${path} can't be read (${(error as Error).message})`, {
+    throw new ChronosError('INVALID_OPTION', `${option}: cannot read ${path} (${(error as Error).message})`, {
       cause: error,
     })
   }
@@ -39,12 +41,9 @@ async function readStdin({ stdin }: Io, option: string): Promise<string> {
   let text = ''
   for await (const piece of stdin?.() ?? []) {
     text += typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })
-    // Much more can't become a payload, whatever follows; spaces between its parts are not counted there.
+    // Whitespace in JSON is not counted in the limit, so some more is read before giving up.
     if (text.length > 4 * PAYLOAD_MAX_BYTES)
-      throw new ChronosError(
-        'PAYLOAD_TOO_LARGE',
-        `${option}: more than ${PAYLOAD_MAX_BYTES} bytes were read from stdin`,
-      )
+      throw new ChronosError('PAYLOAD_TOO_LARGE', `${option}: stdin has more than ${PAYLOAD_MAX_BYTES} bytes`)
   }
   return text + decoder.decode()
 }
@@ -60,7 +59,7 @@ function parse(text: string, what: string): unknown {
   }
 }
 
-/** A preset's name, or a policy as JSON. What is in it is checked by who uses it. */
+/** The name of a preset, or a policy as JSON. The engine checks its fields. */
 export function readPolicy(text: string, what: string): PolicyInput {
   if (isPresetName(text)) return text
   try {
@@ -72,4 +71,9 @@ export function readPolicy(text: string, what: string): PolicyInput {
       `${what}: expected a preset (${known}) or JSON such as '{"maxRetries": 5}', got ${shown(text)}`,
     )
   }
+}
+
+/** A time, or a duration from now. */
+export function readDeadline(text: string): Date | Duration {
+  return parseDuration(text) === undefined ? new Date(timeOf(text, '--deadline')) : (text as Duration)
 }

@@ -1,5 +1,6 @@
 import { parseHttpRequest } from '../../../core/http/request.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
+import { present } from '../../../core/values/present.js'
 import { HTTP_JOB } from '../../../engine/client/definition.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
@@ -19,7 +20,7 @@ interface HttpFlags extends EnqueueFlags {
   readonly schedule?: string
 }
 
-/** What makes no sense for a job that comes again and again. */
+/** Options that do not apply to a schedule. */
 const ONE_JOB = [
   'wait',
   'delay',
@@ -36,60 +37,41 @@ const ONE_JOB = [
 
 const dashed = (flag: string): string => flag.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
+/** Without a method, commander puts the URL in its place. */
 export async function enqueueCall(
-  [method, url]: readonly [method: string | undefined, url: string],
+  first: string,
+  second: string | undefined,
   flags: HttpFlags,
   io: Io,
 ): Promise<number> {
-  const { timeout, ...rest } = flags
+  const [method, url] = second === undefined ? [undefined, first] : [first, second]
+  const { timeout, cron, tz, schedule, ...job } = flags
   const body = flags.data === undefined ? undefined : (await readText(flags.data, io, '--data')).text
-  const request = {
-    ...(method !== undefined && { method }),
+  const request = present({
+    method,
     url,
-    ...headersOf(flags.header ?? [], body),
-    ...(body !== undefined && { body }),
-    ...(timeout !== undefined && { timeout }),
-    ...(flags.expect !== undefined && { expectedStatuses: flags.expect.split(',').map(statusOf) }),
-    ...(flags.followRedirects !== undefined && { followRedirects: flags.followRedirects }),
-    ...(flags.retryClientErrors && { retryClientErrors: true }),
-    ...(!flags.captureBody && { captureBody: false }),
-  }
-  // Here as well, so that a mistake is named by what was typed.
+    headers: headersOf(flags.header ?? [], body),
+    body,
+    timeout,
+    expectedStatuses: flags.expect?.split(',').map(statusOf),
+    followRedirects: flags.followRedirects,
+    retryClientErrors: flags.retryClientErrors,
+    captureBody: flags.captureBody ? undefined : false,
+  })
+  // Checked here too, so that an error names what was typed.
   parseHttpRequest(request, 'http')
-  const { cron, tz, schedule, ...job } = rest
   if (cron === undefined) return addJob(HTTP_JOB, request, job, io)
   const single = ONE_JOB.find(flag => job[flag] !== undefined)
   if (single !== undefined) {
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `--${dashed(single)} is for one job, and --cron makes many; give one of them`,
-    )
+    throw new ChronosError('INVALID_OPTION', `--${dashed(single)} applies to one job and cannot be used with --cron`)
   }
-  const { store, url: server, token, config, json, log, queue, priority, retry, tenant, tag, atMostOnce } = job
-  const kept = {
-    store,
-    url: server,
-    token,
-    config,
-    json,
-    log,
-    queue,
-    priority,
-    retry,
-    tenant,
-    tag,
-    atMostOnce,
-    cron,
-    tz,
-  }
-  const given = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined))
-  const call = { ...given, job: HTTP_JOB, payload: JSON.stringify(request) }
+  const call = present({ ...job, cron, tz, job: HTTP_JOB, payload: JSON.stringify(request) })
   await putSchedule(schedule ?? new URL(url).hostname, call, io)
   return EXIT.ok
 }
 
-/** Text that is JSON is said to be JSON, unless somebody says what it is. */
-function headersOf(lines: readonly string[], body: string | undefined): { headers?: Record<string, string> } {
+/** A JSON body gets a JSON content type unless a header sets one. */
+function headersOf(lines: readonly string[], body: string | undefined): Record<string, string> | undefined {
   const headers: Record<string, string> = {}
   for (const line of lines) {
     const [, name, value] = /^([^:]+):\s*(.*)$/s.exec(line) ?? []
@@ -100,7 +82,7 @@ function headersOf(lines: readonly string[], body: string | undefined): { header
   }
   const isTyped = Object.keys(headers).some(name => name.toLowerCase() === 'content-type')
   if (body !== undefined && !isTyped && isJson(body)) headers['content-type'] = 'application/json'
-  return Object.keys(headers).length === 0 ? {} : { headers }
+  return Object.keys(headers).length === 0 ? undefined : headers
 }
 
 function isJson(text: string): boolean {

@@ -14,7 +14,6 @@ import { type FilterOptions, queryOf } from './filter.js'
 import { standing } from './job.js'
 
 export interface ActionOptions extends BackendOptions, FilterOptions {
-  readonly json?: true
   readonly all?: true
   readonly yes?: true
   readonly dryRun?: true
@@ -22,19 +21,19 @@ export interface ActionOptions extends BackendOptions, FilterOptions {
   readonly runAt?: string
 }
 
-/** One of the words for what people do to jobs; the façade does it. */
+/** Something that can be done to a job. */
 export interface Action {
-  /** In a sentence: `3 jobs were retried`. */
+  /** Past participle: `3 jobs retried`. */
   readonly done: string
-  /** Which jobs a filter means that says nothing of their state. */
+  /** The states that a filter without `--state` selects. */
   readonly states: readonly JobState[]
-  /** Undefined where nothing is left of the job. */
+  /** Resolves to undefined if the job is gone. */
   act(backend: Backend, id: string, options: ActionOptions): Promise<JobView | undefined>
 }
 
 export const ACTIONS = {
   retry: { done: 'retried', states: ['dead'], act: ({ jobs }, id) => jobs.retry(id) },
-  'run-now': { done: 'made due', states: ['waiting'], act: ({ jobs }, id) => jobs.runNow(id) },
+  'run-now': { done: 'set to run now', states: ['waiting'], act: ({ jobs }, id) => jobs.runNow(id) },
   reschedule: {
     done: 'rescheduled',
     states: ['waiting'],
@@ -53,19 +52,22 @@ export const ACTIONS = {
 
 export type ActionName = keyof typeof ACTIONS
 
-/** What the shell is told: the first thing that went wrong. */
-export async function perform(
-  name: ActionName,
-  ids: readonly string[],
-  options: ActionOptions,
-  io: Io,
-): Promise<number> {
+type Command = (ids: readonly string[], options: ActionOptions, io: Io) => Promise<number>
+
+/** One command per action. The exit code is that of the first failure. */
+export const ACTION_COMMANDS = Object.fromEntries(
+  (Object.keys(ACTIONS) as ActionName[]).map(name => [
+    name,
+    (ids: readonly string[], options: ActionOptions, io: Io) => perform(name, ids, options, io),
+  ]),
+) as Readonly<Record<ActionName, Command>>
+
+async function perform(name: ActionName, ids: readonly string[], options: ActionOptions, io: Io): Promise<number> {
   const query = queryOf(options)
   const filtered = Object.keys(query).length > 0
   if (name === 'reschedule') newTime(options)
-  if (ids.length > 0 && (filtered || options.all)) throw usage(name, 'give ids or a filter, not both')
-  if (ids.length === 0 && !filtered && !options.all)
-    throw usage(name, 'name jobs by their ids, by a filter such as --queue, or by --all')
+  if (ids.length > 0 && (filtered || options.all)) throw usage(name, 'give either ids or a filter')
+  if (ids.length === 0 && !filtered && !options.all) throw usage(name, 'give ids, a filter such as --queue, or --all')
   const action: Action = ACTIONS[name]
   return withBackend(options, io, backend =>
     ids.length > 0
@@ -74,7 +76,7 @@ export async function perform(
   )
 }
 
-/** A phase says the state already. */
+/** A phase implies a state. */
 function inStates({ states }: Action, query: JobQuery): JobQuery {
   return query.phase === undefined ? { state: states, ...query } : query
 }
@@ -96,7 +98,7 @@ async function actOnEach(
       if (!options.json)
         show(io, options, job, style => `${lineOf(action, id, job)}${job ? standing(job, now, style) : '\n'}`)
     } catch (error) {
-      // One of several must not keep the others from being done.
+      // A failure of one job does not stop the others.
       if (ids.length === 1 || !(error instanceof ChronosError)) throw error
       io.stderr.write(`error: ${error.message} (${error.code})\n`)
       if (exitCode === EXIT.ok) exitCode = EXIT_OF[error.code]
@@ -113,7 +115,7 @@ function lineOf({ done }: Action, id: string, job: JobView | undefined): string 
 function newTime({ delay, runAt }: ActionOptions): { delay: Duration } | { runAt: string } {
   if (delay !== undefined && runAt === undefined) return { delay }
   if (runAt !== undefined && delay === undefined) return { runAt }
-  throw usage('reschedule', 'give --delay or --run-at, one of them')
+  throw usage('reschedule', 'give either --delay or --run-at')
 }
 
 function usage(name: ActionName, words: string): ChronosError {

@@ -1,23 +1,23 @@
 import type { Span, Timeline } from '../../../core/job/timeline.js'
 
-/** A span with the columns that it takes. */
+/** A span and its width in columns. */
 export interface Stretch extends Span {
   readonly columns: number
-  /** Too long to be drawn to scale. */
+  /** Too long to draw to scale. */
   readonly isCut: boolean
 }
 
-/** A wait so many times as long as all the rest hides it, and is drawn shorter; … */
+/** A wait this many times as long as all the rest is drawn shorter, so that the rest stays visible. */
 const HIDES_SHARE = 8
 const DRAWN_SHARE = 1.5
-/** … but only where the rest has something to show: most waits are much longer than a run, and should look it. */
+/** A short rest is not worth it: most waits are much longer than a run, and should look so. */
 const REST_MIN_MS = 1_000
 const REST_MIN_SPANS = 3
 const CUT_MIN_COLUMNS = 5
 
 /**
- * Columns for every span of a timeline, in order: to scale as far as a terminal can be, where a run has at least one
- * and a wait that would leave no room for the rest is cut.
+ * The width of every span of a timeline, to scale if possible. A run gets at least one column, and a wait that would
+ * leave no room for the rest is cut.
  */
 export function stretches({ rows }: Timeline, columns: number): readonly (readonly Stretch[])[] {
   const spans = rows.flatMap(row => row.spans)
@@ -36,7 +36,7 @@ export function stretches({ rows }: Timeline, columns: number): readonly (readon
 
 const length = ({ from, to }: Span): number => to - from
 
-/** The longest waits first: each is held against what is left of the others. */
+/** Compares the longest waits first, each with the rest. */
 function drawnLengths(spans: readonly Span[]): readonly number[] {
   const drawn = spans.map(length)
   const waits = [...spans.keys()].filter(i => spans[i]!.kind !== 'running').sort((a, b) => drawn[b]! - drawn[a]!)
@@ -53,7 +53,7 @@ function leastColumns({ kind }: Span, isCut: boolean): number {
   return kind === 'running' ? 1 : 0
 }
 
-/** The largest scale at which all of them fit. */
+/** The largest scale at which all spans fit. */
 function fitted(lengths: readonly number[], least: readonly number[], columns: number): readonly number[] {
   const at = (scale: number): readonly number[] =>
     lengths.map((each, i) => Math.max(least[i]!, Math.round(each * scale)))
@@ -68,7 +68,7 @@ function fitted(lengths: readonly number[], least: readonly number[], columns: n
   return at(low)
 }
 
-/** The column of a moment, or undefined where it lies outside. */
+/** The column of a moment, or undefined if it is outside the axis. */
 export function columnOf(moment: number, drawn: readonly (readonly Stretch[])[]): number | undefined {
   let column = 0
   for (const stretch of drawn.flat()) {

@@ -1,15 +1,16 @@
 import { ChronosError } from '../../../core/values/error.js'
+import { present } from '../../../core/values/present.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import type { Count } from '../../../store/store.js'
 import type { Backend } from '../../backend/backend.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { Progress } from '../../output/progress.js'
-import { many, show } from '../../output/show.js'
+import { many, manyOf, show } from '../../output/show.js'
 import type { Action, ActionOptions } from './action.js'
 import { jobTable } from './list.js'
 
-/** An action on all jobs that match. */
+/** An action on all jobs that a filter selects. */
 export interface Bulk {
   readonly name: string
   readonly action: Action
@@ -27,11 +28,11 @@ interface Tally {
 
 const COUNT_MAX = 1_000_000
 const PAGE = 200
-/** At a time: a store that shares commits does them in one, and no pool is asked for more than it soon has. */
+/** Concurrent actions: enough for a shared commit, few enough for a connection pool. */
 const TOGETHER = 50
 const SAMPLE = 5
 
-/** Counts first, and does nothing without `--yes`. */
+/** Only counts the jobs unless `--yes` is given. */
 export async function actOnAll(bulk: Bulk): Promise<number> {
   const { name, action, backend, query, options, io } = bulk
   const count = await backend.jobs.count(query, COUNT_MAX)
@@ -39,7 +40,7 @@ export async function actOnAll(bulk: Bulk): Promise<number> {
   if (!options.yes) {
     throw new ChronosError(
       'INVALID_OPTION',
-      `jobs ${name}: ${matching(count)} would be ${action.done}; add --yes to do it, or --dry-run to see some of them`,
+      `jobs ${name}: ${manyOf(count, 'job')} would be ${action.done}; add --yes to confirm, or --dry-run to see some of them`,
     )
   }
   const tally = await work(bulk, count.value)
@@ -50,36 +51,33 @@ export async function actOnAll(bulk: Bulk): Promise<number> {
     { action: name, count, changed, refused, dryRun: false },
     () => `${many(changed, 'job')} ${action.done}\n`,
   )
-  if (refused > 0) io.stderr.write(`${many(refused, 'job')} refused, the first of them: ${firstRefusal}\n`)
+  if (refused > 0) io.stderr.write(`${many(refused, 'job')} refused; first error: ${firstRefusal}\n`)
   return refused > 0 && changed === 0 ? EXIT.notAllowed : EXIT.ok
 }
-
-const matching = ({ value, relation }: Count): string =>
-  `${relation === 'exact' ? '' : 'more than '}${many(value, 'job')}`
 
 async function showSample({ name, action, backend, query, options, io }: Bulk, count: Count): Promise<number> {
   const [{ data }, { now }] = await Promise.all([backend.jobs.list(query, { limit: SAMPLE }), backend.info()])
   show(io, options, { action: name, count, sample: data, dryRun: true }, style =>
     data.length === 0 ? '' : jobTable(data, now, style),
   )
-  if (!options.json) io.stderr.write(`${matching(count)} would be ${action.done}; nothing was changed\n`)
+  if (!options.json) io.stderr.write(`${manyOf(count, 'job')} would be ${action.done}; nothing was changed\n`)
   return EXIT.ok
 }
 
-/** From the newest on by their keys, so that what changes or is added meanwhile neither repeats nor skips any. */
+/** Pages by key from the newest job on, so that concurrent changes neither repeat nor skip a job. */
 async function work(bulk: Bulk, expected: number): Promise<Tally> {
   const { action, backend, query, io } = bulk
   const { stderr, interrupted } = io
   const tally: Tally = { changed: 0, refused: 0 }
   const progress = new Progress(io, expected, action.done)
-  const tell = (): void => {
+  const sayProgress = (): void => {
     progress.end()
     stderr.write(`${many(tally.changed, 'job')} ${action.done} so far\n`)
   }
-  interrupted.addEventListener('abort', tell, { once: true })
+  interrupted.addEventListener('abort', sayProgress, { once: true })
   try {
     for (let cursor: string | undefined; ; ) {
-      const { data, page } = await backend.jobs.list(query, { limit: PAGE, ...(cursor !== undefined && { cursor }) })
+      const { data, page } = await backend.jobs.list(query, present({ limit: PAGE, cursor }))
       for (let from = 0; from < data.length; from += TOGETHER) {
         interrupted.throwIfAborted()
         const jobs = data.slice(from, from + TOGETHER)
@@ -90,12 +88,12 @@ async function work(bulk: Bulk, expected: number): Promise<Tally> {
       if (cursor === undefined) return tally
     }
   } finally {
-    interrupted.removeEventListener('abort', tell)
+    interrupted.removeEventListener('abort', sayProgress)
     progress.end()
   }
 }
 
-/** What has moved on meanwhile is left alone, and counted. */
+/** A job that changed meanwhile is skipped and counted. */
 async function actOnOne({ action, backend, options }: Bulk, id: string, tally: Tally): Promise<void> {
   try {
     await action.act(backend, id, options)

@@ -1,104 +1,197 @@
-import { type Command, Option } from 'commander'
-import { collect, wholeNumber } from '../../argument.js'
-import { addBackendOptions } from '../../backend/store-address.js'
-import type { Io } from '../../io.js'
+import type { Command } from 'commander'
+import { addPageOptions, collect, wholeNumber } from '../../argument.js'
+import type { CommandSpec } from '../../command.js'
+import type { ActionName } from './action.js'
 import { addFilterOptions } from './filter.js'
-import { ACTION_WORDS, type ActionWords, JOBS_EXAMPLES, READ_WORDS } from './help.js'
 
-type Exit = (code: number) => void
+const ID = ['<id>', 'id of the job'] as const
 
-/** Looking at jobs, and setting them right by hand. */
-export function addJobs(program: Command, io: Io, exit: Exit): void {
-  const jobs = program
-    .command('jobs')
-    .summary('look at jobs, and set them right by hand')
-    .description('Looks at jobs, and sets them right by hand.')
-    .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', JOBS_EXAMPLES)
-  addReading(jobs, io)
-  for (const words of ACTION_WORDS) addAction(jobs, words, io, exit)
-  addEdit(jobs, io)
-  addReplay(jobs, io, exit)
-}
+const reading: readonly CommandSpec[] = [
+  {
+    name: 'list',
+    summary: 'list jobs, newest first',
+    options: command => addFilterOptions(addPageOptions(command)),
+    examples: `
+chronos jobs list --state dead --queue payments
+chronos jobs list --phase retrying --created-after 2h
+chronos jobs list --tag import --json | jq -r '.data[].id'`,
+    run: async () => (await import('./list.js')).listJobs,
+  },
+  {
+    name: 'get',
+    summary: 'show one job with its payload, last error and last attempts',
+    arguments: [ID],
+    options: command => command.option('--stack', 'show the stack trace of the last error'),
+    examples: `
+chronos jobs get ID
+chronos jobs get ID --stack
+chronos jobs get ID --json | jq .payload`,
+    run: async () => (await import('./get.js')).getJob,
+  },
+  {
+    name: 'history',
+    summary: 'list the runs of a job with their outcomes, newest first',
+    arguments: [ID],
+    options: addPageOptions,
+    examples: `
+chronos jobs history ID --limit 10
+chronos jobs history ID --json | jq '.data[] | {label, status, delayMs}'`,
+    run: async () => (await import('./history.js')).showHistory,
+  },
+  {
+    name: 'timeline',
+    summary: 'draw the runs and waits of a job on a time axis',
+    details: 'The axis also shows coming retries. A wait that is much longer than the rest is cut short and marked.',
+    arguments: [ID],
+    options: command => command.option('--limit <number>', 'number of runs, newest first (default: 20)', wholeNumber),
+    examples: `
+chronos jobs timeline ID
+chronos jobs timeline ID --limit 5`,
+    run: async () => (await import('./timeline.js')).showTimeline,
+  },
+  {
+    name: 'explain',
+    summary: 'explain why a job waits, was retried or died, and what comes next',
+    arguments: [ID],
+    examples: `
+chronos jobs explain ID
+chronos jobs explain ID --json | jq -r .summary`,
+    run: async () => (await import('./explain.js')).explainJob,
+  },
+  {
+    name: 'logs',
+    summary: 'show the log lines of a job (job.log), oldest first',
+    arguments: [ID],
+    options: addPageOptions,
+    examples: `
+chronos jobs logs ID
+chronos jobs logs ID --json | jq -r '.data[].message'`,
+    run: async () => (await import('./history.js')).showLogs,
+  },
+]
 
-function addReading(jobs: Command, io: Io): void {
-  const list = reading(jobs, 'list')
-  addFilterOptions(paged(list))
-  addBackendOptions(list).action(async options => (await import('./list.js')).listJobs(options, io))
-
-  const get = reading(jobs, 'get').argument('<id>', 'of the job').option('--stack', 'the last error with its stack')
-  addBackendOptions(get).action(async (id, options) => (await import('./get.js')).getJob(id, options, io))
-
-  const history = paged(reading(jobs, 'history').argument('<id>', 'of the job'))
-  addBackendOptions(history).action(async (id, options) => (await import('./history.js')).showHistory(id, options, io))
-
-  const timeline = reading(jobs, 'timeline')
-    .argument('<id>', 'of the job')
-    .addOption(new Option('--limit <number>', 'how many of its last runs (default: 20)').argParser(wholeNumber))
-  addBackendOptions(timeline).action(async (id, options) =>
-    (await import('./timeline.js')).showTimeline(id, options, io),
-  )
-
-  const explain = reading(jobs, 'explain').argument('<id>', 'of the job')
-  addBackendOptions(explain).action(async (id, options) => (await import('./explain.js')).explainJob(id, options, io))
-
-  const logs = paged(reading(jobs, 'logs').argument('<id>', 'of the job'))
-  addBackendOptions(logs).action(async (id, options) => (await import('./history.js')).showLogs(id, options, io))
-}
-
-function reading(jobs: Command, name: keyof typeof READ_WORDS): Command {
-  const { summary, description, examples } = READ_WORDS[name]
-  return jobs.command(name).summary(summary).description(description).addHelpText('after', examples)
-}
-
-function paged(command: Command): Command {
-  return command
-    .addOption(new Option('--limit <number>', 'how many, up to 200 (default: 50)').argParser(wholeNumber))
-    .option('--cursor <text>', 'go on where another page ended')
-}
-
-function addAction(jobs: Command, words: ActionWords, io: Io, exit: Exit): void {
-  const command = jobs
-    .command(words.name)
-    .summary(words.summary)
-    .description(words.description)
-    .argument('[ids...]', 'jobs, by their ids')
-    .addHelpText('after', words.examples)
-  if (words.name === 'reschedule') {
+const edit: CommandSpec = {
+  name: 'edit',
+  summary: 'change a waiting job',
+  details: 'Options that are not given stay as they are. The changes are checked like a new job.',
+  arguments: [ID],
+  options: command =>
     command
-      .option('--delay <duration>', 'so long from now: 30s, 15m, 2h, 7d')
-      .option('--run-at <time>', 'at this time: 2026-12-24T18:00Z')
-  }
-  addFilterOptions(command)
-    .option('--all', words.all)
-    .option('--dry-run', 'only tell how many there are, and show some')
-    .option('--yes', 'do it: without this, nothing is done to jobs that a filter chose')
-  addBackendOptions(command).action(async (ids, options) => {
-    const { perform } = await import('./action.js')
-    exit(await perform(words.name, ids, options, io))
-  })
+      .option('--payload <json>', 'JSON, @FILE with JSON, or - for stdin')
+      .option('--queue <name>', 'move it to this queue')
+      .option('--priority <number>', '0 to 9, 9 runs first', wholeNumber)
+      .option('--tag <tag>', 'replace its tags; repeatable', collect)
+      .option('--delay <duration>', 'start this long from now: 30s, 15m, 2h, 7d')
+      .option('--run-at <time>', 'start at this time: 2026-12-24T18:00Z')
+      .option('--timeout <duration>', 'timeout of one attempt')
+      .option('--deadline <time>', 'start no later than this time, or this long from now')
+      .option('--retry <policy>', 'name of a preset, or a policy as JSON')
+      .option('--if-version <version>', 'only if it has not changed since (the ETag of the API)'),
+  examples: `
+chronos jobs edit ID --payload '{"to": "ada@example.com"}'
+chronos jobs edit ID --queue slow --priority 2
+chronos jobs edit ID --retry '{"maxRetries": 8}' --delay 10m
+chronos jobs edit ID --retry none --deadline none`,
+  notes: '`none` removes a value that was set for this job.',
+  run: async () => (await import('./edit.js')).editJob,
 }
 
-function addReplay(jobs: Command, io: Io, exit: Exit): void {
-  const replay = reading(jobs, 'replay').argument('<id>', 'of the job')
-  addBackendOptions(replay).action(async (id, options) => {
-    const { replayJob } = await import('../enqueue/run.js')
-    exit(await replayJob(id, options, io))
-  })
+const replay: CommandSpec = {
+  name: 'replay',
+  summary: 'enqueue a copy of a job and print its id',
+  details: 'The copy has the payload and the options of the job, which is not changed.',
+  arguments: [ID],
+  examples: `
+chronos jobs replay ID
+chronos jobs timeline "$(chronos jobs replay ID)"`,
+  run: async () => (await import('../enqueue/run.js')).replayJob,
 }
 
-function addEdit(jobs: Command, io: Io): void {
-  const edit = reading(jobs, 'edit')
-    .argument('<id>', 'of the job')
-    .option('--payload <json>', 'JSON, @FILE, or - for stdin')
-    .option('--queue <name>', 'another queue')
-    .addOption(new Option('--priority <number>', '0 to 9, 9 first').argParser(wholeNumber))
-    .option('--tag <tag>', 'these tags and no others; several times', collect)
-    .option('--delay <duration>', 'run it so long from now: 30s, 15m, 2h, 7d')
-    .option('--run-at <time>', 'run it at this time: 2026-12-24T18:00Z')
-    .option('--timeout <duration>', 'per attempt')
-    .option('--deadline <time>', 'not started after this time, or this long from now')
-    .option('--retry <policy>', "a preset's name, or a policy as JSON")
-    .option('--if-version <version>', 'only if it is still as it was read (the ETag of the API)')
-  addBackendOptions(edit).action(async (id, options) => (await import('./edit.js')).editJob(id, options, io))
+interface ActionSpec extends Pick<CommandSpec, 'summary' | 'details' | 'examples' | 'options'> {
+  readonly name: ActionName
+  /** The help of `--all`. */
+  readonly all: string
+}
+
+const ACTIONS: readonly ActionSpec[] = [
+  {
+    name: 'retry',
+    summary: 'retry dead jobs',
+    details:
+      'Dead or cancelled jobs start again with all their attempts and the same id, key and history. A filter selects ' +
+      'dead jobs unless it has a --state.',
+    all: 'all dead jobs',
+    examples: `
+chronos jobs retry ID
+chronos jobs retry --queue payments --reason exhausted --dry-run
+chronos jobs retry --queue payments --reason exhausted --yes`,
+  },
+  {
+    name: 'run-now',
+    summary: 'run waiting jobs now',
+    details: 'Their attempts are not reset.',
+    all: 'all waiting jobs',
+    examples: `
+chronos jobs run-now ID
+chronos jobs run-now --phase retrying --name send-email --yes`,
+  },
+  {
+    name: 'reschedule',
+    summary: 'move waiting jobs to another time',
+    all: 'all waiting jobs',
+    options: command =>
+      command
+        .option('--delay <duration>', 'start this long from now: 30s, 15m, 2h, 7d')
+        .option('--run-at <time>', 'start at this time: 2026-12-24T18:00Z'),
+    examples: `
+chronos jobs reschedule ID --delay 15m
+chronos jobs reschedule ID --run-at 2026-12-24T18:00Z
+chronos jobs reschedule --queue reports --delay 2h --yes`,
+  },
+  {
+    name: 'cancel',
+    summary: 'cancel jobs and keep their records',
+    details: 'A waiting job ends at once. A running job is signalled to stop, and ends when its handler returns.',
+    all: 'all waiting and running jobs',
+    examples: `
+chronos jobs cancel ID ID
+chronos jobs cancel --name import --tenant acme --yes`,
+  },
+  {
+    name: 'delete',
+    summary: 'delete the records of jobs, with their history',
+    details: 'A running job must be cancelled first. A filter selects ended jobs unless it has a --state.',
+    all: 'all ended jobs',
+    examples: `
+chronos jobs delete ID
+chronos jobs delete --state succeeded --created-before 30d --dry-run
+chronos jobs delete --state succeeded --created-before 30d --yes`,
+  },
+]
+
+const actionCommand = ({ all, options, ...spec }: ActionSpec): CommandSpec => ({
+  ...spec,
+  arguments: [['[ids...]', 'ids of jobs']],
+  options: command => addConfirmation(addFilterOptions(options?.(command) ?? command), all),
+  run: async () => (await import('./action.js')).ACTION_COMMANDS[spec.name],
+})
+
+/** Options of a command that acts on ids or on the jobs that a filter selects. */
+export function addConfirmation(command: Command, all: string): Command {
+  return command
+    .option('--all', all)
+    .option('--dry-run', 'only count the jobs, and show some of them')
+    .option('--yes', 'confirm: jobs selected by a filter are not changed without it')
+}
+
+export const jobs: CommandSpec = {
+  name: 'jobs',
+  summary: 'list, inspect, retry, cancel and change jobs',
+  examples: `
+chronos jobs list --state dead           jobs that need attention
+chronos jobs get ID                      one job with its attempts
+chronos jobs timeline ID                 its runs and waits on a time axis
+chronos jobs explain ID                  why it waits, or died
+chronos jobs retry ID                    start a dead job again`,
+  commands: [...reading, ...ACTIONS.map(actionCommand), edit, replay],
 }

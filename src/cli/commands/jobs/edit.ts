@@ -1,15 +1,14 @@
-import { type Duration, parseDuration } from '../../../core/values/duration.js'
-import { timeOf } from '../../../engine/client/enqueuer.js'
+import type { Duration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import type { JobChanges } from '../../../engine/jobs/jobs.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
 import { show } from '../../output/show.js'
-import { readPayload, readPolicy } from '../enqueue/payload.js'
+import { readDeadline, readPayload, readPolicy } from '../enqueue/payload.js'
 import { standing, title } from './job.js'
 
 interface EditFlags extends BackendOptions {
-  readonly json?: true
   readonly payload?: string
   readonly queue?: string
   readonly priority?: number
@@ -33,24 +32,20 @@ export async function editJob(id: string, flags: EditFlags, io: Io): Promise<voi
   })
 }
 
-/** `none` takes away what was set; what is not given stays. */
 const NONE = 'none'
 
+/** `none` removes a value; a value that is not given stays. */
 async function changesIn(flags: EditFlags, io: Io): Promise<JobChanges> {
   const { queue, priority, tag, delay, runAt, timeout, deadline, retry } = flags
-  return {
-    ...(flags.payload !== undefined && { payload: await readPayload(flags.payload, io) }),
-    ...(queue !== undefined && { queue }),
-    ...(priority !== undefined && { priority }),
-    ...(tag && { tags: tag.length === 1 && tag[0] === NONE ? [] : tag }),
-    ...(delay !== undefined && { delay }),
-    ...(runAt !== undefined && { runAt }),
-    ...(timeout !== undefined && { timeout: (timeout as string) === NONE ? null : timeout }),
-    ...(deadline !== undefined && { deadline: deadline === NONE ? null : deadlineOf(deadline) }),
-    ...(retry !== undefined && { retry: retry === NONE ? null : readPolicy(retry, '--retry') }),
-  }
-}
-
-function deadlineOf(text: string): Date | Duration {
-  return parseDuration(text) === undefined ? new Date(timeOf(text, '--deadline')) : (text as Duration)
+  return present({
+    payload: flags.payload === undefined ? undefined : await readPayload(flags.payload, io),
+    queue,
+    priority,
+    tags: tag?.length === 1 && tag[0] === NONE ? [] : tag,
+    delay,
+    runAt,
+    timeout: (timeout as string | undefined) === NONE ? null : timeout,
+    deadline: deadline === undefined ? undefined : deadline === NONE ? null : readDeadline(deadline),
+    retry: retry === undefined ? undefined : retry === NONE ? null : readPolicy(retry, '--retry'),
+  })
 }

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { parseDuration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
+import { present } from '../../../core/values/present.js'
 import type { DeadQuery } from '../../../engine/dead/redrives.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import { systemClock } from '../../../engine/time/system.js'
@@ -32,44 +33,51 @@ export interface DeadFilterOptions extends Omit<FilterOptions, 'state' | 'phase'
 export const STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
 const PHASES = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled'] as const
 
-const GROUP = 'Which jobs:'
+const GROUP = 'Filters:'
 
 export function addFilterOptions(command: Command): Command {
   command
     .optionsGroup(GROUP)
     .addOption(
-      withWords(new Option('--state <state>', 'in this state, or in several: dead,cancelled'), STATES).argParser(words),
+      withWords(new Option('--state <state>', 'in this state, or in one of several: dead,cancelled'), STATES).argParser(
+        words,
+      ),
     )
-    .addOption(withWords(new Option('--phase <phase>', 'a state, where waiting is told apart'), PHASES))
-  return addTraits(command, new Option('--fingerprint <id>', 'whose last error is of this group'))
+    .addOption(
+      withWords(
+        new Option('--phase <phase>', 'like --state, with scheduled, queued and retrying instead of waiting'),
+        PHASES,
+      ),
+    )
+  return addTraits(command, new Option('--fingerprint <id>', 'last error in this error group'))
 }
 
-/** For commands that are about dead jobs alone: no state is left to choose. */
+/** The filters of dead jobs, without a state. */
 export function addDeadFilterOptions(command: Command): Command {
-  return addTraits(command.optionsGroup(GROUP), new Option('--group <fingerprint>', 'of this error group'))
-    .addOption(new Option('--fingerprint <id>', 'as it is called elsewhere').hideHelp())
-    .option('--acknowledged', 'that somebody has acknowledged')
-    .option('--no-acknowledged', 'that nobody has')
+  return addTraits(command.optionsGroup(GROUP), new Option('--group <fingerprint>', 'last error in this error group'))
+    .addOption(new Option('--fingerprint <id>', 'same as --group').hideHelp())
+    .option('--acknowledged', 'acknowledged')
+    .option('--no-acknowledged', 'not acknowledged')
 }
 
 function addTraits(command: Command, group: Option): Command {
   return command
-    .option('--queue <name>', 'of this queue')
-    .option('--name <name>', 'of this name')
+    .option('--queue <name>', 'in this queue')
+    .option('--name <name>', 'with this name')
     .option('--tag <tag>', 'with this tag')
     .option('--key <key>', 'with this idempotency key')
     .option('--tenant <id>', 'of this tenant')
-    .option('--reason <reason>', 'that died of this: exhausted, permanent, poison, …')
+    .option('--reason <reason>', 'that died for this reason: exhausted, permanent, poison, …')
     .addOption(group)
-    .option('--dependency <name>', 'that depend on this')
-    .option('--schedule <id>', 'that this schedule made')
-    .option('--error <text>', 'whose last error has this in its name, code or message')
-    .option('--search <text>', 'that have this anywhere: id, name, key, tags, payload, error')
-    .option('--created-after <time>', 'a time (2026-12-24T18:00Z) or an age (2h)')
-    .option('--created-before <time>', 'the same')
+    .option('--dependency <name>', 'with this dependency')
+    .option('--schedule <id>', 'enqueued by this schedule')
+    .option('--error <text>', 'last error contains this in its name, code or message')
+    .option('--search <text>', 'id, name, key, tags, payload or error contains this')
+    .option('--created-after <time>', 'created after a time (2026-12-24T18:00Z) or less than an age ago (2h)')
+    .option('--created-before <time>', 'created before a time, or more than an age ago')
 }
 
-/** Known to the shell's completion; what is given is checked where it is used, with a suggestion. */
+/** Offers the words to shell completion. They are checked later, with a suggestion for a misspelt one. */
 function withWords(option: Option, known: readonly string[]): Option {
   option.argChoices = [...known]
   return option
@@ -83,56 +91,39 @@ export function queryOf(options: FilterOptions): JobQuery {
   const { state, phase } = options
   for (const word of state ?? []) checkWord(word, STATES, '--state')
   if (phase !== undefined) checkWord(phase, PHASES, '--phase')
-  return {
-    ...(state && { state: state as (typeof STATES)[number][] }),
-    ...(phase !== undefined && { phase: phase as (typeof PHASES)[number] }),
+  return present({
+    state: state as (typeof STATES)[number][] | undefined,
+    phase: phase as (typeof PHASES)[number] | undefined,
     ...traitsOf(options),
-  }
+  })
 }
 
 export function deadQueryOf(options: DeadFilterOptions): DeadQuery {
   const { group, acknowledged } = options
-  return {
-    ...traitsOf(options),
-    ...(group !== undefined && { fingerprint: group }),
-    ...(acknowledged !== undefined && { acknowledged }),
-  }
+  return { ...traitsOf(options), ...present({ fingerprint: group, acknowledged }) }
 }
 
 function traitsOf(options: FilterOptions): DeadQuery {
-  const {
+  const { queue, name, tag, key, tenant, reason, fingerprint, dependency, schedule, error, search } = options
+  const { createdAfter, createdBefore } = options
+  return present({
     queue,
     name,
     tag,
     key,
-    tenant,
+    tenantId: tenant,
     reason,
     fingerprint,
     dependency,
-    schedule,
-    createdAfter,
-    createdBefore,
+    scheduleId: schedule,
     error,
-    search,
-  } = options
-  return {
-    ...(queue !== undefined && { queue }),
-    ...(name !== undefined && { name }),
-    ...(tag !== undefined && { tag }),
-    ...(key !== undefined && { key }),
-    ...(tenant !== undefined && { tenantId: tenant }),
-    ...(reason !== undefined && { reason }),
-    ...(fingerprint !== undefined && { fingerprint }),
-    ...(dependency !== undefined && { dependency }),
-    ...(schedule !== undefined && { scheduleId: schedule }),
-    ...(error !== undefined && { error }),
-    ...(search !== undefined && { q: search }),
-    ...(createdAfter !== undefined && { createdAfter: timeIn(createdAfter, '--created-after') }),
-    ...(createdBefore !== undefined && { createdBefore: timeIn(createdBefore, '--created-before') }),
-  }
+    q: search,
+    createdAfter: createdAfter === undefined ? undefined : timeIn(createdAfter, '--created-after'),
+    createdBefore: createdBefore === undefined ? undefined : timeIn(createdBefore, '--created-before'),
+  })
 }
 
-/** A time, or how long ago it was. */
+/** A time, or an age. */
 function timeIn(text: string, what: string): number {
   const agoMs = parseDuration(text)
   const at = agoMs === undefined ? Date.parse(text) : Math.round(systemClock.now() - agoMs)

@@ -5,14 +5,12 @@ import type { Io } from '../../io.js'
 import { absolute, relative } from '../../output/moment.js'
 import { policyWords } from '../../output/policy-words.js'
 import { paint, type Style } from '../../output/print.js'
-import { block, hang, show, valueText } from '../../output/show.js'
-import { padEnd } from '../../output/width.js'
+import { block, labelled, show, valueText } from '../../output/show.js'
 import { attemptTable } from './history.js'
 import { found, standing, title } from './job.js'
 import { errorText } from './note.js'
 
-export interface GetOptions extends BackendOptions {
-  readonly json?: true
+interface GetOptions extends BackendOptions {
   readonly stack?: true
 }
 
@@ -26,7 +24,7 @@ export async function getJob(id: string, options: GetOptions, io: Io): Promise<v
       backend.info(),
     ])
     show(io, options, { ...job, attempts }, style => {
-      const more = page.next === undefined ? '' : `All of them: chronos jobs history ${job.id}\n`
+      const more = page.next === undefined ? '' : `All runs: chronos jobs history ${job.id}\n`
       return [
         title(job, style),
         facts(job, now, style),
@@ -55,16 +53,9 @@ function facts(job: JobView, now: number, style: Style): string {
     ['tags', job.tags.length > 0 ? job.tags.join(', ') : undefined],
     ['schedule', job.scheduleId],
     ['progress', job.progress === undefined ? undefined : JSON.stringify(job.progress)],
-    ['retried', job.generation > 1 ? `by hand or redrive; this is generation ${job.generation}` : undefined],
+    ['retried', job.generation > 1 ? `manually or by a redrive; generation ${job.generation}` : undefined],
   ]
-  const lines = rows.flatMap(([label, words]) =>
-    words === undefined ? [] : [hang(labelled(label, style), LABEL_COLUMNS + 4, words, style)],
-  )
-  return `${standing(job, now, style)}\n${lines.join('')}`
-}
-
-function labelled(label: string, style: Style): string {
-  return `  ${paint(padEnd(label, LABEL_COLUMNS), 'dim', style)}  `
+  return `${standing(job, now, style)}\n${labelled(rows, LABEL_COLUMNS, style)}`
 }
 
 function content({ payload, result, error }: JobView, { stack }: GetOptions, style: Style): string {

@@ -5,17 +5,15 @@ import type { LogView } from '../../../engine/jobs/jobs.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
+import { type PageOptions, pageOf, sayMore } from '../../list.js'
 import { brief, timeOf } from '../../output/moment.js'
 import { type Cell, paint, type Style, table } from '../../output/print.js'
 import { hang, show } from '../../output/show.js'
 import { markCell, RUN_MARKS } from '../../output/symbols.js'
 import { found, title } from './job.js'
-import { type PageOptions, pageOf } from './list.js'
 import { noteOf } from './note.js'
 
-export interface HistoryOptions extends BackendOptions, PageOptions {
-  readonly json?: true
-}
+type HistoryOptions = BackendOptions & PageOptions
 
 export async function showHistory(id: string, options: HistoryOptions, io: Io): Promise<void> {
   await withBackend(options, io, async backend => {
@@ -24,7 +22,7 @@ export async function showHistory(id: string, options: HistoryOptions, io: Io): 
     show(io, options, list, style =>
       list.data.length === 0 ? '' : `${title(job, style)}${attemptTable(list.data, now, style)}`,
     )
-    tellMore(list.data.length === 0 ? `job ${job.id} has not run yet` : undefined, list.page.next, options, io)
+    sayRest(list.data.length === 0 ? `job ${job.id} has not run yet` : undefined, list.page.next, options, io)
   })
 }
 
@@ -35,7 +33,7 @@ export function attemptTable(attempts: readonly AttemptView[], now: number, styl
     { title: 'Status' },
     { title: 'Started', align: 'right' },
     { title: 'Took', align: 'right' },
-    { title: 'What happened', wraps: true },
+    { title: 'Notes', wraps: true },
   ] as const
   const rows = attempts.map((attempt): Cell[] => [
     String(attempt.run),
@@ -53,7 +51,7 @@ export async function showLogs(id: string, options: HistoryOptions, io: Io): Pro
     const job = await found(backend, id)
     const list = await backend.jobs.logs(job.id, pageOf(options))
     show(io, options, list, style => list.data.map(line => logLine(line, style)).join(''))
-    tellMore(list.data.length === 0 ? `job ${job.id} has logged nothing` : undefined, list.page.next, options, io)
+    sayRest(list.data.length === 0 ? `job ${job.id} has no log lines` : undefined, list.page.next, options, io)
   })
 }
 
@@ -64,8 +62,8 @@ function logLine({ at, run, message, data }: LogView, style: Style): string {
   return hang(paint(head, 'dim', style), head.length, words, style)
 }
 
-function tellMore(empty: string | undefined, next: string | undefined, options: HistoryOptions, { stderr }: Io): void {
+function sayRest(empty: string | undefined, next: string | undefined, options: HistoryOptions, io: Io): void {
   if (options.json) return
-  if (empty !== undefined) stderr.write(`${empty}\n`)
-  if (next !== undefined) stderr.write(`more: --cursor ${next}\n`)
+  if (empty !== undefined) io.stderr.write(`${empty}\n`)
+  sayMore(next, io)
 }

@@ -17,7 +17,7 @@ export function title({ name, id }: JobView, style: Style): string {
   return `${paint(oneLine(name), 'strong', style)}  ${paint(id, 'dim', style)}\n`
 }
 
-/** One line: where it is in its life. */
+/** State, reason, attempts and time in one line. */
 export function standing(job: JobView, now: number, style: Style): string {
   const attempts = job.attempt === 0 ? many(job.maxAttempts, 'attempt') : `attempt ${job.attempt} of ${job.maxAttempts}`
   const mark = markText(PHASE_MARKS[job.phase], style)

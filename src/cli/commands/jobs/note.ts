@@ -10,17 +10,17 @@ export function errorText({ name, message, code, status }: StoredError): string 
   return more.length === 0 ? head : `${head} (${more.join(', ')})`
 }
 
-const TOLD_COLUMNS = 200
+const ERROR_COLUMNS = 200
 
-/** What went wrong in a run and what came of it. */
+/** The error of a run and the decision that followed. */
 export function noteOf({ status, error, note, decision }: AttemptView, { unicode }: Style): string {
   if (status === 'succeeded') return note ?? ''
   const why = decision?.why ?? ''
-  // Of other ends the decision knows more: it has the note in it.
+  // For other outcomes the decision says more: it contains the note.
   if (!error || status === 'lost') return why
-  // Whoever reads it knows which run of which job it was.
+  // The caller already shows the run and the job.
   const message = error.message.replace(/^run \d+ of job \S+ /, '')
-  const told = cut(oneLine(errorText({ ...error, message })), TOLD_COLUMNS)
+  const text = cut(oneLine(errorText({ ...error, message })), ERROR_COLUMNS)
   const next = decision?.action === 'retry' ? `retry in ${formatMs(decision.delayMs ?? 0)}` : why
-  return next === '' ? told : `${told} ${unicode ? '→' : '->'} ${next}`
+  return next === '' ? text : `${text} ${unicode ? '→' : '->'} ${next}`
 }

@@ -18,17 +18,17 @@ const AXIS_MIN_COLUMNS = 16
 
 interface Canvas {
   readonly style: Style
-  /** Of the axis, which has one more for the mark at its end. */
+  /** Width of the axis; the symbol at its end takes one more column. */
   readonly columns: number
   readonly clock: (at: number) => string
   readonly clockColumns: number
-  /** The spans of each row with their columns. */
+  /** The spans of each row with their widths. */
   readonly drawn: readonly (readonly Stretch[])[]
 }
 
-/** The life of a job as a picture: one line per run on a common axis, and what there is to say of it. */
+/** A picture of a job: one line per run on a common time axis, then notes. */
 export function draw(job: JobView, timeline: Timeline, given: Style): string {
-  // Lines without an end would make an axis without one.
+  // A pipe has no width, so the axis gets a fixed one.
   const style = { ...given, columns: Number.isFinite(given.columns) ? given.columns : PIPE_COLUMNS }
   const canvas = canvasFor(timeline, style)
   const words = [...notes(timeline.rows, style), toCome(job, style)].filter(line => line !== '')
@@ -37,7 +37,7 @@ export function draw(job: JobView, timeline: Timeline, given: Style): string {
     standing(job, timeline.now, style),
     '\n',
     axis(timeline, canvas),
-    timeline.earlier > 0 ? `  ${paint(`${many(timeline.earlier, 'earlier run')} left out`, 'dim', style)}\n` : '',
+    timeline.earlier > 0 ? `  ${paint(`${many(timeline.earlier, 'earlier run')} not shown`, 'dim', style)}\n` : '',
     ...rowLines(timeline.rows, canvas),
     ...(words.length > 0 ? ['\n', ...words] : []),
     legend(canvas),
@@ -54,7 +54,7 @@ function canvasFor(timeline: Timeline, style: Style): Canvas {
 
 const MINUTE_MS = 60_000
 
-/** As fine as the whole is long. */
+/** The longer the timeline, the coarser its times. */
 function clockFor({ from, to }: Timeline): (at: number) => string {
   const isOneDay = to - from < DAY_MS && timeText(from).slice(0, 10) === timeText(to).slice(0, 10)
   if (isOneDay && to - from < MINUTE_MS) return at => timeText(at).slice(11, 23)
@@ -62,7 +62,7 @@ function clockFor({ from, to }: Timeline): (at: number) => string {
   return at => timeText(at).slice(5, 16).replace('T', ' ')
 }
 
-/** Times at both ends, and now where it lies between them. */
+/** Times at both ends, and now if it is between them. */
 function axis({ from, to, now }: Timeline, { style, columns, clock, clockColumns, drawn }: Canvas): string {
   const end = widthOf(drawn.flat())
   const words = Array<string>(columns + 1).fill(' ')
@@ -97,17 +97,17 @@ function rowLines(rows: readonly TimelineRow[], canvas: Canvas): readonly string
     offset += widthOf(drawn[i]!)
     const startsAgain = row.generation > (rows[i - 1]?.generation ?? row.generation)
     return startsAgain
-      ? [`  ${paint(`started again by hand, generation ${row.generation}`, 'dim', style)}\n`, line]
+      ? [`  ${paint(`retried manually or by a redrive, generation ${row.generation}`, 'dim', style)}\n`, line]
       : [line]
   })
 }
 
-/** When it began, what it is, the picture, how long it took and how it ended. */
+/** Start, label, picture, duration and outcome. */
 function rowLine(row: TimelineRow, drawn: readonly Stretch[], offset: number, canvas: Canvas): string {
   const { style, columns, clock, clockColumns } = canvas
   const mark = RUN_MARKS[row.status as RunMark] ?? RUN_MARKS.cancelled
   const run = row.spans.find(({ kind }) => kind === 'running')
-  // One that is due, and that nobody has taken yet, has no time of its own.
+  // A due run that no worker has claimed has no start time.
   const began = run?.from ?? (row.spans.at(-1)?.kind === 'queued' ? undefined : row.spans.at(-1)?.to)
   const picture = drawn.map(stretch => glyphs(stretch, mark.tone, style)).join('')
   const room = Math.max(0, columns - offset - widthOf(drawn))
@@ -122,9 +122,9 @@ function rowLine(row: TimelineRow, drawn: readonly Stretch[], offset: number, ca
 }
 
 const GLYPHS = {
-  running: { symbol: '█', ascii: '#', word: 'runs' },
-  waiting: { symbol: '┄', ascii: '-', word: 'waits' },
-  queued: { symbol: '·', ascii: '.', word: 'is due, and waits for a worker' },
+  running: { symbol: '█', ascii: '#', word: 'running' },
+  waiting: { symbol: '┄', ascii: '-', word: 'waiting' },
+  queued: { symbol: '·', ascii: '.', word: 'due, waiting for a worker' },
   ended: { symbol: ' ', ascii: ' ', word: '' },
 } as const satisfies Record<Stretch['kind'], { symbol: string; ascii: string; word: string }>
 
@@ -141,7 +141,7 @@ function glyph({ symbol, ascii }: { symbol: string; ascii: string }, { unicode }
   return unicode ? symbol : ascii
 }
 
-/** Only what is in the picture. */
+/** Only the symbols that appear in the picture. */
 function legend({ drawn, style }: Canvas): string {
   const all = drawn.flat().filter(({ columns }) => columns > 0)
   const kinds = (['running', 'waiting', 'queued'] as const).filter(kind => all.some(each => each.kind === kind))
@@ -153,7 +153,7 @@ function legend({ drawn, style }: Canvas): string {
   return `\n  ${paint(parts.join('   '), 'dim', style)}\n`
 }
 
-/** What each run said and what came of it, where there is something to say. */
+/** Errors and decisions of the runs. */
 function notes(rows: readonly TimelineRow[], style: Style): readonly string[] {
   return rows.flatMap(({ label, attempt }) => {
     const note = attempt ? noteOf(attempt, style) : ''
@@ -164,12 +164,12 @@ function notes(rows: readonly TimelineRow[], style: Style): readonly string[] {
 const IF_IT_FAILS = 'if it fails'
 const STEPS_SHOWN = 3
 
-/** What its policy holds ready for the next failure. */
+/** The retries that would follow a failure. */
 function toCome(job: JobView, style: Style): string {
   if (job.state !== 'waiting' && job.state !== 'running') return ''
   const next = job.state === 'running' ? job.attempt : job.attempt + 1
   const left = job.delivery === 'at-most-once' ? [] : preview(job.retry).filter(({ retry }) => retry >= next)
-  if (left.length === 0) return noteLine(IF_IT_FAILS, 'it dies: this is its last attempt', style)
+  if (left.length === 0) return noteLine(IF_IT_FAILS, 'the job dies: this is its last attempt', style)
   const steps = left.slice(0, STEPS_SHOWN).map(({ label, window: [lo, hi] }) => {
     const after = lo === hi ? formatMs(lo) : `${formatMs(lo)} to ${formatMs(hi)}`
     return `${label} after ${after}`

@@ -7,8 +7,7 @@ import { show } from '../../output/show.js'
 import { found } from './job.js'
 import { draw } from './picture.js'
 
-export interface TimelineOptions extends BackendOptions {
-  readonly json?: true
+interface TimelineOptions extends BackendOptions {
   readonly limit?: number
 }
 

@@ -1,15 +1,15 @@
 import { DAY_MS, type Duration } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
+import { present } from '../../../core/values/present.js'
 import { parseRetention, type Retention } from '../../../engine/upkeep/pruner.js'
 import type { Count, PruneRequest, Store } from '../../../store/store.js'
 import { openStore, ready } from '../../backend/direct.js'
-import { type AddressOptions, configOf, storeAddress } from '../../backend/store-address.js'
+import { type BackendOptions, configOf, storeAddress } from '../../backend/store-address.js'
 import { type Io, unlessInterrupted } from '../../io.js'
 import { Progress } from '../../output/progress.js'
-import { many, show } from '../../output/show.js'
+import { many, manyOf, show } from '../../output/show.js'
 
-interface PruneOptions extends AddressOptions {
-  readonly json?: true
+interface PruneOptions extends BackendOptions {
   readonly succeeded?: Duration
   readonly cancelled?: Duration
   readonly dead?: Duration
@@ -25,13 +25,11 @@ const COUNT_MAX = 1_000_000
 const ROWS_PER_STEP = 500
 const KEY_MS = DAY_MS
 
-/** Counts first, and removes nothing without `--yes`. */
+/** Only counts the jobs unless `--yes` is given. */
 export async function pruneStore(options: PruneOptions, io: Io): Promise<void> {
   const olderThanMs = parseRetention(await agesOf(options, io), 'prune')
   if (Object.keys(olderThanMs).length === 0) {
-    throw usage(
-      'say how old what may go has to be, such as --succeeded 7d; there is no `retention` in your configuration',
-    )
+    throw usage('give an age such as --succeeded 7d: your configuration has no `retention`')
   }
   const address = await storeAddress(options, io, 'prune')
   await ready(address, io, 'existing')
@@ -39,26 +37,22 @@ export async function pruneStore(options: PruneOptions, io: Io): Promise<void> {
   try {
     const counts = await unlessInterrupted(countAll(store, olderThanMs), io.interrupted)
     if (options.dryRun) {
-      show(io, options, { dryRun: true, olderThanMs, matched: counts }, () => `${wordsOf(counts)} would be removed\n`)
+      show(io, options, { dryRun: true, olderThanMs, matched: counts }, () => `${wordsOf(counts)} would be deleted\n`)
       return
     }
-    if (!options.yes) throw usage(`${wordsOf(counts)} would be removed; add --yes to do it, or --dry-run`)
+    if (!options.yes) throw usage(`${wordsOf(counts)} would be deleted; add --yes to confirm, or --dry-run`)
     const removed = await removeAll(store, olderThanMs, counts, io)
-    show(io, options, { dryRun: false, olderThanMs, removed }, () => `${totalOf(removed)} removed\n`)
+    show(io, options, { dryRun: false, olderThanMs, removed }, () => `${totalOf(removed)} deleted\n`)
   } finally {
     await store.close()
   }
 }
 
-/** What is said here goes before what is configured, as a whole: nobody should have to remember what else there is. */
+/** Any age on the command line replaces the whole configured retention, so that no other state is pruned by surprise. */
 async function agesOf(options: PruneOptions, io: Io): Promise<Retention> {
   const { succeeded, cancelled, dead } = options
-  const said = {
-    ...(succeeded !== undefined && { succeeded }),
-    ...(cancelled !== undefined && { cancelled }),
-    ...(dead !== undefined && { dead }),
-  }
-  if (Object.keys(said).length > 0) return said
+  const given = present({ succeeded, cancelled, dead })
+  if (Object.keys(given).length > 0) return given
   const { settings } = await configOf(options, io)
   return Object.fromEntries(
     STATES.flatMap(state => {
@@ -88,7 +82,7 @@ async function removeAll(
 ): Promise<Tally> {
   const tally: Tally = { succeeded: 0, cancelled: 0, dead: 0 }
   const expected = STATES.reduce((sum, state) => sum + counts[state].value, 0)
-  const progress = new Progress(io, expected, 'removed')
+  const progress = new Progress(io, expected, 'deleted')
   try {
     for (;;) {
       io.interrupted.throwIfAborted()
@@ -100,7 +94,7 @@ async function removeAll(
     }
   } catch (error) {
     progress.end()
-    if (io.interrupted.aborted) io.stderr.write(`${totalOf(tally)} removed so far\n`)
+    if (io.interrupted.aborted) io.stderr.write(`${totalOf(tally)} deleted so far\n`)
     throw error
   } finally {
     progress.end()
@@ -108,11 +102,8 @@ async function removeAll(
 }
 
 function wordsOf(counts: Record<Ended, Count>): string {
-  const parts = STATES.filter(state => counts[state].value > 0).map(state => {
-    const { value, relation } = counts[state]
-    return many(value, `${state} job`).replace(/^/, relation === 'exact' ? '' : 'more than ')
-  })
-  return parts.length === 0 ? 'no job' : parts.join(', ')
+  const parts = STATES.filter(state => counts[state].value > 0).map(state => manyOf(counts[state], `${state} job`))
+  return parts.length === 0 ? 'no jobs' : parts.join(', ')
 }
 
 const totalOf = (tally: Tally): string =>

@@ -1,72 +1,57 @@
-import type { Command } from 'commander'
-import { addBackendOptions } from '../../backend/store-address.js'
-import type { Io } from '../../io.js'
+import type { CommandSpec } from '../../command.js'
 
-const EXAMPLES = `
-Examples:
-  $ chronos queues list
-  $ chronos queues pause payments
-  $ chronos queues set payments --retry financial
-  $ chronos queues set payments --retry '{"maxRetries": 8}'`
+const NAME = ['<name>', 'name of the queue'] as const
 
-const SET_EXAMPLES = `
-Examples:
-  $ chronos queues set payments --retry financial
-  $ chronos queues set payments --retry '{"maxRetries": 8}'
-  $ chronos queues set payments --reset`
-
-const LIST_EXAMPLES = `
-Examples:
-  $ chronos queues list
-  $ chronos queues list --json | jq '.data[] | select(.paused) | .name'`
-
-const PAUSE_EXAMPLES = `
-Examples:
-  $ chronos queues pause payments
-  $ chronos queues resume payments`
-
-/** What queues there are, and what can be changed while everything runs. */
-export function addQueues(program: Command, io: Io): void {
-  const queues = program
-    .command('queues')
-    .summary('look at queues, pause them, change their policy')
-    .description('Looks at queues, pauses and resumes them, and changes their policy while everything runs.')
-    .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', EXAMPLES)
-
-  const list = queues
-    .command('list')
-    .summary('list the queues')
-    .description('Lists the queues by name, with how many jobs wait, run and are dead in each.')
-    .addHelpText('after', LIST_EXAMPLES)
-  addBackendOptions(list).action(async options => (await import('./run.js')).listQueues(options, io))
-
-  const set = queues
-    .command('set')
-    .summary('change the retry policy of a queue')
-    .description(
-      'Changes the retry policy of a queue, over what the code says of it. Running workers hear of it within seconds; ' +
-        'jobs that have an own policy, or whose definition has one, keep it.',
-    )
-    .argument('<name>', 'of the queue')
-    .option('--retry <policy>', "a preset's name, or a policy as JSON")
-    .option('--reset', 'take the policy of its own away')
-    .addHelpText('after', SET_EXAMPLES)
-  addBackendOptions(set).action(async (name, options) => (await import('./run.js')).setQueue(name, options, io))
-
-  const pause = queues
-    .command('pause')
-    .summary('let no more jobs of a queue start')
-    .description('Lets no more jobs of a queue start. Those that run go on; new ones may be added.')
-    .argument('<name>', 'of the queue')
-    .addHelpText('after', PAUSE_EXAMPLES)
-  addBackendOptions(pause).action(async (name, options) => (await import('./run.js')).pauseQueue(name, options, io))
-
-  const resume = queues
-    .command('resume')
-    .summary('let the jobs of a queue start again')
-    .description('Lets the jobs of a paused queue start again.')
-    .argument('<name>', 'of the queue')
-    .addHelpText('after', PAUSE_EXAMPLES)
-  addBackendOptions(resume).action(async (name, options) => (await import('./run.js')).resumeQueue(name, options, io))
+export const queues: CommandSpec = {
+  name: 'queues',
+  summary: 'list and pause queues, and change their retry policy',
+  examples: `
+chronos queues list
+chronos queues pause payments
+chronos queues set payments --retry financial
+chronos queues set payments --retry '{"maxRetries": 8}'`,
+  commands: [
+    {
+      name: 'list',
+      summary: 'list queues with their job counts, by name',
+      examples: `
+chronos queues list
+chronos queues list --json | jq '.data[] | select(.paused) | .name'`,
+      run: async () => (await import('./run.js')).listQueues,
+    },
+    {
+      name: 'set',
+      summary: 'override the retry policy of a queue',
+      details:
+        'The override replaces what the code says about the queue. Running workers apply it within seconds. A job keeps ' +
+        'its own policy, or the policy of its definition, if it has one.',
+      arguments: [NAME],
+      options: command =>
+        command
+          .option('--retry <policy>', 'name of a preset, or a policy as JSON')
+          .option('--reset', "remove the queue's policy override"),
+      examples: `
+chronos queues set payments --retry financial
+chronos queues set payments --retry '{"maxRetries": 8}'
+chronos queues set payments --reset`,
+      run: async () => (await import('./run.js')).setQueue,
+    },
+    {
+      name: 'pause',
+      summary: 'pause a queue',
+      details: 'Running jobs continue, and jobs can still be enqueued; no job starts until the queue is resumed.',
+      arguments: [NAME],
+      examples: `
+chronos queues pause payments
+chronos queues resume payments`,
+      run: async () => (await import('./run.js')).pauseQueue,
+    },
+    {
+      name: 'resume',
+      summary: 'resume a paused queue',
+      arguments: [NAME],
+      examples: 'chronos queues resume payments',
+      run: async () => (await import('./run.js')).resumeQueue,
+    },
+  ],
 }

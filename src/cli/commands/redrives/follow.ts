@@ -12,16 +12,16 @@ import { barOf, leftWords, progressWords, wholeOf } from './words.js'
 
 const LOOK_FIRST_MS = 100
 const LOOK_MAX_MS = 1_000
-/** Standing still for longer than a worker needs to hear of it. */
+/** Longer than a worker needs to notice a new redrive. */
 const STILL_MS = 15_000
 
-/** Watches a redrive until it ends; the workers that carry it out are other processes. */
+/** Polls a redrive until it ends: workers in other processes carry it out. */
 export async function follow(backend: Backend, id: string, options: { readonly json?: true }, io: Io): Promise<number> {
   const { stderr, interrupted } = io
   const progress = new Progress(io, options.json === true)
   const leave = (): void => {
     progress.end()
-    stderr.write(`redrive ${id} goes on; watch it with \`chronos redrives get ${id} --follow\`\n`)
+    stderr.write(`redrive ${id} continues; follow it with \`chronos redrives get ${id} --follow\`\n`)
   }
   interrupted.addEventListener('abort', leave, { once: true })
   try {
@@ -49,18 +49,18 @@ async function ended(backend: Backend, id: string, progress: Progress, interrupt
   }
 }
 
-/** A redrive that nobody carries out would be watched for ever. */
+/** Without a worker the redrive makes no progress. */
 async function warn(backend: Backend, progress: Progress): Promise<void> {
   const workers = await backend.workers()
   if (workers.some(({ state }) => state === 'alive')) return
-  progress.say('no worker is alive: it is carried out once one is started (see `chronos workers`)')
+  progress.say('no worker is alive: start one to carry out the redrive (see `chronos workers`)')
 }
 
 const WORD_COLUMNS = 9
 const BAR_MIN_COLUMNS = 5
 const BAR_MAX_COLUMNS = 40
 
-/** On a terminal one line that changes; elsewhere a line for every change. */
+/** On a terminal one line that is redrawn, otherwise one line per change. */
 class Progress {
   readonly #io: Io
   readonly #style: Style
@@ -90,7 +90,7 @@ class Progress {
     this.#io.stderr.write(`${words}\n`)
   }
 
-  /** Leaves the terminal as a new line. */
+  /** Clears the line on a terminal. */
   end(): void {
     if (this.#isTerminal && !this.#isSilent && this.#last !== '') this.#io.stderr.write('\r\u001b[K')
     this.#last = ''
@@ -103,7 +103,7 @@ class Progress {
     const words = progressWords(redrive)
     if (!this.#isTerminal) return `${head}  ${words}`
     const whole = wholeOf(redrive)
-    // As wide as it will be in the end, so that the bar does not jump; the last column stays free, where lines break.
+    // Reserve the final width, so that the bar does not jump. Leave the last column free, where terminals wrap.
     const widest = progressWords({ ...redrive, started: whole, succeeded: whole })
     const room = style.columns - WORD_COLUMNS - widthOf(widest) - 3
     if (room < BAR_MIN_COLUMNS) return `${head} ${cut(words, style.columns - WORD_COLUMNS - 2)}`
@@ -118,16 +118,18 @@ function tell(redrive: RedriveView, options: { readonly json?: true }, io: Io): 
   show(io, options, redrive, style => `redrive ${id} ${markText(REDRIVE_MARKS[state], style)}: ${endWords(redrive)}\n`)
   if (!options.json) {
     for (const { jobId, conflictId } of conflicts.slice(0, CONFLICTS_SHOWN)) {
-      io.stderr.write(`job ${jobId} was kept back: job ${conflictId} is live under the same unique value\n`)
+      io.stderr.write(`job ${jobId} was not started: live job ${conflictId} has the same unique value\n`)
     }
     if (conflictCount > CONFLICTS_SHOWN) io.stderr.write(`… and ${many(conflictCount - CONFLICTS_SHOWN, 'job')} more\n`)
     if (state === 'stopped')
-      io.stderr.write('mend the cause, then redrive them again: what has not started is still dead\n')
+      io.stderr.write(
+        'fix the cause, then resume the redrive or redrive the jobs again: those not started are still dead\n',
+      )
   }
   return state === 'done' ? EXIT.ok : EXIT.checkFailed
 }
 
-/** How it ended, in a line. */
+/** Why it ended, its progress and the skipped jobs, in one line. */
 export function endWords(redrive: RedriveView): string {
   return [...(redrive.why === undefined ? [] : [redrive.why]), progressWords(redrive), ...leftWords(redrive)].join('; ')
 }

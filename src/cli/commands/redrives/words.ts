@@ -5,7 +5,7 @@ import { absolute } from '../../output/moment.js'
 import type { Style } from '../../output/print.js'
 import { countText, many } from '../../output/show.js'
 
-/** How many there are to come to an end: those that began, where more began than were counted. */
+/** The number of jobs to start; at least those already started, if jobs were added since the count. */
 export function wholeOf({ total, started, conflictCount }: RedriveView): number {
   return Math.max(started, total.value - conflictCount)
 }
@@ -28,11 +28,11 @@ export function progressWords(redrive: RedriveView): string {
   return `${countText(started)} of ${whole} started, ${countText(succeeded)} succeeded, ${countText(failing)} failing${cancelled}`
 }
 
-/** What was not started, and why. */
+/** The jobs that were not started, and why. */
 export function leftWords({ skipped, conflictCount }: RedriveView): readonly string[] {
   return [
-    ...(skipped > 0 ? [`${many(skipped, 'job')} of unknown outcome or discarded left alone`] : []),
-    ...(conflictCount > 0 ? [`${many(conflictCount, 'job')} kept back by a live job of the same unique value`] : []),
+    ...(skipped > 0 ? [`${many(skipped, 'job')} with unknown outcome or discarded skipped`] : []),
+    ...(conflictCount > 0 ? [`${many(conflictCount, 'job')} blocked by a live job with the same unique value`] : []),
   ]
 }
 

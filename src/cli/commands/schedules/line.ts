@@ -6,9 +6,9 @@ export function whenText({ cron, every, timeZone }: ScheduleView): string {
   return cron === undefined ? `every ${every}` : `${cron} (${timeZone})`
 }
 
-/** A schedule after something was done to it. */
+/** A schedule after a change. */
 export function scheduleLine(schedule: ScheduleView): string {
   const { id, state, nextOccurrenceAt, version } = schedule
-  const next = nextOccurrenceAt === undefined ? 'no next tick' : `next tick ${absolute(nextOccurrenceAt)}`
-  return `schedule ${oneLine(id)} is ${state}: ${oneLine(whenText(schedule))}; ${next} (version ${version})\n`
+  const next = nextOccurrenceAt === undefined ? 'no next occurrence' : `next ${absolute(nextOccurrenceAt)}`
+  return `schedule ${oneLine(id)} is ${state}: ${oneLine(whenText(schedule))}; ${next} (version ${version})`
 }

@@ -2,6 +2,7 @@ import { type TickView, viewTicks } from '../../../core/schedule/occurrences.js'
 import { checkHappens, parseTiming } from '../../../core/schedule/timing.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { checkInteger } from '../../../core/values/limits.js'
+import { present } from '../../../core/values/present.js'
 import { timeOf } from '../../../engine/client/enqueuer.js'
 import { systemClock } from '../../../engine/time/system.js'
 import type { Io } from '../../io.js'
@@ -18,13 +19,13 @@ interface NextFlags {
 
 const COUNT_MAX = 1_000
 
-/** Needs no store: the same code as the scheduler's tells it. */
+/** Needs no store: it uses the scheduler's own code. */
 export function showNext(expression: string, { tz, count = 10, from, json }: NextFlags, io: Io): void {
   checkInteger(count, '--count', 1, COUNT_MAX)
   const now = systemClock.now()
   const since = from === undefined ? now : timeOf(from, '--from')
   const when = parseDuration(expression) === undefined ? { cron: expression } : { every: expression as Duration }
-  const timing = parseTiming({ ...when, ...(tz !== undefined && { timeZone: tz }) }, since, 'next')
+  const timing = parseTiming(present({ ...when, timeZone: tz }), since, 'next')
   checkHappens(timing, since, 'next')
   const data = viewTicks(timing, since, count)
   show(io, json ? { json } : {}, { data }, style => tickTable(data, timing.timeZone, now, style))
@@ -42,9 +43,7 @@ function tickTable(ticks: readonly TickView[], timeZone: string, now: number, st
   return table(columns, rows, { ...style, boxes: false })
 }
 
-/** `+1h` in words. */
+/** `+1h` is a change of the clocks. */
 function clockWords(clocks: string): string {
-  return clocks.startsWith('-')
-    ? `clocks were put back ${clocks.slice(1)}`
-    : `clocks were put forward ${clocks.slice(1)}`
+  return clocks.startsWith('-') ? `clocks go back ${clocks.slice(1)}` : `clocks go forward ${clocks.slice(1)}`
 }

@@ -1,16 +1,15 @@
 import type { HttpMethod } from '../../../core/http/request.js'
 import type { Missed, Overlap } from '../../../core/schedule/schedule.js'
 import type { Duration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import type { ScheduleOptions } from '../../../engine/schedules/options.js'
-import { withBackend } from '../../backend/backend.js'
+import { act } from '../../act.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { show } from '../../output/show.js'
 import { readPayload, readPolicy } from '../enqueue/payload.js'
 import { scheduleLine } from './line.js'
 
 interface PutFlags extends BackendOptions {
-  readonly json?: true
   readonly cron?: string
   readonly every?: Duration
   readonly tz?: string
@@ -34,34 +33,27 @@ interface PutFlags extends BackendOptions {
   readonly ifVersion?: number
 }
 
-/** A new schedule may be the first thing in a store. */
+/** Works on a new store. */
 export async function putSchedule(id: string, flags: PutFlags, io: Io): Promise<void> {
   const options = { ...timingOf(flags), ...(await jobOf(flags, io)) }
   const { ifVersion } = flags
-  await withBackend(
-    flags,
-    io,
-    async backend => {
-      const schedule = await backend.schedules.put(id, options, ifVersion === undefined ? {} : { version: ifVersion })
-      show(io, flags, schedule, () => scheduleLine(schedule))
-    },
-    'any',
-  )
+  const condition = ifVersion === undefined ? {} : { version: ifVersion }
+  await act(flags, io, ({ schedules }) => schedules.put(id, options, condition), { text: scheduleLine, need: 'any' })
 }
 
 function timingOf({ cron, every, tz, splay, startAt, endAt, overlap, missed, once }: PutFlags): ScheduleOptions {
-  return {
-    ...(cron !== undefined && { cron }),
-    ...(every !== undefined && { every }),
-    ...(tz !== undefined && { timeZone: tz }),
-    ...(splay !== undefined && { splay }),
-    ...(startAt !== undefined && { startAt }),
-    ...(endAt !== undefined && { endAt }),
-    // What they may be is checked where they are used.
-    ...(overlap !== undefined && { overlap: overlap as Overlap }),
-    ...(missed !== undefined && { missed: missedOf(missed) }),
-    ...(once && { recurring: false }),
-  }
+  return present({
+    cron,
+    every,
+    timeZone: tz,
+    splay,
+    startAt,
+    endAt,
+    // The engine checks their values.
+    overlap: overlap as Overlap | undefined,
+    missed: missed === undefined ? undefined : missedOf(missed),
+    recurring: once ? false : undefined,
+  })
 }
 
 function missedOf(text: string): Missed {
@@ -71,15 +63,16 @@ function missedOf(text: string): Missed {
 
 async function jobOf(flags: PutFlags, io: Io): Promise<ScheduleOptions> {
   const { job, call, method = 'POST', queue, priority, retry, timeout, tenant, tag } = flags
-  return {
-    ...(job !== undefined && { job, payload: await readPayload(flags.payload, io) }),
-    ...(call !== undefined && { http: { url: call, method: method as HttpMethod } }),
-    ...(queue !== undefined && { queue }),
-    ...(priority !== undefined && { priority }),
-    ...(retry !== undefined && { retry: readPolicy(retry, '--retry') }),
-    ...(timeout !== undefined && { timeout }),
-    ...(flags.atMostOnce && { delivery: 'at-most-once' as const }),
-    ...(tenant !== undefined && { tenantId: tenant }),
-    ...(tag && { tags: tag }),
-  }
+  return present({
+    job,
+    payload: job === undefined ? undefined : await readPayload(flags.payload, io),
+    http: call === undefined ? undefined : { url: call, method: method as HttpMethod },
+    queue,
+    priority,
+    retry: retry === undefined ? undefined : readPolicy(retry, '--retry'),
+    timeout,
+    delivery: flags.atMostOnce ? ('at-most-once' as const) : undefined,
+    tenantId: tenant,
+    tags: tag,
+  })
 }

@@ -1,73 +1,56 @@
 import type { ScheduleView } from '../../../engine/schedules/view.js'
-import { withBackend } from '../../backend/backend.js'
+import { act } from '../../act.js'
+import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
+import { type Field, list, NONE, type PageOptions, pageOf } from '../../list.js'
 import { relative } from '../../output/moment.js'
-import { type Cell, type Style, table } from '../../output/print.js'
-import { countText, jsonText, many, show } from '../../output/show.js'
+import { countText } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
 import { scheduleLine, whenText } from './line.js'
 
-interface ListFlags extends BackendOptions {
-  readonly json?: true
-  readonly limit?: number
-  readonly cursor?: string
+const FIELDS: readonly Field<ScheduleView>[] = [
+  { title: 'Schedule', cell: ({ id }) => oneLine(id) },
+  {
+    title: 'State',
+    cell: ({ state }) => (state === 'active' ? state : { text: state, tone: state === 'paused' ? 'warn' : 'dim' }),
+  },
+  { title: 'When', cell: schedule => oneLine(whenText(schedule)) },
+  { title: 'Job', cell: ({ job }) => oneLine(job) },
+  {
+    title: 'Next',
+    cell: ({ nextOccurrenceAt }, now) => (nextOccurrenceAt === undefined ? NONE : relative(nextOccurrenceAt, now)),
+  },
+  { title: 'Enqueued', align: 'right', cell: ({ fired }) => countText(fired) },
+  { title: 'Skipped', align: 'right', cell: ({ skipped }) => countText(skipped) },
+  {
+    title: 'Missed',
+    align: 'right',
+    cell: ({ missedCount }) => (missedCount > 0 ? { text: countText(missedCount), tone: 'warn' } : '0'),
+  },
+]
+
+export function listSchedules(options: BackendOptions & PageOptions, io: Io): Promise<void> {
+  const read = ({ schedules }: Backend) => schedules.list(pageOf(options))
+  return list({ noun: 'schedule', read, text: FIELDS }, options, io)
 }
 
-export async function listSchedules({ limit, cursor, ...flags }: ListFlags, io: Io): Promise<void> {
-  await withBackend(flags, io, async backend => {
-    const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
-    const [found, { now }] = await Promise.all([backend.schedules.list(page), backend.info()])
-    show(io, flags, found, style => (found.data.length === 0 ? '' : scheduleTable(found.data, now, style)))
-    if (flags.json) return
-    const more = found.page.next === undefined ? '' : `; more with --cursor ${found.page.next}`
-    io.stderr.write(`${many(found.data.length, 'schedule')}${more}\n`)
-  })
+export function pauseSchedule(id: string, options: BackendOptions, io: Io): Promise<void> {
+  return act(options, io, ({ schedules }) => schedules.pause(id), { text: scheduleLine })
 }
 
-function scheduleTable(schedules: readonly ScheduleView[], now: number, style: Style): string {
-  const columns = [
-    { title: 'Schedule' },
-    { title: 'State' },
-    { title: 'When' },
-    { title: 'Job' },
-    { title: 'Next' },
-    { title: 'Made', align: 'right' },
-    { title: 'Skipped', align: 'right' },
-    { title: 'Missed', align: 'right' },
-  ] as const
-  const rows = schedules.map((schedule): Cell[] => {
-    const { id, state, job, nextOccurrenceAt, fired, skipped, missedCount } = schedule
-    return [
-      oneLine(id),
-      state === 'active' ? state : { text: state, tone: state === 'paused' ? 'warn' : 'dim' },
-      oneLine(whenText(schedule)),
-      oneLine(job),
-      nextOccurrenceAt === undefined ? { text: '-', tone: 'dim' } : relative(nextOccurrenceAt, now),
-      countText(fired),
-      countText(skipped),
-      missedCount > 0 ? { text: countText(missedCount), tone: 'warn' } : '0',
-    ]
-  })
-  return table(columns, rows, { ...style, boxes: false })
+export function resumeSchedule(id: string, options: BackendOptions, io: Io): Promise<void> {
+  return act(options, io, ({ schedules }) => schedules.resume(id), { text: scheduleLine })
 }
 
-export async function actOn(
-  verb: 'pause' | 'resume' | 'run' | 'delete',
-  id: string,
-  flags: BackendOptions & { readonly json?: true },
-  io: Io,
-): Promise<void> {
-  await withBackend(flags, io, async ({ schedules }) => {
-    if (verb === 'run') {
-      const made = await schedules.run(id)
-      io.stdout.write(flags.json ? jsonText(made) : `${made.id}\n`)
-    } else if (verb === 'delete') {
-      await schedules.delete(id)
-      show(io, flags, { id }, () => `schedule ${oneLine(id)} is gone; the jobs that it made stay\n`)
-    } else {
-      const schedule = await schedules[verb](id)
-      show(io, flags, schedule, () => scheduleLine(schedule))
-    }
-  })
+export function runSchedule(id: string, options: BackendOptions, io: Io): Promise<void> {
+  return act(options, io, ({ schedules }) => schedules.run(id), { text: job => job.id })
+}
+
+export function deleteSchedule(id: string, options: BackendOptions, io: Io): Promise<void> {
+  const remove = async ({ schedules }: Backend) => {
+    await schedules.delete(id)
+    return { id }
+  }
+  return act(options, io, remove, { text: () => `schedule ${oneLine(id)} is deleted; its jobs continue` })
 }

@@ -18,13 +18,13 @@ export async function serve(flags: ServeFlags, io: Io): Promise<void> {
   const service = await Service.open({ config, log: await logOf(config.settings), server: true, definitions })
   await started(service, async () => {
     const { url } = (await service.start())!
-    const worker = definitions ? `, and works on ${queuesOf(definitions, config.settings).join(', ')}` : ''
+    const worker = definitions ? `, working on queues ${queuesOf(definitions, config.settings).join(', ')}` : ''
     io.stdout.write(`serving ${url}${worker}\n`)
   })
   await untilInterrupted(service, io)
 }
 
-/** Whoever names jobs on the command line wants them run. */
+/** `--jobs` implies `--with-worker`. */
 async function definitionsOf(
   { withWorker, jobs }: ServeFlags,
   { settings }: Config,

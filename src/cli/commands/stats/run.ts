@@ -11,7 +11,7 @@ import { countText, many, show } from '../../output/show.js'
 import { markText, PHASE_MARKS } from '../../output/symbols.js'
 import { padEnd, padStart } from '../../output/width.js'
 
-export async function showStats(options: BackendOptions & { readonly json?: true }, io: Io): Promise<void> {
+export async function showStats(options: BackendOptions, io: Io): Promise<void> {
   await withBackend(options, io, async backend => {
     const stats = await backend.stats()
     show(io, options, stats, style => reportOf(stats, style))
@@ -31,7 +31,7 @@ function reportOf(stats: FleetStats, style: Style): string {
     part('Retries', retries(stats)),
     part('Activity', activity(stats, style)),
   ]
-  return `${parts.join('\n')}\n${part('Fleet', fleet(stats, style))}`
+  return `${parts.join('\n')}\n${part('Workers', fleet(stats, style))}`
 }
 
 const PHASES: readonly Phase[] = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled']
@@ -55,11 +55,11 @@ function retries(stats: FleetStats): string {
     line('successful', `${countText(successfulRetries)} (${percent(retrySuccessRate)})`),
     line('retry rate', `${percent(100 * retryRate)} of first attempts, over the last 5m`),
     line('failed runs', countText(failedRuns)),
-    line('jobs that died', countText(failedJobs)),
+    line('dead jobs', countText(failedJobs)),
   ].join('')
 }
 
-const DEEDS: readonly (keyof Activity)[] = [
+const COUNTED: readonly (keyof Activity)[] = [
   'enqueued',
   'started',
   'succeeded',
@@ -70,8 +70,8 @@ const DEEDS: readonly (keyof Activity)[] = [
 ]
 
 function activity({ last5m, lastHour }: FleetStats, style: Style): string {
-  const columns = [{ title: '  Last' }, ...DEEDS.map(deed => ({ title: titleOf(deed), align: 'right' as const }))]
-  const row = (name: string, counts: Activity): Cell[] => [name, ...DEEDS.map(deed => countText(counts[deed]))]
+  const columns = [{ title: '  Last' }, ...COUNTED.map(name => ({ title: titleOf(name), align: 'right' as const }))]
+  const row = (name: string, counts: Activity): Cell[] => [name, ...COUNTED.map(name => countText(counts[name]))]
   const rows = [row('5 minutes', last5m), row('hour', lastHour)]
   const text = table(columns, rows, { ...style, boxes: false, colour: false })
   return text
@@ -81,7 +81,7 @@ function activity({ last5m, lastHour }: FleetStats, style: Style): string {
     .join('')
 }
 
-const titleOf = (deed: string): string => deed.charAt(0).toUpperCase() + deed.slice(1)
+const titleOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
 
 function fleet({ workers, deadLetters, oldestDueAgeMs }: FleetStats, style: Style): string {
   const { alive, silent, concurrency, running } = workers
@@ -91,11 +91,11 @@ function fleet({ workers, deadLetters, oldestDueAgeMs }: FleetStats, style: Styl
     line('workers', `${many(alive, 'worker')} alive${silence}, ${running} of ${concurrency} slots busy`),
     line(
       'dead letters',
-      deadLetters.value === 0 ? 'none that nobody has seen' : paint(`${dead} that nobody has seen`, 'bad', style),
+      deadLetters.value === 0 ? 'none unacknowledged' : paint(`${dead} unacknowledged`, 'bad', style),
     ),
     line(
       'oldest due job',
-      oldestDueAgeMs === undefined ? 'none waits for a worker' : `waits since ${formatMs(oldestDueAgeMs)}`,
+      oldestDueAgeMs === undefined ? 'none waiting for a worker' : `has waited ${formatMs(oldestDueAgeMs)}`,
     ),
   ].join('')
 }

@@ -1,58 +1,51 @@
-import { type Command, Option } from 'commander'
-import { addBackendOptions } from '../../backend/store-address.js'
-import type { Io } from '../../io.js'
-
-const EXAMPLES = `
-Examples:
-  $ chronos tokens create deploy --role operator
-  $ chronos tokens create acme-dashboard --role viewer --tenant acme
-  $ chronos tokens list
-  $ chronos tokens revoke ID`
-
-const CREATE_EXAMPLES = `
-Examples:
-  $ chronos tokens create deploy --role operator --expires-in 90d
-  $ chronos tokens create acme --role viewer --tenant acme
-  $ CHRONOS_TOKEN="$(chronos tokens create me --role admin)"
-
-The token goes to stdout, this once: only its hash is kept. A viewer reads, an
-operator sets jobs right and pauses queues, an admin does everything. A token of
-a tenant sees and touches nothing else.`
+import { Option } from 'commander'
+import type { CommandSpec } from '../../command.js'
 
 const ROLES = ['viewer', 'operator', 'admin']
 
-/** Who may come in by a server. */
-export function addTokens(program: Command, io: Io): void {
-  const tokens = program
-    .command('tokens')
-    .summary('make, list and revoke what lets people in')
-    .description('Makes, lists and revokes tokens, which let people and programs in by a server.')
-    .helpCommand('help [command]', 'show the help of a command')
-    .addHelpText('after', EXAMPLES)
-
-  const create = tokens
-    .command('create')
-    .summary('make a token')
-    .description('Makes a token. It goes to stdout, this once.')
-    .argument('<name>', 'who or what it is for')
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
-    .option('--tenant <id>', 'only for what belongs to this tenant')
-    .option('--expires-in <duration>', 'good for so long: 12h, 90d (default: for ever)')
-    .addHelpText('after', CREATE_EXAMPLES)
-  addBackendOptions(create).action(async (name, options) => (await import('./run.js')).createToken(name, options, io))
-
-  const list = tokens
-    .command('list')
-    .summary('list the tokens, newest first')
-    .description('Lists the tokens, newest first: whose they are, what they may do, and when they were last used.')
-    .addHelpText('after', '\nExamples:\n  $ chronos tokens list\n  $ chronos tokens list --json')
-  addBackendOptions(list).action(async options => (await import('./run.js')).listTokens(options, io))
-
-  const revoke = tokens
-    .command('revoke')
-    .summary('take a token back')
-    .description('Takes a token back. Servers let it in for another five seconds at most.')
-    .argument('<id>', 'of the token')
-    .addHelpText('after', '\nExamples:\n  $ chronos tokens revoke ID')
-  addBackendOptions(revoke).action(async (id, options) => (await import('./run.js')).revokeToken(id, options, io))
+export const tokens: CommandSpec = {
+  name: 'tokens',
+  summary: 'create, list and revoke API tokens',
+  examples: `
+chronos tokens create deploy --role operator
+chronos tokens create acme-dashboard --role viewer --tenant acme
+chronos tokens list
+chronos tokens revoke ID`,
+  commands: [
+    {
+      name: 'create',
+      summary: 'create an API token and print it',
+      details: 'The token is printed once: only its hash is stored.',
+      arguments: [['<name>', 'who or what uses the token']],
+      options: command =>
+        command
+          .addOption(new Option('--role <role>', 'what the token allows').choices(ROLES).makeOptionMandatory())
+          .option('--tenant <id>', 'limit the token to this tenant')
+          .option('--expires-in <duration>', 'valid for this long: 12h, 90d (default: no expiry)'),
+      examples: `
+chronos tokens create deploy --role operator --expires-in 90d
+chronos tokens create acme --role viewer --tenant acme
+CHRONOS_TOKEN="$(chronos tokens create me --role admin)"`,
+      notes: `
+A viewer can read, an operator can also act on jobs and pause queues, an admin
+can do everything. A token of a tenant can access that tenant only.`,
+      run: async () => (await import('./run.js')).createToken,
+    },
+    {
+      name: 'list',
+      summary: 'list API tokens, newest first',
+      examples: `
+chronos tokens list
+chronos tokens list --json`,
+      run: async () => (await import('./run.js')).listTokens,
+    },
+    {
+      name: 'revoke',
+      summary: 'revoke an API token',
+      details: 'Servers may accept the token for up to five more seconds.',
+      arguments: [['<id>', 'id of the token']],
+      examples: 'chronos tokens revoke ID',
+      run: async () => (await import('./run.js')).revokeToken,
+    },
+  ],
 }

@@ -1,81 +1,63 @@
 import type { Duration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import type { Role } from '../../../server/access/caller.js'
 import type { TokenView } from '../../../server/access/tokens.js'
-import { withBackend } from '../../backend/backend.js'
+import { act } from '../../act.js'
+import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
+import { type Field, list, NONE } from '../../list.js'
 import { brief, timeOf } from '../../output/moment.js'
-import { type Cell, type Style, table } from '../../output/print.js'
-import { many, show } from '../../output/show.js'
+import type { Cell } from '../../output/print.js'
 import { oneLine } from '../../output/width.js'
 
-interface TokenFlags extends BackendOptions {
-  readonly json?: true
-}
-
-interface CreateFlags extends TokenFlags {
+interface CreateFlags extends BackendOptions {
   readonly role: Role
   readonly tenant?: string
   readonly expiresIn?: Duration
 }
 
-/** A token may be the first thing in a store: a server that others can reach does not start without one. */
-export async function createToken(name: string, flags: CreateFlags, io: Io): Promise<void> {
+/** Works on a new store: a server that listens beyond this machine needs a token before it starts. */
+export function createToken(name: string, flags: CreateFlags, io: Io): Promise<void> {
   const { role, tenant, expiresIn } = flags
-  const input = {
-    name,
-    role,
-    ...(tenant !== undefined && { tenantId: tenant }),
-    ...(expiresIn !== undefined && { expiresIn }),
-  }
-  await withBackend(
-    flags,
-    io,
-    async ({ tokens }) => {
-      const made = await tokens.create(input)
-      show(io, flags, made, () => `${made.token}\n`)
-      if (!flags.json) io.stderr.write(`token ${made.id} (${made.role}) is good; it is shown this once\n`)
-    },
-    'any',
-  )
-}
-
-export async function listTokens(options: TokenFlags, io: Io): Promise<void> {
-  await withBackend(options, io, async backend => {
-    const [data, { now }] = await Promise.all([backend.tokens.list(), backend.info()])
-    show(io, options, { data, page: {} }, style => (data.length === 0 ? '' : tokenTable(data, now, style)))
-    if (!options.json) io.stderr.write(`${many(data.length, 'token')}\n`)
+  const input = present({ name, role, tenantId: tenant, expiresIn })
+  return act(flags, io, ({ tokens }) => tokens.create(input), {
+    text: ({ token }) => token,
+    note: made => `created token ${made.id} (${made.role}); it is not shown again`,
+    need: 'any',
   })
 }
 
-export async function revokeToken(id: string, options: TokenFlags, io: Io): Promise<void> {
-  await withBackend(options, io, async ({ tokens }) => {
+export function revokeToken(id: string, options: BackendOptions, io: Io): Promise<void> {
+  const revoke = async ({ tokens }: Backend) => {
     await tokens.revoke(id)
-    show(io, options, { id, revoked: true }, () => `token ${oneLine(id)} is revoked\n`)
-  })
+    return { id, revoked: true }
+  }
+  return act(options, io, revoke, { text: () => `token ${oneLine(id)} is revoked` })
 }
 
-function tokenTable(tokens: readonly TokenView[], now: number, style: Style): string {
-  const columns = [
-    { title: 'Id' },
-    { title: 'Name', wraps: true },
-    { title: 'Role' },
-    { title: 'Tenant' },
-    { title: 'Used', align: 'right' },
-    { title: 'Expires', align: 'right' },
-  ] as const
-  const none: Cell = { text: '-', tone: 'dim' }
-  const rows = tokens.map(({ id, name, role, tenantId, usedAt, expiresAt }): Cell[] => [
-    id,
-    oneLine(name),
-    role,
-    tenantId === undefined ? none : oneLine(tenantId),
-    usedAt === undefined ? { text: 'never', tone: 'dim' } : `${brief(now - timeOf(usedAt))} ago`,
-    expiresAt === undefined ? none : expiryCell(timeOf(expiresAt) - now),
-  ])
-  return table(columns, rows, { ...style, boxes: false })
-}
+const FIELDS: readonly Field<TokenView>[] = [
+  { title: 'Id', cell: ({ id }) => id },
+  { title: 'Name', wraps: true, cell: ({ name }) => oneLine(name) },
+  { title: 'Role', cell: ({ role }) => role },
+  { title: 'Tenant', cell: ({ tenantId }) => (tenantId === undefined ? NONE : oneLine(tenantId)) },
+  {
+    title: 'Last used',
+    align: 'right',
+    cell: ({ usedAt }, now) =>
+      usedAt === undefined ? { text: 'never', tone: 'dim' } : `${brief(now - timeOf(usedAt))} ago`,
+  },
+  {
+    title: 'Expires',
+    align: 'right',
+    cell: ({ expiresAt }, now) => (expiresAt === undefined ? NONE : expiryCell(timeOf(expiresAt) - now)),
+  },
+]
 
 function expiryCell(leftMs: number): Cell {
-  return leftMs <= 0 ? { text: 'over', tone: 'warn' } : `in ${brief(leftMs)}`
+  return leftMs <= 0 ? { text: 'expired', tone: 'warn' } : `in ${brief(leftMs)}`
+}
+
+export function listTokens(options: BackendOptions, io: Io): Promise<void> {
+  return list({ noun: 'token', read: ({ tokens }) => tokens.list(), text: FIELDS }, options, io)
 }

@@ -10,27 +10,27 @@ import { PHASE_MARKS, sign } from '../../output/symbols.js'
 import { cut, oneLine, padEnd, widthOf } from '../../output/width.js'
 import { cappedText, percent } from '../stats/run.js'
 
-/** What is shown, as of one moment. */
+/** The data of one moment. */
 export interface Snapshot {
   readonly location: string
   readonly stats: FleetStats
   readonly queues: readonly QueueReport[]
-  /** The last that was seen first. */
+  /** Most recently seen first. */
   readonly failures: readonly ErrorGroupView[]
   readonly workers: readonly WorkerView[]
 }
 
-/** What whoever looks has chosen. */
+/** The state of the screen. */
 export interface View {
   readonly rows: number
-  /** The name of a queue; the first where there is none. */
+  /** Name of the selected queue. Default: the first one. */
   readonly selected?: string | undefined
   readonly isPaused: boolean
   readonly everyMs: number
-  /** Why what is shown may be old. */
-  readonly trouble?: string | undefined
+  /** Why the data may be old. */
+  readonly problem?: string | undefined
   readonly note?: string | undefined
-  /** Keys are told only to who can press them. */
+  /** False: do not show the keys. */
   readonly hasKeys: boolean
 }
 
@@ -38,7 +38,7 @@ const HEAD_ROWS = 5
 const FAILURES_MIN = 3
 const WORKERS_MAX = 4
 
-/** One screen of lines, none wider than the terminal and no more than it has. */
+/** The lines of one screen, limited to the size of the terminal. */
 export function frame(snapshot: Snapshot, view: View, style: Style): readonly string[] {
   const plain = { ...style, boxes: false }
   const foot = view.hasKeys ? ['', keysLine(view, plain)] : []
@@ -55,10 +55,10 @@ export function frame(snapshot: Snapshot, view: View, style: Style): readonly st
 }
 
 function headLines({ location, stats }: Snapshot, view: View, style: Style): readonly string[] {
-  const state = view.trouble ? paint(cut(oneLine(view.trouble), 50), 'bad', style) : freshness(view, style)
+  const state = view.problem ? paint(cut(oneLine(view.problem), 50), 'bad', style) : freshness(view, style)
   const at = `${stats.at.slice(11, 19)} UTC`
   const dot = style.unicode ? ' · ' : ', '
-  const room = style.columns - widthOf(`chronos top  ${dot}${at}`) - (view.trouble ? 50 : 16)
+  const room = style.columns - widthOf(`chronos top  ${dot}${at}`) - (view.problem ? 50 : 16)
   return [
     `${paint('chronos top', 'strong', style)}  ${cut(oneLine(location), Math.max(8, room))}${dot}${at}${state === '' ? '' : dot}${state}`,
     `Jobs     ${phaseWords(stats, style)}`,
@@ -69,7 +69,7 @@ function headLines({ location, stats }: Snapshot, view: View, style: Style): rea
 
 function freshness({ isPaused, everyMs, hasKeys }: View, style: Style): string {
   if (!hasKeys) return ''
-  return isPaused ? paint('paused', 'warn', style) : paint(`every ${everyMs / 1_000}s`, 'dim', style)
+  return isPaused ? paint('frozen', 'warn', style) : paint(`every ${everyMs / 1_000}s`, 'dim', style)
 }
 
 const PHASES = ['queued', 'retrying', 'scheduled', 'running', 'dead'] as const
@@ -90,7 +90,7 @@ function activityWords({ last5m, retryRate, retrySuccessRate }: FleetStats, styl
     paint(`${countText(failed)} failed runs`, failed > 0 ? 'warn' : 'dim', style),
     paint(`${countText(dead)} died`, dead > 0 ? 'bad' : 'dim', style),
     `retry rate ${percent(100 * retryRate)}`,
-    `retries that helped ${percent(retrySuccessRate)}`,
+    `retry success ${percent(retrySuccessRate)}`,
   ]
   return joined(parts, style.columns - 9)
 }
@@ -99,15 +99,15 @@ function workerWords({ workers, oldestDueAgeMs }: FleetStats, style: Style): str
   const { alive, silent, running, concurrency } = workers
   const parts = [
     alive === 0
-      ? paint('none is alive: jobs wait', 'bad', style)
+      ? paint('none alive: jobs wait', 'bad', style)
       : `${alive} alive, ${running} of ${concurrency} slots busy`,
     ...(silent > 0 ? [paint(`${silent} silent`, 'odd', style)] : []),
-    ...(oldestDueAgeMs === undefined ? [] : [`oldest due job waits since ${brief(oldestDueAgeMs)}`]),
+    ...(oldestDueAgeMs === undefined ? [] : [`oldest due job: ${brief(oldestDueAgeMs)}`]),
   ]
   return joined(parts, style.columns - 9)
 }
 
-/** As many as there is room for. */
+/** As many parts as fit. */
 function joined(parts: readonly string[], columns: number): string {
   let text = ''
   for (const part of parts) {
@@ -124,7 +124,7 @@ const bare = (text: string): string => text.replace(ESCAPES, '')
 const SPARK_FROM_COLUMNS = 96
 
 function queueLines({ queues, stats }: Snapshot, view: View, rows: number, style: Style): readonly string[] {
-  if (queues.length === 0) return [paint('No queue yet: nothing was enqueued.', 'dim', style)]
+  if (queues.length === 0) return [paint('No queues yet.', 'dim', style)]
   const at = Math.max(
     0,
     queues.findIndex(({ name }) => name === view.selected),
@@ -149,7 +149,7 @@ function queueLines({ queues, stats }: Snapshot, view: View, rows: number, style
     : [...restored(lines, style), paint(`  … and ${hidden} more`, 'dim', style)]
 }
 
-/** Cells have no spaces before them, and the names have marks. */
+/** Aligns the title with the names, which have a mark before them. */
 function restored(lines: readonly string[], style: Style): readonly string[] {
   const [head = '', ...rest] = lines
   return [paint(bare(head).replace(/^Queue {2}/, '  Queue'), 'strong', style), ...rest]
@@ -210,6 +210,6 @@ function workerLines({ workers }: Snapshot, style: Style): readonly string[] {
 
 function keysLine({ note, isPaused }: View, style: Style): string {
   if (note !== undefined) return paint(cut(oneLine(note), style.columns), 'warn', style)
-  const keys = `q quit   j/k choose a queue   P pause or resume it   space ${isPaused ? 'go on' : 'hold'}   +/- slower, faster`
+  const keys = `q quit   j/k select a queue   P pause or resume it   space ${isPaused ? 'continue' : 'freeze'}   +/- slower, faster`
   return paint(cut(keys, style.columns), 'dim', style)
 }

@@ -27,7 +27,7 @@ export async function look(backend: Backend): Promise<Snapshot> {
   return { location: info.location, stats, queues, failures: newest(groups.data), workers }
 }
 
-/** Every tenant has groups of its own; here the same error is one. */
+/** Each tenant has its own groups; here groups with the same fingerprint are merged. */
 function newest(groups: readonly ErrorGroupView[]): readonly ErrorGroupView[] {
   const merged = new Map<string, ErrorGroupView>()
   for (const group of groups) {
@@ -47,14 +47,14 @@ interface TopOptions {
   readonly everyMs: number
 }
 
-/** A screen that follows what happens, until somebody has seen enough. */
+/** A screen that refreshes until the user quits. */
 export class Top {
   readonly #options: TopOptions
   #everyMs: number
   #snapshot: Snapshot | undefined
   #selected: string | undefined
   #isPaused = false
-  #trouble: string | undefined
+  #problem: string | undefined
   #note: string | undefined
   #timer: Timer | undefined
   #isLooking = false
@@ -79,7 +79,7 @@ export class Top {
     this.#everyMs = options.everyMs
   }
 
-  /** Whatever ends it, the terminal is as it was before. */
+  /** Restores the terminal in any case. */
   async run(interrupted: AbortSignal): Promise<void> {
     const { terminal, output } = this.#options
     const over = new Promise<void>(resolve => {
@@ -113,10 +113,10 @@ export class Top {
     this.#isLooking = true
     try {
       this.#snapshot = await look(this.#options.backend)
-      this.#trouble = undefined
+      this.#problem = undefined
     } catch (error) {
-      // What was seen last stays; it is marked as old.
-      this.#trouble = wordsOf(error)
+      // Keep the last picture, and say that it is old.
+      this.#problem = wordsOf(error)
     }
     this.#isLooking = false
     this.#draw()
@@ -126,7 +126,7 @@ export class Top {
     const { output, terminal, env } = this.#options
     const rows = terminal.rows ?? ROWS_DEFAULT
     if (!this.#snapshot) {
-      output.write(`${HOME}${this.#trouble ?? 'looking …'}${REST_OF_LINE}${REST_OF_SCREEN}`)
+      output.write(`${HOME}${this.#problem ?? 'loading …'}${REST_OF_LINE}${REST_OF_SCREEN}`)
       return
     }
     const view = {
@@ -134,7 +134,7 @@ export class Top {
       selected: this.#selected,
       isPaused: this.#isPaused,
       everyMs: this.#everyMs,
-      trouble: this.#trouble,
+      problem: this.#problem,
       note: this.#note,
       hasKeys: true,
     }
@@ -168,7 +168,7 @@ export class Top {
     void this.#follow()
   }
 
-  /** An upper-case key: it changes something for others. */
+  /** The key is upper case because it affects all workers. */
   async #pauseQueue(): Promise<void> {
     const { queues } = this.#options.backend
     const known = this.#snapshot?.queues ?? []
@@ -176,7 +176,7 @@ export class Top {
     if (!queue) return
     try {
       await (queue.paused ? queues.resume(queue.name) : queues.pause(queue.name))
-      this.#note = `queue ${queue.name} is ${queue.paused ? 'open again' : 'paused'}`
+      this.#note = `queue ${queue.name} is ${queue.paused ? 'resumed' : 'paused'}`
     } catch (error) {
       this.#note = wordsOf(error)
     }

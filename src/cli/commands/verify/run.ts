@@ -8,7 +8,7 @@ import { type Cell, type Column, paint, type Style, table } from '../../output/p
 import { countText, hang, many, show } from '../../output/show.js'
 import { type Mark, sign } from '../../output/symbols.js'
 
-export async function verifyStore(options: BackendOptions & { readonly json?: true }, io: Io): Promise<number> {
+export async function verifyStore(options: BackendOptions, io: Io): Promise<number> {
   return withBackend(options, io, async backend => {
     const report = await backend.verify()
     show(io, options, report, style => reportOf(report, style))

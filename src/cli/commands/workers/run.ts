@@ -1,11 +1,12 @@
 import type { WorkerView } from '../../../engine/worker/fleet.js'
-import { withBackend } from '../../backend/backend.js'
+import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
+import { list } from '../../list.js'
 import { type Entry, entryTable } from '../../output/entry-table.js'
 import { brief, timeOf } from '../../output/moment.js'
 import type { Style } from '../../output/print.js'
-import { many, show } from '../../output/show.js'
+import { many } from '../../output/show.js'
 import { type Mark, markCell } from '../../output/symbols.js'
 
 const MARKS: Readonly<Record<WorkerView['state'], Mark>> = {
@@ -13,18 +14,15 @@ const MARKS: Readonly<Record<WorkerView['state'], Mark>> = {
   silent: { symbol: '?', ascii: '?', word: 'silent', tone: 'odd' },
 }
 
-export async function listWorkers(options: BackendOptions & { readonly json?: true }, io: Io): Promise<void> {
-  await withBackend(options, io, async backend => {
-    const [data, { now }] = await Promise.all([backend.workers(), backend.info()])
-    show(io, options, { data, page: {} }, style => (data.length === 0 ? '' : workerTable(data, now, style)))
-    if (!options.json) io.stderr.write(summary(data))
-  })
+export function listWorkers(options: BackendOptions, io: Io): Promise<void> {
+  const none = 'no workers: jobs wait until one is started'
+  const read = (backend: Backend) => backend.workers()
+  return list({ noun: 'worker', none, read, text: workerTable, summary }, options, io)
 }
 
 function summary(workers: readonly WorkerView[]): string {
-  if (workers.length === 0) return 'no worker is known: jobs wait until one is started\n'
   const silent = workers.filter(({ state }) => state === 'silent').length
-  return `${many(workers.length, 'worker')}${silent === 0 ? '' : `, ${silent} of them silent`}\n`
+  return `${many(workers.length, 'worker')}${silent === 0 ? '' : `, ${silent} silent`}`
 }
 
 function workerTable(workers: readonly WorkerView[], now: number, style: Style): string {
@@ -49,8 +47,8 @@ function workerTable(workers: readonly WorkerView[], now: number, style: Style):
     { title: 'Id' },
     { title: 'State' },
     { title: 'Running', align: 'right' },
-    { title: 'Since', align: 'right' },
-    { title: 'Seen', align: 'right' },
+    { title: 'Started', align: 'right' },
+    { title: 'Heartbeat', align: 'right' },
   ] as const
   return entryTable(columns, ['Host', 'Pid', 'Queues', 'Jobs'], entries, style)
 }

@@ -70,7 +70,7 @@ describe('dead list', () => {
   it('is kind where there is none', async () => {
     expect((await dead(['list', '--queue', 'nowhere'])).stderr).toBe('no dead job matches\n')
     await Promise.all([...letters.mails, ...letters.syncs, letters.unknown].map(id => chronos.jobs.delete(id)))
-    expect(await dead(['list'])).toEqual({ code: 0, stdout: '', stderr: 'No job is dead: nothing needs you here.\n' })
+    expect(await dead(['list'])).toEqual({ code: 0, stdout: '', stderr: 'no dead jobs\n' })
   })
 })
 
@@ -110,7 +110,7 @@ describe('dead groups', () => {
   it('says something kind where nothing is dead', async () => {
     await Promise.all([...letters.mails, ...letters.syncs, letters.unknown].map(id => chronos.jobs.delete(id)))
     const none = { code: 0, stdout: '' }
-    expect(await dead(['groups'])).toEqual({ ...none, stderr: 'No job is dead: nothing needs you here.\n' })
+    expect(await dead(['groups'])).toEqual({ ...none, stderr: 'no dead jobs\n' })
     expect(await dead(['groups', '--state', 'ignored'])).toEqual({ ...none, stderr: 'no error group is ignored\n' })
   })
 
@@ -139,16 +139,16 @@ describe('dead group', () => {
     const { code, stdout, stderr } = await dead(['group', await mailGroup()], TERMINAL)
     expect([code, tooWide(stdout)]).toEqual([0, []])
     expect(stdout).toMatch(/^the mailbox of "<id>" does not exist\n■ open {2}[0-9a-f]{16}\n/)
-    expect(stdout).toContain('  count     12 dead now; 12 failed runs, 12 deaths in all\n')
-    expect(stdout).toMatch(/ {2}48 h {6}·+█·+ at most 12 an hour\n/)
+    expect(stdout).toContain('  count     12 dead now; 12 failed runs, 12 deaths in total\n')
+    expect(stdout).toMatch(/ {2}48 h {6}·+█·+ up to 12 per hour\n/)
     expect(stdout).toContain(letters.mails.at(-1))
     expect(stderr).toContain('chronos dead redrive --group')
   })
 
   it.each<[name: string, state: string, hint: string]>([
-    ['resolve', 'resolved', 'seen again, it comes back as regressed\n'],
-    ['ignore', 'ignored', '`chronos dead groups --all` shows it still\n'],
-    ['reopen', 'open', 'it is among the groups again\n'],
+    ['resolve', 'resolved', 'if it is seen again, it becomes regressed\n'],
+    ['ignore', 'ignored', '`chronos dead groups --all` still shows it\n'],
+    ['reopen', 'open', '`chronos dead groups` shows it again\n'],
   ])('is changed by %s', async (name, state, hint) => {
     const fingerprint = await mailGroup()
     expect(await dead([name, fingerprint])).toEqual({
@@ -174,7 +174,7 @@ describe('what a person decides about dead jobs', () => {
   ])('%s counts first, and needs --yes', async (name, done) => {
     const refused = await dead([name, '--queue', 'mail'])
     expect([refused.code, refused.stdout]).toEqual([2, ''])
-    expect(refused.stderr).toContain(`12 dead jobs would be ${done}; add --yes to do it, or --dry-run`)
+    expect(refused.stderr).toContain(`12 dead jobs would be ${done}; add --yes to confirm, or --dry-run`)
     const tried = await dead([name, '--queue', 'mail', '--dry-run', '--yes'])
     expect(tried.stdout.trimEnd().split('\n')).toHaveLength(6)
     expect(tried.stderr).toBe(`12 dead jobs would be ${done}; nothing was changed\n`)
@@ -191,9 +191,9 @@ describe('what a person decides about dead jobs', () => {
   })
 
   it.each<[argv: (letters: DeadLetters) => string[], exitCode: number, words: string]>([
-    [() => ['discard'], 2, 'name dead jobs by their ids, by a filter such as --group or --queue, or by --all'],
-    [({ mails }) => ['discard', mails[0]!, '--queue', 'mail'], 2, 'give ids or a filter, not both'],
-    [({ succeeded }) => ['discard', succeeded], 4, 'is succeeded; this is for dead jobs'],
+    [() => ['discard'], 2, 'give ids, a filter such as --group or --queue, or --all'],
+    [({ mails }) => ['discard', mails[0]!, '--queue', 'mail'], 2, 'give either ids or a filter'],
+    [({ succeeded }) => ['discard', succeeded], 4, 'is succeeded, not dead'],
     [() => ['acknowledge', 'nobody'], 3, 'there is no job "nobody"'],
     [() => ['groups', '--state', 'opne'], 2, '--state: there is no "opne"; did you mean "open"?'],
     [() => ['redirve'], 2, '(Did you mean redrive?)'],

@@ -56,12 +56,12 @@ describe('dead redrive', () => {
   it('counts first, and needs --yes', async () => {
     const refused = await redrive(['--queue', 'mail'])
     expect([refused.code, refused.stdout]).toEqual([2, ''])
-    expect(refused.stderr).toContain('12 dead jobs would start again; add --yes to do it, or --dry-run to see some')
+    expect(refused.stderr).toContain('12 dead jobs would start again; add --yes to confirm, or --dry-run to see some')
     const tried = await redrive(['--all', '--dry-run', '--yes'])
     expect(tried.code).toBe(0)
     expect(tried.stdout).not.toContain(letters.unknown)
     expect(tried.stderr).toBe(
-      '15 dead jobs would start again, and 1 job of unknown outcome or discarded left alone; nothing was changed\n',
+      '15 dead jobs would start again; 1 job with unknown outcome or discarded skipped; nothing was changed\n',
     )
     const { stdout } = await redrive(['--all', '--dry-run', '--json', '--force'])
     expect(JSON.parse(stdout) as DryRun).toMatchObject({ dryRun: true, count: { value: 16 }, skipped: 0 })
@@ -72,7 +72,7 @@ describe('dead redrive', () => {
     await work(true)
     const { code, stdout, stderr } = await redrive(['--queue', 'mail', ...FAST, '--canary', '2'])
     expect(stdout).toMatch(/^redrive [0-9a-f-]{36} ✓ done: 12 of 12 started, 12 succeeded, 0 failing\n$/)
-    expect(stderr).toMatch(/^redrive [0-9a-f-]{36} begins: 12 jobs\n/)
+    expect(stderr).toMatch(/^redrive [0-9a-f-]{36} started: 12 jobs\n/)
     expect(code).toBe(0)
     expect(await chronos.jobs.get(letters.mails[0]!)).toMatchObject({ state: 'succeeded', generation: 2 })
   })
@@ -82,7 +82,7 @@ describe('dead redrive', () => {
     const { code, stdout, stderr } = await redrive(['--queue', 'mail', ...FAST, '--canary', '3'])
     expect(code).toBe(8)
     expect(stdout).toMatch(/ ■ stopped: \d of \d failed again \(100 %\), over 20 %, in the canary; 3 of 12 started, /)
-    expect(stderr).toContain('mend the cause, then redrive them again')
+    expect(stderr).toContain('fix the cause, then resume the redrive')
     expect((await chronos.jobs.count({ state: 'dead', queue: 'mail' })).value).toBe(12)
   })
 
@@ -110,16 +110,14 @@ describe('dead redrive', () => {
     const { code, stdout, stderr } = await redrive(['--queue', 'mail', ...FAST])
     expect(code).toBe(0)
     expect(stdout).toContain(
-      '✓ done: 11 of 11 started, 11 succeeded, 0 failing; 1 job kept back by a live job of the same unique value\n',
+      '✓ done: 11 of 11 started, 11 succeeded, 0 failing; 1 job blocked by a live job with the same unique value\n',
     )
-    expect(stderr).toContain(
-      `job ${letters.mails[0]} was kept back: job ${live.id} is live under the same unique value\n`,
-    )
+    expect(stderr).toContain(`job ${letters.mails[0]} was not started: live job ${live.id} has the same unique value\n`)
   })
 
   it('prints the id and returns with --detach, and says nothing of what it does not know', async () => {
     const { code, stdout, stderr } = await redrive(['--queue', 'mail', '--detach', '--yes', '--rate', '600/m'])
-    expect([code, stderr]).toEqual([0, `redrive ${stdout.trim()} begins: 12 jobs\n`])
+    expect([code, stderr]).toEqual([0, `redrive ${stdout.trim()} started: 12 jobs\n`])
     expect(await chronos.redrives.get(stdout.trim())).toMatchObject({ state: 'canary', started: 0, rate: '10/s' })
   })
 
@@ -132,10 +130,10 @@ describe('dead redrive', () => {
     const [{ id, state }] = (await chronos.redrives.list()).data as [RedriveView]
     expect([code, stdout, state]).toEqual([130, '', 'canary'])
     expect(stderr).toBe(
-      `redrive ${id} begins: 12 jobs\n` +
-        'no worker is alive: it is carried out once one is started (see `chronos workers`)\n' +
+      `redrive ${id} started: 12 jobs\n` +
+        'no worker is alive: start one to carry out the redrive (see `chronos workers`)\n' +
         '◇ canary   0 of 12 started, 0 succeeded, 0 failing\n' +
-        `redrive ${id} goes on; watch it with \`chronos redrives get ${id} --follow\`\ninterrupted\n`,
+        `redrive ${id} continues; follow it with \`chronos redrives get ${id} --follow\`\ninterrupted\n`,
     )
   })
 
@@ -143,14 +141,14 @@ describe('dead redrive', () => {
     expect(await redrive(['--queue', 'nowhere', '--yes'])).toEqual({
       code: 0,
       stdout: '',
-      stderr: '0 dead jobs would start again: there is nothing to redrive\n',
+      stderr: 'nothing to redrive: 0 dead jobs would start again\n',
     })
     expect((await chronos.redrives.list()).data).toEqual([])
   })
 
   it.each<[argv: (letters: DeadLetters) => string[], exitCode: number, words: string]>([
-    [() => [], 2, 'name dead jobs by their ids, by a filter such as --group or --queue, or by --all'],
-    [({ mails }) => [mails[0]!, '--all'], 2, 'give ids or a filter, not both'],
+    [() => [], 2, 'give ids, a filter such as --group or --queue, or --all'],
+    [({ mails }) => [mails[0]!, '--all'], 2, 'give either ids or a filter'],
     [() => ['--all', '--rate', '0'], 2, 'expected a rate above 0'],
     [() => ['--all', '--rate', 'quick'], 2, 'such as "20/s" or "600/m", got "quick"'],
     [() => ['--all', '--canary', 'ten'], 2, 'Expected a whole number.'],
@@ -158,7 +156,7 @@ describe('dead redrive', () => {
     [() => ['--all', '--stop-when-failing', 'many'], 2, 'such as 0.2 or 20%'],
     [() => ['--group', 'nobody'], 3, 'there is no error group "nobody"'],
     [() => ['nobody'], 3, 'there is no job "nobody"'],
-    [({ succeeded }) => [succeeded], 4, 'is succeeded; this is for dead jobs'],
+    [({ succeeded }) => [succeeded], 4, 'is succeeded, not dead'],
     [() => ['--all', '--dryrun'], 2, '(Did you mean --dry-run?)'],
   ])('refuses what makes no sense', async (argv, exitCode, words) => {
     const { code, stdout, stderr } = await redrive(argv(letters))
@@ -175,19 +173,19 @@ describe('redrives', () => {
     expect(await redrives('list')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'no redrive yet: `chronos dead redrive` starts one\n',
+      stderr: 'no redrives yet: `chronos dead redrive` starts one\n',
     })
     const id = await start()
     const { stdout, stderr } = await redrives('list')
-    expect(stdout).toMatch(/^Id +State +Started +Of +Failing +Rate +Begun +Which\n/)
+    expect(stdout).toMatch(/^Id +State +Started +Of +Failing +Rate +Created +Jobs\n/)
     expect(stdout).toMatch(/◇ canary +0 +12 +0 +10\/s +\ds ago +queue mail, reason permanent\n$/)
     expect(stderr).toBe('1 redrive\n')
     const { stdout: narrow } = await say(['redrives', 'list', '--store', store], TERMINAL)
-    expect(narrow).toMatch(/^Id +State +Started +Failing +Begun\n/)
+    expect(narrow).toMatch(/^Id +State +Started +Failing +Created\n/)
     const { stdout: card } = await say(['redrives', 'get', id, '--store', store], TERMINAL)
     expect(card).toMatch(/^[0-9a-f-]{36} {2}◇ canary\n░{40}\n0 of 12 started, 0 succeeded, 0 failing\n/)
     expect(card).toContain('  pace       10 first, then up to 10/s\n')
-    expect(card).toContain('  rule       stops when more than 20 % fail again\n')
+    expect(card).toContain('  stops      if more than 20 % fail again\n')
     expect(card.split('\n').filter(line => line.length > 80)).toEqual([])
   })
 

@@ -80,11 +80,15 @@ describe('an action on jobs by their ids', () => {
     [({ succeeded }) => ['retry', succeeded], 4, 'it is succeeded; only a dead or cancelled job can be retried'],
     [({ dead }) => ['run-now', dead], 4, 'it is dead; only a waiting job has a time to move'],
     [() => ['cancel', 'nobody'], 3, 'there is no job "nobody"'],
-    [({ dead }) => ['reschedule', dead], 2, 'give --delay or --run-at, one of them'],
-    [({ dead }) => ['reschedule', dead, '--delay', '1m', '--run-at', '2099-01-01'], 2, 'one of them'],
+    [({ dead }) => ['reschedule', dead], 2, 'give either --delay or --run-at'],
+    [
+      ({ dead }) => ['reschedule', dead, '--delay', '1m', '--run-at', '2099-01-01'],
+      2,
+      'give either --delay or --run-at',
+    ],
     [({ scheduled }) => ['reschedule', scheduled, '--delay', 'soon'], 2, 'expected a duration such as "30s"'],
-    [({ dead }) => ['retry', dead, '--queue', 'payments'], 2, 'give ids or a filter, not both'],
-    [() => ['cancel'], 2, 'name jobs by their ids, by a filter such as --queue, or by --all'],
+    [({ dead }) => ['retry', dead, '--queue', 'payments'], 2, 'give either ids or a filter'],
+    [() => ['cancel'], 2, 'give ids, a filter such as --queue, or --all'],
     [() => ['replay', 'nobody'], 3, 'there is no job "nobody"'],
   ])('that can not be done says why', async (argv, exitCode, words) => {
     const { code, stdout, stderr } = await jobs(...argv(lives))
@@ -115,7 +119,7 @@ describe('an action on jobs by a filter', () => {
   it('does nothing without --yes, and says how many it would be', async () => {
     const { code, stdout, stderr } = await jobs('cancel', '--queue', 'bulk')
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('450 jobs would be cancelled; add --yes to do it, or --dry-run to see some of them')
+    expect(stderr).toContain('450 jobs would be cancelled; add --yes to confirm, or --dry-run to see some of them')
     expect((await chronos.jobs.count({ state: 'cancelled', queue: 'bulk' })).value).toBe(0)
   })
 
@@ -162,7 +166,7 @@ describe('an action on jobs by a filter', () => {
   it('ends with 4 where none of them allows it, and says why', async () => {
     const { code, stdout, stderr } = await jobs('retry', '--state', 'succeeded', '--yes')
     expect([code, stdout]).toEqual([4, '0 jobs retried\n'])
-    expect(stderr).toMatch(/^1 job refused, the first of them: retry: job .* can't: it is succeeded/)
+    expect(stderr).toMatch(/^1 job refused; first error: retry: job .* can't: it is succeeded/)
   })
 
   it('stops between two steps when it is interrupted, and says how far it came', async () => {

@@ -36,7 +36,7 @@ describe('jobs list', () => {
     expect(code).toBe(0)
     expect(stderr).toBe('5 jobs\n')
     const [titles, ...rows] = stdout.trimEnd().split('\n')
-    expect(titles).toMatch(/^Id +Name +Queue +State +Tries +When +Why$/)
+    expect(titles).toMatch(/^Id +Name +Queue +State +Attempts +When +Why$/)
     expect(rows.map(row => row.slice(0, 36))).toEqual(lives.all)
     expect(rows[4]).toMatch(/charge-card +payments +✓ succeeded +3\/3 +\d+d ago$/)
     expect(rows[3]).toMatch(/■ dead +3\/3 +\d+d ago +exhausted: Error: warehouse said red back/)
@@ -201,7 +201,7 @@ describe('jobs logs', () => {
   })
 
   it('says that there are none', async () => {
-    expect((await jobs('logs', lives.scheduled)).stderr).toBe(`job ${lives.scheduled} has logged nothing\n`)
+    expect((await jobs('logs', lives.scheduled)).stderr).toBe(`job ${lives.scheduled} has no log lines\n`)
   })
 })
 

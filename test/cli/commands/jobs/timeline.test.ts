@@ -33,7 +33,7 @@ describe('jobs timeline', () => {
       '  Initial      Error: card network timed out (ETIMEDOUT) → retry in 1m',
       '  Retry #1     Error: card network timed out (ETIMEDOUT) → retry in 2m',
       '',
-      '  ██ runs   ┄┄ waits   times in UTC',
+      '  ██ running   ┄┄ waiting   times in UTC',
       '',
     ])
   })
@@ -61,13 +61,13 @@ describe('jobs timeline', () => {
 
   it('tells how long a due job has waited for a worker, and what follows', async () => {
     const { stdout } = await timeline(lives.retrying)
-    expect(stdout).toMatch(/^ {2}due +Retry #1 +·+◇ +to come$/m)
+    expect(stdout).toMatch(/^ {2}due +Retry #1 +·+◇ +next$/m)
     expect(stdout).toContain('if it fails  Retry #2 after 2h, then Retry #3 after 2h\n')
-    expect(stdout).toContain('·· is due, and waits for a worker')
+    expect(stdout).toContain('·· due, waiting for a worker')
   })
 
   it('tells what is to come', async () => {
-    expect((await timeline(lives.scheduled)).stdout).toMatch(/^ {2}01-01 00:00 Initial +┄+◇ +to come$/m)
+    expect((await timeline(lives.scheduled)).stdout).toMatch(/^ {2}01-01 00:00 Initial +┄+◇ +next$/m)
   })
 
   it('shows an end without a run', async () => {
@@ -76,7 +76,7 @@ describe('jobs timeline', () => {
 
   it('leaves earlier runs out, and says how many', async () => {
     const { stdout } = await timeline(lives.dead, {}, '--limit', '2')
-    expect(stdout).toContain('\n  1 earlier run left out\n')
+    expect(stdout).toContain('\n  1 earlier run not shown\n')
     expect(stdout).not.toMatch(/^ {2}\S+ Initial/m)
   })
 

@@ -3,7 +3,7 @@ import type { Chronos } from '../../../../engine/client/chronos.js'
 import type { JobDefinition } from '../../../../engine/client/definition.js'
 import { systemDice } from '../../../../engine/time/system.js'
 import { shopJobs } from './jobs.js'
-import { Counter } from './orders.js'
+import { OrderSource } from './orders.js'
 import { setUpShop, tendShop } from './shop.js'
 import { World } from './world.js'
 
@@ -13,10 +13,10 @@ const SHELVES = 150
 const ORDER_MS = 400
 const TEND_MS = 15_000
 const RECOUNT_MS = 240_000
-/** Where so many wait, the shop takes no more orders until they are done: it must not outgrow its file. */
+/** No more orders while this many jobs wait, so that the file does not grow without limit. */
 const WAITING_MAX = 5_000
 
-/** A shop at night: what it does is made up, what becomes of it is not. Orders come until it is told to end. */
+/** Demo data for every screen: the jobs of an online shop. Their work is made up; the engine that runs them is real. */
 export class Demo {
   readonly definitions: readonly JobDefinition<never>[]
   readonly #clock: Clock
@@ -30,18 +30,18 @@ export class Demo {
     this.definitions = shopJobs(this.#world)
   }
 
-  /** `url` is where the server of this process is, which plays what is outside. */
+  /** `url` is the server of this process; its echo endpoint plays external services. */
   async begin(chronos: Chronos, url: string): Promise<void> {
     await setUpShop(chronos, url)
     this.#world.begin()
-    const counter = new Counter(chronos, this.#world, url, this.definitions)
+    const orders = new OrderSource(chronos, this.#world, url, this.definitions)
     const first = Array.from({ length: FIRST_ORDERS }, () =>
-      counter.order({ delay: this.#world.number(FIRST_WITHIN_MS) }),
+      orders.order({ delay: this.#world.number(FIRST_WITHIN_MS) }),
     )
-    await Promise.all([...first, counter.recount(SHELVES)])
-    this.#again(ORDER_MS, () => this.#order(chronos, counter))
+    await Promise.all([...first, orders.recount(SHELVES)])
+    this.#again(ORDER_MS, () => this.#order(chronos, orders))
     this.#again(TEND_MS, () => tendShop(chronos))
-    this.#again(RECOUNT_MS, () => counter.recount(SHELVES))
+    this.#again(RECOUNT_MS, () => orders.recount(SHELVES))
   }
 
   end(): void {
@@ -50,12 +50,12 @@ export class Demo {
     this.#timers.clear()
   }
 
-  async #order(chronos: Chronos, counter: Counter): Promise<void> {
+  async #order(chronos: Chronos, orders: OrderSource): Promise<void> {
     const { value } = await chronos.jobs.count({ state: 'waiting' }, WAITING_MAX)
-    if (value < WAITING_MAX) await counter.order()
+    if (value < WAITING_MAX) await orders.order()
   }
 
-  /** A store that is busy or away must not end the show. */
+  /** Errors are ignored: the demo continues when the store is available again. */
   #again(everyMs: number, act: () => Promise<unknown>): void {
     if (this.#isOver) return
     const timer = this.#clock.timer(everyMs, () => {

@@ -2,9 +2,10 @@ import { RetryAfter } from '../../../../core/failure/retry-after.js'
 import { exponential, fixed } from '../../../../core/policy/builders.js'
 import { PermanentError } from '../../../../core/values/error.js'
 import { defineJob, type JobDefinition } from '../../../../engine/client/definition.js'
+import { failure } from '../../demo/failure.js'
 import type { World } from './world.js'
 
-// What a shop does at night. Its troubles are made up; the engine under them is the real one.
+// The jobs of an online shop. Their failures are made up; the engine is real.
 
 const CIRCUIT = { minimumCalls: 8, window: '30s', openFor: '15s', openMax: '1m' } as const
 
@@ -137,8 +138,4 @@ function officeJobs(world: World) {
     },
   })
   return [sendMail, exportOrders, nightlyReport]
-}
-
-function failure(message: string, more: Readonly<Record<string, unknown>>): Error {
-  return Object.assign(new Error(message), more)
 }

@@ -8,7 +8,7 @@ const TENANTS = ['acme', 'globex', 'initech'] as const
 const PEOPLE = ['ada', 'grace', 'alan', 'edsger', 'barbara', 'ken'] as const
 const MONTHS = ['2026-08', '2026-09', '2026-10', '2025-12'] as const
 
-/** One kind of thing that people want, and how often it comes, of all that comes. */
+/** A kind of job, and its share of all jobs. */
 interface Kind {
   readonly share: number
   readonly name: string
@@ -32,8 +32,8 @@ const ALL = KINDS.reduce((sum, { share }) => sum + share, 0)
 const CALLS_SHARE = 0.04
 const CALL_RETRY = { maxRetries: 3, backoff: { type: 'exponential', base: '2s' }, jitter: 'equal' } as const
 
-/** Where orders go. */
-export class Counter {
+/** Enqueues the jobs of the demo. */
+export class OrderSource {
   readonly #chronos: Chronos
   readonly #world: World
   readonly #echo: string
@@ -46,7 +46,7 @@ export class Counter {
     this.#definitions = new Map(definitions.map(job => [job.name, job as unknown as JobDefinition<unknown>]))
   }
 
-  /** Somebody buys something, somewhere. */
+  /** Enqueues one random job. */
   order(given: EnqueueOptions = {}): Promise<unknown> {
     const world = this.#world
     const tenant = world.chance(0.6) ? { tenantId: world.pick(TENANTS) } : {}
@@ -55,7 +55,7 @@ export class Counter {
     return this.#chronos.enqueue(this.#job(name), payload(world), { ...given, ...tenant, ...options })
   }
 
-  /** All shelves at once, while the warehouse is down: their retries come in a wave. */
+  /** Enqueues many jobs at once while the warehouse is down, so that their retries come in a wave. */
   recount(count: number): Promise<unknown> {
     const shelves = Array.from({ length: count }, (_, index) => ({ sku: `SKU-${1_000 + index}` }))
     return this.#chronos.enqueueMany(this.#job('sync-stock'), shelves, { tags: ['recount'] })
@@ -85,7 +85,7 @@ function order(world: World): object {
   return { orderId: `A-${10_000 + world.number(89_999)}`, cents: 500 * world.number(90) }
 }
 
-/** One of many was put together by the old code. */
+/** Some payloads lack a field, as if an older version had made them. */
 function bill(world: World): object {
   return world.chance(0.06) ? { orderId: `A-${10_000 + world.number(89_999)}` } : order(world)
 }

@@ -4,7 +4,7 @@ import { ECHO_PATH } from '../echo.js'
 const RECOUNT = 'warehouse answered'
 const REDRIVE_FROM = 5
 
-/** What stands before the first order comes. The same again changes nothing: a store may have seen it before. */
+/** Creates schedules, webhook endpoints and alert rules. Can be repeated on the same store. */
 export async function setUpShop(chronos: Chronos, url: string): Promise<void> {
   const { schedules } = chronos
   const echo = `${url}${ECHO_PATH.slice(1)}`
@@ -38,25 +38,25 @@ export async function setUpShop(chronos: Chronos, url: string): Promise<void> {
     }),
   ])
   await schedules.pause('weekly-digest')
-  await subscribe(chronos, { url: echo, events: ['job.dead', 'circuit.opened', 'circuit.closed'] })
-  await subscribe(chronos, { url: `${echo}?status=500`, events: ['job.dead'], queues: ['payments', 'mail'] })
-  await subscribe(chronos, {
+  await addEndpoint(chronos, { url: echo, events: ['job.dead', 'circuit.opened', 'circuit.closed'] })
+  await addEndpoint(chronos, { url: `${echo}?status=500`, events: ['job.dead'], queues: ['payments', 'mail'] })
+  await addEndpoint(chronos, {
     url: `${echo}?delay=400ms`,
     events: ['job.succeeded'],
     queues: ['exports'],
     tenantId: 'acme',
   })
-  // Nobody wants to wait five minutes in a demo.
+  // The default of five minutes is too long for a demo.
   await chronos.alerts.setRules({ 'dead-letters': { for: '20s', fire: 3, clear: 1 }, 'retry-rate': { for: '30s' } })
 }
 
-async function subscribe(chronos: Chronos, input: Parameters<Chronos['webhooks']['create']>[0]): Promise<void> {
+async function addEndpoint(chronos: Chronos, input: Parameters<Chronos['webhooks']['create']>[0]): Promise<void> {
   const { data } = await chronos.webhooks.list({ limit: 200 })
   const same = data.find(({ url, events }) => url === input.url && events.join() === input.events.join())
   if (!same) await chronos.webhooks.create(input)
 }
 
-/** Somebody is on duty: looks at what died, sends some of it round again, and does not care for some. */
+/** Acts as an operator: redrives some dead jobs, resolves a group and acknowledges another. */
 export async function tendShop({ dead, redrives }: Chronos): Promise<void> {
   const { data: groups } = await dead.groups()
   const { data: running } = await redrives.list({ limit: 5 })

@@ -1,16 +1,16 @@
 import { type Clock, type Dice, wait } from '../../../../core/values/clock.js'
 import type { JobContext } from '../../../../engine/client/definition.js'
 
-/** What a shop depends on, and when it is down: each for `forMs` of every `everyMs`, beginning at `fromMs`. */
+/** Outages of external services: each is down for `forMs` of every `everyMs`, starting at `fromMs`. */
 const OUTAGES = {
   bank: { everyMs: 150_000, fromMs: 20_000, forMs: 25_000 },
   warehouse: { everyMs: 240_000, fromMs: 0, forMs: 14_000 },
   search: { everyMs: 90_000, fromMs: 40_000, forMs: 12_000 },
 } as const
 
-export type Outside = keyof typeof OUTAGES
+type External = keyof typeof OUTAGES
 
-/** The world around the demo's jobs: its outages come and go, and the jobs that meet them are real. */
+/** Simulates external services with outages, and random choices. */
 export class World {
   readonly #clock: Clock
   readonly #dice: Dice
@@ -21,18 +21,18 @@ export class World {
     this.#dice = dice
   }
 
-  /** From now on outages come and go. */
+  /** Starts the cycle of outages. */
   begin(): void {
     this.#beganAt = this.#clock.now()
   }
 
-  isDown(outside: Outside): boolean {
-    const { everyMs, fromMs, forMs } = OUTAGES[outside]
+  isDown(external: External): boolean {
+    const { everyMs, fromMs, forMs } = OUTAGES[external]
     const at = (this.#clock.now() - this.#beganAt) % everyMs
     return at >= fromMs && at < fromMs + forMs
   }
 
-  /** True so often out of 1. */
+  /** True with this probability. */
   chance(share: number): boolean {
     return this.#dice.random() < share
   }
@@ -41,12 +41,12 @@ export class World {
     return list[Math.floor(this.#dice.random() * list.length)]!
   }
 
-  /** A whole number from 1 on. */
+  /** A whole number from 1 to `max`. */
   number(max: number): number {
     return 1 + Math.floor(this.#dice.random() * max)
   }
 
-  /** Work of about that length, which stops when it is told to. */
+  /** Work of about this length. */
   takes(ms: number, { signal }: Pick<JobContext, 'signal'>): Promise<void> {
     return wait(this.#clock, ms * (0.5 + this.#dice.random()), signal)
   }

@@ -4,11 +4,11 @@ import type { Service } from '../../service/service.js'
 
 const LOOK_MS = 1_000
 const QUEUES_MAX = 100
-/** Deliveries have workers of their own. */
+/** Webhook deliveries have their own workers. */
 const OWN = /^chronos:/
 
-/** Sees to it that nothing that is tried out waits in a queue that nobody serves. */
-export class Usher {
+/** Starts a worker for each new queue, so that no job waits in a queue without one. */
+export class QueueWatcher {
   readonly #service: Service
   readonly #definitions: readonly JobDefinition<never>[]
   readonly #served: Set<string>
@@ -36,7 +36,6 @@ export class Usher {
     this.#timer?.cancel()
   }
 
-  /** A worker for every queue that is new. */
   async look(): Promise<void> {
     const queues = await this.#service.chronos.queues.list()
     const fresh = queues.map(({ name }) => name).filter(name => !this.#served.has(name) && !OWN.test(name))
