@@ -27,7 +27,7 @@ const FIELDS: readonly Field<RedriveView>[] = [
   },
   { title: 'Rate', align: 'right', from: 90, cell: ({ rate }) => rate },
   { title: 'Created', align: 'right', cell: ({ createdAt }, now) => `${brief(now - timeOf(createdAt))} ago` },
-  { title: 'Jobs', wraps: true, from: 110, cell: ({ filter }) => filterWords(filter, absolute) },
+  { title: 'Jobs', wraps: true, from: 110, cell: ({ filter }) => filterWords(filter) },
 ]
 
 const NONE_YET = 'no redrives yet: `chronos dead redrive` starts one'
@@ -60,7 +60,7 @@ function cardOf(redrive: RedriveView, now: number, style: Style): string {
   const took = finishedAt === undefined ? '' : `, after ${formatMs(timeOf(finishedAt) - timeOf(createdAt))}`
   const rows: readonly (readonly [label: string, words: string | undefined])[] = [
     ['why', why],
-    ['jobs', filterWords(filter, absolute)],
+    ['jobs', filterWords(filter)],
     ['pace', `${canary === 0 ? 'no canary' : `${countText(canary)} first`}, then up to ${rate}`],
     ['stops', `if more than ${Math.round(100 * stopWhenFailing)} % fail again`],
     ['created', when(createdAt)],
