@@ -1,4 +1,5 @@
+import * as vitest from 'vitest'
 import { memoryStore } from '../../src/store/memory.js'
 import { conformance } from './conformance/index.js'
 
-conformance('memory', async clock => memoryStore({ clock }))
+conformance(vitest, 'memory', async clock => memoryStore({ clock }))

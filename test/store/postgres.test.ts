@@ -1,12 +1,13 @@
-import { afterAll } from 'vitest'
+import * as vitest from 'vitest'
 import { dropSchemas, openStoreAt, sql } from '../support/postgres.js'
 import { conformance } from './conformance/index.js'
 
-afterAll(dropSchemas)
+vitest.afterAll(dropSchemas)
 
 let schema: string
 
 conformance(
+  vitest,
   'PostgreSQL',
   clock =>
     openStoreAt(clock, name => {

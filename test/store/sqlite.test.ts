@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import * as vitest from 'vitest'
 import { systemDice } from '../../src/engine/time/system.js'
 import { loadDriver } from '../../src/store/sqlite/file/driver.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
@@ -10,7 +10,7 @@ import { conformance } from './conformance/index.js'
 
 /** Files that are in memory if that can be: what a disk adds is waiting. */
 const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'chronos-sqlite-'))
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
+vitest.afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 let count = 0
 const path = () => join(directory, `${count}.db`)
@@ -22,6 +22,7 @@ const sql: Sql = async (text, ...ids) => {
 }
 
 conformance(
+  vitest,
   'SQLite',
   async clock => {
     rmSync(path(), { force: true })
@@ -30,4 +31,4 @@ conformance(
   },
   sql,
 )
-conformance('SQLite in memory', async clock => sqliteStore({ path: ':memory:', clock, dice: systemDice }))
+conformance(vitest, 'SQLite in memory', async clock => sqliteStore({ path: ':memory:', clock, dice: systemDice }))

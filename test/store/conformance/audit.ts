@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest'
 import { IdSum } from '../../../src/store/id-xor.js'
 import { AUDIT_FINDINGS_MAX, type AuditSnapshot, type QueueAudit } from '../../../src/store/integrity.js'
 import type { RunEnd } from '../../../src/store/store.js'
 import { type Bench, cancelled, died, handedBack, LEASE_MS, lost, retry, snoozed, succeeded, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function auditCases(bench: Bench): void {
+export function auditCases(bench: Bench, { describe, expect, it }: Suite): void {
   const NOTHING = uuid(0).replace(/[^-]/g, '0')
 
   /** What the ledger and the rows of a queue differ by. */
@@ -16,7 +16,10 @@ export function auditCases(bench: Bench): void {
   }
 
   function expectBalance({ queues, findings }: AuditSnapshot): void {
-    for (const queue of queues) expect(differenceOf(queue), queue.queue).toEqual({ jobs: 0, ids: NOTHING })
+    for (const one of queues) {
+      const { queue } = one
+      expect({ queue, ...differenceOf(one) }).toEqual({ queue, jobs: 0, ids: NOTHING })
+    }
     expect(findings).toEqual([])
   }
 
@@ -123,8 +126,9 @@ export function auditCases(bench: Bench): void {
     })
   })
 
-  describe.runIf(bench.sql)('audit after a change by hand', () => {
-    const sql: NonNullable<Bench['sql']> = (...args) => bench.sql!(...args)
+  const { sql } = bench
+  if (!sql) return
+  describe('audit after a change past the store', () => {
     const findings = async () => {
       const all = (await bench.store.audit()).findings
       return all.map(({ jobId, what }) => [jobId, what])

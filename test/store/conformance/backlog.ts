@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, died, retry, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function backlogCases(bench: Bench): void {
+export function backlogCases(bench: Bench, { describe, expect, it }: Suite): void {
   const backlog = (given: { deadMax?: number } = {}) =>
     bench.store.backlog({ exceptTag: 'quiet', deadMax: 100, ...given })
 

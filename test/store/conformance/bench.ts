@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import assert from 'node:assert/strict'
 import { acknowledge, cancel, discard, edit, expire, redrive, reschedule } from '../../../src/core/job/changes.js'
 import type { Job, StoredError } from '../../../src/core/job/job.js'
 import type { Transition } from '../../../src/core/job/lifecycle.js'
@@ -24,8 +24,8 @@ import type {
 export type Open = (clock: Clock) => Promise<Store>
 
 /**
- * Statements past the store that was opened last, as somebody might write them by hand: `@` stands before a table, and
- * each `?` is an id. Absent where there is no way past the store.
+ * Runs a statement directly on the database of the store that was opened last: `@` stands before a table, and each `?`
+ * is an id. Only for stores with the tables of the built-in SQL stores; other stores leave it out.
  */
 export type Sql = (text: string, ...ids: readonly string[]) => Promise<void>
 
@@ -60,7 +60,7 @@ export class TestClock implements Clock {
 
 export const LEASE_MS = 30_000
 
-/** A store and the words in which its tests speak. Every test gets a fresh one. */
+/** A store with short forms of its verbs. Every test gets a fresh one. */
 export class Bench {
   readonly #open: Open
   #count = 0
@@ -146,7 +146,7 @@ export class Bench {
 
   async claimOne(given: Partial<ClaimRequest> = {}): Promise<Claimed> {
     const jobs = await this.claim({ limit: 1, ...given })
-    expect(jobs).toHaveLength(1)
+    assert.equal(jobs.length, 1)
     return jobs[0]!
   }
 
@@ -154,7 +154,7 @@ export class Bench {
   async running(given: Partial<NewJob> = {}, request: Partial<ClaimRequest> = {}): Promise<Claimed> {
     const id = await this.add(given)
     const job = await this.claimOne({ queues: [given.queue ?? 'default'], ...request })
-    expect(job.id).toBe(id)
+    assert.equal(job.id, id)
     return job
   }
 
@@ -182,8 +182,8 @@ export class Bench {
 
   async get(id: string): Promise<Job> {
     const job = await this.store.get(id)
-    expect(job).toBeDefined()
-    return job!
+    assert(job, `no job ${id}`)
+    return job
   }
 
   /** Ids of what a filter finds, in the order of the list. */
@@ -235,7 +235,7 @@ export class Bench {
   /** A job that ended in the given way. */
   async ended(end: RunEnd, given: Partial<NewJob> = {}): Promise<string> {
     const job = await this.running(given)
-    expect(await this.settle(job, end)).toMatchObject({ status: 'settled' })
+    assert.equal((await this.settle(job, end)).status, 'settled')
     return job.id
   }
 }

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, died, retry } from './bench.js'
+import type { Suite } from './runner.js'
 
 const exact = (value: number) => ({ value, relation: 'exact' })
 
-export function censusCases(bench: Bench): void {
+export function censusCases(bench: Bench, { describe, expect, it }: Suite): void {
   const retrying = async (delayMs: number, queue = 'default') => {
     await bench.settle(await bench.running({ queue, priority: 9 }), retry(delayMs))
   }

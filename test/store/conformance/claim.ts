@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, handedBack, LEASE_MS, leaseOf, lost, retry, snoozed, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function claimCases(bench: Bench): void {
+export function claimCases(bench: Bench, { describe, expect, it }: Suite): void {
   const idsOf = (jobs: readonly { id: string }[]) => jobs.map(({ id }) => id)
 
   describe('claim', () => {

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest'
 import type { Counts } from '../../../src/store/delta.js'
 import { COUNTS, countsId, ERROR_GROUP, type ErrorGroup } from '../../../src/store/fold.js'
 import { type Bench, cancelled, died, handedBack, lost, retry, snoozed, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function deltaCases(bench: Bench): void {
+export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void {
   const GROUP = { fingerprint: 'f1', title: 'boom' }
 
   async function foldAll(): Promise<void> {

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import type { NewJob, ParkRequest } from '../../../src/store/store.js'
 import { type Bench, died, handedBack, retry, STRANGE_TEXTS, snoozed, succeeded, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function dependencyCases(bench: Bench): void {
+export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): void {
   const DEPENDENCY = 'https://api.example.com'
 
   describe('dependencies', () => {

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import type { JobEdit } from '../../../src/store/store.js'
 import { type Bench, retry, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function editCases(bench: Bench): void {
+export function editCases(bench: Bench, { describe, expect, it }: Suite): void {
   const edit = async (id: string, changes: Omit<JobEdit, 'expect'>) =>
     bench.edit(id, { expect: await bench.get(id), ...changes })
 

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { ANY_TEXTS, type Bench, died, leaseOf, retry, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function effectCases(bench: Bench): void {
+export function effectCases(bench: Bench, { describe, expect, it }: Suite): void {
   const { begin, end } = {
     begin: (job: Parameters<typeof leaseOf>[0], name = 'charge') => bench.store.beginEffect(leaseOf(job), name),
     end: (job: Parameters<typeof leaseOf>[0], result = '"r"', name = 'charge') =>

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import type { PartialPolicy } from '../../../src/core/policy/policy.js'
 import { ANY_TEXTS, type Bench, STRANGE_TEXTS, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function enqueueCases(bench: Bench): void {
+export function enqueueCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('enqueue', () => {
     it('keeps a job with nothing but its facts', async () => {
       const id = await bench.add({ payload: '{"to":"ada"}' })

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest'
 import type { LedgerDelta } from '../../../src/store/delta.js'
 import { COUNTS, countsId, LEDGER } from '../../../src/store/fold.js'
 import { IdSum } from '../../../src/store/id-xor.js'
 import { type Bench, STRANGE_TEXTS, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function foldCases(bench: Bench): void {
+export function foldCases(bench: Bench, { describe, expect, it }: Suite): void {
   async function ledger(queue = 'default'): Promise<LedgerDelta | undefined> {
     const [record] = await bench.store.records(LEDGER, { ids: [queue] })
     return record && (JSON.parse(record.body) as LedgerDelta)

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import type { Job } from '../../../src/core/job/job.js'
 import type { NewJob, RunEnd } from '../../../src/store/store.js'
 import { type Bench, cancelled, died, handedBack, retry, snoozed, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
 /** A follower for every job that it is asked about, and whom it was asked about. */
 function follower(bench: Bench) {
@@ -15,7 +15,7 @@ function follower(bench: Bench) {
   return { asked, made, following }
 }
 
-export function followingCases(bench: Bench): void {
+export function followingCases(bench: Bench, { describe, expect, it }: Suite): void {
   const deliveries = () => bench.listed({ queue: 'deliveries' })
 
   describe('jobs that follow the change of another', () => {

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, cancelled, died, retry, STRANGE_TEXTS, succeeded, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function groupCases(bench: Bench): void {
+export function groupCases(bench: Bench, { describe, expect, it }: Suite): void {
   const GROUP = { fingerprint: 'f1', title: 'connect ECONNRESET <ip>' }
   const unknown = uuid(999_999)
 

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import type { RunEnd } from '../../../src/store/store.js'
 import { type Bench, BOOM, died, retry, snoozed, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function historyCases(bench: Bench): void {
+export function historyCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('history', () => {
     it('has one row for every run, with everything about it', async () => {
       const job = await bench.running()

@@ -1,4 +1,3 @@
-import { afterEach, beforeEach, describe } from 'vitest'
 import { auditCases } from './audit.js'
 import { backlogCases } from './backlog.js'
 import { Bench, type Open, type Sql } from './bench.js'
@@ -12,6 +11,7 @@ import { enqueueCases } from './enqueue.js'
 import { foldCases } from './fold.js'
 import { followingCases } from './following.js'
 import { groupCases } from './groups.js'
+import { heldCases } from './held.js'
 import { historyCases } from './history.js'
 import { keyCases } from './keys.js'
 import { leaseCases } from './lease.js'
@@ -21,6 +21,7 @@ import { queueCases } from './queues.js'
 import { readCases } from './read.js'
 import { recordCases } from './records.js'
 import { redriveCases } from './redrive.js'
+import { type Suite, suiteOf, type TestFramework } from './runner.js'
 import { scheduleCases } from './schedules.js'
 import { searchCases } from './search.js'
 import { settleCases } from './settle.js'
@@ -28,39 +29,47 @@ import { spawnCases } from './spawn.js'
 import { sweepCases } from './sweep.js'
 import { timeCases } from './time.js'
 
-/** What every store promises. A store's own test file only says how to open it. */
-export function conformance(name: string, open: Open, sql?: Sql): void {
-  describe(name, () => {
-    const bench = new Bench(open, sql)
-    beforeEach(() => bench.open())
-    afterEach(() => bench.close())
+export { type Open, type Sql, TestClock } from './bench.js'
+export type { Expect, TestFramework } from './runner.js'
 
-    enqueueCases(bench)
-    keyCases(bench)
-    claimCases(bench)
-    leaseCases(bench)
-    settleCases(bench)
-    historyCases(bench)
-    sweepCases(bench)
-    manualCases(bench)
-    editCases(bench)
-    readCases(bench)
-    searchCases(bench)
-    censusCases(bench)
-    backlogCases(bench)
-    effectCases(bench)
-    queueCases(bench)
-    pruneCases(bench)
-    timeCases(bench)
-    dependencyCases(bench)
-    groupCases(bench)
-    redriveCases(bench)
-    spawnCases(bench)
-    followingCases(bench)
-    scheduleCases(bench)
-    recordCases(bench)
-    deltaCases(bench)
-    foldCases(bench)
-    auditCases(bench)
+const CASES: readonly ((bench: Bench, suite: Suite) => void)[] = [
+  enqueueCases,
+  keyCases,
+  claimCases,
+  heldCases,
+  leaseCases,
+  settleCases,
+  historyCases,
+  sweepCases,
+  manualCases,
+  editCases,
+  readCases,
+  searchCases,
+  censusCases,
+  backlogCases,
+  effectCases,
+  queueCases,
+  pruneCases,
+  timeCases,
+  dependencyCases,
+  groupCases,
+  redriveCases,
+  spawnCases,
+  followingCases,
+  scheduleCases,
+  recordCases,
+  deltaCases,
+  foldCases,
+  auditCases,
+]
+
+/** The promises of every store, as tests of your test framework. `open` returns a new, empty store on the given clock. */
+export function conformance(framework: TestFramework, name: string, open: Open, sql?: Sql): void {
+  framework.describe(name, () => {
+    const bench = new Bench(open, sql)
+    framework.beforeEach(() => bench.open())
+    framework.afterEach(() => bench.close())
+    const suite = suiteOf(framework)
+    for (const cases of CASES) cases(bench, suite)
   })
 }

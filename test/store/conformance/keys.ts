@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest'
 import { REMOVED_KEY_MS } from '../../../src/store/store.js'
 import { ANY_TEXTS, type Bench, cancelled, died, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
 const KEYED = { key: 'order:1', payloadHash: 'hash' } as const
 
-export function keyCases(bench: Bench): void {
+export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
   const put = async (given: Parameters<Bench['job']>[0]) => (await bench.store.enqueue([bench.job(given)]))[0]!
   const forgetJob = (keyMs: number) =>
     bench.store.prune({ olderThanMs: { succeeded: 0, dead: 0, cancelled: 0 }, keyMs, limit: 100 })

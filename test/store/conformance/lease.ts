@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest'
 import type { Claimed, Lease, LogLine } from '../../../src/store/store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../../../src/store/store.js'
 import { ANY_TEXTS, type Bench, handedBack, LEASE_MS, leaseOf, lost, retry, succeeded, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function leaseCases(bench: Bench): void {
+export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void {
   const forged = (job: Claimed): Lease => ({ id: job.id, token: bench.token() })
   const lines = (...messages: string[]): LogLine[] => messages.map(message => ({ at: bench.now(), message }))
 

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, cancelled, died, leaseOf, lost, retry, snoozed, succeeded, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function manualCases(bench: Bench): void {
+export function manualCases(bench: Bench, { describe, expect, it }: Suite): void {
   const unknown = uuid(999_999)
 
   describe('cancel', () => {

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import type { PruneRequest } from '../../../src/store/store.js'
 import { type Bench, cancelled, died, leaseOf, retry, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function pruneCases(bench: Bench): void {
+export function pruneCases(bench: Bench, { describe, expect, it }: Suite): void {
   const prune = (olderThanMs: PruneRequest['olderThanMs'], given: Partial<PruneRequest> = {}) =>
     bench.store.prune({ olderThanMs, keyMs: 1000, limit: 100, ...given })
   const EVERYTHING = { succeeded: 0, dead: 0, cancelled: 0 }

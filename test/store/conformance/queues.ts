@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, STRANGE_TEXTS } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function queueCases(bench: Bench): void {
+export function queueCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('queues', () => {
     it('are none at first', async () => {
       expect(await bench.store.queues()).toEqual([])

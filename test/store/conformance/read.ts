@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import type { JobFilter } from '../../../src/store/store.js'
 import { type Bench, cancelled, died, leaseOf, retry, STRANGE_TEXTS, snoozed, succeeded, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function readCases(bench: Bench): void {
+export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
   const found = async (filter: JobFilter) => (await bench.store.list(filter, { limit: 1000 })).data.map(({ id }) => id)
 
   /** All pages, as they are read one after the other. */

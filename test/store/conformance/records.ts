@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import type { RecordQuery } from '../../../src/store/record.js'
 import { ANY_TEXTS, type Bench } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function recordCases(bench: Bench): void {
+export function recordCases(bench: Bench, { describe, expect, it }: Suite): void {
   const put = (id: string, body: string | null, expected?: number, kind = 'dependency') =>
     bench.store
       .putRecords([{ kind, id, body, ...(expected !== undefined && { expect: expected }) }])

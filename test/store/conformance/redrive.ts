@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, cancelled, died, retry, STRANGE_TEXTS, snoozed, succeeded, uuid } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function redriveCases(bench: Bench): void {
+export function redriveCases(bench: Bench, { describe, expect, it }: Suite): void {
   const NOTHING = { pending: 0, running: 0, retrying: 0, succeeded: 0, dead: 0, cancelled: 0 }
 
   describe('a redrive with a name', () => {

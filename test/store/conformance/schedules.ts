@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
 import type { Fired, Firing, NewJob } from '../../../src/store/store.js'
 import { type Bench, STRANGE_TEXTS, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function scheduleCases(bench: Bench): void {
+export function scheduleCases(bench: Bench, { describe, expect, it }: Suite): void {
   const firing = (id: string, version: number, body: string, ...jobs: readonly NewJob[]): Firing => ({
     record: { kind: 'schedule', id, body, expect: version },
     jobs,

@@ -1,4 +1,3 @@
-import { describe, expect, it } from 'vitest'
 import type { RunEnd } from '../../../src/store/store.js'
 import {
   ANY_TEXTS,
@@ -15,8 +14,9 @@ import {
   succeeded,
   uuid,
 } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function settleCases(bench: Bench): void {
+export function settleCases(bench: Bench, { describe, expect, it }: Suite): void {
   const ENDS: readonly (readonly [string, RunEnd])[] = [
     ['success', succeeded('1')],
     ['retry', retry(50)],

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, cancelled, died, retry, succeeded } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function spawnCases(bench: Bench): void {
+export function spawnCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('jobs that come into being with an end', () => {
     it.each([
       ['succeeded', succeeded()],

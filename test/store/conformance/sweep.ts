@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, LEASE_MS, leaseOf, lost, retry } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function sweepCases(bench: Bench): void {
+export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void {
   const expired = async (workers = 10) => (await bench.store.expired({ workers })).jobs
 
   describe('expired', () => {

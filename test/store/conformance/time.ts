@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
 import { type Bench, LEASE_MS, leaseOf, retry } from './bench.js'
+import type { Suite } from './runner.js'
 
-export function timeCases(bench: Bench): void {
+export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('time', () => {
     it('is the clock that the store was given', async () => {
       expect((await bench.store.info()).now).toBe(bench.now())
