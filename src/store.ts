@@ -33,6 +33,8 @@ export {
   readOptional,
   UNHELD_COLUMNS,
 } from './store/job-columns.js'
+export { MemoryTables, type SavedTables } from './store/memory/tables.js'
+export { type MemoryStoreOptions, memoryStore } from './store/memory.js'
 export type { Put, RecordQuery, RecordWrite, StoredRecord } from './store/record.js'
 export { NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from './store/run.js'
 export { isLive, keyOf } from './store/scope.js'

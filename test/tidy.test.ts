@@ -35,10 +35,10 @@ const RULES: readonly Rule[] = [
       { 'src/core/job/payload.ts': "import { createHash } from 'node:crypto'" },
       { 'src/core/schedule/schedule.ts': "import { Cron } from 'croner'" },
       { 'src/core/values/standard-schema.ts': "import { validate } from '@standard-schema/spec'" },
-      { 'src/store/cursor.ts': "import { memory } from './memory/shelf.js'" },
+      { 'src/store/cursor.ts': "import { memory } from './memory/tables.js'" },
       { 'src/store/memory.ts': "import type { Worker } from '../engine/worker.js'" },
       { 'src/store/memory.ts': "import { open } from './sqlite/driver.js'" },
-      { 'src/store/memory/shelf.ts': "import { DatabaseSync } from 'node:sqlite'" },
+      { 'src/store/memory/tables.ts': "import { DatabaseSync } from 'node:sqlite'" },
       { 'src/store/sqlite/store.ts': "export { rows } from '../memory.js'" },
       { 'src/store/sqlite/store.ts': "import { pino } from 'pino'" },
       { 'src/store/sqlite/store.ts': "import { Pool } from 'pg'" },
@@ -59,8 +59,8 @@ const RULES: readonly Rule[] = [
       'src/core/schedule/cron.ts': "import { Cron } from 'croner'",
       'src/core/values/standard-schema.ts':
         "import type { StandardSchemaV1 } from '@standard-schema/spec'\nimport { a } from './a.js'",
-      'src/store/memory.ts': "import type { Job } from '../core/job.js'\nimport { shelf } from './memory/shelf.js'",
-      'src/store/memory/shelf.ts': "import { cursor } from '../cursor.js'",
+      'src/store/memory.ts': "import type { Job } from '../core/job.js'\nimport { tables } from './memory/tables.js'",
+      'src/store/memory/tables.ts': "import { cursor } from '../cursor.js'",
       'src/store/sqlite/file/driver.ts':
         "import { a } from '../../store.js'\nconst driver = await import('node:sqlite')",
       'src/engine/worker/worker.ts': "import { pino } from 'pino'\nimport type { Store } from '../../store/store.js'",

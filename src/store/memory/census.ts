@@ -13,14 +13,14 @@ import {
   type WaveRequest,
 } from '../census.js'
 import { byBytes } from '../columns.js'
-import type { Row, Shelf } from './shelf.js'
+import type { MemoryTables, Row } from './tables.js'
 
-export function census(shelf: Shelf, { queue, cap }: CensusRequest, now: number): readonly QueueCensus[] {
-  const names = [...shelf.queues.keys()].filter(name => queue === undefined || name === queue).sort(byBytes)
+export function census(tables: MemoryTables, { queue, cap }: CensusRequest, now: number): readonly QueueCensus[] {
+  const names = [...tables.queues.keys()].filter(name => queue === undefined || name === queue).sort(byBytes)
   const drafts = new Map(names.map(name => [name, censusDraft(name)]))
   const most = lineCap(cap, names.length)
   for (const draft of drafts.values()) {
-    for (const line of linesOf(shelf, draft.queue)) {
+    for (const line of linesOf(tables, draft.queue)) {
       for (const isDue of [true, false]) {
         const rows = line.filter(({ job }) => job.runAt <= now === isDue).slice(0, most + 1)
         addLine(draft, isDue, rows.length, rows.filter(isAgain).length, most)
@@ -28,7 +28,7 @@ export function census(shelf: Shelf, { queue, cap }: CensusRequest, now: number)
     }
   }
   for (const state of ['running', 'dead'] as const) {
-    const rows = [...shelf.rows.values()].filter(({ job }) => job.state === state)
+    const rows = [...tables.rows.values()].filter(({ job }) => job.state === state)
     if (state === 'dead') rows.sort((a, b) => b.job.finishedAt! - a.job.finishedAt!)
     addState(drafts, state, rows, 2 * cap)
   }
@@ -48,9 +48,9 @@ function addState(
   if (rows.length > lookAt) for (const draft of drafts.values()) draft[state].isCut = true
 }
 
-export function wave(shelf: Shelf, { queue, windowMs, buckets, lookAt }: WaveRequest, now: number): Wave {
-  const names = [...shelf.queues.keys()].filter(name => queue === undefined || name === queue)
-  const waiting = names.flatMap(name => linesOf(shelf, name).flat())
+export function wave(tables: MemoryTables, { queue, windowMs, buckets, lookAt }: WaveRequest, now: number): Wave {
+  const names = [...tables.queues.keys()].filter(name => queue === undefined || name === queue)
+  const waiting = names.flatMap(name => linesOf(tables, name).flat())
   const retrying = Array.from({ length: buckets }, () => 0)
   const scheduled = Array.from({ length: buckets }, () => 0)
   const coming = waiting.filter(({ job }) => job.runAt > now && job.runAt < now + windowMs)
@@ -73,6 +73,6 @@ export function wave(shelf: Shelf, { queue, windowMs, buckets, lookAt }: WaveReq
 const isAgain = ({ job }: Row): boolean => job.attempt > 0
 
 /** The waiting jobs of a queue, by priority, each line by due time. */
-function linesOf(shelf: Shelf, queue: string): readonly (readonly Row[])[] {
-  return Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => shelf.line(queue, priority).rows())
+function linesOf(tables: MemoryTables, queue: string): readonly (readonly Row[])[] {
+  return Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => tables.line(queue, priority).rows())
 }

@@ -2,17 +2,17 @@ import { present } from '../../core/values/present.js'
 import type { Delta, LedgerDelta } from '../delta.js'
 import { LEDGER } from '../fold.js'
 import { AuditDraft, type AuditSnapshot } from '../integrity.js'
-import type { Row, Shelf } from './shelf.js'
+import type { MemoryTables, Row } from './tables.js'
 
-export function audit(shelf: Shelf, now: number): AuditSnapshot {
+export function audit(tables: MemoryTables, now: number): AuditSnapshot {
   const draft = new AuditDraft(now)
-  for (const { kind, id, body } of shelf.records.values()) {
+  for (const { kind, id, body } of tables.records.values()) {
     if (kind === LEDGER) draft.ledger(id, JSON.parse(body) as LedgerDelta)
   }
-  for (const text of shelf.deltas) {
+  for (const text of tables.deltas) {
     for (const [queue, change] of Object.entries((JSON.parse(text) as Delta).ledger)) draft.ledger(queue, change)
   }
-  for (const row of shelf.rows.values()) {
+  for (const row of tables.rows.values()) {
     draft.rows(row.job.queue, row.job.state, 1, row.job.id)
     draft.job(recordsOf(row))
   }

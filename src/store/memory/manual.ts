@@ -8,35 +8,35 @@ import { keyOf } from '../scope.js'
 import type { Changed, Enqueued, Fired, Firing, Following, NewJob, PruneReport, PruneRequest } from '../store.js'
 import { REMOVED_KEY_MS } from '../store.js'
 import { putRecord } from './records.js'
-import type { Row, Shelf } from './shelf.js'
+import type { MemoryTables, Row } from './tables.js'
 
-export function enqueue(shelf: Shelf, input: NewJob, now: number, delta: DeltaDraft): Enqueued {
+export function enqueue(tables: MemoryTables, input: NewJob, now: number, delta: DeltaDraft): Enqueued {
   const created: Enqueued = { status: 'created', id: input.id }
-  if (shelf.rows.has(input.id)) return created
-  const known = input.key === undefined ? undefined : rememberedKey(shelf, input, input.key, now)
+  if (tables.rows.has(input.id)) return created
+  const known = input.key === undefined ? undefined : rememberedKey(tables, input, input.key, now)
   if (known?.jobId === input.id) return created
   if (known && known.payloadHash !== (input.payloadHash ?? ''))
     return { status: 'conflict', id: known.jobId, payloadHash: known.payloadHash }
-  const twin = input.unique === undefined ? undefined : shelf.liveUnique(input, input.unique)
+  const twin = input.unique === undefined ? undefined : tables.liveUnique(input, input.unique)
   const existing = known?.jobId ?? twin?.job.id
   if (existing !== undefined) return { status: 'existing', id: existing }
-  insert(shelf, input, now)
+  insert(tables, input, now)
   delta.enqueued(input)
   return created
 }
 
-export function fire(shelf: Shelf, { record, jobs }: Firing, now: number, delta: DeltaDraft): Fired {
-  const put = putRecord(shelf, record, now)
+export function fire(tables: MemoryTables, { record, jobs }: Firing, now: number, delta: DeltaDraft): Fired {
+  const put = putRecord(tables, record, now)
   if (put.status === 'conflict') return put
-  return { ...put, enqueued: jobs.map(job => enqueue(shelf, job, now, delta)) }
+  return { ...put, enqueued: jobs.map(job => enqueue(tables, job, now, delta)) }
 }
 
-function rememberedKey(shelf: Shelf, input: NewJob, key: string, now: number) {
-  const known = shelf.keys.get(keyOf(input, key))
+function rememberedKey(tables: MemoryTables, input: NewJob, key: string, now: number) {
+  const known = tables.keys.get(keyOf(input, key))
   return known?.expiresAt !== undefined && known.expiresAt <= now ? undefined : known
 }
 
-function insert(shelf: Shelf, input: NewJob, now: number): void {
+function insert(tables: MemoryTables, input: NewJob, now: number): void {
   const { id, name, queue, priority, delivery, payload, payloadHash = '' } = input
   const runAt = timeOf(input.runAt, now)
   const tags = [...input.tags]
@@ -48,72 +48,73 @@ function insert(shelf: Shelf, input: NewJob, now: number): void {
     if (value !== undefined) fields[field] = kind === 'json' ? JSON.parse(JSON.stringify(value)) : value
   }
   if (input.deadline) job.deadline = timeOf(input.deadline, now)
-  if (input.key !== undefined) shelf.keys.set(keyOf(input, input.key), { jobId: id, payloadHash, expiresAt: undefined })
-  if (!shelf.queues.has(queue)) shelf.queues.set(queue, { name: queue, paused: false })
-  shelf.add(job)
+  if (input.key !== undefined)
+    tables.keys.set(keyOf(input, input.key), { jobId: id, payloadHash, expiresAt: undefined })
+  if (!tables.queues.has(queue)) tables.queues.set(queue, { name: queue, paused: false })
+  tables.add(job)
 }
 
 const FIRST = { ...FRESH, generation: 1, run: 0 } as const
 
 /** The plan is made before anything is written: where it fails, nothing has changed. */
 export function change(
-  shelf: Shelf,
+  tables: MemoryTables,
   ids: readonly string[],
   decide: JobChange,
   following: Following | undefined,
   now: number,
   delta: DeltaDraft,
 ): readonly Changed[] {
-  const find = (id: string): Job | undefined => shelf.rows.get(id)?.job
-  const liveUnique = (job: Job): string | undefined => shelf.liveUnique(job, job.unique!)?.job.id
+  const find = (id: string): Job | undefined => tables.rows.get(id)?.job
+  const liveUnique = (job: Job): string | undefined => tables.liveUnique(job, job.unique!)?.job.id
   const plan = planChanges(ids, decide, following, { now, find, liveUnique }, delta)
   for (const { next } of plan.writes) {
-    const row = shelf.rows.get(next.id)!
-    shelf.change(row, next, row.lease)
-    if (!shelf.queues.has(next.queue)) shelf.queues.set(next.queue, { name: next.queue, paused: false })
+    const row = tables.rows.get(next.id)!
+    tables.change(row, next, row.lease)
+    if (!tables.queues.has(next.queue)) tables.queues.set(next.queue, { name: next.queue, paused: false })
   }
-  for (const job of plan.following) enqueue(shelf, job, now, delta)
+  for (const job of plan.following) enqueue(tables, job, now, delta)
   return plan.answers
 }
 
-export function overdue(shelf: Shelf, limit: number, now: number): readonly string[] {
+export function overdue(tables: MemoryTables, limit: number, now: number): readonly string[] {
   const isOverdue = ({ job }: Row) => job.state === 'waiting' && job.deadline !== undefined && job.deadline <= now
-  const rows = [...shelf.rows.values()].filter(isOverdue)
+  const rows = [...tables.rows.values()].filter(isOverdue)
   rows.sort((a, b) => a.job.deadline! - b.job.deadline! || a.seq - b.seq)
   return rows.slice(0, limit).map(({ job }) => job.id)
 }
 
-export function remove(shelf: Shelf, id: string, now: number, delta: DeltaDraft): Changed {
-  const row = shelf.rows.get(id)
+export function remove(tables: MemoryTables, id: string, now: number, delta: DeltaDraft): Changed {
+  const row = tables.rows.get(id)
   if (!row) return { id, status: 'not-found' }
   if (row.job.state === 'running') return { id, status: 'refused', job: row.job }
-  shelf.delete(row, now + REMOVED_KEY_MS)
+  tables.delete(row, now + REMOVED_KEY_MS)
   delta.removed(row.job)
   return { id, status: 'changed', job: row.job }
 }
 
-export function prune(shelf: Shelf, request: PruneRequest, now: number, delta: DeltaDraft): PruneReport {
+export function prune(tables: MemoryTables, request: PruneRequest, now: number, delta: DeltaDraft): PruneReport {
   const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
   const isOld = ({ job }: Row) => {
     const age = job.state === 'waiting' || job.state === 'running' ? undefined : request.olderThanMs[job.state]
     return age !== undefined && job.finishedAt! <= now - age
   }
-  const old = [...shelf.rows.values()].filter(isOld)
+  const old = [...tables.rows.values()].filter(isOld)
   old.sort((a, b) => a.job.finishedAt! - b.job.finishedAt! || a.seq - b.seq)
   for (const row of old.slice(0, request.limit)) {
-    shelf.delete(row, now + request.keyMs)
+    tables.delete(row, now + request.keyMs)
     delta.removed(row.job)
     pruned[row.job.state as keyof typeof pruned] += 1
   }
-  return { pruned, keys: forgetKeys(shelf, request.limit, now) }
+  return { pruned, keys: forgetKeys(tables, request.limit, now) }
 }
 
-function forgetKeys(shelf: Shelf, limit: number, now: number): number {
+function forgetKeys(tables: MemoryTables, limit: number, now: number): number {
   let count = 0
-  for (const [name, key] of shelf.keys) {
+  for (const [name, key] of tables.keys) {
     if (count === limit) break
     if (key.expiresAt === undefined || key.expiresAt > now) continue
-    shelf.keys.delete(name)
+    tables.keys.delete(name)
     count += 1
   }
   return count

@@ -1,15 +1,15 @@
 import { timeOf } from '../../core/job/run-time.js'
 import type { Parked, ParkRequest } from '../store.js'
-import type { Row, Shelf } from './shelf.js'
+import type { MemoryTables, Row } from './tables.js'
 
-export function park(shelf: Shelf, request: ParkRequest, now: number): Parked {
+export function park(tables: MemoryTables, request: ParkRequest, now: number): Parked {
   const { delaysMs, from, pass } = request
-  const rows = [...shelf.rows.values()].filter(row => isMeant(row, request, now))
+  const rows = [...tables.rows.values()].filter(row => isMeant(row, request, now))
   rows.sort((a, b) => a.job.runAt - b.job.runAt || (a.job.id < b.job.id ? -1 : 1))
   const moved = rows.slice(0, delaysMs.length)
   for (const [index, row] of moved.entries()) {
     const at = timeOf({ delayMs: delaysMs[index]! }, now)
-    shelf.change(row, { ...row.job, pass, runAt: 'pass' in from ? at : Math.max(at, row.job.runAt) })
+    tables.change(row, { ...row.job, pass, runAt: 'pass' in from ? at : Math.max(at, row.job.runAt) })
   }
   return { moved: moved.length }
 }

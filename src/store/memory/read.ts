@@ -2,12 +2,12 @@ import { type Job, phaseOf } from '../../core/job/job.js'
 import { jobsCursorOf, readCursor, writeCursor } from '../cursor.js'
 import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
 import { errorHas, jobHas } from '../text-search.js'
-import type { Row, Shelf } from './shelf.js'
+import type { MemoryTables, Row } from './tables.js'
 
-export function list(shelf: Shelf, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
+export function list(tables: MemoryTables, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
   const kind = jobsCursorOf(page)
   const [after] = page.cursor === undefined ? [] : readCursor(kind, page.cursor, 1)
-  const rows = [...shelf.rows.values()]
+  const rows = [...tables.rows.values()]
   if (kind === 'jobs') rows.reverse()
   const rest = rows.filter(({ seq }) => after === undefined || (kind === 'jobs' ? seq < after : seq > after))
   const looked = rest.slice(0, page.lookAt)
@@ -19,31 +19,37 @@ export function list(shelf: Shelf, filter: JobFilter, page: PageRequest, now: nu
   return { ...shown, looked: looked.length, ...(looked.length < rest.length && { next: cursor(looked.at(-1)!) }) }
 }
 
-export function tally(shelf: Shelf, redriveId: string): Tally {
+export function tally(tables: MemoryTables, redriveId: string): Tally {
   const counts = { pending: 0, running: 0, retrying: 0, succeeded: 0, dead: 0, cancelled: 0 }
-  for (const { job } of shelf.rows.values()) {
+  for (const { job } of tables.rows.values()) {
     if (job.redriveId !== redriveId) continue
     counts[job.state !== 'waiting' ? job.state : job.attempt > 0 ? 'retrying' : 'pending'] += 1
   }
   return counts
 }
 
-export function liveSchedules(shelf: Shelf, ids: readonly string[]): readonly LiveSchedule[] {
+export function liveSchedules(tables: MemoryTables, ids: readonly string[]): readonly LiveSchedule[] {
   const live = new Map<string, number>()
   for (const id of new Set(ids)) {
-    const count = shelf.occurrences(id)
+    const count = tables.occurrences(id)
     if (count > 0) live.set(id, count)
   }
   return [...live].map(([id, count]) => ({ id, live: count }))
 }
 
-export function count(shelf: Shelf, filter: JobFilter, cap: number, most: number | undefined, now: number): Count {
+export function count(
+  tables: MemoryTables,
+  filter: JobFilter,
+  cap: number,
+  most: number | undefined,
+  now: number,
+): Count {
   const { phase, state, text, error } = filter
   // Live and dead jobs are few beside those that succeeded: as from an index, all of them are counted.
   const isNarrow = phase !== undefined || (state !== undefined && ![state].flat().includes('succeeded'))
   const lookAt = isNarrow && text === undefined && error === undefined ? undefined : most
   let value = 0
-  for (const [index, { job }] of [...shelf.rows.values()].reverse().entries()) {
+  for (const [index, { job }] of [...tables.rows.values()].reverse().entries()) {
     if (index === lookAt) return { value, relation: 'at-least' }
     if (!matches(job, filter, now)) continue
     if (value === cap) return { value, relation: 'at-least' }

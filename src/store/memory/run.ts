@@ -21,21 +21,21 @@ import type {
 } from '../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
 import { enqueue } from './manual.js'
-import { byDueTime, type HeldLease, type Line, type Row, type Shelf } from './shelf.js'
+import { byDueTime, type HeldLease, type Line, type MemoryTables, type Row } from './tables.js'
 
 type HeldRow = Row & { lease: HeldLease }
 
-export function claim(shelf: Shelf, request: ClaimRequest, now: number): Claim {
-  const again = held(shelf, request.token, now)
+export function claim(tables: MemoryTables, request: ClaimRequest, now: number): Claim {
+  const again = held(tables, request.token, now)
   if (again.jobs.length > 0) return again
-  const queues = [...new Set(request.queues)].filter(name => !shelf.queues.get(name)?.paused)
-  const rows = due(shelf, queues, now, request.limit, request.names).map(row => take(shelf, row, request, now))
-  const nextDueAt = rows.length < request.limit ? nextDue(shelf, queues, now) : undefined
+  const queues = [...new Set(request.queues)].filter(name => !tables.queues.get(name)?.paused)
+  const rows = due(tables, queues, now, request.limit, request.names).map(row => take(tables, row, request, now))
+  const nextDueAt = rows.length < request.limit ? nextDue(tables, queues, now) : undefined
   return present({ now, jobs: inOrder(rows), nextDueAt })
 }
 
-export function held(shelf: Shelf, token: string, now: number): Claim {
-  const rows = [...shelf.running].filter(row => row.lease?.token === token) as HeldRow[]
+export function held(tables: MemoryTables, token: string, now: number): Claim {
+  const rows = [...tables.running].filter(row => row.lease?.token === token) as HeldRow[]
   return { now, jobs: inOrder(rows) }
 }
 
@@ -44,11 +44,11 @@ function inOrder(rows: HeldRow[]): Claimed[] {
 }
 
 /** Highest priority first; within one, by due time over all queues. */
-function due(shelf: Shelf, queues: readonly string[], now: number, limit: number, names?: NameChoice): Row[] {
+function due(tables: MemoryTables, queues: readonly string[], now: number, limit: number, names?: NameChoice): Row[] {
   const taken: Row[] = []
   for (let priority = PRIORITY_MAX; priority >= 0 && taken.length < limit; priority--) {
     const room = limit - taken.length
-    const level = queues.flatMap(queue => chosen(shelf.line(queue, priority), now, room, names))
+    const level = queues.flatMap(queue => chosen(tables.line(queue, priority), now, room, names))
     taken.push(...level.sort(byDueTime).slice(0, room))
   }
   return taken
@@ -60,7 +60,7 @@ function chosen(line: Line, now: number, limit: number, names: NameChoice | unde
   return first.filter(({ job }) => names.list.includes(job.name) !== names.isExcluded).slice(0, limit)
 }
 
-function take(shelf: Shelf, row: Row, request: ClaimRequest, now: number): HeldRow {
+function take(tables: MemoryTables, row: Row, request: ClaimRequest, now: number): HeldRow {
   const { job } = row
   const running: JobDraft = {
     ...job,
@@ -74,39 +74,39 @@ function take(shelf: Shelf, row: Row, request: ClaimRequest, now: number): HeldR
   const policyId = policyIdOf(job, request.policyIds)
   if (policyId !== undefined) running.policyId = policyId
   const lease = { token: request.token, workerId: request.workerId, ms: request.leaseMs, until: now + request.leaseMs }
-  shelf.change(row, running, lease)
+  tables.change(row, running, lease)
   return row as HeldRow
 }
 
-function nextDue(shelf: Shelf, queues: readonly string[], now: number): number | undefined {
+function nextDue(tables: MemoryTables, queues: readonly string[], now: number): number | undefined {
   let next: number | undefined
   for (const queue of queues) {
     for (let priority = 0; priority <= PRIORITY_MAX; priority++) {
-      const at = shelf.line(queue, priority).nextAfter(now)
+      const at = tables.line(queue, priority).nextAfter(now)
       if (at !== undefined && (next === undefined || at < next)) next = at
     }
   }
   return next
 }
 
-export function begin(shelf: Shelf, request: BeginRequest): LeaseStatus {
-  const row = shelf.held(request)
+export function begin(tables: MemoryTables, request: BeginRequest): LeaseStatus {
+  const row = tables.held(request)
   if (!row) return 'lost'
   const { begun, cancelRequested } = row.job
   const delivery = request.delivery === 'at-most-once' ? request.delivery : row.job.delivery
-  shelf.change(row, { ...row.job, delivery, begun: begun || !cancelRequested }, row.lease)
+  tables.change(row, { ...row.job, delivery, begun: begun || !cancelRequested }, row.lease)
   return statusOf(row)
 }
 
-export function extend(shelf: Shelf, lease: Lease, leaseMs: number, now: number): LeaseStatus {
-  const row = shelf.held(lease)
+export function extend(tables: MemoryTables, lease: Lease, leaseMs: number, now: number): LeaseStatus {
+  const row = tables.held(lease)
   if (!row) return 'lost'
-  shelf.change(row, row.job, { ...row.lease, ms: leaseMs, until: now + leaseMs })
+  tables.change(row, row.job, { ...row.lease, ms: leaseMs, until: now + leaseMs })
   return statusOf(row)
 }
 
-export function report(shelf: Shelf, { lease, logs, from, progress }: Report): LeaseStatus {
-  const row = shelf.held(lease)
+export function report(tables: MemoryTables, { lease, logs, from, progress }: Report): LeaseStatus {
+  const row = tables.held(lease)
   if (!row) return 'lost'
   const { run } = row.job
   const first = from ?? [...row.logs.values()].filter(line => line.run === run).length
@@ -118,7 +118,7 @@ export function report(shelf: Shelf, { lease, logs, from, progress }: Report): L
     const text = dropped ? { message: LOG_LINES_DROPPED } : present({ message, data })
     row.logs.set(name, { run, line, at, ...text })
   }
-  if (progress !== undefined) shelf.change(row, { ...row.job, progress }, row.lease)
+  if (progress !== undefined) tables.change(row, { ...row.job, progress }, row.lease)
   return statusOf(row)
 }
 
@@ -126,27 +126,27 @@ function statusOf(row: Row): LeaseStatus {
   return row.job.cancelRequested ? 'cancel-requested' : 'held'
 }
 
-export function settle(shelf: Shelf, settlement: Settlement, now: number, delta: DeltaDraft): Settled {
-  const row = shelf.held(settlement.lease)
-  if (!row) return wasSettled(shelf, settlement) ? { status: 'already' } : { status: 'lost' }
+export function settle(tables: MemoryTables, settlement: Settlement, now: number, delta: DeltaDraft): Settled {
+  const row = tables.held(settlement.lease)
+  if (!row) return wasSettled(tables, settlement) ? { status: 'already' } : { status: 'lost' }
   if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
   const { end } = settlement
   if (end.kind === 'handed-back') {
-    handBack(shelf, row, end.delayMs, now)
+    handBack(tables, row, end.delayMs, now)
     if (row.job.state === 'cancelled') delta.ended(row.job)
   } else {
-    shelf.change(row, ended(row.job, settlement, end, now))
+    tables.change(row, ended(row.job, settlement, end, now))
     row.attempts.push({ token: settlement.lease.token, record: attemptRecord(row.job, settlement, end) })
     delta.settled(settlement, end, row.job.state, row.job.fingerprint)
   }
-  for (const job of spawnedBy(end, row.job.state)) enqueue(shelf, job, now, delta)
+  for (const job of spawnedBy(end, row.job.state)) enqueue(tables, job, now, delta)
   return settledAs(row.job.state, row.job.runAt)
 }
 
 /** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
-function wasSettled(shelf: Shelf, { lease, run, end }: Settlement): boolean {
+function wasSettled(tables: MemoryTables, { lease, run, end }: Settlement): boolean {
   if (end.kind !== 'ended') return false
-  const attempt = shelf.rows.get(lease.id)?.attempts.find(each => each.record.run === run)
+  const attempt = tables.rows.get(lease.id)?.attempts.find(each => each.record.run === run)
   return attempt?.token === lease.token && attempt.record.status === end.transition.status
 }
 
@@ -186,7 +186,7 @@ function attemptRecord(job: Job, settlement: Settlement, { transition, error, no
 }
 
 /** Undoes the claim: the job is what it was after its last run. */
-function handBack(shelf: Shelf, row: HeldRow, delayMs: number, now: number): void {
+function handBack(tables: MemoryTables, row: HeldRow, delayMs: number, now: number): void {
   const { job } = row
   const last = row.attempts.at(-1)?.record
   for (const [name, line] of row.logs) if (line.run === job.run) row.logs.delete(name)
@@ -200,12 +200,12 @@ function handBack(shelf: Shelf, row: HeldRow, delayMs: number, now: number): voi
     undone.state = 'cancelled'
     undone.finishedAt = now
   }
-  shelf.change(row, undone)
+  tables.change(row, undone)
 }
 
-export function expired(shelf: Shelf, workers: number, now: number): Expired {
+export function expired(tables: MemoryTables, workers: number, now: number): Expired {
   const byWorker = new Map<string, HeldRow[]>()
-  for (const row of [...shelf.running].sort((a, b) => a.seq - b.seq) as HeldRow[]) {
+  for (const row of [...tables.running].sort((a, b) => a.seq - b.seq) as HeldRow[]) {
     const rows = byWorker.get(row.lease.workerId)
     if (rows) rows.push(row)
     else byWorker.set(row.lease.workerId, [row])
@@ -233,8 +233,8 @@ function claimed({ job, lease }: HeldRow): Claimed {
   return { ...job, token: lease.token, workerId: lease.workerId, leaseUntil: lease.until }
 }
 
-export function beginEffect(shelf: Shelf, lease: Lease, name: string): EffectStatus {
-  const row = shelf.held(lease)
+export function beginEffect(tables: MemoryTables, lease: Lease, name: string): EffectStatus {
+  const row = tables.held(lease)
   if (!row) return { status: 'lost' }
   const effect = row.effects.get(name) ?? { token: lease.token, result: undefined }
   row.effects.set(name, effect)
@@ -242,8 +242,8 @@ export function beginEffect(shelf: Shelf, lease: Lease, name: string): EffectSta
   return { status: effect.token === lease.token ? 'new' : 'begun' }
 }
 
-export function endEffect(shelf: Shelf, lease: Lease, name: string, result: string): 'done' | 'lost' {
-  const row = shelf.held(lease)
+export function endEffect(tables: MemoryTables, lease: Lease, name: string, result: string): 'done' | 'lost' {
+  const row = tables.held(lease)
   if (!row) return 'lost'
   const effect = row.effects.get(name)
   if (effect?.result === undefined) row.effects.set(name, { token: effect?.token ?? lease.token, result })

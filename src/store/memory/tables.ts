@@ -42,21 +42,43 @@ export interface Key {
   expiresAt: number | undefined
 }
 
+/** The content of all tables as plain data, which `v8.serialize` can write. */
+export type SavedTables = Pick<MemoryTables, 'rows' | 'keys' | 'queues' | 'policies' | 'records' | 'deltas'>
+
 /** All rows, and the few orders in which the verbs look for them. Nothing here depends on the order of a hash. */
-export class Shelf {
-  readonly rows = new Map<string, Row>()
-  readonly keys = new Map<string, Key>()
-  readonly queues = new Map<string, QueueRecord>()
-  readonly policies = new Map<string, string>()
-  readonly records = new Map<string, StoredRecord>()
+export class MemoryTables {
+  readonly rows: Map<string, Row>
+  readonly keys: Map<string, Key>
+  readonly queues: Map<string, QueueRecord>
+  readonly policies: Map<string, string>
+  readonly records: Map<string, StoredRecord>
   /** Oldest first, as JSON text: what is in them can't change any more. */
-  readonly deltas: string[] = []
+  readonly deltas: string[]
   readonly running = new Set<Row>()
   readonly #lines = new Map<string, Line>()
   readonly #unique = new Map<string, Row>()
   /** Live jobs by their schedule. */
   readonly #occurrences = new Map<string, number>()
   #seq = 0
+
+  /** With the content of other tables, which then belongs to these. */
+  constructor(saved?: SavedTables) {
+    this.rows = saved?.rows ?? new Map()
+    this.keys = saved?.keys ?? new Map()
+    this.queues = saved?.queues ?? new Map()
+    this.policies = saved?.policies ?? new Map()
+    this.records = saved?.records ?? new Map()
+    this.deltas = saved?.deltas ?? []
+    for (const row of this.rows.values()) {
+      this.#seq = Math.max(this.#seq, row.seq)
+      this.#enter(row)
+    }
+  }
+
+  save(): SavedTables {
+    const { rows, keys, queues, policies, records, deltas } = this
+    return { rows, keys, queues, policies, records, deltas }
+  }
 
   add(job: Job): void {
     this.#seq += 1
