@@ -27,7 +27,7 @@ export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveReq
 export type * from './run.js'
 
 /**
- * Keeps facts and settles races; decides nothing.
+ * Keeps rows and resolves races; it decides nothing.
  *
  * Every verb is atomic, takes a batch where a batch makes sense, and may be repeated with the same ids and
  * tokens: an answer lost after the commit is unknown, not failed. Delays reach a store as durations; its own
@@ -36,9 +36,9 @@ export type * from './run.js'
 export interface Store {
   /** What people call it: `memory`, `sqlite`, `postgres`, or the name of a store of yours. */
   readonly kind: string
-  /** Every call is a commit of its own: none sees another that was made before it and is not answered yet. */
+  /** Every call is a commit of its own: a call does not see an earlier call that has no answer yet. */
   readonly commitsAlone?: boolean
-  /** It tells at once of work that other processes add, so that looking for it is only a floor. */
+  /** The store announces work of other processes at once, so workers need to poll only rarely. */
   readonly announcesWork?: boolean
 
   /** Brings the schema up to this code's version; refuses one that is newer. Safe from many processes at once. */
@@ -118,14 +118,14 @@ export interface Store {
   putRecords(writes: readonly RecordWrite[]): Promise<readonly Put[]>
   /** Adds the deltas that enqueues, ends and removals left to the records of `fold.ts`; how many were taken. */
   fold(limit: number): Promise<number>
-  /** Ledger and rows of one moment, for `chronos audit`. */
+  /** Ledger and rows of one moment, for `chronos verify`. */
   audit(): Promise<AuditSnapshot>
 
   /** A side effect that is remembered over attempts (`job.once`), per generation-spanning job and name. */
   beginEffect(lease: Lease, name: string): Promise<EffectStatus>
   endEffect(lease: Lease, name: string, result: string): Promise<'done' | 'lost'>
 
-  /** Calls back when another process may have added work; a hint only. Returns how to stop. */
+  /** Calls back when another process may have added work, and once when it starts to listen. Returns a function that stops it. */
   watch(onChange: () => void): () => void
   /** Extends a worker's leases from a thread of its own while this thread is blocked. Absent where a store can't. */
   guard?(options: GuardOptions): Guard

@@ -69,15 +69,19 @@ export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
     })
 
     it('does not wake its own watchers for its own work, and a watch can be stopped twice', async () => {
-      let calls = 0
-      const onChange = () => {
-        calls += 1
-      }
-      const stops = [bench.store.watch(onChange), bench.store.watch(onChange)]
+      // A store that listens calls once when it starts to, because it may have missed earlier work.
+      const mostCalls = bench.store.announcesWork ? 1 : 0
+      const calls = [0, 0]
+      const stops = calls.map((_, watcher) =>
+        bench.store.watch(() => {
+          calls[watcher]! += 1
+        }),
+      )
+      await bench.addMany(3)
       await bench.add()
       await bench.claimOne()
       for (const stop of [...stops, ...stops]) expect(stop()).toBeUndefined()
-      expect(calls).toBe(0)
+      for (const count of calls) expect(count).toBeLessThanOrEqual(mostCalls)
     })
   })
 }
