@@ -121,14 +121,7 @@ export function scheduleOf({ body }: StoredRecord): Schedule | undefined {
   }
 }
 
-const OCCURRENCE_KEY = /^schedule:(.+):(?:run-[0-9a-f]+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/
-
 /** The same for everybody who decides about this tick: there is one job with this key. */
 export function occurrenceKey(scheduleId: string, tick: number): string {
   return `schedule:${scheduleId}:${new Date(tick).toISOString()}`
-}
-
-/** The schedule that a job is an occurrence of, by its key. */
-export function scheduleIdOf(key: string | undefined): string | undefined {
-  return key === undefined ? undefined : OCCURRENCE_KEY.exec(key)?.[1]
 }

@@ -5,7 +5,7 @@ import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Settled } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { EventHub } from '../client/events.js'
-import { type KnownSchedule, nextAfter, scheduleIdOf } from '../schedules/schedule-cache.js'
+import { type KnownSchedule, nextAfter } from '../schedules/schedule-cache.js'
 import { eventJob } from './attempt.js'
 import type { Ending } from './finish.js'
 
@@ -93,16 +93,16 @@ function announceDeath(env: Environment, ending: Ending): void {
   }
 }
 
-/** For an occurrence of a schedule the line also says when the next one is due; the store is asked if this process does not know it. */
+/** The line of an occurrence also names its schedule and the time of the next occurrence, which may have to be read from the store. */
 function logDeath({ log, scheduleCache, time }: Environment, ending: Ending): void {
   const { reason, decision } = ending.transition
   const error = withoutStack(errorOf(ending.outcome))
   const facts = { ...factsOf('job.dead', ending), reason, why: decision.why, error }
-  const scheduleId = scheduleIdOf(ending.run.claimed.key)
+  const { scheduleId } = ending.run.claimed
   const write = (found?: Pick<KnownSchedule, 'schedule' | 'ticks'>): void => {
     const nextAt = found && nextAfter(found.schedule, found.ticks, time.now())
     const nextOccurrenceAt = nextAt === undefined ? undefined : new Date(nextAt).toISOString()
-    log.error({ ...facts, ...(found && { scheduleId, nextOccurrenceAt }) }, 'job died')
+    log.error({ ...facts, scheduleId, nextOccurrenceAt }, 'job died')
   }
   if (scheduleId === undefined) {
     write()

@@ -121,6 +121,33 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
+  it('is named in the log line of an occurrence that dies, by its own field and not by the key', async () => {
+    const { t, job, schedules, of } = world(open, fail)
+    await schedules.put('s', { cron: '0 0 * * *', job })
+    const { id: occurrence } = await schedules.run('s')
+    const { id: lookalike } = await t.chronos.enqueue(job, undefined, { key: 'schedule:s:2026-01-01T00:00:00.000Z' })
+    await t.advance('2m')
+    const lines = of('job.dead')
+    expect(lines).toHaveLength(2)
+    expect(lines.find(({ jobId }) => jobId === occurrence)).toMatchObject({
+      scheduleId: 's',
+      nextOccurrenceAt: '2026-01-02T00:00:00.000Z',
+    })
+    expect(lines.find(({ jobId }) => jobId === lookalike)).not.toHaveProperty('scheduleId')
+    await t.close()
+  })
+
+  it('is named in the log line of an occurrence that dies after the schedule was deleted', async () => {
+    const { t, job, schedules, of } = world(open, fail)
+    await schedules.put('s', { cron: '0 0 * * *', job })
+    await schedules.run('s')
+    await schedules.delete('s')
+    await t.advance('2m')
+    expect(of('job.dead')).toMatchObject([{ scheduleId: 's' }])
+    expect(of('job.dead')[0]).not.toHaveProperty('nextOccurrenceAt')
+    await t.close()
+  })
+
   it('lets one tick wait for the occurrence before it, if asked to', async () => {
     const { t, job, runs, schedules } = world(open, run => run === 1 && fail())
     await schedules.put('s', { cron: '*/8 * * * * *', overlap: 'queue', job })
