@@ -13,10 +13,10 @@ import { dependencyOf, type SharedDependency } from '../dependencies/answer.js'
 import type { Completion } from './completion.js'
 import type { Held } from './fetcher.js'
 
-/** Why a running handler was told to stop. */
+/** Why the signal of a running handler was aborted. */
 export type Interruption = 'timed-out' | 'cancelled' | 'lost' | 'stopped' | 'lease-at-risk'
 
-/** What an attempt asks of its worker. */
+/** The worker as an attempt uses it. */
 export interface AttemptPort {
   runOnce<T>(attempt: Attempt, name: string, effect: () => T | Promise<T>, whenUnknown: 'run' | 'fail'): Promise<T>
   complete(attempt: Attempt, tx: unknown, result: unknown): Promise<void>
@@ -24,26 +24,28 @@ export interface AttemptPort {
   now(): number
 }
 
-/** One job in this worker's hands, from its claim until its end is stored; and the context that its handler sees. */
+/** A claimed job from its claim until its outcome is stored. It is also the context that the handler sees. */
 export class Attempt implements JobContext {
   readonly claimed: Claimed
   readonly definition: JobDefinition
   readonly policy: Policy
-  /** Where its circuit and its budget are shared with others; undefined where it has neither. */
+  /** Undefined if the job has neither a circuit nor a retry budget. */
   readonly dependency: SharedDependency | undefined
-  /** It was sent ahead to try an open circuit. */
+  /** It probes an open circuit. */
   isProbe = false
-  /** On this process's clock, counted from when the claim was sent: before this nobody else can have the job. */
+  /**
+   * On this process's clock, counted from when the claim was sent. No other worker can get the job before this time.
+   */
   leaseUntil: number
   readonly #startBefore: number
   startedAt = 0
   begun = false
   interruption: Interruption | undefined
-  /** Its handler called `job.complete`; from then on the fate of that transaction decides. */
+  /** Set once the handler has called `job.complete`. From then on, the outcome of that transaction decides. */
   completion: Completion | undefined
-  /** Nothing may be written any more: it has ended, or its lease is gone. */
+  /** Nothing may be written any more: the run has ended or its lease is lost. */
   over = false
-  /** Its handler, as a virtual clock sees it. */
+  /** The handler as a virtual clock tracks it. */
   onClock: RunningHandler | undefined
   timeoutTimer: Timer | undefined
   stuckTimer: Timer | undefined
@@ -55,7 +57,7 @@ export class Attempt implements JobContext {
   #progress: string | undefined
 
   constructor(held: Held, definition: JobDefinition, policy: Policy, port: AttemptPort) {
-    // The stricter of the two promises holds, whoever made it.
+    // The job and its definition each set a delivery guarantee; the stricter one applies.
     const stricter = definition.delivery === 'at-most-once' && held.claimed.delivery !== 'at-most-once'
     this.claimed = stricter ? { ...held.claimed, delivery: 'at-most-once' } : held.claimed
     this.leaseUntil = held.leaseUntil
@@ -70,12 +72,12 @@ export class Attempt implements JobContext {
     return this.claimed
   }
 
-  /** A handler that must not start twice, or that may have killed its process, starts behind a commit of its own. */
+  /** The start of an at-most-once or suspect job is committed before its handler runs. */
   get needsBegin(): boolean {
     return this.atMostOnce || this.claimed.suspect
   }
 
-  /** Asked again after the wait for `begin`, on this process's clock. */
+  /** Checked again after `begin` was stored, on this process's clock. */
   mayStart(now: number): boolean {
     return this.interruption === undefined && now < this.leaseUntil && now < this.#startBefore
   }
@@ -90,7 +92,7 @@ export class Attempt implements JobContext {
 
   get facts(): JobFacts {
     const { claimed, policy } = this
-    // Filled in one by one: every job comes by, and spreads take several times as long.
+    // Filled field by field, because this runs for every job and a spread takes several times as long.
     const facts: { -readonly [Field in keyof JobFacts]: JobFacts[Field] } = {
       attempt: claimed.attempt,
       delivery: claimed.delivery,
@@ -122,7 +124,7 @@ export class Attempt implements JobContext {
     this.#abort().abort(error)
   }
 
-  /** What it said that is not known to be stored. Lines are numbered: saying them again does no harm. */
+  /** Log lines and progress that the store may not have yet. Lines are numbered, so sending them again does no harm. */
   report(): Report | undefined {
     if (this.#logs.length === 0 && this.#progress === undefined) return undefined
     return {
@@ -133,7 +135,7 @@ export class Attempt implements JobContext {
     }
   }
 
-  /** The store has this report. */
+  /** The store has accepted this report. */
   reported({ logs, from = 0, progress }: Report): void {
     const news = Math.max(0, from + logs.length - this.#reported)
     this.#logs.splice(0, news)
@@ -155,7 +157,7 @@ export class Attempt implements JobContext {
     )
   }
 
-  /** It would wait for the transaction that has this job's row. */
+  /** These calls would block on the transaction that has locked the job's row. */
   #mustBeOpen(what: string): void {
     if (this.completion === undefined) return
     throw new ChronosError('NOT_ALLOWED', `${what}: job ${this.id} was completed in a transaction; do it before that`, {
@@ -163,7 +165,7 @@ export class Attempt implements JobContext {
     })
   }
 
-  // What the handler sees.
+  // The context that the handler sees.
 
   get id(): string {
     return this.claimed.id
@@ -245,7 +247,7 @@ export class Attempt implements JobContext {
 
   log(message: string, data?: unknown): void {
     this.#mustBeHeld('job.log')
-    // One line too many is sent, so that the store says that there were more.
+    // One line above the limit is sent, so that the store records that lines were dropped.
     if (this.#reported + this.#logs.length > LOG_LINES_MAX) return
     this.#logs.push({ at: this.#port.now(), ...toLogText(message, data) })
     this.#port.hasNews(this)
@@ -291,10 +293,10 @@ export function interruptionError(why: Interruption, attempt: Attempt): ChronosE
     case 'cancelled':
       return new ChronosError('CANCELLED', `job ${id} was cancelled`, { details })
     case 'lost':
-      return new ChronosError('LEASE_LOST', `the lease of job ${id} was taken away; another worker has it`, { details })
+      return new ChronosError('LEASE_LOST', `job ${id} lost its lease; another worker has it`, { details })
     case 'stopped':
-      return new ChronosError('STOPPED', `the worker stops; run ${run} of job ${id} is handed back`, { details })
+      return new ChronosError('STOPPED', `the worker is stopping; run ${run} of job ${id} is released`, { details })
     case 'lease-at-risk':
-      return new ChronosError('STOPPED', `the lease of job ${id} could not be extended in time`, { details })
+      return new ChronosError('STOPPED', `failed to renew the lease of job ${id} in time`, { details })
   }
 }

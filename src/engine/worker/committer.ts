@@ -11,20 +11,20 @@ interface Pending {
 }
 
 const BATCH_MAX = 1_000
-/** Where nobody in this process waits for a commit. */
+/** For stores in which commits do not block this process. */
 const BATCH_MAX_ALONE = 2_000
-/** While one batch is on its way to the disk, the next may be worked out; but many small ones would only be in the way. */
+/** While one batch is being written, the next may be prepared. More than that would only make the batches smaller. */
 const SENT_MAX = 2
 const SECOND_MIN = 200
-/** With so many batches of ends not stored yet, no more work is started. */
+/** No further job is started while this many batches wait to be stored. */
 const BACKLOG_BATCHES = 3
 
-/** Stores how runs ended: at once when idle, in groups under load, again and again until the store has them. */
+/** Stores the outcomes of runs: at once when idle, in batches under load, with retries until the store accepts them. */
 export class Committer {
   readonly #env: Environment
   #waiting: Pending[] = []
   #inFlight = 0
-  /** Batches. */
+  /** Batches that are being written. */
   #sent = 0
   #scheduled = false
   #failures = 0
@@ -32,13 +32,13 @@ export class Committer {
 
   readonly #onRoom: () => void
 
-  /** `onRoom` is called whenever a batch has been stored and more may be started. */
+  /** `onRoom` is called whenever a batch has been stored and more jobs may start. */
   constructor(env: Environment, onRoom: () => void) {
     this.#env = env
     this.#onRoom = onRoom
   }
 
-  /** Ends that are not stored yet. */
+  /** Outcomes that are not stored yet. */
   get backlog(): number {
     return this.#waiting.length + this.#inFlight
   }
@@ -56,7 +56,7 @@ export class Committer {
     this.#schedule()
   }
 
-  /** After everything of this moment: what ends together is stored together. */
+  /** Runs after the current callbacks, so that runs that end together are stored together. */
   #schedule(): void {
     if (this.#scheduled || this.#sent === SENT_MAX) return
     this.#scheduled = true
@@ -66,7 +66,7 @@ export class Committer {
     })
   }
 
-  /** Resolves when nothing waits to be stored. */
+  /** Resolves when no outcome waits to be stored. */
   drained(): Promise<void> {
     return this.backlog === 0 ? Promise.resolve() : new Promise(resolve => this.#idle.push(resolve))
   }
@@ -75,7 +75,7 @@ export class Committer {
     const batch = this.#waiting.splice(0, this.#batchMax)
     this.#inFlight += batch.length
     this.#sent++
-    // There may be a second one already.
+    // A second batch may be full already.
     this.#schedule()
     await this.#store(batch)
     this.#inFlight -= batch.length
@@ -85,7 +85,9 @@ export class Committer {
     if (!this.isFull) this.#onRoom()
   }
 
-  /** Returns only when every entry has its answer. What can't be stored for reasons of its own is found by halving. */
+  /**
+   * Returns when every entry has its answer. An entry that the store rejects is found by splitting the batch in half.
+   */
   async #store(batch: readonly Pending[]): Promise<void> {
     for (;;) {
       try {
@@ -126,7 +128,7 @@ export class Committer {
 
   #giveUp({ settlement, done }: Pending, error: unknown): void {
     const { id } = settlement.lease
-    // It no longer waits for the store, and must not keep others from it.
+    // The rejected entry must not delay the others.
     this.#failures = 0
     this.#env.log.error({ event: 'settle.failed', jobId: id, err: error }, 'failed to store the result of a run')
     done({ status: 'lost' })

@@ -9,19 +9,19 @@ import { backOffMs } from '../time/loop.js'
 import type { Attempt } from './attempt.js'
 import { decideEnd, type Ending } from './finish.js'
 
-/** A success that a handler wrote into a transaction of its own: it counts once that commits, and only then. */
+/** A success that a handler wrote in its own transaction. It counts only if that transaction commits. */
 export interface Completion {
   readonly ending: Ending
-  /** The commit was seen, so there is no lease to renew any more. */
+  /** The commit was seen, so there is no lease left to renew. */
   committed: boolean
 }
 
 type Success = Extract<Outcome, { kind: 'succeeded' }>
 
-/** `open`: the transaction has not ended, and nobody waits for it any longer. */
+/** The result of the transaction. `open`: it has not ended, and the worker has stopped waiting for it. */
 export type Fate = 'committed' | 'rolled-back' | 'lost' | 'open'
 
-/** A handler that is done should have ended its transaction: for this long it is waited for. */
+/** How long to wait for the transaction to end after the handler has returned. */
 const OPEN_MAX_MS = 5_000
 
 function successOf(result: unknown): Success {
@@ -29,11 +29,11 @@ function successOf(result: unknown): Success {
   if (outcome.kind === 'succeeded') return outcome
   throw new ChronosError(
     'INVALID_OPTION',
-    'job.complete: a snooze is no result; return it from the handler, and do not complete the job',
+    'job.complete: a snooze is not a result; return it from the handler and do not complete the job',
   )
 }
 
-/** What the run said and how it ended, in the caller's transaction: what that takes back was never there. */
+/** Stores the log lines and the outcome in the caller's transaction; a rollback discards both. */
 export async function complete(env: Environment, attempt: Attempt, tx: unknown, result: unknown): Promise<void> {
   const { connection, time } = env
   const ending = decideEnd(env, attempt, successOf(result), Math.max(attempt.startedAt, time.now()))
@@ -47,12 +47,12 @@ export async function complete(env: Environment, attempt: Attempt, tx: unknown, 
   const { id, run } = attempt
   throw new ChronosError(
     'LEASE_LOST',
-    `job.complete: run ${run} of job ${id} was taken away from this worker; roll back, another worker has it`,
+    `job.complete: run ${run} of job ${id} lost its lease; roll back, another worker has the job`,
     { details: { jobId: id, run } },
   )
 }
 
-/** What became of the transaction: asked until the store answers, or nobody wants to know any more. */
+/** The result of the transaction: the store is asked until it answers or the worker stops waiting. */
 export async function completionFate(env: Environment, attempt: Attempt, leaseMs: number): Promise<Fate> {
   const { connection, clock, dice, log } = env
   const since = clock.now()
@@ -77,11 +77,11 @@ async function look(store: Store, attempt: Attempt, leaseMs: number): Promise<Fa
   if (ended) return ended
   const [status] = await store.extend([attempt.lease], leaseMs)
   if (status === 'locked') return 'open'
-  // It may have ended between the two questions.
+  // The run may have ended between the two queries.
   return status === 'lost' ? ((await endOf(store, attempt)) ?? 'lost') : 'rolled-back'
 }
 
-/** By its row: a run has one, written once, when it ended. */
+/** A run has exactly one record, which is written when it ends. */
 async function endOf(store: Store, { id, run }: Attempt): Promise<Fate | undefined> {
   const { data } = await store.history(id, { limit: 1 })
   if (data[0] === undefined || data[0].run < run) return undefined
@@ -96,7 +96,7 @@ export function rolledBack({ id, run }: Attempt): ChronosError {
   )
 }
 
-/** The job is done whatever its handler does after the commit; that it did not end well is worth a word. */
+/** The job has succeeded whatever its handler does after the commit, but a later failure is worth a log line. */
 export function warnOfLateFailure({ log }: Environment, { id: jobId, name, run }: Attempt, outcome: Outcome): void {
   const error = 'error' in outcome ? outcome.error : undefined
   const fields = { event: 'handler.failed-after-commit', jobId, name, run, outcome: outcome.kind, error }

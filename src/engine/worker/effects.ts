@@ -7,12 +7,13 @@ import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
 
 const TRIES_MAX = 5
-/** JSON has no undefined; an effect that returns nothing is remembered as this. */
+/** JSON has no undefined; the result of an effect that returns nothing is stored as this. */
 const NOTHING = 'null'
 
 /**
- * `job.once`: writes that the effect begins, runs it, writes its result. At least once, and remembered once recorded:
- * between the effect and its record lies a moment in which a crash leaves it unknown.
+ * `job.once`: records that the effect begins, runs it, records its result. The effect runs at least once, and not again
+ * after its result is recorded. After a crash between the effect and its record, it is unknown whether the effect
+ * happened.
  */
 export async function runOnce<T>(
   env: Environment,
@@ -27,8 +28,8 @@ export async function runOnce<T>(
   if (before.status === 'begun' && whenUnknown === 'fail') {
     throw new ChronosError(
       'EFFECT_UNKNOWN',
-      `job.once("${name}"): an earlier run of job ${lease.id} began it and did not record its end, so it may have happened; ` +
-        'check by hand, or pass { whenUnknown: "run" } where repeating it is safe',
+      `job.once("${name}"): an earlier run of job ${lease.id} began it and did not record its result, so it may have happened; ` +
+        'check manually, or pass { whenUnknown: "run" } if repeating it is safe',
       { details: { jobId: lease.id, effect: name } },
     )
   }
@@ -39,7 +40,7 @@ export async function runOnce<T>(
   return value
 }
 
-/** Made again where nothing was done, or no answer came: only for calls that are safe to repeat. */
+/** Repeats a store call that failed or got no answer. Use it only for calls that are safe to repeat. */
 export async function repeated<T>(env: Environment, call: (store: Store) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -52,9 +53,7 @@ export async function repeated<T>(env: Environment, call: (store: Store) => Prom
 }
 
 function leaseLost(lease: Lease, name: string): ChronosError {
-  return new ChronosError(
-    'LEASE_LOST',
-    `job.once("${name}"): the lease of job ${lease.id} was taken away; another worker has it`,
-    { details: { jobId: lease.id } },
-  )
+  return new ChronosError('LEASE_LOST', `job.once("${name}"): job ${lease.id} lost its lease; another worker has it`, {
+    details: { jobId: lease.id },
+  })
 }

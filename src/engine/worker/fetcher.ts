@@ -10,7 +10,7 @@ export interface Held {
   readonly heldSince: number
   /** On this process's clock, counted from when the claim was sent. */
   leaseUntil: number
-  /** Its deadline on this process's clock, no later than the store would say. */
+  /** The deadline on this process's clock; never later than by the store's clock. */
   readonly startBefore: number
 }
 
@@ -23,40 +23,40 @@ export interface FetcherOptions {
   readonly leaseMs: number
   readonly pollMs?: number
   readonly policyIds: () => PolicyIds | Promise<PolicyIds>
-  /** How many handlers could start now. */
+  /** The number of handlers that could start now. */
   readonly freeSlots: () => number
   readonly mayFetch: () => boolean
   readonly onFetched: () => void
   readonly handBack: (held: Held, delayMs: number) => void
 }
 
-/** How often to look for work that nobody announced, unless somebody says otherwise. */
+/** Default interval of polling for jobs of which no notification arrived. */
 const POLL_MS = 1_000
 const POLL_ANNOUNCED_MS = 5_000
 const CLAIM_MAX = 1_000
 /**
- * Where commits don't wait for each other, a claim may take more, since it blocks nobody in this process, and one more
- * may be under way; but a small one would only be in the way.
+ * For stores in which commits do not wait for each other: a claim may take more jobs, since it blocks nothing in this
+ * process, and a second claim may run at the same time. A small second claim would only cost time.
  */
 const CLAIM_MAX_ALONE = 2_000
 const UNDER_WAY_MAX = 2
 const SECOND_MIN = 200
 /**
- * The buffer holds no more than was finished in this time, so that slow jobs are not hoarded; or, where a claim takes
- * its time, in that of two claims: the one that is under way, and the next.
+ * The buffer holds no more jobs than were finished in this time, so that a worker with slow jobs does not hoard them.
+ * If claims are slower than this, the time of two claims counts: the one that is running and the next.
  */
 const WINDOW_MS = 20
 const WINDOW_MAX_MS = 200
 const UNUSED_MAX_MS = 1000
 
-/** What the store was asked for. */
+/** The parameters of a claim. */
 interface Asked {
   readonly token: string
   readonly limit: number
   readonly sentAt: number
 }
 
-/** Claims jobs ahead of the handlers, and gives back what they do not need. */
+/** Claims jobs ahead of the handlers and releases those that are not needed. */
 export class Fetcher {
   readonly #options: FetcherOptions
   readonly #buffer: Held[] = []
@@ -64,13 +64,13 @@ export class Fetcher {
   readonly #samples: { at: number; finished: number }[] = []
   #finished = 0
   readonly #underWay = new Map<Asked, Promise<unknown>>()
-  /** Unanswered claims are repeated under their own tokens: the store may have granted them. */
+  /** Claims without an answer are repeated with the same token, because the store may have granted them. */
   #unanswered: Asked[] = []
   #idleTimer: { at: number; timer: Timer } | undefined
   #scheduled = false
-  /** How often it was said that there may be work. */
+  /** The number of wake-ups so far. */
   #wakes = 0
-  /** When work falls due of which a claim under way may not know yet. */
+  /** The earliest due time from a wake-up that a running claim may not have seen. */
   #dueHint = Number.POSITIVE_INFINITY
   #staleTimer: Timer | undefined
   #windowMs = WINDOW_MS
@@ -89,12 +89,12 @@ export class Fetcher {
     return this.#buffer.slice(this.#next)
   }
 
-  /** Nothing is held, and no claim is out that might still bring something. */
+  /** No job is held, and no running claim can still return one. */
   get isEmpty(): boolean {
     return this.size === 0 && this.#underWay.size === 0 && this.#unanswered.length === 0
   }
 
-  /** The next job to start. One with less than half its lease left, or past its deadline, goes back instead. */
+  /** The next job to start. A job with less than half of its lease left, or past its deadline, is released instead. */
   take(): Held | undefined {
     const { env, leaseMs, handBack } = this.#options
     while (this.#next < this.#buffer.length) {
@@ -114,7 +114,7 @@ export class Fetcher {
     this.#finished++
   }
 
-  /** There may be work now, or will be in so many milliseconds. */
+  /** There may be jobs now, or in `delayMs`. */
   wake(delayMs = 0): void {
     if (this.#stopped) return
     if (delayMs > 0) {
@@ -126,12 +126,12 @@ export class Fetcher {
     this.#wakes++
     const idle = this.#idleTimer !== undefined
     this.#clearIdle()
-    // Nothing of this moment to wait for: at once, so that the claim may share a commit with what woke us.
+    // When idle, claim at once, so that the claim may share a commit with the enqueue that woke the worker.
     if (idle) this.#fetchNow()
     else this.fetch()
   }
 
-  /** Looks for work once everything of this moment is done: handlers that end together are replaced together. */
+  /** Claims after the current callbacks, so that handlers that end together are replaced by one claim. */
   fetch(): void {
     if (this.#stopped || this.#isBusy || this.#idleTimer || this.#scheduled) return
     this.#scheduled = true
@@ -142,8 +142,8 @@ export class Fetcher {
   }
 
   /**
-   * For jobs that are being enqueued in this moment: an idle worker's claim may be one with that. Whether it was, or
-   * undefined where this is not idle.
+   * Lets the claim of an idle worker share the enqueue's transaction. Resolves to whether it did; undefined if the
+   * worker is not idle.
    */
   claimAlong(): Promise<boolean> | undefined {
     const isReady = this.#options.env.connection.opened && !(this.#options.policyIds() instanceof Promise)
@@ -183,7 +183,7 @@ export class Fetcher {
     return this.#options.env.connection.opened?.commitsAlone === true
   }
 
-  /** Puts the held jobs of one queue, or of all, back where they were. */
+  /** Releases the held jobs of one queue, or of all queues. */
   giveBack(queue?: string): void {
     const all = this.held()
     this.#buffer.length = 0
@@ -194,7 +194,7 @@ export class Fetcher {
     }
   }
 
-  /** No claim begins after this; resolves when the last one has its answer and everything held is back. */
+  /** Starts no further claim. Resolves when the last claim has its answer and every held job is released. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#clearIdle()
@@ -204,7 +204,7 @@ export class Fetcher {
     this.giveBack()
   }
 
-  /** Claims may have been granted although their answers were lost: the store knows what it gave. */
+  /** A claim may have been granted although its answer was lost; the store knows which jobs it granted. */
   async #recall(): Promise<void> {
     const { env, leaseMs } = this.#options
     const { clock, dice, connection } = env
@@ -230,7 +230,9 @@ export class Fetcher {
     return Math.min(claimMax, this.#options.freeSlots() + ahead - this.size - coming)
   }
 
-  /** In the window, as the rate since the last look before it tells: a slow commit must not make the next batch small. */
+  /**
+   * Estimated from the rate since the previous measurement, so that a slow commit does not make the next batch small.
+   */
   #finishedLately(): number {
     const now = this.#options.env.clock.now()
     if (this.#samples.at(-1)?.at !== now) this.#samples.push({ at: now, finished: this.#finished })
@@ -240,7 +242,7 @@ export class Fetcher {
     return Math.floor((this.#finished - finished) * (windowMs / Math.max(windowMs, now - at)))
   }
 
-  /** Whether it was one with an enqueue. */
+  /** Resolves to whether the claim shared the enqueue's transaction. */
   async #claim(asked: Asked, isAlong: boolean): Promise<boolean> {
     const { env, workerId, queues, leaseMs, policyIds } = this.#options
     const { token, limit, sentAt } = asked
@@ -257,7 +259,7 @@ export class Fetcher {
       this.#windowMs = Math.min(WINDOW_MAX_MS, Math.max(WINDOW_MS, 2 * (env.clock.now() - askedAt)))
       env.time.observe(claim.now, askedAt)
       this.#keep(claim, sentAt)
-      // There may be more, whatever another claim has found.
+      // There may be more jobs, whatever another claim has found.
       if (claim.jobs.length === limit) this.#clearIdle()
       else if (wakes === this.#wakes) {
         const pollMs = this.#options.pollMs ?? (store.announcesWork ? POLL_ANNOUNCED_MS : POLL_MS)
@@ -278,7 +280,7 @@ export class Fetcher {
     const { env, leaseMs } = this.#options
     const heldSince = env.clock.now()
     for (const claimed of claim.jobs) {
-      // The claim was made after it was sent, so the store's time is not past this.
+      // The store made the claim after it was sent, so its clock has not passed this time.
       const startBefore = sentAt + (claimed.deadline ?? Number.POSITIVE_INFINITY) - claim.now
       this.#buffer.push({ claimed, heldSince, leaseUntil: sentAt + leaseMs, startBefore })
     }

@@ -66,7 +66,10 @@ export class Ending {
     return this.#settlement
   }
 
-  /** Measures and announces a stored end. Returns the state of the job; undefined if the lease was lost and nothing was stored. */
+  /**
+   * Measures and announces a stored outcome. Returns the state of the job, or undefined if the lease was lost and
+   * nothing was stored.
+   */
   stored(settled: Settled): JobState | undefined {
     if (settled.status === 'lost') return undefined
     const { telemetry, outbox } = this.#env

@@ -5,26 +5,26 @@ import type { Worker } from './worker.js'
 
 export const WORKER = 'worker'
 
-/** A worker whose sign of life is so many times overdue is not counted on. */
+/** A worker that has missed this many heartbeats is no longer counted as alive. */
 const SILENT_BEATS = 3
 export const WORKERS_MAX = 10_000
 export const EVERY_NAME = '*'
 
-/** A worker as it tells of itself. */
+/** What a worker publishes about itself with every heartbeat. */
 export interface WorkerRecord {
   readonly id: string
-  /** It is outside our processes, and asks for work through `chronos.leases`. */
+  /** A pull worker: it runs in another process and claims jobs through `chronos.leases`. */
   readonly kind?: 'pull'
   readonly host: string
   readonly pid: number
   readonly queues: readonly string[]
-  /** The jobs that it has handlers for; `EVERY_NAME` for all but those that Chronos runs itself. */
+  /** The jobs that it has handlers for; `EVERY_NAME` stands for all except those that Chronos runs itself. */
   readonly names: readonly string[]
   readonly concurrency: number
   readonly running: number
   readonly startedAt: number
   readonly seenAt: number
-  /** How often it gives a sign of life. */
+  /** The interval of its heartbeats. */
   readonly beatMs: number
 }
 
@@ -34,7 +34,7 @@ export interface WorkerView extends Omit<WorkerRecord, 'startedAt' | 'seenAt' | 
   readonly seenAt: string
 }
 
-/** Tells the others which workers run here, and reads what they tell. */
+/** Stores the heartbeats of the workers in this process and reads those of the fleet. */
 export class Fleet {
   readonly #env: Environment
   readonly #workers: ReadonlySet<Worker>
@@ -45,7 +45,7 @@ export class Fleet {
     this.#workers = workers
   }
 
-  /** A step of a loop: a sign of life of every worker here. */
+  /** A step of a loop: stores a heartbeat of every worker in this process. */
   async step(everyMs: number): Promise<number> {
     const store = await this.#env.connection.store()
     const now = this.#env.time.now()
@@ -55,14 +55,14 @@ export class Fleet {
     return everyMs
   }
 
-  /** It says itself that it is gone: nobody has to wait for its silence. */
+  /** A stopped worker removes its record, so that it is not listed until its heartbeats are overdue. */
   async left(worker: Worker): Promise<void> {
     if (!this.#told.delete(worker.id)) return
     const store = this.#env.connection.opened
     await store?.putRecords([{ kind: WORKER, id: worker.id, body: null }])
   }
 
-  /** Workers of the whole fleet, newest first. */
+  /** The workers of the whole fleet, newest first. */
   async list(): Promise<readonly WorkerView[]> {
     const store = await this.#env.connection.store()
     const { now } = await store.info()

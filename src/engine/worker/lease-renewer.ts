@@ -9,7 +9,7 @@ export interface LeaseRenewerOptions {
   readonly env: Environment
   readonly workerId: string
   readonly leaseMs: number
-  /** Without a sign of life from this thread for so long, its leases are left to run out. */
+  /** If this thread makes no progress for this long, the guard stops renewing its leases. */
   readonly stuckAfterMs: number
   readonly held: () => readonly (Attempt | Held)[]
   readonly onLost: (attempt: Attempt) => void
@@ -17,7 +17,10 @@ export interface LeaseRenewerOptions {
   readonly onAtRisk: (attempt: Attempt) => void
 }
 
-/** Keeps the leases of what this worker holds, and has handlers stopped in time where it can't. Idle, it does nothing. */
+/**
+ * Renews the leases of the jobs that this worker holds, and stops handlers in time if that fails. It does nothing while
+ * the worker is idle.
+ */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions
   #timer: Timer | undefined
@@ -31,18 +34,18 @@ export class LeaseRenewer {
     this.#options = options
   }
 
-  /** Something is held now. */
+  /** The worker holds at least one job now. */
   watch(): void {
     if (this.#stopped) return
     const { env, leaseMs } = this.#options
-    // Either may have come to rest without the other.
+    // Each of the two timers may be stopped independently.
     if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())
     if (this.#watchTimer) return
     this.#guard?.beat()
     this.#watchTimer = env.clock.timer(leaseMs / 6, () => this.#look())
   }
 
-  /** A thread of its own takes over while this one is blocked. */
+  /** Starts a guard thread that renews leases while this thread is blocked. */
   guardWith(start: (options: { workerId: string; leaseMs: number; stuckAfterMs: number }) => Guard): void {
     const { workerId, leaseMs, stuckAfterMs } = this.#options
     this.#guard ??= start({ workerId, leaseMs, stuckAfterMs })
@@ -64,7 +67,7 @@ export class LeaseRenewer {
     })
   }
 
-  /** Extends what has lived for a third of its lease; says when to come back. */
+  /** Renews leases after a third of their time. Returns when to come back. */
   async #extend(): Promise<number> {
     const { env, leaseMs, held, onLost, onCancel } = this.#options
     const sentAt = env.clock.now()
@@ -92,8 +95,8 @@ export class LeaseRenewer {
   }
 
   /**
-   * Before somebody else can have the job, its handler here must have been told to stop. Apart from the extension,
-   * which may hang with the store: this needs nobody.
+   * A handler must be stopped before another worker can get its job. This check does not use the store, because a
+   * renewal may hang together with the store.
    */
   #look(): void {
     this.#watchTimer = undefined
@@ -107,7 +110,7 @@ export class LeaseRenewer {
     const now = env.clock.now()
     const keptUntil = this.#guard?.keptUntil() ?? 0
     for (const one of all) {
-      // Claimed while the guard kept watch, or kept by it: its word is as good as an extension.
+      // The guard may have renewed this lease, or the job may have been claimed while the guard was renewing.
       one.leaseUntil = Math.max(one.leaseUntil, keptUntil)
       if (isAttempt(one) && now >= one.leaseUntil - leaseMs / 6) onAtRisk(one)
     }

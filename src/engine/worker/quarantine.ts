@@ -7,19 +7,24 @@ interface QuarantineOptions {
   readonly dice: Dice
   /** Suspects that run in this worker now. */
   readonly running: () => Iterable<Claimed>
-  /** Nothing runs, is held or is being claimed here. */
+  /** No job runs, is held or is being claimed in this worker. */
   readonly isAlone: () => boolean
   readonly handBack: (held: Held, delayMs: number) => void
-  /** Somebody must be alone now: give back what is not running. */
+  /** Releases the jobs that are not running, because a suspect must run alone. */
   readonly clear: () => void
-  /** There may be room again. */
+  /** Jobs may start again. */
   readonly onRoom: () => void
 }
 
-/** How many suspects a process runs at a time, by how often they were lost with others: groups that halve. */
+/**
+ * How many suspects a process runs at a time, by the number of times they were lost together with others. The groups
+ * halve.
+ */
 const GROUPS = [8, 8, 4, 2, 1] as const
 const HELD_MAX = 8
-/** How long a worker waits to be empty for the one that must run alone, before it leaves it to another worker. */
+/**
+ * How long a worker waits to become empty for a job that must run alone, before it releases that job to another worker.
+ */
 const PATIENCE_MS = 30_000
 const LATER_MS = 1_000
 
@@ -28,13 +33,13 @@ export function groupOf({ losses, strikes }: Pick<Claimed, 'losses' | 'strikes'>
 }
 
 /**
- * Keeps suspects apart. When a process died with many jobs, nobody knows which one killed it: they run again in groups
- * that halve with every further loss, and at last alone, so that the one is found and the others lose nothing.
+ * Isolates suspects. When a process dies with many jobs, the one that killed it is unknown. They run again in groups
+ * that halve with every further loss, and finally alone, so that the culprit is found and the others lose no attempt.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions
   #held: Held[] = []
-  /** Asked for an empty worker since then. */
+  /** Set while a suspect waits for this worker to become empty. */
   #patience: Timer | undefined
   #loner: Held | undefined
 
@@ -46,12 +51,12 @@ export class Quarantine {
     return this.#held
   }
 
-  /** One runs alone, or is about to: nothing else may start or be claimed. */
+  /** A suspect runs alone, or is about to: no other job may start or be claimed. */
   get isClosed(): boolean {
     return this.#patience !== undefined || this.#lonerRuns()
   }
 
-  /** A suspect was claimed: it starts when its group has room. */
+  /** Adds a claimed suspect, which starts when its group has room. */
   add(held: Held): void {
     if (this.#held.length < HELD_MAX) this.#held.push(held)
     else this.#options.handBack(held, this.#later())
@@ -70,7 +75,7 @@ export class Quarantine {
     return next
   }
 
-  /** The worker stops. */
+  /** Releases all suspects, because the worker stops. */
   giveBack(): void {
     this.#forget()
     for (const held of this.#held.splice(0)) this.#options.handBack(held, 0)
@@ -90,7 +95,7 @@ export class Quarantine {
     return next
   }
 
-  /** Others need this worker too: a quieter one may take it. */
+  /** Other jobs need this worker too, and a less busy one may take the suspect. */
   #giveUp(): void {
     this.#patience = undefined
     for (const held of this.#held.splice(0)) this.#options.handBack(held, 5 * this.#later())
@@ -109,7 +114,7 @@ export class Quarantine {
     return false
   }
 
-  /** Not all at the same moment. */
+  /** A random delay, so that suspects do not all return at the same time. */
   #later(): number {
     return Math.ceil(LATER_MS * (1 + this.#options.dice.random()))
   }

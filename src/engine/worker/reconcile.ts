@@ -11,36 +11,36 @@ import type { Environment } from '../client/environment.js'
 import type { Attempt } from './attempt.js'
 import type { Ending } from './finish.js'
 
-/** A job that began and whose end nobody saw, as `reconcile` is told of it. */
+/** A job that began and whose outcome is unknown, as `reconcile` receives it. */
 export interface ReconcileJob<Payload = unknown> {
   readonly id: string
   readonly name: string
   readonly queue: string
   readonly tenantId: string | undefined
   readonly tags: readonly string[]
-  /** What its handler sent along for the other side's idempotency: `job.key`. */
+  /** `job.key`: the idempotency key that the handler sent to the other system. */
   readonly key: string
   readonly payload: Payload
   readonly createdAt: Date
-  /** Aborts when the answer would come too late. */
+  /** Aborts when an answer would come too late. */
   readonly signal: AbortSignal
 }
 
-/** The run in question. */
+/** The run whose outcome is unknown. */
 export interface ReconcileAttempt {
   readonly generation: number
   readonly run: number
   readonly attempt: number
   readonly workerId: string
   readonly startedAt: Date
-  /** `lost`: its worker vanished. `released`: its worker had to stop. */
+  /** `lost`: its worker vanished. `released`: its worker stopped. */
   readonly status: Extract<RunStatus, 'failed' | 'timed-out' | 'lost' | 'released' | 'deferred'>
   readonly error?: StoredError
 }
 
 /**
- * `done` (or `{ done: result }`): it was carried out. `not-done`: it was not, and can't be any more, so that another try is
- * safe. `ask`: a person has to look.
+ * `done` (or `{ done: result }`): it was carried out. `not-done`: it was not and can no longer be, so that a retry is
+ * safe. `ask`: a person has to check.
  */
 export type ReconcileAnswer = 'done' | { readonly done: unknown } | 'not-done' | 'ask'
 
@@ -49,7 +49,7 @@ export type Reconcile<Payload> = (
   attempt: ReconcileAttempt,
 ) => ReconcileAnswer | Promise<ReconcileAnswer>
 
-/** What became of asking. */
+/** The answer of `reconcile`, or that there was none. */
 export interface Found {
   readonly found: Reconciliation
   readonly note: string
@@ -57,7 +57,7 @@ export interface Found {
   readonly result?: string
 }
 
-/** The run that is asked about waits for the answer no longer than this. */
+/** The maximum time to wait for the answer of `reconcile`. */
 export const RECONCILE_MS = 30_000
 
 const NOTES: Readonly<Record<Reconciliation, string>> = {
@@ -78,7 +78,7 @@ export async function reconcileEnding(env: Environment, attempt: Attempt, ending
   return ending.reconciled(await reconcile(env, attempt.definition, attempt.claimed, doubt))
 }
 
-/** Asks the definition's hook how a run ended. Never throws: a hook that fails is a hook without an answer. */
+/** Calls the definition's `reconcile`. Never throws: a function that fails counts as one without an answer. */
 export async function reconcile(
   env: Environment,
   definition: JobDefinition,
@@ -90,7 +90,7 @@ export async function reconcile(
   const late = new ChronosError('TIMED_OUT', `reconcile took longer than ${formatMs(RECONCILE_MS)}`)
   const timer = env.clock.timer(RECONCILE_MS, () => controller.abort(late))
   const onClock = env.clock.outstanding?.handler()
-  // Whether or not the hook heeds it.
+  // Also rejects if the function ignores its signal.
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason))
   })

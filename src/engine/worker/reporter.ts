@@ -5,7 +5,7 @@ import type { Runner } from './runner.js'
 
 const EVERY_MS = 100
 
-/** Stores what running handlers say, a little later and together; what is left travels with the end of the run. */
+/** Stores the log lines and progress of running handlers in batches. The rest is stored with the outcome of the run. */
 export class Reporter {
   readonly #env: Environment
   readonly #runner: Runner

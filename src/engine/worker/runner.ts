@@ -28,7 +28,7 @@ interface RunnerOptions {
   readonly dependencies: Dependencies
   /** A handler finished or lost its slot, so another may start. */
   readonly onRoom: () => void
-  /** A stored end left the job waiting for this long. */
+  /** A stored outcome left the job waiting for this long. */
   readonly onWaiting: (delayMs: number) => void
 }
 
@@ -47,7 +47,7 @@ export class Runner {
   readonly #running = new Set<Attempt>()
   /** Attempts that have ended and are not stored yet. Their leases are renewed too. */
   readonly #settling = new Set<Attempt>()
-  /** Attempts whose handler is done while the fate of their `job.complete` is being found out. */
+  /** Attempts whose handler has returned while the result of their `job.complete` transaction is read. */
   readonly #completing = new Set<Attempt>()
   readonly #reconciling = new Set<Promise<void>>()
   #fresh: Attempt[] = []
@@ -82,7 +82,7 @@ export class Runner {
     return this.#running.has(attempt)
   }
 
-  /** Resolves when no `reconcile` is being asked any more. */
+  /** Resolves when no `reconcile` is running any more. */
   async reconciled(): Promise<void> {
     await Promise.all(this.#reconciling)
   }

@@ -36,7 +36,10 @@ export function settlementFor(claimed: Claimed, startedAt: number, finishedAt: n
 const seen = new Map<string, Fingerprint>()
 const SEEN_MAX = 500
 
-/** The error group of a failed run: the fingerprint that the job or its definition gives, or else one made from the error. */
+/**
+ * The error group of a failed run: the fingerprint given by the job or its definition, otherwise one derived from the
+ * error.
+ */
 function groupOf(
   claimed: Claimed,
   error: StoredError,

@@ -16,7 +16,7 @@ export interface WorkerStats {
   readonly snoozed: number
   readonly released: number
   readonly cancelled: number
-  /** Jobs that ended without success, and jobs sent into another attempt. */
+  /** Jobs that died, and jobs that were retried. */
   readonly dead: number
   readonly retried: number
   /** Runs with attempt > 1, those of them that succeeded, and 100 × their quotient. */

@@ -36,17 +36,17 @@ interface WorkerOptions {
   readonly settings: WorkerSettings
   readonly backoffs: CustomBackoffs
   readonly dependencies: Dependencies
-  /** How long a job is put off that may not start beside those that run; undefined where it may. */
+  /** Returns how long to defer a job that may not start beside the running ones; undefined if it may start. */
   readonly admit?: (claimed: Claimed, running: Iterable<Claimed>) => number | undefined
   readonly onStopped: (worker: Worker) => void
 }
 
-/** After the grace, handlers have this long to answer their abort signal before they are handed back. */
+/** After the grace period, handlers have this long to react to their abort signal before their jobs are released. */
 const LAST_MOMENT_MS = 1000
 const NO_HANDLER_FIRST_MS = 5000
 const NO_HANDLER_MAX_MS = 60_000
 
-/** fetcher → runner → committer: claims jobs, runs their handlers, stores how each run ended. */
+/** fetcher → runner → committer: claims jobs, runs their handlers, stores the outcomes. */
 export class Worker {
   readonly id: string
   readonly host = hostname()
@@ -66,7 +66,7 @@ export class Worker {
   readonly #reporter: Reporter
   readonly #quarantine: Quarantine
   readonly #port: AttemptPort
-  /** How long a job without a handler here is put off, by name. */
+  /** How long to release a job without a handler in this worker, by name. */
   readonly #unknownNames = new Map<string, number>()
   #policyIdsKnown: { version: number; ids: Record<string, string> } | undefined
   #stopping: Promise<void> | undefined
@@ -104,7 +104,7 @@ export class Worker {
       ...(settings.pollMs !== undefined && { pollMs: settings.pollMs }),
       policyIds: () => this.#policyIds(),
       freeSlots: () => settings.concurrency - this.#runner.size,
-      // Until it is known who is to be told of ends, nothing may end.
+      // No run may end before the webhook endpoints are known, because its deliveries are stored with its outcome.
       mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
       onFetched: () => {
         if (this.#fetcher.size > 0) this.#renewer.watch()
@@ -125,7 +125,7 @@ export class Worker {
       env,
       workerId: this.id,
       leaseMs: settings.leaseMs,
-      // Those of others may block this thread; what is built in never does.
+      // Handlers of the application may block this thread; built-in ones do not.
       stuckAfterMs: Math.max(0, ...definitions.map(definition => definition.timeoutMs)) + STUCK_MS,
       held: () => [...this.#runner.held(), ...this.#fetcher.held(), ...this.#quarantine.held()],
       onLost: attempt => this.#runner.loseLease(attempt),
@@ -150,7 +150,7 @@ export class Worker {
     return this.#definitions.get(name)
   }
 
-  /** What the rest of the fleet is told about it. */
+  /** The record of this worker's heartbeat. */
   describe(now: number, beatMs: number): WorkerRecord {
     const { queues, concurrency } = this.#settings
     const names = [...this.#definitions.keys()]
@@ -169,7 +169,7 @@ export class Worker {
     }
   }
 
-  /** There may be work now, or will be in so many milliseconds. */
+  /** There may be jobs now, or in `delayMs`. */
   wake(delayMs = 0): void {
     this.#fetcher.wake(delayMs)
   }
@@ -178,22 +178,27 @@ export class Worker {
     return this.#settings.queues.includes(queue)
   }
 
-  /** For jobs that are being enqueued in this moment: whether its claim was one with that; undefined where it is at work. */
+  /**
+   * Lets an idle worker's claim share the enqueue's transaction. Resolves to whether it did; undefined if the worker is
+   * busy.
+   */
   claimAlong(): Promise<boolean> | undefined {
     return this.#fetcher.claimAlong()
   }
 
-  /** What is held of a paused queue goes back at once. */
+  /** Releases the held jobs of a paused queue at once. */
   pauseQueue(queue: string): void {
     this.#fetcher.giveBack(queue)
   }
 
-  /** A cancel asked for in this process need not wait for the next extension. */
+  /** A cancel requested in this process does not wait for the next lease renewal. */
   cancel(jobId: string): void {
     this.#runner.cancel(jobId)
   }
 
-  /** No new claims; running handlers get the grace; what is left is handed back without costing an attempt. */
+  /**
+   * Claims no further jobs and gives running handlers the grace period; the rest is released without using an attempt.
+   */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
@@ -236,7 +241,7 @@ export class Worker {
     }
     const ended = Promise.all([fetcherStopped, this.#runner.reconciled()])
     const stored = ended.then(() => this.#committer.drained())
-    // A store that stays away must not keep the process: the leases run out by themselves.
+    // An unavailable store must not keep the process running: the leases expire by themselves.
     await within(leaseMs, stored, this.#env.clock)
     await this.#renewer.stop()
     this.#reporter.stop()
@@ -253,7 +258,7 @@ export class Worker {
     const { version } = policies
     const ids: Record<string, string> = {}
     for (const queue of this.#settings.queues) {
-      // Built-in jobs get theirs at their enqueue.
+      // Built-in jobs get their policy when they are enqueued.
       for (const definition of this.#own) {
         ids[`${queue} ${definition.name}`] = await policies.publish(definition, queue)
       }
@@ -272,7 +277,7 @@ export class Worker {
     this.#fetcher.fetch()
   }
 
-  /** Suspects wait for their group; the next one that is none. */
+  /** The next job that may start. Suspects go to the quarantine first. */
   #takeFetched(): Held | undefined {
     if (this.#quarantine.isClosed) return undefined
     for (;;) {
@@ -291,10 +296,10 @@ export class Worker {
       this.#handBackUnknown(held)
       return
     }
-    const putOffMs = this.#admit?.(claimed, this.#runner.claimed())
-    if (putOffMs !== undefined) {
-      this.#handBack(held, Math.max(1, putOffMs))
-      this.wake(putOffMs)
+    const deferMs = this.#admit?.(claimed, this.#runner.claimed())
+    if (deferMs !== undefined) {
+      this.#handBack(held, Math.max(1, deferMs))
+      this.wake(deferMs)
       return
     }
     const { policies } = this.#env
@@ -305,12 +310,12 @@ export class Worker {
 
   #handBack({ claimed }: Held, delayMs: number): void {
     this.#committer.add(handBack(this.#env, claimed, delayMs), undefined, () => {
-      // Free for this worker too. One that it can't run is left to the others first.
+      // The job may come back to this worker. A job without a handler here is left to the other workers first.
       if (delayMs === 0) this.wake()
     })
   }
 
-  /** In a rolling deploy the next worker may know it: handed back without cost, and soon looked at again. */
+  /** During a rolling deploy another worker may have the handler, so the job is released without using an attempt. */
   #handBackUnknown(held: Held): void {
     const { id: jobId, name, queue, tenantId } = held.claimed
     const delayMs = this.#unknownNames.get(name) ?? NO_HANDLER_FIRST_MS
