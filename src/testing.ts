@@ -12,9 +12,9 @@ export { type PassOptions, seededDice, VirtualClock } from './engine/time/virtua
 
 export interface TestOptions extends ChronosOptions {
   readonly jobs: readonly JobDefinition<never>[]
-  /** The same seed draws the same jitter. Default 1. */
+  /** The same seed gives the same jitter. Default 1. */
   readonly seed?: number
-  /** Where virtual time begins. */
+  /** The start of virtual time. */
   readonly startAt?: Date
   readonly work?: Omit<WorkOptions, 'signals'>
   /** Another store on the same virtual clock. Default: in memory. */
@@ -26,7 +26,7 @@ export interface TestChronos extends Pick<Chronos, 'enqueue' | 'enqueueMany' | '
   readonly worker: Worker
   readonly clock: VirtualClock
   now(): Date
-  /** Lets this much virtual time pass and runs everything that falls due in it. Time stands still while a handler runs. */
+  /** Lets this much virtual time pass and runs everything that falls due. Time stands still while a handler runs. */
   advance(duration: Duration, options?: PassOptions): Promise<void>
   /** Lets time pass until no job waits or runs, at most `within` (default 30 days). */
   drain(options?: PassOptions & { within?: Duration }): Promise<void>
@@ -35,7 +35,7 @@ export interface TestChronos extends Pick<Chronos, 'enqueue' | 'enqueueMany' | '
   [Symbol.asyncDispose](): Promise<void>
 }
 
-// Nobody outside the test adds work: looking for it less often makes days of virtual time cheap.
+// Only the test adds work, so polling less often makes days of virtual time cheap.
 const POLL: Duration = '1h'
 const LEASE: Duration = '1h'
 const PACE = {
@@ -54,7 +54,7 @@ const PACE = {
 }
 const DRAIN_WITHIN: Duration = '30d'
 
-/** Chronos on virtual time and seeded dice: no test has to sleep. */
+/** Chronos with virtual time and seeded random numbers, so that tests never sleep. */
 export function testChronos(options: TestOptions): TestChronos {
   const { jobs, seed = 1, startAt, work, store, log = false, ...rest } = options
   const clock = new VirtualClock(startAt?.getTime())

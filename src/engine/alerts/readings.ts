@@ -10,7 +10,7 @@ import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { bodyOf } from '../records/records.js'
 import { SCHEDULE } from '../schedules/schedule-cache.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
-import { laneOf } from '../webhooks/outbox.js'
+import { endpointKey } from '../webhooks/outbox.js'
 import { isAlive, WORKER, type WorkerRecord } from '../worker/fleet.js'
 
 /** On every delivery of an alert: their failures must not raise alerts. */
@@ -170,7 +170,7 @@ async function openCircuits({ store, now }: Scene): Promise<readonly Reading[]> 
   // Those of webhooks have a rule of their own, and alerts are delivered through them.
   const open = dependencies.filter(
     dependency =>
-      !dependency.key.startsWith(laneOf('')) && ['open', 'half-open'].includes(circuitState(dependency, now)),
+      !dependency.key.startsWith(endpointKey('')) && ['open', 'half-open'].includes(circuitState(dependency, now)),
   )
   return open.map(({ key, reason }) => ({
     labels: { circuit: key },

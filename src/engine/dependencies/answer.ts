@@ -5,13 +5,13 @@ import type { Policy } from '../../core/policy/policy.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 
-/** The dependency that a job passes, and what its policy says about it. */
+/** The dependency of a job, and what its policy says about dependencies. */
 export interface SharedDependency {
   readonly key: string
   readonly settings: DependencySettings
 }
 
-/** What a policy says about dependencies, and the places that its jobs pass: made once, because every job asks. */
+/** What a policy says about dependencies, cached because every job needs it. */
 interface Known {
   readonly settings: DependencySettings
   readonly given: Map<string, SharedDependency>
@@ -20,7 +20,7 @@ interface Known {
 
 const known = new WeakMap<Policy, Known>()
 
-/** undefined where neither circuit nor budget is asked for: then nothing is counted and nobody waits. */
+/** Undefined if the policy has neither a circuit nor a retry budget; then nothing is counted and no job waits. */
 export function dependencyOf(
   claimed: Claimed,
   definition: JobDefinition,
@@ -35,7 +35,7 @@ export function dependencyOf(
     : placeOf(byDefault, claimed.queue, `queue:${claimed.queue}`, settings)
 }
 
-/** Dependencies of customers' addresses may be many. */
+/** There may be many dependencies, for example one per customer address. */
 const PLACES_MAX = 10_000
 
 function placeOf(
@@ -64,8 +64,8 @@ function knownOf(policy: Policy): Known {
 }
 
 /**
- * What a run's end says about what the job depends on. An answer that refuses the request proves that somebody
- * answers; one that asks for patience says neither; an error of the handler's own says nothing.
+ * What the outcome of a run says about the dependency. A response that refuses the request shows that the dependency is
+ * up, one that asks to retry later is inconclusive, and an error of the handler itself says nothing.
  */
 export function answerOf(outcome: Outcome): 'up' | 'down' | 'unsure' {
   if (outcome.kind === 'succeeded') return 'up'

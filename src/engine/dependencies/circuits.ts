@@ -4,25 +4,25 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import type { Environment } from '../client/environment.js'
 import { DEPENDENCIES_MAX, DEPENDENCY, type Dependencies } from './dependencies.js'
 
-/** What jobs that depend on one thing share, for people. */
+/** The shared state of a dependency as the API shows it. */
 export interface CircuitView {
   readonly key: string
   readonly state: CircuitState
-  /** Held there by hand. */
+  /** An operator holds the circuit in this state. */
   readonly forced?: 'open' | 'closed'
   readonly reason?: string
   readonly since: string
   /** When the next probe may be sent. */
   readonly openUntil?: string
-  /** Before this nothing starts: the other side said so. */
+  /** No job starts before this time, because the dependency asked for a pause. */
   readonly notBefore?: string
   readonly openings: number
   readonly probeJobId?: string
-  /** Calls in the window of the circuit. */
+  /** Calls in the circuit's window. */
   readonly calls: { readonly ok: number; readonly failed: number }
 }
 
-/** `chronos.circuits`: what the fleet knows about the things that its jobs depend on. */
+/** `chronos.circuits`: the circuits of the fleet's dependencies. */
 export class Circuits {
   readonly #env: Environment
   readonly #dependencies: Dependencies
@@ -47,12 +47,15 @@ export class Circuits {
     return viewDependency(JSON.parse(record.body) as Dependency, now)
   }
 
-  /** Holds it open: its jobs wait, lose no attempt, and no probe is sent until `close`. */
+  /** Opens the circuit: its jobs wait without losing an attempt, and no probe is sent until `close`. */
   open(key: string): Promise<CircuitView> {
     return this.#force(key, 'open')
   }
 
-  /** Closes it; what waited comes back step by step. With `hold` it stays closed whatever fails, until closed without. */
+  /**
+   * Closes the circuit; waiting jobs return at the pace of the ramp. With `hold` it stays closed despite failures,
+   * until `close` is called without `hold`.
+   */
   close(key: string, { hold = false }: { readonly hold?: boolean } = {}): Promise<CircuitView> {
     return this.#force(key, hold ? 'closed' : 'auto')
   }

@@ -22,15 +22,15 @@ import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
 import type { Attempt } from '../worker/attempt.js'
 import { answerOf, whyOf } from './answer.js'
-import { Parking, type Tended } from './parking.js'
+import { type CircuitEntry, DeferredJobs } from './deferred-jobs.js'
 
 export const DEPENDENCY = 'dependency'
 
-/** What is seen at a dependency is told to the others at the latest after so long. */
-const TELL_MS = 250
-/** How soon a change in another process is known here. */
+/** Observations of a dependency are written to the store after this time at the latest. */
+const WRITE_MS = 250
+/** How soon a change by another process is read. */
 const LOOK_MS = 500
-/** A dependency that no job of this process passed for so long is looked at seldom. */
+/** A dependency that no job of this process has used for this long is read less often. */
 const IN_USE_MS = 10_000
 export const DEPENDENCIES_MAX = 10_000
 
@@ -39,18 +39,18 @@ interface Waiting {
   readonly answer: (verdict: Verdict) => void
 }
 
-/** One dependency as this process knows it, and what it has not told the others yet. */
-interface KnownDependency extends Tended {
+/** A dependency as this process knows it, and the observations that it has not written yet. */
+interface KnownDependency extends CircuitEntry {
   version: number
   isLoaded: boolean
-  untold: { -readonly [Count in keyof Seen]: Seen[Count] }
+  unwritten: { -readonly [Count in keyof Seen]: Seen[Count] }
   why: string | undefined
   throttleMs: number
   asks: Waiting[]
   /** The last write; the next one waits for it. */
   writing: Promise<unknown>
   isAnswering: boolean
-  isTelling: boolean
+  isWriteDue: boolean
   /** On this process's clock. */
   usedAt: number
 }
@@ -58,23 +58,23 @@ interface KnownDependency extends Tended {
 const NOTHING: Seen = { ok: 0, failed: 0, first: 0, retry: 0 }
 
 /**
- * Circuits and retry budgets of the whole fleet, as seen from one process. The state of a dependency is a record in the store that
- * everybody changes by compare-and-set; a job whose dependency is free passes without a look at the store.
+ * Circuits and retry budgets of the whole fleet, as seen by one process. The state of a dependency is a record in the
+ * store that all processes change by compare-and-set. A job whose dependency is free starts without a store call.
  */
 export class Dependencies {
   readonly #env: Environment
-  readonly #parking: Parking<KnownDependency>
+  readonly #deferredJobs: DeferredJobs<KnownDependency>
   readonly #entries = new Map<string, KnownDependency>()
-  /** A dependency is in use again: whoever looks at the store should do so soon. */
+  /** Called when a dependency is in use again, so that its record is read soon. */
   onUse: () => void = () => undefined
 
-  /** `onMoved` is called when jobs were given other times: this process's workers may take some. */
+  /** `onMoved` is called when jobs were rescheduled, because this process's workers may take some of them. */
   constructor(env: Environment, onMoved: () => void) {
     this.#env = env
-    this.#parking = new Parking({ env, onMoved, change: (entry, change) => this.#change(entry, change) })
+    this.#deferredJobs = new DeferredJobs({ env, onMoved, change: (entry, change) => this.#change(entry, change) })
   }
 
-  /** Whether the attempt may start: undefined says yes, without any wait. */
+  /** Whether the attempt may start. Undefined: it may start at once. */
   ask(attempt: Attempt): Promise<Verdict> | undefined {
     const place = attempt.dependency!
     const entry = this.#entry(place.key, place.settings)
@@ -101,12 +101,15 @@ export class Dependencies {
     const place = attempt.dependency!
     if (!place.settings.budget) return
     const entry = this.#entry(place.key, place.settings)
-    if (attempt.attempt > 1) entry.untold.retry++
-    else entry.untold.first++
-    this.#tellSoon(entry)
+    if (attempt.attempt > 1) entry.unwritten.retry++
+    else entry.unwritten.first++
+    this.#writeSoon(entry)
   }
 
-  /** What the end of a run says about what it depends on; returns the outcome, marked where a failure costs nothing. */
+  /**
+   * Records what the outcome of a run says about its dependency. Returns the outcome, marked if the failure costs no
+   * attempt.
+   */
   ended(attempt: Attempt, outcome: Outcome): Outcome {
     const place = attempt.dependency!
     const entry = this.#entry(place.key, place.settings)
@@ -115,13 +118,13 @@ export class Dependencies {
     if (outcome.kind === 'failed' && outcome.retryAfterMs !== undefined && attempt.policy.retryAfter !== false)
       entry.throttleMs = Math.max(entry.throttleMs, Math.min(outcome.retryAfterMs, RETRY_AFTER_MAX_MS))
     if (attempt.isProbe) return this.#probeEnded(entry, attempt, outcome, answer, why)
-    if (answer === 'up') entry.untold.ok++
+    if (answer === 'up') entry.unwritten.ok++
     if (answer === 'down') {
-      entry.untold.failed++
+      entry.unwritten.failed++
       entry.why = why
     }
     if (answer === 'unsure' && entry.throttleMs === 0) return outcome
-    this.#tellSoon(entry)
+    this.#writeSoon(entry)
     return outcome
   }
 
@@ -135,18 +138,18 @@ export class Dependencies {
     const now = this.#env.time.now()
     const next = probed(entry.dependency, id, answer, now, why)
     void this.#change(entry, dependency => probed(dependency, id, answer, this.#env.time.now(), why)).then(() =>
-      this.#tendNow(entry),
+      this.#moveJobsNow(entry),
     )
-    this.#tellSoon(entry)
+    this.#writeSoon(entry)
     if (answer !== 'down' || (outcome.kind !== 'failed' && outcome.kind !== 'timed-out')) return outcome
     const [delayMs] = parkDelaysMs(next, 1, now)
     return { ...outcome, probe: { delayMs: delayMs!, pass: next.round } }
   }
 
-  /** At once instead of with the next step, which does it again where this could not. */
-  async #tendNow(entry: KnownDependency): Promise<void> {
+  /** Runs now instead of with the next step. If it fails, the next step repeats it. */
+  async #moveJobsNow(entry: KnownDependency): Promise<void> {
     try {
-      await this.#parking.tend(entry)
+      await this.#deferredJobs.update(entry)
     } catch (error) {
       this.#env.log.warn(
         { event: 'dependency.failed', dependency: entry.dependency.key, err: error },
@@ -155,7 +158,10 @@ export class Dependencies {
     }
   }
 
-  /** A step of a loop: hears what others decided, and moves waiting jobs out of the way of a shut dependency and back. */
+  /**
+   * A step of a loop: reads the decisions of other processes, defers the waiting jobs of open circuits and brings them
+   * back.
+   */
   async step(idleMs: number): Promise<number> {
     const store = await this.#env.connection.store()
     const records = await store.records(DEPENDENCY, { limit: DEPENDENCIES_MAX })
@@ -164,17 +170,17 @@ export class Dependencies {
     let isInUse = false
     for (const entry of this.#entries.values()) {
       const isShut = entry.isLoaded && entry.dependency.circuit !== 'closed'
-      if (isShut) await this.#parking.tend(entry)
+      if (isShut) await this.#deferredJobs.update(entry)
       if (isShut || now - entry.usedAt < IN_USE_MS) isInUse = true
     }
     return isInUse ? Math.min(LOOK_MS, idleMs) : idleMs
   }
 
-  /** Changes a dependency by hand, or by what was seen of it; returns what it became. */
+  /** Changes a dependency for an operator or because of an observation. Returns the new state. */
   async change(key: string, change: (dependency: Dependency, now: number) => Dependency): Promise<Dependency> {
     const entry = this.#entry(key)
     await this.#change(entry, dependency => change(dependency, this.#env.time.now()))
-    await this.#tendNow(entry)
+    await this.#moveJobsNow(entry)
     return entry.dependency
   }
 
@@ -195,13 +201,13 @@ export class Dependencies {
       dependency: newDependency(key, settings ?? {}, this.#env.time.now()),
       version: 0,
       isLoaded: false,
-      untold: { ...NOTHING },
+      unwritten: { ...NOTHING },
       why: undefined,
       throttleMs: 0,
       asks: [],
       writing: Promise.resolve(),
       isAnswering: false,
-      isTelling: false,
+      isWriteDue: false,
       movedRound: 0,
       usedAt: Number.NEGATIVE_INFINITY,
     }
@@ -221,10 +227,10 @@ export class Dependencies {
     entry.version = version
   }
 
-  /** What only this process has seen yet opens the circuit: nobody passes until it is told. */
-  #willOpen({ dependency, untold, throttleMs }: KnownDependency): boolean {
+  /** Observations that only this process has yet will open the circuit: no job may start before they are written. */
+  #willOpen({ dependency, unwritten, throttleMs }: KnownDependency): boolean {
     if (throttleMs > 0) return true
-    return untold.failed > 0 && seen(dependency, untold, this.#env.time.now()).circuit === 'open'
+    return unwritten.failed > 0 && seen(dependency, unwritten, this.#env.time.now()).circuit === 'open'
   }
 
   async #answer(entry: KnownDependency): Promise<void> {
@@ -250,18 +256,18 @@ export class Dependencies {
     entry.isAnswering = false
   }
 
-  #tellSoon(entry: KnownDependency): void {
-    if (entry.isTelling) return
-    entry.isTelling = true
-    const tell = (): void => {
-      entry.isTelling = false
+  #writeSoon(entry: KnownDependency): void {
+    if (entry.isWriteDue) return
+    entry.isWriteDue = true
+    const write = (): void => {
+      entry.isWriteDue = false
       void this.#change(entry, dependency => dependency)
     }
-    if (this.#willOpen(entry)) this.#env.clock.soon(tell)
-    else this.#env.clock.timer(TELL_MS, tell)
+    if (this.#willOpen(entry)) this.#env.clock.soon(write)
+    else this.#env.clock.timer(WRITE_MS, write)
   }
 
-  /** One write after the other, each on the newest state; what was seen here goes with every one of them. */
+  /** Writes are made one after the other, each on the newest state. Each also carries this process's observations. */
   #change(entry: KnownDependency, change: (dependency: Dependency) => Dependency): Promise<void> {
     const done = entry.writing.then(() => this.#write(entry, change))
     entry.writing = done
@@ -271,16 +277,16 @@ export class Dependencies {
   async #write(entry: KnownDependency, change: (dependency: Dependency) => Dependency): Promise<void> {
     const { connection, clock, dice, log, time } = this.#env
     for (let failures = 0; ; ) {
-      const { untold, why, throttleMs } = entry
-      entry.untold = { ...NOTHING }
+      const { unwritten, why, throttleMs } = entry
+      entry.unwritten = { ...NOTHING }
       entry.throttleMs = 0
       try {
         const store = await connection.store()
         if (!entry.isLoaded) await this.#load(store, entry)
         const before = entry.dependency
         const now = time.now()
-        const told = hasSeen(untold) ? seen(advanced(before, now), untold, now, why) : advanced(before, now)
-        const next = change(throttleMs > 0 ? throttled(told, throttleMs, now) : told)
+        const updated = hasSeen(unwritten) ? seen(advanced(before, now), unwritten, now, why) : advanced(before, now)
+        const next = change(throttleMs > 0 ? throttled(updated, throttleMs, now) : updated)
         if (next === before) return
         const [put] = await store.putRecords([
           { kind: DEPENDENCY, id: before.key, body: JSON.stringify(next), expect: entry.version },
@@ -297,9 +303,9 @@ export class Dependencies {
             put!.current.version,
           )
         else entry.version = 0
-        giveBack(entry, untold, throttleMs)
+        giveBack(entry, unwritten, throttleMs)
       } catch (error) {
-        giveBack(entry, untold, throttleMs)
+        giveBack(entry, unwritten, throttleMs)
         if (connection.isClosed) return
         const retryInMs = backOffMs(failures++, dice)
         log.warn(
@@ -340,11 +346,11 @@ export class Dependencies {
 
 const hasSeen = ({ ok, failed, first, retry }: Seen): boolean => ok + failed + first + retry > 0
 
-/** It could not be told: it goes with the next write. */
+/** The write failed, so the observations go with the next one. */
 function giveBack(entry: KnownDependency, { ok, failed, first, retry }: Seen, throttleMs: number): void {
-  entry.untold.ok += ok
-  entry.untold.failed += failed
-  entry.untold.first += first
-  entry.untold.retry += retry
+  entry.unwritten.ok += ok
+  entry.unwritten.failed += failed
+  entry.unwritten.first += first
+  entry.unwritten.retry += retry
   entry.throttleMs = Math.max(entry.throttleMs, throttleMs)
 }

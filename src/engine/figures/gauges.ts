@@ -5,7 +5,7 @@ import { ALERT_TAG, countsOf, DEAD_MAX, liveWorkers, RECORDS_MAX } from '../aler
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { bodyOf } from '../records/records.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
-import { laneOf } from '../webhooks/outbox.js'
+import { endpointKey } from '../webhooks/outbox.js'
 
 /** What the whole fleet looks like at one moment, in numbers; each is bounded, whatever is in the store. */
 export interface Gauges {
@@ -95,7 +95,7 @@ async function readDependencies(store: Store, now: number): Promise<Pick<Gauges,
   return {
     // Lanes of deliveries are named by ids, and webhooks have a number of their own.
     circuits: dependencies
-      .filter(({ key }) => !key.startsWith(laneOf('')))
+      .filter(({ key }) => !key.startsWith(endpointKey('')))
       .map(dependency => ({ key: dependency.key, state: circuitState(dependency, now) })),
     endpointsDisabled: off.length,
   }

@@ -15,18 +15,18 @@ import { type LeaseEnd, viewEnd, viewRepeat } from './view.js'
 interface LeaseEndsOptions {
   readonly env: Environment
   readonly dependencies: Dependencies
-  /** A job waits again for so long. */
+  /** Called when a job waits again, with its delay. */
   readonly wake: (delayMs: number) => void
 }
 
-/** A repeated end is looked for among so many runs. */
+/** How many of the newest runs are searched for a repeated end. */
 const RUNS_BACK = 5
 
-/** Finds the runs that pull workers hold, and ends them: by the same rules and with the same words as any other. */
+/** Finds the runs that pull workers hold, and ends them by the same rules as any other run. */
 export class LeaseEnds {
   readonly #options: LeaseEndsOptions
   readonly #env: Environment
-  /** Policies of queues that were given to jobs without one of their own: those follow their queue. */
+  /** Ids of queue policies given to jobs without their own policy: those jobs follow later changes of their queue. */
   readonly #ofQueues = new Set<string>()
 
   constructor(options: LeaseEndsOptions) {
@@ -34,7 +34,10 @@ export class LeaseEnds {
     this.#env = options.env
   }
 
-  /** What jobs of these queues get that carry no policy: so that others know it who decide about them. */
+  /**
+   * The policies of jobs in these queues that have none of their own, stored so that other processes can decide about
+   * these jobs.
+   */
   async policyIds(queues: readonly string[]): Promise<Record<string, string>> {
     const ids: Record<string, string> = {}
     for (const queue of queues) {
@@ -49,7 +52,7 @@ export class LeaseEnds {
     return pullAttempt(claimed, await this.#policyOf(claimed))
   }
 
-  /** The run that this token holds; undefined where it holds it no more. */
+  /** The run that this token holds; undefined if its lease is lost. */
   async find({ id, token }: Lease): Promise<Attempt | undefined> {
     const { clock, time } = this.#env
     const sentAt = clock.now()
@@ -62,7 +65,7 @@ export class LeaseEnds {
     return attempt
   }
 
-  /** undefined: the lease was lost, and nothing is changed. */
+  /** Undefined if the lease was lost; then nothing is changed. */
   async end(attempt: Attempt, given: Outcome): Promise<LeaseEnd | undefined> {
     const { dependencies, wake } = this.#options
     await this.#env.outbox.fresh()
@@ -76,7 +79,7 @@ export class LeaseEnds {
     return viewEnd(attempt, transition, settled!)
   }
 
-  /** As if they had not been claimed. */
+  /** Releases jobs as if they had not been claimed. */
   async handBack(held: readonly Claimed[], delayMs: number): Promise<void> {
     if (held.length === 0) return
     await this.#env.outbox.fresh()
@@ -85,7 +88,10 @@ export class LeaseEnds {
     this.#options.wake(delayMs)
   }
 
-  /** The end that this token told of before, where that was one of these and its answer was lost; else the lease is. */
+  /**
+   * The end that this token reported before, if it had one of these statuses and the response was lost. Otherwise
+   * throws that the lease is lost.
+   */
   async endBefore(lease: Lease, statuses: readonly RunStatus[], where: string): Promise<LeaseEnd> {
     const { connection, policies } = this.#env
     const store = await connection.store()
@@ -124,7 +130,7 @@ export class LeaseEnds {
     return override ? policies.overridden(override, policy) : policy
   }
 
-  /** It may have been handed out by another process: what all share knows whom it sent ahead. */
+  /** Another process may have claimed the job, so the shared record says whether it is a probe. */
   async #isProbe({ id }: Attempt, key: string): Promise<boolean> {
     const store = await this.#env.connection.store()
     const [record] = await store.records(DEPENDENCY, { ids: [key] })
@@ -134,7 +140,7 @@ export class LeaseEnds {
   }
 }
 
-/** Told again, the store answers `already` to the run that this very token has ended, and changes nothing. */
+/** The store answers `already` for a run that this token has ended, and changes nothing. */
 async function endedBy(
   store: Store,
   job: Job,

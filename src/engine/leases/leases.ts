@@ -12,7 +12,7 @@ import { type Attempt, interruptionError } from '../worker/attempt.js'
 import { type CustomBackoffs, withCustomDelay } from '../worker/custom-backoff.js'
 import { repeated } from '../worker/effects.js'
 import { STUCK_MS } from '../worker/runner.js'
-import { Handout } from './handout.js'
+import { LeaseClaimer } from './lease-claimer.js'
 import { LeaseEnds } from './lease-end.js'
 import { LongPoll } from './long-poll.js'
 import {
@@ -36,14 +36,14 @@ export interface ExtendOptions {
   readonly token: string
   /** From now: 1 s … 1 h. Default 30 s. */
   readonly lease?: Duration
-  /** What people see of a run that goes on. */
+  /** Progress of the run, as the dashboard shows it. */
   readonly progress?: unknown
   readonly log?: readonly LogEntry[]
 }
 
 export interface LeaseExtension {
   readonly expiresAt: string
-  /** Somebody wants the job to stop: the worker should, and then call `release` or `fail`. */
+  /** The job was cancelled: the worker should stop and then call `release` or `fail`. */
   readonly cancelRequested: boolean
 }
 
@@ -52,18 +52,21 @@ interface LeasesOptions {
   readonly dependencies: Dependencies
   readonly backoffs: CustomBackoffs
   readonly wake: (delayMs: number) => void
-  /** Somebody is served here: what runs beside workers has to run. */
+  /** Called at every claim, because the worker loops have to run once there is a pull worker. */
   readonly onClaim: () => void
 }
 
 const RELEASED = 'its worker handed it back'
 
-/** `chronos.leases`: work for workers outside this process, in any language. They claim, extend and end runs themselves. */
+/**
+ * `chronos.leases`: jobs for workers in other processes, in any language. They claim, renew and end runs by these
+ * calls.
+ */
 export class Leases {
   readonly #options: LeasesOptions
   readonly #env: Environment
   readonly #ends: LeaseEnds
-  readonly #handout: Handout
+  readonly #claimer: LeaseClaimer
   readonly #longPoll: LongPoll
   readonly #fleet: PullFleet
   readonly #claims = new Set<Promise<unknown>>()
@@ -74,18 +77,18 @@ export class Leases {
     this.#options = options
     this.#env = env
     this.#ends = new LeaseEnds({ env, dependencies, wake })
-    this.#handout = new Handout({ env, dependencies, ends: this.#ends })
-    this.#longPoll = new LongPoll({ env, take: plan => this.#handout.take(plan) })
+    this.#claimer = new LeaseClaimer({ env, dependencies, ends: this.#ends })
+    this.#longPoll = new LongPoll({ env, take: plan => this.#claimer.take(plan) })
     this.#fleet = new PullFleet(env)
   }
 
-  /** Jobs to run, each with the lease on it; none where there are none in time. */
+  /** Claims jobs, each with its lease. Empty if none is due in time. */
   async claim(options: ClaimOptions): Promise<{ readonly data: readonly LeaseView[] }> {
     const plan = claimPlan(options, this.#env.dice.token)
     this.#options.onClaim()
     await this.#readQueues()
     this.#fleet.claims(plan)
-    const first = this.#handout.take(plan)
+    const first = this.#claimer.take(plan)
     this.#claims.add(first)
     const { leases, nextDueInMs } = await first.finally(() => this.#claims.delete(first))
     const data = leases.length > 0 || plan.waitMs === 0 ? leases : await this.#longPoll.wait(plan, nextDueInMs)
@@ -94,7 +97,7 @@ export class Leases {
     return { data }
   }
 
-  /** A sign of life: the lease holds from now on for so long, but never past the time that the run may take. */
+  /** Renews a lease from now on, but never past the run's timeout. It is also a heartbeat. */
   async extend(jobId: string, options: ExtendOptions): Promise<LeaseExtension> {
     const where = 'leases.extend'
     checkLease(jobId, options, ['lease', 'progress', 'log'], where)
@@ -112,14 +115,14 @@ export class Leases {
     return { expiresAt: timeText(now + leaseMs), cancelRequested: status === 'cancel-requested' }
   }
 
-  /** It is done. */
+  /** Ends the run as succeeded. */
   async complete(jobId: string, options: { token: string; result?: unknown }): Promise<LeaseEnd> {
     const where = 'leases.complete'
     checkLease(jobId, options, ['result'], where)
     return this.#end(jobId, options.token, ['succeeded'], where, () => outcomeOf(options.result))
   }
 
-  /** It failed; what happens next is decided by its policy, as for any other run. */
+  /** Ends the run as failed; the job's policy decides what happens next, as for any other run. */
   async fail(
     jobId: string,
     options: { token: string; error: ReportedError; retryAfter?: Duration },
@@ -135,7 +138,7 @@ export class Leases {
     })
   }
 
-  /** Not yet: it comes back later, and that costs no attempt. */
+  /** Runs the job again later without using an attempt. */
   async snooze(jobId: string, options: { token: string; delay: Duration; note?: string }): Promise<LeaseEnd> {
     const where = 'leases.snooze'
     checkLease(jobId, options, ['delay', 'note'], where)
@@ -145,8 +148,8 @@ export class Leases {
   }
 
   /**
-   * The worker has to stop: another may have it at once, and that costs no attempt. `started: false` says that nothing of it
-   * was begun: then it is as if it had not been claimed.
+   * Releases the job at once without using an attempt, because the worker stops. `started: false` says that the handler
+   * has not begun: then it is as if the job had not been claimed.
    */
   async release(jobId: string, options: { token: string; started?: boolean }): Promise<LeaseEnd> {
     const where = 'leases.release'
@@ -162,12 +165,12 @@ export class Leases {
     return { id, state: 'waiting', status: 'released', attempt: attempt.attempt - 1, maxAttempts }
   }
 
-  /** There may be work now, or will be in so many milliseconds. */
+  /** There may be jobs now, or in `delayMs`. */
   wake(delayMs: number): void {
     this.#longPoll.wake(delayMs)
   }
 
-  /** Nobody waits for work any longer; resolves when nothing is being claimed. */
+  /** Ends all waiting claims. Resolves when no claim is running. */
   async stop(): Promise<void> {
     await this.#longPoll.stop()
     await Promise.allSettled(this.#claims)
@@ -196,10 +199,10 @@ export class Leases {
     return (await this.#ends.find(lease)) ?? (await this.#ends.lost(lease, where))
   }
 
-  /** However often its lease is extended, a run has to end. */
+  /** A run has to end at its timeout, however often its lease is renewed. */
   async #timeOut(attempt: Attempt): Promise<ChronosError> {
     const error = interruptionError('timed-out', attempt)
-    // Its stack would show the insides of this package.
+    // The stack would only show the code of this package.
     const { stack: _, ...stored } = toStoredError(error)
     const timedOut: Outcome = { kind: 'timed-out', error: { ...stored, name: 'TimeoutError' } }
     await this.#ends.end(attempt, this.#withCustomDelay(attempt, error, timedOut))
@@ -207,7 +210,7 @@ export class Leases {
     const { id, run, timeoutMs } = attempt
     return new ChronosError(
       'LEASE_LOST',
-      `leases.extend: run ${run} of job ${id} has had its ${formatMs(timeoutMs)} and was ended as timed out; stop it, and enqueue such jobs with a longer timeout`,
+      `leases.extend: run ${run} of job ${id} took longer than its timeout of ${formatMs(timeoutMs)} and was ended; stop it, and enqueue such jobs with a longer timeout`,
       { details: { jobId: id, run, timeoutMs, status: 'timed-out' } },
     )
   }
@@ -220,7 +223,7 @@ export class Leases {
     return withCustomDelay(this.#options.backoffs, attempt, error, outcome, this.#env.log)
   }
 
-  /** Queues may have been given policies before anybody here looked. */
+  /** Queues may have got policies before this process read them. */
   async #readQueues(): Promise<void> {
     this.#queuesRead ??= this.#env.connection.store().then(async store => {
       this.#env.policies.setQueues(await store.queues())

@@ -1,25 +1,25 @@
 import type { Timer } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { Environment } from '../client/environment.js'
-import type { Handed } from './handout.js'
+import type { ClaimedLeases } from './lease-claimer.js'
 import type { ClaimPlan } from './options.js'
 import type { LeaseView } from './view.js'
 
 interface LongPollOptions {
   readonly env: Environment
-  readonly take: (plan: ClaimPlan) => Promise<Handed>
+  readonly take: (plan: ClaimPlan) => Promise<ClaimedLeases>
 }
 
 interface Waiter {
   readonly plan: ClaimPlan
   readonly resolve: (leases: readonly LeaseView[]) => void
   readonly reject: (error: unknown) => void
-  /** A look for it is under way, whose answer it gets, even if its time is over meanwhile. */
+  /** A claim for it is running; the waiter gets its result even if its own time runs out meanwhile. */
   isServed: boolean
   isOver: boolean
 }
 
-/** Workers that wait for the same jobs. One of them looks; the next one only where that one found something. */
+/** Workers that wait for the same jobs. One of them claims; the next one claims only if the first found a job. */
 interface Group {
   readonly waiting: Waiter[]
   isLooking: boolean
@@ -27,12 +27,12 @@ interface Group {
   timer: { readonly at: number; readonly timer: Timer } | undefined
 }
 
-/** How often to look for work that nobody announced. */
+/** Interval of polling for jobs of which no notification arrived. */
 const POLL_MS = 1_000
 const POLL_ANNOUNCED_MS = 3_000
 const WAITERS_MAX = 5_000
 
-/** Claims that wait until there is work: woken by what comes in, here or elsewhere, in the order in which they came. */
+/** Claims that wait for jobs. A new job wakes them, from this process or another, in the order in which they came. */
 export class LongPoll {
   readonly #options: LongPollOptions
   readonly #env: Environment
@@ -47,13 +47,13 @@ export class LongPoll {
     this.#env = options.env
   }
 
-  /** None, where none came in time. `knownDueInMs`: what the look before it has told. */
+  /** Resolves to no jobs if none is due in time. `knownDueInMs`: the due time that the previous claim returned. */
   async wait(plan: ClaimPlan, knownDueInMs: number | undefined): Promise<readonly LeaseView[]> {
     if (this.#isStopped || plan.signal?.aborted) return []
     if (this.#waiters >= WAITERS_MAX) {
       throw new ChronosError(
         'STORE_UNAVAILABLE',
-        `leases.claim: ${WAITERS_MAX} claims wait here already; ask again later`,
+        `leases.claim: ${WAITERS_MAX} claims are waiting already; retry later`,
       )
     }
     const store = await this.#env.connection.store()
@@ -65,7 +65,7 @@ export class LongPoll {
     try {
       return await new Promise<readonly LeaseView[]>((resolve, reject) => {
         const waiter: Waiter = { plan, resolve, reject, isServed: false, isOver: false }
-        // What is claimed for it by then goes back, or to who repeats the claim.
+        // Jobs that are claimed after this are released, or returned to the worker that repeats the claim.
         leave = () => resolve([])
         plan.signal?.addEventListener('abort', leave, { once: true })
         timer = clock.timer(plan.waitMs, () => endWait(waiter))
@@ -80,7 +80,7 @@ export class LongPoll {
     }
   }
 
-  /** There may be work now, or will be in so many milliseconds. */
+  /** There may be jobs now, or in `delayMs`. */
   wake(delayMs: number): void {
     for (const group of this.#groups.values()) {
       if (delayMs > 0) this.#lookIn(group, delayMs)
@@ -91,7 +91,7 @@ export class LongPoll {
     }
   }
 
-  /** Nobody waits any longer; resolves when nothing is being claimed. */
+  /** Ends all waiting claims. Resolves when no claim is running. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unwatch?.()
@@ -149,7 +149,7 @@ export class LongPoll {
     this.#looks.add(look)
   }
 
-  /** One after the other, as long as there is something for them. */
+  /** Serves the waiters one after the other, as long as there are jobs. */
   async #serve(group: Group): Promise<void> {
     while (!this.#isStopped) {
       const next = group.waiting.find(({ isOver }) => !isOver)
@@ -170,7 +170,7 @@ export class LongPoll {
       if (leases.length > 0) waiter.isOver = true
       return { isWorkLeft: leases.length > 0, nextDueInMs }
     } catch (error) {
-      // The others have their own try at the store, and hear of it too where it is gone.
+      // The other waiters make their own claim, and get an error too if the store is unavailable.
       waiter.isOver = true
       waiter.reject(error)
       return { isWorkLeft: true, nextDueInMs: 0 }

@@ -8,7 +8,7 @@ import { type JobDefinition, TIMEOUT_DEFAULT_MS } from '../client/definition.js'
 import { Attempt, type AttemptPort, interruptionError } from '../worker/attempt.js'
 import type { ReportedError } from './options.js'
 
-/** As much as is kept of any stack. */
+/** The same limit as for any stored stack. */
 const STACK_BYTES = 9_000
 
 const notHere = (): never => {
@@ -16,7 +16,7 @@ const notHere = (): never => {
 }
 const NOWHERE: AttemptPort = { now: notHere, complete: notHere, hasNews: notHere, runOnce: notHere }
 
-/** A run in the hands of a worker outside this process, so that the same rules and the same words apply to its end. */
+/** The run of a pull worker as an `Attempt`, so that its end follows the same rules. */
 export function pullAttempt(claimed: Claimed, policy: Policy): Attempt {
   const { name, queue, leaseUntil, startedAt = 0, deadline = Number.POSITIVE_INFINITY } = claimed
   const definition: JobDefinition = {
@@ -34,7 +34,7 @@ export function pullAttempt(claimed: Claimed, policy: Policy): Attempt {
   return attempt
 }
 
-/** The error that a worker told of, as one that was thrown: for rules and functions that look at it. */
+/** The error that a worker reported, as a thrown error: policy rules and functions expect one. */
 export function asThrown({ name, message, code, status }: ReportedError): Error {
   return Object.assign(new Error(message), {
     name: name || 'Error',
@@ -44,7 +44,7 @@ export function asThrown({ name, message, code, status }: ReportedError): Error 
   })
 }
 
-/** What a run ended with whose worker tells of this error. Its own word about retrying goes before every rule. */
+/** The outcome of a run whose worker reported this error. The worker's `retryable` overrides every rule. */
 export function reportedOutcome(
   reported: ReportedError,
   retryAfterMs: number | undefined,
@@ -74,7 +74,7 @@ function wordOf(
   return retryable ? { kind: 'transient', rule } : undefined
 }
 
-/** Stacks of other languages look different; what they say is kept as it is. */
+/** Stacks of other languages have other formats and are stored as they are. */
 function withStack({ stack: _, ...error }: StoredError, stack: string | undefined): StoredError {
   return stack === undefined || stack.trim() === '' ? error : { ...error, stack: cleanText(stack, STACK_BYTES) }
 }

@@ -6,31 +6,31 @@ import type { ClaimPlan } from './options.js'
 interface PullWorker {
   record: Omit<WorkerRecord, 'running' | 'seenAt'>
   seenAt: number
-  /** When the leases that this process has given it run out, by job, on the store's clock. */
+  /** Expiry times of the leases that this process has granted to it, by job, on the store's clock. */
   readonly leases: Map<string, number>
-  /** What the others were told last. */
-  toldAt: number
-  told: string
+  /** The last heartbeat that was stored. */
+  storedAt: number
+  stored: string
 }
 
-/** What happens in the same moment is told together. */
-const TELL_MS = 1_000
-/** A worker that asked so often is taken to be there until three of its beats are missed. */
+/** Heartbeats within this time are stored together. */
+const STORE_MS = 1_000
+/** The heartbeat interval of a pull worker. It counts as alive until three heartbeats are missed. */
 const BEAT_MS = 15_000
 const WORKERS_MAX = 1_000
 
-/** Tells of workers outside the fleet's own processes: each call of theirs is a sign of life. */
+/** Stores the heartbeats of pull workers: each of their calls is one. */
 export class PullFleet {
   readonly #env: Environment
   readonly #workers = new Map<string, PullWorker>()
   #timer: Timer | undefined
-  #telling: Promise<void> = Promise.resolve()
+  #storing: Promise<void> = Promise.resolve()
 
   constructor(env: Environment) {
     this.#env = env
   }
 
-  /** It asks for work. */
+  /** The worker claims jobs. */
   claims({ workerId: id, queues, names, limit, leaseMs, host, pid }: ClaimPlan): void {
     const known = this.#workers.get(id)
     const now = this.#env.time.now()
@@ -46,7 +46,7 @@ export class PullFleet {
       beatMs: Math.max(BEAT_MS, Math.ceil(leaseMs / 3)),
     } as const
     if (known) known.record = record
-    else this.#add(id, { record, seenAt: now, leases: new Map(), toldAt: Number.NEGATIVE_INFINITY, told: '' })
+    else this.#add(id, { record, seenAt: now, leases: new Map(), storedAt: Number.NEGATIVE_INFINITY, stored: '' })
     this.seen(id)
   }
 
@@ -60,17 +60,17 @@ export class PullFleet {
     this.seen(workerId)
   }
 
-  /** One that asked another process for work is told of there, until it asks here. */
+  /** A worker that claims through another process is recorded there, until it claims here. */
   seen(workerId: string): void {
     const worker = this.#workers.get(workerId)
     if (!worker) return
     worker.seenAt = this.#env.time.now()
-    this.#timer ??= this.#env.clock.timer(TELL_MS, () => this.#tell())
+    this.#timer ??= this.#env.clock.timer(STORE_MS, () => this.#store())
   }
 
   async stop(): Promise<void> {
     this.#timer?.cancel()
-    await this.#telling
+    await this.#storing
   }
 
   #add(id: string, worker: PullWorker): void {
@@ -78,12 +78,12 @@ export class PullFleet {
     this.#workers.set(id, worker)
   }
 
-  #tell(): void {
+  #store(): void {
     this.#timer = undefined
     const now = this.#env.time.now()
     const news = [...this.#workers].flatMap(([id, worker]) => this.#newsOf(id, worker, now))
     if (news.length === 0) return
-    this.#telling = this.#put(news)
+    this.#storing = this.#put(news)
   }
 
   async #put(news: readonly { readonly kind: string; readonly id: string; readonly body: string }[]): Promise<void> {
@@ -91,22 +91,22 @@ export class PullFleet {
     try {
       await (await connection.store()).putRecords(news)
     } catch (error) {
-      // Their next call is as good.
+      // The worker's next call repeats the heartbeat.
       log.warn({ event: 'fleet.failed', err: error }, 'failed to store pull-worker heartbeats')
     }
   }
 
   #newsOf(id: string, worker: PullWorker, now: number): { kind: string; id: string; body: string }[] {
-    const { record, seenAt, leases, toldAt, told } = worker
+    const { record, seenAt, leases, storedAt, stored } = worker
     for (const [jobId, until] of leases) if (until < now) leases.delete(jobId)
     const facts = JSON.stringify({ ...record, running: leases.size })
-    const isNews = facts !== told || seenAt - toldAt >= record.beatMs / 3
-    if (seenAt === toldAt || !isNews) {
+    const isNews = facts !== stored || seenAt - storedAt >= record.beatMs / 3
+    if (seenAt === storedAt || !isNews) {
       if (now - seenAt > 10 * record.beatMs) this.#workers.delete(id)
       return []
     }
-    worker.toldAt = seenAt
-    worker.told = facts
+    worker.storedAt = seenAt
+    worker.stored = facts
     const body: WorkerRecord = { ...record, running: leases.size, seenAt }
     return [{ kind: WORKER, id: `pull:${id}`, body: JSON.stringify(body) }]
   }

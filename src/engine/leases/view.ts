@@ -5,30 +5,30 @@ import type { Policy } from '../../core/policy/policy.js'
 import type { AttemptRecord, Settled } from '../../store/store.js'
 import type { Attempt } from '../worker/attempt.js'
 
-/** A job in the hands of a pull worker. */
+/** A job that a pull worker holds. */
 export interface LeaseView {
   readonly job: JobView
-  /** The same over all attempts and redrives: for the idempotency of who is called. */
+  /** The same for all attempts and redrives: use it as an idempotency key. */
   readonly key: string
-  /** Proof of the lease: every further call carries it. */
+  /** Proves that the caller holds the lease; every further call needs it. */
   readonly token: string
   readonly leaseMs: number
   readonly expiresAt: string
-  /** The run may take so long, however often its lease is extended. */
+  /** The maximum duration of the run, however often its lease is renewed. */
   readonly timeoutMs: number
   readonly isLastAttempt: boolean
   readonly deadline?: string
-  /** It was lost before, and may be what killed its worker: it is handed out by itself. */
+  /** It was lost before and may have killed its worker, so it is handed out alone. */
   readonly suspect?: true
-  /** Headers that lead back to the trace in which it was enqueued: `traceparent`. */
+  /** Trace context of the enqueue, as headers: `traceparent`. */
   readonly trace?: Readonly<Record<string, string>>
 }
 
-/** What became of a job whose run has ended. */
+/** The state of a job after its run has ended. */
 export interface LeaseEnd {
   readonly id: string
   readonly state: JobState
-  /** How the run ended. */
+  /** The outcome of the run. */
   readonly status: string
   readonly attempt: number
   readonly maxAttempts: number
@@ -36,7 +36,7 @@ export interface LeaseEnd {
   readonly nextRunAt?: string
   readonly delayMs?: number
   readonly decision?: Decision
-  /** It was told before, and is told again: nothing was done twice. */
+  /** The same end was reported before; nothing was done twice. */
   readonly repeated?: true
 }
 
@@ -76,7 +76,7 @@ export function viewEnd(
   }
 }
 
-/** From the record of a run that ended before. */
+/** The view of a run that had ended before this call. */
 export function viewRepeat(
   record: AttemptRecord,
   job: Parameters<typeof maxRetriesOf>[0] & { readonly state: JobState; readonly reason?: string },
@@ -97,7 +97,7 @@ export function viewRepeat(
   }
 }
 
-/** Damaged by hand, it must not keep its job from being handed out. */
+/** A damaged trace must not prevent the job from being claimed. */
 function headersOf(trace: string): Readonly<Record<string, string>> {
   try {
     return JSON.parse(trace) as Record<string, string>

@@ -7,8 +7,8 @@ interface Pending<Item, Answer> {
 }
 
 /**
- * Calls made in the same moment travel together: at once when idle, in groups while one is under way.
- * Each promise resolves only with its own answer, after the commit.
+ * Sends calls together: at once when idle, in batches while one is running. Each promise resolves with its own answer,
+ * after the commit.
  */
 export class Batcher<Item, Answer> {
   readonly #clock: Clock

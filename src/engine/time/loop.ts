@@ -4,15 +4,15 @@ import type { Log } from '../client/log.js'
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 5000
 
-/** How long to wait before a failed call to the store is made again: doubling, with full jitter, from 100 ms to 5 s. */
+/** How long to wait before a failed store call is repeated: doubling, with full jitter, from 100 ms to 5 s. */
 export function backOffMs(failures: number, dice: Dice): number {
   return Math.ceil(Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(failures, 10)) * (0.5 + dice.random() / 2))
 }
 
 export interface Loop {
-  /** Cuts the present wait short. */
+  /** Ends the current wait. */
   wake(): void
-  /** Resolves when no step runs any more. */
+  /** Resolves when no step is running any more. */
   stop(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export interface LoopOptions {
   readonly dice: Dice
   readonly log: Log
   readonly firstAfterMs?: number
-  /** Does a bounded batch and says in how many milliseconds to come back. */
+  /** Does a bounded batch and returns in how many milliseconds to come back. */
   step(): Promise<number>
 }
 
@@ -49,7 +49,7 @@ export function startLoop({ name, clock, dice, log, step, firstAfterMs = 0 }: Lo
       failures = 0
     } catch (error) {
       waitMs = backOffMs(failures++, dice)
-      log.warn({ event: 'loop.failed', loop: name, retryInMs: waitMs, err: error }, 'a maintenance step failed')
+      log.warn({ event: 'loop.failed', loop: name, retryInMs: waitMs, err: error }, 'maintenance step failed, retrying')
     }
     running = undefined
     sleep(waitMs)

@@ -2,7 +2,7 @@ import type { Store } from '../../store/store.js'
 
 export type Verb = (...values: readonly unknown[]) => unknown
 
-/** The same store with every verb replaced by what `around` makes of it, once per verb. */
+/** The same store with every verb wrapped by `around`, once per verb. */
 export function storeProxy(store: Store, around: (name: string, verb: Verb) => Verb): Store {
   const verbs = new Map<PropertyKey, Verb>()
   return new Proxy(store, {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/values/clock.js'
 
 /**
- * The store's clock, carried on between its answers by this process's. A worker whose own clock is an hour off
- * decides and records like any other.
+ * Estimates the store's clock from its answers and this process's clock, so that a worker whose own clock is an hour
+ * off decides and records like any other.
  */
 export class StoreTime {
   readonly #clock: Clock
@@ -17,9 +17,9 @@ export class StoreTime {
   }
 
   /**
-   * A store's answer to a call sent at `sentAt` on this process's clock: it was given some time between then and now.
-   * The first one is taken to have come half-way; a later one corrects only what it contradicts, so that a slow
-   * answer does not make good time worse.
+   * Corrects the estimate with a store's answer to a call sent at `sentAt`. The answer was given at some time between
+   * `sentAt` and now. The first one is assumed to be half-way; a later one corrects only what it contradicts, so that a
+   * slow answer does not make a good estimate worse.
    */
   observe(storeNow: number, sentAt: number): void {
     const least = storeNow - this.#clock.now()

@@ -1,12 +1,14 @@
 import { randomFillSync } from 'node:crypto'
 import type { Clock, Dice } from '../../core/values/clock.js'
 
-// The only file that reads the real time or the real dice. Everything else is given a Clock and Dice.
+// The only file that reads the real time or real random numbers. Everything else gets a Clock and Dice.
 
 const TIMER_MAX_MS = 2 ** 31 - 1
 const CLOCK_SET_FORWARD_MS = 1000
 
-/** Wall-clock time carried on by the monotonic clock, so that setting the clock back never turns time round. */
+/**
+ * The wall-clock time at the start plus monotonic time, so that time never runs backwards when the clock is set back.
+ */
 function steadyNow(): () => number {
   let offsetMs = Date.now() - performance.now()
   return () => {
@@ -22,7 +24,7 @@ export const systemClock: Clock = {
   timer(ms, run) {
     let handle: NodeJS.Timeout
     const arm = (leftMs: number): void => {
-      // Node fires a longer timer at once.
+      // Node fires a timer with a longer delay at once.
       const sliceMs = Math.min(leftMs, TIMER_MAX_MS)
       handle = setTimeout(() => (leftMs > sliceMs ? arm(leftMs - sliceMs) : run()), sliceMs)
     }
@@ -34,7 +36,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Milliseconds with fractions, from anywhere: for who measures what is shorter than a tick of the clock. */
+/** Milliseconds with fractions, from an arbitrary start: for durations below the resolution of the clock. */
 export function stopwatch(): number {
   return performance.now()
 }
@@ -53,7 +55,7 @@ const POOL_BYTES = 4096
 const pool = Buffer.allocUnsafe(POOL_BYTES)
 let poolUsed = POOL_BYTES
 
-/** `count` random bytes in hex, from a pool: one system call fills it for hundreds of ids. */
+/** `count` random bytes in hex, from a pool that one system call fills for hundreds of ids. */
 function randomHex(count: number): string {
   if (poolUsed + count > POOL_BYTES) {
     randomFillSync(pool)
@@ -69,7 +71,9 @@ export const systemDice: Dice = {
   id: uuidSequence(randomHex),
 }
 
-/** UUIDv7 whose 12 bits after the time count up within a millisecond, so that ids sort in the order they were made. */
+/**
+ * UUIDv7 whose 12 bits after the time count up within a millisecond, so that ids sort in the order of their creation.
+ */
 export function uuidSequence(hex: (bytes: number) => string): (now: number) => string {
   let lastMs = 0
   let count = 0

@@ -2,7 +2,7 @@ import type { Clock, Outstanding } from '../../core/values/clock.js'
 import type { Guard, Store } from '../../store/store.js'
 import { storeProxy, type Verb } from './store-proxy.js'
 
-/** The store itself, or, on a virtual clock, one whose calls hold time up until they are answered. */
+/** The store itself, or on a virtual clock a store whose pending calls hold time up. */
 export function trackedStore(store: Store, { outstanding }: Clock): Store {
   return outstanding ? storeProxy(store, (_, verb) => tracked(verb, outstanding)) : store
 }

@@ -19,12 +19,15 @@ interface Entry {
 }
 
 export interface PassOptions {
-  /** Lets time pass although handlers run, or (`calls`) store calls too: for tests of what happens when these hang. */
+  /**
+   * Lets time pass while handlers run, or (`calls`) while store calls are pending too: for tests of hanging handlers
+   * and stores.
+   */
   readonly despite?: 'handlers' | 'calls'
 }
 
 /**
- * Time that moves only when told to, and only while nothing is outstanding: no store call, no handler that works in real
+ * Time that moves only on request, and only while nothing is outstanding: no store call, no handler that works in real
  * time, nothing that is ready to run. Timers fire in the order of their times, then of their creation.
  */
 export class VirtualClock implements Clock {
@@ -33,7 +36,7 @@ export class VirtualClock implements Clock {
   readonly #timers: Entry[] = []
   #soon = 0
   #calls = 0
-  /** Handlers that don't wait for time. */
+  /** Running handlers that are not waiting for virtual time. */
   #handlers = 0
   readonly #current = new AsyncLocalStorage<Handler>()
   readonly #onDone: (() => void)[] = []
@@ -63,7 +66,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Needs no time to pass, so that a plain `await chronos.enqueue(…)` comes back. */
+  /** Needs no time to pass, so that a plain `await chronos.enqueue(…)` resolves. */
   soon(run: () => void): void {
     this.#soon++
     void turn().then(() => {
@@ -78,8 +81,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Resolves with the promise. A handler that waits here does not hold time up: for what comes only with virtual time, or
-   * from the test itself.
+   * Resolves with the promise. A handler that waits here does not hold time up: use it for promises that need virtual
+   * time to pass, or that the test resolves.
    */
   until<T>(promise: Promise<T>): Promise<T> {
     return this.#current.getStore()?.aside(promise) ?? promise
@@ -91,7 +94,7 @@ export class VirtualClock implements Clock {
     return this.#timers[0]?.at
   }
 
-  /** Resolves when nothing is outstanding: what is left waits for time. */
+  /** Resolves when nothing is outstanding: what remains waits for virtual time. */
   async settle({ despite }: PassOptions = {}): Promise<void> {
     const isBusy = (): boolean => (this.#calls > 0 && despite !== 'calls') || (this.#handlers > 0 && !despite)
     for (;;) {
@@ -102,7 +105,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Lets time pass up to the next timer, at most until `limit`; false when nothing fires by then. */
+  /** Lets time pass up to the next timer, at most until `limit`. Returns false if no timer fires by then. */
   async step(limit: number, options?: PassOptions): Promise<boolean> {
     await this.settle(options)
     const at = this.nextTimerAt()
@@ -114,7 +117,7 @@ export class VirtualClock implements Clock {
     return true
   }
 
-  /** Lets this much time pass, and everything happen that falls due in it. */
+  /** Lets this much time pass and runs everything that falls due. */
   async advance(ms: number, options?: PassOptions): Promise<void> {
     const until = this.#now + ms
     while (await this.step(until, options)) {}
@@ -157,7 +160,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** A handler as the clock sees it: outstanding from its start to its end, except while it waits for time. */
+/** A handler as the clock tracks it: outstanding from its start to its end, except while it waits for virtual time. */
 class Handler {
   readonly #count: (by: 1 | -1) => void
   #waits = 0
@@ -184,7 +187,7 @@ class Handler {
   }
 }
 
-/** The same numbers again for the same seed. */
+/** The same seed gives the same numbers. */
 export function seededDice(seed: number): Dice {
   const random = seededRandom(seed)
   const hex = (bytes: number): string => {

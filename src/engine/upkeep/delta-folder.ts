@@ -3,7 +3,7 @@ import type { Environment } from '../client/environment.js'
 const BATCH = 500
 const BUSY_MS = 1_000
 
-/** Adds up what enqueues and ends of jobs left behind: counters, error groups, the ledger. */
+/** Adds up the deltas that enqueues and outcomes leave: counters, error groups, the ledger. */
 export class DeltaFolder {
   readonly #env: Environment
   readonly #idleMs: number

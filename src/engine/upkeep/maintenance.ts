@@ -20,16 +20,16 @@ export interface MaintenanceOptions {
   readonly pace: Pace
   readonly alerts: Alerts
   readonly olderThanMs: PruneRequest['olderThanMs']
-  /** Jobs were handed on: this process's workers may take them. */
+  /** Jobs of dead workers are available again, and this process's workers may take them. */
   readonly onHandedOn: () => void
-  /** What this process knows of a job by its name. */
+  /** The definition of a job that this process has. */
   readonly definitionOf: (name: string) => JobDefinition | undefined
   readonly onQueues: (queues: readonly QueueRecord[]) => void
-  /** A schedule made jobs that are due in so many milliseconds. */
+  /** A schedule made jobs that are due in `delayMs`. */
   readonly onFired: (delayMs: number) => void
 }
 
-/** How often the loops look when there is nothing to do. */
+/** The intervals of the loops when they have nothing to do. */
 export interface Pace extends DelivererPace {
   readonly queuesMs: number
   readonly sweepMs: number
@@ -39,9 +39,9 @@ export interface Pace extends DelivererPace {
   readonly fleetMs: number
   /** While there is no schedule. */
   readonly schedulesMs: number
-  /** While there are some: how soon a change by another process is heard of. */
+  /** While there are schedules: how soon a change by another process is seen. */
   readonly scheduleChangesMs: number
-  /** Three looks missed, and nobody knows what was in between. */
+  /** After three missed evaluations, the time between is unknown. */
   readonly alertsMs: number
 }
 
@@ -60,7 +60,7 @@ export const PACE: Pace = {
   webhooksMs: 15_000,
 }
 
-/** The loops that keep a store in order. They run beside every worker, on every node, and need no leader. */
+/** The loops that maintain a store. They run beside every worker, on every node, and need no leader. */
 export class Maintenance {
   readonly #loops: readonly Loop[]
   readonly #sweeper: Sweeper
@@ -103,7 +103,7 @@ export class Maintenance {
     ]
   }
 
-  /** Somebody changed a schedule. */
+  /** A schedule was changed. */
   schedule(): void {
     this.#scheduler.look()
     this.#scheduling.wake()
@@ -121,8 +121,8 @@ export class Maintenance {
 }
 
 /**
- * What every process with a worker does, whoever keeps the store in order: hears of dependencies, gives signs of life, and
- * delivers webhooks.
+ * The loops of every process with a worker, whichever process maintains the store: they read dependencies, store
+ * heartbeats and deliver webhooks.
  */
 export class WorkerLoops {
   readonly #loops: readonly Loop[]

@@ -3,7 +3,7 @@ import { checkKeys } from '../../core/values/limits.js'
 import type { PruneReport, PruneRequest } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 
-/** How long ended jobs are kept. What is not said is kept for ever; unfinished work always is. */
+/** How long ended jobs are kept. States without a setting are kept for ever, as are unfinished jobs. */
 export interface Retention {
   readonly succeeded?: Duration | false
   readonly cancelled?: Duration | false
@@ -13,7 +13,7 @@ export interface Retention {
 const STATES = ['succeeded', 'cancelled', 'dead'] as const
 const ROWS_PER_STEP = 500
 const EVERY_MS = 60_000
-/** A key outlives its pruned job by this, so that a late repeat of an enqueue still finds it. */
+/** A key outlives its pruned job by this time, so that a late repeat of an enqueue still finds it. */
 const KEY_MS = DAY_MS
 
 export function parseRetention(retention: Retention, where: string): PruneRequest['olderThanMs'] {

@@ -10,17 +10,17 @@ import { WORKER, type WorkerRecord } from '../worker/fleet.js'
 const EVERY_MS = HOUR_MS
 const BATCH = 500
 
-/** What is kept, and for how long after it was last of use. */
+/** Retention of the records after their last use. */
 const KEPT_MS = {
   minutes: 2 * DAY_MS,
   hours: 90 * DAY_MS,
   workers: DAY_MS,
-  /** Groups without a dead letter. */
+  /** Error groups without a dead letter. */
   groups: 30 * DAY_MS,
   redrives: 90 * DAY_MS,
 } as const
 
-/** Removes records that nobody will ask for any more: old counters, workers of last week, errors long gone. */
+/** Removes records that are no longer needed: old counters, stopped workers, old error groups. */
 export class RecordPruner {
   readonly #connection: Connection
 
@@ -45,7 +45,7 @@ export class RecordPruner {
   }
 }
 
-/** Only what has not changed since it was looked at. */
+/** Deletes only records that have not changed since they were read. */
 async function forget<Body>(
   store: Store,
   kind: string,

@@ -14,7 +14,7 @@ import { reconcile } from '../worker/reconcile.js'
 
 const WORKERS_PER_STEP = 20
 const DEADLINES_PER_STEP = 500
-/** Hooks of users at the same time. */
+/** The number of `reconcile` calls at the same time. */
 const ASKING_MAX = 10
 
 export interface SweeperOptions {
@@ -31,19 +31,19 @@ interface Expired {
   readonly policy: Policy
 }
 
-/** Hands on what dead workers held, by the same rules as any end of a run, and ends jobs past their deadline. */
+/** Ends the runs of dead workers, by the same rules as any run, and jobs past their deadline. */
 export class Sweeper {
   readonly #env: Environment
   readonly #leaseMs: number
   readonly #everyMs: number
   readonly #onHandedOn: () => void
   readonly #definitionOf: SweeperOptions['definitionOf']
-  /** Whose `reconcile` has not answered yet, by job and run. */
+  /** Jobs whose `reconcile` has not answered yet, by job and run. */
   readonly #asking = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>()
-  /** How many waited at the last look until there was somebody free to ask about them. */
+  /** How many jobs waited for a free `reconcile` call at the last step. */
   #unasked = 0
   #stopped = false
-  /** Since when every look at the store was answered. */
+  /** Since when every store call of the sweeper has been answered. */
   #contactSince: number | undefined
   #lastLookAt = 0
 
@@ -55,7 +55,7 @@ export class Sweeper {
     this.#definitionOf = definitionOf
   }
 
-  /** What was being asked about is left to the next sweep, here or elsewhere. */
+  /** Runs whose `reconcile` is stopped are left to the next sweep, here or in another process. */
   async stop(): Promise<void> {
     this.#stopped = true
     const asking = [...this.#asking.values()]
@@ -63,11 +63,11 @@ export class Sweeper {
     await Promise.all(asking.map(({ done }) => done))
   }
 
-  /** A step of a loop: says when to come back. */
+  /** A step of a loop: returns when to come back. */
   async step(): Promise<number> {
     const { connection, clock, outbox } = this.#env
     const now = clock.now()
-    // A process that was stopped for a while knows as little as one that had no store.
+    // A process that was suspended knows as little about the others as one that had no store.
     if (now - this.#lastLookAt > this.#leaseMs) this.#contactSince = undefined
     try {
       const store = connection.opened ?? (await connection.store())
@@ -90,8 +90,8 @@ export class Sweeper {
   }
 
   /**
-   * After an outage every lease has run out and every worker looks dead. They get one lease time of the store's
-   * company to extend theirs before anything is taken from them.
+   * After an outage every lease has expired and every worker looks dead. They get one lease time with a reachable store
+   * to renew their leases before any job is taken from them.
    */
   #mayTake(): boolean {
     return this.#contactSince !== undefined && this.#env.clock.now() - this.#contactSince >= this.#leaseMs
@@ -99,7 +99,7 @@ export class Sweeper {
 
   async #sweep(store: Store): Promise<number> {
     const sentAt = this.#env.clock.now()
-    // Those that wait for an answer must not stand in the way of others.
+    // Jobs that wait for an answer must not block others.
     const workers = WORKERS_PER_STEP + this.#asking.size + this.#unasked
     const { now, jobs } = await store.expired({ workers })
     this.#env.time.observe(now, sentAt)
@@ -124,7 +124,7 @@ export class Sweeper {
     let isWaiting = false
     for (const [index, ending] of endings.entries()) {
       const answer = settled[index]!
-      // The worker itself or another sweeper may have been faster, and has then announced the end.
+      // The worker itself or another sweeper was faster and has announced the outcome.
       if (answer.status !== 'settled') continue
       this.#env.telemetry.meter?.leaseLost(ending.run.claimed, 'sweeper')
       if (ending.stored(answer) === 'waiting') isWaiting = true
@@ -132,7 +132,10 @@ export class Sweeper {
     if (isWaiting) this.#onHandedOn()
   }
 
-  /** The outcome is unknown and this process has the job's `reconcile`: its answer comes before the end is decided. */
+  /**
+   * The outcome is unknown and this process has the job's `reconcile`, so its answer is awaited before the outcome is
+   * decided.
+   */
   #mustAsk(expired: Expired, ending: Ending): boolean {
     const { job } = expired
     const key = `${job.id} ${job.run}`

@@ -10,18 +10,18 @@ import { deliveryJob, type Health } from './delivery-job.js'
 import { EndpointLimiter } from './endpoint-limiter.js'
 import type { Endpoints } from './endpoints.js'
 
-/** All together; each endpoint has only a few of them. They wait for others, and hardly use this process. */
+/** For all endpoints together. Deliveries mostly wait for responses and hardly use this process. */
 const CONCURRENCY = 250
 const LEASE_MS = 60_000
-/** A delivery that is under way has its answer by then. */
+/** A delivery in flight has its response within this time. */
 const GRACE_MS = 20_000
 
 export interface DelivererPace {
-  /** How often to look for deliveries that nobody announced. */
+  /** Interval of polling for deliveries of which no notification arrived. */
   readonly deliveriesMs: number
-  /** How often to read the endpoints, where there are some … */
+  /** How often to read the endpoints if there are some. */
   readonly webhookChangesMs: number
-  /** … and where there are none. */
+  /** How often to read the endpoints if there are none. */
   readonly webhooksMs: number
 }
 
@@ -31,15 +31,15 @@ interface DelivererOptions {
   readonly egress: Egress
   readonly dependencies: Dependencies
   readonly pace: DelivererPace
-  /** What else is delivered from the queue of deliveries. */
+  /** The other jobs of the deliveries queue. */
   readonly others: readonly JobDefinition<never>[]
 }
 
-/** Sends what is in the outbox: a worker of its own beside those of the user, once there is anything to send. */
+/** Sends the deliveries with a worker of its own, started when there is the first one to send. */
 export class Deliverer implements Health {
   readonly #options: DelivererOptions
   readonly #env: Environment
-  readonly #lanes: EndpointLimiter
+  readonly #limiter: EndpointLimiter
   readonly #definition: JobDefinition
   #worker: Worker | undefined
   #mayRun = false
@@ -47,15 +47,15 @@ export class Deliverer implements Health {
   constructor(options: DelivererOptions) {
     const { env, endpoints, egress } = options
     this.#options = options
-    // What deliveries do is nobody's news: who listens wants to hear of jobs.
+    // Deliveries raise no events: listeners expect events about jobs.
     this.#env = { ...env, events: new EventHub(env.log) }
-    this.#lanes = new EndpointLimiter(env)
+    this.#limiter = new EndpointLimiter(env)
     const { time } = env
-    const onTook = (lane: string, ms: number): void => this.#lanes.took(lane, ms)
+    const onTook = (key: string, ms: number): void => this.#limiter.took(key, ms)
     this.#definition = deliveryJob({ endpoints, egress, time, health: this, onTook }) as JobDefinition
   }
 
-  /** A step of a loop: knows who wants to hear of what, and whether anything waits to be sent. */
+  /** A step of a loop: reads the endpoints, and starts the worker if a delivery waits. */
   async step(): Promise<number> {
     this.#mayRun = true
     const { endpoints, pace } = this.#options
@@ -64,12 +64,12 @@ export class Deliverer implements Health {
     return endpoints.size > 0 ? pace.webhookChangesMs : pace.webhooksMs
   }
 
-  /** There may be something to send, or will be in so many milliseconds. */
+  /** There may be a delivery now, or in `delayMs`. */
   wake(delayMs = 0): void {
     this.#worker?.wake(delayMs)
   }
 
-  /** There is something to send. */
+  /** There is a delivery to send. */
   hasNew(): void {
     if (!this.#worker && this.#mayRun) this.#start()
     this.wake()
@@ -107,12 +107,12 @@ export class Deliverer implements Health {
       },
       backoffs: {},
       dependencies,
-      admit: (claimed, running) => this.#lanes.admit(claimed, running),
+      admit: (claimed, running) => this.#limiter.admit(claimed, running),
       onStopped: () => undefined,
     })
   }
 
-  // What becomes of the endpoints. A delivery has ended as it has ended, whether this is written down or not.
+  // Changes of endpoints. The outcome of a delivery does not depend on whether these are stored.
 
   succeeded(endpointId: string): void {
     this.#note(endpointId, afterSuccess)
@@ -128,7 +128,7 @@ export class Deliverer implements Health {
 
   #note(endpointId: string, change: (endpoint: Endpoint, now: number) => Endpoint): void {
     const known = this.#options.endpoints.peek(endpointId)
-    // Nearly always nothing changes, and then nobody need be asked.
+    // Usually nothing changes, and no store call is needed.
     if (known && change(known, this.#env.time.now()) === known) return
     void this.#change(endpointId, change)
   }
@@ -150,7 +150,7 @@ export class Deliverer implements Health {
   #announce(endpoint: Endpoint): void {
     const { log, events, outbox } = this.#options.env
     const facts = factsOf(endpoint)
-    // Its address may hold a secret.
+    // The URL may contain a secret.
     const { url: _, ...logged } = facts
     log.error({ event: 'webhook.disabled', ...logged }, 'webhook was disabled')
     events.emit('webhook.disabled', facts)

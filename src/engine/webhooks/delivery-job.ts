@@ -6,19 +6,19 @@ import { defineJob, type JobContext, type JobDefinition } from '../client/defini
 import type { Egress, EgressAnswer } from '../egress/egress.js'
 import type { StoreTime } from '../time/store-time.js'
 import type { Endpoints } from './endpoints.js'
-import { type DeliveryPayload, laneOf } from './outbox.js'
+import { type DeliveryPayload, endpointKey } from './outbox.js'
 import { sign } from './signature.js'
 
 const TIMEOUT_MS = 15_000
 const ANSWER_BYTES = 16 * 1024
-/** Of an answer that was no success, in the log of the attempt. */
+/** How much of an unsuccessful response is kept in the log of the attempt. */
 const ANSWER_KEPT_BYTES = 2_000
 
-/** Who hears how deliveries to an endpoint end. */
+/** Records the results of deliveries to an endpoint. */
 export interface Health {
   succeeded(endpointId: string): void
   failed(endpointId: string): void
-  /** It answered 410: nothing more is to be sent there. */
+  /** The endpoint answered 410: no more deliveries are sent to it. */
   gone(endpointId: string): Promise<void>
 }
 
@@ -27,11 +27,11 @@ interface DeliveryParts {
   readonly egress: Egress
   readonly time: StoreTime
   readonly health: Health
-  /** How long an answer was waited for. */
-  readonly onTook: (lane: string, ms: number) => void
+  /** Called with the time until the response came. */
+  readonly onTook: (endpointKey: string, ms: number) => void
 }
 
-/** One message to one endpoint. Its payload is the message; every attempt sends the same bytes under the same id. */
+/** One message to one endpoint. The payload is the message; every attempt sends the same bytes with the same id. */
 export function deliveryJob(parts: DeliveryParts): JobDefinition<DeliveryPayload> {
   return defineJob<DeliveryPayload, unknown>({
     name: DELIVERY_JOB,
@@ -73,7 +73,7 @@ async function deliver(payload: DeliveryPayload, job: JobContext, parts: Deliver
     if (endpointId !== undefined) parts.health.failed(endpointId)
     throw again(error)
   } finally {
-    parts.onTook(laneOf(endpointId ?? new URL(url).origin), parts.time.now() - sentAt)
+    parts.onTook(endpointKey(endpointId ?? new URL(url).origin), parts.time.now() - sentAt)
   }
 }
 
@@ -102,7 +102,7 @@ async function judge(
   throw refusal(answer)
 }
 
-/** Whatever an endpoint answers today, its owner may mend it by tomorrow: only 410 is final. */
+/** Only 410 is final: any other response may change once the owner has fixed the endpoint. */
 function refusal({ status, headers }: EgressAnswer): Refusal {
   const told: Record<string, string> = {}
   for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) told[name] = headers[name]
@@ -112,10 +112,10 @@ function refusal({ status, headers }: EgressAnswer): Refusal {
   return new Refusal(`the webhook ${words}`, { kind, status, headers: told })
 }
 
-/** There was an answer, and what it says has been noted. */
+/** There was a response, and its result has been recorded. */
 class Refusal extends HttpError {}
 
-/** The same for what gave no answer at all: a certificate, too, is renewed sooner or later. */
+/** Requests without a response are retried too, even certificate errors: certificates are renewed sooner or later. */
 function again(error: unknown): unknown {
   if (!(error instanceof HttpError)) return error
   const { message, code, name } = error

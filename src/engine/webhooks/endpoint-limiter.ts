@@ -1,37 +1,37 @@
 import type { Claimed } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 
-/** Deliveries to one endpoint at a time, in this process. */
-export const LANE_WIDTH = 5
-/** What is put off is looked at again after so long at the latest: the endpoint may be faster by then. */
-const PUT_OFF_MAX_MS = { fast: 500, slow: 30_000 } as const
-const PARK_BATCH = 500
+/** The maximum number of concurrent deliveries to one endpoint, per process. */
+export const ENDPOINT_CONCURRENCY = 5
+/** A deferred delivery is tried again after this time at the latest, because the endpoint may be faster by then. */
+const DEFER_MAX_MS = { fast: 500, slow: 30_000 } as const
+const BATCH = 500
 const FIRST_GUESS_MS = 10
-/** How much the newest delivery says about the next one. */
+/** The weight of the newest delivery in the estimated duration. */
 const NEWEST_SHARE = 0.3
-const LANES_MAX = 1_000
+const ENDPOINTS_MAX = 1_000
 
-interface Lane {
-  /** What a delivery takes, as far as is known. */
+interface EndpointPace {
+  /** The estimated duration of a delivery. */
   tookMs: number
-  /** When the last one that was put off gets its turn; on this process's clock. */
+  /** When the last deferred delivery may start, on this process's clock. */
   lastTurnAt: number
-  isParking: boolean
+  isDeferring: boolean
 }
 
 /**
- * Keeps slow endpoints out of the way of others: no endpoint has more than a few deliveries on their way, and those that
- * would be too many wait for their turn outside of the line, at the pace at which the endpoint answers.
+ * Keeps slow endpoints from delaying others. Each endpoint has a limited number of deliveries in flight; further ones
+ * are deferred and come back at the pace at which the endpoint answers.
  */
 export class EndpointLimiter {
   readonly #env: Environment
-  readonly #lanes = new Map<string, Lane>()
+  readonly #paces = new Map<string, EndpointPace>()
 
   constructor(env: Environment) {
     this.#env = env
   }
 
-  /** undefined: it may start. Else how long to put it off. */
+  /** Undefined if the delivery may start; otherwise how long to defer it. */
   admit({ dependency }: Claimed, running: Iterable<Claimed>): number | undefined {
     if (dependency === undefined) return undefined
     const now = this.#env.clock.now()
@@ -41,58 +41,58 @@ export class EndpointLimiter {
       busy++
       oldestMs = Math.max(oldestMs, this.#env.time.now() - (other.startedAt ?? now))
     }
-    if (busy < LANE_WIDTH) return undefined
-    const lane = this.#lane(dependency)
-    // What is not answered yet tells more than what was answered before.
-    lane.tookMs = Math.max(lane.tookMs, oldestMs)
-    const [delayMs] = turnsOf(lane, 1, now)
-    lane.lastTurnAt = now + delayMs!
-    void this.#park(dependency, lane)
+    if (busy < ENDPOINT_CONCURRENCY) return undefined
+    const pace = this.#pace(dependency)
+    // A pending delivery says more about the endpoint than those that ended before.
+    pace.tookMs = Math.max(pace.tookMs, oldestMs)
+    const [delayMs] = turnsOf(pace, 1, now)
+    pace.lastTurnAt = now + delayMs!
+    void this.#defer(dependency, pace)
     return delayMs
   }
 
-  /** What a delivery took. */
+  /** Records the duration of a delivery. */
   took(dependency: string, ms: number): void {
-    const lane = this.#lane(dependency)
-    lane.tookMs += (ms - lane.tookMs) * NEWEST_SHARE
+    const pace = this.#pace(dependency)
+    pace.tookMs += (ms - pace.tookMs) * NEWEST_SHARE
   }
 
-  #lane(dependency: string): Lane {
-    const known = this.#lanes.get(dependency)
+  #pace(dependency: string): EndpointPace {
+    const known = this.#paces.get(dependency)
     if (known) return known
-    const lane = { tookMs: FIRST_GUESS_MS, lastTurnAt: 0, isParking: false }
-    if (this.#lanes.size >= LANES_MAX) this.#lanes.clear()
-    this.#lanes.set(dependency, lane)
-    return lane
+    const pace = { tookMs: FIRST_GUESS_MS, lastTurnAt: 0, isDeferring: false }
+    if (this.#paces.size >= ENDPOINTS_MAX) this.#paces.clear()
+    this.#paces.set(dependency, pace)
+    return pace
   }
 
-  /** The others that are due would be claimed only to be put off one by one. */
-  async #park(dependency: string, lane: Lane): Promise<void> {
-    if (lane.isParking) return
-    lane.isParking = true
+  /** Defers the other due deliveries together; otherwise each would be claimed only to be deferred. */
+  async #defer(dependency: string, pace: EndpointPace): Promise<void> {
+    if (pace.isDeferring) return
+    pace.isDeferring = true
     const { connection, clock, log } = this.#env
     try {
       const store = await connection.store()
       const pass = clock.now()
       for (;;) {
         const now = clock.now()
-        const delaysMs = turnsOf(lane, PARK_BATCH, now)
+        const delaysMs = turnsOf(pace, BATCH, now)
         const { moved } = await store.park({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass })
-        if (moved > 0) lane.lastTurnAt = now + delaysMs[moved - 1]!
-        if (moved < PARK_BATCH) break
+        if (moved > 0) pace.lastTurnAt = now + delaysMs[moved - 1]!
+        if (moved < BATCH) break
       }
     } catch (error) {
       if (!connection.isClosed)
         log.warn({ event: 'park.failed', dependency, err: error }, 'failed to defer webhook deliveries')
     }
-    lane.isParking = false
+    pace.isDeferring = false
   }
 }
 
-/** The next places in the line, in milliseconds from now. */
-function turnsOf({ tookMs, lastTurnAt }: Lane, count: number, now: number): number[] {
-  const stepMs = Math.max(1, tookMs / LANE_WIDTH)
+/** The next start times, in milliseconds from now. */
+function turnsOf({ tookMs, lastTurnAt }: EndpointPace, count: number, now: number): number[] {
+  const stepMs = Math.max(1, tookMs / ENDPOINT_CONCURRENCY)
   const behindMs = Math.max(0, lastTurnAt - now)
-  const mostMs = Math.min(PUT_OFF_MAX_MS.slow, Math.max(PUT_OFF_MAX_MS.fast, 2 * tookMs))
+  const mostMs = Math.min(DEFER_MAX_MS.slow, Math.max(DEFER_MAX_MS.fast, 2 * tookMs))
   return Array.from({ length: count }, (_, index) => Math.min(behindMs + (index + 1) * stepMs, mostMs))
 }

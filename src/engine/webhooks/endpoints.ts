@@ -14,9 +14,9 @@ import { Records, type Stored } from '../records/records.js'
 import { newSecret } from './signature.js'
 
 export const WEBHOOK = 'webhook'
-/** Signs what goes to the addresses that jobs name themselves. */
+/** The secrets that sign deliveries to URLs given by jobs. */
 export const PER_JOB = 'per-job'
-/** What was read so recently is not read again. */
+/** Endpoints that were read within this time are not read again. */
 const FRESH_MS = 1_000
 
 interface Known {
@@ -26,7 +26,7 @@ interface Known {
 
 type Parts = Pick<Environment, 'connection' | 'clock' | 'dice' | 'time'>
 
-/** Who wants to hear of what, as this process knows it: read now and then, changed by compare-and-set. */
+/** The webhook endpoints as this process knows them: read periodically, changed by compare-and-set. */
 export class Endpoints {
   readonly #parts: Parts
   #known: ReadonlyMap<string, Known> = new Map()
@@ -51,7 +51,7 @@ export class Endpoints {
     return this.#known.size
   }
 
-  /** Reads them again. */
+  /** Reads the endpoints. */
   load(): Promise<void> {
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined
@@ -59,7 +59,7 @@ export class Endpoints {
     return this.#loading
   }
 
-  /** For who has no loop that reads them. */
+  /** Reads the endpoints unless they were read just now: for callers in a process without the loop that reads them. */
   async fresh(): Promise<void> {
     if (this.#parts.clock.now() - this.#loadedAt > FRESH_MS) await this.load()
   }
@@ -69,12 +69,12 @@ export class Endpoints {
     return [...this.#known.values()].map(({ endpoint }) => endpoint).filter(endpoint => wants(endpoint, subject))
   }
 
-  /** As it was when it was last read. */
+  /** The endpoint as last read. */
   peek(id: string): Endpoint | undefined {
     return this.#known.get(id)?.endpoint
   }
 
-  /** As it was last read; the store is asked for one that this process has not seen. */
+  /** The endpoint as last read; one that this process does not know is read from the store. */
   async find(id: string): Promise<Endpoint | undefined> {
     const known = this.#known.get(id)?.endpoint
     if (known) return known

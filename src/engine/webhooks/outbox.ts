@@ -18,40 +18,43 @@ import type { Endpoints } from './endpoints.js'
 
 type Parts = Pick<Environment, 'connection' | 'clock' | 'dice' | 'time' | 'log'>
 
-/** What a delivery carries: enough to send the same message again and again. */
+/** The payload of a delivery: enough to send the same message repeatedly. */
 export interface DeliveryPayload {
-  /** `webhook-id`: the same over all attempts and redrives. */
+  /** `webhook-id`: the same for all attempts and redrives. */
   readonly messageId: string
   readonly type: MessageType
   readonly endpointId?: string
-  /** Of a job that named its own address. */
+  /** Set if the job named its own URL. */
   readonly url?: string
-  /** Exactly what is sent, and signed. */
+  /** The exact body that is signed and sent. */
   readonly body: string
 }
 
 const PRIORITY = 5
 
-/** Turns what happens into deliveries, which are jobs: they come into being in the transaction of what they tell about. */
+/**
+ * Makes deliveries of events. Deliveries are jobs, and they are stored in the transaction of the change that they
+ * report.
+ */
 export class Outbox {
   readonly #parts: Parts
   readonly #endpoints: Endpoints
   readonly #onDelivery: () => void
   #wasUsed = false
 
-  /** `onDelivery`: there is, or will be in a moment, something to deliver. */
+  /** `onDelivery` is called when there is a delivery to send. */
   constructor(parts: Parts, endpoints: Endpoints, onDelivery: () => void) {
     this.#parts = parts
     this.#endpoints = endpoints
     this.#onDelivery = onDelivery
   }
 
-  /** Who wants to hear of things is known: without that nothing may end. */
+  /** The endpoints are known. Before that, no run may end. */
   get isReady(): boolean {
     return this.#endpoints.isLoaded
   }
 
-  /** Asked until the store answers, or is closed. */
+  /** Reads the endpoints, with retries until the store answers or is closed. */
   async ready(): Promise<void> {
     const { connection, clock, dice, log } = this.#parts
     for (let failures = 0; !this.isReady && !connection.isClosed; failures++) {
@@ -65,12 +68,12 @@ export class Outbox {
     }
   }
 
-  /** For who changes jobs by hand, where no loop may be reading the endpoints. */
+  /** Reads the endpoints for callers that change jobs in a process where no loop reads them. */
   fresh(): Promise<void> {
     return this.#endpoints.fresh()
   }
 
-  /** Adds to the end of a run what has to be told about it. */
+  /** Adds the deliveries about a run to its settlement. */
   attach(settlement: Settlement, claimed: Claimed): Settlement {
     if (claimed.queue === DELIVERIES || (this.#endpoints.size === 0 && claimed.webhook === undefined)) return settlement
     const { end } = settlement
@@ -88,7 +91,7 @@ export class Outbox {
     }
   }
 
-  /** Of a job that ended without a run: what has to be told about it. */
+  /** The deliveries about a job that ended without a run. */
   following(job: Job): readonly NewJob[] {
     if (job.queue === DELIVERIES) return []
     const { reason, finishedAt, error } = job
@@ -97,8 +100,8 @@ export class Outbox {
     return this.#ofJob({ type: job.state === 'dead' ? 'job.dead' : 'job.cancelled', job, at, ...more })
   }
 
-  /** Something that is not about one job. */
-  async tell(type: WebhookEvent, data: object, tenantId?: string): Promise<void> {
+  /** Enqueues the deliveries of an event that is not about one job. */
+  async notify(type: WebhookEvent, data: object, tenantId?: string): Promise<void> {
     await this.#endpoints.fresh()
     const jobs = this.deliveries({ type, ...(tenantId !== undefined && { tenantId }) }, data)
     if (jobs.length === 0) return
@@ -113,14 +116,14 @@ export class Outbox {
     return endpoints.map(endpoint => this.#toEndpoint(endpoint, message, subject.tenantId))
   }
 
-  /** A message that nobody subscribed to, for one endpoint. */
+  /** A test message for one endpoint, whatever events it subscribed to. */
   testOf(endpoint: Endpoint): NewJob {
     const data = { endpointId: endpoint.id, message: 'a test of this webhook' }
     const body = messageBody('webhook.test', this.#parts.time.now(), data)
     return this.#toEndpoint(endpoint, this.#message('webhook.test', body), endpoint.tenantId)
   }
 
-  /** What was put into it is stored. */
+  /** The deliveries are stored and can be sent. */
   wake(): void {
     if (this.#wasUsed) this.#onDelivery()
   }
@@ -148,7 +151,7 @@ export class Outbox {
     message: Pick<DeliveryPayload, 'messageId' | 'type' | 'body'>,
     tenantId: string | undefined,
   ): NewJob {
-    const job = this.#delivery({ ...message, endpointId }, laneOf(endpointId), tenantId)
+    const job = this.#delivery({ ...message, endpointId }, endpointKey(endpointId), tenantId)
     return { ...job, tags: [endpointId, message.type], ...(retry && { override: retry }) }
   }
 
@@ -157,7 +160,7 @@ export class Outbox {
     message: Pick<DeliveryPayload, 'messageId' | 'type' | 'body'>,
     tenantId: string | undefined,
   ): NewJob {
-    return this.#delivery({ ...message, url }, laneOf(new URL(url).origin), tenantId)
+    return this.#delivery({ ...message, url }, endpointKey(new URL(url).origin), tenantId)
   }
 
   #delivery(payload: DeliveryPayload, dependency: string, tenantId: string | undefined): NewJob {
@@ -178,14 +181,14 @@ export class Outbox {
   }
 }
 
-/** Deliveries with the same one wait for each other, and for nobody else. */
-export function laneOf(endpoint: string): string {
-  return LANE + endpoint
+/** The dependency of deliveries to one endpoint: they share a circuit and a limit with each other only. */
+export function endpointKey(endpoint: string): string {
+  return ENDPOINT + endpoint
 }
 
-const LANE = 'webhook:'
+const ENDPOINT = 'webhook:'
 
-/** Undefined where the run changed nothing that is told. */
+/** Undefined if the run changed nothing that is reported. */
 function newsOf(
   { startedAt, finishedAt: at }: Settlement,
   { transition, error, result }: Extract<RunEnd, { kind: 'ended' }>,
@@ -207,26 +210,26 @@ function newsOf(
   }
 }
 
-/** A cancel came in between: what should have waited again has ended. */
+/** The job was cancelled meanwhile, so it ends where it would have waited again. */
 function cancelNews({ end, startedAt, finishedAt: at }: Settlement, claimed: Claimed): JobNews {
   if (end.kind === 'handed-back') {
-    // It never ran: it is what it was before its claim.
+    // The handler never started, so the counts are those from before the claim.
     return { type: 'job.cancelled', job: { ...claimed, run: claimed.run - 1, attempt: claimed.attempt - 1 }, at }
   }
   const attempt = end.transition.attemptBack ? claimed.attempt - 1 : claimed.attempt
   return { type: 'job.cancelled', job: { ...claimed, attempt }, at, startedAt, ...(end.error && { error: end.error }) }
 }
 
-/** Events of this process that others may want to hear of too. Each is raised once in the whole fleet. */
+/** Sends events of this process to webhook endpoints. Each of these events is raised once in the whole fleet. */
 export function relay(events: EventHub, outbox: Outbox, log: Log): void {
-  const tell = (type: WebhookEvent, data: object, tenantId?: string): void => {
-    outbox.tell(type, data, tenantId).catch((error: unknown) => {
+  const notify = (type: WebhookEvent, data: object, tenantId?: string): void => {
+    outbox.notify(type, data, tenantId).catch((error: unknown) => {
       log.error({ event: 'webhook.untold', type, err: error }, 'failed to enqueue webhook deliveries')
     })
   }
-  events.on('schedule.skipped', event => tell('schedule.skipped', event, event.tenantId))
+  events.on('schedule.skipped', event => notify('schedule.skipped', event, event.tenantId))
   for (const type of ['circuit.opened', 'circuit.closed'] as const) {
-    // Of what only deliveries depend on nobody is told: they raise no events.
-    events.on(type, event => event.key.startsWith(LANE) || tell(type, event))
+    // Circuits of webhook endpoints are not reported, because deliveries raise no events.
+    events.on(type, event => event.key.startsWith(ENDPOINT) || notify(type, event))
   }
 }

@@ -9,7 +9,7 @@ const PREFIX = 'whsec_'
 const KEY_BYTES_MIN = 16
 const KEY_BYTES_MAX = 128
 const TOLERANCE_MS = 300_000
-/** Signatures of one message that are looked at. */
+/** The number of signatures of a message that are checked. */
 const SIGNATURES_MAX = 16
 
 /** 256 bits. */
@@ -17,7 +17,7 @@ export function newSecret(dice: Dice): string {
   return PREFIX + Buffer.from(dice.token() + dice.token(), 'hex').toString('base64')
 }
 
-/** Undefined where the text is no secret. */
+/** Undefined if the text is not a secret. */
 function keyOf(secret: unknown): Buffer | undefined {
   if (typeof secret !== 'string' || !/^(?:whsec_)?[A-Za-z0-9+/]+={0,2}$/.test(secret)) return undefined
   const key = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64')
@@ -25,7 +25,7 @@ function keyOf(secret: unknown): Buffer | undefined {
 }
 
 function mac(key: Buffer, id: string, timestampS: string, body: string | Uint8Array): Buffer {
-  // The bytes that are sent: a body that is no valid text must not be changed on the way to its signature.
+  // Sign the bytes as sent: decoding an invalid text would change the body.
   return createHmac('sha256', key).update(`${id}.${timestampS}.`).update(body).digest()
 }
 
@@ -35,7 +35,7 @@ export interface SignatureHeaders {
   readonly 'webhook-signature': string
 }
 
-/** One signature for each secret, in their order. `id` has no dot: a dot separates it from what follows. */
+/** One signature per secret, in their order. `id` has no dot, because a dot separates it from the rest. */
 export function sign(id: string, at: number, body: string | Uint8Array, secrets: readonly string[]): SignatureHeaders {
   const timestamp = String(Math.floor(at / 1000))
   const keys = secrets.flatMap(secret => keyOf(secret) ?? [])
@@ -47,14 +47,14 @@ export function sign(id: string, at: number, body: string | Uint8Array, secrets:
 }
 
 export interface VerifyOptions {
-  /** As it came, before anything parsed it. */
+  /** The raw body, before it was parsed. */
   readonly body: string | Uint8Array
   readonly headers: HeadersLike
-  /** `whsec_…`, as it was told when the endpoint was made. */
+  /** `whsec_…`, as returned when the endpoint was created. */
   readonly secret?: string
-  /** While a secret is being replaced: any of them may have signed. */
+  /** While a secret is being rotated: a signature by any of them is accepted. */
   readonly secrets?: readonly string[]
-  /** How far the time of the message may be from now. Default 5 minutes. */
+  /** The maximum difference between the message's time and now. Default 5 minutes. */
   readonly toleranceMs?: number
   /** Default: the time of this machine. */
   readonly now?: Date | number
@@ -64,19 +64,21 @@ type HeadersLike =
   | { get(name: string): string | null | undefined }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** A message that was proved to come from who has the secret. */
+/** A message whose signature is valid. */
 export interface WebhookMessage {
-  /** The same over all tries: whoever has seen it before may answer 200 and do nothing. */
+  /** The same for all attempts: a receiver that has seen it may answer 200 and do nothing. */
   readonly id: string
   readonly type: string
-  /** When it happened. */
+  /** When the event happened. */
   readonly timestamp: string
   readonly data: Readonly<Record<string, unknown>>
-  /** When this try was sent. */
+  /** When this attempt was sent. */
   readonly sentAt: Date
 }
 
-/** For receivers: checks who sent a webhook and when, and gives what it says. Throws where it proves nothing. */
+/**
+ * For receivers: verifies the signature and the time of a webhook and returns its message. Throws if it is not valid.
+ */
 export function verifyWebhook(options: VerifyOptions): WebhookMessage {
   const { body, headers, toleranceMs = TOLERANCE_MS } = options
   const keys = keysOf(options)
@@ -86,12 +88,12 @@ export function verifyWebhook(options: VerifyOptions): WebhookMessage {
   checkTime(timestamp, options.now, toleranceMs)
   const given = signatures.split(' ').slice(0, SIGNATURES_MAX)
   const expected = keys.map(key => mac(key, id, timestamp, body))
-  // Every pair is compared: how long it takes tells nothing.
+  // Every pair is compared, so that the duration reveals nothing.
   const fits = given.map(one => expected.map(bytes => isEqual(one, bytes)).includes(true))
   if (!fits.includes(true)) {
     throw new ChronosError(
       'SIGNATURE_INVALID',
-      'webhook: no signature fits; check the secret, and that the body is the bytes that came, not JSON written again',
+      'webhook: no signature matches; check the secret, and that the body is the raw bytes received, not re-serialized JSON',
     )
   }
   return { id, ...parsed(body), sentAt: new Date(Number(timestamp) * 1000) }
@@ -101,7 +103,7 @@ function keysOf({ secret, secrets = [] }: VerifyOptions): readonly Buffer[] {
   const all = secret === undefined ? secrets : [secret, ...secrets]
   const keys = all.map(keyOf)
   if (keys.length > 0 && !keys.includes(undefined)) return keys as readonly Buffer[]
-  // Never shown: what was meant as a secret is one, even where it is misspelt.
+  // Never shown: a misspelt secret is still secret.
   throw new ChronosError('INVALID_OPTION', 'verifyWebhook: secret: expected "whsec_" and base64, got something else')
 }
 
@@ -109,7 +111,7 @@ function headerOf(headers: HeadersLike, name: string): string {
   const value = isGetter(headers) ? headers.get(name) : fieldOf(headers, name)
   const text = Array.isArray(value) ? value.join(' ') : value
   if (typeof text === 'string' && text !== '') return text
-  throw new ChronosError('SIGNATURE_MISSING', `webhook: the header ${name} is missing, so nobody signed it`)
+  throw new ChronosError('SIGNATURE_MISSING', `webhook: missing header ${name}: the request is unsigned`)
 }
 
 function isGetter(headers: HeadersLike): headers is { get(name: string): string | null | undefined } {
@@ -131,7 +133,7 @@ function checkTime(timestamp: string, now: Date | number = systemClock.now(), to
   if (Math.abs(Number(now) - sentAt) <= toleranceMs) return
   throw new ChronosError(
     'SIGNATURE_EXPIRED',
-    `webhook: sent ${new Date(sentAt).toISOString()}, too far from now; an old message played again, or a clock that is off`,
+    `webhook: sent ${new Date(sentAt).toISOString()}, too far from now: it is a replayed message, or a clock is wrong`,
     { details: { timestamp, toleranceMs } },
   )
 }
@@ -148,7 +150,10 @@ function parsed(body: string | Uint8Array): Pick<WebhookMessage, 'type' | 'times
     const { type, timestamp, data } = JSON.parse(text) as WebhookMessage
     if (typeof type === 'string') return { type, timestamp, data }
   } catch {
-    // Said below, as for JSON of another shape.
+    // The error below covers this case as well.
   }
-  throw new ChronosError('INVALID_PAYLOAD', 'webhook: it is signed, and no message: expected { type, timestamp, data }')
+  throw new ChronosError(
+    'INVALID_PAYLOAD',
+    'webhook: signature is valid, but the body is not a webhook message: expected { type, timestamp, data }',
+  )
 }

@@ -22,14 +22,14 @@ import { type List, listOf, PAGE_DEFAULT, type PageQuery, type TenantQuery } fro
 import { type Endpoints, PER_JOB } from './endpoints.js'
 import { newSecret } from './signature.js'
 
-/** A new secret, told this once. */
+/** A new secret, returned only once. */
 export interface NewSecret {
   /** `whsec_…`, for `verifyWebhook`. */
   readonly secret: string
 }
 
 export interface RecoverOptions extends Omit<RedriveOptions, 'dryRun'> {
-  /** Of messages that happened from this time on. */
+  /** Selects messages about events from this time on. */
   readonly since: Date | string | number
 }
 
@@ -45,7 +45,7 @@ interface WebhooksOptions {
   readonly redrives: Redrives
 }
 
-/** `chronos.webhooks`: who is told when jobs end, and how that went. */
+/** `chronos.webhooks`: webhook endpoints and their deliveries. */
 export class Webhooks {
   readonly #options: WebhooksOptions
 
@@ -53,7 +53,7 @@ export class Webhooks {
     this.#options = options
   }
 
-  /** The secret is told here and never again. */
+  /** Creates an endpoint. Its secret is returned here and never again. */
   async create(input: EndpointInput): Promise<EndpointView & NewSecret> {
     const settings = this.#checked(input, 'webhooks.create')
     const { dice, clock } = this.#options.env
@@ -71,7 +71,7 @@ export class Webhooks {
     return { ...viewEndpoint(endpoint, now), secret }
   }
 
-  /** By id, which is by age. */
+  /** Endpoints by id, oldest first. */
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<EndpointView>> {
     checkInteger(limit, 'webhooks.list: limit', 1, PAGE_MAX)
     const from = cursor === undefined ? {} : { from: cursor }
@@ -88,7 +88,7 @@ export class Webhooks {
     return this.#view(await this.#options.endpoints.get(id))
   }
 
-  /** Says it anew: what is not given goes back to its default. State, secrets and deliveries stay. */
+  /** Replaces the settings: those that are not given get their defaults. State, secrets and deliveries stay. */
   async update(id: string, input: EndpointInput): Promise<EndpointView> {
     const settings = this.#checked(input, 'webhooks.update')
     return this.#change(id, ({ queues: _q, names: _n, tenantId: _t, retry: _r, ...endpoint }, now) => ({
@@ -98,7 +98,7 @@ export class Webhooks {
     }))
   }
 
-  /** What is still on its way to it ends as `endpoint-disabled`. */
+  /** Deletes the endpoint. Pending deliveries to it end as `endpoint-disabled`. */
   async delete(id: string): Promise<void> {
     await this.#options.endpoints.delete(id)
   }
@@ -111,7 +111,10 @@ export class Webhooks {
     return this.#change(id, (endpoint, now) => disabled(endpoint, 'by-hand', now))
   }
 
-  /** The old secret signs beside the new one for another day. `'per-job'` is for addresses that jobs name themselves. */
+  /**
+   * Replaces the secret; the old one also signs for another day. `'per-job'` rotates the secret for URLs that jobs name
+   * themselves.
+   */
   async rotateSecret(id: string): Promise<NewSecret> {
     if (id === PER_JOB) return { secret: await this.#options.endpoints.rotatePerJob() }
     const secret = newSecret(this.#options.env.dice)
@@ -123,7 +126,7 @@ export class Webhooks {
     return { secret }
   }
 
-  /** Sends a message of the type `webhook.test`; gives the id of the delivery. */
+  /** Sends a message of the type `webhook.test`. Returns the id of the delivery. */
   async test(id: string): Promise<{ readonly id: string }> {
     const { env, endpoints } = this.#options
     const endpoint = await endpoints.get(id)
@@ -138,13 +141,13 @@ export class Webhooks {
     return { id: job.id }
   }
 
-  /** Deliveries to an endpoint, newest first: jobs like any other, that can be looked at and retried as such. */
+  /** Deliveries to an endpoint, newest first. They are jobs and can be inspected and retried like others. */
   async deliveries(id: string, { state, ...page }: DeliveryQuery = {}): Promise<List<JobView>> {
     await this.#options.endpoints.get(id)
     return this.#options.jobs.list({ queue: DELIVERIES, tag: id, ...(state && { state }) }, page)
   }
 
-  /** Sends again what failed for good since a time; a redrive like any other. */
+  /** Redrives the deliveries that died since a time. */
   async recover(id: string, options: RecoverOptions): Promise<RedriveView> {
     checkKeys(options, ['since', 'rate', 'canary', 'stopWhenFailing', 'force'], 'webhooks.recover')
     const { since, ...rest } = options
@@ -174,7 +177,7 @@ export class Webhooks {
   }
 }
 
-/** Where a webhook may not go is said at once, and looked at again whenever one is sent. */
+/** Checks at once whether a webhook may be sent to this URL. Every delivery checks it again. */
 export function checkAddress(url: string, egress: Egress, where: string): void {
   try {
     egress.check(url)

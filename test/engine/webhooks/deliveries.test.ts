@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
-import { LANE_WIDTH } from '../../../src/engine/webhooks/endpoint-limiter.js'
+import { ENDPOINT_CONCURRENCY } from '../../../src/engine/webhooks/endpoint-limiter.js'
 import { verifyWebhook } from '../../../src/engine/webhooks/signature.js'
 import { STORES } from '../../support/stores.js'
 import { good, type Postbox, postbox, quiet, webhookChronos } from './postbox.js'
@@ -207,7 +207,7 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     const isDone = async (): Promise<boolean> =>
       (await t.jobs.count({ name: 'good', state: 'succeeded' })).value === 400
     while (!(await isDone())) await t.advance(0, HUNG)
-    await slow.got(LANE_WIDTH)
+    await slow.got(ENDPOINT_CONCURRENCY)
     const begun = t.clock.now()
     await t.chronos.enqueueMany(good, Array(20).fill({}), { queue: 'fast' })
     const isSending = async (): Promise<boolean> =>
@@ -219,8 +219,8 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     }
     // Not one of the slow ones had given up its place by then.
     expect(t.clock.now() - begun).toBeLessThan(15_000)
-    expect(slow.heard).toHaveLength(LANE_WIDTH)
-    expect((await t.jobs.count({ queue: DELIVERIES, state: 'running', tag: id })).value).toBe(LANE_WIDTH)
+    expect(slow.heard).toHaveLength(ENDPOINT_CONCURRENCY)
+    expect((await t.jobs.count({ queue: DELIVERIES, state: 'running', tag: id })).value).toBe(ENDPOINT_CONCURRENCY)
   })
 
   test('can be tried out', async () => {

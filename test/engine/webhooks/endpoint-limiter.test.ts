@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Environment } from '../../../src/engine/client/environment.js'
 import { VirtualClock } from '../../../src/engine/time/virtual.js'
-import { EndpointLimiter, LANE_WIDTH } from '../../../src/engine/webhooks/endpoint-limiter.js'
+import { ENDPOINT_CONCURRENCY, EndpointLimiter } from '../../../src/engine/webhooks/endpoint-limiter.js'
 import type { Claimed, ParkRequest } from '../../../src/store/store.js'
 
 function bench(moved: readonly number[] = []) {
@@ -20,7 +20,7 @@ function bench(moved: readonly number[] = []) {
   }
   const lanes = new EndpointLimiter(env as unknown as Environment)
   const job = (dependency: string): Claimed => ({ dependency, startedAt: clock.now() }) as unknown as Claimed
-  const full = (dependency: string): Claimed[] => Array.from({ length: LANE_WIDTH }, () => job(dependency))
+  const full = (dependency: string): Claimed[] => Array.from({ length: ENDPOINT_CONCURRENCY }, () => job(dependency))
   return { clock, lanes, parks, job, full }
 }
 

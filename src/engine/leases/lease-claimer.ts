@@ -8,34 +8,34 @@ import type { LeaseEnds } from './lease-end.js'
 import type { ClaimPlan } from './options.js'
 import { type LeaseView, viewLease } from './view.js'
 
-interface HandoutOptions {
+interface Options {
   readonly env: Environment
   readonly dependencies: Dependencies
   readonly ends: LeaseEnds
 }
 
-export interface Handed {
+export interface ClaimedLeases {
   readonly leases: readonly LeaseView[]
-  /** When there may be more, where something is known to fall due. */
+  /** When the next job falls due, if that is known. */
   readonly nextDueInMs?: number
 }
 
-/** Where all that was claimed could not start, so many more claims are made before the worker is sent away. */
+/** If none of the claimed jobs could start, claim again up to this many times before returning nothing. */
 const ROUNDS_MAX = 10
-/** A suspect that comes with others is put off for about so long. */
+/** A suspect that was claimed together with other jobs is released for about this long. */
 const LATER_MS = 1_000
 
-/** Claims jobs for workers outside this process: past their dependencies and, where it must be, behind `begin`. */
-export class Handout {
-  readonly #options: HandoutOptions
+/** Claims jobs for pull workers: checks their dependencies and stores `begin` where it is needed. */
+export class LeaseClaimer {
+  readonly #options: Options
   readonly #env: Environment
 
-  constructor(options: HandoutOptions) {
+  constructor(options: Options) {
     this.#options = options
     this.#env = options.env
   }
 
-  async take(plan: ClaimPlan): Promise<Handed> {
+  async take(plan: ClaimPlan): Promise<ClaimedLeases> {
     for (let round = 1; ; round++) {
       const claim = await this.#claim(plan)
       const started = await this.#start(claim.jobs, plan)
@@ -65,7 +65,7 @@ export class Handout {
     return claim
   }
 
-  /** Those that the worker gets. */
+  /** The claimed jobs that the worker gets. */
   async #start(jobs: readonly Claimed[], plan: ClaimPlan): Promise<readonly Attempt[]> {
     const chosen = await this.#apart(jobs)
     const attempts = await Promise.all(chosen.map(claimed => this.#options.ends.attemptOf(claimed)))
@@ -77,7 +77,7 @@ export class Handout {
     return begun
   }
 
-  /** Nobody knows whether a suspect kills its worker: it is handed out by itself, so that it takes no other with it. */
+  /** A suspect may kill its worker, so it is handed out alone and takes no other job with it. */
   async #apart(jobs: readonly Claimed[]): Promise<readonly Claimed[]> {
     const { ends } = this.#options
     const suspects = jobs.filter(({ suspect }) => suspect)
@@ -101,7 +101,7 @@ export class Handout {
     return false
   }
 
-  /** What must not start twice, and what may have killed its worker, is handed out behind a commit of its own. */
+  /** The start of an at-most-once or suspect job is committed before the worker gets it. */
   async #begin(attempts: readonly Attempt[]): Promise<readonly Attempt[]> {
     const careful = attempts.filter(attempt => attempt.needsBegin)
     if (careful.length === 0) return attempts

@@ -2,47 +2,49 @@ import { advanced, callProbe, type Dependency, parkDelaysMs, takeSlots } from '.
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 
-/** A dependency as a process knows it. */
-export interface Tended {
+/** A dependency as this process knows it. */
+export interface CircuitEntry {
   dependency: Dependency
-  /** The round whose jobs were moved by this process. */
+  /** The last round whose jobs this process has moved. */
   movedRound: number
 }
 
-interface ParkingOptions<One extends Tended> {
+interface Options<One extends CircuitEntry> {
   readonly env: Environment
-  /** Writes a change of the dependency, on its newest state. */
+  /** Writes a change to the newest state of the dependency. */
   readonly change: (entry: One, change: (dependency: Dependency) => Dependency) => Promise<void>
-  /** Jobs were given other times. */
+  /** Called when jobs were rescheduled. */
   readonly onMoved: () => void
 }
 
-const PARK_BATCH = 200
-/** Jobs that fall due before the next look are parked too. */
-const PARK_AHEAD_MS = 2_000
+const BATCH = 200
+/** Jobs that fall due before the next step are deferred too. */
+const AHEAD_MS = 2_000
 
-/** Moves the waiting jobs of a shut dependency out of the way of the others, and back when it opens. */
-export class Parking<One extends Tended> {
-  readonly #options: ParkingOptions<One>
+/**
+ * Defers the waiting jobs of an open circuit, so that they do not delay others, and brings them back when it closes.
+ */
+export class DeferredJobs<One extends CircuitEntry> {
+  readonly #options: Options<One>
 
-  constructor(options: ParkingOptions<One>) {
+  constructor(options: Options<One>) {
     this.#options = options
   }
 
-  /** Does what the state of the dependency asks for now. */
-  async tend(entry: One): Promise<void> {
+  /** Moves the jobs as the state of the circuit requires. */
+  async update(entry: One): Promise<void> {
     const store = await this.#options.env.connection.store()
-    if (entry.dependency.circuit === 'open') await this.#tendOpen(store, entry)
-    else if (entry.dependency.circuit === 'ramping') await this.#tendRamp(store, entry)
+    if (entry.dependency.circuit === 'open') await this.#updateOpen(store, entry)
+    else if (entry.dependency.circuit === 'ramping') await this.#updateRamp(store, entry)
   }
 
-  async #tendOpen(store: Store, entry: One): Promise<void> {
+  async #updateOpen(store: Store, entry: One): Promise<void> {
     const { key, round } = entry.dependency
     if (entry.movedRound < round) {
-      await this.#park(store, entry.dependency, { pass: round - 1 })
+      await this.#defer(store, entry.dependency, { pass: round - 1 })
       entry.movedRound = round
     }
-    await this.#park(store, entry.dependency, { dueWithinMs: PARK_AHEAD_MS })
+    await this.#defer(store, entry.dependency, { dueWithinMs: AHEAD_MS })
     if (!callProbe(entry.dependency, this.#options.env.time.now())) return
     let called = false
     await this.#options.change(entry, dependency => {
@@ -64,25 +66,25 @@ export class Parking<One extends Tended> {
     this.#options.onMoved()
   }
 
-  async #park(store: Store, dependency: Dependency, from: { pass: number } | { dueWithinMs: number }): Promise<void> {
+  async #defer(store: Store, dependency: Dependency, from: { pass: number } | { dueWithinMs: number }): Promise<void> {
     for (;;) {
-      const delaysMs = parkDelaysMs(dependency, PARK_BATCH, this.#options.env.time.now())
+      const delaysMs = parkDelaysMs(dependency, BATCH, this.#options.env.time.now())
       const { moved } = await store.park({ dependency: dependency.key, from, delaysMs, pass: dependency.round })
-      if (moved < PARK_BATCH) return
+      if (moved < BATCH) return
     }
   }
 
-  /** What waited in the open period gets the slots of the ramp, in the order of its line. */
-  async #tendRamp(store: Store, entry: One): Promise<void> {
+  /** Jobs that waited while the circuit was open get the slots of the ramp, in their order. */
+  async #updateRamp(store: Store, entry: One): Promise<void> {
     const { key, round } = entry.dependency
     if (entry.movedRound >= round) {
-      // A ramp that has been climbed is over for everybody.
+      // The ramp is over: write that for all processes.
       if (advanced(entry.dependency, this.#options.env.time.now()) !== entry.dependency)
         await this.#options.change(entry, dependency => dependency)
       return
     }
     for (;;) {
-      const { value } = await store.count({ dependency: key, state: 'waiting' }, PARK_BATCH)
+      const { value } = await store.count({ dependency: key, state: 'waiting' }, BATCH)
       let slots: readonly number[] = []
       await this.#options.change(entry, dependency => {
         if (dependency.circuit !== 'ramping' || dependency.round !== round) return dependency
@@ -97,7 +99,7 @@ export class Parking<One extends Tended> {
         await this.#options.change(entry, dependency =>
           dependency.round === round ? { ...dependency, taken: dependency.taken - unused } : dependency,
         )
-      if (moved < PARK_BATCH) break
+      if (moved < BATCH) break
     }
     entry.movedRound = round
     this.#options.onMoved()
