@@ -28,9 +28,12 @@ import { ALERT_TAG } from './readings.js'
 import { RULES, ruleRecords, rulesNow, SILENCE, SILENCES_MAX, storedAlerts, storedSilences } from './records.js'
 
 export interface AlertsOptions {
-  /** What is left out stays as it is; `false` turns a rule off. What `alerts.setRules` stored goes before it. */
+  /**
+   * Rules that are left out keep their defaults; `false` turns a rule off. Rules stored by `alerts.setRules` take
+   * precedence.
+   */
   readonly rules?: RulesInput
-  /** Beside the log, by names of yours. */
+  /** Channels besides the log, by name. */
   readonly channels?: Readonly<Record<string, ChannelOptions>>
 }
 
@@ -38,7 +41,7 @@ export interface AlertQuery {
   readonly state?: AlertView['state']
 }
 
-/** `null` takes away what was stored about a rule. */
+/** `null` removes the stored settings of a rule. */
 export type RuleChanges = Readonly<{ [Name in keyof RulesInput]: RulesInput[Name] | null }>
 
 interface AlertsParts {
@@ -46,7 +49,7 @@ interface AlertsParts {
   readonly enqueuer: Enqueuer
   readonly egress: Egress
   readonly options: AlertsOptions | undefined
-  /** There is something to deliver. */
+  /** Called when there is a delivery to send. */
   readonly onDelivery: () => void
 }
 
@@ -54,14 +57,14 @@ const STATES = ['pending', 'firing', 'resolved'] as const
 const ORDER: Readonly<Record<AlertView['state'], number>> = { firing: 0, pending: 1, resolved: 2 }
 const SEVERITIES: Readonly<Record<Severity, number>> = { critical: 0, warning: 1 }
 
-/** `chronos.alerts`: what needs a person, and how that person hears of it. */
+/** `chronos.alerts`: alerts, their rules, silences and channels. */
 export class Alerts {
   readonly #parts: AlertsParts
   readonly #env: Environment
-  /** What the code says. */
+  /** The rules that the code configures. */
   readonly base: readonly AlertRule[]
   readonly channels: readonly Channel[]
-  /** The code says something about alerts. */
+  /** The code configures alerts. */
   readonly isConfigured: boolean
 
   constructor(parts: AlertsParts) {
@@ -77,7 +80,7 @@ export class Alerts {
     })
   }
 
-  /** Firing ones first, then critical ones, then the newest. */
+  /** Firing alerts first, then critical ones, then the newest. */
   async list({ state, ...rest }: AlertQuery = {}): Promise<List<AlertView>> {
     checkKeys(rest, ['state'], 'alerts.list')
     if (state !== undefined) checkWord(state, STATES, 'alerts.list: state')
@@ -93,13 +96,13 @@ export class Alerts {
     return { data, page: {} }
   }
 
-  /** As they are in force: what was stored, over what the code says, over the defaults. */
+  /** The effective rules: stored settings, then the code's, then the defaults. */
   async rules(): Promise<readonly RuleView[]> {
     const rules = await rulesNow(this.#env, this.base)
     return rules.map(viewRule)
   }
 
-  /** Changes rules for every process, from the next look on; what is left out stays as it is. */
+  /** Changes rules for every process from the next evaluation on; rules that are left out stay. */
   async setRules(changes: RuleChanges): Promise<readonly RuleView[]> {
     checkKeys(changes, RULE_NAMES, 'alerts.setRules')
     const { body } = await ruleRecords(this.#env.connection).change(RULES.id, old => {
@@ -110,13 +113,13 @@ export class Alerts {
     return parseRules(body, 'alerts.setRules', this.base).map(viewRule)
   }
 
-  /** Those in force and those that are over for less than a day; the one that ends last first. */
+  /** Active silences and those that ended less than a day ago, by end time, latest first. */
   async silences(): Promise<List<SilenceView>> {
     const silences = [...(await storedSilences(await this.#store()))].sort((a, b) => b.until - a.until)
     return { data: silences.map(viewSilence), page: {} }
   }
 
-  /** Nobody is told of what matches, until then; the alerts go on as they would. */
+  /** Suppresses notifications of the alerts that match until the silence ends; the alerts themselves continue. */
   async silence(input: SilenceInput): Promise<SilenceView> {
     const store = await this.#store()
     const { now } = await store.info()
@@ -135,7 +138,7 @@ export class Alerts {
     await store.putRecords([{ kind: SILENCE, id, body: null }])
   }
 
-  /** Sends a test by every channel, or by one; their names. */
+  /** Sends a test through one channel or all of them. Returns their names. */
   async test(channel?: string): Promise<readonly string[]> {
     if (channel !== undefined) checkWord(channel, this.#names(), 'alerts.test: channel')
     const store = await this.#store()
@@ -149,7 +152,10 @@ export class Alerts {
     return channels.map(({ name }) => name)
   }
 
-  /** Jobs that bring it to people: by the channels of this process, and to those who subscribed to events. */
+  /**
+   * The deliveries of a notification: to the channels of this process and to webhook endpoints that subscribe to the
+   * event.
+   */
   async deliveries(notification: Notification): Promise<readonly NewJob[]> {
     const channels = this.channels.filter(({ wants }) => wants(notification))
     const { notice, alert } = notification
@@ -159,7 +165,7 @@ export class Alerts {
     return [...(await this.#jobs(notification, channels)), ...quiet]
   }
 
-  /** It is stored that people were told: here they are. */
+  /** Logs and emits a notification after it was stored. */
   announce(notification: Notification): void {
     const { log, events } = this.#env
     const { notice, alert } = notification
@@ -196,7 +202,7 @@ type JobReference = Parameters<Enqueuer['prepare']>[0]
 const eventOf = ({ notice }: { readonly notice: Notice | 'test' }): 'alert.firing' | 'alert.resolved' =>
   notice === 'resolved' ? 'alert.resolved' : 'alert.firing'
 
-/** Settings of one rule add up; `false` and null replace them. */
+/** Settings of one rule are merged; `false` and null replace them. */
 function merged(old: RulesInput, changes: RuleChanges): RulesInput {
   const next: Record<string, unknown> = { ...old }
   for (const [name, change] of Object.entries(changes)) {
@@ -210,7 +216,7 @@ function merged(old: RulesInput, changes: RuleChanges): RulesInput {
 
 function testOf(id: string, now: number): Notification {
   const labels = { queue: 'test' }
-  const summary = 'nothing is wrong, and this way to you works'
+  const summary = 'this is a test notification; nothing is wrong'
   const since = timeText(now)
   const seen = { rule: 'dead-letters', labels, severity: 'warning', value: 0, summary } as const
   const alert: AlertView = { id: alertId('dead-letters', labels), ...seen, state: 'firing', since, firedAt: since }

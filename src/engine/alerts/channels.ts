@@ -15,14 +15,17 @@ import { sign } from '../webhooks/signature.js'
 import { type MailTransport, openMail, parseSmtp } from './mail.js'
 import { ALERT_JOB, ALERT_TAG } from './readings.js'
 
-/** Which alerts a channel takes; by default all. */
+/** The alerts that a channel takes; by default all. */
 interface Wanted {
   readonly rules?: readonly RuleName[]
-  /** `critical`: nothing less. */
+  /** `critical`: only critical alerts. */
   readonly severity?: Severity
 }
 
-/** A way to people. `webhook` is signed by Standard Webhooks; `slack` is what Slack and those like it understand. */
+/**
+ * How to reach people. `webhook` is signed by Standard Webhooks; `slack` is the format of Slack and compatible
+ * services.
+ */
 export type ChannelOptions =
   | (Wanted & { readonly type: 'webhook'; readonly url: string; readonly secret: string })
   | (Wanted & { readonly type: 'slack'; readonly url: string })
@@ -31,7 +34,7 @@ export type ChannelOptions =
         | { readonly transport: MailTransport; readonly smtp?: undefined }
       ))
 
-/** Brings one notification to people; a throw is a failed attempt of its delivery. */
+/** Sends one notification; an error is a failed attempt of its delivery. */
 export interface Notifier {
   notify(notification: Notification, signal: AbortSignal): Promise<void>
 }
@@ -39,7 +42,7 @@ export interface Notifier {
 export interface Channel {
   readonly name: string
   readonly type: ChannelOptions['type']
-  /** Deliveries are jobs, with the retries of any other webhook. */
+  /** Deliveries are jobs and are retried like any webhook delivery. */
   readonly job: JobDefinition<Notification>
   wants(notification: Notification): boolean
 }
@@ -147,7 +150,7 @@ function slackChannel(form: Form, where: string, { egress }: ChannelMeans): Noti
   }
 }
 
-/** What stands in it comes from names of queues and errors: none of it may call people or be a link. */
+/** The text contains names of queues and errors, which must not mention people or contain links. */
 const slackText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
@@ -186,7 +189,7 @@ function emailChannel(form: Form, where: string): Notifier {
   async function transportOf(): Promise<MailTransport> {
     if (given) return { sendMail: mail => given.sendMail(mail) }
     transport ??= openMail(url!)
-    // A failed opening is not remembered: the next attempt tries again.
+    // A failure to open is not cached: the next attempt tries again.
     const opened = await transport.catch(error => {
       transport = undefined
       throw error
@@ -195,7 +198,7 @@ function emailChannel(form: Form, where: string): Notifier {
   }
 }
 
-/** Line breaks would begin another header. */
+/** A line break would start another header. */
 function checkAddress(value: unknown, where: string): asserts value is string {
   checkText(value, where, 320)
   if (/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/.test(value)) return
@@ -225,14 +228,14 @@ async function post(egress: Egress, url: string, headers: object, body: string, 
     body,
     timeoutMs: SEND_MS,
     bodyMaxBytes: ANSWER_MAX_BYTES,
-    // The address stands in the configuration: who wrote it may reach what is inside.
+    // The URL is in the configuration, and the operator may reach internal hosts.
     trust: 'trusted',
     signal,
   })
   const { status } = answer
   if (status >= 200 && status < 300) return
   const retryAfter = answer.headers['retry-after']
-  // The path of such an address is its password.
+  // The path of such a URL is a secret.
   throw new HttpError(`POST ${new URL(url).origin} answered ${status}`, {
     kind: knownAnswer({ status, retryAfter: retryAfter !== undefined })?.kind ?? 'permanent',
     status,

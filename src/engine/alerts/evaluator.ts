@@ -16,20 +16,23 @@ import type { Alerts } from './alerts.js'
 import { type Readings, readAll } from './readings.js'
 import { ALERT, ALERTS_MAX, rulesNow, SILENCE, storedAlerts, storedSilences } from './records.js'
 
-/** When somebody last looked, so that of many processes one does. */
+/** The time of the last evaluation, so that only one of many processes evaluates. */
 const TURN = { kind: 'alert-turn', id: 'all' } as const
-/** A process that says nothing about alerts leaves them to those that do, while one of them has looked so lately. */
+/**
+ * A process that does not configure alerts leaves them to those that do, if one of them evaluated within this many
+ * intervals.
+ */
 const CONFIGURED_LOOKS = 3
 const TURN_TRIES = 3
 const NOT_READY_MS = 100
 const FOLD_BATCH = 500
 const FOLDS_MAX = 20
-/** A silence that is over can be looked up for so long. */
+/** An ended silence is kept for this long. */
 const SILENCE_KEPT_MS = DAY_MS
 
 interface Turn {
   readonly at: number
-  /** When somebody looked whose code says something about alerts. */
+  /** The last evaluation by a process that configures alerts. */
   readonly configuredAt?: number
 }
 
@@ -39,7 +42,7 @@ export interface EvaluatorOptions {
   readonly alerts: Pick<Alerts, 'base' | 'isConfigured' | 'deliveries' | 'announce'>
 }
 
-/** An alert as it was, as it is to be, and what people are told. */
+/** An alert before and after an evaluation, and its notification. */
 interface Change {
   readonly id: string
   readonly version: number
@@ -48,8 +51,8 @@ interface Change {
 }
 
 /**
- * Looks at the rules and remembers what it saw. Any number of processes may do so: whose compare-and-set of an alert
- * succeeds has decided it, and the deliveries are made in the same transaction.
+ * Evaluates the rules and stores the result. Any number of processes may do so: the one whose compare-and-set of an
+ * alert succeeds has decided it, and the deliveries are stored in the same transaction.
  */
 export class AlertEvaluator {
   readonly #options: EvaluatorOptions
@@ -62,7 +65,7 @@ export class AlertEvaluator {
 
   async step(): Promise<number> {
     const { everyMs } = this.#options
-    // Who subscribed to alerts is not known yet; waiting for it here would keep this process from being closed.
+    // The endpoints are not known yet; waiting here would delay closing this process.
     if (!this.#env.outbox.isReady) return NOT_READY_MS
     const store = await this.#env.connection.store()
     const { now } = await store.info()
@@ -72,7 +75,7 @@ export class AlertEvaluator {
     return everyMs
   }
 
-  /** 0 where it is ours; else when to ask again. */
+  /** Returns 0 if it is this process's turn, otherwise when to ask again. */
   async #takeTurn(store: Store, now: number): Promise<number> {
     const { everyMs, alerts } = this.#options
     const { isConfigured } = alerts
@@ -80,7 +83,7 @@ export class AlertEvaluator {
       const [record] = await store.records(TURN.kind, { ids: [TURN.id] })
       const turn: Turn | undefined = record && (JSON.parse(record.body) as Turn)
       const { at = -Infinity, configuredAt = -Infinity } = turn ?? {}
-      // Looks of those who do not know what is wanted here count for nothing to those who do.
+      // A process that configures alerts ignores evaluations by processes that do not.
       const dueAt = isConfigured
         ? configuredAt + everyMs
         : Math.max(at + everyMs, configuredAt + CONFIGURED_LOOKS * everyMs)
@@ -93,7 +96,7 @@ export class AlertEvaluator {
   }
 
   async #look(store: Store, now: number): Promise<void> {
-    // What has just happened is counted too.
+    // Fold pending deltas first, so that the newest events are counted.
     for (let folds = 0; folds < FOLDS_MAX; folds++) if ((await store.fold(FOLD_BATCH)) < FOLD_BATCH) break
     const rules = await rulesNow(this.#env, this.#options.alerts.base)
     const [alerts, silences] = [await storedAlerts(store), await storedSilences(store)]
@@ -138,7 +141,7 @@ export class AlertEvaluator {
   ): Change | undefined {
     const old = stored?.body
     const version = stored?.version ?? 0
-    // A rule that was turned off is over without a word: whoever did it knows.
+    // Turning a rule off ends its alerts without a notification.
     if (!rule.enabled) return old && { id, version, alert: undefined, notification: undefined }
     const labels = reading?.labels ?? old!.labels
     const look = {

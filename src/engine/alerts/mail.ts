@@ -1,6 +1,6 @@
 import { ChronosError } from '../../core/values/error.js'
 
-/** The part of a nodemailer transport that Chronos uses; any other with this function will do. */
+/** The part of a nodemailer transport that Chronos uses; any object with this function works. */
 export interface MailTransport {
   sendMail(message: Mail): Promise<unknown>
 }
@@ -10,7 +10,7 @@ export interface Mail {
   readonly to: readonly string[]
   readonly subject: string
   readonly text: string
-  /** The same however often it is sent. */
+  /** The same for every attempt. */
   readonly messageId: string
 }
 
@@ -20,17 +20,17 @@ interface Nodemailer {
 
 const CONNECT_MS = 10_000
 const SILENT_MS = 30_000
-/** Where mail is taken from programs, with and without TLS from the first byte. */
+/** The ports of mail submission with implicit TLS and with STARTTLS. */
 const PORTS = { 'smtps:': 465, 'smtp:': 587 } as const
 
 export function parseSmtp(value: unknown, where: string): URL {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   if (url && url.protocol in PORTS && url.hostname !== '') return url
-  // What was given may hold a password.
+  // The value may contain a password.
   throw new ChronosError('INVALID_OPTION', `${where}: expected smtp://user:password@host:587 or smtps://…`)
 }
 
-/** Over SMTP, with nodemailer: loaded when the first mail is sent. */
+/** Sends over SMTP with nodemailer, which is loaded for the first mail. */
 export async function openMail(url: URL, load: () => Promise<unknown> = loadNodemailer): Promise<MailTransport> {
   const nodemailer = await loaded(load)
   const secure = url.protocol === 'smtps:'
@@ -43,13 +43,13 @@ export async function openMail(url: URL, load: () => Promise<unknown> = loadNode
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,
-    // What an alert says comes from jobs: it is text, and never the name of a file to send.
+    // The text of an alert comes from jobs and must not name a file to attach.
     disableFileAccess: true,
     disableUrlAccess: true,
   })
 }
 
-/** By a name that no compiler looks up: most who use Chronos do not have it, and need not. */
+/** Imported by a computed name, so that compilers do not require the package: most applications do not have it. */
 function loadNodemailer(): Promise<unknown> {
   const name = 'nodemailer'
   return import(name)

@@ -13,11 +13,11 @@ import { WEBHOOK } from '../webhooks/endpoints.js'
 import { endpointKey } from '../webhooks/outbox.js'
 import { isAlive, WORKER, type WorkerRecord } from '../worker/fleet.js'
 
-/** On every delivery of an alert: their failures must not raise alerts. */
+/** A tag on every delivery of an alert, because their failures must not raise alerts. */
 export const ALERT_TAG = 'chronos:alert'
-/** Jobs that deliver alerts begin with this. */
+/** The prefix of the names of jobs that deliver alerts. */
 export const ALERT_JOB = 'chronos:alert/'
-/** How many ticks a schedule had missed when somebody last looked, and when that grew. */
+/** The number of missed occurrences of a schedule at the last evaluation, and when it grew. */
 const MARK = 'alert-mark'
 
 export const DEAD_MAX = 5_000
@@ -34,7 +34,7 @@ interface Scene {
   readonly now: number
 }
 
-/** What the rules that are on look at, each read once: facts that are in the store, whoever put them there. */
+/** Reads the facts that the enabled rules need from the store, each once. */
 export async function readAll(store: Store, rules: readonly AlertRule[], now: number): Promise<Readings> {
   const on = new Map(rules.filter(({ enabled }) => enabled).map(rule => [rule.name, rule]))
   const scene = { store, now }
@@ -57,7 +57,7 @@ const QUEUE_RULES: readonly RuleName[] = ['dead-letters', 'retry-latency', 'queu
 async function readQueues({ store, now }: Scene): Promise<readonly (readonly [RuleName, readonly Reading[]])[]> {
   const backlog = await store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX })
   const queues = new Map((await store.queues()).map(queue => [queue.name, queue]))
-  // Deliveries wait for others by design, and a paused queue waits because somebody wants it to.
+  // Deliveries wait for endpoints by design, and a paused queue waits on purpose.
   const waiting = backlog.filter(({ queue }) => queue !== DELIVERIES && !isPaused(queues, queue))
   const served = new Set((await liveWorkers(store, now)).flatMap(worker => worker.queues))
   const late = (at: number | undefined): number => Math.max(0, now - (at ?? now))
@@ -118,7 +118,7 @@ interface QueueCounts {
   exhausted: number
 }
 
-/** By queue, over the minutes of the window and the one that it begins in. */
+/** Sums per queue over the minutes of the window, including the minute in which it begins. */
 export async function countsOf(
   { store, now }: Scene,
   { windowMs }: Pick<AlertRule, 'windowMs'>,
@@ -167,7 +167,7 @@ function exhausted(sums: ReadonlyMap<string, QueueCounts>, { windowMs }: AlertRu
 
 async function openCircuits({ store, now }: Scene): Promise<readonly Reading[]> {
   const dependencies = (await store.records(DEPENDENCY, { limit: RECORDS_MAX })).flatMap(bodyOf<Dependency>)
-  // Those of webhooks have a rule of their own, and alerts are delivered through them.
+  // Webhook endpoints have a rule of their own, and alerts are delivered through them.
   const open = dependencies.filter(
     dependency =>
       !dependency.key.startsWith(endpointKey('')) && ['open', 'half-open'].includes(circuitState(dependency, now)),
@@ -179,14 +179,14 @@ async function openCircuits({ store, now }: Scene): Promise<readonly Reading[]> 
   }))
 }
 
-/** What somebody turned off by hand is no news to them. */
+/** Endpoints that a user disabled are not reported. */
 async function disabledEndpoints({ store }: Scene): Promise<readonly Reading[]> {
   const endpoints = (await store.records(WEBHOOK, { limit: RECORDS_MAX })).flatMap(bodyOf<Endpoint>)
   const off = endpoints.filter(each => each.state === 'disabled' && each.disabledReason !== 'by-hand')
   return off.map(({ id, disabledReason }) => ({
     labels: { endpoint: id },
     value: 1,
-    summary: `webhook ${id} is disabled: ${disabledReason === 'gone' ? 'it answered 410' : 'nothing got through for days'}`,
+    summary: `webhook ${id} is disabled: ${disabledReason === 'gone' ? 'it answered 410' : 'all deliveries failed for days'}`,
   }))
 }
 
@@ -196,7 +196,7 @@ interface Mark {
   readonly at: number
 }
 
-/** A count only grows: what is told is by how much, for as long as that is news. */
+/** The count only grows: the alert reports by how much it grew within the window. */
 async function missedTicks({ store, now }: Scene, windowMs: number): Promise<readonly Reading[]> {
   const schedules = (await store.records(SCHEDULE, { limit: RECORDS_MAX })).flatMap(bodyOf<Schedule>)
   const records = await store.records(MARK, { limit: RECORDS_MAX })
@@ -209,7 +209,7 @@ async function missedTicks({ store, now }: Scene, windowMs: number): Promise<rea
     if (by > 0) writes.push({ id, mark: { missed, by, at: now }, expect: old?.version ?? 0 })
     const value = by > 0 ? by : old !== undefined && now - old.at < windowMs ? old.by : 0
     if (value === 0) return []
-    const ticks = value === 1 ? '1 tick was' : `${value} ticks were`
+    const ticks = value === 1 ? '1 occurrence was' : `${value} occurrences were`
     return [{ labels: { schedule: id }, value, summary: `${ticks} missed by schedule ${id}: no scheduler was alive` }]
   })
   const known = new Set(schedules.map(({ id }) => id))

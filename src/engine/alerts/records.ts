@@ -9,10 +9,10 @@ import { bodyOf, Records, type Stored } from '../records/records.js'
 
 export const ALERT = 'alert'
 export const SILENCE = 'silence'
-/** What was set while everything runs, over what the code says. */
+/** Rules stored at run time, which take precedence over the code. */
 export const RULES = { kind: 'alert-rules', id: 'all' } as const
 
-/** More than anybody could read; what is beyond is not raised until others are over. */
+/** Further alerts are not raised until others have ended. */
 export const ALERTS_MAX = 1_000
 export const SILENCES_MAX = 1_000
 
@@ -34,7 +34,7 @@ export function ruleRecords(connection: Pick<Connection, 'store'>): Records<Rule
   return new Records({ connection, kind: RULES.kind, name: () => 'the set of alert rules' })
 }
 
-/** Stored > code > default. What a newer version wrote and this one can't read counts for nothing here. */
+/** Stored > code > default. Settings of a newer version that this one can't read are ignored. */
 export async function rulesNow(
   { connection, log }: Pick<Environment, 'connection' | 'log'>,
   base: readonly AlertRule[],

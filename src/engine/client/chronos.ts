@@ -57,12 +57,12 @@ import {
 import { Policies } from './policies.js'
 import { stopOnSignals } from './signals.js'
 
-/** The payload may be left out where the job has none; its handler then sees null. */
+/** The payload may be left out if the job has none; its handler then gets null. */
 type EnqueueArguments<Input> = undefined extends Input
   ? [payload?: Input, options?: EnqueueOptions]
   : [payload: Input, options?: EnqueueOptions]
 
-/** The façade: what users hold. */
+/** The entry point of the library. */
 export class Chronos {
   readonly jobs: Jobs
   readonly queues: Queues
@@ -79,7 +79,7 @@ export class Chronos {
   readonly #enqueuer: Enqueuer
   readonly #egress: Egress
   readonly #deliverer: Deliverer
-  /** Jobs that every worker knows, by name. */
+  /** Jobs that every worker can run, by name. */
   readonly #builtIns: ReadonlyMap<string, JobDefinition>
   readonly #backoffs: CustomBackoffs
   readonly #retention: ReturnType<typeof parseRetention>
@@ -87,13 +87,13 @@ export class Chronos {
   readonly #pace: Pace
   readonly #policies = new Set<Policies>()
   readonly #unsignals = new Map<Worker, () => void>()
-  /** Workers beside which the maintenance loops run. */
+  /** Workers in this process that the maintenance loops run for. */
   readonly #maintained = new Set<Worker>()
-  /** The loops run here whether there is a worker or not. */
+  /** The loops run in this process even without a worker. */
   #isMaintaining = false
   #maintenance: Maintenance | undefined
   #workerLoops: WorkerLoops | undefined
-  /** Loops that have no worker any more. */
+  /** Resolves when loops without a worker have stopped. */
   #ending: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
@@ -169,7 +169,7 @@ export class Chronos {
     return this.#enqueuer.enqueue(job as JobReference<never>, payload, options)
   }
 
-  /** One transaction. Options may be given for all, or per payload by a function. */
+  /** Enqueues in one transaction. Options apply to all jobs, or a function returns them per payload. */
   enqueueMany<Input>(
     job: JobReference<Input>,
     payloads: readonly Input[],
@@ -178,7 +178,7 @@ export class Chronos {
     return this.#enqueuer.enqueueMany(job as JobReference<never>, payloads, options)
   }
 
-  /** A job that is a call to a URL; every worker knows how to make it. */
+  /** Enqueues an HTTP request as a job; every worker can run it. */
   async http(request: HttpRequest, options: EnqueueOptions = {}): Promise<EnqueueResult> {
     const { timeout, ...rest } = options
     const asked = timeout === undefined || request.timeout !== undefined ? request : { ...request, timeout }
@@ -186,7 +186,7 @@ export class Chronos {
     return this.#enqueuer.enqueue(HTTP_JOB, asked, rest)
   }
 
-  /** Starts a worker for these definitions, and for the jobs that are built in. */
+  /** Starts a worker for these definitions and for the built-in jobs. */
   work(definitions: readonly JobDefinition<never>[], options: WorkOptions = {}): Worker {
     if (this.#closing) throw new ChronosError('CLOSED', 'work: this Chronos is closed')
     const settings = workerSettings(definitions, options)
@@ -218,8 +218,8 @@ export class Chronos {
   }
 
   /**
-   * Runs here, until `close()`, what runs beside a worker: schedules fire, dead workers' jobs are handed on, redrives and
-   * webhooks go out, alerts are told. For a process that has no worker but whose own workers are elsewhere.
+   * Runs the maintenance loops in this process until `close()`: schedules, jobs of dead workers, redrives, webhooks and
+   * alerts. For a process without a worker whose workers run elsewhere.
    */
   maintain(): void {
     if (this.#isMaintaining || this.#closing) return
@@ -228,15 +228,15 @@ export class Chronos {
     this.#maintain(LEASE_DEFAULT_MS)
   }
 
-  /** Hears what happens in this process. Returns how to stop listening. */
+  /** Listens to events of this process. Returns a function that stops listening. */
   on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
     return this.#env.events.on(name, listener)
   }
 
-  /** Has what happens in this process measured from now on, by one meter at a time. Returns how to stop. */
+  /** Measures this process from now on, with one meter at a time. Returns a function that stops it. */
   measure(meter: Meter): () => void {
     const { telemetry, connection } = this.#env
-    if (telemetry.meter) throw new ChronosError('NOT_ALLOWED', 'measure: this Chronos is measured already')
+    if (telemetry.meter) throw new ChronosError('NOT_ALLOWED', 'measure: this Chronos has a meter already')
     telemetry.meter = meter
     connection.wrap(store => measuredStore(store, telemetry))
     return () => {
@@ -244,17 +244,17 @@ export class Chronos {
     }
   }
 
-  /** What keeps the data, opened: for what is built on top of Chronos. */
+  /** The open store: for code that is built on top of Chronos. */
   store(): Promise<Store> {
     return this.#env.connection.store()
   }
 
-  /** What keeps the data, and what it promises. */
+  /** The kind of the store and its guarantees. */
   async info(): Promise<StoreInfo> {
     return (await this.#env.connection.store()).info()
   }
 
-  /** Workers of the whole fleet, newest first. */
+  /** The workers of the whole fleet, newest first. */
   workers(): Promise<readonly WorkerView[]> {
     return this.#fleet.list()
   }
@@ -264,12 +264,12 @@ export class Chronos {
     return { workers: this.#workers.size, maintenance: this.#maintenance !== undefined }
   }
 
-  /** The whole fleet in numbers. */
+  /** The state of the whole fleet in numbers. */
   stats(): Promise<FleetStats> {
     return readStats(this.#env)
   }
 
-  /** What happened, step by step: for charts. */
+  /** Activity over time, for charts. */
   series(query: SeriesQuery = {}): Promise<StatsSeries> {
     return readSeries(this.#env, query)
   }
@@ -354,14 +354,14 @@ export class Chronos {
   #workerStopped(worker: Worker): void {
     this.#workers.delete(worker)
     this.#maintained.delete(worker)
-    // Last a courtesy: without it the others would have to notice the silence.
+    // Removes the worker's record, so that it is not listed until its heartbeats are overdue.
     const stopped = this.#stopIdleLoops().then(() => this.#fleet.left(worker))
     this.#ending = Promise.allSettled([this.#ending, stopped])
     this.#unsignals.get(worker)?.()
     this.#unsignals.delete(worker)
   }
 
-  /** Those that nobody here has a use for any more. */
+  /** Stops the loops that no worker in this process needs any more. */
   async #stopIdleLoops(): Promise<void> {
     const over: (Maintenance | WorkerLoops | undefined)[] = []
     if (this.#maintained.size === 0 && !this.#isMaintaining) {

@@ -3,13 +3,13 @@ import { ChronosError } from '../../core/values/error.js'
 import type { Store } from '../../store/store.js'
 import { trackedStore } from '../time/tracked-store.js'
 
-/** The store, opened and migrated at the first use. A failed opening is not remembered: the next call tries again. */
+/** The store, opened and migrated at its first use. A failure to open is not cached: the next call tries again. */
 export class Connection {
   readonly #open: () => Promise<Store>
   readonly #clock: Clock
   #opening: Promise<Store> | undefined
   #store: Store | undefined
-  /** Puts itself between the store and who asks it. */
+  /** Wraps the store for all callers. */
   #wrap: ((store: Store) => Store) | undefined
   #closed = false
 
@@ -39,7 +39,7 @@ export class Connection {
     return this.#opening
   }
 
-  /** From now on every question goes through this, once, however often it is asked for. */
+  /** From now on every call goes through this wrapper, which is applied once. */
   wrap(wrap: (store: Store) => Store): void {
     if (this.#wrap) return
     this.#wrap = wrap
@@ -66,17 +66,17 @@ export class Connection {
   }
 }
 
-/** Whether it may have been done although no answer came. */
+/** Whether the call may have been carried out although no answer came. */
 export function isUnknown(error: unknown): boolean {
   return error instanceof ChronosError && error.code === 'STORE_UNKNOWN'
 }
 
-/** Whether the same call may simply be made again: nothing was done, or it is safe to do it twice. */
+/** Whether the same call may be repeated: nothing was done, or doing it twice is safe. */
 export function isRepeatable(error: unknown): boolean {
   return error instanceof ChronosError && (error.code === 'STORE_UNKNOWN' || error.code === 'STORE_UNAVAILABLE')
 }
 
-/** Troubles of the store as a whole, which a person mends while the work waits. */
+/** The store as a whole is unavailable, and an operator has to fix it while the jobs wait. */
 export function isOutage(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   return code === 'STORE_FULL' || code === 'STORE_READ_ONLY'

@@ -30,7 +30,7 @@ export interface EnqueueOptions {
   readonly unique?: string
   readonly delay?: Duration
   readonly runAt?: Date | string | number
-  /** Not started after this: a time, or a duration from now. */
+  /** The job is not started after this: a time, or a duration from now. */
   readonly deadline?: Date | Duration
   /** 0–9, 9 first. Default 5. */
   readonly priority?: number
@@ -41,13 +41,13 @@ export interface EnqueueOptions {
   readonly timeout?: Duration
   readonly retry?: PolicyInput
   readonly maxElapsed?: Duration
-  /** What it needs to be up; goes before the definition's. */
+  /** The dependency of the job; takes precedence over the definition's. */
   readonly dependsOn?: string
-  /** The error group that its failures belong to. */
+  /** The error group of its failures. */
   readonly fingerprint?: string
-  /** Gets a POST when the job ends. */
+  /** A URL that gets a POST when the job ends. */
   readonly webhook?: string
-  /** The caller's own database transaction, where the store can join one. */
+  /** The caller's database transaction, if the store can join one. */
   readonly tx?: unknown
 }
 
@@ -78,7 +78,7 @@ export interface EnqueueResult {
 
 export type EnqueueManyResult = EnqueueResult | { readonly id: string; readonly status: 'conflict' }
 
-/** What is asked for: a definition, or the name of a job whose definition lives elsewhere. */
+/** A definition, or the name of a job whose definition is in another process. */
 export type JobReference<Input> = JobDefinition<Input> | string
 
 const ROWS_PER_INSERT = 1000
@@ -92,17 +92,17 @@ interface EnqueuerOptions {
   readonly policies: Policies
   readonly events: EventHub
   readonly telemetry: Telemetry
-  /** Jobs that every worker knows, by name. */
+  /** Jobs that every worker can run, by name. */
   readonly builtIns: ReadonlyMap<string, JobDefinition>
-  /** Whether a webhook may go there. */
+  /** Throws if a webhook may not be sent to this URL. */
   readonly checkWebhook: (url: string, where: string) => void
-  /** New work for the workers of this process, but for one, due in so many milliseconds. */
+  /** New jobs are due in `delayMs`: wakes the workers of this process except one. */
   readonly wake: (delayMs: number, except?: Worker) => void
-  /** An idle worker of the queue claims while they are on their way. */
+  /** Lets an idle worker of the queue claim in the same transaction. */
   readonly claimAlong: (queue: string) => Along | undefined
 }
 
-/** A worker, and whether its claim was one with the enqueue that it was made for. */
+/** A worker, and whether its claim shared the enqueue's transaction. */
 export interface Along {
   readonly worker: Worker
   readonly shared: Promise<boolean>
@@ -127,7 +127,7 @@ export class Enqueuer {
     return enqueued
   }
 
-  /** One transaction. A key that belongs to another payload is reported in its place; the others are enqueued. */
+  /** One transaction. A key that belongs to another payload is reported in its place; the other jobs are enqueued. */
   async enqueueMany<Input>(
     reference: JobReference<never>,
     payloads: readonly Input[],
@@ -156,12 +156,12 @@ export class Enqueuer {
     return enqueued.map(({ id, status }) => ({ id, status }))
   }
 
-  /** A job as it would be enqueued: everything checked, nothing done. */
+  /** A job as it would be enqueued: everything is checked and nothing stored. */
   prepare(reference: JobReference<never>, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
     return this.#newJob(reference, payload, options)
   }
 
-  /** One that was prepared. */
+  /** Enqueues a prepared job. */
   add(job: NewJob): Promise<Enqueued> {
     return this.#batcher.add(job)
   }
@@ -174,7 +174,7 @@ export class Enqueuer {
     return (await this.#insert([job], tx))[0]!
   }
 
-  /** An answer that was lost is asked for again: the ids make the repeated insert find its own rows. */
+  /** Repeats the insert if its answer was lost: by their ids, the repeated insert finds its own rows. */
   async #insert(jobs: readonly NewJob[], tx?: unknown): Promise<readonly Enqueued[]> {
     const { connection, clock, dice, wake, events } = this.#options
     const store = connection.opened ?? (await connection.store())
@@ -183,8 +183,8 @@ export class Enqueuer {
     for (let tries = 1; ; tries++) {
       try {
         const inserting = store.enqueue(jobs, tx)
-        // An idle worker's claim may share the commit; where it can't, it looks again after it. Not where somebody
-        // listens: a job must not be heard to start before it was heard to be enqueued.
+        // An idle worker's claim may share the commit; otherwise it claims again after it. Not with a listener, which
+        // must get the event of the enqueue before the one of the start.
         const mayShare = tx === undefined && dueInMs <= 0 && !events.hears('job.enqueued')
         const along = mayShare && store.commitsAlone ? this.#options.claimAlong(jobs[0]!.queue) : undefined
         if (mayShare && !store.commitsAlone) wake(0)
@@ -194,7 +194,7 @@ export class Enqueuer {
         void along?.shared.then(isShared => isShared || along.worker.wake())
         return enqueued
       } catch (error) {
-        // Once an answer was lost they may be there, whatever the later tries say.
+        // Once an answer was lost, the jobs may exist, whatever the later attempts return.
         if (isUnknown(error)) lost ??= error
         if (tx !== undefined || !isRepeatable(error) || tries === UNKNOWN_TRIES_MAX) throw lost ?? error
         await wait(clock, backOffMs(tries, dice))
@@ -284,7 +284,7 @@ function overrideOf(options: EnqueueOptions, where: string): PartialPolicy | und
   return { ...retry, maxElapsed: toMs(options.maxElapsed, `${where}: maxElapsed`, { min: 1 }) }
 }
 
-/** A promise to start at most once can be given by either side and taken back by neither. */
+/** Either side can require at-most-once, and neither can revoke it. */
 function strictest(asked: Delivery | undefined, defined: Delivery | undefined): Delivery {
   return asked === 'at-most-once' || defined === 'at-most-once' ? 'at-most-once' : 'at-least-once'
 }

@@ -8,7 +8,7 @@ import type { EventHub } from './events.js'
 import type { Log } from './log.js'
 import type { Policies } from './policies.js'
 
-/** What every part of the engine is given. */
+/** The dependencies of every part of the engine. */
 export interface Environment {
   readonly clock: Clock
   readonly dice: Dice

@@ -3,7 +3,7 @@ import type { Log } from './log.js'
 
 type Listener<Name extends EventName> = (event: Events[Name]) => void
 
-/** In-process listeners. One that throws is logged and harms nobody. */
+/** In-process listeners. An error in a listener is logged and affects nothing else. */
 export class EventHub {
   readonly #listeners = new Map<EventName, Set<Listener<never>>>()
   readonly #log: Log
@@ -24,7 +24,7 @@ export class EventHub {
     }
   }
 
-  /** Events are built only for someone: the hot path asks first. */
+  /** The hot path asks first and builds an event only if it has a listener. */
   hears(name: EventName): boolean {
     const listeners = this.#listeners.get(name)
     return listeners !== undefined && listeners.size > 0

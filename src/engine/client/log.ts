@@ -11,7 +11,7 @@ const STDERR = 2
 const LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const FORMATS: readonly string[] = ['json', 'pretty']
 
-/** JSON lines on stderr, readable ones on a terminal; standard output belongs to the program. */
+/** JSON lines on stderr, readable ones on a terminal; standard output belongs to the application. */
 export function defaultLog(environment: NodeJS.ProcessEnv = process.env, destination?: DestinationStream): Log {
   const level = setting(environment, 'CHRONOS_LOG_LEVEL', LEVELS) ?? 'info'
   const format = setting(environment, 'CHRONOS_LOG_FORMAT', FORMATS) ?? (process.stderr.isTTY ? 'pretty' : 'json')
@@ -21,11 +21,11 @@ export function defaultLog(environment: NodeJS.ProcessEnv = process.env, destina
     ? readable({ sync: true, destination: destination ?? STDERR, ignore: 'pid,hostname', colorize })
     : (destination ?? pino.destination({ dest: STDERR, sync: false }))
   const formatters = { log: isReadable ? redactedForTerminal : redacted }
-  // Errors are written out by then.
+  // Errors have been serialized before this.
   return pino({ level, base: null, formatters, serializers: { err: (error: unknown) => error } }, stream)
 }
 
-/** Loaded where somebody looks at a terminal: a service writes JSON, and does without. */
+/** Loaded only for a terminal, because a service writes JSON and does not need it. */
 function readable(options: pretty.PrettyOptions): pretty.PrettyStream {
   const load = createRequire(import.meta.url)
   return (load('pino-pretty') as typeof pretty)(options)

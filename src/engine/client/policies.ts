@@ -11,14 +11,14 @@ interface Base {
 
 export interface PolicyLevels {
   readonly instance: PartialPolicy | undefined
-  /** From the code that created this Chronos; what is set at run time goes before it. */
+  /** Set by the code that created this Chronos; run-time settings take precedence. */
   readonly queues: ReadonlyMap<string, PartialPolicy>
 }
 
 /**
- * Which policy a job runs under: its own override, its definition, its queue, the instance, in this order.
- * The merged one of the last three is stored by content hash, so that a sweeper or a dashboard without the
- * handler's code knows it too.
+ * Determines the policy of a job: its own override, its definition, its queue, the instance, in this order. The result
+ * of the last three is stored by content hash, so that a sweeper or a dashboard without the handler's code knows it
+ * too.
  */
 export class Policies {
   readonly #levels: PolicyLevels
@@ -34,18 +34,18 @@ export class Policies {
     this.#store = store
   }
 
-  /** Changes with what `publish` would answer. */
+  /** Changes whenever `publish` would return another policy. */
   get version(): number {
     return this.#version
   }
 
-  /** The same levels under those of one worker, which go before the instance's. */
+  /** The same levels with the policy of one worker, which takes precedence over the instance's. */
   forWorker(worker: PartialPolicy): Policies {
     const { instance, queues } = this.#levels
     return new Policies({ queues, instance: instance ? { ...mergePolicies(worker, instance) } : worker }, this.#store)
   }
 
-  /** What queues were told at run time. */
+  /** Sets the run-time policies of all queues. */
   setQueues(records: readonly QueueRecord[]): void {
     const changed = records.some(record => !sameRetry(record, this.#queues.get(record.name)))
     this.#queues = new Map(records.map(record => [record.name, record]))
@@ -54,7 +54,7 @@ export class Policies {
     this.#version++
   }
 
-  /** What one of them was told just now, by this process. */
+  /** Sets the run-time policy of a queue that this process has changed. */
   setQueue(record: QueueRecord): void {
     this.setQueues([...new Map(this.#queues).set(record.name, record).values()])
   }
@@ -75,13 +75,16 @@ export class Policies {
     return base
   }
 
-  /** The id of the policy of a definition, or of none, in a queue; known to the store once this resolves. */
+  /**
+   * The id of a definition's policy in a queue, or of the queue's policy if there is no definition. The store has it
+   * once this resolves.
+   */
   publish(definition: JobDefinition | undefined, queue: string): string | Promise<string> {
     const { id, policy } = this.base(definition, queue)
     return this.#published.has(id) ? id : this.#put(id, policy)
   }
 
-  /** The policy that decides about a job whose handler this process may not know. */
+  /** The policy of a job whose handler this process may not have. */
   overridden(override: PartialPolicy, base: Policy): Policy {
     return mergePolicies(override, base)
   }

@@ -2,12 +2,12 @@ import { stdSerializers } from 'pino'
 
 const REDACTED = '[redacted]'
 
-/** What the names of secrets look like, wherever they are: an error brings along whatever its library hung onto it. */
+/** Field names of secrets, at any depth: libraries attach all kinds of fields to errors. */
 const SECRET =
   /^(?:proxy-?)?authorization$|^(?:set-?)?cookies?$|pass(?:word|wd|phrase)|secret|^(?:.*[-_])?tokens?$|(?:access|refresh|id|bearer|auth|session)token$|api[-_]?key|private[-_]?key|^payload$/i
-/** Who logs in where, in the middle of a text: `postgres://user:password@host`. */
+/** Credentials in a URL inside a text: `postgres://user:password@host`. */
 const LOGIN = /(\b[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/?#@"']{1,200}@/gi
-/** What moves the cursor of a terminal, or paints it. */
+/** Control characters, which could move the cursor of a terminal or change its colours. */
 const CONTROL = /[\p{Cc}\u2028\u2029]/gu
 const LINE_BREAKS: readonly string[] = ['\n', '\t']
 
@@ -16,20 +16,20 @@ const FIELDS_MAX = 100
 
 type Text = (text: string) => string
 
-/** A copy of what is to be logged without what must not be: secrets by their names, payloads, logins in addresses. */
+/** A copy of the fields of a log line without secrets, payloads and credentials in URLs. */
 export function redacted(fields: object): Record<string, unknown> {
   return copy(fields, 0, withoutLogin)
 }
 
-/** The same for the eyes of somebody at a terminal, which must not obey what an error says. */
+/** The same without control characters, so that an error text can't control the operator's terminal. */
 export function redactedForTerminal(fields: object): Record<string, unknown> {
   return copy(fields, 0, text => withoutLogin(text).replace(CONTROL, visible))
 }
 
-/** Nearly no text has an address in it, and to look for that is a tenth of the work. */
+/** Few texts contain a URL, and checking for one takes a tenth of the time. */
 const withoutLogin: Text = text => (text.includes('://') ? text.replace(LOGIN, `$1${REDACTED}@`) : text)
 
-/** The names of fields are few, and the same in every line. */
+/** Cached, because there are few field names and they repeat in every line. */
 const secrecy = new Map<string, boolean>()
 const NAMES_MAX = 500
 
@@ -51,11 +51,11 @@ function copy(value: object, depth: number, text: Text): Record<string, unknown>
   const fields = value as Readonly<Record<string, unknown>>
   const copied: Record<string, unknown> = {}
   let left = FIELDS_MAX
-  // Every line that is logged comes by, and a list of entries takes twice as long.
+  // Runs for every log line, and `Object.entries` takes twice as long.
   for (const name of Object.keys(fields)) {
     if (left-- === 0) break
     const each = isSecret(name) ? REDACTED : plain(fields[name], depth + 1, text)
-    // As a field like any other: to set it would mean something else.
+    // Defined like any other field, because assigning it would set the prototype.
     if (name === '__proto__') Object.defineProperty(copied, name, { ...OWN, value: each })
     else copied[name] = each
   }
@@ -70,6 +70,6 @@ function plain(value: unknown, depth: number, text: Text): unknown {
   if (depth > DEPTH_MAX) return '…'
   if (value instanceof Error) return copy(stdSerializers.err(value), depth, text)
   if (Array.isArray(value)) return value.slice(0, FIELDS_MAX).map(each => plain(each, depth + 1, text))
-  // Others know how to write themselves: a date, a URL, a buffer.
+  // Others serialize themselves: a date, a URL, a buffer.
   return 'toJSON' in value ? value : copy(value, depth, text)
 }

@@ -4,8 +4,8 @@ const stops = new Set<() => Promise<void>>()
 let heard = false
 
 /**
- * The first SIGTERM or SIGINT stops everything registered and exits with 0; a second one exits at once.
- * An application with listeners of its own decides itself when to exit.
+ * The first SIGTERM or SIGINT stops everything registered and exits with 0; a second one exits at once. An application
+ * with its own listeners decides itself when to exit.
  */
 export function stopOnSignals(stop: () => Promise<void>): () => void {
   stops.add(stop)

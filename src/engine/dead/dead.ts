@@ -12,7 +12,7 @@ import { jobFilter, type List, PAGE_DEFAULT, type PageQuery } from '../jobs/quer
 import { Records } from '../records/records.js'
 import type { DeadQuery, DryRun, RedriveOptions, Redrives, RedriveView } from './redrives.js'
 
-/** Equal errors, told as one. */
+/** A group of equal errors. */
 export interface ErrorGroupView extends Omit<ErrorGroup, 'firstSeen' | 'lastSeen' | 'trend' | 'stateAt'> {
   readonly firstSeen: string
   readonly lastSeen: string
@@ -23,7 +23,7 @@ export interface ErrorGroupView extends Omit<ErrorGroup, 'firstSeen' | 'lastSeen
 export type { BulkResult } from '../jobs/bulk.js'
 
 export interface GroupQuery extends PageQuery {
-  /** Also those without a dead letter, resolved and ignored ones. Default false. */
+  /** Includes groups without a dead letter, and resolved and ignored ones. Default false. */
   readonly all?: boolean
   readonly state?: GroupState
   readonly tenantId?: string
@@ -33,7 +33,7 @@ const GROUP_STATES: readonly GroupState[] = ['open', 'resolved', 'regressed', 'i
 const SETTABLE = ['open', 'resolved', 'ignored'] as const
 const GROUPS_MAX = 10_000
 
-/** `chronos.dead`: what ended without success, why, and how to send it round again. */
+/** `chronos.dead`: dead letters, their error groups, and redrives of them. */
 export class Dead {
   readonly #env: Environment
   readonly #jobs: Jobs
@@ -76,7 +76,7 @@ export class Dead {
     return viewGroup(group.body)
   }
 
-  /** `resolved`: fixed; the group becomes `regressed` when it is seen again. `ignored`: known and of no concern. */
+  /** `resolved`: fixed; the group becomes `regressed` when its error occurs again. `ignored`: known and harmless. */
   async setGroup(fingerprint: string, state: (typeof SETTABLE)[number], tenantId?: string): Promise<ErrorGroupView> {
     checkWord(state, SETTABLE, 'dead.setGroup: state')
     checkText(fingerprint, 'dead: fingerprint')
@@ -95,12 +95,12 @@ export class Dead {
     return this.#redrives.start(query, options)
   }
 
-  /** Seen by a person: they stay, and alarm nobody any more. */
+  /** Marks dead letters as seen: they stay and no longer raise alerts. */
   acknowledge(query: DeadQuery, options: { readonly dryRun?: boolean } = {}): Promise<BulkResult> {
     return this.#each({ acknowledged: false, ...query }, options, (store, ids) => store.change(ids, acknowledge))
   }
 
-  /** Given up for good: dead with reason `discarded`; the record stays. */
+  /** Gives jobs up: they stay dead, with reason `discarded`. */
   discard(query: DeadQuery, options: { readonly dryRun?: boolean } = {}): Promise<BulkResult> {
     const { outbox } = this.#env
     return this.#each(query, options, async (store, ids) => {
@@ -118,7 +118,7 @@ export class Dead {
   ): Promise<BulkResult> {
     const store = await this.#env.connection.store()
     const filter = { ...jobFilter(query, 'dead'), state: 'dead' } as const
-    // What was given up is meant only where somebody asks for it.
+    // Discarded jobs are included only on request.
     const except = query.reason === 'discarded' ? {} : { exceptReason: 'discarded' }
     return actOnAll({ store, filter, dryRun, act: ids => act(store, ids), ...except })
   }

@@ -23,13 +23,13 @@ import { filterOf, redriveRecords } from './redriver.js'
 export interface RedriveOptions {
   /** `'20/s'`, `'600/m'`; default 10/s. */
   readonly rate?: Rate
-  /** How many go first, while the others wait for what becomes of them. Default 10; 0 sends none ahead. */
+  /** How many jobs start first, while the others wait for their outcomes. Default 10; 0: no canary. */
   readonly canary?: number
-  /** The share of jobs failing again at which it stops. Default 0.2. */
+  /** The share of jobs that fail again at which the redrive stops. Default 0.2. */
   readonly stopWhenFailing?: number
-  /** Also jobs of which nobody knows whether they were carried out (`unknown-outcome`). */
+  /** Includes jobs with unknown outcome (`unknown-outcome`). */
   readonly force?: boolean
-  /** Changes nothing, and says how many there are. */
+  /** Changes nothing and returns how many jobs match. */
   readonly dryRun?: boolean
 }
 
@@ -46,10 +46,10 @@ export interface RedriveView {
   readonly total: Count
   readonly started: number
   readonly succeeded: number
-  /** Died again, or waits for a retry. */
+  /** Jobs that died again or wait for a retry. */
   readonly failing: number
   readonly results: Results
-  /** Left alone: discarded, or of unknown outcome without `force`. */
+  /** Not redriven: discarded, or of unknown outcome without `force`. */
   readonly skipped: number
   readonly conflicts: readonly RedriveConflict[]
   readonly conflictCount: number
@@ -60,7 +60,7 @@ export interface RedriveView {
 
 export interface DryRun {
   readonly dryRun: true
-  /** Jobs that would start again. */
+  /** The number of jobs that would be redriven. */
   readonly count: Count
   readonly skipped: number
 }
@@ -68,13 +68,13 @@ export interface DryRun {
 const OPTIONS = ['rate', 'canary', 'stopWhenFailing', 'force', 'dryRun'] as const
 const COUNT_CAP = 1_000_000
 
-/** `chronos.redrives`: dead jobs on their way round again. */
+/** `chronos.redrives`: redrives of dead jobs. */
 export class Redrives {
   readonly #env: Environment
   readonly #onStarted: () => void
   readonly #records: Records<Redrive>
 
-  /** `onStarted` is called when a redrive was started or changed, so that the redriver looks at once. */
+  /** `onStarted` is called when a redrive was started or changed, so that the redriver reads it at once. */
   constructor(env: Environment, onStarted: () => void) {
     this.#env = env
     this.#records = redriveRecords(env.connection)
@@ -136,12 +136,12 @@ export class Redrives {
     return listOf(data, found.length > limit ? found[limit - 1]!.id : undefined)
   }
 
-  /** What has started goes on; nothing else starts. */
+  /** Starts no further jobs; those that have started continue. */
   pause(id: string): Promise<RedriveView> {
     return this.#change(id, 'pause', redrive => (isActive(redrive) ? { ...redrive, state: 'paused' } : undefined))
   }
 
-  /** Goes on; one that its stop rule stopped goes on without a canary, and what failed before is forgiven. */
+  /** Continues a redrive. One that its stop rule stopped continues without a canary and with its failures reset. */
   resume(id: string): Promise<RedriveView> {
     return this.#change(id, 'resume', (redrive, results, now) => {
       if (redrive.state !== 'paused' && redrive.state !== 'stopped') return undefined

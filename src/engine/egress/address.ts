@@ -1,17 +1,17 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Where an address leads. `metadata`: where clouds hand out the credentials of the machine that asks. `special`: no
- * place that a request should ever go to (multicast, documentation, addresses that hide another one inside).
+ * The kind of network of an address. `metadata`: cloud services that return credentials of the machine. `special`:
+ * addresses that no request should be sent to (multicast, documentation, addresses that embed another one).
  */
 export type AddressKind = 'public' | 'loopback' | 'private' | 'link-local' | 'metadata' | 'special'
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6
 export type Range = readonly [address: Address, bits: number]
 
-/** Whole text or nothing; IPv4 inside IPv6 is taken for what it is. Undefined where it is no address. */
+/** Accepts only a complete address; IPv4 inside IPv6 is treated as IPv4. Undefined if the text is not an address. */
 export function parseAddress(text: string): Address | undefined {
-  // A zone id says on which wire; nobody outside this machine can know that.
+  // A zone id names a local network interface, which a remote user can't know.
   if (text.includes('%')) return undefined
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   if (!ipaddr.IPv6.isValid(text)) return undefined
@@ -33,14 +33,14 @@ export function isWithin(address: Address, [range, bits]: Range): boolean {
   return address.kind() === range.kind() && address.match(range as never, bits)
 }
 
-/** One address and not a network of them. */
+/** A single address and not a network. */
 export function isSingle([address, bits]: Range): boolean {
   return bits === (address.kind() === 'ipv4' ? 32 : 128)
 }
 
 const ranges = (...texts: readonly string[]): readonly Range[] => texts.map(text => parseRange(text)!)
 
-/** Before everything else: some lie in networks that are private, one in a public one. */
+/** Checked first: some are in private networks, one is in a public one. */
 const METADATA = ranges(
   '169.254.169.254', // AWS, Azure, Google, OpenStack and others
   '169.254.170.2', // AWS containers
@@ -61,7 +61,7 @@ const IPV4: readonly (readonly [kind: AddressKind, ranges: readonly Range[]])[] 
   ['special', ranges('198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4')],
 ]
 
-/** The other way round: what is not given out for the whole internet is not public. */
+/** IPv6 works the other way round: only the global unicast range is public. */
 const IPV6: typeof IPV4 = [
   ['loopback', ranges('::1')],
   ['private', ranges('fc00::/7', 'fec0::/10')],

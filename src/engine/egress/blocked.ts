@@ -1,9 +1,7 @@
-/** Why a request may not go where it was sent; for logs and tests, never for whoever sent it. */
+/** Why a request was blocked; for logs and tests, and never shown to the user who sent it. */
 export type BlockedBy = 'parse' | 'scheme' | 'userinfo' | 'name' | 'ip' | 'port' | 'dns' | 'peer'
 
-/**
- * One sentence for every reason: who may name an address must not learn from the answer what is behind it.
- */
+/** One message for every reason: a user who names an address must not learn from the response what is behind it. */
 export class EgressBlocked extends Error {
   override readonly name: string = 'EgressBlocked'
   readonly code = 'ESSRFBLOCKED'
@@ -12,7 +10,9 @@ export class EgressBlocked extends Error {
   override readonly stack = ''
 
   constructor(by: BlockedBy, host: string) {
-    super('the egress rules do not allow this address; whoever runs Chronos can open it with egress: { allow: […] }')
+    super(
+      'the egress rules do not allow this address; the operator of Chronos can allow it with egress: { allow: […] }',
+    )
     this.by = by
     this.host = host
   }

@@ -5,15 +5,15 @@ import { EgressBlocked } from './blocked.js'
 import { type EgressRules, mayReach, type Trust } from './rules.js'
 
 export const CONNECT_MAX_MS = 5_000
-/** More are looked at, and not tried. */
+/** All addresses are checked, but only this many are tried. */
 const ADDRESSES_MAX = 8
 
-/** What a connection tells the request that it is made for. */
+/** The request that a connection is opened for, notified about its progress. */
 export interface ConnectionWitness {
   looked(): void
   connected(): void
   secured(): void
-  /** Called with how to give the attempt up. */
+  /** Called with a function that aborts the connection attempt. */
   opening(giveUp: () => void): void
 }
 
@@ -21,15 +21,16 @@ export interface ConnectorOptions {
   readonly build: typeof buildConnector
   readonly rules: EgressRules
   readonly trust: Trust
-  /** Whose request a connection is opened for, where that is known. */
+  /** The request that a connection is opened for, if that is known. */
   readonly witness: () => ConnectionWitness | undefined
-  /** Whether a request to this origin still has to leave. */
+  /** Whether a request to this origin still waits to be sent. */
   readonly isWanted: (origin: string) => boolean
 }
 
 /**
- * Opens sockets. A name is resolved once: every answer is looked at, one that is not allowed refuses them all (an honest
- * name does not point both in and out), and exactly those that were looked at go to the socket. When it is connected, its peer is looked at again.
+ * Opens sockets. A name is resolved once and every address is checked; one that is not allowed blocks them all, because
+ * an honest name does not point both inside and outside. The socket gets exactly the checked addresses, and its peer is
+ * checked again after it is connected.
  */
 export function guardedConnector({
   build,
@@ -39,7 +40,7 @@ export function guardedConnector({
   isWanted,
 }: ConnectorOptions): buildConnector.connector {
   const options = { timeout: CONNECT_MAX_MS, lookup: guardedLookup(rules, trust), autoSelectFamily: true }
-  // undici's type asks for a port here, and then takes it from each request.
+  // undici's type requires a port here, although each request provides it.
   const connect = build(options as unknown as buildConnector.BuildOptions) as (
     options: buildConnector.Options,
     callback: buildConnector.Callback,
@@ -48,9 +49,9 @@ export function guardedConnector({
     const { hostname } = target
     const name = hostname.replace(/\.$/, '')
     const watching = witness()
-    // undici connects again for a request that was given up meanwhile.
+    // undici also connects for a request that was aborted meanwhile.
     if (watching === undefined && !isWanted(`${target.protocol}//${target.host}`)) {
-      callback(new Error('nobody waits for this connection any more'), null)
+      callback(new Error('no request waits for this connection any more'), null)
       return
     }
     let refused = false

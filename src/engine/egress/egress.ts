@@ -11,15 +11,18 @@ import { checkTarget } from './target.js'
 
 export interface EgressRequest extends Omit<Hop, 'url'> {
   readonly url: string
-  /** From the look-up of the name to the last byte that is read, over all redirects. */
+  /** From the DNS lookup to the last byte that is read, including all redirects. */
   readonly timeoutMs: number
-  /** How much of the answer's body is read; where there is more, the connection is closed. */
+  /** How much of the response body is read; if there is more, the connection is closed. */
   readonly bodyMaxBytes: number
-  /** Default 0: a redirect is an answer like any other. */
+  /** Default 0: a redirect is returned like any other response. */
   readonly redirectsMax?: number
   /** Default `untrusted`. */
   readonly trust?: Trust
-  /** Not over a connection that is open already: that one may be closing, and nobody would know what became of the request. */
+  /**
+   * Uses a new connection. An idle one may be closing, and then it would be unknown whether the request was carried
+   * out.
+   */
   readonly freshConnection?: boolean
   readonly signal?: AbortSignal
 }
@@ -34,17 +37,17 @@ interface EgressParts {
   readonly rules: EgressRules
 }
 
-/** So long an idle connection may be kept; its address was looked at when it was opened, and not since. */
+/** How long an idle connection is kept. Its address was checked only when it was opened. */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 30_000
 const RESPONSE_HEADERS_MAX_BYTES = 16 * 1024
 
-/** The one place that opens connections to elsewhere. */
+/** The only place that opens connections to other hosts. */
 export class Egress {
   readonly #parts: EgressParts
   readonly #agents = new Map<string, Agent>()
   #undici: Promise<typeof import('undici')> | undefined
-  /** Whose request is being handed to undici: a connection that it opens meanwhile is for this one. */
+  /** The request that is being passed to undici; a connection that undici opens meanwhile is for this one. */
   #sending: ConnectionWitness | undefined
   readonly #live = new Set<Exchange>()
   #closed = false
@@ -53,7 +56,7 @@ export class Egress {
     this.#parts = parts
   }
 
-  /** Whether a request may be sent there, as far as can be said without asking anybody. Throws where it may not. */
+  /** Checks a URL as far as possible without a DNS lookup. Throws if it is not allowed. */
   check(url: string | URL, trust: Trust = 'untrusted'): URL {
     try {
       return checkTarget(url, this.#parts.rules, trust)
@@ -62,7 +65,7 @@ export class Egress {
     }
   }
 
-  /** An answer, whatever its status. Throws `EgressBlocked`, an `HttpError`, or the reason of the signal. */
+  /** Returns the response, whatever its status. Throws `EgressBlocked`, an `HttpError`, or the reason of the signal. */
   async send(request: EgressRequest): Promise<EgressAnswer> {
     const { url, method, headers, body, redirectsMax = 0, trust = 'untrusted' } = request
     let hop: Hop = { url: this.check(url, trust), method, headers, ...(body !== undefined && { body }) }
@@ -78,7 +81,7 @@ export class Egress {
     }
   }
 
-  /** Cuts off what is still on its way. */
+  /** Aborts the requests in flight. */
   async close(): Promise<void> {
     this.#closed = true
     const agents = [...this.#agents.values()]
@@ -93,7 +96,7 @@ export class Egress {
     const exchange = new Exchange(hop, clock, request.bodyMaxBytes)
     const stop = (): void => exchange.stop(signal?.reason)
     signal?.addEventListener('abort', stop, { once: true })
-    // An answer that came while this thread was busy is read first.
+    // A response that arrived while this thread was busy is read first.
     const timer = clock.timer(until - clock.now(), () => clock.soon(() => exchange.timeOut(timeoutMs)))
     this.#live.add(exchange)
     try {
@@ -118,7 +121,7 @@ export class Egress {
     }
   }
 
-  /** What one level of trust opened is not there for the other. */
+  /** Connections are not shared between trust levels. */
   #agentFor({ trust = 'untrusted', freshConnection = false }: EgressRequest, undici: typeof import('undici')): Agent {
     if (this.#closed) throw new ChronosError('CLOSED', 'egress: this Chronos is closed')
     const key = `${trust} ${freshConnection ? 'fresh' : 'kept'}`
@@ -133,7 +136,7 @@ export class Egress {
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
       maxHeaderSize: RESPONSE_HEADERS_MAX_BYTES,
-      // Ours counts over everything.
+      // The timeout of the request covers the whole exchange.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -141,13 +144,13 @@ export class Egress {
     return agent
   }
 
-  /** Not before somebody sends something: it is large, and most programs never do. */
+  /** Loaded with the first request, because it is large and most programs never need it. */
   #load(): Promise<typeof import('undici')> {
     this.#undici ??= import('undici')
     return this.#undici
   }
 
-  /** Who runs Chronos learns what whoever sent it must not. */
+  /** The log has the reason that the user must not see. */
   #noted(error: unknown): unknown {
     if (error instanceof EgressBlocked) {
       const { by, host } = error

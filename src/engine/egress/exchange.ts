@@ -18,27 +18,27 @@ export interface Hop {
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Its beginning, at most as much as was asked for. */
+  /** The beginning of the body, up to the requested size. */
   readonly body: Uint8Array
-  /** There was more, or the rest did not come in time. */
+  /** The body was longer, or the rest did not arrive in time. */
   readonly truncated: boolean
   readonly timing: Timing
 }
 
-/** Milliseconds. A connection that was open already has neither of the first three. */
+/** Milliseconds. A reused connection has none of the first three. */
 export interface Timing {
   readonly dnsMs?: number
   readonly connectMs?: number
   readonly tlsMs?: number
-  /** From the start to the headers of the answer. */
+  /** From the start to the headers of the response. */
   readonly firstByteMs: number
   readonly totalMs: number
 }
 
-/** Until something comes back it may have been carried out, once it has left; before that it certainly was not. */
+/** A request that was sent may have been carried out, even without a response. Before that it certainly was not. */
 type Phase = 'connecting' | 'sent' | 'answered' | 'over'
 
-/** A request on its way: hears from its connection and from undici, and ends once. */
+/** A request in flight: gets callbacks from its connection and from undici, and ends once. */
 export class Exchange implements Dispatcher.DispatchHandler, ConnectionWitness {
   readonly ended: Promise<Answer>
   readonly #hop: Hop
@@ -65,16 +65,16 @@ export class Exchange implements Dispatcher.DispatchHandler, ConnectionWitness {
       this.#resolve = resolve
       this.#reject = reject
     })
-    // Whoever sent it may be told otherwise before anybody waits for this.
+    // The request may fail before a caller awaits this promise.
     this.ended.catch(() => {})
   }
 
-  /** It has not left yet. */
+  /** The request has not been sent yet. */
   isWaitingFor(origin: string): boolean {
     return this.#phase === 'connecting' && this.#hop.url.origin === origin
   }
 
-  /** Time is up. What has a status is answered all the same. */
+  /** The timeout has passed. A request with a status still returns its response. */
   timeOut(limitMs: number): void {
     const { method, url } = this.#hop
     const words = `${method} ${url.origin} took longer than ${formatMs(limitMs)}`
@@ -82,12 +82,12 @@ export class Exchange implements Dispatcher.DispatchHandler, ConnectionWitness {
     this.stop(new HttpError(words, { code: 'ETIMEDOUT', timedOut: true, maybeExecuted }))
   }
 
-  /** For whatever reason. */
+  /** Aborts the request. */
   stop(reason: unknown): void {
     if (this.#phase === 'over') return
     if (this.#phase === 'answered') this.#answer(true)
     else this.#fail(reason)
-    // Where it has not been sent yet, undici calls once more before it would be: then it is refused.
+    // If the request has not been sent yet, undici calls once more before it sends it; it is refused then.
     this.#controller?.abort(STOPPED)
     this.#giveUp?.()
   }
@@ -120,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ConnectionWitness {
     }
   }
 
-  // What the connection says.
+  // Callbacks of the connection.
 
   opening(giveUp: () => void): void {
     this.#giveUp = giveUp
@@ -135,13 +135,13 @@ export class Exchange implements Dispatcher.DispatchHandler, ConnectionWitness {
     this.#at.secured = this.#clock.now()
   }
 
-  // What undici says.
+  // Callbacks of undici.
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // From now on the connection is undici's, and may outlive this request.
+    // From now on the connection belongs to undici and may outlive this request.
     this.#giveUp = undefined
     this.#controller = controller
-    // The second time it would be sent again behind our back.
+    // A second call means that undici would send the request again on its own.
     if (this.#phase !== 'connecting') controller.abort(STOPPED)
     else this.#phase = 'sent'
   }
@@ -171,7 +171,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ConnectionWitness {
 
   onResponseError(_: unknown, error: Error): void {
     if (this.#phase === 'over') return
-    // The status has been said; what was cut off is only the rest of the body.
+    // The status is known; only the rest of the body was cut off.
     if (this.#phase === 'answered') this.#answer(true)
     else this.#fail(error instanceof EgressBlocked ? error : this.#noAnswer(error))
   }

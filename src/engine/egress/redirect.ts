@@ -3,14 +3,14 @@ import { isSecretHeader } from '../../core/http/headers.js'
 import type { Answer, Hop } from './exchange.js'
 
 const REDIRECTS = [301, 302, 303, 307, 308]
-/** They describe a body that is not sent any more. */
+/** Headers that describe a body that is no longer sent. */
 const ABOUT_BODY = /^content-/
 
-/** Where an answer sends the request on to; undefined where it is no redirect. Whether it may go there is checked as always. */
+/** The next request of a redirect; undefined if the response is not one. Its URL is checked like any other. */
 export function nextHop(hop: Hop, { status, headers }: Answer): Hop | undefined {
   const location = headers['location']
   if (!REDIRECTS.includes(status) || location === undefined) return undefined
-  if (!URL.canParse(location, hop.url.href)) throw refused(hop, status, 'to something that is no address')
+  if (!URL.canParse(location, hop.url.href)) throw refused(hop, status, 'to an invalid URL')
   const url = new URL(location, hop.url)
   if (hop.url.protocol === 'https:' && url.protocol === 'http:') throw refused(hop, status, 'from https to http')
   const dropsBody = status === 303 ? hop.method !== 'HEAD' : status <= 302 && hop.method === 'POST'

@@ -2,18 +2,19 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import { checkInteger, checkKeys } from '../../core/values/limits.js'
 import { type Address, isSingle, isWithin, kindOf, parseAddress, parseRange, type Range } from './address.js'
 
-/** Finds the addresses of a name, all of them. */
+/** Resolves a name to all of its addresses. */
 export type Lookup = (name: string) => Promise<readonly string[]>
 
 export interface EgressOptions {
   /**
-   * What is open beyond public addresses: `'loopback'`, addresses (`'10.1.2.3'`), networks (`'10.1.0.0/16'`), names
-   * (`'hooks.internal'`, `'*.corp.example'`), each with a port if it is not a usual one (`'hooks.internal:9000'`, `':*'` for all).
+   * Allowed destinations besides public addresses: `'loopback'`, addresses (`'10.1.2.3'`), networks (`'10.1.0.0/16'`),
+   * names (`'hooks.internal'`, `'*.corp.example'`), each with a port if it is not a usual one (`'hooks.internal:9000'`,
+   * `':*'` for all).
    */
   readonly allow?: readonly string[]
-  /** Ports beside 80, 443, 8080 and 8443, on every host. */
+  /** Allowed ports besides 80, 443, 8080 and 8443, on every host. */
   readonly ports?: readonly number[]
-  /** Your own resolver instead of the system's. What it answers is checked like any other answer. */
+  /** A resolver to use instead of the system's. Its addresses are checked like any others. */
   readonly lookup?: Lookup
 }
 
@@ -27,7 +28,7 @@ export interface EgressRules {
   readonly lookup?: Lookup
 }
 
-/** `trusted`: written by whoever runs Chronos, in code or configuration. Everything else came from somewhere. */
+/** `trusted`: the URL comes from the operator's code or configuration. All other URLs are untrusted. */
 export type Trust = 'untrusted' | 'trusted'
 
 const PORTS = [80, 443, 8080, 8443]
@@ -80,7 +81,7 @@ function parseEntry(entry: unknown, where: string): Entry {
   const range = parseRange(head.replace(/^\[(.*)\]$/, '$1'))
   const portFits = port === undefined || port === 'all' || (port >= 1 && port <= PORT_MAX)
   if (portFits && range) return { range, port }
-  // What looks like numbers and is no address was meant to be one.
+  // A text that looks like numbers and is not an address was meant to be one.
   if (portFits && head.length <= 253 && NAME.test(head) && !/^[\d.]+$/.test(head)) return { name: head, port }
   throw new ChronosError(
     'INVALID_OPTION',
@@ -88,7 +89,7 @@ function parseEntry(entry: unknown, where: string): Entry {
   )
 }
 
-/** Hands out credentials to who asks on this machine's behalf: opened only by its own name. */
+/** These names return credentials of this machine, so they are allowed only by their exact name. */
 const METADATA_NAMES = [
   'metadata.google.internal',
   'metadata.goog',
@@ -97,10 +98,10 @@ const METADATA_NAMES = [
   'instance-data.ec2.internal',
 ]
 const LOOPBACK_NAME = /(?:^|\.)localhost$|^(?:ip6-)?localhost(?:\.localdomain|6)?$|^ip6-loopback$/
-/** Names that only mean something inside a network. */
+/** Names that are only meaningful inside a network. */
 const INNER_NAME = /^[^.]+$|\.(?:local|localdomain|internal|intranet|lan|home\.arpa|svc|consul)$/
 
-/** Whether a name may be asked for at all; its addresses are looked at when they are known. */
+/** Whether a name may be looked up; its addresses are checked after that. */
 export function mayAsk(name: string, rules: EgressRules, trust: Trust): boolean {
   if (METADATA_NAMES.includes(name)) return rules.names.some(entry => entry.name === name)
   if (namesFor(name, rules).length > 0 || trust === 'trusted') return true
@@ -108,7 +109,7 @@ export function mayAsk(name: string, rules: EgressRules, trust: Trust): boolean 
   return !INNER_NAME.test(name)
 }
 
-/** Whether an address may be connected to. `name` is what it was found by, where it was. */
+/** Whether an address may be connected to. `name` is the name that resolved to it, if any. */
 export function mayReach(text: string, name: string | undefined, rules: EgressRules, trust: Trust): boolean {
   const address = parseAddress(text)
   if (address === undefined) return false
@@ -131,7 +132,7 @@ export function mayReach(text: string, name: string | undefined, rules: EgressRu
   return listed.length > 0 || trust === 'trusted' || (name !== undefined && namesFor(name, rules).length > 0)
 }
 
-/** By host as it is written: which addresses a name has is not known yet. */
+/** Checked by the host as written, because the addresses of a name are not known yet. */
 export function mayUsePort(port: number, host: string, rules: EgressRules, trust: Trust): boolean {
   if (trust === 'trusted' || rules.ports.has(port)) return true
   const address = parseAddress(host)

@@ -1,7 +1,7 @@
 import { EgressBlocked } from './blocked.js'
 import { type EgressRules, mayAsk, mayReach, mayUsePort, type Trust } from './rules.js'
 
-/** A host as the rules look at it: without brackets, small letters, without the dot that ends a full name. */
+/** A host in the form that the rules expect: without brackets, in lower case, without a trailing dot. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
@@ -9,8 +9,8 @@ export function hostOf({ hostname }: URL): string {
 const isLiteral = (host: string): boolean => host.includes(':') || /^\d+(?:\.\d+){3}$/.test(host)
 
 /**
- * All that can be said of a URL without asking anybody. It is parsed here once; the parser has turned `0x7f.1`, `2130706433` and
- * their like into the address that they are.
+ * Checks a URL as far as possible without a DNS lookup. It is parsed here once; the parser has turned forms such as
+ * `0x7f.1` and `2130706433` into plain addresses.
  */
 export function checkTarget(given: string | URL, rules: EgressRules, trust: Trust): URL {
   if (typeof given === 'string' && !URL.canParse(given)) throw new EgressBlocked('parse', '')
@@ -19,7 +19,7 @@ export function checkTarget(given: string | URL, rules: EgressRules, trust: Trus
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new EgressBlocked('scheme', host)
   if (url.username !== '' || url.password !== '') throw new EgressBlocked('userinfo', host)
   if (host === '') throw new EgressBlocked('parse', host)
-  // Node asks no resolver about an address, so nothing later would look at it.
+  // Node does not call the resolver for an address, so no later check would see it.
   if (isLiteral(host)) {
     if (!mayReach(host, undefined, rules, trust)) throw new EgressBlocked('ip', host)
   } else if (!mayAsk(host, rules, trust)) throw new EgressBlocked('name', host)

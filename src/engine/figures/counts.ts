@@ -2,10 +2,10 @@ import { COUNTS, countsId, type Resolution } from '../../store/fold.js'
 import type { Store } from '../../store/store.js'
 import { bodyOf } from '../records/records.js'
 
-// What was counted, minute by minute and hour by hour, per queue and name.
+// Counters per minute and per hour, by queue and job name.
 
 export interface Counted {
-  /** When its minute or hour began. */
+  /** The start of the minute or hour. */
   readonly at: number
   readonly queue: string
   readonly name: string
@@ -15,15 +15,15 @@ export interface Counted {
 export interface CountsRange {
   readonly resolution: Resolution
   readonly from: number
-  /** Not included. */
+  /** Exclusive. */
   readonly to: number
-  /** So many records are read. */
+  /** The maximum number of records to read. */
   readonly max: number
 }
 
 export interface CountsFound {
   readonly data: readonly Counted[]
-  /** From here on nothing is missing. */
+  /** The counters are complete from this time on. */
   readonly from: number
 }
 
@@ -31,13 +31,13 @@ const PAGE = 2_000
 const FOLD_BATCH = 500
 const FOLDS_MAX = 20
 
-/** What has just happened is counted too. */
+/** Folds pending deltas first, so that the newest events are counted. */
 export async function folded(store: Store): Promise<Store> {
   for (let folds = 0; folds < FOLDS_MAX; folds++) if ((await store.fold(FOLD_BATCH)) < FOLD_BATCH) break
   return store
 }
 
-/** The newest first, and no more than asked for. */
+/** Reads the newest records first, up to `max`. */
 export async function readCounts(store: Store, { resolution, from, to, max }: CountsRange): Promise<CountsFound> {
   const first = countsId(resolution, from)
   let end = countsId(resolution, to)
@@ -50,7 +50,7 @@ export async function readCounts(store: Store, { resolution, from, to, max }: Co
     }
     const last = page.at(-1)
     if (page.length < PAGE || !last) {
-      // The minute in which reading stopped may have more.
+      // The minute at which reading stopped may be incomplete.
       const isCut = data.length >= max
       const since = isCut ? data.at(-1)!.at : from
       return { data: isCut ? data.filter(({ at }) => at > since) : data, from: isCut ? nextOf(data, since) : from }

@@ -7,7 +7,7 @@ import { bodyOf } from '../records/records.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
 import { endpointKey } from '../webhooks/outbox.js'
 
-/** What the whole fleet looks like at one moment, in numbers; each is bounded, whatever is in the store. */
+/** The state of the whole fleet at one moment, in numbers. The work is bounded whatever the store contains. */
 export interface Gauges {
   readonly queues: readonly QueueGauges[]
   readonly workers: number
@@ -19,16 +19,16 @@ export interface Gauges {
 export interface QueueGauges {
   readonly queue: string
   readonly paused: boolean
-  /** Up to `CENSUS_MAX` of each. */
+  /** Each counted up to `CENSUS_MAX`. */
   readonly jobs: Readonly<Record<GaugePhase, number>>
   /** Neither acknowledged nor discarded. */
   readonly deadLetters: number
-  /** How long the oldest due job waits, and the oldest due one that has run before. */
+  /** The wait of the oldest due job, and of the oldest due retry. */
   readonly oldestDueMs: number
   readonly oldestRetryDueMs: number
   /** Live workers that take its jobs. */
   readonly workers: number
-  /** Retries ÷ first attempts that ended in the last `RATE_WINDOW_MS`; absent where nothing did. */
+  /** Retries ÷ first attempts that ended in the last `RATE_WINDOW_MS`; absent if there were none. */
   readonly retryRate?: number
 }
 
@@ -43,7 +43,7 @@ export async function readGauges(store: Store): Promise<Gauges> {
   const census = await store.census({ cap: CENSUS_MAX })
   const backlog = await store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX })
   const paused = new Set((await store.queues()).filter(queue => queue.paused).map(({ name }) => name))
-  // One that only keeps house has slots for nobody.
+  // A worker without queues only runs maintenance and has no slots.
   const workers = (await liveWorkers(store, now)).filter(({ queues }) =>
     queues.some(queue => !queue.startsWith('chronos:')),
   )
@@ -51,7 +51,7 @@ export async function readGauges(store: Store): Promise<Gauges> {
   const waiting = new Map(backlog.map(each => [each.queue, each]))
   const queues = census.map((each): QueueGauges => {
     const { queue } = each
-    // Deliveries are retried by design, and stay out of it.
+    // Deliveries are retried by design and are not counted.
     const counted = queue === DELIVERIES ? undefined : counts.get(queue)
     return {
       queue,
@@ -93,7 +93,7 @@ async function readDependencies(store: Store, now: number): Promise<Pick<Gauges,
   const endpoints = (await store.records(WEBHOOK, { limit: RECORDS_MAX })).flatMap(bodyOf<Endpoint>)
   const off = endpoints.filter(each => each.state === 'disabled' && each.disabledReason !== 'by-hand')
   return {
-    // Lanes of deliveries are named by ids, and webhooks have a number of their own.
+    // Circuits of webhook endpoints are left out: their keys contain ids, and webhooks have their own metric.
     circuits: dependencies
       .filter(({ key }) => !key.startsWith(endpointKey('')))
       .map(dependency => ({ key: dependency.key, state: circuitState(dependency, now) })),

@@ -2,7 +2,7 @@ import type { Store } from '../../store/store.js'
 import { storeProxy, type Verb } from '../time/store-proxy.js'
 import type { Telemetry } from './telemetry.js'
 
-/** Verbs that ask the database nothing, or nothing that a caller waits for. */
+/** Verbs that make no query, or none that a caller waits for. */
 const NOT_TIMED: readonly string[] = ['migrate', 'close', 'watch', 'guard']
 
 /** The same store, with every call timed for the meter. */

@@ -1,16 +1,16 @@
 import type { AttemptRecord, Claimed } from '../../store/store.js'
 import type { Connection } from '../client/connection.js'
 
-/** Failures that this process remembers until their jobs run again. */
+/** The number of failures that this process remembers until their jobs run again. */
 const REMEMBERED_MAX = 10_000
-/** Questions to the store at the same time: beyond, a retry is not timed. Measuring must not become the load. */
+/** Concurrent store queries. Further retries are not measured, so that measuring does not become the load. */
 const ASKED_MAX = 4
-/** A job that was deferred more often than that is not timed either. */
+/** A job that was deferred more often than this is not measured either. */
 const LOOKED_AT = 20
 
 /**
- * From a failure to the next start. Most retries run where they failed, and the failure is remembered; of the others the
- * store knows.
+ * Measures the time from a failure to the next start. Most retries run in the process where they failed, which
+ * remembers the failure; for others the store is read.
  */
 export class RetryLatency {
   readonly #connection: Connection
@@ -45,14 +45,14 @@ export class RetryLatency {
       const failedAt = lastFailure(data.filter(run => run.generation === generation))
       if (failedAt !== undefined) measured(Math.max(0, startedAt - failedAt))
     } catch {
-      // Nobody's work depends on it.
+      // The job does not depend on this measurement.
     } finally {
       this.#asked--
     }
   }
 }
 
-/** When the last run failed, if it did: one that its dependency did not let start was none. Newest first. */
+/** When the last run failed, if it did. Runs are newest first; a deferred run is not a failure. */
 function lastFailure(runs: readonly AttemptRecord[]): number | undefined {
   const last = runs.find(({ status }) => status !== 'deferred')
   return last && ['failed', 'timed-out', 'lost'].includes(last.status) ? last.finishedAt : undefined

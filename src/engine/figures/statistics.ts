@@ -12,17 +12,17 @@ import { bodyOf } from '../records/records.js'
 import { isAlive, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
 import { type Counted, folded, readCounts } from './counts.js'
 
-/** What happened in a stretch of time. Runs are counted when they end. */
+/** Activity in a time range. Runs are counted when they end. */
 export interface Activity {
   readonly enqueued: number
-  /** Runs, and those of them with attempt > 1. */
+  /** Runs, and those with attempt > 1. */
   readonly started: number
   readonly retries: number
   /** Jobs that succeeded. */
   readonly succeeded: number
   /** Runs that failed, timed out or were lost. */
   readonly failed: number
-  /** Jobs that died, or were cancelled. */
+  /** Jobs that died, and jobs that were cancelled. */
   readonly dead: number
   readonly cancelled: number
 }
@@ -30,19 +30,19 @@ export interface Activity {
 export interface WorkerCounts {
   readonly alive: number
   readonly silent: number
-  /** Of those that are alive. */
+  /** The total of the live workers. */
   readonly concurrency: number
   readonly running: number
 }
 
-/** The whole fleet in numbers. */
+/** The state of the whole fleet in numbers. */
 export interface FleetStats {
   readonly at: string
   /** Counted up to 10,000. */
   readonly jobs: Readonly<Record<Phase, Count>>
-  /** From when on the next five count. */
+  /** The start of the time range of the next five numbers. */
   readonly since: string
-  /** Runs with attempt > 1, those of them that succeeded, and 100 × their quotient. */
+  /** Runs with attempt > 1, those of them that succeeded, and the quotient in percent. */
   readonly totalRetries: number
   readonly successfulRetries: number
   readonly retrySuccessRate: number
@@ -51,9 +51,9 @@ export interface FleetStats {
   readonly failedJobs: number
   /** Retries to first attempts over the last five minutes, without deliveries and alerts. */
   readonly retryRate: number
-  /** Dead jobs that nobody has acknowledged or discarded. */
+  /** Dead jobs that are neither acknowledged nor discarded. */
   readonly deadLetters: Count
-  /** For how long the oldest due job waits, in queues that are not paused. */
+  /** How long the oldest due job waits, in queues that are not paused. */
   readonly oldestDueAgeMs?: number
   readonly workers: WorkerCounts
   readonly last5m: Activity
@@ -84,7 +84,7 @@ export interface SeriesPoint {
   /** All runs, and those with attempt > 1. */
   readonly runs: number
   readonly retries: number
-  /** What the runs took in all. */
+  /** The total duration of the runs. */
   readonly busyMs: number
 }
 
@@ -93,7 +93,7 @@ export interface StatsSeries {
   readonly from: string
   readonly to: string
   readonly points: readonly SeriesPoint[]
-  /** False: there is so much that the oldest points are not counted. */
+  /** False: there are too many records, and the oldest points are not counted. */
   readonly complete: boolean
 }
 
@@ -102,11 +102,11 @@ const RATE_MS = 300_000
 const MINUTE_MS = 60_000
 const POINTS_MAX = 1_500
 const POINTS_DEFAULT = 120
-/** Records read for one answer. */
+/** The maximum number of records read for one answer. */
 const RECORDS_MAX = 20_000
 const TOTALS_MAX = 5_000
 const TOTALS_MS = 90 * 24 * HOUR_MS
-/** Minutes older than this are gone, or soon will be. */
+/** Counters per minute that are older than this are pruned, or soon will be. */
 const MINUTES_KEPT_MS = 47 * HOUR_MS
 const STEPS_MS = [1, 5, 15, 60, 360, 1_440].map(minutes => minutes * MINUTE_MS)
 
@@ -184,7 +184,7 @@ async function readTotals(store: Store, now: number) {
   }
 }
 
-/** As the rule of alerts has it, over all queues. */
+/** Computed as in the alert rule, over all queues. */
 async function readRetryRate(store: Store, now: number): Promise<number> {
   let [first, retry] = [0, 0]
   for (const [queue, counts] of await countsOf({ store, now }, { windowMs: RATE_MS })) {
@@ -283,7 +283,7 @@ function rangeOf(query: SeriesQuery, now: number) {
   const stepMs =
     query.step === undefined ? stepFor(asked - start) : toMs(query.step, 'series: step', { min: MINUTE_MS })
   if (stepMs % MINUTE_MS !== 0) throw new ChronosError('INVALID_OPTION', 'series: step: expected whole minutes')
-  // In whole steps, so that the same moment is the same point whenever it is asked for.
+  // Aligned to whole steps, so that the same time is always in the same point.
   const from = Math.floor(start / stepMs) * stepMs
   const to = Math.max(from + stepMs, Math.ceil(asked / stepMs) * stepMs)
   const count = (to - from) / stepMs

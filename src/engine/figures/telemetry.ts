@@ -6,7 +6,7 @@ import type { Attempt } from '../worker/attempt.js'
 import { RetryLatency } from './retry-latency.js'
 import type { Tracing } from './tracing.js'
 
-/** Where a job belongs, for who counts. */
+/** The labels of a job's metrics. */
 export interface Place {
   readonly queue: string
   readonly name: string
@@ -14,7 +14,7 @@ export interface Place {
 
 export interface RunMeasured {
   readonly status: RunStatus
-  /** Absent where the handler never started. */
+  /** Absent if the handler did not start. */
   readonly tookMs?: number
   readonly deferredBy?: Decision['deferredBy']
 }
@@ -30,34 +30,37 @@ export interface TicksMeasured {
   readonly missed: number
 }
 
-/** Who counts and times what happens in this process. */
+/** Receives the measurements of this process. */
 export interface Meter {
-  /** Milliseconds with fractions, from anywhere: what is timed here is shorter than a tick of the clock. */
+  /** Milliseconds with fractions, from an arbitrary start: measured durations are below the resolution of the clock. */
   stopwatch(): number
   enqueued(place: Place, count: number): void
-  /** A handler starts, so long after its job was due. */
+  /** A handler starts; `waitMs` is the time since its job was due. */
   started(place: Place, attempt: number, waitMs: number): void
-  /** It is a retry, and starts so long after the failure. */
+  /** The handler is a retry; `latencyMs` is the time since the failure. */
   retried(place: Place, latencyMs: number): void
   ended(place: Place, run: RunMeasured): void
   finished(place: Place, job: JobMeasured): void
-  /** A worker finds that its lease is gone; or a sweeper takes what a worker left, which happens once for each. */
+  /**
+   * A worker finds that it lost a lease, or a sweeper takes the job of a dead worker, which happens once for each lost
+   * lease.
+   */
   leaseLost(place: Place, noticedBy: 'worker' | 'sweeper'): void
   ticked(ticks: TicksMeasured): void
   stored(operation: string, tookMs: number, error?: unknown): void
 }
 
-/** A run, as far as it is measured; an attempt is one. */
+/** A run as far as it is measured; an attempt is one. */
 interface Run {
   readonly claimed: Claimed
   readonly startedAt: number
 }
 
-/** Runs that never were: nothing to time. */
+/** Outcomes of runs that did not take place and have no duration. */
 const NOT_RUN: ReadonlySet<RunStatus> = new Set(['deferred', 'lost'])
 const FAILED: ReadonlySet<RunStatus> = new Set(['failed', 'timed-out', 'lost'])
 
-/** What is measured and traced where it happens. With nobody there, the hot path pays one comparison: `if (telemetry.meter)`. */
+/** Measures and traces. Without a meter, the hot path pays one comparison: `if (telemetry.meter)`. */
 export class Telemetry {
   readonly tracing: Tracing | undefined
   meter: Meter | undefined
@@ -79,7 +82,7 @@ export class Telemetry {
     this.tracing?.started(attempt)
   }
 
-  /** It runs in another process, whose spans are its own. */
+  /** The job runs in another process, which makes its own spans. */
   handedOut(attempt: Attempt): void {
     if (this.meter) this.#measureStart(this.meter, attempt)
   }
@@ -88,7 +91,7 @@ export class Telemetry {
     return this.tracing ? this.tracing.within(attempt, run) : run()
   }
 
-  /** The end of a run is stored. */
+  /** The outcome of a run is stored. */
   ended(run: Run, transition: Transition, settled: Settled, finishedAt: number): void {
     const { meter } = this
     if (!meter) return
@@ -105,7 +108,7 @@ export class Telemetry {
     meter.finished(claimed, { result: state, ...(state === 'dead' && reason !== undefined && { reason }) })
   }
 
-  /** This process finds that the lease is gone. */
+  /** This process finds that the lease is lost. */
   lost(attempt: Attempt): void {
     this.meter?.leaseLost(attempt, 'worker')
     this.tracing?.lost(attempt)

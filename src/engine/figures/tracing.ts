@@ -3,7 +3,8 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import type { NewJob, Settlement } from '../../store/store.js'
 import type { Attempt } from '../worker/attempt.js'
 
-// Of OpenTelemetry only what is used here, by its shape: nobody who does not trace has to have its package, or its types.
+// The parts of OpenTelemetry that are used here, as structural types, so that applications without tracing need neither
+// its package nor its types.
 
 export interface OpenTelemetry {
   readonly trace: {
@@ -45,7 +46,7 @@ type Headers = Readonly<Record<string, string>>
 const PRODUCER = 3
 const CONSUMER = 4
 const STATUS_ERROR = 2
-/** A trace context has at most 512 characters and a little more; what is longer is not kept with every job. */
+/** A trace context has at most a little more than 512 characters; longer ones are not stored with jobs. */
 const TRACE_LENGTH_MAX = 1_000
 
 export function tracingOf(api: OpenTelemetry | undefined): Tracing | undefined {
@@ -58,7 +59,7 @@ export function tracingOf(api: OpenTelemetry | undefined): Tracing | undefined {
   )
 }
 
-/** Spans by the messaging conventions: `send` where a job is enqueued, `process` for every attempt, linked to it. */
+/** Spans by the messaging conventions: `send` for an enqueue, and `process` for every attempt, linked to it. */
 export class Tracing {
   readonly #api: OpenTelemetry
   readonly #spans = new WeakMap<object, SpanOf>()
@@ -67,7 +68,7 @@ export class Tracing {
     this.#api = api
   }
 
-  /** Has the jobs stored, with what leads back to the span in which that was done. */
+  /** Stores the jobs together with the context of the `send` span. */
   async send<T>(jobs: readonly NewJob[], store: (traced: readonly NewJob[]) => Promise<T>): Promise<T> {
     const sending = safely(() => this.#sending(jobs))
     if (!sending) return store(jobs)
@@ -115,7 +116,7 @@ export class Tracing {
     this.#end(attempt, { 'chronos.job.outcome': 'lost' }, error)
   }
 
-  /** What tells another service which span its call belongs to. */
+  /** Headers that propagate the span of an attempt to another service. */
   headersOf(job: object): Headers {
     const span = this.#spans.get(job)
     return (span && safely(() => this.#headers(this.#api.trace.setSpan(this.#api.ROOT_CONTEXT, span)))) ?? {}
@@ -134,7 +135,7 @@ export class Tracing {
     return { span, ...(text !== '{}' && text.length <= TRACE_LENGTH_MAX && { trace: text }) }
   }
 
-  /** An attempt begins a trace of its own: one that leads through days of retries could not be read. */
+  /** Each attempt has its own trace, because one that spans days of retries would be unreadable. */
   #processing(attempt: Attempt): SpanOf {
     const { queue, name, id, maxAttempts, run, claimed } = attempt
     const attributes = {
@@ -145,17 +146,17 @@ export class Tracing {
       'chronos.job.run': run,
     }
     const links = this.#linksOf(claimed.trace)
-    // Not in the context that is active: that is of whoever started the worker.
+    // The active context belongs to the code that started the worker, so it is not the parent.
     const { ROOT_CONTEXT } = this.#api
     return this.#tracer.startSpan(`process ${queue}`, { kind: CONSUMER, attributes, links }, ROOT_CONTEXT)
   }
 
   get #tracer(): TracerOf {
-    // Asked for each time: who sets up OpenTelemetry after this is heard too.
+    // Read each time, so that OpenTelemetry may be set up later.
     return this.#api.trace.getTracer('chronos-jobs')
   }
 
-  /** Without baggage: what a user said about a request is not for every place that a job comes to. */
+  /** Without baggage: details of a user's request must not be stored with jobs. */
   #headers(context: unknown): Headers {
     const carrier: Record<string, string> = {}
     this.#api.propagation.inject(context, carrier)
@@ -166,7 +167,7 @@ export class Tracing {
   #linksOf(trace: string | undefined): { context: never }[] {
     if (trace === undefined) return []
     const { propagation, trace: spans, ROOT_CONTEXT } = this.#api
-    // It may have been damaged by hand: the attempt is traced all the same.
+    // A damaged context must not prevent tracing of the attempt.
     const context = safely(() => spans.getSpanContext(propagation.extract(ROOT_CONTEXT, JSON.parse(trace) as object)))
     return context ? [{ context: context as never }] : []
   }
@@ -188,7 +189,7 @@ export class Tracing {
   }
 }
 
-/** Somebody else's code in the middle of ours: what it throws costs a span, and nothing else. */
+/** Calls OpenTelemetry; an error in it costs a span and nothing else. */
 function safely<T>(trace: () => T): T | undefined {
   try {
     return trace()

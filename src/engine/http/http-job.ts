@@ -15,10 +15,10 @@ import { EgressBlocked } from '../egress/blocked.js'
 import type { Egress, EgressAnswer } from '../egress/egress.js'
 import { BODY_KEPT_BYTES, logResponse, type Response, responseOf } from './http-response.js'
 
-/** The request keeps its own time; this is for one that does not. */
+/** The request has its own timeout; this one is for a handler that hangs. */
 const TIMEOUT_MS = HTTP_TIMEOUT_MAX_MS + 60_000
 
-/** A job that is a call: its payload is the request, its result the answer. */
+/** A job that is an HTTP request: its payload is the request, its result the response. */
 export function httpJob(egress: Egress, traceHeaders: TraceHeaders = () => ({})): JobDefinition<HttpRequest> {
   return defineBuiltIn(
     {
@@ -47,7 +47,7 @@ const SCHEMA: StandardSchemaV1<HttpRequest, HttpCall> = {
   },
 }
 
-/** A request that may be sent from here, as far as can be said without asking anybody. */
+/** Checks a request as far as possible without a DNS lookup. */
 export function checkedRequest(request: HttpRequest, egress: Egress): HttpCall {
   const call = parseHttpRequest(request, 'http')
   try {
@@ -59,7 +59,7 @@ export function checkedRequest(request: HttpRequest, egress: Egress): HttpCall {
   return call
 }
 
-/** What tells the other side which attempt calls it, where somebody traces. */
+/** Headers with the trace context of the attempt, if tracing is on. */
 type TraceHeaders = (job: JobContext) => Readonly<Record<string, string>>
 
 async function perform(call: HttpCall, job: JobContext, egress: Egress, traceHeaders: TraceHeaders): Promise<Response> {
@@ -96,23 +96,23 @@ function headersOf({ method, headers }: HttpCall, job: JobContext): Record<strin
   }
 }
 
-/** A string as structured headers write it (RFC 9651); what can't stand in one is percent-encoded. */
+/** A structured header string (RFC 9651); characters that it can't contain are percent-encoded. */
 function quoted(key: string): string {
   const plain = key.replace(/[^\x20-\x7e]+/gu, encodeURIComponent)
   return `"${plain.replace(/["\\]/g, '\\$&')}"`
 }
 
-/** An answer that was not hoped for. */
+/** The error for an unexpected status. */
 function refusal({ status, headers }: EgressAnswer, call: HttpCall, job: JobContext): HttpError {
   const told: Record<string, string> = {}
   for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) told[name] = headers[name]
-  // A conflict with a call that was made before may be one with ourselves.
+  // A conflict with an earlier request may be one with our own.
   const repeated = SIDE_EFFECT_METHODS.includes(call.method) && (job.run > 1 || job.generation > 1)
   const known = knownAnswer({ status, retryAfter: 'retry-after' in told, repeated })
   const isClientError = status >= 400 && status < 500
   const kind = known?.kind === 'permanent' && isClientError && call.retryClientErrors ? 'transient' : known?.kind
   return new HttpError(`${call.method} ${call.origin} answered ${status}`, {
-    // A success that was not expected: doing it again would not make it another.
+    // A success status that was not expected: repeating the request would not change it.
     kind: kind ?? 'permanent',
     status,
     headers: told,

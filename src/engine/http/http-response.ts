@@ -6,19 +6,19 @@ import type { EgressAnswer } from '../egress/egress.js'
 import type { Timing } from '../egress/exchange.js'
 
 export const BODY_KEPT_BYTES = 16 * 1024
-/** As JSON, where a quote takes two bytes and a control character six. */
+/** Measured as JSON, in which a quote takes two bytes and a control character six. */
 const BODY_KEPT_JSON_BYTES = 2 * BODY_KEPT_BYTES
 const HEADER_KEPT_BYTES = 500
-/** What fits in one line of a job's log, beside the rest of it. */
+/** The part of a body that fits into one line of a job's log. */
 const LINE_BYTES = 3_000
 
-/** What is kept of an answer: the result of a job that succeeded, lines in the log of an attempt that failed. */
+/** What is kept of a response: the result of a successful job, log lines of a failed attempt. */
 export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The first 16 KiB, where they are text. */
+  /** The first 16 KiB, if the body is text. */
   readonly body?: string
-  /** There was more than is kept, or the rest did not come in time. */
+  /** The body was longer than the limit, or the rest did not arrive in time. */
   readonly truncated?: true
   readonly redirects?: number
   readonly timing: Timing
@@ -57,7 +57,7 @@ export function responseOf(answer: EgressAnswer, call: HttpCall): Response {
   }
 }
 
-/** One line where the body fits into it; a longer body follows in lines of its own. */
+/** One line if the body fits into it; a longer body follows in lines of its own. */
 export function logResponse({ body, ...rest }: Response, message: string, job: JobContext): void {
   const pieces = body === undefined ? [] : piecesOf(body)
   if (pieces.length <= 1) {
@@ -71,7 +71,8 @@ export function logResponse({ body, ...rest }: Response, message: string, job: J
 function piecesOf(text: string): readonly string[] {
   const pieces: string[] = []
   for (let rest = text; rest !== ''; ) {
-    // Whole characters whatever they take as JSON; cleanText marks a cut, which here is none.
+    // Splits at whole characters, whatever their size as JSON. `cleanText` would mark a cut, but here the text
+    // continues.
     const fitting = cleanText(rest, LINE_BYTES)
     const piece = fitting.length >= rest.length ? rest : rest.slice(0, fitting.length - 1)
     pieces.push(piece)
@@ -80,7 +81,7 @@ function piecesOf(text: string): readonly string[] {
   return pieces
 }
 
-/** Undefined where it is not text. The end may be cut in the middle of a character. */
+/** Undefined if the body is not text. The end may be cut in the middle of a character. */
 function textOf(body: Uint8Array, encoding: string | undefined): string | undefined {
   if (encoding !== undefined && encoding !== 'identity') return undefined
   try {
@@ -95,12 +96,12 @@ const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '?…').re
 const SECRET_LENGTH_MIN = 6
 const HIDDEN = '[hidden]'
 
-/** Takes out what was sent to prove who calls: there are servers that repeat it. */
+/** Removes credentials of the request, because some servers repeat them in the response. */
 function hider({ headers, url }: HttpCall): (text: string) => string {
   const secrets = new Set<string>()
   for (const [name, value] of Object.entries(headers)) {
     if (!isSecretHeader(name)) continue
-    // The scheme before a token is none, and neither are the names of cookies.
+    // The scheme before a token and the names of cookies are not secret.
     for (const part of [value, ...value.split(/[\s;,]+/), ...value.split(/[\s;,=]+/)]) secrets.add(part)
   }
   for (const [name, value] of new URL(url).searchParams) if (isSecretHeader(name)) secrets.add(value)

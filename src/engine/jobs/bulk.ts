@@ -2,24 +2,27 @@ import { ChronosError } from '../../core/values/error.js'
 import type { Changed, JobFilter, Store } from '../../store/store.js'
 import type { JobQuery } from './query.js'
 
-/** What a bulk action did, or would do. */
+/** The result of a bulk action or of its dry run. */
 export interface BulkResult {
   readonly matched: number
   readonly changed: number
-  /** Matched, but could not: it has moved on, or another job has its `unique` value. Absent where there is none. */
+  /**
+   * Jobs that matched but could not be changed: their state has changed, or another job has their `unique` value.
+   * Absent if there are none.
+   */
   readonly refused?: number
   readonly dryRun: boolean
 }
 
 export interface BulkOptions {
-  /** Changes nothing, and says how many there are. */
+  /** Changes nothing and returns how many jobs match. */
   readonly dryRun?: boolean
-  /** Without any condition it would be all jobs: that must be meant. */
+  /** Required for a filter without any condition, because that matches all jobs. */
   readonly all?: boolean
 }
 
 const BATCH = 500
-/** Jobs that a store looks at in one go for a batch. */
+/** The number of jobs that a store examines for one batch. */
 const LOOK_AT = 10_000
 const COUNT_MAX = Number.MAX_SAFE_INTEGER - 1
 
@@ -28,13 +31,13 @@ interface Bulk {
   readonly filter: JobFilter
   readonly dryRun: boolean
   readonly act: (ids: readonly string[]) => Promise<readonly Changed[]>
-  /** Jobs with this reason are not meant. */
+  /** Jobs with this reason are skipped. */
   readonly exceptReason?: string
 }
 
 /**
- * Does the same to all jobs that match, some hundred at a time, from the newest on by their keys: what changes or is
- * added meanwhile neither repeats nor skips any, and what was enqueued after it began is not touched.
+ * Changes all jobs that match, some hundred at a time, from the newest on by their keys. Concurrent changes cause no
+ * repeats or gaps, and jobs that were enqueued after the start are not touched.
  */
 export async function actOnAll({ store, filter, dryRun, act, exceptReason }: Bulk): Promise<BulkResult> {
   const { now } = await store.info()
@@ -67,11 +70,11 @@ async function countAll(store: Store, filter: JobFilter, exceptReason: string | 
   return Math.max(0, value - left.value)
 }
 
-/** A forgotten filter must not become an action on everything. */
+/** A forgotten filter must not become an action on every job. */
 export function checkMeant(query: JobQuery, { all = false }: BulkOptions, action: string): void {
   if (all || Object.values(query).some(value => value !== undefined)) return
   throw new ChronosError(
     'INVALID_OPTION',
-    `${action}: an empty filter means every job; say which ones, or { all: true } if all of them are meant`,
+    `${action}: an empty filter matches every job; give a condition, or { all: true } to change all jobs`,
   )
 }

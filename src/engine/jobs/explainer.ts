@@ -8,10 +8,10 @@ import type { Environment } from '../client/environment.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { isAlive, knows, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
 
-/** Enough to find the last decision behind a few runs that were put off. */
+/** Enough to find the last decision behind a few deferred runs. */
 const ATTEMPTS = 5
 
-/** Gathers what is known about a job and what is around it, and says in plain words what it means. */
+/** Reads a job and its surroundings and explains its state in plain sentences. */
 export async function explainJob(env: Environment, id: string): Promise<Explanation> {
   const store = await env.connection.store()
   const job = await store.get(id)
@@ -43,7 +43,7 @@ async function workersFor(
 ): Promise<{ forQueue: number; forName: number }> {
   const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
   const all = records.map(({ body }) => JSON.parse(body) as WorkerRecord).filter(worker => isAlive(worker, now))
-  // Wherever there is a worker, deliveries are sent too.
+  // Every process with a worker also sends deliveries.
   if (queue === DELIVERIES) return { forQueue: all.length, forName: all.length }
   const alive = all.filter(worker => worker.queues.includes(queue))
   return { forQueue: alive.length, forName: alive.filter(worker => knows(worker, name)).length }

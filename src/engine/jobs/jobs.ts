@@ -32,9 +32,9 @@ interface JobsOptions {
   readonly env: Environment
   readonly enqueuer: Enqueuer
   readonly wake: (delayMs: number) => void
-  /** Tells this process's workers; others hear of it with their next extension. */
+  /** Notifies this process's workers; others see the cancel with their next lease renewal. */
   readonly cancelHere: (id: string) => void
-  /** Whether a call may be made from here. */
+  /** Throws if the request is not allowed from here. */
   readonly checkRequest: (request: HttpRequest) => void
 }
 
@@ -44,7 +44,7 @@ export { jobVersion } from './edit.js'
 export type { JobQuery, List, PageQuery } from './query.js'
 export type { Searched } from './search.js'
 
-/** `chronos.jobs`: look at jobs, and set them right by hand. */
+/** `chronos.jobs`: find, inspect and change jobs. */
 export class Jobs {
   readonly #options: JobsOptions
 
@@ -58,8 +58,8 @@ export class Jobs {
   }
 
   /**
-   * Newest first. A page may have fewer than asked for, or none, and still a next one: where few of very many match, it
-   * comes back after a while with what it has found so far.
+   * Newest first. A page may have fewer jobs than requested, or none, and still have a next page: if few of very many
+   * jobs match, it returns after a time limit with those found so far.
    */
   async list(query: JobQuery = {}, page: PageQuery = {}): Promise<List<JobView>> {
     const found = await findJobs(this.#options.env, jobFilter(query, 'jobs filter'), pageOf(page, 'jobs.list'))
@@ -67,7 +67,7 @@ export class Jobs {
     return found.searched ? { ...list, searched: found.searched } : list
   }
 
-  /** Exact up to `cap` (10,000), then "at least"; that too where only the newest jobs were looked at. */
+  /** Exact up to `cap` (10,000), then "at least"; also "at least" if only the newest jobs were examined. */
   async count(query: JobQuery = {}, cap = COUNT_CAP): Promise<Count> {
     checkInteger(cap, 'jobs.count: cap', 1, Number.MAX_SAFE_INTEGER)
     return countJobs(await this.#store(), jobFilter(query, 'jobs filter'), cap)
@@ -79,23 +79,23 @@ export class Jobs {
     return listOf(found.data.map(viewAttempt), found.next)
   }
 
-  /** What its handlers said with `job.log`, oldest first. */
+  /** The lines that its handlers wrote with `job.log`, oldest first. */
   async logs(id: string, page: PageQuery = {}): Promise<List<LogView>> {
     const found = await (await this.#store()).logs(id, pageOf(page, 'jobs.logs'))
     return listOf(found.data.map(viewLog), found.next)
   }
 
-  /** In plain words: why it is not running now, why its last failure was or wasn't retried, and what happens next. */
+  /** Explains why the job is not running now, why its last failure was or was not retried, and what happens next. */
   explain(id: string): Promise<Explanation> {
     return explainJob(this.#options.env, id)
   }
 
-  /** What to draw: its runs and waits so far, and those that would come if every run from now on failed. */
+  /** The runs and waits of a job so far, and those that would follow if every further run failed. */
   timeline(id: string, query: TimelineQuery = {}): Promise<JobTimeline> {
     return timelineOfJob(this.#options.env, id, query)
   }
 
-  /** A waiting job ends at once; a running one is asked to stop (`job.signal`) and ends when it does. */
+  /** A waiting job ends at once. A running one gets an abort signal (`job.signal`) and ends when its handler does. */
   async cancel(id: string): Promise<JobView> {
     const { outbox } = this.#options.env
     await outbox.fresh()
@@ -107,7 +107,7 @@ export class Jobs {
     return this.#viewChanged(job)
   }
 
-  /** Skips the wait and keeps the count of attempts. */
+  /** Runs a waiting job now and keeps its number of attempts. */
   runNow(id: string): Promise<JobView> {
     return this.#reschedule(id, { delayMs: 0 }, 'run-now')
   }
@@ -119,7 +119,7 @@ export class Jobs {
     return this.#reschedule(id, at, 'reschedule')
   }
 
-  /** Changes what a waiting job is to do; what is left out stays. Checked as an enqueue is. */
+  /** Changes a waiting job; options that are left out stay. They are checked like those of an enqueue. */
   async edit(id: string, changes: JobChanges, { version }: EditOptions = {}): Promise<JobView> {
     const { env, enqueuer, checkRequest, wake } = this.#options
     const parsed = parseChanges(changes, 'jobs.edit')
@@ -130,7 +130,7 @@ export class Jobs {
     return this.#viewChanged(job)
   }
 
-  /** Starts a dead or cancelled job again: a new generation with all its attempts, the same id, key and history. */
+  /** Starts a dead or cancelled job again: a new generation with all its attempts and the same id, key and history. */
   async retry(id: string): Promise<JobView> {
     const [changed] = await (await this.#store()).change([id], redrive())
     const job = this.#done(changed!, 'retry', 'only a dead or cancelled job can be retried')
@@ -138,7 +138,7 @@ export class Jobs {
     return this.#viewChanged(job)
   }
 
-  /** A new job from this one's payload and options; this one stays as it is. */
+  /** Enqueues a new job with the payload and options of this one, which stays as it is. */
   async replay(id: string): Promise<EnqueueResult> {
     const job = await (await this.#store()).get(id)
     if (!job) throw notFound(id)
@@ -155,13 +155,13 @@ export class Jobs {
     })
   }
 
-  /** Removes the record of a job that does not run, with its history. */
+  /** Deletes a job that is not running, with its history. */
   async delete(id: string): Promise<void> {
     const [changed] = await (await this.#store()).remove([id])
     this.#done(changed!, 'delete', 'a running job can only be cancelled')
   }
 
-  /** Of the waiting and running jobs that match; those of other states are meant only where `state` says so. */
+  /** Cancels the waiting and running jobs that match; `state` selects jobs in other states. */
   async cancelAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
     const { outbox } = this.#options.env
     return this.#all('jobs.cancelAll', query, options, ['waiting', 'running'], async (store, ids) => {
@@ -176,7 +176,7 @@ export class Jobs {
     })
   }
 
-  /** Of the dead and cancelled jobs that match; at once. `chronos.dead.redrive` does it at a rate. */
+  /** Retries the dead and cancelled jobs that match, at once. `chronos.dead.redrive` does it at a rate. */
   async retryAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
     return this.#all('jobs.retryAll', query, options, ['dead', 'cancelled'], async (store, ids) => {
       const changed = await store.change(ids, redrive())
@@ -185,7 +185,7 @@ export class Jobs {
     })
   }
 
-  /** Of the jobs that match and do not run. */
+  /** Deletes the jobs that match and are not running. */
   async deleteAll(query: JobQuery, options: BulkOptions = {}): Promise<BulkResult> {
     const states = ['waiting', 'succeeded', 'dead', 'cancelled'] as const
     return this.#all('jobs.deleteAll', query, options, states, (store, ids) => store.remove(ids))
@@ -236,7 +236,7 @@ export class Jobs {
     return viewJob(job, await this.#policyOfChanged(job), this.#options.env.time.now())
   }
 
-  /** The change is done: nobody must hear otherwise because the policy can't be read just now. */
+  /** The change is stored: a policy that can't be read must not make the call fail. */
   async #policyOfChanged(job: Job): Promise<Policy> {
     const { policies } = this.#options.env
     try {

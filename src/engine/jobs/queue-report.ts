@@ -11,19 +11,19 @@ import { type Counted, folded, readCounts } from '../figures/counts.js'
 import { type Activity, activityOf, type PhaseCounts, readWorkers } from '../figures/statistics.js'
 import type { WorkerRecord } from '../worker/fleet.js'
 
-/** A queue as people see it. */
+/** A queue as the API shows it. */
 export interface QueueReport {
   readonly name: string
   readonly paused: boolean
-  /** What was set while everything runs, over what the code says. */
+  /** The policy override set at run time, which takes precedence over the code. */
   readonly retry?: PartialPolicy
   /** Counted up to 10,000. */
   readonly counts: PhaseCounts
   /** Since when its oldest due job waits. */
   readonly oldestDueAt?: string
-  /** When the oldest dead letter died that nobody has acknowledged or discarded. */
+  /** When the oldest dead letter died that is neither acknowledged nor discarded. */
   readonly deadSince?: string
-  /** Workers that are alive and take its jobs, and how many they may run at once, of this and other queues. */
+  /** Live workers that take its jobs, and how many jobs they may run at once, including those of other queues. */
   readonly workers: number
   readonly concurrency: number
   readonly hasWorkers: boolean
@@ -40,21 +40,21 @@ export interface WaveQuery {
   readonly buckets?: number
 }
 
-/** When waiting jobs will come: the load before it arrives. */
+/** When waiting jobs fall due: the load before it arrives. */
 export interface RetryWave {
   readonly queue?: string
   readonly from: string
   readonly to: string
   readonly bucketMs: number
-  /** Jobs that wait for a retry, by when it is due … */
+  /** Jobs that wait for a retry, by due time. */
   readonly buckets: readonly number[]
-  /** … and those that wait for their first run. */
+  /** Jobs that wait for their first run, by due time. */
   readonly scheduled: readonly number[]
   /** Retries that are due already. */
   readonly due: number
-  /** Jobs of both kinds that are due after `to`; up to 20,000. */
+  /** Jobs of both kinds that are due after `to`, counted up to 20,000. */
   readonly beyond: number
-  /** False: there are so many that not all were looked at. */
+  /** False: there are too many jobs to examine all of them. */
   readonly complete: boolean
 }
 
@@ -66,7 +66,7 @@ const LOOK_AT = 20_000
 const BUCKETS_MAX = 200
 const WINDOW_MAX_MS = 7 * 24 * HOUR_MS
 
-/** One row per queue, by name; only one where `name` is given. */
+/** One row per queue, by name; only one if `name` is given. */
 export async function reportQueues(opened: Store, name?: string): Promise<readonly QueueReport[]> {
   const store = await folded(opened)
   const { now } = await store.info()
@@ -83,7 +83,7 @@ export async function reportQueues(opened: Store, name?: string): Promise<readon
       now,
       queue: queues.find(queue => queue.name === one.queue),
       backlog: backlog.find(({ queue }) => queue === one.queue),
-      // Wherever there is a worker, deliveries are sent too.
+      // Every process with a worker also sends deliveries.
       workers: one.queue === DELIVERIES ? alive : alive.filter(worker => worker.queues.includes(one.queue)),
       hour: hour.data.filter(({ queue }) => queue === one.queue),
     }),
@@ -146,13 +146,13 @@ export async function retryWave(store: Store, queue: string | undefined, query: 
   }
 }
 
-/** A misspelt name must not look like a queue in which nothing happens. */
+/** A misspelt name must not look like an empty queue. */
 export async function checkQueue(store: Store, name: string): Promise<void> {
   checkText(name, 'queues: name')
   const names = (await store.queues()).map(queue => queue.name)
   if (names.includes(name)) return
   const near = suggest(name, names)
-  const wayOut = near === undefined ? 'the list of queues has them all' : `did you mean "${near}"?`
+  const wayOut = near === undefined ? 'see the list of queues' : `did you mean "${near}"?`
   throw new ChronosError('NOT_FOUND', `there is no queue ${shown(name)}; ${wayOut}`, {
     details: { queue: name, ...(near !== undefined && { similar: near }) },
   })

@@ -13,11 +13,11 @@ import {
 
 export interface QueueSettings {
   readonly paused?: boolean
-  /** Policy of this queue from now on, over what the code says; null takes it away. */
+  /** Overrides the policy of this queue from now on; null removes the override. */
   readonly retry?: PolicyInput | null
 }
 
-/** `chronos.queues`: what can be changed while everything runs. */
+/** `chronos.queues`: queues and their run-time settings. */
 export class Queues {
   readonly #env: Environment
   readonly #onChange: (queue: QueueRecord) => void
@@ -31,12 +31,12 @@ export class Queues {
     return (await this.#env.connection.store()).queues()
   }
 
-  /** One row per queue: what is in it, what it does, who works on it. */
+  /** One row per queue: its jobs, its throughput and its workers. */
   async report(): Promise<readonly QueueReport[]> {
     return reportQueues(await this.#env.connection.store())
   }
 
-  /** The same for one. */
+  /** The same for one queue. */
   async get(name: string): Promise<QueueReport> {
     const store = await this.#env.connection.store()
     await checkQueue(store, name)
@@ -44,7 +44,7 @@ export class Queues {
     return report!
   }
 
-  /** When waiting jobs fall due, of one queue or of all: retries, and first runs beside them. */
+  /** When the waiting jobs of one queue, or of all, fall due: retries and first runs. */
   async retryWave(name: string | undefined, query: WaveQuery = {}): Promise<RetryWave> {
     return retryWave(await this.#env.connection.store(), name, query)
   }

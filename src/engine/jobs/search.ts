@@ -2,37 +2,37 @@ import type { Job } from '../../core/job/job.js'
 import type { Count, JobFilter, PageRequest, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 
-/** A text is looked for in so many jobs, the newest, and no further. */
+/** A text search examines this many of the newest jobs and no more. */
 export const SEARCH_MAX = 100_000
-/** Jobs that a store looks at before the time is looked at. */
+/** The number of jobs that a store examines before the time limit is checked. */
 const LIST_STEP = 20_000
 const SEARCH_STEP = 10_000
-/** A page that finds too little says after so long where to go on. */
+/** A page that finds too few jobs returns after this time with a cursor. */
 const LIST_MS = 40
 const SEARCH_MS = 500
-/** Counting looks no further than this, unless more is asked for. */
+/** A count examines no more jobs than this, unless the caller asks for more. */
 const COUNT_LOOK_AT = 50_000
 
-/** How far a text was looked for. */
+/** How far a text search went. */
 export interface Searched {
-  /** So many of the newest jobs were looked at, over all pages up to this one. */
+  /** The number of newest jobs that were examined, including all pages before. */
   readonly newest: number
-  /** Whether those were all. */
+  /** Whether these were all jobs. */
   readonly complete: boolean
 }
 
 export interface FoundJobs {
   readonly data: readonly Job[]
   readonly next?: string
-  /** Where a text was looked for. */
+  /** Present if the query searched for a text. */
   readonly searched?: Searched
 }
 
 const isSearch = ({ text, error }: JobFilter): boolean => text !== undefined || error !== undefined
 
 /**
- * A page of jobs in bounded time: however many there are among which few match, it comes back soon, with what it found
- * and, where there may be more, a cursor.
+ * A page of jobs in bounded time: even if few of very many jobs match, it returns soon, with the jobs found and, if
+ * there may be more, a cursor.
  */
 export async function findJobs(env: Environment, filter: JobFilter, page: PageRequest): Promise<FoundJobs> {
   const store = await env.connection.store()
@@ -64,7 +64,7 @@ const mayGoOn = (isText: boolean, looked: number): boolean => !isText || looked 
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Whoever looks for an id wants that job, however old it is. */
+/** A search for an id finds that job, however old it is. */
 async function namedJob(store: Store, filter: JobFilter, { cursor }: PageRequest): Promise<Job | undefined> {
   const { text, ...others } = filter
   if (text === undefined || cursor !== undefined || !ID.test(text)) return undefined
@@ -76,7 +76,7 @@ export async function countJobs(store: Store, filter: JobFilter, cap: number): P
   return store.count(filter, cap, isSearch(filter) ? SEARCH_MAX : Math.max(COUNT_LOOK_AT, cap))
 }
 
-/** The cursor of a search also says how far it has come; anything else is for the store to refuse. */
+/** The cursor of a search also contains how far it went; the store rejects any other text. */
 function writeCursor(looked: number, cursor: string): string {
   return `${looked}.${cursor}`
 }

@@ -11,11 +11,11 @@ export interface TimelineQuery {
   readonly limit?: number
 }
 
-/** The wait that followed a run, as it was decided. Epoch milliseconds. */
+/** The wait after a run, as it was decided. Epoch milliseconds. */
 export interface PlannedWait {
   readonly delayMs: number
   readonly runAt: number
-  /** The shortest and the longest wait that the dice could have chosen. */
+  /** The shortest and the longest wait that the jitter allowed. */
   readonly windowMs?: readonly [min: number, max: number]
   readonly source?: string
 }
@@ -24,15 +24,15 @@ export interface TimelineAttempt extends AttemptView {
   readonly plan?: PlannedWait
 }
 
-/** What to draw of a job. Times are epoch milliseconds, but for those within `job` and `attempts`. */
+/** The data of a job's timeline. Times are epoch milliseconds, except within `job` and `attempts`. */
 export interface JobTimeline extends Timeline {
   readonly job: JobView
   /** Oldest first. */
   readonly attempts: readonly TimelineAttempt[]
   readonly deadline?: number
-  /** The coming runs, if every one fails, the next one included; the first hundred. */
+  /** The further runs if every one fails, the next one included; the first hundred. */
   readonly ghosts: readonly Ghost[]
-  /** When it would be over then; absent where it is. */
+  /** When the job would die in that case; absent if it has ended. */
   readonly dies?: Demise
 }
 

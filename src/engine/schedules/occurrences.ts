@@ -7,7 +7,7 @@ export interface OccurrenceAttempt extends AttemptView {
   readonly jobId: string
 }
 
-/** How far a list has come: the page of jobs to go on with, and the job in the middle of whose runs it stopped. */
+/** The position of a list: the page of jobs to continue with, and the job whose runs were listed in part. */
 interface Position {
   /** Absent: no other job is left. */
   readonly jobs?: string
@@ -15,7 +15,7 @@ interface Position {
   readonly runs?: string
 }
 
-/** The runs of all jobs of a schedule, newest job first, and of each job the newest run first. */
+/** The runs of all jobs of a schedule: newest job first, and for each job newest run first. */
 export async function occurrenceHistory(
   store: Store,
   scheduleId: string,
@@ -49,7 +49,7 @@ function readPosition(cursor: string): Position {
     const position = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as Position
     if (typeof position.jobId === 'string') return position
   } catch {
-    // Said below.
+    // The error below covers this case as well.
   }
-  throw new ChronosError('INVALID_OPTION', 'cursor: this is not one that a list of runs has given')
+  throw new ChronosError('INVALID_OPTION', 'cursor: expected a cursor from a list of runs')
 }

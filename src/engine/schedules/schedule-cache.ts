@@ -6,10 +6,10 @@ import type { Connection } from '../client/connection.js'
 import type { Log } from '../client/log.js'
 
 export const SCHEDULE = 'schedule'
-/** Its version tells that somebody changed a schedule: ticks leave it alone. */
+/** Its version changes when a user changes a schedule; occurrences do not change it. */
 export const SCHEDULE_CHANGES = { kind: 'schedule-changes', id: 'all' } as const
 
-/** How often one whose tick waits for the occurrence before it looks whether that is over. */
+/** How often to check whether the previous occurrence has ended, while the next one waits for it. */
 const QUEUED_LOOK_MS = 1_000
 
 /** A schedule as this process knows it. */
@@ -17,11 +17,11 @@ export interface KnownSchedule {
   readonly schedule: Schedule
   readonly version: number
   readonly ticks: Ticks
-  /** When there is something to decide. */
+  /** When the next decision is due. */
   readonly dueAt: number | undefined
 }
 
-/** The schedules that this process knows of, with their next ticks. */
+/** The schedules that this process knows, with their next occurrences. */
 export class ScheduleCache {
   readonly #connection: Connection
   readonly #log: Log
@@ -40,7 +40,7 @@ export class ScheduleCache {
     return this.#entries.values()
   }
 
-  /** All that there are; what is not among them is gone. */
+  /** Replaces all schedules; those that are not among the records are gone. */
   replace(records: readonly StoredRecord[], now: number): void {
     const before = this.#entries
     this.#entries = new Map()
@@ -66,7 +66,7 @@ export class ScheduleCache {
     this.#entries.set(schedule.id, { schedule, version, ticks, dueAt: Number.isFinite(first) ? first : undefined })
   }
 
-  /** To read an expression takes longer than to look for its next tick. */
+  /** Cached, because parsing an expression takes longer than finding its next occurrence. */
   #ticksOf({ id, timing }: Schedule): Ticks {
     const before = this.#entries.get(id)
     const isSame = before && (before.schedule.timing === timing || isDeepStrictEqual(before.schedule.timing, timing))
@@ -77,7 +77,7 @@ export class ScheduleCache {
     this.#entries.delete(id)
   }
 
-  /** What waits longest first: when there is more than can be done, nobody is forgotten. */
+  /** The most overdue schedule comes first, so that none is starved when there are more than fit into one step. */
   due(now: number): readonly KnownSchedule[] {
     const due: KnownSchedule[] = []
     for (const entry of this.#entries.values()) if (entry.dueAt !== undefined && entry.dueAt <= now) due.push(entry)
@@ -91,7 +91,7 @@ export class ScheduleCache {
     return first
   }
 
-  /** As this process knows it, or else as the store has it. */
+  /** The schedule as this process knows it, otherwise as the store has it. */
   find(
     id: string,
   ): Pick<KnownSchedule, 'schedule' | 'ticks'> | Promise<Pick<KnownSchedule, 'schedule' | 'ticks'> | undefined> {
@@ -110,7 +110,7 @@ export function nextAfter(schedule: Schedule, ticks: Ticks, now: number): number
   return schedule.state === 'active' ? ticks.next(Math.max(now, schedule.decidedUntil)) : undefined
 }
 
-/** undefined where somebody damaged it by hand: the others must go on. */
+/** Undefined if the record is damaged: the other schedules must continue. */
 export function scheduleOf({ body }: StoredRecord): Schedule | undefined {
   try {
     const schedule = JSON.parse(body) as Schedule
@@ -121,7 +121,7 @@ export function scheduleOf({ body }: StoredRecord): Schedule | undefined {
   }
 }
 
-/** The same for everybody who decides about this tick: there is one job with this key. */
+/** The same in every process that decides about this occurrence, so that there is only one job for it. */
 export function occurrenceKey(scheduleId: string, tick: number): string {
   return `schedule:${scheduleId}:${new Date(tick).toISOString()}`
 }

@@ -14,27 +14,27 @@ import {
 } from './schedule-cache.js'
 
 const BATCH = 1_000
-/** Jobs in one transaction, about: one schedule may have a few more to make good. */
+/** Approximate maximum of jobs in one transaction: the catch-up of one schedule may exceed it. */
 const JOBS_MAX = 2_000
 const PAGE = 1_000
-/** Who was not the first leaves the next ticks to who was, for so long. */
+/** A process that lost a race leaves the next occurrences to the winner for this long. */
 const SECOND_MS = 400
 
 export interface SchedulerPace {
   /** How often to look for the first schedule. */
   readonly idleMs: number
-  /** How often to look whether somebody changed one. */
+  /** How often to look for changes of schedules. */
   readonly changesMs: number
 }
 
 export interface SchedulerOptions {
   readonly env: Environment
   readonly pace: SchedulerPace
-  /** Jobs were made: this process's workers may take them. */
+  /** Called when jobs were made, because this process's workers may take them. */
   readonly onFired: (delayMs: number) => void
 }
 
-/** A decision on its way to the store. */
+/** A decision that is being written to the store. */
 interface Planned {
   readonly entry: KnownSchedule
   readonly round: Round
@@ -43,8 +43,8 @@ interface Planned {
 }
 
 /**
- * Turns ticks into jobs. It runs in many processes at once and needs no leader: whose compare-and-set of a schedule
- * succeeds has decided its ticks, and the jobs are made in the same transaction.
+ * Makes jobs of occurrences. It runs in many processes at once and needs no leader: the process whose compare-and-set
+ * of a schedule succeeds has decided its occurrences, and their jobs are stored in the same transaction.
  */
 export class Scheduler {
   readonly #env: Environment
@@ -63,7 +63,7 @@ export class Scheduler {
     this.#onFired = onFired
   }
 
-  /** Somebody in this process changed a schedule. */
+  /** A schedule was changed in this process. */
   look(): void {
     this.#isAsked = true
   }
@@ -95,7 +95,7 @@ export class Scheduler {
     this.#lookAt = lookedAt + (this.#schedules.size === 0 ? this.#pace.idleMs : this.#pace.changesMs)
   }
 
-  /** How many of them were decided, here or elsewhere. */
+  /** Returns how many of them were decided, here or by another process. */
   async #decide(store: Store, due: readonly KnownSchedule[], now: number): Promise<number> {
     const live = await this.#liveOf(store, due)
     const planned: Planned[] = []
@@ -144,7 +144,7 @@ export class Scheduler {
     return {
       ...newJobOf(schedule, dice.id(clock.now())),
       key: occurrenceKey(schedule.id, tick),
-      // What is made good later than that must not push ahead of what is due now.
+      // An occurrence that is caught up later than this must not run before jobs that are due now.
       runAt: now - tick > MISSED_AFTER_MS ? { delayMs: 0 } : { at },
     }
   }
@@ -215,7 +215,7 @@ async function allSchedules(store: Store): Promise<readonly StoredRecord[]> {
   }
 }
 
-/** What every line about a schedule says. */
+/** The fields of every log line about a schedule. */
 function factsOf(
   what: 'skipped' | 'missed' | 'ended',
   { id: scheduleId, job }: Schedule,
@@ -228,7 +228,7 @@ function factsOf(
   return { event: `schedule.${what}`, scheduleId, tenantId, name, queue, nextOccurrenceAt }
 }
 
-/** An occurrence but for its time and its key. */
+/** The job of an occurrence without its time and its key. */
 export function newJobOf({ id: scheduleId, job }: Schedule, id: string): Omit<NewJob, 'runAt'> {
   const { deadlineMs, ...rest } = job
   return { ...rest, id, scheduleId, ...(deadlineMs !== undefined && { deadline: { delayMs: deadlineMs } }) }

@@ -29,19 +29,19 @@ import { newJobOf } from './scheduler.js'
 import { type ScheduleView, viewSchedule } from './view.js'
 
 export interface PutOptions {
-  /** Only if it still has this version; 0: only if there is none. */
+  /** Writes only if the schedule still has this version; 0: only if it does not exist. */
   readonly version?: number
 }
 
 export interface CreateOptions {
-  /** By default a new one. */
+  /** Default: a new id. */
   readonly id?: string
   readonly tenantId?: string
 }
 
 export interface CreatedSchedule {
   readonly schedule: ScheduleView
-  /** What was said and has no effect. */
+  /** Options that were given and have no effect. */
   readonly warnings: readonly string[]
 }
 
@@ -50,13 +50,13 @@ const PREVIEW_MAX = 1_000
 interface SchedulesOptions {
   readonly env: Environment
   readonly enqueuer: Enqueuer
-  /** Whether a call may be made from here. */
+  /** Throws if the request is not allowed from here. */
   readonly checkRequest: (request: HttpRequest) => void
-  /** Whoever makes jobs of ticks may look at once. */
+  /** Called when a schedule was changed, so that the scheduler reads it at once. */
   readonly onChanged: () => void
 }
 
-/** `chronos.schedules`: jobs that come again and again. */
+/** `chronos.schedules`: recurring jobs. */
 export class Schedules {
   readonly #options: SchedulesOptions
   readonly #env: Environment
@@ -70,7 +70,10 @@ export class Schedules {
     this.#records = new Records({ connection, kind: SCHEDULE, name, parse: scheduleOf })
   }
 
-  /** Makes it, or changes it. The same again changes nothing, so every process may put its schedules when it starts. */
+  /**
+   * Creates or changes a schedule. Repeating the call changes nothing, so every process may put its schedules when it
+   * starts.
+   */
   async put<Input>(id: string, options: ScheduleOptions<Input>, { version }: PutOptions = {}): Promise<ScheduleView> {
     checkName(id, 'schedules.put: id')
     const where = `schedule "${id}"`
@@ -89,7 +92,10 @@ export class Schedules {
     return viewSchedule(body, now)
   }
 
-  /** From the short form `{ schedule, api, type, isRecurring, maxRetryCount }`: a call to a URL, again and again. */
+  /**
+   * Creates a schedule from the short form `{ schedule, api, type, isRecurring, maxRetryCount }`: a recurring call to a
+   * URL.
+   */
   async create(form: ScheduleForm, { id, tenantId }: CreateOptions = {}): Promise<CreatedSchedule> {
     const { warnings, ...options } = parseScheduleForm(form, 'job')
     const { dice, clock } = this.#env
@@ -103,7 +109,7 @@ export class Schedules {
     return schedule && viewSchedule(schedule.body, this.#env.time.now())
   }
 
-  /** By id. */
+  /** Schedules by id. */
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<ScheduleView>> {
     checkInteger(limit, 'schedules.list: limit', 1, PAGE_MAX)
     const from = cursor === undefined ? {} : { from: cursor }
@@ -123,7 +129,7 @@ export class Schedules {
     return listOf(found.data, found.next)
   }
 
-  /** No more jobs are made; those that there are go on. */
+  /** Makes no further jobs; existing ones continue. */
   pause(id: string): Promise<ScheduleView> {
     return this.#change(id, 'pause', schedule => {
       const { queuedTick: _, ...rest } = schedule
@@ -131,7 +137,7 @@ export class Schedules {
     })
   }
 
-  /** Goes on with the next tick; those of the pause are over. */
+  /** Continues with the next occurrence; those during the pause are skipped. */
   resume(id: string): Promise<ScheduleView> {
     return this.#change(id, 'resume', (schedule, now) =>
       schedule.state === 'paused'
@@ -140,7 +146,7 @@ export class Schedules {
     )
   }
 
-  /** An occurrence at once, whatever the ticks, a pause or an earlier occurrence say. */
+  /** Makes an occurrence at once, regardless of the schedule's times, a pause or an earlier occurrence. */
   async run(id: string): Promise<EnqueueResult> {
     const { body: schedule } = await this.#find(id)
     const { dice, clock } = this.#env
@@ -154,7 +160,7 @@ export class Schedules {
     return { id: enqueued.id, status: 'created' }
   }
 
-  /** Its record goes; the jobs that it made stay and go on. */
+  /** Deletes the schedule; the jobs that it made stay and continue. */
   async delete(id: string): Promise<void> {
     await this.#find(id)
     const store = await this.#env.connection.store()
@@ -162,7 +168,7 @@ export class Schedules {
     this.#options.onChanged()
   }
 
-  /** When it would happen, with the clock on the wall and its changes. */
+  /** The next occurrences, in local time and with its changes. */
   preview(options: TimingOptions, { count = 10, from }: { count?: number; from?: Moment } = {}): readonly TickView[] {
     checkKeys(options, TIMING, 'schedules.preview')
     checkInteger(count, 'schedules.preview: count', 1, PREVIEW_MAX)
@@ -223,7 +229,7 @@ export class Schedules {
   }
 }
 
-/** Tells every scheduler that there is something to read. */
+/** Notifies every scheduler that a schedule has changed. */
 function changed() {
   return { ...SCHEDULE_CHANGES, body: '{}' }
 }
@@ -234,7 +240,7 @@ function checkVersion(id: string, current: number, version: number | undefined):
     'VERSION_CONFLICT',
     current === 0
       ? `there is no schedule ${shown(id)}, and version ${version} was expected`
-      : `schedule ${shown(id)} has version ${current}, not ${version}: somebody changed it; read it again`,
+      : `schedule ${shown(id)} has version ${current}, not ${version}: it was modified concurrently; read it again`,
     { details: { scheduleId: id, version: current } },
   )
 }

@@ -284,7 +284,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
       { notice: 'firing', rule: 'schedule-missed', labels: { schedule: 'tick' } },
       { notice: 'resolved', rule: 'schedule-missed', labels: { schedule: 'tick' } },
     ])
-    expect(world.told[0]!.summary).toMatch(/^\d+ ticks were missed by schedule tick: no scheduler was alive$/)
+    expect(world.told[0]!.summary).toMatch(/^\d+ occurrences were missed by schedule tick: no scheduler was alive$/)
   })
 })
 

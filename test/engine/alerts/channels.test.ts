@@ -98,7 +98,7 @@ describe.each(STORES)('channels on %s', (_, open) => {
     expect(mails[0]!.text).toContain('rule: dead-letters\nqueue: payments\nseverity: warning\n')
     expect(await chronos.alerts.test('night')).toEqual(['night'])
     await world.advance('1s')
-    expect(mails.at(-1)!.subject).toBe('[test] nothing is wrong, and this way to you works')
+    expect(mails.at(-1)!.subject).toBe('[test] this is a test notification; nothing is wrong')
     await expect(chronos.alerts.test('nigth')).rejects.toThrow('did you mean "night"?')
   })
 

@@ -119,7 +119,7 @@ describe('redirects', () => {
     const answer = { body: new Uint8Array(), truncated: false, timing: { firstByteMs: 0, totalMs: 0 }, status: 301 }
     const to = (location: string) => nextHop(hop, { ...answer, headers: { location } })
     expect(() => to('http://example.com/')).toThrow(/redirects from https to http/)
-    expect(() => to('https://')).toThrow(/redirects to something that is no address/)
+    expect(() => to('https://')).toThrow(/redirects to an invalid URL/)
     expect(to('//other.example/b')?.url.href).toBe('https://other.example/b')
     expect(nextHop(hop, { ...answer, headers: {} })).toBeUndefined()
     expect(nextHop(hop, { ...answer, status: 304, headers: { location: '/b' } })).toBeUndefined()

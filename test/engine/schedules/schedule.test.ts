@@ -204,7 +204,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await schedules.put('s', { cron: '*/5 * * * *', job }, { version })
     await expect(schedules.put('s', { cron: '*/9 * * * *', job }, { version })).rejects.toMatchObject({
       code: 'VERSION_CONFLICT',
-      message: 'schedule "s" has version 2, not 1: somebody changed it; read it again',
+      message: 'schedule "s" has version 2, not 1: it was modified concurrently; read it again',
     })
     await expect(schedules.put('other', { cron: '*/9 * * * *', job }, { version: 4 })).rejects.toMatchObject({
       code: 'VERSION_CONFLICT',
