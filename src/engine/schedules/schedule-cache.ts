@@ -12,11 +12,15 @@ export const SCHEDULE_CHANGES = { kind: 'schedule-changes', id: 'all' } as const
 /** How often to check whether the previous occurrence has ended, while the next one waits for it. */
 const QUEUED_LOOK_MS = 1_000
 
-/** A schedule as this process knows it. */
-export interface KnownSchedule {
+/** A schedule and its times. */
+export interface TimedSchedule {
   readonly schedule: Schedule
-  readonly version: number
   readonly ticks: Ticks
+}
+
+/** A schedule as this process knows it. */
+export interface KnownSchedule extends TimedSchedule {
+  readonly version: number
   /** When the next decision is due. */
   readonly dueAt: number | undefined
 }
@@ -92,13 +96,11 @@ export class ScheduleCache {
   }
 
   /** The schedule as this process knows it, otherwise as the store has it. */
-  find(
-    id: string,
-  ): Pick<KnownSchedule, 'schedule' | 'ticks'> | Promise<Pick<KnownSchedule, 'schedule' | 'ticks'> | undefined> {
+  find(id: string): TimedSchedule | Promise<TimedSchedule | undefined> {
     return this.#entries.get(id) ?? this.#ask(id)
   }
 
-  async #ask(id: string): Promise<Pick<KnownSchedule, 'schedule' | 'ticks'> | undefined> {
+  async #ask(id: string): Promise<TimedSchedule | undefined> {
     const store = await this.#connection.store()
     const [record] = await store.records(SCHEDULE, { ids: [id] })
     const schedule = record && scheduleOf(record)

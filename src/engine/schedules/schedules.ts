@@ -185,7 +185,7 @@ export class Schedules {
     }
     const request = http ?? (job === HTTP_JOB ? (payload as unknown as HttpRequest) : undefined)
     if (request !== undefined) this.#options.checkRequest(request)
-    const given: Record<string, unknown> = { key: 'tick' }
+    const given: Record<string, unknown> = { key: 'occurrence' }
     for (const name of JOB) if (options[name] !== undefined) given[name] = options[name]
     const prepared = await this.#options.enqueuer.prepare(job ?? HTTP_JOB, http ?? payload, given as EnqueueOptions)
     const { id: _, key: _key, runAt: _runAt, deadline, payloadHash, unique: _unique, ...rest } = prepared

@@ -5,7 +5,7 @@ import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Settled } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { EventHub } from '../client/events.js'
-import { type KnownSchedule, nextAfter } from '../schedules/schedule-cache.js'
+import { nextAfter, type TimedSchedule } from '../schedules/schedule-cache.js'
 import { eventJob } from './attempt.js'
 import type { Ending } from './finish.js'
 
@@ -99,7 +99,7 @@ function logDeath({ log, scheduleCache, time }: Environment, ending: Ending): vo
   const error = withoutStack(errorOf(ending.outcome))
   const facts = { ...factsOf('job.dead', ending), reason, why: decision.why, error }
   const { scheduleId } = ending.run.claimed
-  const write = (found?: Pick<KnownSchedule, 'schedule' | 'ticks'>): void => {
+  const write = (found?: TimedSchedule): void => {
     const nextAt = found && nextAfter(found.schedule, found.ticks, time.now())
     const nextOccurrenceAt = nextAt === undefined ? undefined : new Date(nextAt).toISOString()
     log.error({ ...facts, scheduleId, nextOccurrenceAt }, 'job died')

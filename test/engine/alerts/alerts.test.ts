@@ -12,7 +12,7 @@ const OTHERS_OFF = {
 } as const
 
 describe.each(STORES)('dead letters on %s', (_, open) => {
-  it('are told of after five minutes, and that they are over when somebody has seen them', async () => {
+  it('are notified after five minutes, and resolved when an operator has acknowledged them', async () => {
     await using world = new World(open)
     const chronos = world.start()
     await die(world, chronos, 3)
@@ -31,7 +31,7 @@ describe.each(STORES)('dead letters on %s', (_, open) => {
     expect((await chronos.alerts.list()).data).toMatchObject([{ state: 'resolved', severity: 'warning' }])
   })
 
-  it('are told of again while they stay, and as critical after a day', async () => {
+  it('are notified again while they remain, as critical after a day', async () => {
     await using world = new World(open)
     const rules = { 'dead-letters': { for: '1m', repeat: '10m' } } as const
     const first = world.start({ alerts: { rules } })
@@ -45,7 +45,7 @@ describe.each(STORES)('dead letters on %s', (_, open) => {
     expect((await second.alerts.list()).data).toMatchObject([{ state: 'firing', severity: 'critical' }])
   })
 
-  it('that are over are forgotten after a day', async () => {
+  it('are deleted a day after they were resolved', async () => {
     await using world = new World(open)
     const rules = { 'dead-letters': { for: '0s', keep: '0s' } } as const
     const first = world.start({ alerts: { rules } })
@@ -61,7 +61,7 @@ describe.each(STORES)('dead letters on %s', (_, open) => {
     expect((await second.alerts.list()).data).toEqual([])
   })
 
-  it('that are discarded are nobody’s concern any more', async () => {
+  it('raise no alert after they were discarded', async () => {
     await using world = new World(open)
     const chronos = world.start({ alerts: { rules: OTHERS_OFF } })
     await die(world, chronos, 2)
@@ -74,7 +74,7 @@ describe.each(STORES)('dead letters on %s', (_, open) => {
 })
 
 describe.each(STORES)('alerts on %s', (_, open) => {
-  it('go on over a restart as if nothing had been', async () => {
+  it('continue unchanged after a restart', async () => {
     await using world = new World(open)
     const first = world.start()
     await die(world, first, 1)
@@ -93,7 +93,7 @@ describe.each(STORES)('alerts on %s', (_, open) => {
     expect(world.heard()).toEqual(['firing dead-letters 317s'])
   })
 
-  it('are told of once, however many processes look', async () => {
+  it('are notified once, however many processes evaluate them', async () => {
     await using world = new World(open)
     const channels = { ops: { type: 'email', from: 'a@example.com', to: 'b@example.com', transport: deaf } } as const
     const [chronos] = [1, 2, 3].map(() => world.start({ alerts: { channels } }))
@@ -106,7 +106,7 @@ describe.each(STORES)('alerts on %s', (_, open) => {
     expect(await world.store.count({ queue: 'chronos:deliveries' }, 100)).toMatchObject({ value: 2 })
   })
 
-  it('are left to those whose code says something about them', async () => {
+  it('are evaluated by the processes whose code configures them', async () => {
     await using world = new World(open)
     const plain = world.start()
     const sure = world.start({ alerts: { rules: { 'dead-letters': { for: '1m' } } } })
@@ -119,7 +119,7 @@ describe.each(STORES)('alerts on %s', (_, open) => {
     expect(world.heard().map(line => line.split(' ')[0])).toEqual(['firing', 'resolved'])
   })
 
-  it('are kept quiet by a silence, and told of when it ends', async () => {
+  it('are suppressed by a silence, and notified when it ends', async () => {
     await using world = new World(open)
     const chronos = world.start()
     const { id } = await chronos.alerts.silence({ rule: 'dead-letters', labels: { queue: 'payments' }, for: '20m' })
@@ -135,7 +135,7 @@ describe.each(STORES)('alerts on %s', (_, open) => {
     await expect(chronos.alerts.unsilence(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('have rules that can be changed while everything runs, over what the code says', async () => {
+  it('have rules that can be changed at run time and override the code', async () => {
     await using world = new World(open)
     const chronos = world.start({ alerts: { rules: { 'dead-letters': { for: '30m', fire: 5 } } } })
     const ruleOf = async () => (await chronos.alerts.rules()).find(({ name }) => name === 'dead-letters')
@@ -190,7 +190,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     expect(world.told.map(({ notice }) => notice)).toEqual(['firing', 'resolved'])
   })
 
-  it('retry-rate says nothing about a handful of jobs', async () => {
+  it('retry-rate does not fire for a handful of jobs', async () => {
     await using world = new World(open)
     const chronos = world.start()
     await traffic(world, chronos, 1, 1, 12)
@@ -211,7 +211,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     expect(world.told.slice(1)).toMatchObject([{ notice: 'repeat', value: 20 }])
   })
 
-  it('no-workers and queue-latency fire for a queue that nobody serves, unless it is paused', async () => {
+  it('no-workers and queue-latency fire for a queue without a worker, unless it is paused', async () => {
     await using world = new World(open)
     const chronos = world.start()
     await chronos.queues.pause('held')
@@ -225,7 +225,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     expect(world.told.at(-1)).toMatchObject({ labels: { queue: 'held' } })
   })
 
-  it('retry-latency fires when a retry is due and nobody takes it', async () => {
+  it('retry-latency fires when a retry is due and no worker takes it', async () => {
     await using world = new World(open)
     const first = world.start()
     await first.enqueueMany(work, [{ fails: 1 }])
@@ -257,7 +257,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     ])
   })
 
-  it('endpoint-disabled fires for one that Chronos disabled, and not by hand', async () => {
+  it('endpoint-disabled fires for an endpoint that Chronos disabled, and not for one that a user disabled', async () => {
     await using world = new World(open)
     world.start()
     const bodies = [
@@ -270,10 +270,10 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     expect(world.told).toMatchObject([{ rule: 'endpoint-disabled', labels: { endpoint: 'a' } }])
   })
 
-  it('schedule-missed fires when nobody was there for ticks, once', async () => {
+  it('schedule-missed fires once when no scheduler was running for occurrences', async () => {
     await using world = new World(open)
     const first = world.start({ alerts: { rules: OTHERS_OFF } })
-    await first.schedules.put('tick', { every: '1m', job: work, payload: { fails: 0 } })
+    await first.schedules.put('hourly', { every: '1m', job: work, payload: { fails: 0 } })
     await world.advance('10m')
     expect(world.heard()).toEqual([])
     await world.stop(first)
@@ -281,12 +281,12 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     world.start({ alerts: { rules: OTHERS_OFF } })
     await world.advance('30m')
     expect(world.told.map(({ notice, rule, labels }) => ({ notice, rule, labels }))).toEqual([
-      { notice: 'firing', rule: 'schedule-missed', labels: { schedule: 'tick' } },
-      { notice: 'resolved', rule: 'schedule-missed', labels: { schedule: 'tick' } },
+      { notice: 'firing', rule: 'schedule-missed', labels: { schedule: 'hourly' } },
+      { notice: 'resolved', rule: 'schedule-missed', labels: { schedule: 'hourly' } },
     ])
-    expect(world.told[0]!.summary).toMatch(/^\d+ occurrences were missed by schedule tick: no scheduler was alive$/)
+    expect(world.told[0]!.summary).toMatch(/^\d+ occurrences were missed by schedule hourly: no scheduler was alive$/)
   })
 })
 
-/** Takes every mail and tells nobody. */
+/** Accepts every mail and drops it. */
 const deaf = { sendMail: async () => undefined }

@@ -31,7 +31,7 @@ async function startListener(...statuses: number[]) {
 }
 
 describe.each(STORES)('channels on %s', (_, open) => {
-  it('send signed webhooks, the same id for the same notice, and what Slack understands', async () => {
+  it('send signed webhooks with one id per notification, and messages in the format of Slack', async () => {
     await using world = new World(open)
     await using hook = await startListener(500, 204)
     await using slack = await startListener()
@@ -74,7 +74,7 @@ describe.each(STORES)('channels on %s', (_, open) => {
     expect((await chronos.alerts.list()).data).toEqual([])
   })
 
-  it('send mail with one id for one notice, and only what they are for', async () => {
+  it('send mail with one id per notification, and only the alerts that they are configured for', async () => {
     await using world = new World(open)
     const mails: Mail[] = []
     const transport = { sendMail: async (mail: Mail) => mails.push(mail) }
@@ -102,7 +102,7 @@ describe.each(STORES)('channels on %s', (_, open) => {
     await expect(chronos.alerts.test('nigth')).rejects.toThrow('did you mean "night"?')
   })
 
-  it('are joined by webhooks that subscribed to alerts', async () => {
+  it('work together with webhook endpoints that subscribe to alerts', async () => {
     await using world = new World(open)
     await using hook = await startListener()
     const chronos = world.start({ egress: { allow: ['loopback'] }, alerts: { rules: QUICK } })
@@ -142,7 +142,7 @@ describe('channels', () => {
 })
 
 describe('mail', () => {
-  it('says what to install where nodemailer is not there', async () => {
+  it('says what to install if nodemailer is missing', async () => {
     const missing = openMail(parseSmtp('smtp://h', 'smtp'), () => Promise.reject(new Error('not found')))
     await expect(missing).rejects.toThrow('e-mail needs the package nodemailer; install it (`npm install nodemailer`)')
   })

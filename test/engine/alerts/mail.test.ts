@@ -68,7 +68,7 @@ describe('mail over SMTP', () => {
     await server.close()
   })
 
-  it('says what to install where nodemailer is missing', async () => {
+  it('says what to install if nodemailer is missing', async () => {
     const missing = () => Promise.reject(Object.assign(new Error('no'), { code: 'ERR_MODULE_NOT_FOUND' }))
     await expect(openMail(new URL('smtp://127.0.0.1:1'), missing)).rejects.toThrow('nodemailer')
   })

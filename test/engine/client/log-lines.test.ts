@@ -73,8 +73,8 @@ describe('what is not logged', () => {
   })
 })
 
-describe('what somebody smuggles into a line', () => {
-  it('does not become the prototype of what is logged', () => {
+describe('hostile content of a log line', () => {
+  it('does not become the prototype of the logged object', () => {
     const { log, lines } = logged()
     log.warn({ event: 'a', body: JSON.parse('{"__proto__":{"password":"s3cr3t","note":"kept"}}') }, 'constant')
     const body = lines()[0]?.['body'] as object
@@ -88,7 +88,7 @@ describe('what somebody smuggles into a line', () => {
     expect(lines()).toMatchObject([{ event: 'a', jobId: HOSTILE, error: { message: HOSTILE }, msg: 'constant' }])
   })
 
-  it('neither paints a terminal nor begins a line there', () => {
+  it('neither changes the colours of a terminal nor begins a new line', () => {
     const { log, text } = logged({ CHRONOS_LOG_FORMAT: 'pretty' })
     log.warn({ event: 'a', jobId: HOSTILE, error: { message: HOSTILE }, err: new Error(HOSTILE) }, 'constant')
     expect(text()).not.toMatch(/[^\P{Cc}\n\t]|\u2028/u)

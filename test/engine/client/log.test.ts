@@ -91,7 +91,7 @@ test('events come in the order of what happened', async () => {
   ])
 })
 
-test('a listener that throws is logged and harms nobody', async () => {
+test('an error in a listener is logged and affects nothing else', async () => {
   const lines: string[] = []
   const log = pino({}, { write: line => void lines.push(line) })
   const job = defineJob({ name: 'noop', run: async (_payload: unknown) => undefined })

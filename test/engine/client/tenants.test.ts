@@ -38,7 +38,7 @@ describe.each(STORES)('tenants on %s', (_, store) => {
     const found = await all(query => t.chronos.schedules.list(query), 'acme')
     expect(found).toEqual(['s11', 's13', 's15', 's17', 's19'])
     expect((await t.chronos.schedules.list({ tenantId: 'acme' })).data[0]?.tenantId).toBe('acme')
-    expect(await all(query => t.chronos.schedules.list(query), 'nobody')).toEqual([])
+    expect(await all(query => t.chronos.schedules.list(query), 'unknown')).toEqual([])
   })
 
   test('webhooks of one tenant, page by page', async () => {
@@ -67,7 +67,7 @@ describe.each(STORES)('tenants on %s', (_, store) => {
     await redrives.start({ fingerprint })
     expect(await all(query => redrives.list(query), 'acme')).toEqual([redrive.id])
     expect((await redrives.list()).data).toHaveLength(3)
-    await expect(redrives.start({ fingerprint, tenantId: 'nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(redrives.start({ fingerprint, tenantId: 'unknown' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
   test("a tenant's error group is known without a dead letter of it", async () => {

@@ -5,7 +5,7 @@ import type { RecordQuery } from '../../../src/store/record.js'
 import { type TestChronos, testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
-/** A world in which invoices die of one cause until it is mended. */
+/** A world in which invoices die of one cause until it is fixed. */
 function shop(open: (typeof STORES)[number][1], concurrency = 100) {
   const state = { isMended: false, runs: [] as number[] }
   const invoice = defineJob<{ n: number; bad?: boolean }, void>({
@@ -31,7 +31,7 @@ function shop(open: (typeof STORES)[number][1], concurrency = 100) {
 }
 
 describe.each(STORES)('dead letters on %s', (_, open) => {
-  it('stand together by what they died of', async () => {
+  it('are grouped by their error', async () => {
     const { t, die, dead } = shop(open)
     await die(30)
     await die(3, { bad: true })
@@ -72,7 +72,7 @@ describe.each(STORES)('dead letters on %s', (_, open) => {
     await t.close()
   })
 
-  it('come back as regressed when what was resolved is seen again, and not when it is ignored', async () => {
+  it('become regressed when a resolved error occurs again, but not when it is ignored', async () => {
     const { t, die, dead } = shop(open)
     await die(2)
     const [group] = (await dead.groups()).data
@@ -89,7 +89,7 @@ describe.each(STORES)('dead letters on %s', (_, open) => {
     await t.close()
   })
 
-  it('are acknowledged and discarded, which are two things', async () => {
+  it('can be acknowledged or discarded, with different effects', async () => {
     const { t, die, dead } = shop(open)
     await die(5)
     const [first, second] = (await dead.list()).data
@@ -115,7 +115,7 @@ describe.each(STORES)('dead letters on %s', (_, open) => {
 })
 
 describe.each(STORES)('a redrive on %s', (_, open) => {
-  it('stops after the canary where the cause is not mended', async () => {
+  it('stops after the canary if the cause is not fixed', async () => {
     const { t, state, die, dead, redrives } = shop(open)
     await die(300)
     const [group] = (await dead.groups()).data
@@ -131,7 +131,7 @@ describe.each(STORES)('a redrive on %s', (_, open) => {
     await t.close()
   })
 
-  it('goes on after its rule stopped it, when somebody says so, and watches from there', async () => {
+  it('continues on request after its stop rule stopped it, and counts failures from there', async () => {
     const { t, state, die, dead, redrives } = shop(open)
     await die(100)
     const { id } = await dead.redrive({}, { rate: '50/s', canary: 5 })
@@ -144,7 +144,7 @@ describe.each(STORES)('a redrive on %s', (_, open) => {
     await t.close()
   })
 
-  it('sends all of them round at its rate where it is, with their ids and histories', async () => {
+  it('redrives all jobs at its rate if the cause is fixed, with their ids and histories', async () => {
     const { t, state, die, dead, redrives } = shop(open)
     await die(1_200)
     state.isMended = true
@@ -192,7 +192,7 @@ describe.each(STORES)('a redrive on %s', (_, open) => {
     await t.close()
   })
 
-  it('survives the process that began it', async () => {
+  it('continues after the process that started it has died', async () => {
     const { t, state, die, dead } = shop(open)
     await die(100)
     state.isMended = true
@@ -211,7 +211,7 @@ describe.each(STORES)('a redrive on %s', (_, open) => {
     await t.close()
   })
 
-  it('reports jobs whose unique value is taken, and goes on', async () => {
+  it('reports jobs whose unique value is taken, and continues', async () => {
     const state = { isMended: false }
     const sync = defineJob<{ n: number }, void>({
       name: 'sync',
@@ -249,7 +249,7 @@ describe.each(STORES)('a redrive on %s', (_, open) => {
     await t.close()
   })
 
-  it('refuses a group that nobody knows, and a filter with a typo', async () => {
+  it('refuses an unknown group and a filter with a typo', async () => {
     const { t, dead } = shop(open)
     await expect(dead.redrive({ fingerprint: 'feedbeefcafe0000' })).rejects.toThrow('there is no error group')
     await expect(dead.redrive({ quue: 'x' } as never)).rejects.toThrow('queue')

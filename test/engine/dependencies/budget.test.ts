@@ -10,7 +10,7 @@ const perSecond = (times: readonly number[]): readonly number[] => {
 }
 
 describe.each(STORES)('a retry budget on %s', (_, open) => {
-  it('starts at most 20 % + 1/s of retries beside a steady flow of first attempts, which it does not hold up', async () => {
+  it('starts at most 20 % + 1/s of retries beside a steady flow of first attempts, which are not delayed', async () => {
     const retries: number[] = []
     const waits: number[] = []
     const mail = defineJob<{ due: number; fails?: boolean }, void>({
@@ -50,7 +50,7 @@ describe.each(STORES)('a retry budget on %s', (_, open) => {
 })
 
 describe('without circuit and budget', () => {
-  it('every timeline is exactly what the policy says', async () => {
+  it('every timeline follows the policy exactly', async () => {
     const starts: number[] = []
     const job = defineJob({
       name: 'call',

@@ -54,7 +54,7 @@ describe.each(STORES)('100 jobs that fail together, on %s', (_, store) => {
   })
 })
 
-it('the simulator shows what the engine does', () => {
+it('the simulator gives the same result as the engine', () => {
   const { withJitter, withoutJitter } = simulate(PRESETS.standard, { jobs: JOBS, outage: '1s' })
   expect(withoutJitter.waves[1]).toMatchObject({ fromMs: 60_000, toMs: 60_000, attempts: JOBS })
   expect(withJitter.waves[1]!.fromMs).toBeGreaterThanOrEqual(48_000)

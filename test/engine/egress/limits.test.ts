@@ -7,7 +7,7 @@ import { failureOf, sender, textOf } from './sending.js'
 
 const MIB = 1024 * 1024
 
-/** Writes for as long as somebody reads; how much that was is known once the other side has had enough. */
+/** Writes for as long as the other side reads, and counts the bytes until it closes the connection. */
 function flood(socket: Socket, chunk: Buffer, maxBytes: number): Promise<number> {
   return new Promise(resolve => {
     socket.on('close', () => resolve(socket.bytesWritten))
@@ -27,7 +27,7 @@ function flood(socket: Socket, chunk: Buffer, maxBytes: number): Promise<number>
 const asked = (socket: Socket): Promise<unknown> => once(socket, 'data')
 
 describe('an answer that does not end', () => {
-  it('is read no further than asked for, and its connection closed', async () => {
+  it('is read up to the limit, and its connection is closed', async () => {
     let flooded: Promise<number> | undefined
     await using receiver = await startSocketReceiver(async socket => {
       await asked(socket)
@@ -42,7 +42,7 @@ describe('an answer that does not end', () => {
     expect(await flooded).toBeLessThan(20 * MIB)
   })
 
-  it('with headers without end fails, and little of them is read', async () => {
+  it('with endless headers fails after reading few of them', async () => {
     let flooded: Promise<number> | undefined
     await using receiver = await startSocketReceiver(async socket => {
       await asked(socket)
@@ -58,7 +58,7 @@ describe('an answer that does not end', () => {
     expect(await flooded).toBeLessThan(20 * MIB)
   })
 
-  it('but promises one again and again is given up in time', async () => {
+  it('but announces one repeatedly is aborted in time', async () => {
     await using receiver = await startSocketReceiver(async socket => {
       await asked(socket)
       await flood(socket, Buffer.from('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_000)), 2_000 * MIB)
@@ -69,7 +69,7 @@ describe('an answer that does not end', () => {
     await receiver.deserted()
   })
 
-  it('and is packed a thousandfold is not unpacked', async () => {
+  it('and is compressed a thousandfold is not decompressed', async () => {
     const heard: Heard[] = []
     await using receiver = await startReceiver(async (request, response) => {
       heard.push(await hear(request))
@@ -92,7 +92,7 @@ describe('an answer that does not come', () => {
         socket.write('HTTP/1.1 200 OK\r\nx-slow: a')
       },
     ],
-  ])('%s is given up in time, and nobody knows what became of the request', async (_, onSocket) => {
+  ])('%s is aborted in time, and the outcome of the request is unknown', async (_, onSocket) => {
     await using receiver = await startSocketReceiver(onSocket)
     await using egress = sender()
     const error = await failureOf(egress.send(receiver.origin, { timeoutMs: 2_000 }))
@@ -135,7 +135,7 @@ describe('an answer that does not come', () => {
   })
 
   it.each<[what: string, url: (port: number) => string, kind: string]>([
-    ['nobody listens', () => 'http://127.0.0.1:1/', 'transient'],
+    ['the port is closed', () => 'http://127.0.0.1:1/', 'transient'],
     ['it speaks no TLS', port => `https://127.0.0.1:${port}/`, 'permanent'],
   ])('because %s never left', async (_, url, kind) => {
     await using receiver = await startReceiver((_request, response) => response.end())
@@ -145,7 +145,7 @@ describe('an answer that does not come', () => {
     expect(classify(error, [], 0)).toMatchObject({ kind, maybeExecuted: false })
   })
 
-  it('because its name is never found never leaves, not even later', async () => {
+  it('because its name is never resolved is never sent, not even later', async () => {
     let answer: ((addresses: string[]) => void) | undefined
     const lookup = (): Promise<string[]> => new Promise(resolve => (answer = resolve))
     await using receiver = await startReceiver((_, response) => response.end())
@@ -177,8 +177,8 @@ describe('an answer whose status is there', () => {
   })
 })
 
-describe('somebody who does not want it any more', () => {
-  it('gets their own reason', async () => {
+describe('a caller that aborts', () => {
+  it('gets its own reason', async () => {
     const controller = new AbortController()
     await using receiver = await startSocketReceiver(socket => {
       socket.on('data', () => controller.abort(new Error('changed my mind')))
@@ -195,7 +195,7 @@ describe('somebody who does not want it any more', () => {
 })
 
 describe('connections', () => {
-  it('are used again, unless one is asked for that is fresh', async () => {
+  it('are reused, unless the request asks for a fresh one', async () => {
     await using receiver = await startReceiver((_, response) => response.end('ok'))
     await using egress = sender()
     for (let i = 0; i < 5; i++) expect(textOf(await egress.send(receiver.origin))).toBe('ok')

@@ -7,7 +7,7 @@ import { failureOf, sender, textOf } from './sending.js'
 const STATUSES = [301, 302, 303, 307, 308]
 
 describe('redirects', () => {
-  it('are answers like any other unless asked for', async () => {
+  it('are returned like any other response by default', async () => {
     await using receiver = await startReceiver((_, response) => response.writeHead(302, { location: '/b' }).end())
     await using egress = sender()
     const answer = await egress.send(receiver.origin)
@@ -43,7 +43,7 @@ describe('redirects', () => {
     expect(second!.headers.accept).toBe('*/*')
   })
 
-  it('take no secrets along to another origin', async () => {
+  it('send no secrets to another origin', async () => {
     const heard: Heard[] = []
     await using there = await startReceiver(async (request, response) => {
       heard.push(await hear(request))
@@ -85,7 +85,7 @@ describe('redirects', () => {
     expect(classify(error, [], 0).kind).toBe('blocked')
   })
 
-  it('end after as many as were asked for', async () => {
+  it('end after the given maximum', async () => {
     let asked = 0
     await using receiver = await startReceiver((_, response) => {
       response.writeHead(302, { location: `/${++asked}` }).end()
@@ -97,7 +97,7 @@ describe('redirects', () => {
     expect(asked).toBe(4)
   })
 
-  it('count against one time for all of them', async () => {
+  it('share one timeout', async () => {
     await using receiver = await startReceiver((request, response) => {
       if (request.url === '/') response.writeHead(302, { location: '/silent' }).end()
     })
@@ -106,7 +106,7 @@ describe('redirects', () => {
     expect(error).toMatchObject({ name: 'TimeoutError', code: 'ETIMEDOUT' })
   })
 
-  it('are no Refresh header', async () => {
+  it('are not made by a Refresh header', async () => {
     await using receiver = await startReceiver((_, response) => {
       response.writeHead(200, { refresh: '0; url=http://169.254.169.254/' }).end('stays')
     })
@@ -114,7 +114,7 @@ describe('redirects', () => {
     expect(textOf(await egress.send(receiver.origin, { redirectsMax: 3 }))).toBe('stays')
   })
 
-  it('never leave https for http, nor go to what is no address', () => {
+  it('never go from https to http, nor to an invalid URL', () => {
     const hop = { url: new URL('https://example.com/a'), method: 'GET', headers: {} } as const
     const answer = { body: new Uint8Array(), truncated: false, timing: { firstByteMs: 0, totalMs: 0 }, status: 301 }
     const to = (location: string) => nextHop(hop, { ...answer, headers: { location } })

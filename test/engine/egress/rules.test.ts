@@ -22,7 +22,7 @@ function verdict(url: string, options: EgressOptions = {}, trust: Trust = 'untru
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 
-describe('a URL from anywhere', () => {
+describe('an untrusted URL', () => {
   it.each(vectors.map(({ url, expect: expected }) => [url, expected] as const))('%s is %s', (url, expected) => {
     expect(verdict(url)).toBe(expected.startsWith('ALLOW') ? 'allowed' : expected)
   })
@@ -56,7 +56,7 @@ describe('a URL from anywhere', () => {
     },
   )
 
-  it('is read by its host, whatever stands around it', () => {
+  it('is judged by its host, whatever surrounds it', () => {
     expect(verdict('http://example.com#@127.0.0.1/')).toBe('allowed')
     expect(verdict('http://127.0.0.1\t.example.com/')).toBe('allowed')
     expect(verdict('http:127.0.0.1')).toBe('ip')
@@ -124,7 +124,7 @@ describe('the allow-list', () => {
     expect(verdict('http://10.0.0.1:9000/', { ports: [9000] })).toBe('ip')
   })
 
-  it('lets a name that is listed lead inside, and never to where credentials are', () => {
+  it('lets a listed name resolve to internal addresses, and never to metadata services', () => {
     const rules = parseEgress({ allow: ['hooks.internal'] })
     const reach = (address: string, name: string): boolean => mayReach(address, name, rules, 'untrusted')
     expect(reach('10.0.0.7', 'hooks.internal')).toBe(true)
@@ -133,7 +133,7 @@ describe('the allow-list', () => {
     expect(reach('224.0.0.1', 'hooks.internal')).toBe(false)
   })
 
-  it('is read from one line', () => {
+  it('is parsed from one line', () => {
     expect(splitAllowed(' 10.1.0.0/16, hooks.internal ,,')).toEqual(['10.1.0.0/16', 'hooks.internal'])
     expect(splitAllowed(undefined)).toEqual([])
   })
@@ -155,7 +155,7 @@ describe('the allow-list', () => {
   })
 })
 
-describe('a URL of whoever runs Chronos', () => {
+describe('a URL of the operator', () => {
   it.each<[url: string, verdict: string]>([
     ['http://localhost:3000/', 'allowed'],
     ['http://10.0.0.1:5000/', 'allowed'],
@@ -172,7 +172,7 @@ describe('a URL of whoever runs Chronos', () => {
   })
 })
 
-it('says the same of everything that is refused', () => {
+it('gives the same message for every refusal', () => {
   const messages = ['ip', 'name', 'port', 'dns', 'peer'].map(by => new EgressBlocked(by as 'ip', 'db.internal').message)
   expect(new Set(messages).size).toBe(1)
   expect(messages[0]).not.toContain('db.internal')

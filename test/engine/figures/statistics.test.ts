@@ -7,7 +7,7 @@ import { STORES } from '../../support/stores.js'
 const retry = fixed({ delay: '1m', maxRetries: 2, jitter: 'none' })
 const good = defineJob({ name: 'good', run: async (_payload: unknown) => 'done' })
 const mended = defineJob({
-  name: 'mended',
+  name: 'fixed',
   retry,
   async run(_payload: unknown, job) {
     if (job.attempt === 1) throw new Error('not yet')
@@ -26,7 +26,7 @@ const jobs = [good, mended, bad]
 const work = { queues: ['default', 'other'], concurrency: 7 }
 
 describe.each(STORES)('in numbers on %s', (_, store) => {
-  test('stats tells of the whole fleet', async () => {
+  test('stats reports the whole fleet', async () => {
     await using t = testChronos({ jobs, store, work })
     await t.enqueueMany(good, [1, 2, 3])
     await t.enqueue(mended)
@@ -59,12 +59,12 @@ describe.each(STORES)('in numbers on %s', (_, store) => {
     expect(later.last5m).toMatchObject({ enqueued: 0, started: 0 })
   })
 
-  test('stats of nothing is zeros', async () => {
+  test('stats of an empty store are zero', async () => {
     await using t = testChronos({ jobs, store })
     expect(await t.chronos.stats()).toMatchObject({ totalRetries: 0, retrySuccessRate: 0, retryRate: 0 })
   })
 
-  test('series tells first tries from retries, minute by minute, with zeros between', async () => {
+  test('series separates first attempts from retries, per minute, with zeros between', async () => {
     await using t = testChronos({ jobs, store, work, startAt: new Date('2026-03-01T12:00:10Z') })
     await t.enqueueMany(good, [1, 2])
     await t.enqueue(mended)
@@ -79,7 +79,7 @@ describe.each(STORES)('in numbers on %s', (_, store) => {
       [0, 0, 0, 0],
       [0, 0, 0, 0],
     ])
-    const hours = await t.chronos.series({ from: '2026-03-01T00:00:00Z', step: '6h', name: 'mended' })
+    const hours = await t.chronos.series({ from: '2026-03-01T00:00:00Z', step: '6h', name: 'fixed' })
     expect(hours.points.map(({ runs, retries, retried }) => [runs, retries, retried])).toEqual([
       [0, 0, 0],
       [0, 0, 0],
@@ -97,7 +97,7 @@ describe.each(STORES)('in numbers on %s', (_, store) => {
     await expect(t.chronos.series({ from: t.now(), to: t.now() })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   })
 
-  test('a queue is reported with what is in it, what it did and who works on it', async () => {
+  test('a queue is reported with its jobs, its throughput and its workers', async () => {
     await using t = testChronos({ jobs, store, work, startAt: new Date('2026-03-01T12:00:10Z') })
     await t.enqueue(bad)
     await t.enqueueMany(good, [1, 2])
@@ -117,7 +117,7 @@ describe.each(STORES)('in numbers on %s', (_, store) => {
     })
   })
 
-  test('the retry wave tells when retries will come', async () => {
+  test('the retry wave shows when retries fall due', async () => {
     await using t = testChronos({ jobs, store, work })
     await t.enqueueMany(bad, [1, 2, 3])
     await t.enqueue(good, {}, { delay: '10m' })

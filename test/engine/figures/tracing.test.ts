@@ -85,7 +85,7 @@ describe.each(STORES)('a traced job on %s', (_, open) => {
     }
   })
 
-  it('keeps the trace, and no baggage; a job that nobody traces keeps nothing', async () => {
+  it('keeps the trace, and no baggage; a job without tracing keeps nothing', async () => {
     let store: Store | undefined
     const opened = (clock: Parameters<typeof open>[0]): Store => {
       store = open(clock)
@@ -106,7 +106,7 @@ describe.each(STORES)('a traced job on %s', (_, open) => {
 })
 
 describe('a span where jobs are sent', () => {
-  it('is a child of what was being done', async () => {
+  it('is a child of the active span', async () => {
     const t = testChronos({ jobs: [mail], tracing: traced.api })
     const tracer = traced.api.trace.getTracer('shop')
     await tracer.startActiveSpan('POST /orders', async span => {
@@ -148,7 +148,7 @@ describe('a span where jobs are sent', () => {
 })
 
 describe('a handler', () => {
-  it('runs inside the span of its attempt, and not in that of who started the worker', async () => {
+  it('runs inside the span of its attempt, and not inside that of the code that started the worker', async () => {
     const tracer = traced.api.trace.getTracer('shop')
     const job = defineJob({
       name: 'thumbnail',
@@ -193,7 +193,7 @@ describe('a handler', () => {
 })
 
 describe('an HTTP job', () => {
-  it('tells its target which attempt calls, unless the request says otherwise', async () => {
+  it('sends the trace context of its attempt, unless the request sets its own', async () => {
     const heard: (string | string[] | undefined)[] = []
     await using receiver = await startReceiver(async (request, response) => {
       const { headers } = await hear(request)
@@ -213,7 +213,7 @@ describe('an HTTP job', () => {
 })
 
 describe('the option', () => {
-  it('wants the module, and says so', () => {
+  it('requires the module', () => {
     const wrong = { trace: {} } as unknown as OpenTelemetry
     expect(() => createChronos({ store: 'memory:', tracing: wrong })).toThrow(
       "tracing: expected the module @opentelemetry/api (import * as api from '@opentelemetry/api')",

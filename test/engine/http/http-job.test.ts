@@ -55,7 +55,7 @@ async function startScript(...answers: readonly Answer[]): Promise<Receiver & { 
 }
 
 describe('what is sent', () => {
-  it('says which job it is, which attempt, and when it was due', async () => {
+  it('contains the job, the attempt and the due time', async () => {
     await using receiver = await startScript(500, 200)
     await using chronos = start()
     const { job, history } = await life(chronos, {
@@ -115,7 +115,7 @@ describe('what is sent', () => {
     },
   )
 
-  it('has the key of its own that it was given', async () => {
+  it('has the key that the request sets', async () => {
     await using receiver = await startScript(200)
     await using chronos = start()
     await life(chronos, { url: receiver.origin, body: 'x', headers: { 'Idempotency-Key': 'mine' } })
@@ -140,7 +140,7 @@ describe('what is kept', () => {
     expect(logs).toEqual([])
   })
 
-  it('of a failure is a line in the log of its attempt', async () => {
+  it('of a failed attempt is a line in its log', async () => {
     await using receiver = await startScript(response => response.writeHead(422).end('{"error":"no such order"}'))
     await using chronos = start()
     const { job, history, logs } = await life(chronos, { url: `${receiver.origin}/secret/path` })
@@ -267,7 +267,7 @@ describe('an answer', () => {
     expect(receiver.heard).toHaveLength(sent)
   })
 
-  it('of 4xx is retried where that was asked for', async () => {
+  it('of 4xx is retried if the request says so', async () => {
     await using receiver = await startScript(404, 403, 200)
     await using chronos = start()
     const retry = { maxRetries: 5, backoff: { type: 'fixed', delay: 1 } } as const
@@ -305,7 +305,7 @@ describe('an answer', () => {
     ['in seconds', { 'retry-after': '7' }, 7_000],
     // Its clock is years off; what it means is the time between the two.
     ['as a date', { date: 'Mon, 01 Jan 2001 00:00:00 GMT', 'retry-after': 'Mon, 01 Jan 2001 00:00:09 GMT' }, 9_000],
-  ])('that says when to come back, %s, is heard', async (_, headers, delayMs) => {
+  ])('with Retry-After, %s, is honoured', async (_, headers, delayMs) => {
     await using receiver = await startScript(response => response.writeHead(503, headers).end())
     await using chronos = start()
     const retrying = next(chronos, 'job.retrying')
@@ -348,14 +348,14 @@ describe('no answer', () => {
     expect(history[0]).toMatchObject({ status: 'timed-out' })
   })
 
-  it('because nobody listens is retried', async () => {
+  it('because the port is closed is retried', async () => {
     await using chronos = start()
     const { job, history } = await life(chronos, { url: 'http://127.0.0.1:1/' })
     expect(job).toMatchObject({ state: 'dead', reason: 'exhausted', error: { code: 'ECONNREFUSED' } })
     expect(history).toHaveLength(2)
   })
 
-  it('is waited for no longer once the job is cancelled', async () => {
+  it('is no longer awaited once the job is cancelled', async () => {
     await using chronos = start()
     let id = ''
     await using receiver = await startSocketReceiver(socket => {
@@ -380,9 +380,9 @@ describe('at most once', () => {
   const SILENCE_MS = 2_000
 
   it.each<[what: string, target: () => Promise<Receiver>, state: string, reason: string | undefined]>([
-    ['an answer that was hoped for', () => startScript(200), 'succeeded', undefined],
-    ['any other answer', () => startScript(503), 'dead', 'failed'],
-    ['a request to be patient', () => startScript(429), 'dead', 'failed'],
+    ['an expected status', () => startScript(200), 'succeeded', undefined],
+    ['any other status', () => startScript(503), 'dead', 'failed'],
+    ['a Retry-After', () => startScript(429), 'dead', 'failed'],
     ['a reset', () => startSocketReceiver(socket => void reset(socket)), 'dead', 'unknown-outcome'],
     ['silence', () => startSocketReceiver(socket => socket.resume()), 'dead', 'unknown-outcome'],
   ])('%s is the end', async (what, target, state, reason) => {
@@ -400,11 +400,11 @@ describe('at most once', () => {
   })
 
   it.each<[what: string, url: string, lookup: () => Promise<string[]>]>([
-    ['nobody listens', 'http://127.0.0.1:1/', never],
+    ['the port is closed', 'http://127.0.0.1:1/', never],
     ['there is no such name', 'http://nowhere.example/', async () => []],
     ['it may not go there', 'http://inside.example/', async () => ['10.0.0.1']],
     ['its name is not found in time', 'http://slow.example/', never],
-  ])('a request that never left because %s is known to have failed', async (_, url, lookup) => {
+  ])('a request that was never sent because %s is known to have failed', async (_, url, lookup) => {
     await using chronos = start({ egress: { allow: ['loopback'], lookup } })
     const { job, history } = await life(chronos, { url, timeout: 300 }, { delivery: 'at-most-once' })
     expect(job).toMatchObject({ state: 'dead', reason: 'failed' })
@@ -413,7 +413,7 @@ describe('at most once', () => {
 })
 
 describe('where it may go', () => {
-  it('is checked when it is asked for', async () => {
+  it('is checked when the job is enqueued', async () => {
     await using chronos = start({ egress: {} })
     await expect(chronos.http({ url: 'http://169.254.169.254/' })).rejects.toMatchObject({
       code: 'NOT_ALLOWED',
@@ -433,7 +433,7 @@ describe('where it may go', () => {
     },
   )
 
-  it('is told the worker of, not whoever asked', async () => {
+  it('is explained in the log of the worker, not to the caller', async () => {
     const lines: Record<string, unknown>[] = []
     const log = pino({}, { write: line => void lines.push(JSON.parse(line)) })
     await using chronos = start({ log, egress: { lookup: async () => ['10.0.0.9'] } })
@@ -444,7 +444,7 @@ describe('where it may go', () => {
 })
 
 describe('the job named http', () => {
-  it('is known to every worker, and nobody else may take its name', async () => {
+  it('can be run by every worker, and no other definition may take its name', async () => {
     await using receiver = await startScript(200)
     const other = defineJob({ name: 'other', queue: 'calls', run: () => {} })
     await using chronos = createChronos({ store: 'memory:', log: false, egress: { allow: ['loopback'] } })

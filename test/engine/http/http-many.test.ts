@@ -11,7 +11,7 @@ import { type Receiver, startReceiver } from '../../support/receiver.js'
 const JOBS = Number(process.env['CHRONOS_HTTP_JOBS'] ?? 2_000)
 const LONG_RUN_JOBS = 10_000
 const MAX_RETRIES = 4
-/** Nobody is silent towards the others, so a busy machine makes no difference. */
+/** The other side never stays silent, so a busy machine makes no difference. */
 const PATIENT_MS = 60_000
 /** Long enough for a request to arrive on a busy machine: each attempt is counted where it arrives. */
 const IMPATIENT_MS = 2_000
@@ -90,7 +90,7 @@ async function send(chronos: Chronos, origin: string, from: number, to: number):
   return enqueued.map(({ id }) => id)
 }
 
-describe(`${JOBS} calls to a server that answers as it likes`, () => {
+describe(`${JOBS} calls to a server with random responses`, () => {
   it('each end as their policy says, send nothing after a success, and leave nothing open', {
     timeout: 600_000,
   }, async () => {

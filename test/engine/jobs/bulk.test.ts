@@ -14,7 +14,7 @@ const bad = defineJob({
 })
 const many = (count: number) => Array.from({ length: count }, (_, n) => ({ n }))
 
-describe.each(STORES)('in bulk on %s', (_, store) => {
+describe.each(STORES)('bulk actions on %s', (_, store) => {
   test('cancelAll: cancels the waiting jobs that match, over more than one batch', async () => {
     await using t = testChronos({ jobs: [noop], store })
     await t.enqueueMany(noop, many(620), { delay: '1h', tags: ['a'] })
@@ -58,7 +58,7 @@ describe.each(STORES)('in bulk on %s', (_, store) => {
     expect(await t.jobs.count({ state: 'dead' })).toEqual({ value: 3, relation: 'exact' })
   })
 
-  test('retryAll: what another live job stands in the way of is refused, and counted', async () => {
+  test('retryAll: jobs whose unique value is taken are refused and counted', async () => {
     await using t = testChronos({ jobs: [bad, noop], store })
     const { id } = await t.enqueue(noop, {}, { delay: '1h', unique: 'u' })
     await t.jobs.cancel(id)
@@ -66,7 +66,7 @@ describe.each(STORES)('in bulk on %s', (_, store) => {
     expect(await t.jobs.retryAll({ state: 'cancelled' })).toEqual({ matched: 1, changed: 0, refused: 1, dryRun: false })
   })
 
-  test('deleteAll: removes what matches and does not run', async () => {
+  test('deleteAll: deletes the jobs that match and are not running', async () => {
     await using t = testChronos({ jobs: [bad, noop], store })
     await t.enqueueMany(bad, many(3))
     await t.enqueue(noop)
@@ -76,7 +76,7 @@ describe.each(STORES)('in bulk on %s', (_, store) => {
     expect((await t.chronos.verify()).isSound).toBe(true)
   })
 
-  test('an action in other states than it is for is refused where the state was asked for', async () => {
+  test('an action on a state that does not allow it is refused', async () => {
     await using t = testChronos({ jobs: [noop], store })
     await t.enqueue(noop)
     await t.drain()
@@ -85,7 +85,7 @@ describe.each(STORES)('in bulk on %s', (_, store) => {
     expect(await t.jobs.cancelAll({ state: 'succeeded' })).toEqual(refused)
   })
 
-  test('webhooks that follow from a cancel are not pulled in', async () => {
+  test('deliveries that a cancel enqueues are not included', async () => {
     await using t = testChronos({ jobs: [noop], store, egress: { allow: ['loopback'] } })
     await t.enqueueMany(noop, many(3), { delay: '1h', webhook: 'http://127.0.0.1:9/hook' })
     expect(await t.jobs.cancelAll({}, { all: true })).toEqual({ matched: 3, changed: 3, dryRun: false })
@@ -94,7 +94,7 @@ describe.each(STORES)('in bulk on %s', (_, store) => {
     })
   })
 
-  test.each(['cancelAll', 'retryAll', 'deleteAll'] as const)('%s: an empty filter must be meant', async action => {
+  test.each(['cancelAll', 'retryAll', 'deleteAll'] as const)('%s: an empty filter must be confirmed', async action => {
     await using t = testChronos({ jobs: [noop], store })
     await t.enqueue(noop, {}, { delay: '1h' })
     await expect(t.jobs[action]({})).rejects.toMatchObject({ code: 'INVALID_OPTION' })
@@ -102,7 +102,7 @@ describe.each(STORES)('in bulk on %s', (_, store) => {
     expect(await t.jobs.count({ state: 'waiting' })).toEqual({ value: 1, relation: 'exact' })
   })
 
-  test('dead letters are discarded by the same hand', async () => {
+  test('dead letters are discarded in bulk', async () => {
     await using t = testChronos({ jobs: [bad], store })
     await t.enqueueMany(bad, many(3))
     await t.drain()

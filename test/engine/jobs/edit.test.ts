@@ -8,7 +8,7 @@ const seen: unknown[] = []
 const echo = defineJob({ name: 'echo', run: async (payload: unknown) => void seen.push(payload) })
 
 describe.each(STORES)('edit on %s', (_, store) => {
-  test('a waiting job runs with what it was changed to', async () => {
+  test('a waiting job runs with its changes', async () => {
     await using t = testChronos({ jobs: [echo], store, work: { queues: ['default', 'fast'] } })
     const { id } = await t.enqueue(echo, { n: 1 }, { delay: '1h', tags: ['old'] })
     const job = await t.jobs.edit(id, {
@@ -29,7 +29,7 @@ describe.each(STORES)('edit on %s', (_, store) => {
     expect((await t.chronos.verify()).isSound).toBe(true)
   })
 
-  test('null takes away what the enqueue said', async () => {
+  test('null removes an option of the enqueue', async () => {
     await using t = testChronos({ jobs: [echo], store })
     const { id } = await t.enqueue(echo, {}, { delay: '1h', deadline: '2h', timeout: '5s', retry: { maxRetries: 1 } })
     const job = await t.jobs.edit(id, { deadline: null, timeout: null, retry: null })
@@ -75,7 +75,7 @@ describe.each(STORES)('edit on %s', (_, store) => {
     expect(await t.jobs.edit(id, { priority: 1 }, { version: jobVersion(edited) })).toMatchObject({ priority: 1 })
   })
 
-  test('the key of an edited job still stands for what was enqueued', async () => {
+  test('the key of an edited job still identifies the original enqueue', async () => {
     await using t = testChronos({ jobs: [echo], store })
     const { id } = await t.enqueue(echo, { n: 1 }, { delay: '1h', key: 'k' })
     await t.jobs.edit(id, { payload: { n: 2 } })

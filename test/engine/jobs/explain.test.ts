@@ -45,7 +45,7 @@ describe.each(STORES)('explain on %s', (_, open) => {
     await t.close()
   })
 
-  it('says that its queue is paused, and that nobody works for it', async () => {
+  it('says that its queue is paused and has no worker', async () => {
     const t = start()
     const elsewhere = await t.enqueue('other', null, { queue: 'unattended' })
     const unknown = await t.enqueue('nobody-knows', null, { queue: 'calls', delay: '1ms' })
@@ -60,7 +60,7 @@ describe.each(STORES)('explain on %s', (_, open) => {
     await t.close()
   })
 
-  it('names a job that there is not', async () => {
+  it('names a job that does not exist', async () => {
     const t = start()
     await expect(t.jobs.explain('01890000-0000-7000-8000-000000000000')).rejects.toThrow('there is no job "01890000')
     await t.close()

@@ -13,7 +13,7 @@ const bad = defineJob({
   },
 })
 
-describe.each(STORES)('by hand on %s', (_, store) => {
+describe.each(STORES)('manual actions on %s', (_, store) => {
   test('cancel: a waiting job never starts', async () => {
     await using t = testChronos({ jobs: [noop], store })
     const { id } = await t.enqueue(noop, {}, { delay: '1m' })

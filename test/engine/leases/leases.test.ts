@@ -99,7 +99,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect(await w.chronos.jobs.get(id)).toMatchObject({ state: 'succeeded' })
   })
 
-  test('an extended lease is not taken away', async () => {
+  test('a renewed lease is not lost', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('slow', {})
     const { token } = await w.claimOne()
@@ -118,7 +118,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect((await w.chronos.jobs.history(id)).data).toMatchObject([{ status: 'succeeded' }])
   })
 
-  test('S13: no lease is extended past the time that a run may take; then the run has timed out', async () => {
+  test('S13: no lease is renewed past the timeout of a run; then the run has timed out', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('slow', {}, { timeout: '40s' })
     const { token } = await w.claimOne()
@@ -136,7 +136,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     await expect(w.leases.complete(id, { token })).rejects.toMatchObject({ code: 'LEASE_LOST' })
   })
 
-  test('an end that is told twice is done once, and answered twice', async () => {
+  test('an end that is reported twice takes effect once, and both calls are answered', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('resize', {})
     const first = await w.claimOne()
@@ -147,7 +147,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     await expect(w.leases.complete(id, { token: first.token })).rejects.toMatchObject({ code: 'LEASE_LOST' })
     await w.clock.advance(10_000)
     const second = await w.claimOne()
-    // Also after somebody else has it.
+    // Also after another worker has it.
     expect(await w.leases.fail(id, fail)).toMatchObject({ repeated: true, status: 'failed' })
     await w.leases.complete(id, { token: second.token, result: 1 })
     expect(await w.leases.complete(id, { token: second.token, result: 2 })).toMatchObject({
@@ -167,7 +167,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect(await w.leases.claim({ workerId: 'py-1', limit: 2, token })).toEqual(first)
   })
 
-  test('a wrong token, and a job that is not there', async () => {
+  test('a wrong token, and a job that does not exist', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('resize', {})
     await w.claimOne()
@@ -199,7 +199,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect((await w.chronos.dead.groups()).data).toMatchObject([{ dead: 1, names: ['resize'] }])
   })
 
-  test('a worker that knows better: retryable goes before the rules, retryAfter before the backoff', async () => {
+  test('retryable overrides the rules, and retryAfter overrides the backoff', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('resize', {})
     const first = await w.claimOne()
@@ -215,7 +215,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect(later.delayMs).toBeGreaterThanOrEqual(300_000)
   })
 
-  test('the last attempt: the job dies, its webhook and its listeners hear of it', async () => {
+  test('the last attempt: the job dies, its webhook and its listeners are notified', async () => {
     await using w = world(open, { retry: fixed({ delay: '1s', maxRetries: 0 }), egress: { allow: ['loopback'] } })
     const heard: string[] = []
     for (const name of ['job.started', 'attempt.failed', 'job.dead'] as const)
@@ -275,7 +275,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect(data.map(({ status }) => status)).toEqual(['released', 'snoozed'])
   })
 
-  test('at-most-once: handed out behind begin, and never again', async () => {
+  test('at-most-once: handed out after begin is stored, and never again', async () => {
     await using w = world(open)
     const options = { delivery: 'at-most-once' } as const
     const { id } = await w.chronos.enqueue('charge', {}, options)
@@ -295,7 +295,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect(await w.claimOne()).toMatchObject({ job: { id: untouched, attempt: 1 } })
   })
 
-  test('a cancel reaches the worker with its next extension; whatever it then says, the job is cancelled', async () => {
+  test('a cancel reaches the worker with its next renewal; whatever it reports then, the job is cancelled', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('slow', {})
     const { token } = await w.claimOne()
@@ -305,7 +305,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect(end).toMatchObject({ state: 'cancelled', status: 'cancelled' })
   })
 
-  test('work that was done before the cancel was heard of counts as done', async () => {
+  test('a run that finishes before it sees the cancel succeeds', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('slow', {})
     const { token } = await w.claimOne()
@@ -363,7 +363,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     await w.chronos.enqueueMany('resize', [1, 2, 3])
     await w.leases.claim({ workerId: 'py-1', limit: 3, lease: '5s' })
     await w.clock.advance(120_000)
-    // Nobody knows which of the three it was: none has lost an attempt.
+    // It is unknown which of the three it was, so none has lost an attempt.
     const first = await w.leases.claim({ workerId: 'py-2', limit: 10 })
     const second = await w.leases.claim({ workerId: 'py-2', limit: 10 })
     expect([first, second].map(({ data }) => data.map(({ job, suspect }) => [job.attempt, suspect]))).toEqual([
@@ -372,7 +372,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     ])
   })
 
-  test('an open circuit: nothing is handed out, one is sent ahead, and its success lets the others through', async () => {
+  test('an open circuit: no job is handed out, then one probe, and its success lets the others start', async () => {
     const circuit = { minimumCalls: 3, failureRate: 0.5, openFor: '30s' } as const
     await using w = world(open, { circuit, retry: fixed({ delay: '1s', maxRetries: 9, jitter: 'none' }) })
     const enqueue = () => w.chronos.enqueue('call', {}, { dependsOn: 'api' })
@@ -403,7 +403,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
   })
 
   describe('wait', () => {
-    test('is answered as soon as there is work', async () => {
+    test('is answered as soon as there is a job', async () => {
       await using w = world(open)
       const claim = w.leases.claim({ workerId: 'py-1', wait: '30s' })
       await w.clock.advance(12_345)
@@ -430,7 +430,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
       expect(tookMs).toBe(20_000)
     })
 
-    test('of many that wait, each job goes to one, the longest waiting first', async () => {
+    test('gives each job to one of many waiting workers, the longest waiting first', async () => {
       await using w = world(open)
       const got: string[] = []
       const claims = ['a', 'b', 'c', 'd'].map(async workerId => {
@@ -445,7 +445,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
       expect(got).toEqual(['a 1', 'b 2'])
     })
 
-    test('who has gone gets nothing, and nothing is lost', async () => {
+    test('a worker that has disconnected gets no job, and no job is lost', async () => {
       await using w = world(open)
       const gone = new AbortController()
       const claim = w.leases.claim({ workerId: 'py-1', wait: '30s', signal: gone.signal })
@@ -457,7 +457,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
       expect(await w.claimOne({ workerId: 'py-2' })).toMatchObject({ job: { attempt: 1 } })
     })
 
-    test('who goes while jobs are claimed for it leaves them as they were', async () => {
+    test('the jobs of a worker that disconnects during its claim are unchanged', async () => {
       await using w = world(open)
       const { id } = await w.chronos.enqueue('charge', {}, { delivery: 'at-most-once' })
       const gone = new AbortController()
@@ -479,7 +479,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     })
   })
 
-  test('pull workers are among the workers as long as they call', async () => {
+  test('pull workers are listed as long as they make calls', async () => {
     await using w = world(open)
     await w.chronos.enqueue('resize', {}, { queue: 'images' })
     await w.leases.claim({ workerId: 'py-0', names: ['other'], host: 'ml-7', pid: 42 })

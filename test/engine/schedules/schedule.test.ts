@@ -10,7 +10,7 @@ import { STORES } from '../../support/stores.js'
 
 type Open = (typeof STORES)[number][1]
 
-/** A job that notes when it runs, in seconds from the start, and does what it is told. */
+/** A job that records when it runs, in seconds from the start, and calls `act`. */
 function world(open: Open, act: (run: number) => unknown = () => undefined, more: Partial<TestOptions> = {}) {
   const runs: number[] = []
   const lines: Record<string, unknown>[] = []
@@ -34,7 +34,7 @@ const fail = () => {
 }
 
 describe.each(STORES)('a schedule on %s', (_, open) => {
-  it('makes a job for every tick, at its time', async () => {
+  it('makes a job for every occurrence, at its time', async () => {
     const { t, job, runs, schedules } = world(open)
     await schedules.put('s', { cron: '*/10 * * * * *', job, payload: { n: 7 }, tags: ['x'], priority: 8 })
     await t.advance('35s')
@@ -63,7 +63,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('of an interval counts from when it was made', async () => {
+  it('with an interval counts from its creation', async () => {
     const { t, job, runs, schedules } = world(open)
     await t.advance('7s')
     await schedules.put('s', { every: '90s', job })
@@ -72,7 +72,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('R32: lets retries finish first, skips the ticks that fall inside, and says so', async () => {
+  it('R32: lets retries finish first, and skips and reports the occurrences meanwhile', async () => {
     const { t, job, runs, schedules, of } = world(open, run => run <= 2 && fail())
     const heard: unknown[] = []
     t.on('schedule.skipped', event => void heard.push(event))
@@ -148,7 +148,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('lets one tick wait for the occurrence before it, if asked to', async () => {
+  it('lets one occurrence wait for the previous one, if configured', async () => {
     const { t, job, runs, schedules } = world(open, run => run === 1 && fail())
     await schedules.put('s', { cron: '*/8 * * * * *', overlap: 'queue', job })
     await t.advance('31s')
@@ -162,7 +162,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('starts occurrences beside each other, if asked to', async () => {
+  it('starts occurrences concurrently, if configured', async () => {
     const { t, job, runs, schedules } = world(open, run => run === 1 && fail())
     await schedules.put('s', { cron: '*/8 * * * * *', overlap: 'allow', job })
     await t.advance('30s')
@@ -197,7 +197,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('is not changed by who has not seen the last change', async () => {
+  it('is not changed by a caller with an old version', async () => {
     const { t, job, schedules } = world(open)
     const { version } = await schedules.put('s', { cron: '* * * * *', job }, { version: 0 })
     await t.advance('3m')
@@ -212,7 +212,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('runs at once by hand, whatever its ticks say, and is deleted without its jobs', async () => {
+  it('runs at once on request, whatever its times, and is deleted without its jobs', async () => {
     const { t, job, runs, schedules } = world(open)
     await schedules.put('s', { cron: '0 0 * * *', job, payload: { n: 1 } })
     await schedules.pause('s')
@@ -230,7 +230,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('keeps no tick twice when it is deleted and made again at once', async () => {
+  it('makes no occurrence twice when it is deleted and created again at once', async () => {
     const { t, job, runs, schedules } = world(open)
     await schedules.put('s', { cron: '* * * * *', job })
     await t.advance('60s')
@@ -241,7 +241,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('happens once where it does not recur, and its history stays', async () => {
+  it('has one occurrence if it does not recur, and keeps its history', async () => {
     const { t, job, runs, schedules } = world(open, fail)
     await schedules.put('s', { cron: '0 0 12 * * *', recurring: false, job })
     await t.advance('37h')
@@ -255,7 +255,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('tells the runs of all its jobs, newest first', async () => {
+  it('lists the runs of all its jobs, newest first', async () => {
     const { t, job, schedules } = world(open, run => run % 2 === 1 && fail())
     await schedules.put('s', { cron: '* * * * *', job })
     await t.advance('170s')
@@ -291,7 +291,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('can be looked at, page by page, and in advance', async () => {
+  it('can be listed by page and previewed', async () => {
     const { t, job, schedules } = world(open)
     for (const id of ['c', 'a', 'b']) await schedules.put(id, { every: '1h', job })
     const first = await schedules.list({ limit: 2 })
@@ -304,7 +304,7 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
-  it('refuses what can not be', async () => {
+  it('refuses invalid options', async () => {
     const { t, job, schedules } = world(open)
     const wrong: [Record<string, unknown>, string][] = [
       [{ cron: '0 0 31 2 *', job }, 'schedule "s": cron "0 0 31 2 *": it never happens: there is no 31 February'],
@@ -327,7 +327,7 @@ function fleet(open: Open, change: (store: Store) => Partial<Store> = () => ({})
   const clock = new VirtualClock()
   const start = clock.now()
   const store = open(clock)
-  // Whoever stops closes only its own way to it.
+  // A process that stops closes only its own access to the store.
   const shared: Store = Object.assign(Object.create(store), { close: async () => undefined }, change(store))
   const runs: number[] = []
   const job = defineJob({ name: 'report', run: () => void runs.push((clock.now() - start) / 1_000) })
@@ -342,7 +342,7 @@ function fleet(open: Open, change: (store: Store) => Partial<Store> = () => ({})
 }
 
 describe.each(STORES)('schedulers on %s', (_, open) => {
-  it('make one job for each tick, however many there are', async () => {
+  it('make one job for each occurrence, however many schedulers there are', async () => {
     const { clock, runs, job, begin, end } = fleet(open)
     const processes = [begin(), begin(), begin()]
     await processes[0]!.schedules.put('s', { cron: '* * * * * *', overlap: 'allow', job })
@@ -357,7 +357,7 @@ describe.each(STORES)('schedulers on %s', (_, open) => {
     for (const chronos of processes) await end(chronos)
   })
 
-  it('would make more on a store that compares nothing and knows no keys', async () => {
+  it('would make more on a store without compare-and-set and keys', async () => {
     const { clock, job, begin, end } = fleet(open, store => ({
       async fire(firings) {
         const { putRecords, enqueue } = store
@@ -374,7 +374,7 @@ describe.each(STORES)('schedulers on %s', (_, open) => {
     for (const chronos of processes) await end(chronos)
   })
 
-  it('forget nobody when there is more to make good than fits into one go', async () => {
+  it('starve no schedule when there is more to catch up than fits into one step', async () => {
     const { clock, job, begin, end } = fleet(open)
     const before = begin()
     const all = Array.from({ length: 60 }, (_, n) => `s${String(n).padStart(2, '0')}`)
@@ -391,7 +391,7 @@ describe.each(STORES)('schedulers on %s', (_, open) => {
     await end(after)
   })
 
-  it('go on when one of them stops', async () => {
+  it('continue when one of them stops', async () => {
     const { clock, runs, job, begin, end } = fleet(open)
     const [first, second] = [begin(), begin()]
     await first.schedules.put('s', { cron: '*/10 * * * * *', overlap: 'allow', job })
@@ -402,7 +402,7 @@ describe.each(STORES)('schedulers on %s', (_, open) => {
     await end(second)
   })
 
-  it('hear of a change in another process', async () => {
+  it('see a change by another process', async () => {
     const { clock, runs, job, begin, end } = fleet(open)
     const [first, second] = [begin(), begin()]
     await first.schedules.put('s', { cron: '0 0 * * *', job })
@@ -418,7 +418,7 @@ describe.each(STORES)('schedulers on %s', (_, open) => {
     ['run-once', [60, 630, 660]],
     ['skip', [60, 660]],
     [{ all: 3 }, [60, 630, 630, 630, 660]],
-  ] as const)('make good what was missed while none was there: %j', async (missed, expected) => {
+  ] as const)('catch up what was missed while none was running: %j', async (missed, expected) => {
     const { clock, runs, job, begin, end } = fleet(open)
     const before = begin()
     await before.schedules.put('s', { cron: '* * * * *', missed, overlap: 'allow', job })

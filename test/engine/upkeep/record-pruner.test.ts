@@ -7,7 +7,7 @@ import { memoryStore } from '../../../src/store/memory.js'
 
 const DAY_MS = 86_400_000
 
-it('forgets counters, workers, errors and redrives that are long over, and nothing that is of use', async () => {
+it('deletes old counters, workers, error groups and redrives, and no record that is still needed', async () => {
   const clock = new VirtualClock()
   const store = memoryStore({ clock })
   const now = clock.now()

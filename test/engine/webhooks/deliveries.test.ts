@@ -66,14 +66,14 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     await t.advance('299s')
     await quiet(t)
     expect(box.heard).toHaveLength(1)
-    // And a little longer: not everybody should come back in the same second.
+    // And a little longer, because not all should come back in the same second.
     await t.advance('30s')
     await quiet(t)
     expect(box.heard).toHaveLength(2)
     expect(ids(box).size).toBe(1)
   })
 
-  test('go by the policy of their endpoint, where it has one', async () => {
+  test('follow the policy of their endpoint, if it has one', async () => {
     await using box = await postbox()
     await using t = webhookChronos({ store })
     const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS, retry: 'none' })
@@ -94,7 +94,7 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect((await t.chronos.webhooks.deliveries(id)).data).toMatchObject([{ phase: 'retrying' }])
   })
 
-  test('of which one is answered 410 disable the endpoint, and others are told', async () => {
+  test('of which one is answered 410 disable the endpoint, and other endpoints are notified', async () => {
     await using box = await postbox()
     await using other = await postbox()
     await using t = webhookChronos({ store })
@@ -119,7 +119,7 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect(reasons).toEqual(['gone', 'endpoint-disabled'])
   })
 
-  test('start again when their endpoint is enabled, and what failed can be recovered', async () => {
+  test('start again when their endpoint is enabled, and dead ones can be recovered', async () => {
     await using box = await postbox()
     await using t = webhookChronos({ store })
     const { webhooks } = t.chronos
@@ -144,7 +144,7 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect(states).toEqual(['succeeded', 'dead'])
   })
 
-  test('that fail for five days disable their endpoint; one success in between does not let it come to that', async () => {
+  test('that fail for five days disable their endpoint; one success in between prevents that', async () => {
     await using box = await postbox()
     await using t = webhookChronos({ store, work: { maintenance: false } })
     const { webhooks } = t.chronos
@@ -194,7 +194,7 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
   /** Time passes although deliveries wait for an answer that never comes. */
   const HUNG = { despite: 'handlers' } as const
 
-  test('to one endpoint are few at a time, and one that never answers holds up nobody else', async () => {
+  test('to one endpoint are few at a time, and one that never answers delays no other', async () => {
     await using slow = await postbox()
     await using fast = await postbox()
     await using t = webhookChronos({ store })
@@ -223,7 +223,7 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect((await t.jobs.count({ queue: DELIVERIES, state: 'running', tag: id })).value).toBe(ENDPOINT_CONCURRENCY)
   })
 
-  test('can be tried out', async () => {
+  test('can be tested', async () => {
     await using box = await postbox()
     await using t = webhookChronos({ store })
     const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })

@@ -24,28 +24,28 @@ function bench(moved: readonly number[] = []) {
   return { clock, lanes, parks, job, full }
 }
 
-describe('lanes', () => {
-  test('have room for a few, and for as many of every other', () => {
+describe('the limit per endpoint', () => {
+  test('admits a few deliveries of each endpoint', () => {
     const { lanes, job, full } = bench()
     expect(lanes.admit(job('a'), full('a').slice(1))).toBeUndefined()
     expect(lanes.admit(job('a'), full('b'))).toBeUndefined()
     expect(lanes.admit(job('a'), full('a'))).toBeGreaterThan(0)
   })
 
-  test('give one turn after the other, at the pace of the answers', () => {
+  test('gives one turn after the other, at the pace of the responses', () => {
     const { lanes, job, full } = bench()
     lanes.took('a', 10)
     const turns = [1, 2, 3].map(() => lanes.admit(job('a'), full('a')))
     expect(turns).toEqual([2, 4, 6])
   })
 
-  test('go by what is not answered yet, where that takes longer than what was', () => {
+  test('considers pending deliveries that take longer than the earlier ones', () => {
     const { lanes, clock, job, full } = bench()
     const running = full('a').map(one => ({ ...one, startedAt: clock.now() - 10_000 }))
     expect(lanes.admit(job('a'), running)).toBe(2000)
   })
 
-  test('look again soon at what was fast, and later at what is slow', () => {
+  test('retries soon if the endpoint was fast, and later if it is slow', () => {
     const { lanes, clock, job, full } = bench()
     const times = (count: number, running: readonly Claimed[]) =>
       Array.from({ length: count }, () => lanes.admit(job(running[0]!.dependency!), running)).at(-1)
@@ -54,7 +54,7 @@ describe('lanes', () => {
     expect(times(1000, slow)).toBe(28_000)
   })
 
-  test('postpone all other due deliveries in one sweep at a time', async () => {
+  test('defers all other due deliveries, one sweep at a time', async () => {
     const { lanes, parks, clock, job, full } = bench([500, 500, 7])
     lanes.admit(job('a'), full('a'))
     lanes.admit(job('a'), full('a'))

@@ -10,7 +10,7 @@ import { good, postbox, quiet, webhookChronos } from './postbox.js'
 const URL_A = 'https://example.com/a'
 
 describe.each(STORES)('endpoints on %s', (_, store) => {
-  test('are made, listed, changed and deleted', async () => {
+  test('are created, listed, changed and deleted', async () => {
     await using t = webhookChronos({ store })
     const { webhooks } = t.chronos
     const made = await webhooks.create({ url: URL_A, events: ['job.dead'], queues: ['mail'], tenantId: 'acme' })
@@ -70,7 +70,7 @@ describe.each(STORES)('endpoints on %s', (_, store) => {
   })
 })
 
-test('an endpoint that another process made is heard of, and its deliveries are sent by whoever can', async () => {
+test('an endpoint that another process created is seen, and any process can send its deliveries', async () => {
   await using box = await postbox()
   await using t = webhookChronos({ store: clock => shared(clock) })
   const { clock } = t

@@ -9,7 +9,7 @@ import { good, postbox, quiet, webhookChronos } from './postbox.js'
 const needing = (dependsOn: string) =>
   defineJob({ name: 'needing', dependsOn, retry: { circuit: true }, run: async (_: unknown) => undefined })
 
-test('circuits and skipped ticks are told to who asked for them', async () => {
+test('circuit changes and skipped occurrences are sent to endpoints that subscribe to them', async () => {
   const slow = defineJob({
     name: 'slow',
     run: (_: unknown, { signal }) =>
@@ -36,7 +36,7 @@ test('circuits and skipped ticks are told to who asked for them', async () => {
   ])
 })
 
-test('circuits of webhooks are nobody’s news', async () => {
+test('circuit changes of webhook endpoints are not sent', async () => {
   await using box = await postbox()
   const job = needing('webhook:wh_1')
   await using t = webhookChronos({ jobs: [job] })
@@ -48,7 +48,7 @@ test('circuits of webhooks are nobody’s news', async () => {
   expect(box.heard).toEqual([])
 })
 
-test('a job whose worker vanished is told of by who finds it', async () => {
+test('the outcome of a job whose worker vanished is sent by the process that finds it', async () => {
   let store: Store | undefined
   const open: NonNullable<Parameters<typeof webhookChronos>[0]>['store'] = clock => {
     store ??= memoryStore({ clock })

@@ -10,7 +10,7 @@ export type Answer =
   | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | undefined
 
-/** Somebody who gets webhooks, on this machine. */
+/** A local receiver of webhooks. */
 export interface Postbox {
   readonly url: string
   readonly heard: readonly Heard[]

@@ -30,7 +30,7 @@ describe('sign', () => {
     expect(sign(...given)['webhook-signature']).toBe(signature)
   })
 
-  it('tells the second of this try', () => {
+  it('contains the time of this attempt in seconds', () => {
     expect(sign(ID, AT + 999, BODY, [SECRET_B])['webhook-timestamp']).toBe('1794776400')
   })
 
@@ -92,7 +92,7 @@ describe('verifyWebhook', () => {
     expect(verifyWebhook({ ...rest, secrets: [SECRET_A, SECRET_B] }).id).toBe(ID)
   })
 
-  it('takes one signature that fits among others that do not', () => {
+  it('accepts one matching signature among others', () => {
     const many = { ...headers, 'webhook-signature': `v1a,xyz v1,AAAA ${headers['webhook-signature']}` }
     expect(verify({ headers: many }).id).toBe(ID)
   })
@@ -121,7 +121,7 @@ describe('verifyWebhook', () => {
     expect(() => verify(more)).toThrow(expect.objectContaining({ code }))
   })
 
-  it('refuses what is signed and no message', () => {
+  it('refuses a signed body that is not a message', () => {
     const body = '[1]'
     const signed = { ...sign(ID, AT, body, [SECRET_B]) }
     expect(() => verify({ body, headers: signed })).toThrow(expect.objectContaining({ code: 'INVALID_PAYLOAD' }))
@@ -131,7 +131,7 @@ describe('verifyWebhook', () => {
     expect(() => verify({ secret: 'whsec_not base64 at all' })).toThrow(/^(?!.*base64 at all).*$/)
   })
 
-  it('goes by the time of this machine', () => {
+  it('uses the time of this machine', () => {
     const now = Date.now()
     const fresh = { ...sign(ID, now, BODY, [SECRET_B]) }
     expect(verifyWebhook({ body: BODY, headers: fresh, secret: SECRET_B }).id).toBe(ID)

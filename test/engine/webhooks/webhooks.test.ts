@@ -8,7 +8,7 @@ import { STORES } from '../../support/stores.js'
 import { bad, good, postbox, quiet, webhookChronos } from './postbox.js'
 
 describe.each(STORES)('webhooks on %s', (_, store) => {
-  test('a subscriber gets a signed message when a job ends', async () => {
+  test('an endpoint gets a signed message when a job ends', async () => {
     await using box = await postbox()
     await using t = webhookChronos({ store })
     const { secret, id } = await t.chronos.webhooks.create({ url: box.url, events: ['job.succeeded'] })
@@ -48,7 +48,7 @@ describe.each(STORES)('webhooks on %s', (_, store) => {
     expect(body).not.toContain('stack')
   })
 
-  describe('are sent through every door to an end:', () => {
+  describe('are sent for every way in which a job ends:', () => {
     const stubborn = defineJob({
       name: 'stubborn',
       run: (_: unknown, { signal }) =>
@@ -120,7 +120,7 @@ describe.each(STORES)('webhooks on %s', (_, store) => {
     })
   })
 
-  test('a subscriber hears of its own queues, names and tenant only, and of retries if it asked', async () => {
+  test('an endpoint gets events of its own queues, names and tenant only, and retries if it subscribes to them', async () => {
     const again = defineJob({
       name: 'again',
       queue: 'other',
@@ -153,7 +153,7 @@ describe.each(STORES)('webhooks on %s', (_, store) => {
     ])
   })
 
-  test('deliveries raise no events and count as nobody’s work', async () => {
+  test('deliveries raise no events and are not counted as jobs of a worker', async () => {
     await using box = await postbox()
     await using t = webhookChronos({ store })
     await t.chronos.webhooks.create({ url: box.url, events: ['job.succeeded', 'job.dead', 'job.cancelled'] })
@@ -168,7 +168,7 @@ describe.each(STORES)('webhooks on %s', (_, store) => {
     expect(t.worker.getStats()).toMatchObject({ succeeded: 1 })
   })
 
-  test('what is told to nobody costs no delivery', async () => {
+  test('an event without an endpoint makes no delivery', async () => {
     await using t = webhookChronos({ store })
     await t.chronos.webhooks.create({ url: 'https://example.com/', events: ['job.cancelled'] })
     await t.enqueue(good)

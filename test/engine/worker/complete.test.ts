@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createChronos, defineJob } from '../../../src/index.js'
 
 describe.each(['memory:', 'sqlite::memory:'])('job.complete on %s', store => {
-  test('is refused, says what to do instead, and the job is not taken for done', async () => {
+  test('is refused with the alternative, and the job does not count as succeeded', async () => {
     await using chronos = createChronos({ store, log: false })
     let told: unknown
     const order = defineJob({

@@ -67,7 +67,7 @@ describe.each(STORES)('delivery on %s', (_, store) => {
     expect(await t.jobs.get(id)).toMatchObject({ state: 'dead', reason: 'failed', delivery: 'at-most-once' })
   })
 
-  test('stop: an at-most-once job that has begun ends as unknown-outcome, the others go back without cost', async () => {
+  test('stop: an at-most-once job that has begun ends as unknown-outcome, the others are released without using an attempt', async () => {
     const define = (name: string, delivery: 'at-least-once' | 'at-most-once') =>
       defineJob({ name, delivery, run: (_payload: unknown, job) => t.clock.wait(3_600_000, job.signal) })
     const jobs = [define('least', 'at-least-once'), define('most', 'at-most-once')]
@@ -141,7 +141,7 @@ describe.each(STORES)('delivery on %s', (_, store) => {
     expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', result: 3 })
   })
 
-  test('R23: an effect that may have happened fails where that is asked for', async () => {
+  test('R23: an effect that may have happened fails if configured', async () => {
     const codes: unknown[] = []
     const job = defineJob({
       name: 'charge',

@@ -57,7 +57,7 @@ describe.each(STORES)('a handler on %s', (_, store) => {
     expect(stack).not.toMatch(/Runner|Worker\.#/)
   })
 
-  test('R14: one that fails does not hold up the others', async () => {
+  test('R14: that fails does not delay the others', async () => {
     const job = defineJob({
       name: 'mixed',
       retry: 'none',
@@ -76,7 +76,7 @@ describe.each(STORES)('a handler on %s', (_, store) => {
     expect((await t.jobs.count({ state: 'succeeded' })).value).toBe(20)
   })
 
-  test('R15: is told to stop when its time is up, and the attempt is timed-out', async () => {
+  test('R15: gets an abort signal at its timeout, and the attempt is timed-out', async () => {
     let reason: unknown
     const job = defineJob({
       name: 'slow',
@@ -149,7 +149,7 @@ describe.each(STORES)('a handler on %s', (_, store) => {
     })
   })
 
-  test('whose result is not JSON has succeeded all the same', async () => {
+  test('whose result is not JSON still succeeds', async () => {
     const job = defineJob({ name: 'odd-result', run: async () => ({ big: 1n }) })
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, {})

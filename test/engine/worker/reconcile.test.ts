@@ -76,7 +76,7 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
     })
   })
 
-  test('a reset that came to nothing is tried again by the policy', async () => {
+  test('a reset without effect is retried by the policy', async () => {
     const { job, starts, asked } = doubtful([fail(reset), fail(reset), () => 'paid'], () => 'not-done')
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, { order: 4 })
@@ -92,7 +92,7 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
     ])
   })
 
-  test('one that came to nothing, with no retry left, is a known failure', async () => {
+  test('a run without effect and with no retry left is a known failure', async () => {
     const { job, starts } = doubtful([fail(reset)], () => 'not-done', { maxRetries: 0 })
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, { order: 4 })
@@ -118,7 +118,7 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
     expect(starts).toHaveLength(1)
   })
 
-  test('a hook is given thirty seconds, and is told when they are over', async () => {
+  test('a hook has thirty seconds, and its signal aborts after that', async () => {
     let signal: AbortSignal | undefined
     const { job } = doubtful([fail(reset)], ({ job: doubt }) => {
       signal = doubt.signal
@@ -138,7 +138,7 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
     ['a throw', () => new Error('card declined')],
     ['an answer', () => Object.assign(new Error('busy'), { status: 503 })],
     ['a refused connection', refused],
-  ])('%s is known, so nobody is asked', async (_name, error) => {
+  ])('%s is known, so reconcile is not called', async (_name, error) => {
     const { job, asked } = doubtful([fail(error)], () => 'done')
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, { order: 4 })
@@ -161,7 +161,7 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
 })
 
 describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
-  /** Jobs are enqueued where this process's worker does not look, and claimed by a worker that is never heard of again. */
+  /** Jobs are enqueued where this process's worker does not look, and claimed by a worker that vanishes. */
   async function lose(job: ReturnType<typeof doubtful>['job'], orders: readonly number[]) {
     let store: Store | undefined
     const t = testChronos({
@@ -196,7 +196,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
     await t.close()
   })
 
-  test('not done: it waits for another try', async () => {
+  test('not done: it waits for a retry', async () => {
     const { job } = doubtful([never], () => 'not-done')
     const { t, ids } = await lose(job, [1])
     await t.advance('2m', HUNG)
@@ -215,7 +215,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
     await t.close()
   })
 
-  test('a hook that hangs is asked once, and keeps no other job from its end', async () => {
+  test('a hook that hangs is called once, and does not block other jobs', async () => {
     const { job, asked } = doubtful([never], ({ job: { payload } }) => (payload.order === 1 ? never() : 'done'))
     const { t, ids } = await lose(job, [1, 2, 3])
     await t.advance('45s', HUNG)
@@ -229,7 +229,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
     await t.close()
   })
 
-  test('many are asked about a few at a time, and all of them come to an end', async () => {
+  test('many jobs are reconciled a few at a time, and all of them end', async () => {
     let now = 0
     let most = 0
     const orders = Array.from({ length: 35 }, (_each, order) => order)
@@ -248,7 +248,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
     await t.close()
   })
 
-  test('a worker that comes back meanwhile has the word', async () => {
+  test('a worker that comes back meanwhile decides', async () => {
     const { job } = doubtful([never], async () => {
       await clock.wait(20_000)
       return 'not-done' as const
@@ -268,7 +268,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
     await t.close()
   })
 
-  test('a process that stops leaves the question to the next', async () => {
+  test('a process that stops leaves reconcile to the next', async () => {
     let signal: AbortSignal | undefined
     const { job } = doubtful([never], ({ job: doubt }) => {
       signal = doubt.signal
@@ -305,7 +305,7 @@ describe.each(STORES)('retryUnsent on %s', (_, store) => {
     }
   }
 
-  test('a request that never left is sent again, behind a begin of its own', async () => {
+  test('a request that was never sent is sent again, after another begin', async () => {
     const { job, starts } = define(true, [refused, refused])
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job)
@@ -316,7 +316,7 @@ describe.each(STORES)('retryUnsent on %s', (_, store) => {
     expect(last!.decision!.why).toBe('retry 2 of 2 in 10s: ECONNREFUSED, so the request never left')
   })
 
-  test('one that left is not', async () => {
+  test('a request that was sent is not', async () => {
     const { job, starts } = define(true, [refused, reset])
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job)

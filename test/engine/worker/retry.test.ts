@@ -87,7 +87,7 @@ describe.each(STORES)('retries on %s', (_, store) => {
     expect(await t.jobs.get(id)).toMatchObject({ state: 'dead', reason: 'exhausted' })
   })
 
-  test('R4: without a word it is standard: 3 retries around 1, 2 and 4 minutes, ±20 %', async () => {
+  test('R4: the default is standard: 3 retries around 1, 2 and 4 minutes, ±20 %', async () => {
     const { job, use, starts } = failing(boom(9))
     await using t = testChronos({ jobs: [job], store })
     use(() => t.clock.now())
@@ -104,7 +104,7 @@ describe.each(STORES)('retries on %s', (_, store) => {
   test('R3: 100 jobs that fail together spread over the jitter window', async () => {
     const starts: number[] = []
     const job = defineJob({
-      name: 'herd',
+      name: 'together',
       retry: { maxRetries: 1 },
       async run() {
         starts.push(t.clock.now())
@@ -125,7 +125,7 @@ describe.each(STORES)('retries on %s', (_, store) => {
     await t.close()
   })
 
-  test('R5: the job goes before its definition, the definition before the queue, the queue before the instance', async () => {
+  test('R5: the job overrides its definition, the definition the queue, the queue the instance', async () => {
     const runs: Record<string, number> = {}
     const define = (name: string, retry?: number, queue = 'default') =>
       defineJob({
@@ -164,7 +164,7 @@ describe.each(STORES)('retries on %s', (_, store) => {
     expect(timeline()).toEqual([0, 5, 10])
   })
 
-  test('R5: a worker has a say before the instance', async () => {
+  test('R5: a worker overrides the instance', async () => {
     const { job, timeline, use } = failing(boom(9))
     const work = { maxRetries: 2, baseRetryDelay: 2000, retryStrategy: 'linear', jitterEnabled: false } as const
     await using t = testChronos({ jobs: [job], store, work, retry: 'patient' })
@@ -242,7 +242,7 @@ describe.each(STORES)('retries on %s', (_, store) => {
     }
   })
 
-  test('RetryAfter waits at least what the other side asked for, past the cap too', async () => {
+  test('RetryAfter waits at least as long as the other side asked for, even past the cap', async () => {
     const { job, starts, use } = failing([new RetryAfter(7200)], {
       retry: { maxRetries: 1, backoff: { type: 'fixed', delay: '1s' }, jitter: 'none', cap: '1m' },
     })

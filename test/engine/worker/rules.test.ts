@@ -85,7 +85,7 @@ describe.each(STORES)('R9: rules on %s', (_, store) => {
     )
   })
 
-  test('with a predicate work in code, and are left out of what is shown', async () => {
+  test('with a predicate work in code, and are not shown', async () => {
     const job = failing([predicate, rule('B', 'gone')])
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, { code: 'A' })

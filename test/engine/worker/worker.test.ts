@@ -56,7 +56,7 @@ describe.each(STORES)('a worker on %s', (_, store) => {
     expect(await phases(t)).toEqual({ succeeded: 10 })
   })
 
-  test('gives back what it holds and does not start within a second, without a trace', async () => {
+  test('releases held jobs that do not start within a second, without a trace', async () => {
     const { job, letGo } = latch()
     const quick = defineJob({ name: 'quick', run: async (_payload: unknown) => undefined })
     await using t = testChronos({ jobs: [job, quick], store, work: { concurrency: 2 } })
@@ -119,7 +119,7 @@ describe.each(STORES)('a worker on %s', (_, store) => {
     })
   })
 
-  test('hands a job back that it has no handler for, later each time, at no cost', async () => {
+  test('releases a job without a handler, for longer each time, without using an attempt', async () => {
     await using t = testChronos({ jobs: [noop], store })
     const { id } = await t.enqueue('unheard-of', {})
     await t.advance('30s')
@@ -150,7 +150,7 @@ describe.each(STORES)('a worker on %s', (_, store) => {
     await t.close()
   })
 
-  test('stops taking jobs of a paused queue, and goes on when it is resumed', async () => {
+  test('stops taking jobs of a paused queue, and continues when it is resumed', async () => {
     await using t = testChronos({ jobs: [noop], store })
     await t.queues.pause('default')
     const { id } = await t.enqueue(noop)
@@ -161,7 +161,7 @@ describe.each(STORES)('a worker on %s', (_, store) => {
     expect((await t.jobs.get(id))?.state).toBe('succeeded')
   })
 
-  test('keeps the lease of a long job for as long as it runs', async () => {
+  test('renews the lease of a long job for as long as it runs', async () => {
     const { job, started, letGo } = latch()
     await using t = testChronos({ jobs: [job], store, work: { lease: '10s' } })
     const { id } = await t.enqueue(job)
