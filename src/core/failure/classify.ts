@@ -7,15 +7,18 @@ import { aggregated, headerOf, type Link, linksOf, property } from './thrown.js'
 
 export interface Classified extends Classification {
   readonly retryAfterMs?: number
-  /** See `Outcome`; undefined where the error does not tell. */
+  /** See `Outcome`; undefined where the error does not say. */
   readonly maybeExecuted?: boolean
 }
 
-/** An AggregateError may hold others; more than this many in all are not looked at. */
+/** The number of errors that are examined at most, including those inside an AggregateError. */
 const ERRORS_MAX = 1_000
 const NESTING_MAX = 10
 
-/** What a failure is taken for. First what the handler said itself, then the rules in order, then what is built in. */
+/**
+ * Classifies a failure: the handler's own verdict comes first, then the policy's rules in order, then the built-in
+ * table.
+ */
 export function classify(
   error: unknown,
   rules: readonly Rule[],
@@ -43,7 +46,7 @@ function classifyWithin(
   const told = toldBy(links, now)
   const judge = (link: Link) => judgeAll(link, rules, now, budget, nesting)
   const known = builtInOf(links, told !== undefined, judge) ?? { kind: 'transient', rule: 'default' }
-  // A rule says what a failure is taken for; it can't change what has happened.
+  // A rule classifies a failure; it can't change whether the request was sent.
   const { maybeExecuted } = known
   return {
     ...(ruleOf(error, links, rules) ?? known),
@@ -52,11 +55,11 @@ function classifyWithin(
   }
 }
 
-/** The `Retry-After` of the answer that the error is about. */
+/** The `Retry-After` of the response that the error carries. */
 function toldBy(links: readonly Link[], now: number): number | undefined {
   const link = links.find(({ status }) => status !== undefined && RETRY_AFTER_STATUSES.includes(status))
   if (link === undefined) return undefined
-  // A date is meant on the clock of the one who said it.
+  // The date comes from the other side's clock, so it is compared with that response's `Date`.
   const date = headerOf(link, 'date')
   const theirNow = typeof date === 'string' ? Date.parse(date) : Number.NaN
   return retryAfterMs(headerOf(link, 'retry-after'), Number.isNaN(theirNow) ? now : theirNow)
@@ -85,7 +88,7 @@ function ruleOf(error: unknown, links: readonly Link[], rules: readonly Rule[]):
   return undefined
 }
 
-/** In words what the rule matched. Fields look for one error of the chain; a predicate sees what was thrown. */
+/** Describes what the rule matched. Fields must match one error of the chain; a predicate gets the thrown value. */
 function matched({ when }: Rule, error: unknown, links: readonly Link[]): string | undefined {
   const words: string[] = []
   if (when.name !== undefined || when.code !== undefined || when.status !== undefined) {
@@ -97,7 +100,7 @@ function matched({ when }: Rule, error: unknown, links: readonly Link[]): string
     if (!says(when.predicate, error)) return undefined
     words.push('predicate')
   }
-  // A rule whose predicate got lost on the way says nothing, so it must not match everything.
+  // A rule that lost its predicate in serialization has no condition left, and must not match every error.
   return words.length > 0 ? words.join(', ') : undefined
 }
 
@@ -122,14 +125,14 @@ function fieldsOf(when: Rule['when'], link: Link): readonly string[] | undefined
 
 function says(predicate: (error: unknown) => boolean, error: unknown): boolean {
   try {
-    // Strictly: a promise from an async predicate is no answer.
+    // Only `true` counts: the promise of an async predicate is not an answer.
     return predicate(error) === true
   } catch {
     return false
   }
 }
 
-/** The outermost error that is known decides. */
+/** The outermost error that the table knows decides. */
 function builtInOf(
   links: readonly Link[],
   retryAfter: boolean,
@@ -140,14 +143,14 @@ function builtInOf(
     const judged = judge(link)
     if (known === undefined && judged === undefined) continue
     const { kind, rule } = known ? { kind: known.kind, rule: `built-in: ${known.word}` } : judged!
-    // What happened is told by the errors inside.
+    // The errors inside say what happened.
     const maybeExecuted = judged ? judged.maybeExecuted : known?.maybeExecuted
     return { kind, rule, ...(maybeExecuted !== undefined && { maybeExecuted }) }
   }
   return undefined
 }
 
-/** Several errors at once are final only when each of them is: one that may pass is worth another try. */
+/** An AggregateError is final only if each of its errors is: one that may pass is worth another try. */
 function judgeAll(
   link: Link,
   rules: readonly Rule[],
@@ -171,7 +174,7 @@ function judgeAll(
 
 const TOO_MANY: Classified = { kind: 'transient', rule: 'default' }
 
-/** Whether no retry will help. */
+/** Whether retrying can't help. */
 export function isFinal(kind: FailureKind): kind is Exclude<FailureKind, 'transient' | 'throttled'> {
   return kind !== 'transient' && kind !== 'throttled'
 }

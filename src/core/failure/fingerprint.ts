@@ -5,31 +5,31 @@ import { ChronosError, shown } from '../values/error.js'
 import { hash64 } from '../values/hash.js'
 import { maskMessage } from './mask.js'
 
-/** A group's name of the user's own making; undefined leaves it to Chronos. */
+/** A group name chosen by the user; undefined leaves the choice to Chronos. */
 export type FingerprintFunction = (error: StoredError, job: FingerprintJob) => string | undefined
 
-/** What such a function is told about the job. */
+/** The facts about the job that such a function gets. */
 export type FingerprintJob = Pick<EventJob, 'id' | 'name' | 'queue' | 'tenantId' | 'key' | 'tags'>
 
-/** A failed run, as far as it matters for which others it is equal to. */
+/** The fields of a failed run that decide which error group it belongs to. */
 export interface FingerprintFacts {
-  /** Of the job. */
+  /** The name of the job. */
   readonly name: string
   readonly error: StoredError
   readonly kind?: FailureKind
-  /** What the user calls it; stands for everything else. */
+  /** The user's name for the group; it replaces every other field. */
   readonly own?: string
 }
 
 export interface Fingerprint {
   readonly fingerprint: string
-  /** The masked message: what a group of equal errors is called. */
+  /** The masked message, which is the title of the error group. */
   readonly title: string
 }
 
 /**
- * Which errors are one and the same: those of one job, kind, class, code and status whose messages differ only in values.
- * Where in the code it happened does not count, since every deploy moves lines.
+ * Groups errors of the same job, kind, class, code and status whose messages differ only in values. The place in the
+ * code does not count, since every deploy moves lines.
  */
 export function fingerprintOf({ name, error, kind, own }: FingerprintFacts): Fingerprint {
   const title = maskMessage(error.message) || maskMessage(error.name) || 'no message'
@@ -45,10 +45,10 @@ export function isFingerprint(value: unknown): value is string {
   return typeof value === 'string' && FINGERPRINT.test(value)
 }
 
-/** What Chronos itself computes looks like this; a name of the user's own must not. */
+/** The format of computed fingerprints, which a user's own name must not have. */
 const COMPUTED = /^[0-9a-f]{16}$/
 
-/** A name that a user gave. */
+/** Checks a group name that a user gave. */
 export function isOwnFingerprint(value: unknown): value is string {
   return isFingerprint(value) && !COMPUTED.test(value)
 }

@@ -1,28 +1,28 @@
 import type { FailureKind } from '../policy/policy.js'
 
-/** What is known about a failed call by the one who made it. */
+/** What the caller knows about a failed HTTP call. */
 export interface HttpErrorFacts {
-  /** What it is taken for; without it, the code tells. */
+  /** The kind of failure; if absent, the code decides. */
   readonly kind?: FailureKind
   readonly status?: number
   readonly code?: string
-  /** Whether the request had left when it failed, and nobody knows what became of it. */
+  /** Whether the request was sent before the call failed, so that its outcome is unknown. */
   readonly maybeExecuted?: boolean
   readonly timedOut?: boolean
-  /** Of the answer: those that say when to come back. */
+  /** The response headers that say when to retry. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-// By identity, not by name: the errors of other HTTP clients are called the same.
+// Compared by identity, because other HTTP clients use the same error name.
 const known = new WeakMap<WeakKey, HttpErrorFacts>()
 
-/** A call that failed where the call is itself the job: an answer that was not hoped for, or none. */
+/** A failed call of a job that is itself an HTTP call: an unexpected response, or none. */
 export class HttpError extends Error {
   override readonly name: string
   readonly status?: number
   readonly code?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** It would show the insides of this package, and nothing of what went wrong. */
+  /** A stack would show only internals of this package. */
   override readonly stack = ''
 
   constructor(message: string, facts: HttpErrorFacts) {
@@ -35,7 +35,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Never throws, whatever was thrown. */
+/** Never throws. */
 export function httpErrorFacts(thrown: unknown): HttpErrorFacts | undefined {
   return known.get(thrown as WeakKey)
 }

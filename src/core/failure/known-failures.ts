@@ -2,22 +2,22 @@ import type { FailureKind, StatusMatch } from '../policy/policy.js'
 import { type HttpErrorFacts, httpErrorFacts } from './http-error.js'
 import { type Link, property } from './thrown.js'
 
-/** What is known of a failure without being told. */
+/** What the built-in table says about a failure. */
 export interface KnownFailure {
   readonly kind: FailureKind
-  /** What it was known by: `ECONNRESET`, `HTTP 503`, `ValidationError`. */
+  /** What identified it: `ECONNRESET`, `HTTP 503`, `ValidationError`. */
   readonly word: string
   /**
-   * false: the request certainly never left. true: it left, and nobody knows whether it was carried out. Absent: this
-   * is no matter of a request, or there was an answer.
+   * false: the request was certainly not sent. true: it was sent, and its outcome is unknown. Absent: the failure is
+   * not about a request, or there was a response.
    */
   readonly maybeExecuted?: boolean
 }
 
-/** All given fields must fit one error of the chain. */
+/** All given fields must match one error of the chain. */
 interface Row {
   readonly types?: readonly string[]
-  /** Whole codes, or beginnings that end with a star. */
+  /** Complete codes, or prefixes that end with a star. */
   readonly codes?: readonly string[]
   readonly syscalls?: readonly string[]
   readonly message?: RegExp
@@ -27,7 +27,7 @@ interface Row {
 
 const PERMANENT_TYPES = ['ValidationError', 'NotFoundError', 'UnauthorizedError', 'ForbiddenError', 'SyntaxError']
 
-/** Said by Chronos itself, or by the class of an error: before its status and its code. */
+/** Errors of Chronos itself and well-known error classes; these are checked before status and code. */
 const TYPES: readonly Row[] = [
   { types: PERMANENT_TYPES, as: 'permanent' },
   { types: ['ChronosError'], codes: ['INVALID_PAYLOAD', 'EFFECT_UNKNOWN'], as: 'permanent' },
@@ -61,9 +61,9 @@ const CERTIFICATES = [
 ]
 const OUR_SIDE = ['ERR_INVALID_URL', 'ERR_INVALID_CHAR', 'UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED']
 
-/** What Node, its HTTP clients, DNS and TLS say of a request that got no answer. The first row that fits counts. */
+/** Codes of Node, its HTTP clients, DNS and TLS for a request without a response. The first matching row counts. */
 const CODES: readonly Row[] = [
-  // The same code from an open connection (the route went away) and from one that never came to be.
+  // An open connection (its route disappeared) and a failed connect report the same code.
   { codes: UNREACHABLE, syscalls: ['read', 'write', 'writev'], as: 'transient', maybeExecuted: true },
   { codes: [...NAMES, ...NO_SOCKET, ...UNREACHABLE], as: 'transient', maybeExecuted: false },
   { codes: ['ETIMEDOUT'], syscalls: ['connect'], as: 'transient', maybeExecuted: false },
@@ -72,19 +72,19 @@ const CODES: readonly Row[] = [
   { codes: [...CUT_OFF, ...UNDICI_CUT_OFF, 'ERR_HTTP2_*', 'HPE_*'], as: 'transient', maybeExecuted: true },
   { codes: ['ERR_SSL_*'], message: /unexpected eof|bad record mac/i, as: 'transient', maybeExecuted: true },
   { codes: [...CERTIFICATES, 'ERR_SSL_*'], as: 'permanent', maybeExecuted: false },
-  // Nearly always the handshake; but not for certain.
+  // This is almost always the handshake, but not certainly.
   { codes: ['EPROTO'], as: 'permanent' },
   { codes: OUR_SIDE, as: 'permanent', maybeExecuted: false },
   { message: /^bad port$|URL that includes credentials/, as: 'permanent', maybeExecuted: false },
   { codes: ['ESSRFBLOCKED'], as: 'blocked', maybeExecuted: false },
-  // An abort that Chronos asked for never comes here: the run ends as what it was interrupted for.
+  // Aborts by Chronos never get here: such a run ends with the reason for its interruption.
   { codes: ['ABORT_ERR'], as: 'transient', maybeExecuted: true },
   { types: ['TimeoutError', 'AbortError'], as: 'transient', maybeExecuted: true },
 ]
 
 /**
- * A status on an error that a handler throws may be anything, so only those that are certain count (R9). As the answer
- * to a call that is itself the job, every status says something.
+ * The status of an error that a handler throws may mean anything, so only the unambiguous ones count (R9). If the call
+ * is the job itself, every status of its response counts.
  */
 interface StatusRow {
   readonly statuses: readonly StatusMatch[]
@@ -102,18 +102,20 @@ const STATUSES: readonly StatusRow[] = [
   { statuses: ['5xx'], thrown: 'transient', answer: 'transient' },
 ]
 
-/** Where `Retry-After` is believed. */
+/** The statuses for which `Retry-After` is honoured. */
 export const RETRY_AFTER_STATUSES: readonly number[] = [408, 425, 429, 503]
 
 export interface HttpAnswer {
   readonly status: number
-  /** It came with a `Retry-After`. */
+  /** The response has a `Retry-After`. */
   readonly retryAfter?: boolean
-  /** Sent before with the same idempotency key: a conflict then is with our own first call, which may still be running. */
+  /**
+   * The same idempotency key was sent before, so a conflict may be with our own first call, which may still be running.
+   */
   readonly repeated?: boolean
 }
 
-/** What an HTTP answer is taken for where the call is the job. Undefined: a success, or no final answer. */
+/** Classifies an HTTP response where the call is the job. Undefined: a success, or not a final response. */
 export function knownAnswer({ status, retryAfter = false, repeated = false }: HttpAnswer): KnownFailure | undefined {
   const word = `HTTP ${status}`
   if (status === 409 && repeated) return { kind: 'transient', word }
@@ -126,7 +128,7 @@ function statusRow(status: number): StatusRow | undefined {
   return STATUSES.find(({ statuses }) => statuses.some(match => statusFits(match, status)))
 }
 
-/** What one error of a chain is known for: by its class, else its status, else its code. */
+/** Identifies one error of a chain by its class, else its status, else its code. */
 export function knownFailure(link: Link, retryAfter: boolean): KnownFailure | undefined {
   const told = httpErrorFacts(link.value)
   if (told) return knownCall(told, link)
@@ -141,7 +143,7 @@ export function knownFailure(link: Link, retryAfter: boolean): KnownFailure | un
   return byCode && known(byCode, link)
 }
 
-/** A call of Chronos's own: it was watched, so what is known about it goes before what its code would say. */
+/** Chronos made this call itself, so its own observations take precedence over the code. */
 function knownCall({ kind, status, code, maybeExecuted }: HttpErrorFacts, link: Link): KnownFailure {
   return {
     kind: kind ?? CODES.find(row => rowFits(row, link))?.as ?? 'transient',
@@ -150,7 +152,7 @@ function knownCall({ kind, status, code, maybeExecuted }: HttpErrorFacts, link: 
   }
 }
 
-/** Calls that come before a connection is there. */
+/** System calls that run before a connection exists. */
 const CONNECTING = /^(?:connect|bind|getaddrinfo|query\w+)$/
 
 function known(row: Row, link: Link): KnownFailure {

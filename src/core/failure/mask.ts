@@ -1,6 +1,6 @@
 /**
- * A message without what differs from one time to the next: `user 17 not found` and `user 23 not found` are one error.
- * Masking a masked text changes nothing.
+ * Removes the variable parts of a message: `user 17 not found` and `user 23 not found` are the same error. Masking a
+ * masked text changes nothing.
  */
 export function maskMessage(message: string): string {
   let text = message.slice(0, READ_MAX).replace(/\p{Surrogate}/gu, '\uFFFD')
@@ -14,13 +14,13 @@ export function maskMessage(message: string): string {
 
 const READ_MAX = 2_000
 export const MASKED_LENGTH_MAX = 240
-/** Cutting may open what was closed, so it is done until nothing changes; twice is usual. */
+/** Cutting may expose another part to cut, so this repeats until nothing changes, usually twice. */
 const PASSES_MAX = 8
 
-/** Lists grow and shrink; what they are lists of does not. */
+/** The length of a list varies; the kind of its items does not. */
 const REPEATED = /(<[a-z]{1,8}>)(?:[,;|]? ?\1)+/g
 
-/** What varies, in the order in which it is looked for at each place. Every part begins where a word begins. */
+/** The variable parts, in the order in which they are tried at each position. Each begins at a word boundary. */
 const PARTS = {
   masked: '<[a-z]{1,8}>',
   url: '(?<![\\w])[a-zA-Z][a-zA-Z0-9+.-]{1,15}://[^\\s"\'`<>(){}|\\\\^…]+…?',
@@ -49,7 +49,7 @@ type Part = keyof typeof PARTS
 
 const PART_NAMES = Object.keys(PARTS) as Part[]
 
-/** One group for each part, in their order. By their places: to name them takes as long again as to find them. */
+/** One unnamed group per part, in the same order: named groups take twice as long to match. */
 const PATTERN = new RegExp(
   Object.values(PARTS)
     .map(pattern => `(${pattern})`)
@@ -85,7 +85,7 @@ function replaced(part: Part, found: string, text: string, offset: number): stri
   }
 }
 
-/** Who was called, and nothing of what was asked or who asked. */
+/** Keeps the host of a URL and drops the path, the query and the credentials. */
 function hostOf(url: string): string {
   const [, scheme = '', rest = ''] = /^([^:]+:\/\/)(.*)$/.exec(url) ?? []
   const authority = /^[^/?#]*/.exec(rest)![0]
@@ -94,7 +94,7 @@ function hostOf(url: string): string {
   return scheme + (/^\d+(?:\.\d+){3}$/.test(host) ? '<ip>' : host) + (more ? '/…' : '')
 }
 
-/** A quoted value is masked; a quoted name of something in the code or the database tells errors apart. */
+/** Masks a quoted value, but keeps a quoted identifier of code or database, because it distinguishes errors. */
 function quotedOf(inner: string, text: string, start: number, end: number): string {
   const before = text.slice(Math.max(0, start - CONTEXT), start)
   const isName = IDENTIFIER.test(inner) && names(inner, before, text.slice(end, end + 2))
@@ -113,7 +113,7 @@ const CONTEXT = 80
 const CODE_SHAPED = /_|\p{Ll}\p{Lu}/u
 const NAMES =
   /\b(?:reading|setting|property|properties|column|constraint|relation|table|index|type|function|method|field|argument|parameter|option|attribute|module|package|class|schema|database|role|enum|operator|variable|identifier)["']?[\s:=(]{0,3}$/i
-/** A list of issues as validators print it: the codes and the places are what tells them apart. */
+/** For a list of issues as validators print it, keeps the codes and paths, which distinguish errors. */
 const ISSUES = /"(?:code|expected|received|type|keyword|validation)" ?: ?$|"path" ?: ?\[[^\]]{0,70}$/
 
 function names(inner: string, before: string, after: string): boolean {
@@ -121,11 +121,11 @@ function names(inner: string, before: string, after: string): boolean {
   return isKey || CODE_SHAPED.test(inner) || NAMES.test(before) || ISSUES.test(before)
 }
 
-/** Words that have digits by nature. */
+/** Words that contain digits by nature. */
 const KNOWN =
   /^(?:utf-?8|utf16|sha-?(?:1|256|384|512)|md5|base64|http[123]|ipv[46]|oauth2|x509|s3|ec2|k8s|i18n|v[0-9])$/i
 
-/** `cus_9s6XKzkN` is a `cus_<id>`: what kind of thing it is says something, which one does not. */
+/** Turns `cus_9s6XKzkN` into `cus_<id>`: the kind of thing matters, the particular one does not. */
 function wordOf(word: string): string {
   if (/^[-+]?\d+$/.test(word)) return '<n>'
   if (/^(?:0x)?[0-9a-f]{8,}$/i.test(word)) return '<hex>'

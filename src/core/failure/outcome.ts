@@ -12,7 +12,7 @@ export { toStoredError } from './stored-error.js'
 export const RESULT_MAX_BYTES = 1024 * 1024
 const NOTE_BYTES = 1_000
 
-/** Returned by a handler: not yet; come back later, at no cost. */
+/** Returned by a handler to run again later without using an attempt. */
 export class Snooze {
   readonly delayMs: number
   readonly note?: string
@@ -23,7 +23,7 @@ export class Snooze {
   }
 }
 
-/** What a run ended with whose handler threw, or rejected with, this. */
+/** The outcome of a run whose handler threw, or rejected with, this value. */
 export function failedOutcome(
   thrown: unknown,
   rules: readonly Rule[],
@@ -40,7 +40,10 @@ export function failedOutcome(
   }
 }
 
-/** The same, where a call may have kept its own time: out of it with the request gone, nobody knows what became of it. */
+/**
+ * Like `failedOutcome`, for a call with a time limit of its own: if the request was sent before that limit, its
+ * outcome is unknown.
+ */
 export function thrownOutcome(
   thrown: unknown,
   rules: readonly Rule[],
@@ -52,7 +55,10 @@ export function thrownOutcome(
     : failedOutcome(thrown, rules, now)
 }
 
-/** What a run ended with whose handler returned this. The work is done: a result that can't be kept changes nothing. */
+/**
+ * The outcome of a run whose handler returned this value. The work is done, so a result that can't be stored changes
+ * nothing.
+ */
 export function outcomeOf(value: unknown): Extract<Outcome, { kind: 'succeeded' | 'snoozed' }> {
   if (isSnooze(value)) {
     const { delayMs, note } = value
@@ -67,7 +73,7 @@ export function outcomeOf(value: unknown): Extract<Outcome, { kind: 'succeeded' 
 
 const LOG_BYTES = 4_000
 
-/** A line of a run's log. Data that is not JSON, or too long, is left out: a log line must not fail a job. */
+/** A line of a run's log. Data that is not JSON, or is too long, is dropped: a log line must not fail a job. */
 export function toLogText(message: unknown, data: unknown): { readonly message: string; readonly data?: string } {
   const text = typeof message === 'string' ? message : (jsonOf(message) ?? typeof message)
   const json = data === undefined ? undefined : jsonOf(data)
@@ -79,7 +85,7 @@ function isSnooze(value: unknown): value is Snooze {
   try {
     return value instanceof Snooze
   } catch {
-    return false // a proxy that refuses
+    return false // a proxy whose trap throws
   }
 }
 

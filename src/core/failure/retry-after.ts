@@ -1,12 +1,15 @@
 import { parseDuration } from '../values/duration.js'
 
 /**
- * Thrown by a handler: the other side said when to come back. An attempt like any other, but the next one does
- * not start before that time. A value that can't be read is an ordinary throttled failure.
+ * Thrown by a handler when the other side said when to retry. The attempt counts like any other, but the next one does
+ * not start before that time. An unreadable value makes it an ordinary throttled failure.
  */
 export class RetryAfter extends Error {
   override readonly name: string = 'RetryAfter'
-  /** Seconds as a number or as text, text with a unit (`'30s'`), a Date, or an HTTP date: what a header may hold. */
+  /**
+   * The values that a header may have: seconds as a number or as text, text with a unit (`'30s'`), a Date, or an HTTP
+   * date.
+   */
   readonly value: unknown
 
   constructor(
@@ -19,14 +22,14 @@ export class RetryAfter extends Error {
   }
 }
 
-/** Milliseconds from now, or undefined when the value says nothing. Never throws. */
+/** Milliseconds from now, or undefined if the value can't be read. Never throws. */
 export function retryAfterMs(value: unknown, now: number): number | undefined {
   if (typeof value === 'number') return value >= 0 && Number.isFinite(value) ? toWhole(value * 1_000) : undefined
   if (typeof value === 'string') return parseRetryAfter(value, now) ?? toWhole(parseDuration(value.trim()))
   return untilTime(timeOf(value), now)
 }
 
-/** Works for dates of other realms; everything that is no date throws, and says nothing. */
+/** Accepts dates of other realms; any other value throws here and counts as unreadable. */
 function timeOf(value: unknown): number | undefined {
   try {
     return Date.prototype.getTime.call(value)
@@ -60,7 +63,7 @@ const MONTH = `(?<month>${MONTHS.join('|')})`
 const FORMS = [
   new RegExp(`^[A-Z][a-z]{2}, (?<day>\\d{2}) ${MONTH} (?<year>\\d{4}) ${TIME} GMT$`),
   new RegExp(`^[A-Z][a-z]{2,5}day, (?<day>\\d{2})-${MONTH}-(?<year>\\d{2}) ${TIME} GMT$`),
-  // asctime names no zone; HTTP says it is UTC.
+  // asctime has no zone; HTTP defines it as UTC.
   new RegExp(`^[A-Z][a-z]{2} ${MONTH} (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`),
 ]
 
@@ -77,7 +80,7 @@ function parseHttpDate(text: string, now: number): number | undefined {
   return undefined
 }
 
-/** Two digits are the nearest year that is at most fifty years ahead (RFC 9110 §5.6.7). */
+/** A two-digit year is the nearest one that is at most fifty years ahead (RFC 9110 §5.6.7). */
 function fullYear(twoDigits: number, now: number): number {
   const thisYear = new Date(now).getUTCFullYear()
   const guess = thisYear - (thisYear % 100) + twoDigits

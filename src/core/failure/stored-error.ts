@@ -11,7 +11,7 @@ const STACK_BYTES = 9_000
 const HEADLINE_BYTES = 1_000
 const KEYS_SHOWN = 10
 
-/** Any thrown value as plain data. Never throws, whatever was thrown; the message is never empty. */
+/** Turns any thrown value into plain data. Never throws; the message is never empty. */
 export function toStoredError(thrown: unknown, links: readonly Link[] = linksOf(thrown)): StoredError {
   const code = links.find(link => link.code !== undefined)?.code
   const status = links.find(link => link.status !== undefined)?.status
@@ -28,7 +28,7 @@ export function toStoredError(thrown: unknown, links: readonly Link[] = linksOf(
 
 function nameOf(link: Link): string {
   const name = link.types.find(type => type !== 'Object' && type.trim() !== '')
-  // A string or a plain object has no name of its own.
+  // A string or a plain object has no name.
   return typeof link.value === 'object' && name !== undefined ? name : 'NonError'
 }
 
@@ -59,7 +59,7 @@ function describe({ value, types }: Link): string {
   return types.includes('Error') ? 'no message' : `thrown: ${fieldsOf(value)}`
 }
 
-/** One level deep: enough to recognise it, and no walk through something endless. */
+/** Shows one level, which is enough to recognise the object and can't recurse endlessly. */
 function fieldsOf(value: object): string {
   try {
     const keys = Object.keys(value)
@@ -86,7 +86,7 @@ function stackOf(links: readonly Link[]): string {
   return stacks.join('\ncaused by: ')
 }
 
-/** A stack repeats the message before its frames; a long one must not push them out. */
+/** A stack repeats the message before its frames; a long message must not push the frames out. */
 function trim(stack: string): string {
   const frames = stack.indexOf('\n    at ')
   if (frames < 0) return cleanText(stack, HEADLINE_BYTES)
@@ -94,9 +94,9 @@ function trim(stack: string): string {
   const end = own > frames ? Math.min(own, frames + STACK_BYTES) : frames + STACK_BYTES
   const headline = stack.slice(0, frames)
   const clean = cleanText(headline, HEADLINE_BYTES)
-  // In one piece where nothing was mended: text that is put together is copied once more by whoever reads it.
+  // Unchanged text stays one slice, because every reader of concatenated text copies it again.
   return clean === headline ? stack.slice(0, end) : clean + stack.slice(frames, end)
 }
 
-/** From where a handler is called on, a stack tells about this package and not about the handler. */
+/** Frames below the handler's call belong to this package, so they are cut. */
 const OWN_FRAMES = /\n {4}at (?:async )?Runner\.#run /

@@ -1,22 +1,22 @@
 import { isStatus } from '../policy/rules.js'
 
-/** Limits of what is looked at in a thrown value: it is made by code that nobody here has seen. */
+/** Limits on what is read from a thrown value, which comes from unknown code. */
 export const CAUSES_MAX = 10
 const PROTOTYPES_MAX = 20
 export const AGGREGATED_MAX = 100
 
-/** One error of a chain of causes, read without trusting it. */
+/** One error of a chain of causes, read defensively. */
 export interface Link {
   readonly value: unknown
-  /** Its name, then the names of its classes, the most special first. */
+  /** Its name, then the names of its classes, most specific first. */
   readonly types: readonly string[]
   readonly code?: string
   readonly status?: number
-  /** The call of the operating system that failed, as Node names it. */
+  /** The system call that failed, as Node names it. */
   readonly syscall?: string
 }
 
-/** The thrown value and its causes, outermost first; cycles and endless chains end. */
+/** The thrown value and its causes, outermost first; cycles and endless chains are cut. */
 export function linksOf(thrown: unknown): readonly Link[] {
   const links = [linkOf(thrown)]
   let value = property(thrown, 'cause')
@@ -31,12 +31,12 @@ export function linksOf(thrown: unknown): readonly Link[] {
 
 function linkOf(value: unknown): Link {
   const code = property(value, 'code')
-  // HTTP clients put the status on the error, or on the answer that they put on the error.
+  // HTTP clients put the status on the error, or on the response that they attach to the error.
   const response = property(value, 'response')
   const status = statusOf(value) ?? statusOf(response)
   const syscall = syscallOf(value)
   const link: { -readonly [Field in keyof Link]: Link[Field] } = { value, types: typesOf(value) }
-  // DOMException has a number here, which means nothing.
+  // The code of a DOMException is a number without meaning here.
   if (typeof code === 'string' && code !== '') link.code = code
   if (status !== undefined) link.status = status
   if (syscall !== undefined) link.syscall = syscall
@@ -51,7 +51,7 @@ function statusOf(value: unknown): number | undefined {
   return isStatus(statusCode) ? statusCode : undefined
 }
 
-/** Clients that wrap an error keep its message (`connect ETIMEDOUT 10.0.0.1:443`), and lose the rest. */
+/** Clients that wrap an error keep its message (`connect ETIMEDOUT 10.0.0.1:443`) and drop its code. */
 function syscallOf(value: unknown): string | undefined {
   const syscall = property(value, 'syscall')
   if (typeof syscall === 'string') return syscall
@@ -59,7 +59,7 @@ function syscallOf(value: unknown): string | undefined {
   return typeof message === 'string' ? /^([a-z]\w{2,15}) E[A-Z]/.exec(message)?.[1] : undefined
 }
 
-/** A header of the answer that an error carries, however its client keeps headers. */
+/** A header of the response that an error carries, for each way in which clients store headers. */
 export function headerOf({ value }: Link, name: string): unknown {
   for (const holder of [value, property(value, 'response')]) {
     const headers = property(holder, 'headers')
@@ -84,7 +84,7 @@ function gotten(headers: unknown, name: string): unknown {
   }
 }
 
-/** A property of anything; a getter or a proxy that throws has none. */
+/** Reads a property of any value; one whose getter or proxy throws is undefined. */
 export function property(value: unknown, key: string): unknown {
   if (!isReference(value)) return undefined
   try {
@@ -94,7 +94,7 @@ export function property(value: unknown, key: string): unknown {
   }
 }
 
-/** The errors inside an AggregateError; undefined for anything else, and where there are too many to judge. */
+/** The errors inside an AggregateError; undefined for any other value, and if there are too many. */
 export function aggregated(link: Link): readonly unknown[] | undefined {
   if (!link.types.includes('AggregateError')) return undefined
   const errors = property(link.value, 'errors')
@@ -111,7 +111,10 @@ function typesOf(value: unknown): readonly string[] {
   return [name, ...classes.filter(one => one !== name)]
 }
 
-/** By the first prototype: the classes of thrown values are few, and to walk through them is most of the work of reading one. */
+/**
+ * Cached by the first prototype: thrown values have few classes, and walking the prototypes is most of the work of
+ * reading one.
+ */
 const known = new WeakMap<object, readonly string[]>()
 
 function classesOf(value: object): readonly string[] {
@@ -129,7 +132,7 @@ function classesOf(value: object): readonly string[] {
       prototype = Object.getPrototypeOf(prototype)
     }
   } catch {
-    // A proxy that refuses; what was read so far is all there is.
+    // The proxy threw; the names that were read before it did are kept.
   }
   return names
 }

@@ -2,25 +2,25 @@ import type { PartialPolicy } from '../policy/policy.js'
 import type { Job } from './job.js'
 import { type RunTime, timeOf } from './run-time.js'
 
-// Who may move a job where, besides its own runs (`lifecycle.ts`). A store locks the jobs, asks one of these rules and
-// writes the answer; `test/core/job/changes.test.ts` is the table.
+// The changes of a job other than its own runs (`lifecycle.ts`). A store locks the jobs, calls one of these rules and
+// writes the result; `test/core/job/changes.test.ts` is the table.
 
 /**
- * Returns the job as it becomes; `undefined` where its state does not allow the change; the very same object where the
- * change was made before, by a call whose answer was lost. `index` is the place of the job in the batch. A running job
- * stays running, and is only asked for something: the one way out of `running` is `settle`.
+ * Returns the changed job; `undefined` if its state does not allow the change; the same object if the change was
+ * already made, by a call whose response was lost. `index` is the position of the job in the batch. A running job stays
+ * running and only gets a request: `settle` is the only transition out of `running`.
  */
 export type JobChange = (job: Job, now: number, index: number) => Job | undefined
 
 type Draft = { -readonly [Field in keyof Job]: Job[Field] }
 
-/** waiting → cancelled; running → asked to stop. */
+/** waiting → cancelled; running → cancellation requested. */
 export const cancel: JobChange = (job, now) => {
   if (job.state === 'running') return { ...job, cancelRequested: true }
   return job.state === 'waiting' ? ended(job, 'cancelled', now) : undefined
 }
 
-/** waiting → dead, where the deadline has passed. */
+/** waiting → dead, if the deadline has passed. */
 export const expire: JobChange = (job, now) => {
   const isOverdue = job.state === 'waiting' && job.deadline !== undefined && job.deadline <= now
   return isOverdue ? { ...ended(job, 'dead', now), reason: 'expired' } : undefined
@@ -36,13 +36,13 @@ export function reschedule(at: RunTime): JobChange {
   return (job, now) => (job.state === 'waiting' ? { ...job, runAt: timeOf(at, now) } : undefined)
 }
 
-/** A person has seen a dead job: it stays, and raises no alert any more. */
+/** Marks a dead job as acknowledged: it stays dead and raises no more alerts. */
 export const acknowledge: JobChange = (job, now) => {
   if (job.state !== 'dead') return undefined
   return job.acknowledgedAt === undefined ? { ...job, acknowledgedAt: now } : job
 }
 
-/** A dead job is given up for good; its record stays. */
+/** Marks a dead job as discarded; its record stays. */
 export const discard: JobChange = (job, now) => {
   if (job.state !== 'dead') return undefined
   return job.reason === 'discarded' ? job : { ...job, reason: 'discarded', acknowledgedAt: job.acknowledgedAt ?? now }
@@ -52,7 +52,7 @@ export const discard: JobChange = (job, now) => {
 
 export interface RedriveOptions {
   readonly redriveId?: string
-  /** How long each job of the batch waits before it may run; no time where there is none. */
+  /** How long each job of the batch waits before it may run; 0 if absent. */
   readonly delaysMs?: readonly number[]
 }
 
@@ -66,7 +66,7 @@ export function redrive({ redriveId, delaysMs = [] }: RedriveOptions = {}): JobC
   }
 }
 
-/** How every generation starts. */
+/** The fields with which every generation starts. */
 export const FRESH = {
   state: 'waiting',
   attempt: 0,
@@ -83,16 +83,16 @@ function nextGeneration(job: Job, runAt: number, now: number): Job {
   const { reason, startedAt, firstStartedAt, finishedAt, backoffMs, result, error, progress, ...others } = job
   const { deadline, pass, acknowledgedAt, redriveId, ...kept } = others
   const next: Draft = { ...kept, ...FRESH, generation: job.generation + 1, runAt }
-  // A deadline that has passed would end the job again at once, and a redrive asks for a run.
+  // A deadline in the past would end the job at once, and a redrive asks for a run.
   if (deadline !== undefined && deadline > now) next.deadline = deadline
   return next
 }
 
 // ---------------------------------------------------------------- edit
 
-/** What a waiting job is to be from now on; what is absent stays. */
+/** The new values of a waiting job; absent fields keep their value. */
 export interface JobEdit {
-  /** The job as it was read: where anything that an edit can touch has changed since, the edit is refused. */
+  /** The job as the caller read it: if a field that an edit can change has changed since, the edit is refused. */
   readonly expect: Job
   readonly payload?: string
   readonly priority?: number
@@ -103,19 +103,19 @@ export interface JobEdit {
   readonly timeoutMs?: number | null
   readonly deadline?: RunTime | null
   readonly override?: PartialPolicy | null
-  /** What the new payload depends on, where that follows from it. */
+  /** The dependency of the new payload, if it is derived from the payload. */
   readonly dependency?: string
 }
 
 /**
- * Changes what a waiting job is to do. Its key stays, and so does the payload that the key remembers, which is the one that
- * was enqueued: a repeated enqueue still answers `existing`, and one with the edited payload is a conflict.
+ * Edits a waiting job. Its key stays, and the key still stands for the payload that was enqueued: repeating that
+ * enqueue returns `existing`, and enqueuing the edited payload is a conflict.
  */
 export function edit(asked: JobEdit): JobChange {
   return (job, now) => (isAsRead(job, asked.expect) ? edited(job, asked, now) : undefined)
 }
 
-/** A claim in between has raised `run`, even where the job waits again. */
+/** A claim in between has raised `run`, even if the job waits again. */
 function isAsRead(job: Job, expect: Job): boolean {
   return job.state === 'waiting' && expect.state === 'waiting' && factsOf(job) === factsOf(expect)
 }
@@ -136,11 +136,11 @@ function edited(job: Job, asked: JobEdit, now: number): Job {
   if (asked.deadline === null) delete next.deadline
   else if (asked.deadline !== undefined) next.deadline = timeOf(asked.deadline, now)
   if (asked.override === null) delete next.override
-  // A copy, so that a later change of the caller's object does not reach the store.
+  // A copy, so that later changes of the caller's object do not reach the store.
   else if (asked.override !== undefined) next.override = JSON.parse(JSON.stringify(asked.override)) as PartialPolicy
   if (asked.dependency !== undefined && asked.dependency !== job.dependency) {
     next.dependency = asked.dependency
-    // The slot that the old dependency gave it means nothing to another one.
+    // A slot of the old dependency is not valid for the new one.
     delete next.pass
   }
   return next

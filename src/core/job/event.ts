@@ -16,7 +16,7 @@ export interface EventJob {
   readonly maxAttempts: number
 }
 
-/** What `chronos.on` hears, by name. */
+/** The events of `chronos.on`, by name. */
 export interface Events {
   'job.enqueued': { readonly id: string; readonly name: string; readonly queue: string; readonly tenantId?: string }
   'job.started': { readonly job: EventJob; readonly workerId: string }
@@ -38,9 +38,9 @@ export interface Events {
   'schedule.skipped': {
     readonly scheduleId: string
     readonly tenantId?: string
-    /** The tick that made no job, because an earlier occurrence was not over. */
+    /** The occurrence that was skipped because an earlier one had not ended. */
     readonly tickAt: string
-    /** All that were, until now. */
+    /** All occurrences skipped so far. */
     readonly skipped: number
     readonly nextOccurrenceAt?: string
   }
@@ -51,7 +51,7 @@ export interface Events {
     readonly tenantId?: string
     readonly failingSince?: string
   }
-  /** Raised by the process that stored it, and by no other. */
+  /** Raised only by the process that stored it. */
   'alert.firing': { readonly alert: AlertView; readonly isRepeat: boolean }
   'alert.resolved': { readonly alert: AlertView }
   'lease.lost': { readonly job: EventJob; readonly workerId: string }

@@ -7,7 +7,7 @@ import { brief, type ExplainFacts, moment, type WaitCode, type Waiting, waitingO
 
 export type { DependencyFacts, ExplainFacts, WaitCode } from './wait-reason.js'
 
-/** A job in plain words. Times are RFC 3339. */
+/** A job explained in plain words. Times are RFC 3339. */
 export interface Explanation {
   /** One sentence. */
   readonly summary: string
@@ -17,7 +17,7 @@ export interface Explanation {
   readonly details: readonly string[]
 }
 
-/** Why a job is where it is, why its last failure was or wasn't retried, and what happens next. */
+/** Explains why a job is in its state, why its last failure was or wasn't retried, and what happens next. */
 export function explain(facts: ExplainFacts): Explanation {
   const { job, policy, now } = facts
   const decided = facts.attempts.find(({ decision }) => decision !== undefined)
@@ -57,7 +57,7 @@ function summaryOf(facts: ExplainFacts, waiting: Waiting | undefined, decision: 
     case 'dead':
       return `Dead (${job.reason ?? 'unknown'}): ${deathWords(facts, decision)}.`
     case 'cancelled':
-      return `Cancelled: ${attempt === 0 ? 'it never ran' : `somebody stopped it after ${attempt === 1 ? 'one attempt' : `${attempt} attempts`}`}.`
+      return `Cancelled: ${attempt === 0 ? 'it never ran' : `it was stopped after ${attempt === 1 ? 'one attempt' : `${attempt} attempts`}`}.`
   }
 }
 
@@ -65,24 +65,24 @@ function runName(attempt: number, { policy }: ExplainFacts): string {
   return attempt <= 1 ? 'its first run' : `retry ${attempt - 1} of ${Math.max(attempt - 1, policy.maxRetries)}`
 }
 
-/** Without a decision on record (an old job, or one that ended without a run) the reason speaks for itself. */
+/** Without a recorded decision (an old job, or one that ended without a run), the reason gives the words. */
 const DEATHS: Readonly<Record<DeathReason, string>> = {
   exhausted: 'all its retries were used',
   'too-old': 'its next run would have been later than maxElapsed allows',
-  permanent: 'its error is one that no retry helps',
+  permanent: 'its error is permanent',
   failed: 'it failed, and an at-most-once job is not run twice',
-  'unknown-outcome': 'nobody knows whether it was carried out, and it is not run twice',
-  poison: 'it was alone in its process each time that process died',
+  'unknown-outcome': 'its outcome is unknown, and it is not run twice',
+  poison: 'it was the only job of its process each time that process crashed',
   expired: 'its deadline passed before it could start',
-  blocked: 'it wanted to go where it may not',
+  blocked: 'its request went to a forbidden address',
   gone: 'the other side said that it is gone for good',
   'endpoint-disabled': 'its endpoint is disabled',
-  discarded: 'somebody discarded it',
+  discarded: 'it was discarded',
 }
 
 function deathWords({ job }: ExplainFacts, decision: Decision | undefined): string {
   if (decision?.action === 'die') return decision.why.replace(/^died: /, '')
-  return job.reason === undefined ? 'no reason is on record' : DEATHS[job.reason]
+  return job.reason === undefined ? 'no reason was recorded' : DEATHS[job.reason]
 }
 
 function lastWords({ attempt, status, startedAt, finishedAt, error, decision }: AttemptFacts): string {
@@ -115,10 +115,10 @@ const STATUS_WORDS: Readonly<Record<string, string>> = {
   cancelled: 'was cancelled',
 }
 
-/** Waits that end by the clock. All others end when something else changes, so that nobody can say when. */
+/** Waits that end at a known time. All others end when something else changes, at a time that can't be predicted. */
 const TIMED: ReadonlySet<WaitCode> = new Set(['scheduled', 'retry', 'retry-after', 'snoozed', 'due'])
 
-/** What comes, and when it is over at the latest. */
+/** What happens next, and when the job ends at the latest. */
 function nextOf(
   facts: ExplainFacts,
   outlook: Outlook | undefined,
@@ -131,15 +131,15 @@ function nextOf(
     if (!TIMED.has(waiting.because)) return { words }
     return { words, at: timeText(Math.max(now, job.runAt)), latestAt: timeText(outlook.lastStartAt) }
   }
-  if (job.state !== 'dead') return { words: 'Nothing: it is over.' }
-  const check = job.reason === 'unknown-outcome' ? ' Look first whether it was carried out.' : ''
+  if (job.state !== 'dead') return { words: 'Nothing: it has ended.' }
+  const check = job.reason === 'unknown-outcome' ? ' Check first whether it was carried out.' : ''
   return { words: `Nothing by itself. "retry" starts it again with all its attempts.${check}` }
 }
 
 function outlookWords({ job, policy, now }: ExplainFacts, outlook: Outlook, waiting: Waiting | undefined): string {
   const timed = waiting === undefined || TIMED.has(waiting.because)
   const failing =
-    job.state === 'running' ? 'If this run fails' : timed ? 'If its next run fails' : 'Once it has started, and fails'
+    job.state === 'running' ? 'If this run fails' : timed ? 'If its next run fails' : 'If it starts and fails'
   const { retriesLeft, windowMs, lastStartAt, endedBy } = outlook
   if (job.delivery === 'at-most-once') return `${failing}, it is dead: at most once means that it is not run twice.`
   if (retriesLeft === 0) {
@@ -157,24 +157,27 @@ function outlookWords({ job, policy, now }: ExplainFacts, outlook: Outlook, wait
   return `${failing}, ${left}. ${last}${cut}, not counting the time that the runs take; if that fails too, it is dead.`
 }
 
-/** How a delay came about, in numbers. */
+/** Shows in numbers how a delay was computed. */
 function delayDetails(decision: Decision | undefined): readonly string[] {
   if (decision === undefined) return []
   const { strategy, rawMs, capMs, jitter, windowMs, draw, source, delayMs, rule, kind, retryAfterMs } = decision
   const details: string[] = []
-  if (kind !== undefined && rule !== undefined) details.push(`The failure is taken for ${kind}, by ${ruleWords(rule)}.`)
+  if (kind !== undefined && rule !== undefined)
+    details.push(`The failure is classified as ${kind} by ${ruleWords(rule)}.`)
   if (windowMs !== undefined && rawMs !== undefined && delayMs !== undefined) {
     const from = source === 'rule' ? 'the rule' : `${strategy} backoff`
     const capped = capMs !== undefined && rawMs > capMs ? `, the cap makes it ${formatMs(capMs)}` : ''
     const [lo, hi] = windowMs
     const drawn = draw === undefined ? '' : `, drawn ${Math.round(draw * 1_000) / 1_000}`
     const window = lo === hi ? '' : `, jitter (${jitter}) spreads it over ${formatMs(lo)} to ${formatMs(hi)}${drawn}`
-    const what = source === 'retry-after' ? 'Unasked, its wait would have been' : `The wait of ${formatMs(delayMs)}`
+    const what =
+      source === 'retry-after' ? 'Without that, its wait would have been' : `The wait of ${formatMs(delayMs)}`
     details.push(`${what}: ${from} gives ${formatMs(rawMs)}${capped}${window}.`)
   }
-  if (source === 'custom') details.push(`The wait of ${formatMs(delayMs ?? 0)} is what the worker's own function said.`)
+  if (source === 'custom')
+    details.push(`The wait of ${formatMs(delayMs ?? 0)} was computed by the worker's backoff function.`)
   if (retryAfterMs !== undefined) {
-    const spread = `it waits ${formatMs(delayMs ?? 0)}, a little longer, so that not all come back at once`
+    const spread = `it waits ${formatMs(delayMs ?? 0)}, a little longer, to spread the retries`
     const effect = source === 'retry-after' ? spread : 'which the backoff covers'
     details.push(
       `The other side asked to wait ${formatMs(retryAfterMs)}${source === 'retry-after' ? ';' : ','} ${effect}.`,
@@ -184,11 +187,11 @@ function delayDetails(decision: Decision | undefined): readonly string[] {
 }
 
 function ruleWords(rule: string): string {
-  if (rule === 'default') return 'default: nothing is known against another try'
+  if (rule === 'default') return 'default: retry unknown errors'
   const [, builtIn] = /^built-in: (.+)$/.exec(rule) ?? []
-  if (builtIn !== undefined) return `what is known of ${builtIn}`
+  if (builtIn !== undefined) return `the built-in rule for ${builtIn}`
   const [, said] = /^handler: (.+)$/.exec(rule) ?? []
-  return said === undefined ? rule : `the handler's own word (${said})`
+  return said === undefined ? rule : `the handler itself (${said})`
 }
 
 function jobDetails({ job, policy, attempts, now }: ExplainFacts): readonly string[] {
@@ -197,11 +200,14 @@ function jobDetails({ job, policy, attempts, now }: ExplainFacts): readonly stri
   if (job.generation > 1) details.push(`It was started again: this is generation ${job.generation}.`)
   if (job.snoozes > 0) details.push(`It was snoozed ${times(job.snoozes)}.`)
   const deferrals = attempts.filter(one => one.generation === job.generation && one.status === 'deferred').length
-  if (deferrals > 0)
-    details.push(`It was held back ${times(deferrals)} of late before it started, which cost it nothing.`)
-  if (job.losses > 0) details.push(`It was lost together with others ${times(job.losses)}, which cost it nothing.`)
-  if (job.strikes > 0) details.push(`Its worker died ${times(job.strikes)} while it ran alone; at three it is poison.`)
-  if (job.suspect) details.push('It is a suspect: it may have killed its worker, and runs apart from others.')
+  if (deferrals > 0) details.push(`It was deferred ${times(deferrals)} recently, without using an attempt.`)
+  if (job.losses > 0)
+    details.push(`It was lost together with other jobs ${times(job.losses)}, without using an attempt.`)
+  if (job.strikes > 0)
+    details.push(
+      `Its worker crashed ${times(job.strikes)} while it ran alone; after three times the job is dead (poison).`,
+    )
+  if (job.suspect) details.push('It is a suspect: it may have crashed its worker, so it runs apart from other jobs.')
   if (job.state !== 'waiting' && job.state !== 'running') return details
   if (job.deadline !== undefined) details.push(`Its deadline is ${moment(job.deadline, now)}.`)
   if (maxElapsed !== undefined && job.firstStartedAt !== undefined) {

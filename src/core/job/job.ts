@@ -1,6 +1,6 @@
 import type { PartialPolicy, Policy } from '../policy/policy.js'
 
-/** What is stored. `scheduled`, `queued` and `retrying` are labels, derived in `phaseOf`. */
+/** The stored state. `scheduled`, `queued` and `retrying` are labels that `phaseOf` derives. */
 export type JobState = 'waiting' | 'running' | 'succeeded' | 'dead' | 'cancelled'
 
 export type Phase = 'scheduled' | 'queued' | 'retrying' | 'running' | 'succeeded' | 'dead' | 'cancelled'
@@ -20,7 +20,7 @@ export type DeathReason =
   | 'endpoint-disabled'
   | 'discarded'
 
-/** How one run of a job ended. */
+/** The outcome of one run of a job. */
 export type RunStatus =
   | 'succeeded'
   | 'failed'
@@ -31,7 +31,7 @@ export type RunStatus =
   | 'deferred'
   | 'cancelled'
 
-/** A thrown value, made safe to keep: bounded, valid Unicode, plain data. */
+/** A thrown value that is safe to store: bounded, valid Unicode, plain data. */
 export interface StoredError {
   readonly name: string
   readonly message: string
@@ -40,7 +40,7 @@ export interface StoredError {
   readonly stack?: string
 }
 
-/** The facts of a job, as a store keeps them. Times are epoch milliseconds on the store's clock. */
+/** The fields of a job, as a store keeps them. Times are epoch milliseconds on the store's clock. */
 export interface Job {
   readonly id: string
   readonly name: string
@@ -53,7 +53,7 @@ export interface Job {
   readonly key?: string
   readonly unique?: string
   readonly tags: readonly string[]
-  /** What the enqueue call said about retrying; merged over the definition's policy. */
+  /** The retry settings of the enqueue call; merged over the definition's policy. */
   readonly override?: PartialPolicy
   /** Hash of the merged policy of definition, queue and instance; refreshed by every claim. */
   readonly policyId?: string
@@ -70,37 +70,37 @@ export interface Job {
   readonly finishedAt?: number
 
   readonly generation: number
-  /** Counts the claims over the whole life of the job. A job that is handed back before it starts gives its number back. */
+  /** Counts the claims of the job in all generations. A job that is released before it starts gives its number back. */
   readonly run: number
-  /** Runs of this generation that count; drives `maxRetries` and the labels. */
+  /** Runs of this generation that count; `maxRetries` and the labels depend on it. */
   readonly attempt: number
   readonly snoozes: number
   readonly releases: number
-  /** Times this generation was lost together with others and got its attempt back. */
+  /** How often this generation was lost together with other jobs and got its attempt back. */
   readonly losses: number
-  /** Times this generation was lost while it ran alone. Three make it poison. */
+  /** How often this generation was lost while it ran alone. Three times make it poison. */
   readonly strikes: number
-  /** Lost with others and not yet cleared by a success: it may be the one that killed the process. */
+  /** Lost with other jobs and not cleared by a success since: it may have crashed the process. */
   readonly suspect: boolean
-  /** The last computed backoff, which decorrelated jitter builds on. */
+  /** The last computed backoff, on which decorrelated jitter builds. */
   readonly backoffMs?: number
   readonly begun: boolean
   readonly cancelRequested: boolean
 
-  /** What it depends on; shared circuit and budget. */
+  /** The dependency, whose circuit and retry budget it shares. */
   readonly dependency?: string
-  /** The round of its dependency in which it was given its present time: it need not ask again. */
+  /** The round of its dependency that gave it its present time, so that it need not ask again. */
   readonly pass?: number
-  /** The group of its last error, or the one that its enqueue named. */
+  /** The group of its last error, or the one that its enqueue call named. */
   readonly fingerprint?: string
   readonly acknowledgedAt?: number
   /** The redrive that started this generation. */
   readonly redriveId?: string
-  /** The schedule that it is an occurrence of. */
+  /** The schedule of which it is an occurrence. */
   readonly scheduleId?: string
-  /** Where to tell of its end. */
+  /** The webhook endpoint that is notified of its outcome. */
   readonly webhook?: string
-  /** JSON text of the headers that carry the trace that it was made in, where somebody traces. */
+  /** JSON text of the headers with the trace context in which it was enqueued, if tracing is on. */
   readonly trace?: string
 
   readonly result?: string
@@ -109,7 +109,7 @@ export interface Job {
   readonly progress?: string
 }
 
-/** What `decide` needs to know of a job; a `Job` is one, and so is what a worker holds. */
+/** The fields of a job that `decide` needs; both a `Job` and a worker's claimed job have them. */
 export type JobFacts = Pick<
   Job,
   | 'attempt'
@@ -127,7 +127,7 @@ export type JobFacts = Pick<
   | 'dependency'
 > & {
   readonly policy: Policy
-  /** At most once, but where a request certainly never left, the definition permits another try. */
+  /** Whether the definition allows another try of an at-most-once job whose request was certainly not sent. */
   readonly retryUnsent?: boolean
 }
 
@@ -142,12 +142,12 @@ export function phaseOf(job: Pick<Job, 'state' | 'runAt' | 'attempt'>, now: numb
   return job.runAt > now ? 'scheduled' : 'queued'
 }
 
-/** "Initial", "Retry #1", …: how people name the runs of a job. */
+/** "Initial", "Retry #1", …: the name of a run for people. */
 export function attemptLabel(attempt: number): string {
   return attempt <= 1 ? 'Initial' : `Retry #${attempt - 1}`
 }
 
-/** At most once means one run, whatever the policy says; unless the first is known not to have happened. */
+/** At most once means one run, whatever the policy says, unless the first run certainly did not happen. */
 export function maxRetriesOf(job: Pick<Job, 'delivery' | 'attempt'>, policy: Policy): number {
   return job.delivery === 'at-most-once' && job.attempt <= 1 ? 0 : policy.maxRetries
 }

@@ -24,14 +24,14 @@ export type {
   Transition,
 } from './transition.js'
 
-/** How often a run may end without counting before it counts after all: nothing loops for ever. */
+/** How often a run may end without counting before it counts after all, so that no job loops for ever. */
 export const SNOOZES_MAX = 1_000
 export const RELEASES_MAX = 20
 export const LOSSES_MAX = 10
-/** Lost this often while it ran alone, a job is taken to be what kills its workers. */
+/** How often a job may be lost while it ran alone before it is taken to be what crashes its workers. */
 export const STRIKES_MAX = 3
 
-/** A run that has ended, on its way to a transition. */
+/** A run that has ended, before its transition is decided. */
 interface Ended {
   readonly job: JobFacts
   readonly status: RunStatus
@@ -45,8 +45,8 @@ type Change = Partial<
 >
 
 /**
- * Where a job goes after a run: the specification of the product. `test/core/job/decide.test.ts` is its table.
- * It changes nothing; whoever calls it hands the transition to the store.
+ * Decides what a job becomes after a run; this is the specification of the product, and `test/core/job/decide.test.ts`
+ * is its table. It changes nothing: the caller passes the transition to the store.
  */
 export function decide(
   job: JobFacts,
@@ -63,21 +63,22 @@ export function decide(
 
 type Unfinished = Exclude<Outcome, { kind: 'succeeded' | 'cancelled' }>
 
-/** At most once: from `begin` on, every end is the last one. */
+/** For an at-most-once job, every outcome after `begin` is final. */
 function decideOnce(ended: Ended, outcome: Unfinished): Transition {
   switch (outcome.kind) {
     case 'failed': {
       const { classification, maybeExecuted } = outcome
       const { kind, rule } = classification
-      if (maybeExecuted === true) return unknownOutcome(ended, `${subjectOf(outcome)} tells nothing`, outcome)
+      if (maybeExecuted === true)
+        return unknownOutcome(ended, `${subjectOf(outcome)} leaves the outcome unknown`, outcome)
       if (maybeExecuted === false && ended.job.retryUnsent) {
-        return anotherTry(ended, outcome, `${subjectOf(outcome)}, so the request never left`)
+        return anotherTry(ended, outcome, `${subjectOf(outcome)}, so the request was never sent`)
       }
       const words = `${subjectOf(outcome)}, and an at-most-once job is not retried`
       return die(ended, 'failed', words, {}, { kind, rule })
     }
     case 'snoozed':
-      return die(ended, 'failed', 'it asked to run again later, which an at-most-once job can not')
+      return die(ended, 'failed', 'it asked to run again later, which an at-most-once job cannot do')
     case 'timed-out':
       return unknownOutcome(ended, 'the run timed out', outcome)
     case 'released':
@@ -161,7 +162,7 @@ interface Deferral {
   readonly by: DeferredBy | 'probe'
 }
 
-const PROBE_FAILED = 'it was sent ahead to try an open circuit, and failed'
+const PROBE_FAILED = 'it was the probe of an open circuit, and failed'
 
 function defer(ended: Ended, { delayMs: asked, note, by }: Deferral): Transition {
   const delayMs = wholeMs(asked)
@@ -181,7 +182,7 @@ function isTooOld({ job, now }: Ended, delayMs: number): boolean {
   return maxElapsed !== undefined && now + delayMs > (job.firstStartedAt ?? now) + toMs(maxElapsed, 'maxElapsed')
 }
 
-/** A crash is not a failure: only a job that was alone with its worker is held to account for it. */
+/** A crash is not a failure: it counts only against a job that was alone in its worker. */
 function lose(ended: Ended, alone: boolean): Transition {
   const { job } = ended
   if (job.suspect && !job.begun) return neverRan(ended, 'its worker was lost')
@@ -194,18 +195,21 @@ function lose(ended: Ended, alone: boolean): Transition {
   }
   const change = { losses: job.losses + 1, suspect: true }
   if (change.losses <= LOSSES_MAX) {
-    return wait(ended, 0, 'its worker was lost with other jobs; nobody knows why', { ...change, attemptBack: true })
+    return wait(ended, 0, 'its worker was lost with other jobs, for an unknown reason', {
+      ...change,
+      attemptBack: true,
+    })
   }
   const words = `its worker was lost for the ${change.losses}th time, which counts`
   return afterFailure(ended, { ...failure, words }, change)
 }
 
-/** Behind `begin` nothing starts before it, so there is nothing to count. */
+/** The handler does nothing before `begin`, so a run that did not get there does not count. */
 function neverRan(ended: Ended, note: string): Transition {
-  return wait(ended, 0, `waits again, it had not begun: ${note}`, { attemptBack: true })
+  return wait(ended, 0, `waits again, because it had not begun: ${note}`, { attemptBack: true })
 }
 
-/** Nobody saw how it ended. Whoever can find out has the word; without one, a person has. */
+/** The outcome of the run is unknown. `reconcile` decides if there is one; otherwise an operator does. */
 function unknownOutcome(ended: Ended, words: string, outcome?: Failed): Transition {
   const { reconciled } = ended
   const record: DecisionRecord = {
@@ -221,7 +225,7 @@ function unknownOutcome(ended: Ended, words: string, outcome?: Failed): Transiti
     case 'not-done':
       return anotherTry(ended, outcome, `${words}, and reconcile found it not done`)
     case 'ask':
-      return die(ended, 'unknown-outcome', `${words}; reconcile asks a person to look`, {}, record)
+      return die(ended, 'unknown-outcome', `${words}; reconcile asks for manual review`, {}, record)
     default: {
       const silent = reconciled === 'no-answer' ? ', reconcile gave no answer' : ''
       const unsure = 'it may have been carried out, and is not run twice'
@@ -230,7 +234,7 @@ function unknownOutcome(ended: Ended, words: string, outcome?: Failed): Transiti
   }
 }
 
-/** At most once, and certain not to have happened: the policy has the word, and every end is a known failure. */
+/** An at-most-once run that certainly did not happen: the policy decides, and every outcome is a known failure. */
 function anotherTry(ended: Ended, outcome: Failed | undefined, words: string): Transition {
   const lost: Failure = { words, kind: 'transient', rule: ended.status }
   const next = afterFailure(ended, outcome ? failureOf(outcome, words) : lost)
@@ -258,7 +262,7 @@ function die(
   return { ...transition(ended, 'dead', 0, change, decision), reason }
 }
 
-/** Every way back to waiting: none past the deadline, none for a job that somebody wants to stop. */
+/** Every transition back to waiting, except past the deadline or for a job that was asked to stop. */
 function wait(
   ended: Ended,
   delayMs: number,
@@ -303,7 +307,7 @@ function usedUp(maxRetries: number): string {
   return maxRetries === 1 ? 'its one retry is used' : `all ${maxRetries} retries used`
 }
 
-/** What the failure is called in a sentence: what a rule went by, or else what tells most about it. */
+/** The failure's name in a sentence: what the rule matched, or else its most specific property. */
 function subjectOf({ error, classification }: Extract<Outcome, { kind: 'failed' }>): string {
   const known = /^(?:built-in|handler): (.+)$/.exec(classification.rule)?.[1]
   return known ?? error.code ?? (error.status === undefined ? error.name : `HTTP ${error.status}`)
@@ -313,7 +317,7 @@ function originOf({ rule }: Classification): string {
   return /^(rule \d+|built-in|handler)\b/.exec(rule)?.[0] ?? rule
 }
 
-/** From outside: a wait that is no number is no wait. */
+/** The value comes from outside: a wait that is not a number counts as no wait. */
 function wholeMs(ms: number): number {
   return ms > 0 ? Math.min(Math.round(ms), DURATION_MAX_MS) : 0
 }

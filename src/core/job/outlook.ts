@@ -4,15 +4,15 @@ import type { Policy } from '../policy/policy.js'
 import { toMs } from '../values/duration.js'
 import type { Job } from './job.js'
 
-/** What may still happen to a live job, if every run from now on fails. Epoch milliseconds. */
+/** What may still happen to a live job if every run from now on fails. Epoch milliseconds. */
 export interface Outlook {
-  /** Retries after the run that is on, or that comes next. */
+  /** The retries after the current run, or after the next one. */
   readonly retriesLeft: number
-  /** How long the first of them is waited for. */
+  /** The wait before the first of them. */
   readonly windowMs?: readonly [lo: number, hi: number]
-  /** When the last of all runs starts at the latest, not counting how long the runs take. */
+  /** When the last run starts at the latest, not counting the duration of the runs. */
   readonly lastStartAt: number
-  /** What ends it before its retries are used up. */
+  /** The limit that ends it before its retries are used up. */
   readonly endedBy?: 'deadline' | 'maxElapsed'
 }
 
@@ -23,7 +23,7 @@ export type OutlookJob = Pick<
 
 export function outlookOf(job: OutlookJob, policy: Policy, now: number): Outlook {
   const startAt = job.state === 'running' ? now : Math.max(now, job.runAt)
-  // A running job has its attempt counted already.
+  // The attempt of a running job is already counted.
   const attempt = job.state === 'running' ? job.attempt : job.attempt + 1
   const windows = job.delivery === 'at-most-once' ? [] : windowsOf(policy, attempt, job.backoffMs)
   const ends: readonly (readonly ['deadline' | 'maxElapsed', number])[] = [
@@ -42,7 +42,7 @@ export function outlookOf(job: OutlookJob, policy: Policy, now: number): Outlook
   }
 }
 
-/** How long each retry from this attempt on is waited for; the widest where one depends on the one before it. */
+/** The wait before each retry from this attempt on; the widest range where a delay depends on the previous one. */
 export function windowsOf(policy: Policy, attempt: number, backoffMs: number | undefined): readonly DelayWindow[] {
   const windows: DelayWindow[] = []
   let previous = backoffMs

@@ -8,9 +8,9 @@ export const PAYLOAD_MAX_DEPTH = 64
 export const PAYLOAD_MAX_NODES = 100_000
 
 /**
- * JSON text that comes back equal, or an error that names the culprit. What `JSON.stringify` would change on the
- * way (a Date, a Map, NaN, a hole) is refused: a handler must see what was enqueued. Only undefined properties are
- * left out, and undefined as a whole is `null`.
+ * Returns JSON text that parses to an equal value, or throws an error that names the invalid part. A value that
+ * `JSON.stringify` would change (a Date, a Map, NaN, a hole) is refused: a handler must get what was enqueued. Only
+ * undefined properties are dropped, and an undefined payload is `null`.
  */
 export function toPayload(value: unknown, what: string): string {
   if (value === undefined) return 'null'
@@ -33,10 +33,10 @@ function checked(value: unknown, what: string): string {
 
 interface Walk {
   nodes: number
-  /** Characters of text so far: a lower bound of the size, so that nothing huge is ever written. */
+  /** Characters of text so far: a lower bound of the size, so that no huge text is ever built. */
   chars: number
   negativeZero: boolean
-  /** Only in the second walk, which looks for a cycle. */
+  /** Set only in the second walk, which looks for a cycle. */
   ancestors?: Set<object>
 }
 
@@ -121,7 +121,7 @@ function instanceProblem(value: object): string {
   return `${named} would come back as a plain object; ${wayOut}`
 }
 
-/** Something endless is first met as something deep. The second, slower walk tells the two apart. */
+/** A cycle is first noticed as too much depth. The second, slower walk distinguishes the two. */
 function cycleOf(value: unknown, flaw: Flaw): Flaw | undefined {
   if (flaw.says !== TOO_DEEP.says) return undefined
   const found = flawOf(value, 1, { nodes: 0, chars: 0, negativeZero: false, ancestors: new Set() })

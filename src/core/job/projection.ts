@@ -3,7 +3,7 @@ import { toMs } from '../values/duration.js'
 import { attemptLabel } from './job.js'
 import { type OutlookJob, windowsOf } from './outlook.js'
 
-/** A run that would come if every one before it failed. Epoch milliseconds; how long runs take is not counted. */
+/** A run that would follow if every run before it failed. Epoch milliseconds; the duration of runs is not counted. */
 export interface Ghost {
   readonly attempt: number
   readonly label: string
@@ -11,7 +11,7 @@ export interface Ghost {
   readonly latest: number
 }
 
-/** When a job would be over if every run from now on failed, and of what. */
+/** When a job would end if every run from now on failed, and the reason. */
 export interface Demise {
   readonly earliest: number
   readonly latest: number
@@ -23,10 +23,10 @@ export interface Projection {
   readonly dies?: Demise
 }
 
-/** A policy may have a thousand retries; nobody draws more than these. */
+/** A policy may have a thousand retries; a chart shows at most this many. */
 const GHOSTS_MAX = 100
 
-/** The coming runs of a live job until its retries, or its time, are used up. */
+/** The future runs of a live job until its retries, or its time, are used up. */
 export function projectionOf(job: OutlookJob, policy: Policy, now: number): Projection {
   if (job.state !== 'waiting' && job.state !== 'running') return { ghosts: [] }
   const isRunning = job.state === 'running'
@@ -64,5 +64,5 @@ function endOf(job: OutlookJob, policy: Policy, startAt: number): End {
   return deadline <= maxElapsed ? { at: deadline, by: 'deadline' } : { at: maxElapsed, by: 'maxElapsed' }
 }
 
-/** A deadline ends a job that waits when it passes; the other is seen when a run has failed. */
+/** A deadline ends a waiting job as it passes; `maxElapsed` takes effect when a run has failed. */
 const dieBy = ({ at, by }: End, failedAt: number): number => (by === 'deadline' ? at : failedAt)

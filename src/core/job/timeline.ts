@@ -2,8 +2,8 @@ import { attemptLabel, type JobState } from './job.js'
 import type { AttemptView, JobView } from './view.js'
 
 /**
- * A stretch of a job's life. `waiting`: it was to wait, by its policy or by request; `queued`: it was due, and nobody
- * took it; `ended`: it was over, until somebody started it again.
+ * A phase in a job's life. `waiting`: its policy or a request made it wait; `queued`: it was due and not claimed yet;
+ * `ended`: it had ended, until it was started again.
  */
 export interface Span {
   readonly kind: 'waiting' | 'queued' | 'running' | 'ended'
@@ -12,14 +12,16 @@ export interface Span {
   readonly to: number
 }
 
-/** One run with what came before it: one line of the drawing. */
+/** One run and the phase before it: one row of the chart. */
 export interface TimelineRow {
   readonly label: string
   readonly generation: number
-  /** How it ended; `running` while it has not, `next` for the one to come, or how the job ended without another run. */
+  /**
+   * The outcome of the run; `running` during it, `next` for the next run, or the end of the job without another run.
+   */
   readonly status: string
   readonly spans: readonly Span[]
-  /** The record of the run, where it has ended. */
+  /** The record of the run, if it has ended. */
   readonly attempt?: AttemptView
 }
 
@@ -27,18 +29,18 @@ export interface Timeline {
   readonly from: number
   readonly to: number
   readonly now: number
-  /** Runs before the first row, which are left out. */
+  /** The number of earlier runs that are left out. */
   readonly earlier: number
   readonly rows: readonly TimelineRow[]
 }
 
-/** What to draw of a job, from its newest attempts, in any order. Everybody who draws it draws the same. */
+/** The rows to draw for a job, from its newest attempts in any order. The dashboard and the CLI both use it. */
 export function timelineOf(job: JobView, attempts: readonly AttemptView[], now: number): Timeline {
   const ordered = [...attempts].sort((a, b) => a.run - b.run)
   const first = ordered[0]
   const earlier = first ? first.run - 1 : 0
   const rows: TimelineRow[] = []
-  // The wait before the first row is known only where it is the first of all.
+  // The wait before the first row is known only if that is the first run of all.
   let before: Before = {
     at: earlier > 0 ? time(first!.startedAt) : time(job.createdAt),
     generation: first?.generation ?? 1,
@@ -58,14 +60,14 @@ export function timelineOf(job: JobView, attempts: readonly AttemptView[], now: 
   return { from: spans[0]?.from ?? time(job.createdAt), to: spans.at(-1)?.to ?? now, now, earlier, rows }
 }
 
-/** How the last row ended, and when the next run was planned then. */
+/** The outcome of the last row, and when the next run was planned at that time. */
 interface Before {
   readonly at: number
   readonly generation: number
   readonly plannedAt?: number
 }
 
-/** What of the job is not among its attempts: the run of now, the one to come, an end without a run. */
+/** The rows that have no attempt record: the current run, the next run, an end without a run. */
 function present(job: JobView, before: Before, now: number): TimelineRow[] {
   const row = (status: string, label: string, spans: readonly Span[]): TimelineRow[] => [
     { label, generation: job.generation, status, spans },
@@ -77,7 +79,7 @@ function present(job: JobView, before: Before, now: number): TimelineRow[] {
       return row('running', attemptLabel(job.attempt), [...waitUntil(from, before, job.generation), ...run])
     }
     case 'waiting': {
-      // Somebody may have moved it: what was planned holds no longer.
+      // An operator may have moved the job, so the earlier plan no longer holds.
       const planned = { ...before, plannedAt: time(job.runAt) }
       const until = Math.max(now, planned.plannedAt)
       return row('next', attemptLabel(job.attempt + 1), waitUntil(until, planned, job.generation))

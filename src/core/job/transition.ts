@@ -1,7 +1,7 @@
 import type { FailureKind } from '../policy/policy.js'
 import type { DeathReason, JobState, RunStatus, StoredError } from './job.js'
 
-/** What a failure was taken for, and by which rule. */
+/** The kind of a failure, and the rule that decided it. */
 export interface Classification {
   readonly kind: FailureKind
   /** The rule that matched, in words: `rule 2 (code ECONNRESET)`, `built-in: ValidationError`, `default`. */
@@ -9,18 +9,18 @@ export interface Classification {
   readonly delayMs?: number
 }
 
-/** What a run ended with. */
+/** The outcome of a run. */
 export type Outcome =
-  /** `note` says why a result was not kept. */
+  /** `note` says why a result was not stored. */
   | { readonly kind: 'succeeded'; readonly result?: string; readonly note?: string }
   | {
       readonly kind: 'failed'
       readonly error: StoredError
       readonly classification: Classification
       readonly retryAfterMs?: number
-      /** false only where it is certain that no request left; true where one may have been carried out. */
+      /** false only if the request was certainly not sent; true if it may have been carried out. */
       readonly maybeExecuted?: boolean
-      /** What the custom backoff function of the worker answered; null means stop. */
+      /** The result of the worker's custom backoff function; null means stop. */
       readonly customDelayMs?: number | null
       readonly probe?: FailedProbe
     }
@@ -32,7 +32,7 @@ export type Outcome =
     }
   | { readonly kind: 'snoozed'; readonly delayMs: number; readonly note?: string }
   | { readonly kind: 'released'; readonly note: string }
-  /** Its dependency did not let it start. `pass`: the slot that it was given instead. */
+  /** Its dependency did not let it start. `pass`: the slot that it got instead. */
   | {
       readonly kind: 'deferred'
       readonly delayMs: number
@@ -43,29 +43,29 @@ export type Outcome =
   | { readonly kind: 'lost'; readonly alone: boolean }
   | { readonly kind: 'cancelled' }
 
-/** What kept a job from its start. */
+/** What kept a job from starting. */
 export type DeferredBy = 'circuit' | 'ramp' | 'budget'
 
-/** It was sent ahead to try an open circuit: that it failed is the circuit's matter, and costs the job nothing. */
+/** It was the probe of an open circuit: its failure counts for the circuit and costs the job nothing. */
 export interface FailedProbe {
   readonly delayMs: number
   readonly pass: number
 }
 
 /**
- * What `reconcile` found out about a run whose end nobody saw. `ask`: a person has to look; `no-answer`: it threw, took
- * too long, or said something else.
+ * The answer of `reconcile` about a run with an unknown outcome. `ask`: manual review is needed; `no-answer`: it threw,
+ * timed out, or returned something else.
  */
 export type Reconciliation = 'done' | 'not-done' | 'ask' | 'no-answer'
 
-/** Why the job goes where it goes; kept with the attempt and read by `explain`. */
+/** Why the job makes this transition; stored with the attempt and read by `explain`. */
 export interface Decision {
   readonly action: 'succeed' | 'retry' | 'die' | 'cancel' | 'wait'
-  /** One plain sentence for people. */
+  /** One plain sentence. */
   readonly why: string
   readonly kind?: FailureKind
   readonly rule?: string
-  /** Number of the retry decided about (1 follows the first failure), and how many there may be. */
+  /** The number of the retry in question (1 follows the first failure), and the maximum. */
   readonly retry?: number
   readonly maxRetries?: number
   readonly strategy?: string
@@ -78,19 +78,19 @@ export interface Decision {
   readonly source?: 'backoff' | 'rule' | 'retry-after' | 'snooze' | 'custom'
   readonly delayMs?: number
   readonly reconciled?: Reconciliation
-  /** The dependency that took part in it, and how. */
+  /** The dependency that influenced it, and how. */
   readonly dependency?: string
   readonly deferredBy?: DeferredBy | 'probe'
 }
 
-/** What the job becomes. */
+/** The new state of the job. */
 export interface Transition {
   readonly status: RunStatus
   readonly to: Exclude<JobState, 'running'>
   readonly reason?: DeathReason
-  /** How long until it may run again; only where `to` is `waiting`. */
+  /** The wait before it may run again; only if `to` is `waiting`. */
   readonly delayMs: number
-  /** The run did not count: the attempt is given back. */
+  /** The run did not count, so the attempt is given back. */
   readonly attemptBack: boolean
   readonly snoozes: number
   readonly releases: number
@@ -101,12 +101,12 @@ export interface Transition {
   readonly decision: Decision
 }
 
-/** A decision in the making: what it rests on, before the sentence. */
+/** The facts of a decision, before its sentence. */
 export type DecisionRecord = Draft<Omit<Decision, 'action' | 'why'>>
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
-/** A failure of a job that may be retried, and what is known about when. */
+/** A failure of a job that may be retried, and what is known about the time of the retry. */
 export interface Failure extends Classification {
   /** Half a sentence for the decision record. */
   readonly words: string

@@ -11,7 +11,7 @@ import {
 } from './job.js'
 import type { Decision } from './lifecycle.js'
 
-/** A job as the world sees it: the same in TypeScript, REST and `--json`. Times are RFC 3339 with milliseconds. */
+/** A job as users see it, the same in TypeScript, REST and `--json`. Times are RFC 3339 with milliseconds. */
 export interface JobView {
   readonly id: string
   readonly name: string
@@ -38,20 +38,20 @@ export interface JobView {
   readonly scheduleId?: string
   readonly generation: number
   readonly retry: Policy
-  /** Grows with every claim; a claim that is handed back unstarted does not count. */
+  /** Grows with every claim; a claim that is released before it starts does not count. */
   readonly run?: number
   /** The group of its last error. */
   readonly fingerprint?: string
-  /** What it depends on. */
+  /** Its dependency. */
   readonly dependency?: string
-  /** Not started after this. */
+  /** The job does not start after this time. */
   readonly deadline?: string
   readonly timeoutMs?: number
-  /** Where its end is told. */
+  /** The webhook endpoint that is notified of its outcome. */
   readonly webhook?: string
   /** The redrive that started this generation. */
   readonly redriveId?: string
-  /** Somebody has seen that it is dead. */
+  /** An operator has acknowledged that it is dead. */
   readonly acknowledged?: boolean
 }
 
@@ -74,7 +74,7 @@ export interface AttemptView {
   readonly decision?: Decision
 }
 
-/** What a view needs of one run's record; a store's record is one. */
+/** The fields of a run's record that a view needs; a store's record has them. */
 export interface AttemptFacts {
   readonly generation: number
   readonly run: number
@@ -162,7 +162,7 @@ export function timeText(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** A row that somebody damaged by hand still has a view: its text. */
+/** A row with damaged JSON still has a view: the raw text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -4,17 +4,17 @@ import type { Job } from './job.js'
 import type { Decision } from './lifecycle.js'
 import { type AttemptFacts, timeText } from './view.js'
 
-/** What is known about a job and what is around it. What is left out is not known, and nothing is said of it. */
+/** The known facts about a job and its surroundings. A missing field is unknown, and the explanation leaves it out. */
 export interface ExplainFacts {
   readonly job: Job
   readonly policy: Policy
   readonly now: number
-  /** The last few, newest first. */
+  /** The last few attempts, newest first. */
   readonly attempts: readonly AttemptFacts[]
   readonly queue?: { readonly paused: boolean }
   readonly dependency?: DependencyFacts
   readonly budget?: { readonly limited: boolean; readonly nextAt?: number }
-  /** Workers that are alive: for its queue, and those of them that have its definition. */
+  /** The live workers of its queue, and those of them that have its definition. */
   readonly workers?: { readonly forQueue: number; readonly forName: number }
 }
 
@@ -22,9 +22,9 @@ export interface DependencyFacts {
   readonly key: string
   readonly state: 'closed' | 'open' | 'half-open' | 'ramping'
   readonly openUntil?: number
-  /** The other side said not to come back earlier. */
+  /** The other side asked not to be called earlier. */
   readonly notBefore?: number
-  /** By hand. */
+  /** An operator opened it. */
   readonly forced?: boolean
   readonly reason?: string
 }
@@ -51,7 +51,7 @@ export interface Waiting {
   readonly until?: number
 }
 
-/** The first that holds: what has to change before anything else matters. */
+/** Returns the first reason that holds: it has to change before any other matters. */
 export function waitingOf(facts: ExplainFacts): Waiting {
   const { job, now, queue } = facts
   const planned = job.runAt > now ? plannedWait(facts) : undefined
@@ -59,7 +59,7 @@ export function waitingOf(facts: ExplainFacts): Waiting {
     const meanwhile = planned ? `; otherwise, ${planned.words}` : ''
     return {
       because: 'queue-paused',
-      words: `its queue "${job.queue}" is paused until somebody resumes it${meanwhile}`,
+      words: `its queue "${job.queue}" is paused until an operator resumes it${meanwhile}`,
     }
   }
   return planned ?? dependencyWait(facts) ?? workerWait(facts)
@@ -74,7 +74,7 @@ function plannedWait(facts: ExplainFacts): Waiting {
   const mine = latest?.generation === job.generation ? latest : undefined
   const moved = mine?.nextRunAt !== undefined && mine.nextRunAt !== until
   const dependency = dependencyWait(facts)
-  // Parked with all the others that wait for the same: its own time no longer counts.
+  // It waits with all the jobs behind the same circuit, so its own time no longer counts.
   if (dependency && (moved || mine?.status === 'deferred')) return { ...dependency, until }
   if (mine?.status === 'snoozed') {
     return { because: 'snoozed', until, words: `its handler asked to run again ${at}${noteOf(mine)}` }
@@ -84,7 +84,7 @@ function plannedWait(facts: ExplainFacts): Waiting {
   }
   if (job.attempt === 0) return { because: 'scheduled', until, words: `it is scheduled to run ${at}` }
   const retry = `retry ${job.attempt} of ${Math.max(job.attempt, policy.maxRetries)} comes ${at}`
-  const by = moved ? ', a time that somebody set' : ''
+  const by = moved ? ', a time that was set manually' : ''
   const told = mine?.decision?.source === 'retry-after' && !moved
   return {
     because: told ? 'retry-after' : 'retry',
@@ -104,13 +104,13 @@ function deferredCode(decision: Decision | undefined): WaitCode {
   }
 }
 
-/** What it depends on, or has to share, keeps it. */
+/** Its dependency or a shared limit holds it back. */
 function dependencyWait({ dependency, budget, now }: ExplainFacts): Waiting | undefined {
   if (dependency) {
     const because = dependency.reason === undefined ? '' : ` (${dependency.reason})`
     const until = dependency.openUntil
     if (dependency.state === 'open' && dependency.forced) {
-      return { because: 'circuit-open', words: `the circuit of "${dependency.key}" was opened by hand${because}` }
+      return { because: 'circuit-open', words: `the circuit of "${dependency.key}" was opened manually${because}` }
     }
     if (dependency.state === 'open') {
       const next = until === undefined ? '' : `; it is tried again ${moment(until, now)}`
@@ -118,7 +118,7 @@ function dependencyWait({ dependency, budget, now }: ExplainFacts): Waiting | un
       return { because: 'circuit-open', words, ...(until !== undefined && { until }) }
     }
     if (dependency.state === 'half-open') {
-      return { because: 'circuit-probing', words: `one job tries whether "${dependency.key}" is back${because}` }
+      return { because: 'circuit-probing', words: `one job probes whether "${dependency.key}" has recovered${because}` }
     }
     if (dependency.notBefore !== undefined && dependency.notBefore > now) {
       const words = `"${dependency.key}" asked to be left alone; it may start ${moment(dependency.notBefore, now)}`
@@ -127,7 +127,7 @@ function dependencyWait({ dependency, budget, now }: ExplainFacts): Waiting | un
     if (dependency.state === 'ramping') {
       return {
         because: 'circuit-ramping',
-        words: `"${dependency.key}" has just come back, and gets its jobs a few at a time`,
+        words: `"${dependency.key}" has just recovered, and gets its jobs a few at a time`,
       }
     }
   }
@@ -137,7 +137,7 @@ function dependencyWait({ dependency, budget, now }: ExplainFacts): Waiting | un
   return { because: 'budget', words, ...(budget.nextAt !== undefined && { until: budget.nextAt }) }
 }
 
-/** It is due, and only somebody to run it is missing. */
+/** It is due and only needs a worker. */
 function workerWait({ job, now, workers }: ExplainFacts): Waiting {
   const late = now - job.runAt
   const due = late >= 1_000 ? `it has been due for ${formatMs(late)}` : 'it is due'
@@ -161,7 +161,7 @@ function noteOf({ note }: AttemptFacts): string {
   return note === undefined ? '' : `: ${brief(note)}`
 }
 
-/** How far away, and exactly when. */
+/** A time, relative and exact. */
 export function moment(at: number, now: number): string {
   return at > now ? `in ${formatMs(at - now)} (${timeText(at)})` : `now`
 }

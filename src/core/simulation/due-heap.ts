@@ -1,4 +1,4 @@
-/** Which job is due next: a binary heap of times. */
+/** A binary heap of times that finds the job that is due next. */
 export class DueJobs {
   readonly #jobs: Uint32Array
   readonly #times: Float64Array
@@ -13,7 +13,7 @@ export class DueJobs {
     return this.#size
   }
 
-  /** When the next one is due. There must be one. */
+  /** When the next one is due. The heap must not be empty. */
   get nextMs(): number {
     return this.#times[0]!
   }
@@ -22,11 +22,11 @@ export class DueJobs {
     this.#rise(this.#size++, job, dueMs)
   }
 
-  /** Takes the next one out. There must be one. */
+  /** Removes the next one. The heap must not be empty. */
   take(): number {
     const [jobs, times, last] = [this.#jobs, this.#times, --this.#size]
     const first = jobs[0]!
-    // The gap sinks to the bottom, where the last one most likely belongs: one comparison a level instead of two.
+    // The gap sinks to the bottom, where the last one most likely belongs: one comparison per level instead of two.
     let gap = 0
     for (let child = 1; child < last; child = 2 * gap + 1) {
       if (child + 1 < last && times[child + 1]! < times[child]!) child++

@@ -5,17 +5,17 @@ import { SeriesRecorder } from './series.js'
 
 const SECOND_MS = 1_000
 
-/** What happens to a target, and how many jobs need it. Times count from the first run on. */
+/** What happens to a dependency, and how many jobs need it. Times count from the first run. */
 export interface Storm {
   readonly jobs: number
   readonly withinMs: number
   readonly outageMs: number
-  /** Infinity: as many as come. */
+  /** Infinity: no limit. */
   readonly capacityPerSecond: number
   readonly seed: number
 }
 
-/** All runs with the same number: retry 1 of every job, and so on; 0 are the first runs. */
+/** All runs with the same number: retry 1 of every job, and so on; 0 stands for the first runs. */
 export interface Wave {
   readonly retry: number
   readonly attempts: number
@@ -23,20 +23,20 @@ export interface Wave {
   readonly toMs: number
 }
 
-/** How it went. */
+/** The result of a simulation. */
 export interface Herd {
   readonly succeeded: number
   readonly dead: number
-  /** Those of the dead that had a run after the recovery, and were turned away. */
+  /** The dead jobs that had a run after the recovery, which the dependency rejected. */
   readonly deadAfterRecovery: number
   readonly attempts: number
-  /** Attempts after the recovery that found the target full. */
+  /** Attempts after the recovery that the dependency rejected for lack of capacity. */
   readonly turnedAway: number
   /** Attempts per job. */
   readonly amplification: number
   /** The most attempts in one second after the recovery. */
   readonly peakPerSecond: number
-  /** When the last job had ended, one way or the other. */
+  /** When the last job ended, succeeded or dead. */
   readonly doneMs: number
   readonly waves: readonly Wave[]
 }
@@ -47,10 +47,10 @@ export interface HerdRun {
 }
 
 /**
- * Runs the herd, attempt by attempt, on the policy's own plan.
+ * Simulates a thundering herd, attempt by attempt, with the policy's own plan.
  *
- * The target is away from 0 until `outageMs`; every attempt in that time fails. From then on it serves so many attempts in
- * every second and turns the rest away, which is a failed attempt like any other. Attempts take no time.
+ * The dependency is down from 0 until `outageMs`; every attempt in that time fails. After that it serves a fixed number
+ * of attempts per second and rejects the rest, which are failed attempts like any other. Attempts take no time.
  */
 export function runHerd(policy: Policy, storm: Storm): HerdRun {
   const { jobs, withinMs } = storm
@@ -73,7 +73,7 @@ export function runHerd(policy: Policy, storm: Storm): HerdRun {
   return tally.close()
 }
 
-/** Stands for the target and counts what comes to it. Attempts must come in order. */
+/** The simulated dependency, which counts the attempts that it gets. Attempts must come in order. */
 class Tally {
   readonly #storm: Storm
   readonly #recorder = new SeriesRecorder()

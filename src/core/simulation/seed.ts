@@ -1,10 +1,10 @@
-/** Chance that can be had again: the same seed gives the same numbers, 0 ≤ u < 1, on every machine (Mulberry32). */
+/** Reproducible random numbers: the same seed gives the same numbers, 0 ≤ u < 1, on every machine (Mulberry32). */
 export function seededRandom(seed: number): () => number {
   const streams = new SeededStreams(1, () => seed)
   return () => streams.draw(0)
 }
 
-/** Many streams side by side: what one draws does not depend on how often the others do. */
+/** Independent streams: the numbers of one do not depend on how many the others draw. */
 export class SeededStreams {
   readonly #states: Uint32Array
 

@@ -5,15 +5,15 @@ const BINS_MAX = 2_048
 export interface Series {
   readonly binMs: number
   readonly attempts: readonly number[]
-  /** Those of them that succeeded. */
+  /** The attempts that succeeded. */
   readonly served: readonly number[]
   /** The most attempts in any one second of the bin. */
   readonly peaks: readonly number[]
 }
 
 /**
- * Counts attempts second by second in a bounded number of bins: whenever the story gets longer than they last, every two
- * become one. Seconds must come in order.
+ * Counts attempts per second in a bounded number of bins: when the time exceeds them, every two bins become one.
+ * Seconds must come in order.
  */
 export class SeriesRecorder {
   readonly #attempts = new Float64Array(BINS_MAX)
@@ -35,7 +35,7 @@ export class SeriesRecorder {
     this.#used = bin + 1
   }
 
-  /** Bins at least so long, so that two series can be laid over each other. */
+  /** Makes bins at least this long, so that two series can be compared in one chart. */
   series(binMs: number): Series {
     while (this.binMs < binMs) this.#halve()
     const part = (counts: Float64Array): readonly number[] => Array.from(counts.subarray(0, this.#used))

@@ -10,40 +10,45 @@ import type { Series } from './series.js'
 export const JOBS_MAX = 100_000
 export const CAPACITY_MAX = 1_000_000
 export const SEED_MAX = 2 ** 32 - 1
-/** Jobs times runs; beyond that a simulation is no longer a matter of seconds. */
+/** The limit for jobs times runs; a larger simulation would take more than seconds. */
 export const RUNS_MAX = 5_000_000
 
-/** Jobs that meet an outage, and what the target can take afterwards. */
+/** Jobs that meet an outage, and the capacity of their dependency afterwards. */
 export interface Scenario {
   readonly jobs: number
-  /** Their first runs are spread evenly over so long. Default 0: all at once. */
+  /** Their first runs are spread evenly over this time. Default 0: all at once. */
   readonly within?: Duration
-  /** How long the target is away, from the first run on. */
+  /** How long the dependency is down, from the first run on. */
   readonly outage: Duration
-  /** How many attempts per second it serves from then on; the rest fail. Default: as many as come. */
+  /** How many attempts per second it serves after the outage; the rest fail. Default: no limit. */
   readonly capacityPerSecond?: number
   /** The same seed draws the same delays. Default 1. */
   readonly seed?: number
 }
 
 export interface SimulatedHerd extends Herd {
-  /** The longest outage that leaves 99 % of the jobs a run after it. A property of the policy, not of the scenario. */
+  /**
+   * The longest outage after which 99 % of the jobs still have a run. It depends on the policy, not on the scenario.
+   */
   readonly outageSurvivedMs: number
   readonly series: Series
 }
 
 export interface Simulation {
-  /** What was simulated, with what was left out. */
+  /** The scenario with its defaults filled in. */
   readonly scenario: Omit<Storm, 'capacityPerSecond'> & Pick<Scenario, 'capacityPerSecond'>
-  /** The policy as it is. */
+  /** The policy as given. */
   readonly withJitter: SimulatedHerd
-  /** The same policy with jitter 'none', on the same seed. */
+  /** The same policy with jitter 'none' and the same seed. */
   readonly withoutJitter: SimulatedHerd
 }
 
 const KEYS = ['jobs', 'within', 'outage', 'capacityPerSecond', 'seed'] as const
 
-/** What a policy makes of an outage: pure, on the code that workers run, and the same again for the same seed. */
+/**
+ * Simulates how a policy gets jobs through an outage: pure, with the workers' own retry code, and reproducible with the
+ * same seed.
+ */
 export function simulate(policy: Policy, scenario: Scenario): Simulation {
   refuseCustom(policy)
   const storm = stormOf(scenario)

@@ -63,7 +63,7 @@ export const RECONCILE_MS = 30_000
 const NOTES: Readonly<Record<Reconciliation, string>> = {
   done: 'reconciled: it had been carried out',
   'not-done': 'reconciled: it had not been carried out',
-  ask: 'reconcile asks a person to look',
+  ask: 'reconcile asks for manual review',
   'no-answer': 'reconcile gave no answer',
 }
 

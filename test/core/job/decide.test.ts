@@ -232,7 +232,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
 
   'at most once, with retryUnsent': [
-    { is: 'a request that never left is tried again', job: unsentAgain, after: unsent, becomes: { to: 'waiting', status: 'failed', delayMs: 1_000, attemptBack: false }, why: 'retry 1 of 3 in 1s: ECONNREFUSED, so the request never left' },
+    { is: 'a request that never left is tried again', job: unsentAgain, after: unsent, becomes: { to: 'waiting', status: 'failed', delayMs: 1_000, attemptBack: false }, why: 'retry 1 of 3 in 1s: ECONNREFUSED, so the request was never sent' },
     { is: 'waits longer each time', job: { ...unsentAgain, attempt: 3 }, after: unsent, becomes: { to: 'waiting', delayMs: 4_000 } },
     { is: 'after the last retry is a known failure', job: { ...unsentAgain, attempt: 4 }, after: unsent, becomes: dead('failed'), why: 'died: all 3 retries used' },
     { is: 'no retry helps against a wrong certificate', job: unsentAgain, after: failed('permanent', { maybeExecuted: false }), becomes: dead('failed') },
@@ -256,7 +256,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'not done, with no retries at all: a known failure', job: { ...once, policy: { maxRetries: 0 } }, after: lostAlone, found: 'not-done', becomes: dead('failed') },
     { is: 'not done, and somebody wants to stop it', job: { ...once, cancelRequested: true }, after: released, found: 'not-done', becomes: { to: 'cancelled' } },
     { is: 'not done, past its deadline', job: { ...once, deadline: 9_999 }, after: lostAlone, found: 'not-done', becomes: dead('expired') },
-    { is: 'ask: unknown, until a person looks', job: once, after: lostAlone, found: 'ask', becomes: { ...dead('unknown-outcome'), status: 'lost' }, why: 'died: its worker was lost; reconcile asks a person to look' },
+    { is: 'ask: unknown, until a person looks', job: once, after: lostAlone, found: 'ask', becomes: { ...dead('unknown-outcome'), status: 'lost' }, why: 'died: its worker was lost; reconcile asks for manual review' },
     { is: 'no answer: unknown', job: once, after: timedOut, found: 'no-answer', becomes: dead('unknown-outcome'), why: 'died: the run timed out, reconcile gave no answer; it may have been carried out, and is not run twice' },
     { is: 'a known failure is not asked about', job: once, after: failed(), found: 'done', becomes: dead('failed') },
     { is: 'what had not begun is not asked about', job: held, after: lostAlone, found: 'done', becomes: { to: 'waiting', attemptBack: true } },

@@ -102,17 +102,17 @@ const ROWS: readonly Row[] = [
   { is: 'due for a while', facts: waiting({ runAt: NOW - 2 * MINUTE }, { workers: { forQueue: 2, forName: 1 } }), because: 'due', summary: 'Waiting: it has been due for 2m, and waits for a worker with a free slot.' },
   { is: 'nobody works for its queue', facts: waiting({ runAt: NOW - 2 * MINUTE }, { workers: { forQueue: 0, forName: 0 } }), because: 'no-worker', summary: 'Waiting: it has been due for 2m, but no worker is alive for its queue "payments".' },
   { is: 'nobody knows its name', facts: waiting({ runAt: NOW - 2 * MINUTE }, { workers: { forQueue: 3, forName: 0 } }), because: 'no-handler', summary: 'Waiting: it has been due for 2m, but no worker of its queue knows the job "charge-card".' },
-  { is: 'its queue is paused', facts: waiting({}, { queue: { paused: true }, workers: { forQueue: 0, forName: 0 } }), because: 'queue-paused', summary: 'Waiting: its queue "payments" is paused until somebody resumes it.' },
-  { is: 'its queue is paused, and its time has not come', facts: waiting({ runAt: NOW + 5 * SECOND }, { queue: { paused: true } }), because: 'queue-paused', summary: 'Waiting: its queue "payments" is paused until somebody resumes it; otherwise, it is scheduled to run in 5s (2026-01-01T12:00:05.000Z).' },
+  { is: 'its queue is paused', facts: waiting({}, { queue: { paused: true }, workers: { forQueue: 0, forName: 0 } }), because: 'queue-paused', summary: 'Waiting: its queue "payments" is paused until an operator resumes it.' },
+  { is: 'its queue is paused, and its time has not come', facts: waiting({ runAt: NOW + 5 * SECOND }, { queue: { paused: true } }), because: 'queue-paused', summary: 'Waiting: its queue "payments" is paused until an operator resumes it; otherwise, it is scheduled to run in 5s (2026-01-01T12:00:05.000Z).' },
   { is: 'waiting for its retry', facts: ran(refused, { attempt: 2, run: 2 }), because: 'retry', until: NOW + MINUTE, summary: 'Waiting: retry 2 of 3 comes in 1m (2026-01-01T12:01:00.000Z).' },
   { is: 'told to wait by the other side', facts: ran({ ...refused, retryAfterMs: 10 * MINUTE } as Outcome), because: 'retry-after', until: NOW - MINUTE + 10.5 * MINUTE, summary: 'Waiting: retry 1 of 3 comes in 9m 30s (2026-01-01T12:09:30.000Z), since the other side asked for 10m.' },
-  { is: 'its retry was moved by hand', facts: { ...ran(refused), job: { ...ran(refused).job, runAt: NOW + 5 * MINUTE } }, because: 'retry', until: NOW + 5 * MINUTE, summary: 'Waiting: retry 1 of 3 comes in 5m (2026-01-01T12:05:00.000Z), a time that somebody set.' },
+  { is: 'its retry was moved by hand', facts: { ...ran(refused), job: { ...ran(refused).job, runAt: NOW + 5 * MINUTE } }, because: 'retry', until: NOW + 5 * MINUTE, summary: 'Waiting: retry 1 of 3 comes in 5m (2026-01-01T12:05:00.000Z), a time that was set manually.' },
   { is: 'snoozed', facts: ran({ kind: 'snoozed', delayMs: 90 * SECOND, note: 'not in stock' }), because: 'snoozed', until: NOW + 30 * SECOND, summary: 'Waiting: its handler asked to run again in 30s (2026-01-01T12:00:30.000Z): not in stock.' },
   { is: 'its circuit is open', facts: waiting({}, dependency({ state: 'open', openUntil: NOW + 20 * SECOND, reason: '23 of 25 calls failed' })), because: 'circuit-open', until: NOW + 20 * SECOND, summary: 'Waiting: the circuit of "api.bank.example" is open (23 of 25 calls failed); it is tried again in 20s (2026-01-01T12:00:20.000Z).' },
-  { is: 'its circuit was opened by hand', facts: waiting({}, dependency({ state: 'open', forced: true, reason: 'maintenance' })), because: 'circuit-open', summary: 'Waiting: the circuit of "api.bank.example" was opened by hand (maintenance).' },
+  { is: 'its circuit was opened by hand', facts: waiting({}, dependency({ state: 'open', forced: true, reason: 'maintenance' })), because: 'circuit-open', summary: 'Waiting: the circuit of "api.bank.example" was opened manually (maintenance).' },
   { is: 'parked while its circuit is open', facts: { ...ran(refused, {}, dependency({ state: 'open', openUntil: NOW + 20 * SECOND })), job: { ...ran(refused).job, runAt: NOW + 40 * SECOND } }, because: 'circuit-open', until: NOW + 40 * SECOND, summary: 'Waiting: the circuit of "api.bank.example" is open; it is tried again in 20s (2026-01-01T12:00:20.000Z).' },
-  { is: 'its circuit is being tried', facts: waiting({}, dependency({ state: 'half-open' })), because: 'circuit-probing', summary: 'Waiting: one job tries whether "api.bank.example" is back.' },
-  { is: 'its circuit has just closed', facts: waiting({}, dependency({ state: 'ramping' })), because: 'circuit-ramping', summary: 'Waiting: "api.bank.example" has just come back, and gets its jobs a few at a time.' },
+  { is: 'its circuit is being tried', facts: waiting({}, dependency({ state: 'half-open' })), because: 'circuit-probing', summary: 'Waiting: one job probes whether "api.bank.example" has recovered.' },
+  { is: 'its circuit has just closed', facts: waiting({}, dependency({ state: 'ramping' })), because: 'circuit-ramping', summary: 'Waiting: "api.bank.example" has just recovered, and gets its jobs a few at a time.' },
   { is: 'the other side asked for quiet', facts: waiting({}, dependency({ state: 'closed', notBefore: NOW + 12 * SECOND })), because: 'not-before', until: NOW + 12 * SECOND, summary: 'Waiting: "api.bank.example" asked to be left alone; it may start in 12s (2026-01-01T12:00:12.000Z).' },
   { is: 'deferred by the budget', facts: ran({ kind: 'deferred', delayMs: 70 * SECOND, note: 'the retry budget is used up', by: 'budget' }, { attempt: 2, run: 2 }), because: 'budget', until: NOW + 10 * SECOND, summary: 'Waiting: it was held back and may start in 10s (2026-01-01T12:00:10.000Z): the retry budget is used up.' },
   { is: 'over its budget', facts: waiting({ attempt: 1 }, { budget: { limited: true, nextAt: NOW + 3 * SECOND } }), because: 'budget', until: NOW + 3 * SECOND, summary: 'Waiting: its retry budget is used up, and first attempts go first; the next may start in 3s (2026-01-01T12:00:03.000Z).' },
@@ -128,9 +128,9 @@ const ROWS: readonly Row[] = [
   { is: 'failed, at most once', facts: ran(refused, { delivery: 'at-most-once', begun: true }), summary: 'Dead (failed): ECONNREFUSED, and an at-most-once job is not retried.' },
   { is: 'unknown', facts: ran({ kind: 'lost', alone: true }, { delivery: 'at-most-once', begun: true }), summary: 'Dead (unknown-outcome): its worker was lost; it may have been carried out, and is not run twice.' },
   { is: 'expired without a run', facts: waiting({ state: 'dead', reason: 'expired' }), summary: 'Dead (expired): its deadline passed before it could start.' },
-  { is: 'discarded', facts: waiting({ state: 'dead', reason: 'discarded', attempt: 4 }), summary: 'Dead (discarded): somebody discarded it.' },
+  { is: 'discarded', facts: waiting({ state: 'dead', reason: 'discarded', attempt: 4 }), summary: 'Dead (discarded): it was discarded.' },
   { is: 'cancelled before it ran', facts: waiting({ state: 'cancelled' }), summary: 'Cancelled: it never ran.' },
-  { is: 'cancelled later', facts: ran({ kind: 'cancelled' }, { attempt: 2, run: 2 }), summary: 'Cancelled: somebody stopped it after 2 attempts.' },
+  { is: 'cancelled later', facts: ran({ kind: 'cancelled' }, { attempt: 2, run: 2 }), summary: 'Cancelled: it was stopped after 2 attempts.' },
 ]
 
 describe('explain', () => {
@@ -161,7 +161,7 @@ describe('explain', () => {
         latestAt: '2026-01-01T12:05:48.000Z',
       },
       details: [
-        'The failure is taken for transient, by what is known of ECONNREFUSED.',
+        'The failure is classified as transient by the built-in rule for ECONNREFUSED.',
         'The wait of 2m: exponential backoff gives 2m, jitter (±20 %) spreads it over 1m 36s to 2m 24s, drawn 0.5.',
       ],
     })
@@ -172,16 +172,16 @@ describe('explain', () => {
 
   // biome-ignore format: a table reads best with one row per line
   it.each<[string, ExplainFacts, readonly string[]]>([
-    ['a rule and its delay', ran({ ...refused, classification: byRule } as Outcome, {}, { policy: { ...policy, jitter: 'none' } }), ['The failure is taken for transient, by rule 2 (code ECONNREFUSED).', 'The wait of 20s: the rule gives 20s.']],
+    ['a rule and its delay', ran({ ...refused, classification: byRule } as Outcome, {}, { policy: { ...policy, jitter: 'none' } }), ['The failure is classified as transient by rule 2 (code ECONNREFUSED).', 'The wait of 20s: the rule gives 20s.']],
     ['the cap', ran(refused, { attempt: 3, run: 3 }, { policy: { ...policy, jitter: 'none', cap: '90s' } }), ['The wait of 1m 30s: exponential backoff gives 4m, the cap makes it 1m 30s.']],
-    ['nothing known', ran({ ...refused, classification: { kind: 'transient', rule: 'default' } } as Outcome), ['The failure is taken for transient, by default: nothing is known against another try.']],
-    ['the handler itself', ran({ ...refused, classification: { kind: 'permanent', rule: 'handler: PermanentError' } } as Outcome), ["The failure is taken for permanent, by the handler's own word (PermanentError)."]],
-    ['a function of the worker', ran({ ...refused, customDelayMs: 5_000 } as Outcome, {}, { policy: custom }), ["The wait of 5s is what the worker's own function said."]],
-    ['Retry-After', ran({ ...refused, retryAfterMs: 10 * MINUTE } as Outcome), ['The other side asked to wait 10m; it waits 10m 30s, a little longer, so that not all come back at once.']],
+    ['nothing known', ran({ ...refused, classification: { kind: 'transient', rule: 'default' } } as Outcome), ['The failure is classified as transient by default: retry unknown errors.']],
+    ['the handler itself', ran({ ...refused, classification: { kind: 'permanent', rule: 'handler: PermanentError' } } as Outcome), ["The failure is classified as permanent by the handler itself (PermanentError)."]],
+    ['a function of the worker', ran({ ...refused, customDelayMs: 5_000 } as Outcome, {}, { policy: custom }), ["The wait of 5s was computed by the worker's backoff function."]],
+    ['Retry-After', ran({ ...refused, retryAfterMs: 10 * MINUTE } as Outcome), ['The other side asked to wait 10m; it waits 10m 30s, a little longer, to spread the retries.']],
     ['a Retry-After that is no matter', ran({ ...refused, retryAfterMs: SECOND } as Outcome), ['The other side asked to wait 1s, which the backoff covers.']],
-    ['its history', waiting({ generation: 2, snoozes: 3, losses: 2, strikes: 1, suspect: true }), ['It was started again: this is generation 2.', 'It was snoozed 3 times.', 'It was lost together with others twice, which cost it nothing.', 'Its worker died once while it ran alone; at three it is poison.', 'It is a suspect: it may have killed its worker, and runs apart from others.']],
+    ['its history', waiting({ generation: 2, snoozes: 3, losses: 2, strikes: 1, suspect: true }), ['It was started again: this is generation 2.', 'It was snoozed 3 times.', 'It was lost together with other jobs twice, without using an attempt.', 'Its worker crashed once while it ran alone; after three times the job is dead (poison).', 'It is a suspect: it may have crashed its worker, so it runs apart from other jobs.']],
     ['its limits', waiting({ deadline: NOW + MINUTE, firstStartedAt: NOW - MINUTE }, { policy: { ...policy, maxElapsed: '1h' } }), ['Its deadline is in 1m (2026-01-01T12:01:00.000Z).', 'No retry starts after 2026-01-01T12:59:00.000Z (maxElapsed).']],
-    ['deferrals', ran({ kind: 'deferred', delayMs: 70 * SECOND, note: 'busy', by: 'ramp' }), ['It was held back once of late before it started, which cost it nothing.']],
+    ['deferrals', ran({ kind: 'deferred', delayMs: 70 * SECOND, note: 'busy', by: 'ramp' }), ['It was deferred once recently, without using an attempt.']],
   ])('has details: %s', (_, facts, details) => {
     expect(explain(facts).details).toEqual(expect.arrayContaining([...details]))
   })
@@ -197,10 +197,10 @@ describe('explain', () => {
     ['at most once', waiting(once), 'If its next run fails, it is dead: at most once means that it is not run twice.'],
     ['a list that ends', waiting({ attempt: 1 }, { policy: list }), 'If its next run fails, one retry is left, after 7s. It starts in 7s (2026-01-01T12:00:07.000Z) at the latest, not counting the time that the runs take; if that fails too, it is dead.'],
     ['a deadline', waiting({ deadline: NOW + MINUTE }), 'If its next run fails, 3 retries are left, the first after 48s to 1m 12s. The last of them starts in 1m (2026-01-01T12:01:00.000Z) at the latest, which is as far as its deadline lets it, not counting the time that the runs take; if that fails too, it is dead.'],
-    ['nobody to run it', waiting({}, { workers: { forQueue: 0, forName: 0 } }), 'Once it has started, and fails, 3 retries are left, the first after 48s to 1m 12s. The last of them starts 8m 24s later at the latest, not counting the time that the runs take; if that fails too, it is dead.'],
+    ['nobody to run it', waiting({}, { workers: { forQueue: 0, forName: 0 } }), 'If it starts and fails, 3 retries are left, the first after 48s to 1m 12s. The last of them starts 8m 24s later at the latest, not counting the time that the runs take; if that fails too, it is dead.'],
     ['dead', ran(refused, { attempt: 4, run: 4 }), 'Nothing by itself. "retry" starts it again with all its attempts.'],
-    ['unknown', ran({ kind: 'lost', alone: true }, once), 'Nothing by itself. "retry" starts it again with all its attempts. Look first whether it was carried out.'],
-    ['over', ran({ kind: 'succeeded' }), 'Nothing: it is over.'],
+    ['unknown', ran({ kind: 'lost', alone: true }, once), 'Nothing by itself. "retry" starts it again with all its attempts. Check first whether it was carried out.'],
+    ['over', ran({ kind: 'succeeded' }), 'Nothing: it has ended.'],
   ])('says what comes: %s', (_, facts, words) => {
     expect(explain(facts).next?.words).toBe(words)
   })
@@ -210,7 +210,7 @@ describe('explain', () => {
     ['a timeout', ran({ kind: 'timed-out', error: { name: 'TimeoutError', message: 'too long' } }), 'The first run timed out after 1.5s: TimeoutError: too long. It is retried: retry 1 of 3 in 1m: the run timed out.'],
     ['the end', ran(refused, { attempt: 4, run: 4 }), 'Retry #3 failed after 1.5s: Error: connect ECONNREFUSED 10.0.0.1:443. It was not retried: all 3 retries used.'],
     ['a snooze', ran({ kind: 'snoozed', delayMs: 90 * SECOND, note: 'not in stock' }), 'The first run was snoozed after 1.5s. It cost no attempt: snoozed for 1m 30s: not in stock.'],
-    ['a crash', ran({ kind: 'lost', alone: false }), 'The first run was lost with its worker after 1.5s. It cost no attempt: its worker was lost with other jobs; nobody knows why.'],
+    ['a crash', ran({ kind: 'lost', alone: false }), 'The first run was lost with its worker after 1.5s. It cost no attempt: its worker was lost with other jobs, for an unknown reason.'],
     ['a cancel', ran({ kind: 'cancelled' }), 'The first run was cancelled after 1.5s. It was not retried: it was asked to stop.'],
     ['a success', ran({ kind: 'succeeded' }, { attempt: 2 }), 'Retry #1 succeeded after 1.5s.'],
   ])('says what became of the last run: %s', (_, facts, words) => {

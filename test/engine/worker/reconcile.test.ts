@@ -102,7 +102,7 @@ describe.each(STORES)('reconcile on %s', (_, store) => {
   })
 
   test.each<[string, () => unknown, string]>([
-    ['asks a person', () => 'ask', 'reconcile asks a person to look'],
+    ['asks a person', () => 'ask', 'reconcile asks for manual review'],
     ['throws', fail(() => new Error('no answer today')), 'reconcile gave no answer'],
     ['rejects', () => Promise.reject(new Error('no answer today')), 'reconcile gave no answer'],
     ['says nonsense', () => 'maybe', 'reconcile gave no answer'],
@@ -313,7 +313,7 @@ describe.each(STORES)('retryUnsent on %s', (_, store) => {
     expect(starts()).toBe(3)
     expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', result: 'sent', attempt: 3 })
     const [, last] = (await t.jobs.history(id)).data
-    expect(last!.decision!.why).toBe('retry 2 of 2 in 10s: ECONNREFUSED, so the request never left')
+    expect(last!.decision!.why).toBe('retry 2 of 2 in 10s: ECONNREFUSED, so the request was never sent')
   })
 
   test('a request that was sent is not', async () => {
