@@ -12,7 +12,7 @@ test('a worker whose event loop is blocked for three leases keeps its jobs', asy
   const { id } = await chronos.enqueue('least', { behaviour: 'blocking' })
   const blocked = await startProcess('chaos/worker.js', [store, ledger])
   await message(blocked, 'started')
-  // Its sweeper would hand the job on, if the lease ran out.
+  // The other worker's sweeper would take the job if its lease expired.
   const other = await startProcess('chaos/worker.js', [store, ledger])
   blocked.kill('SIGTERM')
   expect(await exitOf(blocked)).toEqual({ code: 0, signal: null })

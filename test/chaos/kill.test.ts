@@ -15,7 +15,7 @@ const JOBS = Number(process.env['CHRONOS_KILL_JOBS'] ?? 2000)
 const WORKERS = 3
 const LOOKS_AT_ONCE = 50
 
-/** What happened, as the clients and handlers wrote it down outside of the system. */
+/** What clients and handlers recorded outside the system. */
 interface Ledger {
   readonly acknowledged: readonly string[]
   readonly starts: ReadonlyMap<string, readonly Start[]>
@@ -40,10 +40,10 @@ function readLedger(path: string): Ledger {
   return { acknowledged, starts }
 }
 
-/** Before each kill a client, in a process of its own, enqueues more: there is always something to hit. */
+/** Before each kill a client in its own process enqueues more jobs, so that every kill has work to hit. */
 async function killWorkers(store: string, ledger: string): Promise<void> {
   const started: ChildProcess[] = []
-  // None outlives a test that failed.
+  // Kills the processes of a failed test.
   using _ = { [Symbol.dispose]: () => started.forEach(child => void child.kill('SIGKILL')) }
   const start = async (script: string, ...args: string[]) => {
     const child = await startProcess(`chaos/${script}`, [store, ledger, ...args])
@@ -59,7 +59,7 @@ async function killWorkers(store: string, ledger: string): Promise<void> {
     await exitOf(victim)
     places[place] = start('worker.js')
   }
-  // The first job hangs in its first run, so that one kill at least hits a running job.
+  // The first job hangs in its first run, so that at least one kill hits a running job.
   client.send('more')
   await kill(await Promise.any(places.map(async (worker, place) => message(await worker, 'hangs').then(() => place))))
   for (let kills = 1; kills < KILLS; kills++) {
@@ -90,14 +90,14 @@ function check(job: JobView, history: readonly AttemptView[], starts: readonly S
   if (job.name === 'most') expect(starts.length, `at-most-once ${job.id} starts once`).toBeLessThanOrEqual(1)
 }
 
-/** Where the jobs are: a file in the folder of the test, or a schema of its own on the server. */
+/** The store's location: a file in the test's folder, or a new schema on the server. */
 const STORES: Readonly<Record<string, (folder: string) => Promise<string>>> = {
   SQLite: async folder => `sqlite:${join(folder, 'jobs.db')}`,
   PostgreSQL: async () => `${await postgresUrl()}?schema=${freshSchema()}`,
 }
 
 test.each(Object.entries(STORES))(
-  `${KILLS} workers killed under load on %s: nothing is lost, nothing is doubled`,
+  `${KILLS} workers killed under load on %s: no job is lost or duplicated`,
   {
     timeout: 300_000 + KILLS * 2_000,
   },
@@ -113,7 +113,7 @@ test.each(Object.entries(STORES))(
     for (let first = 0; first < JOBS; first += LOOKS_AT_ONCE) {
       const looks = acknowledged.slice(first, first + LOOKS_AT_ONCE).map(async id => {
         const job = await chronos.jobs.get(id)
-        expect(job, `acknowledged job ${id} is there`).toBeDefined()
+        expect(job, `acknowledged job ${id} exists`).toBeDefined()
         expect(['succeeded', 'dead'], `${id} has ended`).toContain(job!.state)
         const history = (await chronos.jobs.history(id, { limit: 200 })).data
         check(job!, history, starts.get(id) ?? [])

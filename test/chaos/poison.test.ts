@@ -10,11 +10,11 @@ const JOBS = 50
 
 afterAll(dropSchemas)
 
-/** Starts the worker again whenever its process has died, until nothing is left to do. */
+/** Restarts the worker whenever its process has crashed, until every job has ended. */
 async function workUntilDone(store: string, ledger: string, chronos: Chronos): Promise<number> {
   let crashes = 0
   for (;;) {
-    // What a process prints when it aborts is no news here.
+    // The output of an aborting process is irrelevant here.
     const worker = await startProcess('chaos/poison-worker.js', [store, ledger], { stderr: 'ignore' })
     const died = exitOf(worker).then(() => 'died' as const)
     for (;;) {
@@ -27,19 +27,19 @@ async function workUntilDone(store: string, ledger: string, chronos: Chronos): P
       if ((await Promise.race([died, wait(50)])) === 'died') break
     }
     crashes++
-    if (crashes > 20) throw new Error(`the one that kills was not found in ${crashes} crashes`)
+    if (crashes > 20) throw new Error(`the crashing job was not found in ${crashes} crashes`)
   }
 }
 
 describe.concurrent.each([
   ['SQLite', async (folder: string) => `sqlite:${join(folder, 'chronos.db')}`],
   ['PostgreSQL', async () => `${await postgresUrl()}?schema=${freshSchema()}`],
-])('a job that kills its process, on %s', (_, storeIn) => {
-  test('is found among fifty and ends as poison; the others lose nothing', async () => {
+])('a job that crashes its process, on %s', (_, storeIn) => {
+  test('is found among fifty and ends as poison; the others lose no attempt', async () => {
     using folder = temporaryFolder()
     const ledger = join(folder.path, 'ledger')
     const store = await storeIn(folder.path)
-    // It stays: somebody in the fleet notices the dead.
+    // A worker stays alive, so that it notices the crashed ones.
     const chronos = createChronos({ store, log: false })
     chronos.work([defineJob({ name: 'other', queue: 'other', run: () => undefined })], { lease: '1s', signals: false })
     const killer = await chronos.enqueue('task', { kills: true })
@@ -56,7 +56,7 @@ describe.concurrent.each([
       { id: killer.id, state: 'dead', reason: 'poison' },
     ])
     for (const job of jobs.filter(each => each.id !== killer.id)) expect(job.attempt, `attempts of ${job.id}`).toBe(1)
-    // All together, groups that halve, and three times alone.
+    // All jobs together, then groups that halve, then three times alone.
     expect(crashes).toBeGreaterThanOrEqual(5)
     expect(crashes).toBeLessThanOrEqual(9)
     const alone = (await chronos.jobs.history(killer.id, { limit: 50 })).data

@@ -14,7 +14,7 @@ async function withRunningJob(behaviour: string, grace: string, name = 'least') 
 }
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s: a running job is handed back without cost, and the exit is clean',
+  '%s: a running job is released without using an attempt, and the exit is clean',
   async signal => {
     using setup = await withRunningJob('endless', '0s')
     setup.worker.kill(signal)

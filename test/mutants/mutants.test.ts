@@ -5,21 +5,21 @@ import { compile, live, liveThese, ROOT } from '../simulation/children.js'
 import { FIRST_SEED_OF, MOOD_EVERY } from '../simulation/plan.js'
 import { MUTANTS, type Mutant } from './mutants.js'
 
-/** So many seeds a mutant may survive. */
+/** The number of seeds that a mutant may survive. */
 const SEEDS_MAX = 250
 const AT_ONCE = 2
-/** Inside the repository, so that the mutants find its packages. Two runs may take place at once. */
+/** The folder is inside the repository, so that the mutants find its packages. Two test runs may use it at once. */
 const CACHE = join(ROOT, '.cache', 'mutants', `${process.pid}`)
 const SOUND = join(CACHE, 'sound')
 
 interface Verdict {
   readonly mutant: Mutant
-  /** The seed that caught it and the promise that it broke; undefined where it got away. */
+  /** The seed that caught it and the promise that it broke; undefined if no seed caught it. */
   readonly caught: { readonly seed: number; readonly promise: string } | undefined
   readonly seeds: number
 }
 
-/** Only what runs on the mutated store can see a bug of it: the odd seeds are on SQLite. */
+/** Only seeds that run on the mutated store can catch a bug of it: the odd seeds use SQLite. */
 function seedsFor({ file, mood, from }: Mutant): { from: number; step: number } {
   if (mood) return { from: from ?? FIRST_SEED_OF[mood], step: MOOD_EVERY }
   return { from: from ?? 1, step: file.startsWith('src/store/') ? 2 : 1 }
@@ -27,7 +27,10 @@ function seedsFor({ file, mood, from }: Mutant): { from: number; step: number } 
 
 const directoryOf = (name: string): string => join(CACHE, 'run', name.replaceAll(/[^a-z0-9]+/g, '-'))
 
-/** The sound code with one file exchanged, for every mutant; compiled together, because starting a compiler takes longest. */
+/**
+ * For each mutant, the original code with one file replaced; compiled together, because starting a compiler takes
+ * longest.
+ */
 function breed(): void {
   rmSync(CACHE, { recursive: true, force: true })
   compile(ROOT, SOUND)
@@ -50,7 +53,7 @@ function breed(): void {
     const changed = file.replace(/\.ts$/, '.js')
     const home = directoryOf(name)
     for (const directory of new Set(files.map(dirname))) mkdirSync(join(home, directory), { recursive: true })
-    // Links: thirty copies of everything would take longer than the hunt.
+    // Uses links, because thirty full copies would take longer than the search.
     for (const path of files) if (path !== changed) linkSync(join(SOUND, path), join(home, path))
     copyFileSync(join(compiled, home.slice(CACHE.length), changed), join(home, changed))
   }
@@ -84,8 +87,8 @@ function table(verdicts: readonly Verdict[]): string {
   return rows.map(row => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')).join('\n')
 }
 
-describe('known bugs, put back', () => {
-  it.each(MUTANTS)('$name: is still about this code', ({ file, find }) => {
+describe('known bugs, reintroduced', () => {
+  it.each(MUTANTS)('$name: still matches the code', ({ file, find }) => {
     expect(readFileSync(join(ROOT, file), 'utf8').split(find).length - 1, `${file} has\n${find}`).toBe(1)
   })
 
@@ -95,7 +98,7 @@ describe('known bugs, put back', () => {
     beforeAll(async () => {
       breed()
       verdicts = await huntAll()
-      console.log(`Mutant, the promise that it broke, lives until then, seed:\n${table(verdicts)}`)
+      console.log(`Mutant, the promise that it broke, seeds until then, seed:\n${table(verdicts)}`)
     }, 300_000)
 
     afterAll(() => rmSync(CACHE, { recursive: true, force: true }))
@@ -104,7 +107,7 @@ describe('known bugs, put back', () => {
       expect(verdicts.find(verdict => verdict.mutant === mutant)?.caught).toBeDefined()
     })
 
-    it('finds no fault with the code as it is, on the seeds that caught them', async () => {
+    it('finds no fault in the original code, on the seeds that caught the mutants', async () => {
       const seeds = new Set(verdicts.flatMap(({ caught }) => caught?.seed ?? []))
       const { broken } = await liveThese(SOUND, [...seeds])
       expect(broken).toEqual([])

@@ -1,15 +1,15 @@
 import type { Mood } from '../simulation/plan.js'
 
-/** A bug that somebody could write, or has written: put back on purpose, the simulation must notice it. */
+/** A bug that was, or could be, in the code: the simulation must catch it when it is reintroduced. */
 export interface Mutant {
-  /** A seed that is known to catch it, to begin with. */
+  /** A seed that is known to catch it, which is tried first. */
   readonly from?: number
   readonly name: string
   readonly file: string
-  /** Exact text of the file, found once. */
+  /** Exact text of the file, which occurs once. */
   readonly find: string
   readonly replace: string
-  /** The kind of life in which it shows; otherwise any will do. */
+  /** The kind of simulation that shows it; if absent, any kind does. */
   readonly mood?: Exclude<Mood, 'wild'>
 }
 
@@ -21,7 +21,7 @@ const FETCHER = 'src/engine/worker/fetcher.ts'
 const RUNNER = 'src/engine/worker/runner.ts'
 
 export const MUTANTS: readonly Mutant[] = [
-  // The store: its fences, its counts, its rows
+  // Bugs of the store: fences, counts, rows
   {
     name: 'settle by id alone',
     file: SETTLE,
@@ -36,7 +36,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND lease_until < ?'",
   },
   {
-    name: 'extend without the token',
+    name: 'renew a lease without the token',
     from: 17,
     file: LEASE,
     find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
@@ -44,7 +44,7 @@ export const MUTANTS: readonly Mutant[] = [
       "UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE id = ${ID} AND state = 'running' AND ? <> '' RETURNING",
   },
   {
-    name: 'a sweep from a stale look',
+    name: 'a sweep based on a stale read',
     from: 87,
     file: SETTLE,
     find: 'settlement.onlyIfExpired ? now : ANY_TIME',
@@ -58,7 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'run = run + 1, begun = 0',
   },
   {
-    name: 'enqueue without a look at the key',
+    name: 'enqueue without checking the key',
     file: 'src/store/sqlite/writes/enqueue.ts',
     find: 'job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)',
     replace: 'job.unique === undefined ? undefined : existing(db, job, now)',
@@ -96,7 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'SELECT name FROM queues WHERE paused = 2',
   },
   {
-    name: 'a hand-back that gives the attempt back twice',
+    name: 'a release that gives the attempt back twice',
     file: SETTLE,
     find: 'run = run - 1, attempt = attempt - 1, begun = 0',
     replace: 'run = run - 1, attempt = max(0, attempt - 2), begun = 0',
@@ -121,7 +121,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'SET result = ifnull(result, excluded.result)',
     replace: 'SET result = NULL',
   },
-  // The rules
+  // Bugs of the rules
   {
     name: 'a lost job past its last attempt',
     file: LIFECYCLE,
@@ -135,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "return ended.job.begun ? neverRan(ended, 'its worker was lost') : neverRan",
   },
   {
-    name: 'everybody pays for a crash',
+    name: 'a crash costs every job an attempt',
     file: LIFECYCLE,
     find: '  if (alone) {\n',
     replace: '  if (alone || job.losses < 100) {\n',
@@ -146,9 +146,9 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const change = { attemptBack: true, snoozes: ended.job.snoozes + 1 }',
     replace: 'const change = { attemptBack: false, snoozes: ended.job.snoozes + 1 }',
   },
-  // The engine
+  // Bugs of the engine
   {
-    name: 'a lease counted from the answer',
+    name: 'a lease counted from the response',
     from: 21,
     file: FETCHER,
     find: 'leaseUntil: sentAt + leaseMs, startBefore',
@@ -168,16 +168,16 @@ export const MUTANTS: readonly Mutant[] = [
     mood: 'outages',
   },
   {
-    name: 'ends forgotten when their answer is lost',
+    name: 'outcomes dropped when the response is lost',
     from: 22,
     file: 'src/engine/worker/committer.ts',
     find: '        if (isRepeatable(error) || isOutage(error)) {',
     replace:
       "        if ((error as { code?: string }).code === 'STORE_UNKNOWN') {\n          for (const entry of batch) entry.done({ status: 'already' })\n          return\n        }\n        if (isRepeatable(error) || isOutage(error)) {",
   },
-  // Found by the simulation
+  // Bugs that the simulation found
   {
-    name: 'leases no longer extended once the keeper has rested',
+    name: 'leases not renewed after the lease renewer was idle',
     file: 'src/engine/worker/lease-renewer.ts',
     find: '    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n    if (this.#watchTimer) return\n',
     replace: '    if (this.#watchTimer) return\n    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n',
@@ -185,14 +185,14 @@ export const MUTANTS: readonly Mutant[] = [
     from: 34,
   },
   {
-    name: 'a claim with a lost answer left behind by stop',
+    name: 'a claim with a lost response left behind by stop',
     from: 118,
     file: FETCHER,
     find: '    await this.#recall()\n',
     replace: '',
   },
   {
-    name: 'a claim under way left behind by stop',
+    name: 'a pending claim left behind by stop',
     from: 170,
     file: FETCHER,
     find: '    await Promise.all(this.#underWay.values())\n',
@@ -206,7 +206,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (held.leaseUntil - now >= leaseMs / 2) return held',
   },
   {
-    name: 'a late answer to begin starts a job whose lease is gone',
+    name: 'a late response to begin starts a job whose lease is lost',
     from: 26,
     file: RUNNER,
     find: '} else if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
@@ -219,28 +219,28 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '      const report = attempt.report()\n      if (report) attempt.reported(report)\n',
   },
   {
-    name: "times by the worker's own clock",
+    name: "times taken from the worker's own clock",
     from: 9,
     file: 'src/engine/time/store-time.ts',
     find: 'return this.#clock.now() + (this.#offsetMs ?? 0)',
     replace: 'return this.#clock.now()',
   },
   {
-    name: 'an enqueue said not to be done that was',
+    name: 'an enqueue reported as failed that was stored',
     from: 91,
     file: 'src/engine/client/enqueuer.ts',
     find: 'throw lost ?? error',
     replace: 'throw error',
   },
   {
-    name: 'a cancel said not to be done that was',
+    name: 'a cancel reported as failed that was stored',
     file: 'src/engine/jobs/jobs.ts',
     find: '    } catch {\n      const base',
     replace: '    } catch (error) {\n      if (job) throw error\n      const base',
     from: 10,
   },
   {
-    name: 'nothing claimed any more after an end was given up',
+    name: 'no more claims after an outcome was given up',
     file: 'src/engine/worker/committer.ts',
     find: '    this.#failures = 0\n    this.#env.log.error',
     replace: '    this.#env.log.error',
