@@ -111,9 +111,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a redrive in the same generation',
-    file: 'src/store/sqlite/writes/manual.ts',
-    find: "SET state = 'waiting', generation = generation + 1,",
-    replace: "SET state = 'waiting', generation = generation,",
+    file: 'src/core/job/changes.ts',
+    find: 'generation: job.generation + 1, runAt',
+    replace: 'generation: job.generation, runAt',
   },
   {
     name: 'an effect recorded twice',
@@ -193,21 +193,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a pending claim left behind by stop',
-    from: 170,
+    from: 258,
     file: FETCHER,
     find: '    await Promise.all(this.#underWay.values())\n',
     replace: '',
   },
   {
     name: 'a start after the deadline',
-    from: 129,
+    from: 147,
     file: FETCHER,
     find: 'if (held.leaseUntil - now >= leaseMs / 2 && now < held.startBefore) return held',
     replace: 'if (held.leaseUntil - now >= leaseMs / 2) return held',
   },
   {
     name: 'a late response to begin starts a job whose lease is lost',
-    from: 26,
+    from: 57,
     file: RUNNER,
     find: '} else if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
     replace: "} else if (status === 'held') {\n      attempt.begun = true",
@@ -237,7 +237,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/engine/jobs/jobs.ts',
     find: '    } catch {\n      const base',
     replace: '    } catch (error) {\n      if (job) throw error\n      const base',
-    from: 10,
+    from: 48,
   },
   {
     name: 'no more claims after an outcome was given up',
