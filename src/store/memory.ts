@@ -61,7 +61,7 @@ class Session {
     return this.verb((tables, now) => inputs.map(input => act(tables, input, now)))
   }
 
-  /** For what changes counts: one delta tells of all of it. */
+  /** A verb that changes counts: it leaves one delta for the whole batch. */
   counted<T>(act: (tables: MemoryTables, now: number, delta: DeltaDraft) => T): Promise<T> {
     return this.verb((tables, now) => {
       const delta = new DeltaDraft()

@@ -92,7 +92,7 @@ export interface Store {
   count(filter: JobFilter, cap: number, lookAt?: number): Promise<Count>
   /** Which of these schedules have jobs that wait or run, and how many. */
   liveSchedules(ids: readonly string[]): Promise<readonly LiveSchedule[]>
-  /** Queues in which something is due and waits, or died and nobody has seen it; by name. */
+  /** Queues with due jobs or with dead letters that are not acknowledged, by name. */
   backlog(request: BacklogRequest): Promise<readonly Backlog[]>
   /** Every queue that has been set or enqueued into, with what is in it, by name. */
   census(request: CensusRequest): Promise<readonly QueueCensus[]>
@@ -131,7 +131,7 @@ export interface Store {
   guard?(options: GuardOptions): Guard
 }
 
-/** How long the key of a job that somebody removed stays remembered. */
+/** How long the key of a removed job is remembered. */
 export const REMOVED_KEY_MS = 86_400_000
 
 /** Log lines kept per run; one more line says that others were dropped. */

@@ -67,7 +67,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
       ])
     })
 
-    it('tells of a queue that has no rows any more', async () => {
+    it('includes a queue without rows', async () => {
       const id = await bench.add()
       await bench.store.remove([id])
       expect((await bench.store.audit()).queues).toEqual([
@@ -118,7 +118,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect((await bench.store.audit()).findings).toMatchObject([{ jobId: id, what: 'lease-expired' }])
     })
 
-    it('tells of no more than so many of a kind', async () => {
+    it('limits the findings of each kind', async () => {
       await bench.addMany(AUDIT_FINDINGS_MAX + 20)
       await bench.claim({ limit: 1000 })
       bench.clock.advance(3 * LEASE_MS + 1)

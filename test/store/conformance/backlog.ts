@@ -42,7 +42,7 @@ export function backlogCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(await backlog()).toEqual([])
     })
 
-    it('counts dead letters that nobody acknowledged or discarded, and none with the tag', async () => {
+    it('counts dead letters that are neither acknowledged nor discarded, and none with the tag', async () => {
       const from = bench.now()
       const first = await bench.ended(died(), { queue: 'a' })
       bench.clock.advance(1_000)

@@ -228,7 +228,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect([await delayOf(once), await delayOf(often)]).toEqual([0, 100])
     })
 
-    it('leaves the one that it is told to leave', async () => {
+    it('does not move the job in `exceptId`', async () => {
       const ids = [await add(), await add()]
       expect(await park({ exceptId: ids[0]! })).toEqual({ moved: 1 })
       expect(await Promise.all(ids.map(delayOf))).toEqual([0, 100])

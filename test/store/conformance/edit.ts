@@ -7,7 +7,7 @@ export function editCases(bench: Bench, { describe, expect, it }: Suite): void {
     bench.edit(id, { expect: await bench.get(id), ...changes })
 
   describe('edit', () => {
-    it('changes what it is told to, and nothing else', async () => {
+    it('changes the given fields and no others', async () => {
       const id = await bench.add({
         tags: ['a'],
         timeoutMs: 5000,
@@ -79,7 +79,7 @@ export function editCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.get(id)).toMatchObject({ state: 'waiting', priority: 5, run: 1 })
     })
 
-    it('leaves a job alone that somebody else edited since it was read', async () => {
+    it('does not change a job that was edited since it was read', async () => {
       const id = await bench.add()
       const read = await bench.get(id)
       await edit(id, { tags: ['first'] })

@@ -37,7 +37,7 @@ export function foldCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.store.fold(2)).toBe(0)
     })
 
-    it('writes the records like everybody else', async () => {
+    it('writes the records as `putRecords` does', async () => {
       await bench.add()
       await bench.store.fold(10)
       bench.clock.advance(10)

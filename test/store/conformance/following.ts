@@ -110,7 +110,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       expect(await bench.get(instead[0]!.id)).toMatchObject({ queue: 'cancelled', state: 'waiting' })
     })
 
-    it.each(ends)('do not come with a %s that nobody cancelled', async (_word, end) => {
+    it.each(ends)('do not come with a %s without a request to cancel', async (_word, end) => {
       const job = await bench.running()
       const instead = [bench.job({ queue: 'cancelled' })]
       expect(await bench.settle(job, { ...end, spawnIfCancelled: instead })).toMatchObject({ state: 'waiting' })
@@ -126,7 +126,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
   })
 
   describe('the webhook of a job', () => {
-    it('is known by whoever claims it, reads it or finds it abandoned', async () => {
+    it('is returned by a claim, by a read and among expired runs', async () => {
       const webhook = 'https://example.com/hook?a=1'
       const id = await bench.add({ webhook })
       expect(await bench.get(id)).toMatchObject({ webhook })
@@ -149,7 +149,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
   })
 
   describe('the trace that a job was made in', () => {
-    it('is known by whoever claims it, reads it or finds it abandoned, and is absent where nobody traces', async () => {
+    it('is returned by a claim, by a read and among expired runs, and is absent without tracing', async () => {
       const trace = '{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}'
       const plain = await bench.add()
       const id = await bench.add({ trace })

@@ -10,7 +10,7 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
     bench.store.prune({ olderThanMs: { succeeded: 0, dead: 0, cancelled: 0 }, keyMs, limit: 100 })
 
   describe('key', () => {
-    it('gives the first job to everybody who uses it', async () => {
+    it('returns the first job to every later enqueue', async () => {
       const id = await bench.add(KEYED)
       expect(await put(KEYED)).toEqual({ status: 'existing', id })
       expect(await bench.store.count({}, 10)).toMatchObject({ value: 1 })
@@ -97,7 +97,7 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await put({ ...KEYED, payloadHash: 'other' })).toEqual({ status: 'conflict', id, payloadHash: 'hash' })
     })
 
-    it('is free again once its time is over, also before anybody cleans up', async () => {
+    it('is free again after its time, also before a prune', async () => {
       await bench.ended(succeeded(), KEYED)
       await forgetJob(1000)
       bench.clock.advance(1000)
@@ -123,7 +123,7 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.store.count({}, 1)).toMatchObject({ value: 0 })
     })
 
-    it('is remembered for a day after its job was removed by hand', async () => {
+    it('is remembered for a day after its job was removed', async () => {
       const id = await bench.add(KEYED)
       await bench.store.remove([id])
       bench.clock.advance(REMOVED_KEY_MS - 1)

@@ -88,7 +88,7 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       ])
     })
 
-    it('holds a lease that ran out, as long as nobody took it away', async () => {
+    it('renews an expired lease that no other process has taken', async () => {
       const job = await bench.running()
       bench.clock.advance(LEASE_MS * 3)
       expect(await bench.store.extend([leaseOf(job)], LEASE_MS)).toEqual(['held'])
@@ -100,7 +100,7 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.extend([leaseOf(job), leaseOf(job)], LEASE_MS)).toEqual(['held', 'held'])
     })
 
-    it('tells of a cancel, and extends all the same', async () => {
+    it('reports a request to cancel, and still renews the lease', async () => {
       const job = await bench.running()
       await bench.cancel([job.id])
       bench.clock.advance(LEASE_MS)
@@ -192,7 +192,7 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect((await bench.logs(job.id)).at(-1)).toMatchObject({ message: `line ${LOG_LINES_MAX - 1}` })
     })
 
-    it('tells of a cancel', async () => {
+    it('reports a request to cancel', async () => {
       const job = await bench.running()
       await bench.cancel([job.id])
       expect(await bench.store.report([{ lease: leaseOf(job), logs: lines('x') }])).toEqual(['cancel-requested'])

@@ -58,7 +58,7 @@ export function redriveCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(await bench.store.tally('r1')).toEqual(NOTHING)
     })
 
-    it('is forgotten when a job is started again by hand', async () => {
+    it('is removed when a job is retried manually', async () => {
       const id = await bench.ended(died())
       await bench.redrive([id], { redriveId: 'r1' })
       await bench.settle(await bench.claimOne(), died())
@@ -116,7 +116,7 @@ export function redriveCases(bench: Bench, { describe, expect, it }: Suite): voi
   })
 
   describe('tally', () => {
-    it('is nothing for a redrive that nobody knows', async () => {
+    it('is zero for an unknown redrive', async () => {
       await bench.ended(died())
       expect(await bench.store.tally('r1')).toEqual(NOTHING)
     })

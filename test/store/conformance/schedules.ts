@@ -8,8 +8,8 @@ export function scheduleCases(bench: Bench, { describe, expect, it }: Suite): vo
     jobs,
   })
   const fire = async (...firings: readonly Firing[]): Promise<readonly Fired[]> => bench.store.fire(firings)
-  const occurrence = (scheduleId: string, tick = '1'): NewJob =>
-    bench.job({ scheduleId, key: `schedule:${scheduleId}:${tick}`, payloadHash: 'h' })
+  const occurrence = (scheduleId: string, at = '1'): NewJob =>
+    bench.job({ scheduleId, key: `schedule:${scheduleId}:${at}`, payloadHash: 'h' })
   const bodyOf = async (id: string) => (await bench.store.records('schedule', { ids: [id] }))[0]?.body
   const live = async (...ids: string[]) =>
     [...(await bench.store.liveSchedules(ids))].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -25,7 +25,7 @@ export function scheduleCases(bench: Bench, { describe, expect, it }: Suite): vo
       expect(await bench.claim()).toHaveLength(2)
     })
 
-    it('does neither where somebody else has decided', async () => {
+    it('does neither after another process has decided', async () => {
       await fire(firing('s', 0, '1'))
       await fire(firing('s', 1, '2'))
       const late = occurrence('s')
@@ -63,15 +63,15 @@ export function scheduleCases(bench: Bench, { describe, expect, it }: Suite): vo
     })
 
     it('makes one job of a key, whatever the record says', async () => {
-      const first = occurrence('s', 'tick')
+      const first = occurrence('s', 'noon')
       await fire(firing('s', 0, '1', first))
-      expect(await fire(firing('s', 1, '2', occurrence('s', 'tick')))).toEqual([
+      expect(await fire(firing('s', 1, '2', occurrence('s', 'noon')))).toEqual([
         { status: 'written', version: 2, enqueued: [{ status: 'existing', id: first.id }] },
       ])
       expect(await bench.listed({ scheduleId: 's' })).toEqual([first.id])
     })
 
-    it('makes one job of a tick that many decide at once', async () => {
+    it('creates one job for an occurrence that many processes decide at once', async () => {
       await fire(firing('s', 0, '0'))
       const all = await Promise.all(
         Array.from({ length: 8 }, (_, n) => fire(firing('s', 1, String(n), occurrence('s', `by ${n}`)))),

@@ -145,7 +145,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(good.id)).toMatchObject({ result: '1', cancelRequested: true })
     })
 
-    it('counts past the end of the lease, as long as nobody took it away', async () => {
+    it('accepts a settlement after the lease expired, while no other process has taken the job', async () => {
       const job = await bench.running()
       bench.clock.advance(LEASE_MS * 5)
       expect(await bench.settle(job, succeeded())).toMatchObject({ status: 'settled' })
@@ -313,7 +313,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect((await bench.claim()).map(({ id }) => id)).toEqual([first, second])
     })
 
-    it('waits as long as it is told to', async () => {
+    it('waits for the given delay', async () => {
       const job = await bench.running()
       expect(await bench.settle(job, handedBack(5000))).toMatchObject({ state: 'waiting', runAt: bench.now() + 5000 })
       expect(await bench.claim()).toEqual([])
