@@ -152,22 +152,18 @@ const RULES: readonly Rule[] = [
 
 /** Areas whose text is still to be rewritten. One that keeps every rule is taken off the list. */
 const NOT_YET: readonly string[] = [
-  'docs/cli.md',
-  'docs/dashboard.md',
   'docs/retries.md',
   'src/cli/',
   'src/core/',
   'src/dashboard/',
   'src/engine/client/definition.ts',
   'src/engine/client/options.ts',
-  'src/engine/jobs/query.ts',
   'src/engine/leases/options.ts',
   'src/engine/schedules/options.ts',
   'src/engine/schedules/view.ts',
   'src/server/',
   'src/store/',
   'test/browser/',
-  'test/chaos/',
   'test/cli/',
   'test/core/',
   'test/dashboard/',
