@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.js'
 import { type Command, commandsFrom, compareRuns, type Reference, type Subject } from './commands.js'
 import { StoreModel } from './model.js'
 
-// The same commands every time; `CHRONOS_MODEL_SEED` and `CHRONOS_MODEL_RUNS` ask for others, and for more.
+// The same commands in every run; `CHRONOS_MODEL_SEED` and `CHRONOS_MODEL_RUNS` choose others, and more of them.
 const { CHRONOS_MODEL_SEED = '1', CHRONOS_MODEL_RUNS = '500' } = process.env
 const START_AT = Date.UTC(2026, 0, 1)
 const COMMANDS_MAX = 60
@@ -18,7 +18,7 @@ const STORES: readonly (readonly [name: string, open: (clock: Clock) => Store])[
   ['SQLite', clock => sqliteStore({ path: ':memory:', clock, dice: seededDice(1) })],
 ]
 
-/** Time stands still between the commands, and nothing has to wait for it. */
+/** Time stands still between the commands, and no command waits for it. */
 function stillClock(time: { ms: number }): Clock {
   return {
     now: () => time.ms,

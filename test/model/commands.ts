@@ -20,7 +20,7 @@ import type {
 import { type Arguments, foretell, isSameAnswer, type Verb } from '../simulation/verbs.js'
 import type { StoreModel } from './model.js'
 
-/** The reference, and what a caller remembers: everything it was ever given may be used again, long after its time. */
+/** The reference model and the caller's memory: the caller may use every id and token again, long after it expired. */
 export interface Reference {
   readonly model: StoreModel
   readonly sent: NewJob[]
@@ -36,7 +36,7 @@ export interface Subject {
 
 export type Command = fc.AsyncCommand<Reference, Subject>
 
-/** One call of both; the answers must be equal, and so must everything that can be read afterwards. */
+/** Calls both; the results must be equal, and so must everything that can be read afterwards. */
 class Call<Input> implements Command {
   readonly #name: string
   readonly #input: Input
@@ -78,7 +78,7 @@ async function ask<V extends Verb>(
   return answer
 }
 
-/** The rule of the product against the words of the model. */
+/** Compares the product's rule with the model's. */
 async function change(
   { model }: Reference,
   { store, clock }: Subject,
@@ -93,7 +93,7 @@ async function change(
 async function compareAll({ model }: Reference, { store }: Subject): Promise<void> {
   const { data } = await store.list({}, { limit: 200 })
   same('list', data, model.rows.map(({ job }) => job).reverse())
-  // A queue in which only an existing job was asked for may be known or not.
+  // An enqueue that only returned an existing job may or may not make its queue known.
   const queues = (await store.queues()).filter(one => model.queues.has(one.name) || one.paused || one.retry)
   same(
     'queues',
@@ -102,7 +102,7 @@ async function compareAll({ model }: Reference, { store }: Subject): Promise<voi
   )
 }
 
-/** What is too slow to be read after every command. */
+/** Checks that are too slow to run after every command. */
 export async function compareRuns({ model }: Reference, { store }: Subject): Promise<void> {
   for (const { job, attempts, logs } of model.rows) {
     const history = await store.history(job.id, { limit: 200 })
@@ -131,11 +131,11 @@ function differ(what: string, answer: unknown, expected: unknown): never {
   throw new Error(`${what}\n  answered ${JSON.stringify(answer)}\n  expected ${JSON.stringify(expected)}`)
 }
 
-// What may come from outside
+// Input that may come from outside
 
 const queue = fc.constantFrom('default', 'mail')
 const ms = fc.oneof(fc.nat(50), fc.nat(5_000), fc.double({ min: 0, max: 400, noNaN: true }))
-/** Which of the things that the caller remembers. */
+/** Chooses one of the things that the caller remembers. */
 const which = fc.nat(1_000)
 const pick = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)]
 

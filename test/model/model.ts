@@ -45,8 +45,8 @@ const KEY_MS = 86_400_000
 const LINES_MAX = 1_000
 
 /**
- * What a store is, in the plainest words: a list of rows, searched from end to end. It is slow, keeps no index, and
- * was written from the interface's comments; a store under test is right when it answers the same.
+ * The simplest possible store: a list of rows that is searched from end to end. It is slow, has no index, and was
+ * written from the comments of the interface; a store under test is correct if it answers the same.
  */
 export class StoreModel {
   rows: ModelRow[] = []
@@ -145,7 +145,7 @@ export class StoreModel {
     if (end.kind === 'handed-back') handBack(row, end.delayMs, now)
     else {
       endRun(row, settlement, end, now)
-      // A cancel in between turned waiting into cancelled: then nothing comes of a retry.
+      // A cancel in between turned waiting into cancelled, so the retry has no effect.
       if (end.transition.to === row.job.state) for (const job of end.spawn ?? []) this.enqueue(job, now)
     }
     return { status: 'settled', state: row.job.state, runAt: row.job.runAt }
@@ -179,7 +179,7 @@ export class StoreModel {
     })
   }
 
-  /** By a rule of which the model knows nothing. */
+  /** Applies a rule that the model does not know. */
   change(id: string, index: number, decide: JobChange, now: number): Changed {
     return this.#change(id, ({ job }) => {
       const before = { ...job }
@@ -346,7 +346,7 @@ const FRESH = {
   cancelRequested: false,
 } as const
 
-/** What a generation leaves behind, and the next one does not start with. */
+/** The fields that a generation leaves behind, and with which the next one does not start. */
 const GENERATION_ENDS = [
   'reason',
   'startedAt',
@@ -424,7 +424,7 @@ function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { ki
   })
 }
 
-/** As if it had never been claimed. */
+/** Restores the row as if it had never been claimed. */
 function handBack({ job, attempts, logs }: ModelRow, delayMs: number, now: number): void {
   for (const [name, line] of logs) if (line.run === job.run) logs.delete(name)
   const last = attempts.at(-1)?.record
@@ -475,6 +475,6 @@ const isLive = (job: Job): boolean => job.state === 'waiting' || job.state === '
 const scoped = ({ tenantId, name }: Pick<Job, 'tenantId' | 'name'>, text: string): string =>
   JSON.stringify([tenantId ?? null, name, text])
 const timeOf = (time: RunTime, now: number): number => Math.ceil('at' in time ? time.at : now + time.delayMs)
-/** Highest priority first, then by due time, then as they were enqueued: sorting keeps that order. */
+/** Highest priority first, then by due time, then in order of enqueue, which the stable sort keeps. */
 const byLine = (rows: readonly ModelRow[]): ModelRow[] =>
   [...rows].sort((a, b) => b.job.priority - a.job.priority || a.job.runAt - b.job.runAt)

@@ -1,6 +1,6 @@
 import { seededDice } from '../../src/engine/time/virtual.js'
 
-/** One stream of a seed's luck. Streams do not disturb each other: a draw more in one changes nothing in another. */
+/** One random stream of a seed. Streams are independent: one more draw from one changes nothing in another. */
 export class Chance {
   readonly #random: () => number
 

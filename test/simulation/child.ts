@@ -2,9 +2,8 @@ import { parseArgs } from 'node:util'
 import { Coverage } from './coverage.js'
 import { simulate, story } from './simulate.js'
 
-// A process that lives some seeds: `--from A --seeds N [--step S]`, or `--these 1,5,9`. It says in one line of JSON what
-// it lived through.
-// `--stop` ends at the first broken promise; `--all` tells whole lives, broken or not.
+// A process that simulates some seeds: `--from A --seeds N [--step S]`, or `--these 1,5,9`. It prints the results as
+// one line of JSON. `--stop` ends at the first broken promise; `--all` prints whole traces, broken or not.
 
 const { values } = parseArgs({
   options: {
@@ -17,7 +16,7 @@ const { values } = parseArgs({
   },
 })
 
-/** Stories are long: of more than a few, only the seeds are told. */
+/** Traces are long: if there are more than a few, only the seeds are printed. */
 const STORIES_MAX = 5
 
 const coverage = new Coverage()

@@ -21,7 +21,7 @@ export interface ClientsOptions {
   readonly trace: Trace
   /** The process that acts as this client now; undefined while it is down. */
   readonly process: (client: number) => Process | undefined
-  /** Any process that is up. */
+  /** Any process that is running. */
   readonly anyProcess: () => Process | undefined
 }
 
@@ -38,7 +38,7 @@ const DEED_OF: Readonly<Partial<Record<ManualAct, Deed>>> = {
   retry: 'redrive',
 }
 
-/** Plays the script: what users of the system do, and what they write down about its answers. */
+/** Plays the script: what users of the system do, and what they record about its responses. */
 export class Clients {
   readonly #options: ClientsOptions
   #pending = 0
@@ -85,7 +85,7 @@ export class Clients {
     })
   }
 
-  /** Nothing is left to play, and nobody who is still there waits for an answer. */
+  /** Whether the script has ended and no running client waits for a response. */
   get isDone(): boolean {
     return this.#pending === 0 && [...this.#playing].every(({ process }) => process.host.isGone)
   }
@@ -100,7 +100,7 @@ export class Clients {
     for (const [index, answer] of answers.entries()) {
       const plan = plans[index]!
       this.#answered(process, invocations[index]!, answer)
-      // A client that does not know must only ask again where asking twice is safe.
+      // A client that does not know the outcome must repeat the call only if repeating is safe.
       if (answer.kind === 'undone' || (answer.kind === 'unknown' && plan.key !== undefined)) again.push(plan.ref)
     }
     if (again.length > 0) this.#again({ ...step, refs: again }, tries, this.#options.chance.between(50, 5_000))
@@ -172,12 +172,12 @@ export class Clients {
   #troubleOf(error: unknown): 'undone' | 'unknown' {
     const code = error instanceof ChronosError ? error.code : undefined
     if (code === 'STORE_UNAVAILABLE') return 'undone'
-    const isKnown = code === 'STORE_UNKNOWN' || code === 'CLOSED' || /strange noise/.test(String(error))
+    const isKnown = code === 'STORE_UNKNOWN' || code === 'CLOSED' || /unknown store error/.test(String(error))
     if (!isKnown) this.#options.verdict.broken('the engine does not throw', (error as Error).stack ?? String(error))
     return 'unknown'
   }
 
-  // By hand
+  // Operator actions
 
   async #manual(process: Process, step: ByHand): Promise<void> {
     const { timeline, trace, witness, stage, verdict } = this.#options
@@ -201,7 +201,7 @@ export class Clients {
       one => one !== manual && one.by === by && one.target === target && (one.answer?.at ?? Infinity) >= manual.at,
     )
     if (done && !twin) {
-      verdict.broken('what was said not to be done was not done', `${act} of ${target} by ${by} was done`)
+      verdict.broken('a call reported as not done had no effect', `${act} of ${target} by ${by} was done`)
     }
   }
 
@@ -233,7 +233,7 @@ export class Clients {
     }
   }
 
-  /** Somebody who looks at the dashboard and picks a job for which it makes sense. */
+  /** An operator who looks at the dashboard and picks a job for which the action makes sense. */
   #targetOf(act: Exclude<ByHand, { queue: string }>['act']): string | undefined {
     const { witness, chance } = this.#options
     const suits: Record<typeof act, readonly Job['state'][]> = {
@@ -254,7 +254,7 @@ function optionsFor(plan: JobPlan, { call }: Invocation): EnqueueOptions {
     queue,
     priority,
     tags: [`call-${call}`],
-    // At most once by its definition: whoever enqueues it by name alone need not know that.
+    // The definition makes it at most once; a client that enqueues it by name need not know that.
     ...(name !== 'charge' && { delivery }),
     ...(delayMs > 0 && { delay: delayMs }),
     ...(deadlineMs !== undefined && { deadline: deadlineMs }),

@@ -1,4 +1,6 @@
-/** Every way in which a job changes its state here. `deferred` and the reasons of HTTP jobs come with their features. */
+/**
+ * Every transition of a job in this simulation. `deferred` and the reasons of HTTP jobs are covered by their own tests.
+ */
 export const EDGES = [
   'waiting → running',
   'waiting → cancelled',
@@ -7,7 +9,7 @@ export const EDGES = [
   'running → waiting (snoozed)',
   'running → waiting (released)',
   'running → waiting (lost)',
-  'running → waiting (handed back)',
+  'running → waiting (released before start)',
   'running → succeeded',
   'running → cancelled',
   'running → dead (exhausted)',
@@ -23,7 +25,7 @@ export const EDGES = [
 
 export type Edge = (typeof EDGES)[number]
 
-/** What 500 seeds must have lived through: a run that tried nothing proves nothing. */
+/** The events that 500 seeds must contain: a simulation without them proves nothing. */
 export const REQUIRED_BY_500 = {
   'answer lost after commit': 200,
   'answer lost after commit: claim': 50,
@@ -65,7 +67,7 @@ export class Coverage {
   }
 }
 
-/** What this many seeds should have reached and did not. */
+/** The events that this many seeds should have reached and did not. */
 export function missing(counts: Readonly<Record<string, number>>, seeds: number): string[] {
   const edges = EDGES.map(edge => [edge, 1] as const)
   const counted = Object.entries(REQUIRED_BY_500).map(([what, by500]) => [what, (by500 * seeds) / 500] as const)

@@ -9,19 +9,22 @@ import { type AnswerOf, type Arguments, VERBS, type Verb } from './verbs.js'
 import type { Witness } from './witness.js'
 
 interface Fate {
-  /** `cut off`: no answer, and nothing was done; whoever asked can't tell it from `lost`. */
+  /** `cut off`: no response, and the call was not executed; the caller can't distinguish it from `lost`. */
   readonly kind: 'answered' | 'refused' | 'lost' | 'cut off' | 'strange'
-  /** On the way to the store, and back. */
+  /** The latency to the store, and back. */
   readonly requestMs: number
   readonly answerMs: number
-  /** Executed once more, so long after the first time. */
+  /** Executes the call once more, this long after the first time. */
   readonly againAfterMs?: number
 }
 
-/** What wakes other processes: work was added or handed on. */
+/** The verbs that wake other processes, because they add or release work. */
 const WAKING: ReadonlySet<Verb> = new Set(['enqueue', 'change', 'settle'])
 
-/** The way between the simulated processes and the one real store: each gets a store of its own that may misbehave. */
+/**
+ * The network between the simulated processes and the one real store: each process gets its own store, which may
+ * misbehave.
+ */
 export class Wire {
   readonly #timeline: Timeline
   readonly #witness: Witness
@@ -31,9 +34,9 @@ export class Wire {
   readonly #watchers = new Map<Host, () => void>()
   #awayUntil = 0
   #healed = false
-  /** Told of an answer that got lost. */
+  /** Called when a response was lost. */
   onLost: (host: Host, verb: Verb) => void = () => {}
-  /** Calls that are on their way to the store: they will be executed, whoever is still there to hear of it. */
+  /** Calls on their way to the store: they are executed even if their caller has crashed. */
   underway = 0
 
   constructor(timeline: Timeline, witness: Witness, chance: Chance, coverage: Coverage, plan: Plan) {
@@ -44,7 +47,7 @@ export class Wire {
     this.#plan = plan
   }
 
-  /** Nobody reaches the store for a while. */
+  /** Makes the store unreachable for a while. */
   cut(ms: number): void {
     this.#awayUntil = Math.max(this.#awayUntil, this.#timeline.now() + ms)
   }
@@ -54,7 +57,7 @@ export class Wire {
     this.#awayUntil = 0
   }
 
-  /** `guard` is left out: it is a thread in real time. Everything else is there, by the type of the table. */
+  /** `guard` is left out, because it is a thread in real time. The type of the table requires every other verb. */
   storeOf(host: Host, real: Store): Store {
     const verbs = Object.keys(VERBS).map(name => {
       const verb = name as Verb
@@ -80,7 +83,7 @@ export class Wire {
         const isAway = this.#timeline.now() < this.#awayUntil
         if (isAway || fate.kind === 'refused') return answer(() => reject(unavailable(verb)))
         if (fate.kind === 'cut off') return answer(() => reject(unknown(verb)))
-        if (fate.kind === 'strange') return answer(() => reject(new Error(`${verb}: the store made a strange noise`)))
+        if (fate.kind === 'strange') return answer(() => reject(new Error(`${verb}: unknown store error`)))
         this.#execute(host, real, verb, args, fate).then(
           value => answer(() => (fate.kind === 'lost' ? reject(unknown(verb)) : resolve(value))),
           error => answer(() => reject(error)),
@@ -119,7 +122,7 @@ export class Wire {
     return value
   }
 
-  /** A wake-up is only a hint: some never arrive. */
+  /** A wake-up is optional: some never arrive. */
   #wakeOthers(host: Host): void {
     for (const [other, onChange] of this.#watchers) {
       if (other === host || other.isGone || !this.#chance.is(0.3)) continue
@@ -154,7 +157,7 @@ export class Wire {
     return { kind, requestMs, answerMs: ms - requestMs, ...again }
   }
 
-  /** At once where no time is to pass: most calls cost the simulation nothing. */
+  /** Immediate if no time is to pass: most calls cost the simulation nothing. */
   #after(ms: number, run: () => void): void {
     if (ms <= 0) run()
     else this.#timeline.at(this.#timeline.now() + ms, run)
@@ -172,5 +175,6 @@ function hadEffect(verb: Verb, answer: unknown): boolean {
   return ['begin', 'extend', 'report', 'change', 'endEffect', 'setQueue'].includes(verb)
 }
 
-const unavailable = (verb: Verb): ChronosError => new ChronosError('STORE_UNAVAILABLE', `${verb}: the store is away`)
+const unavailable = (verb: Verb): ChronosError =>
+  new ChronosError('STORE_UNAVAILABLE', `${verb}: the store is unreachable`)
 const unknown = (verb: Verb): ChronosError => new ChronosError('STORE_UNKNOWN', `${verb}: the answer was lost`)

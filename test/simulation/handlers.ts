@@ -11,11 +11,11 @@ export interface Payload {
   readonly otherwise?: true
 }
 
-/** What handlers tell the world. */
+/** The events that handlers report. */
 export interface Stage {
   readonly ledger: Ledger
   readonly jobs: readonly JobPlan[]
-  /** Writes the start down and checks that it may happen. */
+  /** Records the start and checks that it is allowed. */
   started(host: Host, job: JobContext, plan: JobPlan): Start
   crash(host: Host): void
 }
@@ -34,7 +34,7 @@ export function definitionsOf(host: Host, stage: Stage, unknown?: JobName): JobD
 const never = (): Promise<never> => new Promise(() => {})
 
 async function perform(host: Host, stage: Stage, { ref }: Payload, job: JobContext): Promise<unknown> {
-  // What a killed process would still have done in this moment did not happen.
+  // Code of a killed process may still run in this moment, but has no effect.
   if (host.isGone) return never()
   const plan = stage.jobs[ref]!
   const start = stage.started(host, job, plan)
@@ -108,7 +108,7 @@ async function chargeOnce(stage: Stage, job: JobContext, work: () => Promise<voi
   return value
 }
 
-/** Takes time on the process's clock, and ends early when the handler is told to stop. */
+/** Takes time on the process's clock, and ends early when the handler is aborted. */
 function wait(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (ms === 0) return Promise.resolve()
   return new Promise((resolve, reject) => {

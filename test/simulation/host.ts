@@ -10,8 +10,8 @@ interface Withheld {
 }
 
 /**
- * What a simulated process runs in. Its code only ever runs because its clock or the store calls it back, so that
- * withholding those calls is a process that stands still, and dropping them is one that was killed.
+ * The environment of a simulated process. Its code runs only when its clock or the store calls it back, so withholding
+ * those calls pauses the process, and dropping them kills it.
  */
 export class Host {
   readonly name: string
@@ -42,7 +42,7 @@ export class Host {
     return this.#life === 'paused'
   }
 
-  /** Killed: nothing reaches it any more, and nothing that it still does has an effect. */
+  /** Kills the process: nothing reaches it any more, and its remaining code has no effect. */
   get isGone(): boolean {
     return this.#life === 'gone'
   }
@@ -56,7 +56,10 @@ export class Host {
     if (this.isUp) this.#life = 'paused'
   }
 
-  /** A zombie: everything that should have happened meanwhile happens now, in one of the orders a kernel may choose. */
+  /**
+   * Resumes a zombie: everything that was due in the meantime happens now, in one of the orders that a kernel may
+   * choose.
+   */
   resume(chance: Chance): void {
     if (!this.isPaused) return
     this.#life = 'up'
@@ -72,7 +75,7 @@ export class Host {
     this.#withheld = []
   }
 
-  /** Its clock is set forward. */
+  /** Sets its clock forward. */
   jump(ms: number): void {
     this.#skewMs += ms
   }

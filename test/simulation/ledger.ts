@@ -1,6 +1,6 @@
 import type { Host } from './host.js'
 
-/** An enqueue as its client saw it. `call` is on the job as a tag, so that the row names the call that made it. */
+/** An enqueue as its client saw it. `call` is a tag of the job, so that the row names the call that made it. */
 export interface Invocation {
   readonly call: number
   readonly ref: number
@@ -12,7 +12,10 @@ export interface Invocation {
   answer?: Answer
 }
 
-/** Without an answer, or `unknown`: it may have been done or not. `undone`: it was said not to have been done. */
+/**
+ * Without a response, or with `unknown`, the call may or may not have been executed. `undone`: it was reported as not
+ * executed.
+ */
 export type Answer =
   | { readonly kind: 'ok'; readonly id: string; readonly status: 'created' | 'existing' }
   | { readonly kind: 'conflict'; readonly id: string }
@@ -28,19 +31,19 @@ export interface Start {
   readonly by: Host
   readonly at: number
   end?: { readonly how: 'returned' | 'snoozed' | 'threw' | 'gave up'; readonly at: number }
-  /** Lines that it logged without being refused. */
+  /** The lines that it logged without a refusal. */
   logged: number
 }
 
-/** Something done by hand: a cancel, a retry, a pause of a queue. */
+/** An operator action: a cancel, a retry, a pause of a queue. */
 export interface Manual {
   readonly act: string
   readonly target: string
   readonly by: string
   readonly at: number
-  /** Of the job when it was asked for. */
+  /** The state of the job at the time of the request. */
   readonly generation?: number
-  /** `run`: how far the job had come by the answer. */
+  /** `run`: the run of the job at the time of the response. */
   answer?: { readonly kind: 'ok' | 'refused' | 'undone' | 'unknown'; readonly at: number; readonly run?: number }
 }
 
@@ -49,7 +52,7 @@ export interface Effect {
   readonly returned: unknown[]
 }
 
-/** What clients and handlers saw, written outside of the system and joined with the store at the end. */
+/** What clients and handlers saw, recorded outside the system and compared with the store at the end. */
 export class Ledger {
   readonly invocations: Invocation[] = []
   readonly starts: Start[] = []
@@ -61,7 +64,7 @@ export class Ledger {
     return this.starts.filter(start => start.id === id)
   }
 
-  /** Ids that a client knows this planned job by. */
+  /** The ids by which a client knows this planned job. */
   idOf(ref: number): string | undefined {
     for (const { ref: one, answer } of this.invocations) if (one === ref && answer?.kind === 'ok') return answer.id
     return undefined

@@ -1,16 +1,16 @@
 import type { Delivery } from '../../src/core/job/job.js'
 import { Chance } from './chance.js'
 
-/** Everything about a seed that is decided beforehand. */
+/** Everything about a seed that is decided in advance. */
 export interface Plan {
   readonly seed: number
   readonly mood: Mood
-  /** One connection for all, or on a file one for each process. */
+  /** One connection for all processes, or on a file one for each. */
   readonly store: 'memory' | 'sqlite' | 'sqlite file'
-  /** Workers may have two claims under way, and claim for what is being enqueued. */
+  /** Workers may have two pending claims, and claim as part of an enqueue. */
   readonly commitsAlone: boolean
   readonly leaseMs: number
-  /** How long faults go on before everything heals. */
+  /** How long faults continue before everything heals. */
   readonly faultMs: number
   readonly swarm: Swarm
   readonly workers: readonly WorkerPlan[]
@@ -21,27 +21,27 @@ export interface Plan {
 }
 
 /**
- * Most seeds are wild: any fault may meet any other. In some a promise can be held to the letter, because nothing but
- * whole processes fails, or nothing but those and the store for all at once. And some are about one thing only:
- * processes that stand still until others take over, and then go on.
+ * Most seeds are wild: any fault may meet any other. In some, a promise can be checked exactly, because only whole
+ * processes fail, or only those and the store for all processes at once. Some test one thing only: processes that pause
+ * until others take over, and then resume.
  */
 export type Mood = 'wild' | 'crashes' | 'outages' | 'zombies'
 
-/** How likely each call is to be disturbed; a class of faults that is off in a seed is 0. */
+/** The probability that each call is disturbed; 0 for a class of faults that is off in a seed. */
 export interface Swarm {
   readonly refused: number
   readonly lost: number
   readonly slow: number
-  /** Between a sweeper's look and its act lies the race that matters. */
+  /** The race that matters lies between a sweeper's read and its write. */
   readonly slowSweeps: number
   readonly twice: number
-  /** An error that the engine has never heard of. */
+  /** An error that the engine does not know. */
   readonly strange: number
   readonly latencyMs: number
   readonly skewed: boolean
-  /** Answers are lost for a reason: how likely one is the first sign that the store goes away, … */
+  /** Lost responses have a cause: the probability that one is the first symptom of a store outage, … */
   readonly lossIsOutage: number
-  /** … or that its process is told to stop. */
+  /** … or of a process that is told to stop. */
   readonly lossIsStop: number
 }
 
@@ -50,7 +50,7 @@ export interface WorkerPlan {
   readonly leaseMs: number
   readonly pollMs: number
   readonly graceMs: number
-  /** Until everything heals it does not know this job: a rolling deploy. */
+  /** It does not know this job until everything heals, as in a rolling deploy. */
   readonly unknown?: JobName
 }
 
@@ -68,7 +68,7 @@ export interface RetryPlan {
   readonly cap?: number
 }
 
-/** What the definitions of every worker say. */
+/** The settings in the definitions of every worker. */
 export const DEFINED: Readonly<Record<JobName, RetryPlan>> = {
   quick: { maxRetries: 3, backoff: { type: 'fixed', delay: 400 }, jitter: 'none' },
   spread: { maxRetries: 2, backoff: { type: 'exponential', base: 700, factor: 3 }, jitter: 0.3, cap: 5_000 },
@@ -87,7 +87,7 @@ export type Behaviour =
   | { readonly does: 'kill'; readonly ms: number; readonly times: number }
 
 export interface JobPlan {
-  /** Its number in this seed; handlers find their orders by it. */
+  /** Its number in this seed, by which handlers find their instructions. */
   readonly ref: number
   readonly name: JobName
   readonly queue: (typeof QUEUES)[number]
@@ -204,7 +204,7 @@ function planJobs(chance: Chance, mood: Mood, leaseMs: number): JobPlan[] {
 function planTimes(chance: Chance): Pick<JobPlan, 'delayMs' | 'deadlineMs'> {
   const delayMs = chance.is(0.7) ? 0 : chance.between(1, 15_000)
   if (!chance.is(0.25)) return { delayMs }
-  // Some have all the time in the world, and some are due in the last moment.
+  // Some have no deadline, and some are due at the last moment.
   return { delayMs, deadlineMs: chance.is(0.5) ? chance.between(200, 12_000) : delayMs + chance.between(1, 150) }
 }
 
@@ -245,7 +245,7 @@ function planScript(chance: Chance, jobs: readonly JobPlan[], clients: number, f
     for (const one of alike) left.delete(one)
     script.push({ at, client: client(), act: 'enqueue', refs: alike.map(one => one.ref) })
     if (key === undefined) continue
-    // The same key again: in the same moment from the other client, or some time later.
+    // The same key again: at the same moment from the other client, or some time later.
     if (chance.is(0.5)) script.push({ at, client: client(), act: 'enqueue', refs: [ref] })
     if (chance.is(0.3))
       script.push({ at: at + chance.between(1, 9_000), client: client(), act: 'enqueue', refs: [ref] })
@@ -281,7 +281,7 @@ function planChaos(chance: Chance, mood: Mood, faultMs: number, leaseMs: number)
     }
   }
   some('crash', 4, () => chance.between(0, 15_000))
-  // For a while, or just so long that its leases run out as it comes back.
+  // The process pauses for a while, or exactly until its leases expire.
   const nearLease = (): number => Math.round(leaseMs * chance.share(1, mood === 'zombies' ? 1.7 : 2.5))
   some('pause', mood === 'zombies' ? 25 : 4, () => (chance.is(0.5) ? nearLease() : chance.between(5_000, 120_000)))
   some('stop', 4, () => chance.between(0, 5_000))

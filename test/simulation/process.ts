@@ -8,7 +8,7 @@ import type { Host } from './host.js'
 import type { JobName, WorkerPlan } from './plan.js'
 import type { Trace } from './trace.js'
 
-/** One simulated process: the real engine in a host of its own. A client is one without a worker. */
+/** One simulated process: the real engine in its own host. A client is a process without a worker. */
 export interface Process {
   readonly slot: number
   readonly host: Host
@@ -27,7 +27,7 @@ interface Birth {
   readonly diceSeed: number
   readonly trace: Trace
   readonly now: () => number
-  /** A handler went on after it was told to stop. */
+  /** A handler continued after it was aborted. */
   readonly onStuck: () => void
   readonly plan?: WorkerPlan
   readonly unknown?: JobName
@@ -49,7 +49,7 @@ export function startProcess(birth: Birth): Process {
   return { slot, host, chronos, worker, plan }
 }
 
-/** The engine's warnings belong into the story. */
+/** The engine's warnings belong in the trace. */
 function logOf({ trace, host, now, onStuck }: Birth): Log {
   const say = (fields: Record<string, unknown>, message: string): void => {
     if (host.isGone) return

@@ -15,7 +15,7 @@ export interface Life {
   readonly virtualMs: number
 }
 
-/** One life of the engine: the same seed lives the same life, event by event. */
+/** Simulates one seed: the same seed gives the same events in the same order. */
 export async function simulate(seed: number): Promise<Life> {
   const world = new World(seed)
   const startAt = world.timeline.now()
@@ -39,13 +39,13 @@ export async function simulate(seed: number): Promise<Life> {
 
 const LINES = 50
 
-/** What a person needs to see of a broken life. */
+/** The report of a broken seed for people. */
 export function story({ seed, violations, trace, plan }: Life): string {
   return [
     `Seed ${seed} (${plan.mood}, ${plan.store} store) broke ${violations.length === 1 ? 'a promise' : `${violations.length} promises`}:`,
     ...violations.slice(0, 5).map(({ promise, what }) => `  ✗ ${promise}\n    ${what}`),
     '',
-    `The last ${LINES} of ${trace.length} lines of its life:`,
+    `The last ${LINES} of ${trace.length} lines of its trace:`,
     ...trace.last(LINES).map(line => `  ${line}`),
     '',
     `Replay it with: npm run simulate -- --seed ${seed}`,

@@ -10,15 +10,18 @@ import { VERBS } from './verbs.js'
 
 interface KeptSeed {
   readonly seed: number
-  /** What it found. */
+  /** The violations that it found. */
   readonly note: string
 }
 
 const KEPT = JSON.parse(readFileSync(new URL('../seeds.json', import.meta.url), 'utf8')) as readonly KeptSeed[]
 const LIVES = 200
 
-describe(`${LIVES} lives under faults`, () => {
-  /** Inside the repository, so that the compiled code finds its packages. Two runs may take place at once. */
+describe(`${LIVES} seeds under faults`, () => {
+  /**
+   * The folder is inside the repository, so that the compiled code finds its packages. Two test runs may use it at
+   * once.
+   */
   const compiled = join(ROOT, '.cache', 'simulation-test', `${process.pid}`)
   let report: Report
 
@@ -35,13 +38,13 @@ describe(`${LIVES} lives under faults`, () => {
     expect(seeds, stories.join('\n\n')).toEqual([])
   })
 
-  it('went through enough to mean something', () => {
+  it('reached every kind of event often enough', () => {
     expect(report.lived).toBe(LIVES)
     expect(missing(report.coverage, LIVES)).toEqual([])
   })
 })
 
-it('seeds that once broke a promise, and were kept, break none', async () => {
+it('recorded seeds that once broke a promise break none', async () => {
   for (const { seed } of KEPT) {
     const life = await simulate(seed)
     expect(life.violations, life.violations.length > 0 ? story(life) : undefined).toEqual([])
@@ -49,7 +52,7 @@ it('seeds that once broke a promise, and were kept, break none', async () => {
 })
 
 describe('the simulation', () => {
-  it.each([2, 5, 11])('lives seed %i twice in the same way, event by event', async seed => {
+  it.each([2, 5, 11])('repeats seed %i exactly, event by event', async seed => {
     const [first, second] = [await simulate(seed), await simulate(seed)]
     expect(first.trace.length).toBeGreaterThan(50)
     expect(second.trace.hash()).toBe(first.trace.hash())
@@ -62,7 +65,7 @@ describe('the simulation', () => {
     expect(Object.keys(VERBS).sort()).toEqual(verbs.sort())
   })
 
-  it('tells a broken life so that it can be replayed', async () => {
+  it('reports a broken seed so that it can be replayed', async () => {
     const life = await simulate(7)
     const broken = { ...life, violations: [{ promise: 'a key is one job', what: 'it was two' }] as const }
     expect(story(broken)).toMatch(/^Seed 7 .*\n {2}✗ a key is one job\n {4}it was two\n(.*\n)+.*--seed 7$/)

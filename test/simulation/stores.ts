@@ -8,11 +8,11 @@ import type { Store } from '../../src/store/store.js'
 import type { Plan } from './plan.js'
 import type { Timeline } from './timeline.js'
 
-/** Where one seed's jobs are kept, and how its processes get there. */
+/** The store of one seed, and how its processes connect to it. */
 export interface Stores {
-  /** The harness's own door. */
+  /** The harness's own connection. */
   readonly main: Store
-  /** A process's door: the same one, or a connection of its own. */
+  /** A process's connection: the same one, or one of its own. */
   connect(): Store
   close(): Promise<void>
 }

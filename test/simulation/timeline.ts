@@ -4,19 +4,19 @@ interface Event {
   readonly at: number
   readonly order: number
   readonly run: () => void
-  /** Asked when it falls due: what nobody is there for any more costs nothing. */
+  /** Evaluated when the event is due: an event whose process is gone costs nothing. */
   readonly isOff: () => boolean
 }
 
-/** Events run one at a time, with every promise between them settled: a burst of immediates does that cheaply. */
+/** Events run one at a time, with every promise settled in between: a burst of immediates does that cheaply. */
 const BURST = 256
-/** More than any honest moment holds. */
+/** More events than any valid moment has. */
 const MOMENT_MAX = 20_000
 const never = (): boolean => false
 
 /**
- * The one time of a simulated world. It stands still while anything can still happen at its moment, and then leaps to
- * the next event; equal times run in the order in which they were made.
+ * The only time of a simulation. It stands still while anything can still happen at its moment, and then jumps to the
+ * next event; events with equal times run in the order in which they were made.
  */
 export class Timeline implements Clock {
   #now: number
@@ -51,7 +51,7 @@ export class Timeline implements Clock {
     push(this.#heap, { at: Math.max(this.#now, Math.ceil(at)), order: this.#order++, run, isOff })
   }
 
-  /** Lives through everything up to `until`, or until it is enough. */
+  /** Runs all events up to `until`, or until `isEnough` returns true. */
   run(until: number, isEnough: () => boolean = never): Promise<void> {
     return new Promise((resolve, reject) => {
       let over = false
@@ -74,7 +74,7 @@ export class Timeline implements Clock {
     })
   }
 
-  /** Waits for something of which it is not known how many events it needs; as good as no time passes. */
+  /** Waits for a promise that needs an unknown number of events; practically no time passes. */
   async settled<T>(work: Promise<T>): Promise<T> {
     let done = false
     const note = (): void => {
@@ -95,7 +95,7 @@ export class Timeline implements Clock {
       pop(this.#heap)
       if (next.isOff()) continue
       this.#inThisMoment = next.at === this.#now ? this.#inThisMoment + 1 : 0
-      if (this.#inThisMoment > MOMENT_MAX) throw new Error('something goes round and round without letting time pass')
+      if (this.#inThisMoment > MOMENT_MAX) throw new Error('an endless loop of events without passing time')
       this.#now = next.at
       this.events++
       next.run()

@@ -7,7 +7,7 @@ interface Line {
   readonly details: readonly unknown[]
 }
 
-/** What happened, in order. Lines become text only when somebody wants to read them. */
+/** The events in order. Lines become text only when they are read. */
 export class Trace {
   readonly #lines: Line[] = []
   readonly #names = new Map<string, string>()
@@ -21,7 +21,7 @@ export class Trace {
     this.#lines.push({ at, who, what, details })
   }
 
-  /** Ids and tokens are shown by a short name. */
+  /** Shows ids and tokens by a short name. */
   name(id: string, name: string): void {
     if (!this.#names.has(id)) this.#names.set(id, name)
   }
@@ -30,7 +30,7 @@ export class Trace {
     return this.#lines.slice(-count).map(line => this.#text(line))
   }
 
-  /** The same for two runs that did the same. */
+  /** The same for two simulations with the same events. */
   hash(): string {
     const hash = createHash('sha256')
     for (const line of this.#lines) hash.update(this.#text(line)).update('\n')

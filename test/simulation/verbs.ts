@@ -4,7 +4,7 @@ import { HELD_COLUMNS } from '../../src/store/job-columns.js'
 import type { Changed, Claimed, JobChange, Store } from '../../src/store/store.js'
 import type { StoreModel } from '../model/model.js'
 
-/** Every method of a store that answers a promise. A new one does not compile until it is in the tables below. */
+/** Every method of a store that returns a promise. A new one does not compile until it is in the tables below. */
 export type Verb = {
   [V in keyof Store]-?: NonNullable<Store[V]> extends (...args: never[]) => Promise<unknown> ? V : never
 }[keyof Store]
@@ -13,8 +13,8 @@ export type Arguments<V extends Verb> = Parameters<Store[V]>
 export type AnswerOf<V extends Verb> = Awaited<ReturnType<Store[V]>>
 
 /**
- * How a call may be disturbed. `calm` never is. What carries its own ids or tokens (`again`) may be executed a second
- * time even long after its answer; the others only in the same moment.
+ * How a call may be disturbed. `calm` never is. A call with its own ids or tokens (`again`) may be executed a second
+ * time even long after its response; the others only at the same moment.
  */
 export const VERBS: Readonly<Record<Verb, 'calm' | 'once' | 'again'>> = {
   migrate: 'once',
@@ -79,7 +79,7 @@ const FORETOLD: Foretold = {
   endEffect: (model, _now, lease, name, result) => model.endEffect(lease, name, result),
 }
 
-/** By the model's own rule where it can be told which one is asked for; by the rule itself where that has options. */
+/** Uses the model's own rule if the requested rule can be recognised, and the rule itself if it has options. */
 function foretellChange(model: StoreModel, id: string, index: number, decide: JobChange, now: number): Changed {
   if (decide === cancel) return model.cancel(id, now)
   if (decide === acknowledge) return model.acknowledge(id, now)
@@ -88,7 +88,7 @@ function foretellChange(model: StoreModel, id: string, index: number, decide: Jo
   return model.change(id, index, decide, now)
 }
 
-/** Does to the model what the call does to the store; undefined for what only reads. */
+/** Applies the call to the model; undefined for verbs that only read. */
 export function foretell<V extends Verb>(
   model: StoreModel,
   verb: V,
@@ -98,7 +98,7 @@ export function foretell<V extends Verb>(
   return FORETOLD[verb]?.(model, now, ...args)
 }
 
-/** What a claim tells beside the optional columns. */
+/** The fields of a claim besides the optional columns. */
 const FACTS: readonly (keyof Claimed)[] = [
   ...(['id', 'name', 'queue', 'priority', 'delivery', 'payload', 'tags', 'runAt', 'createdAt', 'generation'] as const),
   ...(['run', 'attempt', 'snoozes', 'releases', 'losses', 'strikes', 'suspect', 'backoffMs', 'begun'] as const),
@@ -107,8 +107,8 @@ const FACTS: readonly (keyof Claimed)[] = [
 const CLAIMED_FIELDS: readonly (keyof Claimed)[] = [...FACTS, ...HELD_COLUMNS.map(({ field }) => field)]
 
 /**
- * A store may tell more about a claimed job than a worker needs, and less about when to come back. When a job that
- * has ended would have run interests nobody.
+ * A store may return more about a claimed job than a worker needs, and less about when to claim again. The due time of
+ * a job that has ended does not matter.
  */
 export function isSameAnswer(verb: Verb, expected: unknown, answer: unknown): boolean {
   if (verb === 'settle') return isDeepStrictEqual(settledOf(expected), settledOf(answer))

@@ -1,16 +1,16 @@
 /** The promises of `design/reliability.md` and the invariants behind them, in the words of a failing seed. */
 export type Promised =
   | 'an acknowledged job is never lost'
-  | 'no job is there that nobody enqueued'
+  | 'no job exists that no client enqueued'
   | 'a key is one job'
   | 'unique is one live job'
-  | 'what was said not to be done was not done'
-  | 'a claim takes only what is due'
+  | 'a call reported as not done had no effect'
+  | 'a claim takes only jobs that are due'
   | 'each run has one lease holder'
   | 'a handler starts only under a held lease'
   | 'a living worker keeps its leases'
   | 'a worker without the lease writes nothing'
-  | 'a sweep takes only what has run out'
+  | 'a sweep takes only expired leases'
   | 'attempts are counted at the claim'
   | 'attempts stay within the limit'
   | 'an attempt is given back once'
@@ -45,7 +45,7 @@ export class Verdict {
     this.violations.push({ promise, what })
   }
 
-  /** For checks that read as a list of conditions. */
+  /** Allows checks that read as a list of conditions. */
   expect(holds: boolean, promise: Promised, what: () => string): void {
     if (!holds) this.broken(promise, what())
   }

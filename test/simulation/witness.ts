@@ -7,10 +7,10 @@ import type { Trace } from './trace.js'
 import { type AnswerOf, type Arguments, foretell, isSameAnswer, isSameClaimed, type Verb } from './verbs.js'
 import type { Promised, Verdict } from './verdict.js'
 
-/** What a change did to a job. */
+/** The effect of a change on a job. */
 export type Deed = 'cancel' | 'reschedule' | 'redrive' | 'expire'
 
-/** A change that a client asked for and the store made. */
+/** A change that a client requested and the store made. */
 export interface Done {
   readonly by: string
   readonly deed: Deed
@@ -19,22 +19,22 @@ export interface Done {
 }
 
 /**
- * Stands beside the real store and sees every call in the order of their execution. It keeps the reference model in
- * step, and so knows what each answer must be, and the true state of every job whenever a handler starts.
+ * Observes every call to the real store in the order of execution. It keeps the reference model in step, so it knows
+ * the correct response to each call, and the true state of every job whenever a handler starts.
  */
 export class Witness {
   readonly model = new StoreModel()
   readonly done: Done[] = []
-  /** The faults are over, and so is what they left behind: every answer comes in time. */
+  /** The faults and their effects are over: every response arrives in time. */
   isCalm = false
-  /** Whether a job was alone with its worker when this process last looked for lost ones. */
+  /** Whether a job was alone in its worker when this process last looked for lost ones. */
   readonly #alone = new Map<string, boolean>()
-  /** Writes whose answer has not been heard yet, and the end of the last one by connection. */
+  /** Writes whose response has not arrived yet, and the end of the last one by connection. */
   #writing = 0
   readonly #written = new Map<Store, Promise<void>>()
   /** When each process last asked for work. */
   readonly claimedAt = new Map<string, number>()
-  /** Told of every lease that a sweep has taken. */
+  /** Called for every lease that a sweep has taken. */
   onSwept: (workerId: string, jobId: string) => void = () => {}
   readonly #clock: Clock
   readonly #verdict: Verdict
@@ -55,11 +55,11 @@ export class Witness {
     args: Arguments<V>,
     fate = '',
   ): Promise<AnswerOf<V>> {
-    // A read sees what is committed: it waits until the model has caught up with every write.
+    // A read sees what is committed: it waits until the model has applied every write.
     if (verb === 'expired' || verb === 'overdue') while (this.#writing > 0) await Promise.all(this.#written.values())
     if (READS.has(verb)) return this.#heard(by, verb, args, fate, await this.#ask(by, store, verb, args))
 
-    // Each store executes writes in the order of their calls, at once or gathered for one commit.
+    // Each store executes writes in the order of their calls, at once or batched in one commit.
     const before = this.#written.get(store)
     let done = (): void => {}
     const written = new Promise<void>(resolve => {
@@ -95,7 +95,7 @@ export class Witness {
     return answer
   }
 
-  /** The faults are all on the way: the store itself has no reason to throw. */
+  /** All faults are in the network: the store itself has no reason to throw. */
   async #ask<V extends Verb>(by: string, store: Store, verb: V, args: Arguments<V>): Promise<AnswerOf<V>> {
     const call = store[verb] as (...args: Arguments<V>) => Promise<AnswerOf<V>>
     try {
@@ -141,7 +141,7 @@ export class Witness {
     for (const { id, payload } of jobs) this.#trace.name(id, `#${(JSON.parse(payload) as { ref: number }).ref}`)
   }
 
-  /** Nobody knows which of several jobs killed a process: none of them pays for it. */
+  /** Which of several jobs crashed a process is unknown, so none of them loses an attempt. */
   #checkCharges(by: string, [settlements]: Arguments<'settle'>): void {
     for (const { lease, run, end, onlyIfExpired } of settlements) {
       if (this.isCalm && end.kind === 'ended' && /lease/.test(end.note ?? '')) {
@@ -164,7 +164,7 @@ function deedOf(before: JobState, changed: Changed): Deed | undefined {
   return state === 'cancelled' ? 'cancel' : state === 'dead' ? 'expire' : 'reschedule'
 }
 
-/** So often a job gets its attempt back when it was lost with others. */
+/** How often a job gets its attempt back when it was lost with others. */
 const LOSSES_MAX = 10
 
 interface Seen<V extends Verb> {
@@ -217,7 +217,7 @@ function countRefused(
   }
 }
 
-/** Not just any refusal: the sweeper ended this very lease. */
+/** The refusal counts only if the sweeper ended this very lease. */
 function wasSwept(model: StoreModel, { id, token }: Lease): boolean {
   return model.row(id)?.attempts.some(attempt => attempt.token === token && attempt.record.status === 'lost') ?? false
 }
@@ -235,7 +235,7 @@ function countSettled(model: StoreModel, coverage: Coverage, settlement: Settlem
 
 function edgeOf(end: Settlement['end'], state: string): Edge {
   if (state === 'cancelled' || state === 'succeeded') return `running → ${state}`
-  if (end.kind === 'handed-back') return 'running → waiting (handed back)'
+  if (end.kind === 'handed-back') return 'running → waiting (released before start)'
   const { status, reason } = end.transition
   if (state === 'dead') return `running → dead (${reason})` as Edge
   return status === 'failed' || status === 'timed-out'
@@ -243,7 +243,7 @@ function edgeOf(end: Settlement['end'], state: string): Edge {
     : (`running → waiting (${status})` as Edge)
 }
 
-/** The promise behind a wrong answer. */
+/** The promise behind a wrong response. */
 function promiseBroken<V extends Verb>(
   model: StoreModel,
   verb: V,
@@ -262,7 +262,7 @@ function promiseBroken<V extends Verb>(
       const settlement = settlements[at]
       if (!settlement) return otherwise
       return settlement.onlyIfExpired && model.held(settlement.lease)
-        ? 'a sweep takes only what has run out'
+        ? 'a sweep takes only expired leases'
         : 'a worker without the lease writes nothing'
     }
     case 'enqueue': {
@@ -282,11 +282,11 @@ function claimBroken(model: StoreModel, expected: AnswerOf<'claim'>, answer: Ans
     if (right && isSameClaimed(right, job)) continue
     if (right) return right.attempt === job.attempt ? undefined : 'attempts are counted at the claim'
     const row = model.row(job.id)
-    if (!row) return 'no job is there that nobody enqueued'
+    if (!row) return 'no job exists that no client enqueued'
     if (row.job.state === 'running') return 'each run has one lease holder'
     if (row.job.state !== 'waiting') return 'a terminal state changes only by redrive'
     if (model.queues.get(row.job.queue)?.paused) return 'a paused queue is not claimed'
-    return 'a claim takes only what is due'
+    return 'a claim takes only jobs that are due'
   }
   return undefined
 }
@@ -309,7 +309,7 @@ function isWorthSaying(verb: Verb, answer: unknown): boolean {
   return rows === undefined || rows.length > 0
 }
 
-/** A call in a line of the trace. */
+/** A call as a line of the trace. */
 function brief(verb: Verb, args: readonly unknown[], answer: unknown): unknown {
   switch (verb) {
     case 'claim': {

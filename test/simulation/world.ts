@@ -22,12 +22,12 @@ const HEALED_MAX_MS = 45 * 60_000
 const SKEW_MAX_MS = 600_000
 const RESPAWN_HEALED_MS = 1_000
 const OPERATOR_EVERY_MS = 10_000
-/** Over the longest wait before a call is tried again, and a handler that is given up on. */
+/** Longer than the longest wait before a call is retried, and than a handler that is given up on. */
 const CALM_AFTER_MS = 12_000
-/** Over any poll, and the time that a handler has to hear its abort. */
+/** Longer than any poll, and than the time that a handler has to react to its abort. */
 const QUIET_MS = 6_000
 
-/** One seed's world: the processes, the store between them, and what befalls them. */
+/** The world of one seed: the processes, the store between them, and the faults. */
 export class World implements Stage {
   readonly plan: Plan
   readonly jobs: readonly JobPlan[]
@@ -65,7 +65,7 @@ export class World implements Stage {
     })
   }
 
-  /** Lives through the faults, heals, and goes on until nothing is left to do. */
+  /** Runs the faults, heals, and goes on until every job has ended. */
   async live(): Promise<void> {
     await this.timeline.settled(this.stores.main.migrate())
     const { workers, clients, script, chaos, faultMs } = this.plan
@@ -78,9 +78,9 @@ export class World implements Stage {
     this.#heal()
     await this.#until(this.timeline.now() + HEALED_MAX_MS, () => this.isDone())
     if (this.verdict.isBroken || !this.#hasEnded()) return
-    // Nothing may move any more.
+    // Nothing may change any more.
     const quietSince = this.timeline.now()
-    // The last of the late answers has come by then, too.
+    // By then, the last of the late responses has arrived too.
     const slowUntil = startAt + faultMs + 2 * this.plan.leaseMs
     await this.#until(Math.max(quietSince, slowUntil) + this.plan.leaseMs + QUIET_MS)
     for (const { host } of this.living()) {
@@ -89,7 +89,7 @@ export class World implements Stage {
     }
   }
 
-  /** Every worker that is still there, stopped as an operator would. */
+  /** Stops every worker that is still running, as an operator would. */
   async stopAll(): Promise<void> {
     const workers = this.#processes.filter(process => process?.worker)
     for (const process of workers) this.#stop(process!)
@@ -100,13 +100,13 @@ export class World implements Stage {
     if (late.length > 0) this.verdict.broken('a clean stop leaves nothing behind', `${late.join(', ')} did not stop`)
   }
 
-  /** Whatever happened: nobody goes on, and nothing is left on the disk. */
+  /** Ends every process and deletes every file, whatever happened. */
   async end(): Promise<void> {
     for (const { host } of this.born) host.crash()
     await this.timeline.settled(this.stores.close())
   }
 
-  /** Workers of which every answer arrived: they know what they did. */
+  /** Workers that got every response, so that they know what they did. */
   living(): Process[] {
     return this.#processes.filter((process): process is Process => process?.worker !== undefined && process.host.isUp)
   }
@@ -167,7 +167,7 @@ export class World implements Stage {
     if (this.#processes[slot]!.host.isGone) this.#spawn(slot)
   }
 
-  /** By a handler, or from outside. */
+  /** A handler crashed it, or a fault did. */
   crash(host: Host): void {
     const process = this.born.find(one => one.host === host)!
     if (host.isGone) return
@@ -191,7 +191,7 @@ export class World implements Stage {
     })
   }
 
-  /** Stopped before the store could have been given up on: everything must be back. */
+  /** If it stopped before it could have given up on the store, it must have released every job. */
   #checkLeft(workerId: string, name: string): void {
     if (this.plan.swarm.strange > 0) return
     const now = this.timeline.now()
@@ -206,7 +206,7 @@ export class World implements Stage {
     this.verdict.broken('a living worker keeps its leases', `${worker.host.name} was well, and lost ${jobId}`)
   }
 
-  // What befalls them
+  // Faults
 
   #befall({ kind, ms }: Chaos): void {
     if (kind === 'outage') {
@@ -219,7 +219,7 @@ export class World implements Stage {
     if (process?.host.isUp) this.#befallProcess(process, kind, ms)
   }
 
-  /** Standing still is worst for somebody who has work in hand. */
+  /** A pause is worst for a process that has running jobs. */
   #busiest(): Process | undefined {
     const busy = this.living().filter(({ worker }) => worker!.getStats().running > 0)
     return this.#chance.pick(busy.length > 0 ? busy : this.#processes)
@@ -249,10 +249,10 @@ export class World implements Stage {
     }
   }
 
-  /** Misfortunes seldom come singly. */
+  /** Faults often come together. */
   #lost(host: Host, verb: Verb): void {
     const { lossIsOutage, lossIsStop } = this.plan.swarm
-    // Clients are told about it, so theirs are worth more.
+    // Clients see the responses, so a lost one of theirs is worth more.
     if (this.#chance.is(verb === 'enqueue' ? 5 * lossIsOutage : lossIsOutage))
       this.#befall({ at: 0, kind: 'outage', ms: this.#chance.between(1_000, 8_000) })
     const process = this.#usable(this.born.find(one => one.host === host))
@@ -284,7 +284,7 @@ export class World implements Stage {
     }
   }
 
-  /** An operator who looks in now and then: a pause may still have been on its way. */
+  /** An operator who checks now and then, since a pause may still have been on its way. */
   #resumeQueues(): void {
     for (const queue of QUEUES) {
       if (this.witness.model.queues.get(queue)?.paused)
@@ -293,7 +293,7 @@ export class World implements Stage {
     if (!this.isDone()) this.timeline.at(this.timeline.now() + OPERATOR_EVERY_MS, () => this.#resumeQueues())
   }
 
-  // What handlers tell
+  // Reports of handlers
 
   started(host: Host, job: JobContext, plan: JobPlan): Start {
     const { id, generation, run, attempt } = job

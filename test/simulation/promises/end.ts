@@ -7,7 +7,7 @@ import { checkRuns, type StoredJob } from './runs.js'
 
 const PAGE = 200
 
-/** Everything has ended: the books of clients and handlers are joined with what the store kept. */
+/** Checks the end state: compares the records of clients and handlers with the store. */
 export async function checkEnd(world: World): Promise<void> {
   const stored = await world.timeline.settled(readAll(world.stores.main))
   checkReference(world, stored)
@@ -45,7 +45,7 @@ async function all<T>(read: (page: PageRequest) => Promise<Page<T>>): Promise<T[
   return found
 }
 
-/** Not only every answer, also everything that is left must be as in the reference. */
+/** Compares the final rows with the reference, not only each response. */
 function checkReference({ witness, verdict }: World, stored: readonly StoredJob[]): void {
   const { rows } = witness.model
   if (rows.length !== stored.length) {
@@ -70,14 +70,14 @@ function checkReference({ witness, verdict }: World, stored: readonly StoredJob[
   }
 }
 
-/** A worker that heard every answer has counted exactly what the rows say. */
+/** A worker that got every response has counted exactly what the rows say. */
 function checkStats({ plan, verdict }: World, { worker, host }: Process, stored: readonly StoredJob[]): void {
   const stats = worker!.getStats()
   const idle = { running: stats.running, buffered: stats.buffered }
   if (!isDeepStrictEqual(idle, { running: 0, buffered: 0 })) {
     verdict.broken('everything ends once the faults are over', `${host.name} holds ${JSON.stringify(idle)}`)
   }
-  // After an error of an unknown kind a worker gives up on an end that may have been stored.
+  // After an unknown error a worker drops an outcome that may have been stored.
   if (plan.swarm.strange > 0) return
   const rows = stored.flatMap(one => one.rows).filter(row => row.workerId === worker!.id)
   const count = (status: string): number => rows.filter(row => row.status === status).length

@@ -3,7 +3,7 @@ import type { Payload } from '../handlers.js'
 import type { Invocation } from '../ledger.js'
 import type { World } from '../world.js'
 
-/** The clients' book against the rows. */
+/** Compares the clients' records with the rows. */
 export function checkEnqueues(world: World, jobs: readonly Job[]): void {
   const byId = new Map(jobs.map(job => [job.id, job]))
   checkAcknowledged(world, byId)
@@ -30,11 +30,11 @@ function checkOrigin({ ledger, verdict }: World, job: Job): void {
   const what = `job ${job.id} of call ${call} (#${ref})`
   const answer = maker?.answer
   if (!maker || maker.ref !== ref || maker.otherwise !== otherwise) {
-    verdict.broken('no job is there that nobody enqueued', what)
+    verdict.broken('no job exists that no client enqueued', what)
   } else if (answer?.kind === 'undone') {
-    verdict.broken('what was said not to be done was not done', `${what} is there`)
+    verdict.broken('a call reported as not done had no effect', `${what} exists`)
   } else if (answer && 'id' in answer && answer.id !== job.id) {
-    verdict.broken('no job is there that nobody enqueued', `${what}, which was answered ${answer.kind} ${answer.id}`)
+    verdict.broken('no job exists that no client enqueued', `${what}, which was answered ${answer.kind} ${answer.id}`)
   }
 }
 

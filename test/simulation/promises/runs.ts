@@ -25,7 +25,7 @@ const RELEASES_MAX = 20
 const SNOOZES_MAX = 1_000
 const DAY_MS = 86_400_000
 
-/** One job's rows against what its handlers wrote down. */
+/** Compares one job's rows with the records of its handlers. */
 export function checkRuns(world: World, stored: StoredJob): void {
   const { job } = stored
   const { ref } = JSON.parse(job.payload) as Payload
@@ -56,7 +56,7 @@ function checkNumbers({ job, rows, starts, broken }: Case): void {
   }
 }
 
-/** Whether the run's attempt was given back; undefined where both may be right. */
+/** Whether the run's attempt was given back; undefined if both are allowed. */
 const GIVEN_BACK: Readonly<Record<RunStatus, boolean | undefined>> = {
   succeeded: false,
   failed: false,
@@ -96,7 +96,7 @@ function checkAttempts({ job, rows, policy, broken }: Case): void {
   }
 }
 
-/** How the last generation ended must follow from its last run. */
+/** The end of the last generation must follow from its last run. */
 function checkReason({ job, rows, plan, policy, startOf, broken }: Case): void {
   const own = rows.filter(row => row.generation === job.generation)
   const last = own.at(-1)
@@ -125,7 +125,7 @@ function checkReason({ job, rows, plan, policy, startOf, broken }: Case): void {
 
 type How = NonNullable<Start['end']>['how'] | 'no end'
 
-/** What a handler must have done for its run to be called this. */
+/** What a handler must have done for its run to have this outcome. */
 const HOW: Readonly<Partial<Record<RunStatus, readonly How[]>>> = {
   succeeded: ['returned'],
   failed: ['threw', 'gave up'],
@@ -156,10 +156,10 @@ function checkStatuses(world: World, { rows, logs, startOf, broken }: Case): voi
   }
 }
 
-/** Whatever its own clock says, a worker writes down the store's time, give or take the way there. */
+/** A worker records the store's time, give or take the latency, whatever its own clock says. */
 function checkTimes({ plan }: World, { rows, startOf, broken }: Case): void {
   if (plan.mood !== 'crashes' && plan.mood !== 'outages') return
-  // Connections of their own may have to wait for each other.
+  // Separate connections may have to wait for each other.
   const wayMs = plan.swarm.latencyMs + (plan.store === 'sqlite file' ? 100 : 0)
   for (const { run, status, startedAt } of rows) {
     const start = startOf(run)
@@ -174,7 +174,7 @@ function checkDelays(world: World, { job, rows, policy, starts, startOf, broken 
   for (const { run, status, attempt, delayMs, nextRunAt, decision, generation } of rows) {
     if (delayMs === undefined || nextRunAt === undefined) continue
     const [lo, hi] = windowOf(policy, attempt)
-    // Lost by a worker that does not know the job, before anybody who does had it: its policy is nowhere.
+    // It was lost by a worker that does not know the job before another one had it, so its policy is unknown.
     if (status === 'lost' && !startOf(run)) continue
     if (decision.action === 'retry' && (delayMs < lo - 1 || delayMs > hi + 1)) {
       broken('a retry waits as its policy says', `run ${run} ${status}: ${delayMs} ms, expected ${lo} to ${hi}`)
@@ -186,7 +186,7 @@ function checkDelays(world: World, { job, rows, policy, starts, startOf, broken 
   }
 }
 
-/** The documented windows, worked out anew. */
+/** The documented windows, computed independently. */
 function windowOf({ backoff, jitter, cap = DAY_MS }: RetryPlan, retry: number): [lo: number, hi: number] {
   const raw =
     backoff.type === 'fixed'

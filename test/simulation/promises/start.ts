@@ -1,14 +1,14 @@
 import type { Start } from '../ledger.js'
 import type { World } from '../world.js'
 
-/** Checked the moment a handler starts, against the true state of its job. */
+/** Checked when a handler starts, against the true state of its job. */
 export function checkStart(world: World, start: Start, workerId: string): void {
   const { verdict, witness, ledger } = world
   const { id, run, generation, at } = start
   const row = witness.model.row(id)
   const who = `${start.by.name} run ${run} of #${start.ref}`
   if (!row) {
-    verdict.broken('no job is there that nobody enqueued', `${who}: the job is not there`)
+    verdict.broken('no job exists that no client enqueued', `${who}: the job does not exist`)
     return
   }
   const { job, lease } = row
@@ -26,7 +26,7 @@ export function checkStart(world: World, start: Start, workerId: string): void {
     const holder = lease ? `${lease.workerId} has run ${job.run}` : `it is ${job.state}`
     verdict.broken('a handler starts only under a held lease', `${who}: ${holder}`)
   } else if (lease.until < at) {
-    verdict.broken('a handler starts only under a held lease', `${who}: it ran out ${at - lease.until} ms ago`)
+    verdict.broken('a handler starts only under a held lease', `${who}: it expired ${at - lease.until} ms ago`)
   } else {
     const behindBegin = job.delivery === 'at-most-once' || job.suspect
     verdict.expect(job.begun || !behindBegin, 'at most once starts at most once', () => `${who}: it has not begun`)
