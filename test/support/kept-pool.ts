@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events'
 import pg from 'pg'
 
-/** Pools that nobody uses, by what they were made with. */
+/** Unused pools, by their settings. */
 const kept = new Map<string, pg.Pool[]>()
 
 /**
- * A pool whose connections outlive it: the next one of the same settings gets them. For stores that are opened and closed
- * again for every test, a new connection takes longer than what is asked on it.
+ * A pool whose connections outlive it: the next pool with the same settings gets them. Stores that are opened and
+ * closed for every test would otherwise spend most of their time connecting.
  */
 export class KeptPool extends EventEmitter {
   readonly Client = pg.Client
@@ -27,7 +27,7 @@ export class KeptPool extends EventEmitter {
 
   async end(): Promise<void> {
     const pool = this.#pool
-    // Whoever still has a connection would bring it back to a stranger.
+    // A connection still in use would be returned to a pool with another owner.
     if (pool.idleCount < pool.totalCount || pool.waitingCount > 0) return pool.end()
     pool.off('connect', this.#onConnect)
     spare(this.options).push(pool)
@@ -36,7 +36,7 @@ export class KeptPool extends EventEmitter {
 
 function newPool(options: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(options)
-  // A connection may end while nobody uses it.
+  // A connection may end while it is unused.
   return pool.on('error', () => undefined)
 }
 

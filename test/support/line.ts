@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A line to a PostgreSQL server that a test can cut, or make silent. */
+/** A connection to a PostgreSQL server that a test can cut, or silence. */
 export class Line {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #silent = false
   #down = false
   #cuts = 0
-  /** Answers to a COMMIT that never arrived. */
+  /** The number of responses to a COMMIT that never arrived. */
   lost = 0
 
   private constructor(port: number) {
@@ -22,30 +22,30 @@ export class Line {
     return line
   }
 
-  /** The same address, through this line. */
+  /** The same address, through this connection. */
   url(url: string): string {
     const through = new URL(url)
     through.port = String((this.#server.address() as { port: number }).port)
     return through.href
   }
 
-  /** So many times from now on, the server commits and its answer does not arrive. */
+  /** For the next so many commits, the server commits and its response does not arrive. */
   loseAnswers(count = 1): void {
     this.#cuts = count
   }
 
-  /** Nothing gets through any more, and nobody is told. */
+  /** Drops everything from now on, without closing a connection. */
   fallSilent(): void {
     this.#silent = true
   }
 
-  /** What comes from now on gets through; what was lost stays lost. */
+  /** Lets new data through; lost data stays lost. */
   speakAgain(): void {
     this.#silent = false
     this.cut()
   }
 
-  /** Nobody answers any more, and whoever comes is turned away. */
+  /** Closes every connection and refuses new ones. */
   goDown(): void {
     this.#down = true
     this.cut()

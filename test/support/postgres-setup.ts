@@ -5,13 +5,13 @@ import { PostgresServer } from './postgres-server.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Port on 127.0.0.1 that tells the address of the test server. */
+    /** The port on 127.0.0.1 that returns the address of the test server. */
     postgresPort: number
   }
 }
 
 /**
- * For vitest's `globalSetup`. The server starts when the first test asks for it, once for all test processes, and goes
+ * The `globalSetup` of vitest. The server starts when the first test asks for it, once for all test processes, and ends
  * with the run; a run that needs none starts none.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

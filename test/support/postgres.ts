@@ -30,7 +30,7 @@ async function askForUrl(): Promise<string> {
 
 let pool: pg.Pool | undefined
 
-/** Looks into the database beside the stores. */
+/** Queries the database directly, beside the stores. */
 export async function sql<Row extends pg.QueryResultRow>(query: string, values: unknown[] = []): Promise<Row[]> {
   if (!pool) {
     pool = new pg.Pool({ connectionString: await postgresUrl(), max: 4, allowExitOnIdle: true })
@@ -43,7 +43,7 @@ export async function sql<Row extends pg.QueryResultRow>(query: string, values: 
 let count = 0
 const schemas: string[] = []
 
-/** The name of a schema that nobody has used. */
+/** The name of an unused schema. */
 export function freshSchema(): string {
   count += 1
   const schema = `t${process.pid}_${count}_${systemDice.token().slice(0, 8)}`
@@ -51,7 +51,7 @@ export function freshSchema(): string {
   return schema
 }
 
-/** For `afterAll`: takes back what was made on a server that stays. */
+/** Drops the schemas that were made on a server that stays; call it in `afterAll`. */
 export async function dropSchemas(): Promise<void> {
   if (!process.env[GIVEN]) schemas.length = 0
   for (const schema of schemas.splice(0)) await sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
@@ -59,18 +59,18 @@ export async function dropSchemas(): Promise<void> {
   pool = undefined
 }
 
-/** A store on the test server; in a schema of its own unless one is named. */
+/** A store on the test server, in a new schema unless one is named. */
 export async function openStore(options: Partial<PostgresOptions> = {}): Promise<PostgresStore> {
   const url = options.pool || options.connection ? {} : { url: await postgresUrl() }
   return postgresStore({ ...url, schema: freshSchema(), clock: systemClock, dice: systemDice, ...options })
 }
 
-/** Emptied schemas, with the time of a table, for the next test: to make one takes longer than most tests. */
+/** Emptied schemas with a clock table, for the next test: making one takes longer than most tests. */
 const spare: string[] = []
 
 /**
- * A store whose database has the time of this clock. Its function of time is replaced by one that reads a table, and
- * every verb writes the time there first. `told` hears the name of its schema.
+ * A store whose database uses the time of this clock. Its time function is replaced by one that reads a table, and
+ * every verb first writes the time there. `told` is called with the name of its schema.
  */
 export async function openStoreAt(clock: Clock, told?: (schema: string) => void): Promise<Store> {
   const used = spare.pop()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A folder that goes away with `using`. */
+/** A folder that `using` deletes. */
 export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(tmpdir(), 'chronos-test-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
@@ -13,14 +13,14 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
 
 interface ProcessOptions {
   readonly stderr?: 'inherit' | 'ignore'
-  /** For Node itself. */
+  /** Arguments for Node itself. */
   readonly flags?: readonly string[]
 }
 
 /** Messages of each process that no test has waited for yet: one may arrive before the test asks for it. */
 const inboxes = new WeakMap<ChildProcess, string[]>()
 
-/** Starts a script of a folder beside this one and waits until it says that it is ready. */
+/** Starts a script of a folder beside this one and waits until it reports that it is ready. */
 export async function startProcess(
   script: string,
   args: readonly string[],
@@ -35,7 +35,7 @@ export async function startProcess(
   return child
 }
 
-/** Resolves with the next such message; rejects when the process ends before. */
+/** Resolves with the next such message; rejects if the process ends before. */
 export function message(child: ChildProcess, text: string): Promise<void> {
   const inbox = inboxes.get(child)!
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 /**
- * The text format of Prometheus (0.0.4), read strictly and written from its description alone: what this refuses, a
- * server might too.
+ * A strict reader of the Prometheus text format (0.0.4), written from its specification alone: a server might refuse
+ * what this refuses.
  */
 export interface Family {
   readonly name: string
@@ -49,7 +49,7 @@ export function parseExposition(text: string): ReadonlyMap<string, Family> {
   return new Map([...families].map(([name, draft]) => [name, checked(draft)]))
 }
 
-/** The value of the one sample with these labels and no others. */
+/** The value of the one sample with exactly these labels. */
 export function valueIn(families: ReadonlyMap<string, Family>, name: string, labels: Sample['labels'] = {}): number {
   const all = [...families.values()].flatMap(({ samples }) => samples)
   const found = all.filter(sample => sample.name === name && keyOf(sample.labels) === keyOf(labels))
@@ -57,7 +57,7 @@ export function valueIn(families: ReadonlyMap<string, Family>, name: string, lab
   return found[0]!.value
 }
 
-/** Over all samples of a name that have these labels, among others. */
+/** The sum of all samples of a name that have at least these labels. */
 export function sumOf(families: ReadonlyMap<string, Family>, name: string, labels: Sample['labels'] = {}): number {
   const all = [...families.values()].flatMap(({ samples }) => samples).filter(sample => sample.name === name)
   const fitting = all.filter(sample => Object.entries(labels).every(([label, text]) => sample.labels[label] === text))

@@ -1,11 +1,11 @@
 import { parseSync } from 'vite'
 
-/** Stands for a character of code. It is neither a word nor a space, so no phrase reaches across it. */
+/** Replaces a character of code. It is neither a word nor a space, so no phrase reaches across it. */
 const CODE = '\u0000'
 
 /**
- * The same text with everything blanked that is not written for people. Source files keep their strings, JSX text and
- * comments, at the same offsets and lines; other files keep everything.
+ * Blanks everything that is not written for people. Source files keep their strings, JSX text and comments, at the same
+ * offsets and lines; other files keep everything.
  */
 export function proseOf(path: string, text: string): string {
   if (!/\.(?:[jt]sx?|mjs)$/.test(path)) return text
@@ -20,7 +20,7 @@ export function proseOf(path: string, text: string): string {
   return withoutMarks(out.join(''), comments)
 }
 
-/** Turns the marks of comments into spaces, so that a phrase may go on in the next line. */
+/** Turns comment markers into spaces, so that a phrase may continue on the next line. */
 function withoutMarks(prose: string, comments: readonly { start: number; end: number }[]): string {
   let out = prose
   for (const { start, end } of comments) {
@@ -44,7 +44,7 @@ function visit(node: unknown, keep: (from: number, to: number) => void): void {
   const { type, start, end, value, source, ...rest } = node as Node
   if (typeof start === 'number' && typeof end === 'number') {
     if (type === 'Literal' && typeof value === 'string') keep(start + 1, end - 1)
-    // Its ends are a backtick or a brace, and a backtick or `${`.
+    // It starts with a backtick or a brace, and ends with a backtick or `${`.
     if (type === 'TemplateElement') keep(start + 1, end - (rest['tail'] === true ? 1 : 2))
     if (type === 'JSXText') keep(start, end)
   }

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net'
 
-/** Somebody to call: a real server on this machine that remembers who came. */
+/** A real HTTP server on this machine that records its requests. */
 export interface Receiver {
   readonly origin: string
   readonly port: number
-  /** Connections that were ever made. */
+  /** All connections that were ever made. */
   readonly connections: number
-  /** Resolves once nobody is connected any more. */
+  /** Resolves once no client is connected any more. */
   deserted(): Promise<void>
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -26,7 +26,7 @@ export async function startReceiver(listener: RequestListener, host?: string, po
   return listen(createServer({ keepAliveTimeout: 60_000 }, listener), host, port)
 }
 
-/** For answers that no HTTP server would give. */
+/** Sends responses that no HTTP server would send. */
 export async function startSocketReceiver(onSocket: (socket: Socket) => void): Promise<Receiver> {
   return listen(
     createSocketServer(socket => {
@@ -36,7 +36,7 @@ export async function startSocketReceiver(onSocket: (socket: Socket) => void): P
   )
 }
 
-/** The whole request, once it is there. */
+/** The whole request, once it has arrived. */
 export async function hear(request: IncomingMessage): Promise<Heard> {
   const { method = '', url = '', headers, rawHeaders } = request
   let body = ''

@@ -10,7 +10,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const NOT_OURS = new Set(['node_modules', 'dist', '.cache', '.git', 'coverage'])
 const TEXT = /\.(ts|js|mjs|md|json|yml|yaml)$/
 
-/** Reads the source and documentation files among these files and folders; those that don't exist are left out. */
+/** Reads the source and documentation files among these files and folders; skips those that don't exist. */
 export function readTree(...paths: readonly string[]): Tree {
   return readFiles(TEXT, paths)
 }
@@ -39,12 +39,12 @@ export function under(tree: Tree, folder: string): Tree {
 const REGEX_MAY_FOLLOW =
   /(^|[([{}=,;:!&|?+\-*%~^<>]|\b(?:return|typeof|case|in|of|void|delete|throw|new|do|else|await|yield))\s*$/
 
-/** Every rule looks at the same files. */
+/** Every rule reads the same files. */
 const known = new Map<string, string>()
 
 /**
- * The same text with comments and the insides of strings and regular expressions turned into spaces, so that what is
- * left is code, at the same offsets and lines.
+ * Replaces comments and the contents of strings and regular expressions with spaces, so that only code remains, at the
+ * same offsets and lines.
  */
 export function codeOf(text: string): string {
   const code = known.get(text) ?? withoutWords(text)
@@ -129,7 +129,7 @@ export function lineAt(text: string, offset: number): number {
 
 export interface Import {
   readonly specifier: string
-  /** Gone after compilation. */
+  /** Absent after compilation. */
   readonly typeOnly: boolean
   readonly line: number
 }
@@ -153,7 +153,7 @@ export function importsOf(text: string): readonly Import[] {
   return found
 }
 
-/** The file that a relative import of `from` means, if it is in the tree. */
+/** The file that a relative import in `from` refers to, if it is in the tree. */
 export function resolveImport(tree: Tree, from: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined
   const target = posix.join(posix.dirname(from), specifier)
@@ -184,7 +184,7 @@ export function functionsOf(text: string): readonly FunctionSpan[] {
   })
 }
 
-/** Offset of each closing bracket by that of its opening one. */
+/** The offset of each closing bracket by that of its opening one. */
 function bracketPairs(code: string): ReadonlyMap<number, number> {
   const pairs = new Map<number, number>()
   const open: number[] = []
@@ -195,7 +195,7 @@ function bracketPairs(code: string): ReadonlyMap<number, number> {
   return pairs
 }
 
-/** The brace that opens a function's body after its parameters, past a return type if there is one. */
+/** The brace that opens a function's body after its parameters and an optional return type. */
 function bodyAfter(code: string, from: number, pairs: ReadonlyMap<number, number>): number | undefined {
   let at = skipSpace(code, from)
   if (code[at] === '{') return at
@@ -220,7 +220,7 @@ function bodyAfter(code: string, from: number, pairs: ReadonlyMap<number, number
       return undefined
     }
     at = skipSpace(code, next)
-    // It was no type but the end of `a ? b(c) : d`, and another statement follows.
+    // This was not a return type but the end of `a ? b(c) : d`, and another statement follows.
     if (typeIsWhole && code.slice(next, at).includes('\n') && !/[|&>]/.test(code.charAt(at))) return undefined
   }
 }
