@@ -4,21 +4,21 @@ import type { AlertRule, RuleName } from './rules.js'
 
 export type AlertState = 'inactive' | 'pending' | 'firing'
 export type Severity = 'warning' | 'critical'
-/** What people are told: that it began, that it still goes on, that it is over. */
+/** The three kinds of notice: the alert fired, it is still firing, it was resolved. */
 export type Notice = 'firing' | 'repeat' | 'resolved'
 export type Labels = Readonly<Record<string, string>>
 
-/** What a rule watches, at one moment. Where there is none, there was nothing to measure. */
+/** The value that a rule watches, at one moment. It is absent if there was nothing to measure. */
 export interface Reading {
   readonly labels: Labels
   readonly value: number
-  /** The same in words, for people. */
+  /** The same in words. */
   readonly summary: string
-  /** Worse than its number says. */
+  /** More severe than its number says. */
   readonly isUrgent?: boolean
 }
 
-/** One rule on one thing. Plain data that is kept in the store, so that a restart resets nothing. */
+/** One rule applied to one thing. Plain data in the store, so that a restart resets nothing. */
 export interface Alert {
   readonly id: string
   readonly rule: RuleName
@@ -27,14 +27,14 @@ export interface Alert {
   readonly severity: Severity
   readonly value: number
   readonly summary: string
-  /** Since when it is continuously true. */
+  /** Since when it has been continuously true. */
   readonly since: number
   readonly evaluatedAt: number
   /** When it was last above the threshold that clears it. */
   readonly trueAt: number
   readonly firedAt?: number
   readonly resolvedAt?: number
-  /** The last notice of this firing; absent while nobody was told of it. */
+  /** The last notice since it fired; absent while none was sent. */
   readonly noticed?: {
     readonly at: number
     readonly value: number
@@ -43,39 +43,40 @@ export interface Alert {
   }
 }
 
-/** Where somebody looks at a rule. */
+/** The inputs of one evaluation of a rule. */
 export interface Look {
   readonly now: number
-  /** How often somebody looks. */
+  /** The interval between evaluations. */
   readonly everyMs: number
   readonly isSilenced: boolean
 }
 
 export interface Step {
-  /** Absent: nothing is to be remembered. */
+  /** Absent: there is nothing to store. */
   readonly alert?: Alert
   readonly notice?: Notice
 }
 
-/** So many missed looks, and nobody knows whether it was true all the time. */
+/** After this many missed evaluations it is unknown whether the condition held all the time. */
 const LOOKS_MISSED_MAX = 3
-/** A resolved one can be looked up for so long. */
+/** How long a resolved alert can be looked up. */
 export const RESOLVED_KEPT_MS = 86_400_000
 
-/** The same for the same rule and labels, whatever their order. */
+/** The same for the same rule and labels, in any order. */
 export function alertId(rule: RuleName, labels: Labels): string {
   const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))
   return `${rule}-${hash64(JSON.stringify([rule, sorted]))}`
 }
 
 /**
- * What becomes of an alert at one look, and what people are told. `inactive` → `pending` once the value is above `fire`,
- * → `firing` when it was so at every look for `for`, and back when it was not above `clear` for `keep`.
+ * Decides the next state of an alert at one evaluation, and the notice to send. `inactive` → `pending` once the value
+ * is above `fire`, → `firing` when it was so at every evaluation for `for`, and back when it was not above `clear` for
+ * `keep`.
  */
 export function advance(old: Alert | undefined, reading: Reading | undefined, rule: AlertRule, look: Look): Step {
   if (old?.state === 'firing') return firing(old, reading, rule, look)
   if (reading !== undefined && reading.value > rule.fire) return rising(old, reading, rule, look)
-  // A pending one was nothing: nobody heard of it.
+  // A pending alert has sent no notice, so it ends silently.
   const isKept = old?.resolvedAt !== undefined && look.now - old.resolvedAt < RESOLVED_KEPT_MS
   if (!old || !isKept) return {}
   return { alert: old.state === 'pending' ? { ...old, state: 'inactive' } : old }
@@ -96,7 +97,7 @@ function rising(old: Alert | undefined, reading: Reading, rule: AlertRule, look:
   return told({ ...fired, state: 'firing', firedAt: now }, 'firing', look)
 }
 
-/** A rate says nothing about the time in which nobody looked; a level that is still there was there. */
+/** A rate is unknown for the time without evaluations; a level that still holds is taken to have held. */
 function isInterrupted(old: Alert, rule: AlertRule, { now, everyMs }: Look): boolean {
   return rule.measures === 'rate' && now - old.evaluatedAt > LOOKS_MISSED_MAX * everyMs
 }
@@ -106,7 +107,8 @@ function firing(old: Alert, reading: Reading | undefined, rule: AlertRule, look:
   const isAbove = reading !== undefined && reading.value > rule.clear
   if (isAbove) {
     const next = seen(reading, rule, now)
-    // Who was called for something critical is told when it is over, however it went on.
+    // An alert that was once critical stays critical until it is resolved, so that the person on call learns that it is
+    // over.
     const severity = old.severity === 'critical' ? old.severity : next.severity
     const alert: Alert = { ...old, ...next, severity, trueAt: now }
     const notice = noticeOf(alert, rule, now)
@@ -115,7 +117,7 @@ function firing(old: Alert, reading: Reading | undefined, rule: AlertRule, look:
   const value = reading?.value ?? 0
   if (now - old.trueAt < rule.keepMs) return { alert: { ...old, value, evaluatedAt: now } }
   const over: Alert = { ...old, state: 'inactive', value, evaluatedAt: now, resolvedAt: now }
-  // Who never heard that it began is not told that it is over.
+  // Without a notice that it fired, no notice says that it was resolved.
   return old.noticed === undefined ? { alert: over } : told(over, 'resolved', look)
 }
 
@@ -126,7 +128,7 @@ function noticeOf({ noticed, value, severity }: Alert, { repeat }: AlertRule, no
   return isDue ? 'repeat' : undefined
 }
 
-/** A silence keeps people from being told, and nothing else. */
+/** A silence only suppresses notices. */
 function told(alert: Alert, notice: Notice, { now, isSilenced }: Look): Step {
   if (isSilenced) return { alert }
   const noticed = { at: now, value: alert.value, severity: alert.severity, count: (alert.noticed?.count ?? 0) + 1 }
@@ -138,7 +140,7 @@ function seen({ labels, value, summary, isUrgent = false }: Reading, rule: Alert
   return { id: alertId(rule.name, labels), rule: rule.name, labels, severity, value, summary, evaluatedAt: now }
 }
 
-/** An alert as the world sees it: the same in TypeScript, REST and `--json`. */
+/** An alert as users see it, the same in TypeScript, REST and `--json`. */
 export interface AlertView {
   readonly id: string
   readonly rule: RuleName
@@ -151,7 +153,7 @@ export interface AlertView {
   readonly since: string
   readonly firedAt?: string
   readonly resolvedAt?: string
-  /** When people were last told; absent while it is silenced. */
+  /** When the last notice was sent; absent while it is silenced. */
   readonly notifiedAt?: string
 }
 
@@ -172,9 +174,9 @@ export function viewAlert(alert: Alert): AlertView {
   }
 }
 
-/** What goes out to people. */
+/** The notice that is delivered. */
 export interface Notification {
-  /** The same however often it is delivered. */
+  /** The same for every delivery of this notice. */
   readonly id: string
   readonly notice: Notice | 'test'
   readonly at: number

@@ -14,39 +14,39 @@ export type RuleName =
   | 'endpoint-disabled'
   | 'schedule-missed'
 
-/** What a rule says, in numbers. */
+/** The settings of a rule, in numbers. */
 export interface AlertRule {
   readonly name: RuleName
   readonly enabled: boolean
-  /** A `level` is there or not, whoever looks; a `rate` is only known while somebody counts. */
+  /** A `level` can be measured at any time; a `rate` is known only while it is counted. */
   readonly measures: 'level' | 'rate'
-  /** In what its values are. */
+  /** The unit of its values. */
   readonly unit: Unit
-  /** Above this it begins … */
+  /** It fires above this value … */
   readonly fire: number
-  /** … and at or below this it may end. */
+  /** … and may be resolved at or below this one. */
   readonly clear: number
-  /** Above this it is critical. */
+  /** It is critical above this value. */
   readonly critical: number
-  /** How long it must be true, at every look. */
+  /** How long it must be true, at every evaluation. */
   readonly forMs: number
   /** How long it must not be true any more. */
   readonly keepMs: number
-  /** When people are told again while it goes on: after so many milliseconds, or when its value has doubled. */
+  /** When the notice is repeated while it fires: after this many milliseconds, or when its value has doubled. */
   readonly repeat: number | 'doubled'
-  /** What is counted, back from now. */
+  /** The window that is counted, back from now. */
   readonly windowMs?: number
-  /** With fewer runs, or fewer retries, in the window there is nothing to tell. */
+  /** With fewer runs, or fewer retries, in the window there is no value. */
   readonly minVolume?: number
   readonly minRetries?: number
 }
 
 type Unit = 'count' | 'share' | 'duration'
 
-/** What people write; what is left out stays as it is. `false`: off. */
+/** A rule's settings as users write them; absent ones keep their defaults. `false`: off. */
 export interface RuleSettings {
   readonly enabled?: boolean
-  /** Durations for rules of latency, a share for `retry-rate`, else a number. */
+  /** Durations for latency rules, a share for `retry-rate`, else a number. */
   readonly fire?: number | Duration
   readonly clear?: number | Duration
   readonly critical?: number | Duration
@@ -60,7 +60,7 @@ export interface RuleSettings {
 
 export type RulesInput = Readonly<Partial<Record<RuleName, RuleSettings | false>>>
 
-/** A rule as the world sees it; what it shows can be set again. */
+/** A rule as users see it; its output is also valid input. */
 export type RuleView = Required<Pick<RuleSettings, 'enabled' | 'fire' | 'clear' | 'for' | 'keep' | 'repeat'>> &
   Pick<RuleSettings, 'critical' | 'window' | 'minVolume' | 'minRetries'> & { readonly name: RuleName }
 
@@ -71,7 +71,7 @@ const REPEAT_MS = 4 * HOUR_MS
 const LEVEL = { enabled: true, measures: 'level', unit: 'count', critical: NEVER, repeat: REPEAT_MS } as const
 const FLAG = { ...LEVEL, fire: 0, clear: 0, forMs: 0, keepMs: 0 } as const
 
-/** Two thresholds each, so that what wavers about one of them does not ring all the time. */
+/** Each rule has two thresholds, so that a value that varies around one of them does not alert all the time. */
 const DEFAULTS: Readonly<Record<RuleName, Omit<AlertRule, 'name'>>> = {
   'dead-letters': { ...LEVEL, fire: 0, clear: 0, critical: 100, forMs: 5 * MINUTE_MS, keepMs: 2 * MINUTE_MS },
   'retry-rate': {
@@ -130,10 +130,10 @@ export const DEFAULT_RULES: readonly AlertRule[] = RULE_NAMES.map(name => ({ nam
 const COMMON = ['enabled', 'fire', 'clear', 'critical', 'for', 'keep', 'repeat'] as const
 const VALUE_MAX = 1_000_000_000
 const FOR_MAX_MS = 7 * 24 * HOUR_MS
-/** Counts by the minute are kept for two days; an alert looks at the last of them. */
+/** Counts per minute are kept for two days, so a window must be shorter. */
 const WINDOW_LIMITS = { min: MINUTE_MS, max: HOUR_MS }
 
-/** The rules with what was said about some of them, checked; `where` is the name of the setting in errors. */
+/** The default rules with the given changes, checked; `where` is the name of the setting in errors. */
 export function parseRules(input: unknown, where: string, base = DEFAULT_RULES): readonly AlertRule[] {
   const form = readForm(input, where, RULE_NAMES, 'INVALID_OPTION')
   return base.map(rule => {
@@ -154,7 +154,7 @@ function parseRule(rule: AlertRule, input: unknown, where: string): AlertRule {
     has(key) ? toValue(form.get(key), rule.unit, `${where}.${key}`) : rule[key]
   const ms = (key: string, old: number): number => (has(key) ? toMs(form.get(key), `${where}.${key}`, LIMITS) : old)
   const fire = threshold('fire')
-  // Whoever moves one threshold below the other means both.
+  // Moving `fire` below the default `clear` moves `clear` too.
   const clear = has('clear') ? threshold('clear') : Math.min(rule.clear, fire)
   if (clear > fire) {
     const problem = `clear must not be above fire: expected at most ${shown(fire)}, got ${shown(clear)}`

@@ -6,12 +6,12 @@ import { readForm } from '../values/options-reader.js'
 import type { Labels } from './alert.js'
 import { checkRuleName, type RuleName } from './rules.js'
 
-/** Keeps people from being told of some alerts for a while. The alerts go on as they would. */
+/** Suppresses the notices of some alerts for a while. The alerts themselves continue as usual. */
 export interface Silence {
   readonly id: string
-  /** Absent: of every rule. */
+  /** Absent: every rule. */
   readonly rule?: RuleName
-  /** Those that an alert must have; it may have others. */
+  /** The labels that an alert must have; it may have others. */
   readonly labels: Labels
   readonly comment?: string
   readonly createdAt: number

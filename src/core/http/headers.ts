@@ -8,7 +8,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 /** A line break would begin another header, or another request. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** Who sends decides these: they frame the request, say who calls, or are how a receiver recognises Chronos. */
+/** Chronos sets these itself: they frame the request, identify the caller, or let a receiver recognise Chronos. */
 const OURS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -25,7 +25,7 @@ const OURS: ReadonlySet<string> = new Set([
 ])
 const OUR_BEGINNINGS = ['x-chronos-', 'webhook-', 'proxy-']
 
-/** Their values prove who somebody is: never shown, never kept with an attempt, never taken along to another origin. */
+/** Their values are credentials: never shown, never stored with an attempt, never sent to another origin. */
 const SECRET = /^(?:authorization|cookie|set-cookie2?|(?:x-)?(?:api|auth|access|csrf|secret)[-_]?(?:key|token)?)$/
 const SECRET_ENDING = /(?:token|secret|password|api[-_]?key|signature)$/
 
@@ -34,7 +34,7 @@ export function isSecretHeader(name: string): boolean {
   return SECRET.test(lower) || SECRET_ENDING.test(lower)
 }
 
-/** Names in small letters. Refuses what would change the shape of a request, or say something in Chronos's name. */
+/** Lower-cases the names. Refuses headers that would change the framing of a request, or that only Chronos may set. */
 export function parseHeaders(input: unknown, where: string): Readonly<Record<string, string>> {
   if (!isPlainObject(input)) throw refused(`${where}: expected an object of texts, got ${shown(input)}`)
   const entries = Object.entries(input)

@@ -18,27 +18,27 @@ const STATUSES_MAX = 100
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 export type HttpMethod = (typeof METHODS)[number]
 
-/** A call as people write it, and as it is stored: the payload of a job named `http`. */
+/** An HTTP call as users write it, and as it is stored: the payload of a job named `http`. */
 export interface HttpRequest {
   /** Default: `POST` with a body, `GET` without one. */
   readonly method?: HttpMethod | Lowercase<HttpMethod>
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Text is sent as it is; anything else as JSON. At most 256 KiB. */
+  /** Text is sent unchanged; any other value as JSON. At most 256 KiB. */
   readonly body?: unknown
-  /** From the look-up of the name to the last byte that is read. Default 30 s, at most 30 minutes. */
+  /** From the DNS lookup to the last byte that is read. Default 30 s, at most 30 minutes. */
   readonly timeout?: Duration
-  /** Answers that are a success: `[200, 204]`, `['2xx']`, `[[200, 299]]`. Default: every 2xx. */
+  /** Responses that count as success: `[200, 204]`, `['2xx']`, `[[200, 299]]`. Default: every 2xx. */
   readonly expectedStatuses?: readonly StatusMatch[]
-  /** How many redirects are followed, each checked like the first address. Default 0, at most 3. */
+  /** How many redirects are followed, each checked like the first URL. Default 0, at most 3. */
   readonly followRedirects?: number
-  /** Whether 4xx answers are retried too. Default false: most of them say that no retry will help. */
+  /** Whether 4xx responses are retried too. Default false: most of them are permanent. */
   readonly retryClientErrors?: boolean
-  /** Whether the beginning of the answer's body is kept. Default true. */
+  /** Whether the beginning of the response body is stored. Default true. */
   readonly captureBody?: boolean
 }
 
-/** The same, read and complete. */
+/** The same, validated and complete. */
 export interface HttpCall {
   readonly method: HttpMethod
   readonly url: string
@@ -64,7 +64,7 @@ const KEYS: readonly (keyof HttpRequest)[] = [
   'captureBody',
 ]
 
-/** What library, REST and CLI take for an HTTP call, checked in one place. Where it may go is for the egress rules. */
+/** Validates an HTTP call for library, REST and CLI. The egress rules decide where it may go. */
 export function parseHttpRequest(input: unknown, where: string): HttpCall {
   const form = readForm(input, where, KEYS, 'INVALID_PAYLOAD')
   const url = parseUrl(form.get('url'), `${where}.url`)
@@ -88,12 +88,12 @@ export function parseHttpRequest(input: unknown, where: string): HttpCall {
   }
 }
 
-/** Whether an answer is what was hoped for. */
+/** Whether a response is a success. */
 export function isExpected({ expectedStatuses }: HttpCall, status: number): boolean {
   return expectedStatuses.some(match => statusFits(match, status))
 }
 
-/** Read once; everything that looks at an address afterwards looks at this. */
+/** Parsed once; every later check uses the result. */
 export function parseUrl(value: unknown, where: string): URL {
   if (typeof value !== 'string' || value.length > URL_LENGTH_MAX || !URL.canParse(value)) {
     throw refused(`${where}: expected an address such as "https://api.example.com/orders", got ${shownUrl(value)}`)
@@ -109,7 +109,7 @@ export function parseUrl(value: unknown, where: string): URL {
   return url
 }
 
-/** An address may carry a secret anywhere behind its host. */
+/** A URL may contain a secret anywhere after its host. */
 function shownUrl(value: unknown): string {
   if (typeof value !== 'string') return shown(value)
   if (value.length > URL_LENGTH_MAX) return `a text of ${value.length} characters`
@@ -142,7 +142,7 @@ function statusesOf(statuses: unknown, where: string): readonly StatusMatch[] {
     throw refused(`${where}: expected a list such as [200, "3xx", [500, 504]], got ${shown(statuses)}`)
   }
   const [from, to] = statuses
-  // No server answers x99, so this is a range that somebody put where lists go.
+  // No server sends status x99, so this is a range that was written as a list.
   if (statuses.length === 2 && isStatus(from) && isStatus(to) && to % 100 === 99) {
     throw refused(`${where}: a list of statuses, or a range in a list: [[${from}, ${to}]]`)
   }

@@ -4,34 +4,34 @@ import type { DeathReason } from '../job/job.js'
 export type { RedriveFilter } from '../job/filter.js'
 
 /**
- * Many dead jobs sent round again: a few first, then at a rate that grows to the one asked for, and no further once too
- * many fail again. Plain data that is kept in the store, so that any process can go on with it.
+ * Redrives many dead jobs: a few first, then at a rate that grows to the requested one, and stops once too many fail
+ * again. Plain data in the store, so that any process can continue it.
  */
 export interface Redrive {
   readonly id: string
-  /** Which dead jobs, as the store's filter says it. */
+  /** Which dead jobs, as a filter of the store. */
   readonly filter: RedriveFilter
   readonly perSecond: number
   readonly canary: number
   readonly stopWhenFailing: number
-  /** Also those of which nobody knows whether they were carried out. */
+  /** Include jobs with unknown outcome. */
   readonly force: boolean
   readonly state: RedriveState
   /** Why it was stopped, in words. */
   readonly why?: string
-  /** How many there were when it began. */
+  /** The number of matching jobs when it began. */
   readonly total: { readonly value: number; readonly relation: 'exact' | 'at-least' }
   readonly tenantId?: string
   readonly createdAt: number
   readonly finishedAt?: number
   readonly cursor?: string
-  /** Every job was looked at. */
+  /** Every job was examined. */
   readonly isListed: boolean
-  /** Since when it goes at this rate, and how many had been started by then. */
+  /** Since when it has had this rate, and how many jobs had been started by then. */
   readonly pace?: { readonly from: number; readonly started: number; readonly isSteep: boolean }
-  /** What had failed when somebody let it go on all the same: only what comes after counts. */
+  /** The number of failures when an operator resumed it: only later ones count. */
   readonly forgiven?: { readonly failing: number; readonly succeeded: number }
-  /** Left alone on purpose, by reason. */
+  /** Jobs that were skipped on purpose, by reason. */
   readonly skipped: number
   readonly conflicts: readonly RedriveConflict[]
   readonly conflictCount: number
@@ -47,7 +47,7 @@ export interface RedriveConflict {
   readonly conflictId: string
 }
 
-/** What its jobs have come to. */
+/** The results of its jobs so far. */
 export interface Results {
   readonly pending: number
   readonly running: number
@@ -57,35 +57,38 @@ export interface Results {
   readonly cancelled: number
 }
 
-/** Fewer results than this say nothing about the rest. */
+/** With fewer results than this, the failure rate says nothing about the rest. */
 const VOLUME_MIN = 10
-/** The first seconds at a quarter and at half the rate. */
+/** The first seconds run at a quarter and at half the rate. */
 const RAMP_STEPS_MS = 1_000
 
 export function startedOf({ pending, running, retrying, succeeded, dead, cancelled }: Results): number {
   return pending + running + retrying + succeeded + dead + cancelled
 }
 
-/** A job that failed and will be retried is failing too: nobody waits an hour to learn that nothing was mended. */
+/**
+ * A job that failed and will be retried counts as failing, so that a redrive without a fix is noticed before the
+ * retries end.
+ */
 export function failingOf({ retrying, dead }: Results): number {
   return retrying + dead
 }
 
-/** Whether it must not go on, in words. */
+/** Why it must stop, in words; undefined if it may continue. */
 export function stopRule(redrive: Redrive, results: Results): string | undefined {
   const { stopWhenFailing, canary, state, forgiven = { failing: 0, succeeded: 0 } } = redrive
   const failing = Math.max(0, failingOf(results) - forgiven.failing)
   const ended = failing + Math.max(0, results.succeeded - forgiven.succeeded)
   const isCanary = state === 'canary'
   const volume = isCanary ? canary : Math.max(VOLUME_MIN, canary)
-  // In the canary nobody waits for the last one once the others have decided it.
+  // The canary need not wait for the last job once the others have decided it.
   const share = failing / Math.max(volume, ended)
   if (failing === 0 || share <= stopWhenFailing) return undefined
   const percent = Math.round((100 * failing) / ended)
   return `${failing} of ${ended} failed again (${percent} %), over ${Math.round(100 * stopWhenFailing)} %${isCanary ? ', in the canary' : ''}`
 }
 
-/** Whether the canary has told what it was sent for. */
+/** Whether the canary has enough results. */
 export function isCanaryOver({ canary, isListed }: Redrive, results: Results): boolean {
   const isOut = startedOf(results) >= canary || isListed
   return isOut && results.pending + results.running === 0
@@ -100,7 +103,7 @@ export function startable(redrive: Redrive, results: Results, now: number): numb
   return Math.max(0, Math.floor(before + allowance(redrive.perSecond, now - from, isSteep) - started))
 }
 
-/** Starts that a rate allows within so many milliseconds from its beginning; the first steps are slower unless steep. */
+/** The number of starts that a rate allows in this many milliseconds; the first steps are slower unless it is steep. */
 export function allowance(perSecond: number, ms: number, isSteep: boolean): number {
   const full = (perSecond * ms) / 1_000
   if (isSteep) return full
@@ -110,7 +113,7 @@ export function allowance(perSecond: number, ms: number, isSteep: boolean): numb
   return 3 * first + (perSecond * (ms - 2 * RAMP_STEPS_MS)) / 1_000
 }
 
-/** Deaths that are not undone by a bulk action unless it says so. */
+/** Reasons of death that a bulk action skips unless it is told otherwise. */
 export function isLeftAlone(redrive: Pick<Redrive, 'filter' | 'force'>, reason: DeathReason | undefined): boolean {
   if (reason === 'discarded') return redrive.filter.reason !== 'discarded' && !redrive.filter.ids
   return reason === 'unknown-outcome' && !redrive.force

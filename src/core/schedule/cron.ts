@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { ChronosError, shown } from '../values/error.js'
 import { nextChange, offsetMs } from './time-zone.js'
 
-/** Times in order: the first one after a time, or none any more. */
+/** Times in order: returns the first one after a time, or undefined if there is none. */
 export interface Ticks {
   next(after: number): number | undefined
 }
@@ -10,9 +10,9 @@ export interface Ticks {
 const LENGTH_MAX = 256
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
-/** Longer than clocks are ever put back by. */
+/** Longer than clocks are ever set back by. */
 const PUT_BACK_MAX_MS = 3 * 3_600_000
-/** Changes of the clock, and repeated hours, that one search may come across. */
+/** The number of clock changes and repeated hours that one search may meet. */
 const HOPS_MAX = 1_000
 const KNOWN_MAX = 5_000
 const REMEMBERED_MAX = 500
@@ -41,8 +41,8 @@ const MONTHS = 'January February March April May June July August September Octo
 const known = new Map<string, CronTicks>()
 
 /**
- * Five fields (minute hour day month weekday) or six (seconds first), read in a time zone. Day and weekday that are both
- * restricted mean either. Refuses what can never happen.
+ * Five fields (minute hour day month weekday) or six (seconds first), read in a time zone. If both day and weekday are
+ * restricted, either may match. Refuses expressions that never match.
  */
 export function parseCron(expression: unknown, timeZone: string, where: string): Ticks {
   const name = `${timeZone} ${String(expression)}`
@@ -57,9 +57,11 @@ export function parseCron(expression: unknown, timeZone: string, where: string):
 class CronTicks implements Ticks {
   readonly #wall: Cron
   readonly #timeZone: string
-  /** Says at which times of day, and not only how often: such a time comes once a day, whatever the clocks do. */
+  /**
+   * Whether it names times of day and not only a frequency: such a time comes once a day, even if the clocks change.
+   */
   readonly #isFixed: boolean
-  /** Which seconds of a minute. */
+  /** The matching seconds of a minute. */
   readonly #seconds: readonly number[]
   readonly #remembered = new Map<number, number | undefined>()
 
@@ -73,13 +75,13 @@ class CronTicks implements Ticks {
   }
 
   next(after: number): number | undefined {
-    // Ticks fall on whole seconds, so all of one second have the same next one.
+    // Occurrences fall on whole seconds, so all times within one second have the same next occurrence.
     const from = Math.floor(after / SECOND_MS) * SECOND_MS
     if (this.#remembered.has(from)) return this.#remembered.get(from)
     const found = this.#search(from)
     if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.clear()
     this.#remembered.set(from, found)
-    // Clocks are changed on whole minutes: within one, the other seconds of a tick's minute are ticks too.
+    // Clocks change on whole minutes, so the other matching seconds of an occurrence's minute are occurrences too.
     if (found !== undefined) this.#rememberMinute(found)
     return found
   }
@@ -95,7 +97,7 @@ class CronTicks implements Ticks {
     }
   }
 
-  /** From one change of the clocks to the next, within which the clock on the wall and time go together. */
+  /** The interval between two clock changes, within which local time and real time advance together. */
   #search(from: number): number | undefined {
     let at = from
     let offset = offsetMs(this.#timeZone, at)
@@ -120,7 +122,7 @@ class CronTicks implements Ticks {
     return undefined
   }
 
-  /** Whether the clock on the wall has shown this before, until it was put back. */
+  /** Whether local clocks have shown this time before they were set back. */
   #isRepeated(tick: number, offset: number): boolean {
     const before = offsetMs(this.#timeZone, tick - offset - PUT_BACK_MAX_MS)
     return before > offset && offsetMs(this.#timeZone, tick - before) === before
@@ -151,7 +153,7 @@ function fieldsOf(expression: unknown, where: string): readonly string[] {
 
 function checkField(field: string, { name, min, max }: (typeof FIELDS)[number], what: string): void {
   if (!/^[0-9A-Za-z*?,/#-]+$/.test(field)) {
-    throw new ChronosError('INVALID_OPTION', `${what}: the ${name} field ${shown(field)} has signs that mean nothing`)
+    throw new ChronosError('INVALID_OPTION', `${what}: the ${name} field ${shown(field)} contains invalid characters`)
   }
   for (const part of field.split(',')) {
     for (const number of part.replace(/[/#].*/, '').split('-')) {
@@ -165,7 +167,7 @@ function checkField(field: string, { name, min, max }: (typeof FIELDS)[number], 
   }
 }
 
-/** The expression on a clock that is never changed. */
+/** The expression on a clock that never changes. */
 function wallClock(fields: readonly string[], what: string): Cron {
   try {
     return new Cron(fields.join(' '), { mode: '6-part', utcOffset: 0 })
@@ -174,7 +176,7 @@ function wallClock(fields: readonly string[], what: string): Cron {
   }
 }
 
-/** The parser's words, with the field by its name where it only has a number for it. */
+/** The parser's message, with the field's name instead of its number. */
 function problemOf(error: unknown, fields: readonly string[]): string {
   const message = error instanceof Error ? error.message : String(error)
   const index = /^CronPattern: configuration entry (\d) .* illegal characters/.exec(message)?.[1]
@@ -182,7 +184,7 @@ function problemOf(error: unknown, fields: readonly string[]): string {
   return `the ${FIELDS[Number(index)]?.name} field ${shown(fields[Number(index)])} is not understood`
 }
 
-/** The seconds at which the minute of a tick has others. */
+/** The matching seconds within the minute of an occurrence. */
 function secondsOf(wall: Cron, tick: number): readonly number[] {
   const minute = Math.floor(tick / MINUTE_MS) * MINUTE_MS
   const seconds: number[] = []

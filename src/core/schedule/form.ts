@@ -6,11 +6,11 @@ import { ChronosError, shown } from '../values/error.js'
 import { checkInteger } from '../values/limits.js'
 import { readForm } from '../values/options-reader.js'
 
-/** A schedule of calls, in the short form: `{ schedule, api, type, isRecurring, maxRetryCount }`. */
+/** A schedule of HTTP calls, in the short form: `{ schedule, api, type, isRecurring, maxRetryCount }`. */
 export interface ScheduleForm {
   /** Cron, with or without seconds. */
   readonly schedule: string
-  /** The address that is called. */
+  /** The URL that is called. */
   readonly api: string
   readonly type?: 'AT_LEAST_ONCE' | 'AT_MOST_ONCE'
   /** Default true. */
@@ -19,14 +19,14 @@ export interface ScheduleForm {
   readonly maxRetryCount?: number
 }
 
-/** The same in the words that everything else is said in. */
+/** The same schedule in the general form. */
 export interface ParsedForm {
   readonly cron: string
   readonly http: HttpRequest
   readonly delivery: Delivery
   readonly retry: Policy
   readonly recurring: boolean
-  /** What was said and has no effect. */
+  /** Settings that were given and have no effect. */
   readonly warnings: readonly string[]
 }
 
@@ -37,12 +37,12 @@ const DELIVERIES: Readonly<Record<string, Delivery>> = {
 }
 const RETRIES_MAX = 1_000
 
-/** Whether somebody wrote it in this form. */
+/** Whether the input has this form. */
 export function isScheduleForm(input: unknown): boolean {
   return typeof input === 'object' && input !== null && 'schedule' in input && 'api' in input
 }
 
-/** In this form every answer but a 2xx is a failure that is retried. */
+/** In this form every response except a 2xx is a failure that is retried. */
 export function parseScheduleForm(input: unknown, where: string): ParsedForm {
   const form = readForm(input, where, KEYS, 'INVALID_OPTION')
   const schedule = form.get('schedule')

@@ -3,12 +3,12 @@ import { formatMs } from '../values/duration.js'
 import { offsetMs } from './time-zone.js'
 import { nextTicks, type Timing, ticksOf } from './timing.js'
 
-/** A tick to come, as people see it. */
+/** A future occurrence, as users see it. */
 export interface TickView {
   readonly at: string
-  /** On the clock of its time zone: `2026-03-29T03:00:00+02:00`. */
+  /** In local time of its time zone: `2026-03-29T03:00:00+02:00`. */
   readonly local: string
-  /** How the clocks were changed since the tick before it: `+1h`. */
+  /** How the clocks changed since the previous occurrence: `+1h`. */
   readonly clocks?: string
 }
 
@@ -24,7 +24,7 @@ export function viewTicks(timing: Timing, from: number, count: number): readonly
   })
 }
 
-/** RFC 3339 with the offset of the place. */
+/** RFC 3339 with the offset of the time zone. */
 export function localText(at: number, offset: number): string {
   const minutes = Math.abs(offset) / 60_000
   const two = (n: number): string => String(Math.floor(n)).padStart(2, '0')

@@ -4,34 +4,34 @@ import { ChronosError, shown } from '../values/error.js'
 import { checkInteger, checkWord } from '../values/limits.js'
 import { lastTick, nextTicks, type Ticks, type Timing } from './timing.js'
 
-/** What a tick does while an earlier occurrence waits, runs or is retried. */
+/** What happens to an occurrence while an earlier one waits, runs or is retried. */
 export type Overlap = 'skip' | 'queue' | 'allow'
-/** What becomes of ticks at which no scheduler was alive. */
+/** What happens to occurrences that were due while no scheduler was running. */
 export type Missed = 'run-once' | 'skip' | { readonly all: number }
 
 export type ScheduleState = 'active' | 'paused' | 'ended'
 
 /**
- * A schedule: plain data that is kept in the store, so that any process can go on with it. Everything that a tick changes
- * is in it too: of all who decide about a tick, the one whose compare-and-set succeeds has decided it.
+ * A schedule: plain data in the store, so that any process can continue it. It includes everything that an occurrence
+ * changes: if several processes decide about an occurrence, the one whose compare-and-set succeeds wins.
  */
 export interface Schedule {
   readonly id: string
-  /** Grows with every change by a person, and not with ticks. */
+  /** Grows with every change by a user, not with occurrences. */
   readonly revision: number
   readonly state: ScheduleState
   readonly timing: Timing
   readonly overlap: Overlap
   readonly missed: Missed
-  /** false: one occurrence, and the schedule has ended. */
+  /** false: one occurrence, after which the schedule has ended. */
   readonly recurring: boolean
   readonly job: ScheduledJob
   readonly createdAt: number
   readonly updatedAt: number
   readonly endedAt?: number
-  /** All ticks up to this time are decided. */
+  /** All occurrences up to this time are decided. */
   readonly decidedUntil: number
-  /** Waits for the occurrence before it to end (`overlap: 'queue'`). */
+  /** Waits for the previous occurrence to end (`overlap: 'queue'`). */
   readonly queuedTick?: number
   readonly lastTick?: number
   readonly lastJobId?: string
@@ -40,13 +40,13 @@ export interface Schedule {
 
 export interface TickCounts {
   readonly fired: number
-  /** Because an earlier occurrence was not over. */
+  /** Skipped because an earlier occurrence had not ended. */
   readonly skipped: number
-  /** Because nobody was there at the time. */
+  /** Missed because no scheduler was running at the time. */
   readonly missed: number
 }
 
-/** What every job of it is made from. */
+/** The template of every job of the schedule. */
 export interface ScheduledJob {
   readonly name: string
   readonly queue: string
@@ -67,29 +67,29 @@ export interface ScheduledJob {
 
 export const NO_TICKS: TickCounts = { fired: 0, skipped: 0, missed: 0 }
 
-/** A tick that nobody decided for so long is missed; until then it is late. */
+/** An occurrence that stayed undecided for this long is missed; until then it is late. */
 export const MISSED_AFTER_MS = 15_000
 export const CATCH_UP_MAX = 100
 const OVERLAPS: readonly Overlap[] = ['skip', 'queue', 'allow']
 
-/** What to do about the ticks that are due, and what the schedule is afterwards. */
+/** The decision about the due occurrences, and the schedule after it. */
 export interface Round {
-  /** Ticks whose jobs are to be made. */
+  /** Occurrences whose jobs are to be enqueued. */
   readonly fire: readonly number[]
   readonly skipped: readonly number[]
-  /** The first and the last of those that nobody was there for, and how many, counted up to a bound. */
+  /** The first and the last missed occurrence, and their number, counted up to a bound. */
   readonly missed?: { readonly from: number; readonly to: number; readonly count: number }
   readonly next: Schedule
 }
 
-/** When there is something to decide again; undefined: never. */
+/** The time of the next decision; undefined: never. */
 export function dueAt(schedule: Schedule, ticks: Ticks): number | undefined {
   return schedule.state === 'active' ? ticks.next(schedule.decidedUntil) : undefined
 }
 
 /**
- * Decides all ticks up to now. `live`: how many of its occurrences wait or run. Ticks on time meet the rule about
- * overlap; a catch-up that was asked for by number does not.
+ * Decides all occurrences up to now. `live`: how many of its jobs wait or run. Occurrences on time follow the overlap
+ * rule; a catch-up with a number does not.
  */
 export function decideTicks(schedule: Schedule, ticks: Ticks, live: number, now: number): Round {
   const due = dueTicks(schedule, ticks, now)
@@ -149,7 +149,7 @@ function dueTicks(schedule: Schedule, ticks: Ticks, now: number): Due {
       return { onTime, catchUp: [], last, ...missedOf(schedule, ticks, first, onTime[0] ?? last + 1) }
     }
     case 'run-once':
-      // Whatever was missed is made good by the newest.
+      // The newest occurrence makes up for all that were missed.
       return { onTime: [last], catchUp: [], last, ...missedOf(schedule, ticks, first, last) }
     default: {
       const catchUp = newest(ticks, schedule.decidedUntil, now, schedule.missed.all)
@@ -158,7 +158,7 @@ function dueTicks(schedule: Schedule, ticks: Ticks, now: number): Due {
   }
 }
 
-/** The only occurrence of a schedule is late, or missed, but never two. */
+/** The only occurrence of a schedule may be late or missed, but never runs twice. */
 function once({ missed }: Schedule, first: number, now: number): Due {
   if (missed !== 'skip' || now - first <= MISSED_AFTER_MS) return { onTime: [first], catchUp: [], last: first }
   return { onTime: [], catchUp: [], last: first, missed: { from: first, to: first, count: 1 } }
@@ -168,7 +168,7 @@ function upTo(ticks: Ticks, from: number, until: number): readonly number[] {
   return nextTicks(ticks, from, CATCH_UP_MAX).filter(tick => tick <= until)
 }
 
-/** The newest so many, oldest first. */
+/** The newest `count` occurrences, oldest first. */
 function newest(ticks: Ticks, after: number, now: number, count: number): readonly number[] {
   const found: number[] = []
   let until = now
@@ -181,7 +181,7 @@ function newest(ticks: Ticks, after: number, now: number, count: number): readon
   return found
 }
 
-/** Those from `first` on and before `end`: what happens to none of them. */
+/** The occurrences from `first` on and before `end`, which are missed. */
 function missedOf({ decidedUntil }: Schedule, ticks: Ticks, first: number, end: number): Pick<Due, 'missed'> {
   if (first >= end) return {}
   const count = upTo(ticks, first - 1, end - 1).length

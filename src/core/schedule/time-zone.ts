@@ -6,7 +6,7 @@ const ZONES_MAX = 1_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** A name of the IANA database that this machine knows; `UTC` is one. */
+/** A name of the IANA database that this machine knows, including `UTC`. */
 export function checkTimeZone(value: unknown, what: string): asserts value is string {
   if (typeof value === 'string' && value.length <= 64 && /^[A-Za-z]/.test(value) && formatOf(value)) return
   throw new ChronosError(
@@ -15,7 +15,7 @@ export function checkTimeZone(value: unknown, what: string): asserts value is st
   )
 }
 
-/** How far its clocks are ahead of UTC at this moment. */
+/** The offset from UTC at this moment. */
 export function offsetMs(timeZone: string, at: number): number {
   if (timeZone === 'UTC') return 0
   const found = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)/.exec(formatOf(timeZone)!.format(at))
@@ -30,13 +30,13 @@ export function offsetMs(timeZone: string, at: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1_000) * 1_000
 }
 
-/** When its clocks are next changed after `from`, if that is not later than `until`. */
+/** When its clocks next change after `from`, if that is not later than `until`. */
 export function nextChange(timeZone: string, from: number, until: number): number | undefined {
   if (timeZone === 'UTC') return undefined
   const before = offsetMs(timeZone, from)
   let low = from
   while (low < until) {
-    // Nowhere are clocks changed there and back within a week.
+    // No zone changes its clocks and reverts the change within a week.
     const high = Math.min(low + WEEK_MS, until)
     if (offsetMs(timeZone, high) !== before) return firstAfter(timeZone, before, low, high)
     low = high
@@ -44,7 +44,7 @@ export function nextChange(timeZone: string, from: number, until: number): numbe
   return undefined
 }
 
-/** Clocks are changed on whole minutes. */
+/** Clocks change on whole minutes. */
 function firstAfter(timeZone: string, before: number, from: number, until: number): number {
   let low = Math.floor(from / MINUTE_MS)
   let high = Math.ceil(until / MINUTE_MS)

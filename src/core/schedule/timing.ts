@@ -11,12 +11,12 @@ export type { Ticks } from './cron.js'
 export interface Timing {
   readonly cron?: string
   readonly everyMs?: number
-  /** `every` counts from here, for ever: a slow tick does not move the next one. */
+  /** `every` always counts from here: a late occurrence does not move the next one. */
   readonly anchor?: number
   readonly timeZone: string
   readonly startAt?: number
   readonly endAt?: number
-  /** Each schedule's jobs start up to so much later, every one by the same amount of its own. */
+  /** Delays the jobs of a schedule by up to this long, each schedule by its own constant amount. */
   readonly splayMs?: number
 }
 
@@ -80,7 +80,7 @@ function cronText(cron: unknown, timeZone: string, what: string): string {
   return (cron as string).trim()
 }
 
-/** Refuses what never happens after `now`, and a splay that would mix up two ticks. */
+/** Refuses a schedule without an occurrence after `now`, and a splay that would mix up two occurrences. */
 export function checkHappens(timing: Timing, now: number, where: string): void {
   const ticks = ticksOf(timing, where)
   const first = ticks.next(now)
@@ -91,7 +91,11 @@ export function checkHappens(timing: Timing, now: number, where: string): void {
   const second = ticks.next(first)
   if (second !== undefined && splayMs >= second - first) {
     const gap = formatMs(second - first)
-    throw fieldError('splay', where, `a splay of ${formatMs(splayMs)} is not shorter than the ${gap} between two ticks`)
+    throw fieldError(
+      'splay',
+      where,
+      `a splay of ${formatMs(splayMs)} is not shorter than the ${gap} between two occurrences`,
+    )
   }
 }
 
@@ -125,7 +129,7 @@ export function nextTicks(ticks: Ticks, from: number, count: number): readonly n
   return found
 }
 
-/** The last tick in (`after`, `until`], if there is one: found by halving, however many there are. */
+/** The last occurrence in (`after`, `until`], if there is one: found by bisection, however many there are. */
 export function lastTick(ticks: Ticks, after: number, until: number): number | undefined {
   const isDue = (from: number): boolean => (ticks.next(from) ?? Number.POSITIVE_INFINITY) <= until
   if (after >= until || !isDue(after)) return undefined
@@ -139,7 +143,7 @@ export function lastTick(ticks: Ticks, after: number, until: number): number | u
   return ticks.next(Math.max(after, low * SECOND_MS))
 }
 
-/** How much later than its ticks the jobs of this schedule start: always the same for the same id. */
+/** How long after their occurrences the jobs of this schedule start: always the same for the same id. */
 export function splayOf(id: string, splayMs: number | undefined): number {
   return splayMs === undefined ? 0 : Number.parseInt(hash64(id).slice(0, 8), 16) % (splayMs + 1)
 }

@@ -5,10 +5,10 @@ import { fitsUtf8 } from '../values/json.js'
 import type { MessageType } from './webhook.js'
 
 export const MESSAGE_MAX_BYTES = 256 * 1024
-/** A longer result is left out: a message tells that something happened, and the job has the rest. */
+/** A longer result is left out: a message reports an event, and the job has the rest. */
 const RESULT_BYTES = 8 * 1024
 
-/** What a job has become, for whoever wants to hear of it. */
+/** A job's new state, for webhook endpoints. */
 export interface JobNews {
   readonly type: 'job.succeeded' | 'job.dead' | 'job.cancelled' | 'job.retrying'
   readonly job: Pick<
@@ -32,7 +32,7 @@ const STATES = {
   'job.retrying': 'waiting',
 } as const
 
-/** The body of a message: written once, and sent as it is every time. */
+/** The body of a message: written once, and sent unchanged in every delivery. */
 export function messageBody(type: MessageType, at: number, data: unknown): string {
   const body = JSON.stringify({ type, timestamp: timeText(at), data })
   if (fitsUtf8(body, MESSAGE_MAX_BYTES)) return body
@@ -64,7 +64,7 @@ export function jobMessageBody({ type, job, at, reason, startedAt, result, error
   })
 }
 
-/** It shows the insides of a program to whoever is called. */
+/** A stack would show the internals of a program to the receiver. */
 function withoutStack({ stack: _, ...error }: StoredError): Omit<StoredError, 'stack'> {
   return error
 }

@@ -4,7 +4,7 @@ import { type PartialPolicy, type PolicyInput, parsePolicy } from '../policy/pol
 import { ChronosError, shown } from '../values/error.js'
 import { checkKeys, checkName, checkText, checkWord } from '../values/limits.js'
 
-/** Deliveries are jobs of this queue. They raise no events of their own, and do not count as retries of anybody's work. */
+/** Deliveries are jobs of this queue. They raise no events, and do not count as retries of the user's jobs. */
 export const DELIVERIES = 'chronos:deliveries'
 export const DELIVERY_JOB = 'chronos:delivery'
 
@@ -23,7 +23,7 @@ export const WEBHOOK_EVENTS = [
 
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
-/** What may be sent: `webhook.test` goes to whom it was asked for, whatever else that one wants. */
+/** The events that may be sent: `webhook.test` goes to the requested endpoint, whatever its events are. */
 export type MessageType = WebhookEvent | 'webhook.test'
 
 export interface Secret {
@@ -34,27 +34,27 @@ export interface Secret {
   readonly expiresAt?: number
 }
 
-/** `gone`: it answered 410. `failing`: nothing got through for days. */
+/** `gone`: it responded with 410. `failing`: no delivery succeeded for days. */
 export type DisabledReason = 'gone' | 'failing' | 'by-hand'
 
-/** Somebody who wants to hear of events, and where. */
+/** An endpoint that receives events. */
 export interface Endpoint {
   readonly id: string
   readonly url: string
   readonly events: readonly WebhookEvent[]
-  /** Only of jobs in these queues. */
+  /** Only events of jobs in these queues. */
   readonly queues?: readonly string[]
-  /** Only of jobs with these names. */
+  /** Only events of jobs with these names. */
   readonly names?: readonly string[]
-  /** Only what belongs to this tenant; without one, everything. */
+  /** Only events of this tenant; if absent, all events. */
   readonly tenantId?: string
   readonly retry?: PartialPolicy
   readonly state: 'enabled' | 'disabled'
   readonly disabledReason?: DisabledReason
   readonly disabledAt?: number
-  /** The first failure since anything got through. */
+  /** The first failure since the last successful delivery. */
   readonly failingSince?: number
-  /** The newest first. */
+  /** Newest first. */
   readonly secrets: readonly Secret[]
   readonly createdAt: number
   readonly updatedAt: number
@@ -70,17 +70,17 @@ export interface EndpointInput {
   readonly retry?: PolicyInput
 }
 
-/** What a person may say of an endpoint. */
+/** The settings of an endpoint that a user can give. */
 export type EndpointSettings = Pick<Endpoint, 'url' | 'events' | 'queues' | 'names' | 'tenantId' | 'retry'>
 
 const KEYS = ['url', 'events', 'queues', 'names', 'tenantId', 'retry'] as const
 const LIST_MAX = 100
 export const ENDPOINTS_MAX = 1_000
-/** After so long without a success an endpoint is disabled. */
+/** An endpoint without a success for this long is disabled. */
 export const FAILING_MAX_MS = 5 * 86_400_000
-/** A secret that was replaced signs for so long beside the new one. */
+/** How long a replaced secret still signs beside the new one. */
 export const SECRET_OVERLAP_MS = 86_400_000
-/** Secrets that sign at the same time. */
+/** The maximum number of secrets that sign at the same time. */
 export const SECRETS_MAX = 5
 
 export function parseEndpoint(input: unknown, where: string): EndpointSettings {
@@ -104,7 +104,7 @@ export function parseEndpoint(input: unknown, where: string): EndpointSettings {
   }
 }
 
-/** An address as webhooks take it; whether it may be reached is for the egress rules. */
+/** A URL as webhooks accept it; the egress rules decide whether it may be reached. */
 export function webhookUrl(value: unknown, where: string): string {
   try {
     return parseUrl(value, where).href
@@ -119,15 +119,15 @@ function checkList(list: unknown, where: string): void {
   throw new ChronosError('INVALID_OPTION', `${where}: expected a list of 1 to ${LIST_MAX}, got ${shown(list)}`)
 }
 
-/** What decides who wants to hear of something. */
+/** The properties of an event that decide which endpoints receive it. */
 export interface Subject {
   readonly type: WebhookEvent
   readonly tenantId?: string
-  /** Where it is about a job. */
+  /** Present if it is about a job. */
   readonly job?: { readonly queue: string; readonly name: string }
 }
 
-/** One that is disabled misses what happens meanwhile: kept for it, it would fill the dead letters of others. */
+/** A disabled endpoint misses events: storing them for it would fill the dead letters. */
 export function wants(endpoint: Endpoint, { type, tenantId, job }: Subject): boolean {
   if (endpoint.state !== 'enabled' || !endpoint.events.includes(type)) return false
   if (endpoint.tenantId !== undefined && endpoint.tenantId !== tenantId) return false
@@ -137,12 +137,12 @@ export function wants(endpoint: Endpoint, { type, tenantId, job }: Subject): boo
 
 // ---------------------------------------------------------------- secrets
 
-/** Those that sign at this time, the newest first. */
+/** The secrets that sign at this time, newest first. */
 export function liveSecrets(secrets: readonly Secret[], now: number): readonly string[] {
   return secrets.filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt > now).map(({ value }) => value)
 }
 
-/** The new one signs first; the one before it a while longer, so that receivers can change over. */
+/** The new secret signs first; the previous one signs for a while longer, so that receivers can switch. */
 export function withSecret(secrets: readonly Secret[], value: string, now: number): readonly Secret[] {
   const old = secrets
     .filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt > now)
@@ -152,7 +152,7 @@ export function withSecret(secrets: readonly Secret[], value: string, now: numbe
 
 // ---------------------------------------------------------------- health
 
-/** What an endpoint becomes when a delivery failed; itself where nothing changes. */
+/** The endpoint after a failed delivery; the same object if nothing changes. */
 export function afterFailure(endpoint: Endpoint, now: number): Endpoint {
   if (endpoint.state === 'disabled') return endpoint
   const failingSince = endpoint.failingSince ?? now
@@ -178,7 +178,7 @@ export function enabled(endpoint: Endpoint, now: number): Endpoint {
 
 // ---------------------------------------------------------------- views
 
-/** An endpoint as people see it: its secrets are told once, when they are made. */
+/** An endpoint as users see it: its secrets are shown only once, when they are made. */
 export interface EndpointView {
   readonly id: string
   readonly url: string
@@ -191,7 +191,7 @@ export interface EndpointView {
   readonly disabledReason?: DisabledReason
   readonly disabledAt?: string
   readonly failingSince?: string
-  /** How many secrets sign at present, and until when those that were replaced do. */
+  /** How many secrets sign at present, and until when the replaced ones do. */
   readonly secrets: readonly { readonly createdAt: string; readonly expiresAt?: string }[]
   readonly createdAt: string
   readonly updatedAt: string
