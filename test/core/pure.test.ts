@@ -13,7 +13,7 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*.*?\*\/|^\s*\/\/[^\n]*$/gms, '')
 }
 
-/** `import … from 'x'` and `export … from 'x'`; those of types only leave nothing behind at run time. */
+/** `import … from 'x'` and `export … from 'x'`; those of types only have no effect at run time. */
 function importsOf(text: string): readonly { readonly from: string; readonly typeOnly: boolean }[] {
   const statements = text.matchAll(/^(?:import|export)\s+(type\s+)?(?:\{[^}]*\}|[^'"{};]*)\s*from\s+'([^']+)'/gm)
   return [...statements].map(([, type, from]) => ({ from: from!, typeOnly: type !== undefined }))
@@ -35,13 +35,13 @@ describe('the core is pure', () => {
     expect(outside.filter(({ from, typeOnly }) => !(typeOnly && from === '@standard-schema/spec'))).toEqual([])
   })
 
-  it.each(sources)('$name reads no clock, throws no dice and touches no machine', ({ text }) => {
+  it.each(sources)('$name uses no clock, no randomness and no I/O', ({ text }) => {
     expect(text).not.toMatch(
       /Date\.now|new Date\(\)|Math\.random|performance\.|setTimeout|setInterval|process\.|globalThis|fetch\(|Buffer\b/,
     )
   })
 
-  it('has no circle of imports', () => {
+  it('has no import cycle', () => {
     const next = new Map(
       sources.map(({ name, text }) => [
         name,

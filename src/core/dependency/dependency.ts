@@ -147,7 +147,7 @@ function admitOpen(
   if (isTiredOfWaiting(dependency, ask, now)) return admitRamping(closing(dependency, now), now)
   const shutMs = Math.max(0, (dependency.openUntil ?? now) - now)
   const why = dependency.forced
-    ? `the circuit "${dependency.key}" is held open by hand`
+    ? `the circuit "${dependency.key}" is held open manually`
     : `the circuit "${dependency.key}" is open${because(dependency)}`
   const delayMs = Math.ceil(shutMs + PARK_GRACE_MS * (1 + random() / 4))
   return [dependency, { kind: 'defer', delayMs, why, pass: dependency.round, by: 'circuit' }]

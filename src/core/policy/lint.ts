@@ -119,9 +119,7 @@ function jitterFindings({ policy, backoff, rows, survivedMs }: Look): readonly F
   }
   if (typeof jitter === 'number' && jitter < NARROW_JITTER) {
     const width = rows[0]!.window[1] - rows[0]!.window[0]
-    return [
-      note('narrow-jitter', `${jitterLabel(jitter)} spreads the first retry of a herd over only ${formatMs(width)}.`),
-    ]
+    return [note('narrow-jitter', `${jitterLabel(jitter)} spreads the first retries over only ${formatMs(width)}.`)]
   }
   if (jitter === 'full' && last.totalMs[1] > 0) {
     const message =

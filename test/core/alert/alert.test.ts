@@ -10,7 +10,7 @@ const ruleOf = (name: RuleName, rules = DEFAULT_RULES): AlertRule => rules.find(
 
 type Line = readonly [minute: number, value: number | undefined, state: string, notice?: Notice]
 
-/** Looks once for every line, as if once a minute; the state at each, and what people are told. */
+/** Evaluates once per line, as if once a minute; returns the state at each, and the notices. */
 function trace(rule: AlertRule, lines: readonly (readonly [minute: number, value: number | undefined])[]): Line[] {
   let alert: Alert | undefined
   return lines.map(([minute, value]): Line => {
@@ -32,7 +32,7 @@ const check = (rule: AlertRule, lines: readonly Line[]): void =>
   ).toEqual(lines)
 
 describe('an alert', () => {
-  it('fires when dead letters are there for five minutes without a break', () => {
+  it('fires when there are dead letters for five minutes without a break', () => {
     check(ruleOf('dead-letters'), [
       [0, 1, 'pending'],
       [1, 1, 'pending'],
@@ -49,7 +49,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('has two thresholds, so that a wavering rate does not ring all the time', () => {
+  it('has two thresholds, so that a varying rate does not alert all the time', () => {
     check(ruleOf('retry-rate'), [
       [0, 0.11, 'pending'],
       [1, 0.12, 'pending'],
@@ -73,7 +73,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('begins to wait anew where nobody measured a rate for more than three looks', () => {
+  it('restarts its wait after a rate was not measured for more than three evaluations', () => {
     check(ruleOf('retry-rate'), [
       [0, 0.2, 'pending'],
       [1, 0.2, 'pending'],
@@ -86,7 +86,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('keeps its time over three missed looks, and that of a level over more', () => {
+  it('keeps its wait over three missed evaluations, and for a level over more', () => {
     check(ruleOf('retry-rate'), [
       [0, 0.2, 'pending'],
       [3, 0.2, 'pending'],
@@ -99,7 +99,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('ends where there is nothing to measure any more', () => {
+  it('ends when there is nothing left to measure', () => {
     check(ruleOf('retry-rate', parseRules({ 'retry-rate': { for: '0s', keep: '2m' } }, 'rules')), [
       [0, undefined, 'inactive'],
       [1, 0.5, 'firing', 'firing'],
@@ -108,7 +108,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('tells again when a burst has doubled, and not before', () => {
+  it('repeats its notice when a burst has doubled, and not before', () => {
     check(ruleOf('exhausted-burst'), [
       [0, 9, 'inactive'],
       [1, 10, 'firing', 'firing'],
@@ -122,7 +122,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('tells again every four hours while it goes on', () => {
+  it('repeats its notice every four hours while it fires', () => {
     const minutes = [0, 5, 239, 244, 245, 246, 484, 485]
     const told = trace(
       ruleOf('dead-letters'),
@@ -135,7 +135,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('is critical above a threshold of its own, or when it is urgent', () => {
+  it('is critical above a separate threshold, or when it is urgent', () => {
     const rule = ruleOf('dead-letters')
     const look = { now: 0, everyMs: MINUTE_MS, isSilenced: false }
     const at = (value: number, isUrgent?: boolean) =>
@@ -144,7 +144,7 @@ describe('an alert', () => {
     expect([at(100), at(101), at(1, true)]).toEqual(['warning', 'critical', 'critical'])
   })
 
-  it('is told of again when it becomes critical, and stays so until it is over', () => {
+  it('repeats its notice when it becomes critical, and stays critical until it is resolved', () => {
     const rule = { ...ruleOf('dead-letters'), forMs: 0, keepMs: 0 }
     let alert: Alert | undefined
     const told = [50, 150, 50, 150, 0].map((value, minute) => {
@@ -162,7 +162,7 @@ describe('an alert', () => {
     ])
   })
 
-  it('is told of when its silence ends, and never that something ended of which nobody heard', () => {
+  it('sends its notice when its silence ends, and no resolved notice without a firing one', () => {
     const rule = { ...ruleOf('dead-letters'), forMs: 0, keepMs: 0 }
     const reading = { labels: LABELS, value: 1, summary: '' }
     const look = (minute: number, isSilenced: boolean) => ({ now: minute * MINUTE_MS, everyMs: MINUTE_MS, isSilenced })
@@ -180,7 +180,7 @@ describe('an alert', () => {
     expect(alertId('no-workers', { queue: 'a', name: 'b' })).not.toBe(id)
   })
 
-  it('has notices with ids that stay the same however often they are sent', () => {
+  it('has notices whose ids are the same in every delivery', () => {
     const rule = { ...ruleOf('dead-letters'), forMs: 0 }
     const look = { now: MINUTE_MS, everyMs: MINUTE_MS, isSilenced: false }
     const { alert } = advance(undefined, { labels: LABELS, value: 1, summary: '' }, rule, look)

@@ -50,13 +50,13 @@ describe('a circuit', () => {
     expect(calls(closed(), 0, { ok: 6, failed: 5 }).circuit).toBe('closed')
   })
 
-  it('forgets what is older than its window', () => {
+  it('forgets calls that are older than its window', () => {
     const old = calls(closed(), 0, { failed: 9 })
     expect(calls(old, 60_001, { failed: 5, ok: 6 }).calls).toHaveLength(1)
     expect(calls(old, 61_000, { failed: 1 }).circuit).toBe('closed')
   })
 
-  it('refuses everybody until its time, then lets one through and no second one', () => {
+  it('refuses every job until its time, then lets exactly one through', () => {
     const open = calls(closed(), 900, { failed: 10 })
     expect(verdict(open, 'a', 30_899)[1]).toMatchObject({ kind: 'defer', by: 'circuit', pass: open.round })
     const [probing, first] = verdict(open, 'a', 30_900)
@@ -77,7 +77,7 @@ describe('a circuit', () => {
     expect(lengths).toEqual([60, 120, 240, 480, 600, 600, 600])
   })
 
-  it('sends another job each time, and the same one only when nobody else comes', () => {
+  it('sends another job as probe each time, and the same one only if there is no other', () => {
     const open = calls(closed(), 0, { failed: 10 })
     const [probing] = verdict(open, 'a', 30_000)
     const again = probed(probing, 'a', 'down', 30_000)
@@ -86,34 +86,34 @@ describe('a circuit', () => {
     expect(verdict(again, 'a', again.openUntil! + 5_000)[1].kind).toBe('probe')
   })
 
-  it('never sends a job ahead that may start only once', () => {
+  it('never sends an at-most-once job as probe', () => {
     const open = calls(closed(), 0, { failed: 10 })
     expect(verdict(open, 'a', 30_000, { isRepeatable: false })[1].kind).toBe('defer')
-    // With no others to send, time opens it: a ramp, not a stampede.
+    // With no other job to send, the open time ends it with a ramp, not with all jobs at once.
     const [ramping, late] = verdict(open, 'a', 75_000, { isRepeatable: false })
     expect([ramping.circuit, late.kind]).toEqual(['ramping', 'go'])
   })
 
-  it('takes a probe that nobody heard of again for none', () => {
+  it('ignores a probe without a result', () => {
     const open = calls(closed(), 0, { failed: 10 })
     const [probing] = verdict(open, 'a', 30_000)
     expect(verdict(probing, 'b', 64_999)[1].kind).toBe('defer')
     expect(verdict(probing, 'b', 65_000)[1].kind).toBe('probe')
   })
 
-  it('is not decided by a probe that says nothing', () => {
+  it('is not decided by a probe with an inconclusive result', () => {
     const [probing] = verdict(calls(closed(), 0, { failed: 10 }), 'a', 30_000)
     const unsure = probed(probing, 'a', 'unsure', 31_000)
     expect(unsure).toMatchObject({ circuit: 'open', openUntil: 31_000, openings: 1 })
     expect(verdict(unsure, 'b', 31_000)[1].kind).toBe('probe')
   })
 
-  it('ignores the answer of a job that is not its probe', () => {
+  it('ignores the result of a job that is not its probe', () => {
     const open = calls(closed(), 0, { failed: 10 })
     expect(probed(open, 'a', 'up', 1_000)).toBe(open)
   })
 
-  it('comes back step by step, and trips sooner while it does', () => {
+  it('ramps up step by step, and opens sooner while it does', () => {
     const [probing] = verdict(calls(closed(), 0, { failed: 10 }), 'a', 30_000)
     let dependency = probed(probing, 'a', 'up', 30_000)
     expect(dependency.circuit).toBe('ramping')
@@ -129,7 +129,7 @@ describe('a circuit', () => {
     expect(advanced(dependency, 70_000)).toMatchObject({ circuit: 'closed', openings: 0 })
   })
 
-  it('lets a job that was given a slot pass without asking, in the round of the slot', () => {
+  it('lets a job with a slot start without asking, in the round of the slot', () => {
     const [probing] = verdict(calls(closed(), 0, { failed: 10 }), 'a', 30_000)
     const ramping = probed(probing, 'a', 'up', 30_000)
     const { dependency } = takeSlots(ramping, 100, 30_000)
@@ -137,7 +137,7 @@ describe('a circuit', () => {
     expect(verdict(dependency, 'b', 30_000, { pass: dependency.round - 1 })[1].kind).toBe('defer')
   })
 
-  it('does not let what waited come all at once because slots were left unused', () => {
+  it('does not release the waiting jobs all at once because slots were left unused', () => {
     const [probing] = verdict(calls(closed(), 0, { failed: 10 }), 'a', 30_000)
     let dependency = probed(probing, 'a', 'up', 30_000)
     let passed = 0
@@ -146,13 +146,13 @@ describe('a circuit', () => {
       if (given.kind === 'go') passed++
       dependency = next
     }
-    // 20 s on it is 80 a second.
+    // After 20 s it admits 80 per second.
     expect(passed).toBeLessThanOrEqual(41)
   })
 
-  it('is held open and held closed by hand, and left to itself again', () => {
+  it('is held open and held closed by an operator, and returned to automatic', () => {
     const open = force(closed(), 'open', 1_000)
-    expect(verdict(open, 'a', 1e9)[1]).toMatchObject({ kind: 'defer', why: expect.stringContaining('by hand') })
+    expect(verdict(open, 'a', 1e9)[1]).toMatchObject({ kind: 'defer', why: expect.stringContaining('manually') })
     expect(callProbe(open, 1e9)).toBeUndefined()
     expect(force(open, 'auto', 2_000)).toMatchObject({ circuit: 'ramping' })
     const shut = force(calls(closed(), 0, { failed: 10 }), 'closed', 1_000)
@@ -160,7 +160,7 @@ describe('a circuit', () => {
     expect(calls(shut, 2_000, { failed: 100 }).circuit).not.toBe('open')
   })
 
-  it('calls for a probe once, and again when nothing came of it', () => {
+  it('asks for a probe once, and again when that one gave no result', () => {
     const open = calls(closed(), 0, { failed: 10 })
     expect(callProbe(open, 29_999)).toBeUndefined()
     const called = callProbe(open, 30_000)!
@@ -170,14 +170,14 @@ describe('a circuit', () => {
 })
 
 describe('Retry-After', () => {
-  it('shuts the dependency for everybody until then, and releases step by step', () => {
+  it('blocks the dependency for every job until then, and releases step by step', () => {
     const dependency = throttled(closed(), 10_000, 1_000)
     const [next, first] = verdict(dependency, 'a', 1_000)
     expect(first).toMatchObject({ kind: 'defer', delayMs: 10_000, by: 'ramp' })
     expect(verdict(next, 'b', 1_000)[1]).toMatchObject({ delayMs: 10_200 })
   })
 
-  it('is not begun anew by every one of many equal answers', () => {
+  it('is not restarted by each of many equal responses', () => {
     const dependency = throttled(closed(), 10_000, 1_000)
     expect(throttled(dependency, 10_000, 1_500)).toBe(dependency)
     expect(throttled(dependency, 60_000, 1_500).round).toBe(dependency.round + 1)
@@ -227,7 +227,7 @@ describe('a retry budget', () => {
 })
 
 describe('a ramp', () => {
-  it('lets as many through as it says, whichever way one counts', () => {
+  it('lets the stated number through, by both ways of counting', () => {
     const ramp = { perSecond: 5, doubleEveryMs: 5_000 }
     expect([0, 1, 24, 25, 26, 75].map(rank => Math.round(rampDelayMs(ramp, rank)))).toEqual([
       0, 200, 4_800, 5_000, 5_100, 10_000,
@@ -249,7 +249,7 @@ describe('settings', () => {
     expect(() => circuitSettings(input)).toThrow(words)
   })
 
-  it('refuses a budget that can not end', () => {
+  it('refuses a budget that cannot end', () => {
     expect(() => budgetSettings({ ratio: 0, minPerSecond: 0 })).toThrow('minPerSecond: expected a number from 0.01')
   })
 })

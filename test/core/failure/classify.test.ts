@@ -60,7 +60,7 @@ describe('an error is transient (R9)', () => {
     expect(of(thrown)).toEqual({ kind: 'transient', rule: 'default' })
   })
 
-  it('with a status that may pass, whatever caused it', () => {
+  it('with a temporary status, whatever caused it', () => {
     expect(of(Object.assign(caused(new SyntaxError()), { status: 502 }))).toEqual({
       kind: 'transient',
       rule: 'built-in: HTTP 502',
@@ -68,7 +68,7 @@ describe('an error is transient (R9)', () => {
     expect(of(error({ status: 408 })).kind).toBe('transient')
   })
 
-  it('when its cause is too far away to be seen', () => {
+  it('when its cause is too deep in the chain', () => {
     let chain: unknown = new ValidationError()
     for (let i = 0; i < 10; i++) chain = caused(chain)
     expect(of(chain).kind).toBe('permanent')
@@ -80,10 +80,10 @@ it('429 is throttled', () => {
   expect(of(error({ status: 429 }))).toEqual({ kind: 'throttled', rule: 'built-in: HTTP 429' })
 })
 
-describe('what a handler says itself (R9)', () => {
+describe('a verdict of the handler (R9)', () => {
   const always: Rule = { when: { predicate: () => true }, as: 'transient' }
 
-  it('goes before every rule', () => {
+  it('takes precedence over every rule', () => {
     expect(of(new PermanentError('no'), always)).toEqual({ kind: 'permanent', rule: 'handler: PermanentError' })
     expect(of(new RetryAfter(30), always)).toEqual({
       kind: 'throttled',
@@ -125,7 +125,7 @@ describe('rules (R9)', () => {
     expect(of(thrown, { when, as: 'gone' })).toMatchObject({ kind: 'gone', rule: `rule 1 (${words})` })
   })
 
-  it('tell errors of one class apart by the names that they have themselves', () => {
+  it('distinguish errors of one class by their own names', () => {
     const rule: Rule = { when: { name: 'Declined' }, as: 'gone' }
     const [before, named, after] = [new ZipCodeError(), new ZipCodeError(), new ZipCodeError()]
     named.name = 'Declined'
@@ -149,14 +149,14 @@ describe('rules (R9)', () => {
       },
       new Error('x'),
     ],
-    ['a predicate that promises', { predicate: (async () => true) as never }, new Error('x')],
+    ['a predicate that returns a promise', { predicate: (async () => true) as never }, new Error('x')],
     ['a field, but not the predicate', { name: 'Error', predicate: () => false }, new Error('x')],
-    ['nothing, since its predicate got lost', {}, new Error('x')],
+    ['anything after losing its predicate', {}, new Error('x')],
   ])('do not match %s', (_, when, thrown) => {
     expect(of(thrown, { when, as: 'gone' }).kind).toBe('transient')
   })
 
-  it('are asked in order, before what is built in', () => {
+  it('apply in order, before the built-in table', () => {
     const rules: Rule[] = [
       { when: { code: 'B' }, as: 'gone' },
       { when: { status: '4xx' }, as: 'transient', delay: '10s' },
@@ -170,19 +170,19 @@ describe('rules (R9)', () => {
   })
 })
 
-/** What Node, undici, DNS and TLS throw, as they throw it. */
-describe('an error without an answer', () => {
+/** Errors as Node, undici, DNS and TLS throw them. */
+describe('an error without a response', () => {
   const node = (code: string, syscall?: string, message = `${syscall ?? 'x'} ${code} 192.0.2.1:443`) =>
     error({ code, ...(syscall && { syscall }), message })
   const fetchFailed = (cause: unknown) => new TypeError('fetch failed', { cause })
 
   // biome-ignore format: a table reads best with one row per line
   it.each<[string, unknown, string, boolean | undefined, string]>([
-    // what happened, what is thrown, kind, whether it may have been carried out, known by
+    // Columns: description, thrown value, kind, whether it may have been carried out, identified by
     ['refused', node('ECONNREFUSED', 'connect'), 'transient', false, 'ECONNREFUSED'],
     ['refused, by fetch', fetchFailed(node('ECONNREFUSED', 'connect')), 'transient', false, 'ECONNREFUSED'],
     ['no such name', fetchFailed(node('ENOTFOUND', 'getaddrinfo')), 'transient', false, 'ENOTFOUND'],
-    ['DNS in trouble', node('EAI_AGAIN', 'getaddrinfo'), 'transient', false, 'EAI_AGAIN'],
+    ['DNS fails temporarily', node('EAI_AGAIN', 'getaddrinfo'), 'transient', false, 'EAI_AGAIN'],
     ['DNS answers nothing', node('ESERVFAIL', 'queryA'), 'transient', false, 'ESERVFAIL'],
     ['no route', node('EHOSTUNREACH', 'connect'), 'transient', false, 'EHOSTUNREACH'],
     ['no route, code only', error({ code: 'ENETUNREACH' }), 'transient', false, 'ENETUNREACH'],
@@ -208,7 +208,7 @@ describe('an error without an answer', () => {
     ['a 200 whose body was cut off', error({ status: 200, code: 'UND_ERR_SOCKET' }), 'transient', true, 'UND_ERR_SOCKET'],
     ['garbage', fetchFailed(error({ name: 'HTTPParserError', code: 'HPE_INVALID_CONSTANT' })), 'transient', true, 'HPE_INVALID_CONSTANT'],
     ['AbortSignal.timeout()', new DOMException('The operation was aborted due to timeout', 'TimeoutError'), 'transient', true, 'TimeoutError'],
-    ['an abort of its own', new DOMException('This operation was aborted', 'AbortError'), 'transient', true, 'AbortError'],
+    ['an abort by the handler', new DOMException('This operation was aborted', 'AbortError'), 'transient', true, 'AbortError'],
     ['a certificate that expired', fetchFailed(error({ code: 'CERT_HAS_EXPIRED' })), 'permanent', false, 'CERT_HAS_EXPIRED'],
     ['a certificate for another name', error({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }), 'permanent', false, 'ERR_TLS_CERT_ALTNAME_INVALID'],
     ['TLS against plain HTTP', error({ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }), 'permanent', false, 'ERR_SSL_WRONG_VERSION_NUMBER'],
@@ -218,7 +218,7 @@ describe('an error without an answer', () => {
     ['a port that fetch refuses', fetchFailed(new Error('bad port')), 'permanent', false, '"bad port"'],
     ['credentials in the URL', new TypeError('Request cannot be constructed from a URL that includes credentials: http://a:b@c/'), 'permanent', false, '"URL that includes credentials"'],
     ['an address that is not allowed', error({ code: 'ESSRFBLOCKED' }), 'blocked', false, 'ESSRFBLOCKED'],
-    ['an answer is an answer', error({ status: 502, code: 'ECONNRESET' }), 'transient', undefined, 'HTTP 502'],
+    ['a response with a status', error({ status: 502, code: 'ECONNRESET' }), 'transient', undefined, 'HTTP 502'],
   ])('%s', (_, thrown, kind, maybeExecuted, word) => {
     expect(of(thrown)).toEqual({
       kind,
@@ -227,7 +227,7 @@ describe('an error without an answer', () => {
     })
   })
 
-  it('of several addresses is one that all of them agree on', () => {
+  it('for several addresses is what all of them have in common', () => {
     const tried = (...errors: unknown[]) => Object.assign(new AggregateError(errors), { code: 'ETIMEDOUT' })
     expect(of(tried(node('ETIMEDOUT', 'connect'), node('ECONNREFUSED', 'connect')))).toMatchObject({
       kind: 'transient',
@@ -237,7 +237,7 @@ describe('an error without an answer', () => {
     expect(of(tried(node('ETIMEDOUT', 'connect'), new Error('x')))).not.toHaveProperty('maybeExecuted')
   })
 
-  it('has left or not, whatever a rule takes it for', () => {
+  it('keeps whether the request was sent, whatever a rule says', () => {
     const rule: Rule = { when: { code: ['ECONNRESET', 'ECONNREFUSED'] }, as: 'throttled', delay: '5m' }
     expect(of(node('ECONNRESET', 'read'), rule)).toMatchObject({
       kind: 'throttled',
@@ -247,17 +247,17 @@ describe('an error without an answer', () => {
     expect(of(node('ECONNREFUSED', 'connect'), rule)).toMatchObject({ kind: 'throttled', maybeExecuted: false })
   })
 
-  it('is what the handler says where it says something: it has seen more', () => {
+  it('follows the handler if it gives a verdict, because it knows more', () => {
     expect(of(new PermanentError('no', { cause: node('ECONNRESET', 'read') }))).not.toHaveProperty('maybeExecuted')
   })
 })
 
-describe('an answer on a thrown error', () => {
+describe('a response on a thrown error', () => {
   it.each<[string, object]>([
     ['on the error', { status: 404 }],
     ['under another name', { statusCode: 404 }],
-    ['on the answer', { response: { status: 404 } }],
-    ['on the answer, under another name', { response: { statusCode: 404 } }],
+    ['on the response', { response: { status: 404 } }],
+    ['on the response, under another name', { response: { statusCode: 404 } }],
   ])('is found %s', (_, facts) => {
     expect(of(error(facts))).toEqual({ kind: 'permanent', rule: 'built-in: HTTP 404' })
   })
@@ -266,14 +266,14 @@ describe('an answer on a thrown error', () => {
   it.each<[string, object, object]>([
     ['429', { status: 429, headers: { 'retry-after': '30' } }, { kind: 'throttled', retryAfterMs: 30_000 }],
     ['503', { status: 503, headers: new Headers({ 'retry-after': '30' }) }, { kind: 'throttled', retryAfterMs: 30_000 }],
-    ['429 of a client that keeps the answer', { response: { status: 429, headers: { 'Retry-After': 5 } } }, { kind: 'throttled', retryAfterMs: 5_000 }],
+    ['429 of a client that keeps the response', { response: { status: 429, headers: { 'Retry-After': 5 } } }, { kind: 'throttled', retryAfterMs: 5_000 }],
     ['408', { status: 408, headers: { 'retry-after': '7' } }, { kind: 'transient', retryAfterMs: 7_000 }],
     ['503 with a date, on the clock of the other side', { status: 503, headers: { date: 'Sun, 15 Nov 2026 09:00:00 GMT', 'retry-after': 'Sun, 15 Nov 2026 09:01:00 GMT' } }, { kind: 'throttled', retryAfterMs: 60_000 }],
-  ])('says when to come back: %s', (_, facts, expected) => {
+  ])('says when to retry: %s', (_, facts, expected) => {
     expect(of(error(facts))).toMatchObject(expected)
   })
 
-  it('is heard also where a rule says what it is', () => {
+  it('keeps its Retry-After when a rule classifies it', () => {
     const thrown = error({ status: 503, headers: { 'retry-after': '30' } })
     expect(of(thrown, { when: { status: 503 }, as: 'transient' })).toMatchObject({
       kind: 'transient',
@@ -283,16 +283,16 @@ describe('an answer on a thrown error', () => {
 
   it.each<[string, object]>([
     ['an ordinary 503', { status: 503 }],
-    ['a 503 that says nonsense', { status: 503, headers: { 'retry-after': 'soon' } }],
-    ['a 500 is not believed', { status: 500, headers: { 'retry-after': '30' } }],
-  ])('says nothing: %s', (_, facts) => {
+    ['a 503 with an invalid value', { status: 503, headers: { 'retry-after': 'soon' } }],
+    ['a 500, for which it is ignored', { status: 500, headers: { 'retry-after': '30' } }],
+  ])('gives no retry time: %s', (_, facts) => {
     const found = of(error(facts))
     expect(found.kind).toBe('transient')
     expect(found).not.toHaveProperty('retryAfterMs')
   })
 })
 
-describe('an answer to an HTTP job', () => {
+describe('a response to an HTTP job', () => {
   it.each<[string, number[], string | undefined]>([
     ['is a success', [200, 201, 204, 299], undefined],
     ['is permanent', [301, 302, 304, 308], 'permanent'],
@@ -312,7 +312,7 @@ describe('an answer to an HTTP job', () => {
     expect(knownAnswer({ status: 500, retryAfter: true })?.kind).toBe('transient')
   })
 
-  it('409 of a call that was sent before is our own first call, still running', () => {
+  it('409 of a call that was sent before conflicts with our own first call, still running', () => {
     expect(knownAnswer({ status: 409, repeated: true })?.kind).toBe('transient')
     expect(knownAnswer({ status: 404, repeated: true })?.kind).toBe('permanent')
   })
@@ -337,12 +337,12 @@ describe('an AggregateError', () => {
     expect(of(all(error({ code: 'A' })), { when: { code: 'A' }, as: 'blocked' }).kind).toBe('permanent')
   })
 
-  it('of very many is not judged at all', () => {
+  it('with very many errors is not classified', () => {
     expect(of(all(...Array.from({ length: 100 }, () => new ValidationError()))).kind).toBe('permanent')
     expect(of(all(...Array.from({ length: 101 }, () => new ValidationError()))).kind).toBe('transient')
   })
 
-  it('of aggregates without end comes to an end', () => {
+  it('with endlessly nested aggregates terminates', () => {
     const loop = new AggregateError([])
     loop.errors = Array.from({ length: 100 }, () => loop)
     expect(of(loop).kind).toBe('transient')
@@ -352,7 +352,7 @@ describe('an AggregateError', () => {
   })
 })
 
-describe('nothing that is thrown can harm', () => {
+describe('no thrown value does harm', () => {
   const hostile = (): never => {
     throw new Error('hostile')
   }
@@ -382,7 +382,7 @@ describe('nothing that is thrown can harm', () => {
         Object.fromEntries(['name', 'code', 'status', 'cause', 'errors'].map(key => [key, { get: hostile }])),
       ),
     ],
-    ['a circle of causes', circular],
+    ['a cycle of causes', circular],
     ['an endless chain', endless],
     ['a cause that is hostile', caused(traps)],
     ['a function', () => 1],

@@ -5,31 +5,51 @@ import { MASKED_LENGTH_MAX, maskMessage } from '../../../src/core/failure/mask.j
 import type { StoredError } from '../../../src/core/job/job.js'
 import { hash64 } from '../../../src/core/values/hash.js'
 
-// What people really get to read, and what of it stays.
-// biome-ignore format: a table reads best with one row per line
+// Real messages, and what remains of them.
 const MESSAGES: readonly (readonly [message: string, masked: string])[] = [
   // Node and undici
-  ['fetch failed; caused by: Error: connect ECONNREFUSED 127.0.0.1:5432', 'fetch failed; caused by: Error: connect ECONNREFUSED <ip>'],
+  [
+    'fetch failed; caused by: Error: connect ECONNREFUSED 127.0.0.1:5432',
+    'fetch failed; caused by: Error: connect ECONNREFUSED <ip>',
+  ],
   ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED <ip>'],
   ['connect ETIMEDOUT [fe80::1ff:fe23]:443', 'connect ETIMEDOUT <ip>'],
-  ['Connect Timeout Error (attempted addresses: 10.0.0.1:443, 10.0.0.2:443, timeout: 10000ms)', 'Connect Timeout Error (attempted addresses: <ip>, timeout: <duration>)'],
+  [
+    'Connect Timeout Error (attempted addresses: 10.0.0.1:443, 10.0.0.2:443, timeout: 10000ms)',
+    'Connect Timeout Error (attempted addresses: <ip>, timeout: <duration>)',
+  ],
   ['getaddrinfo ENOTFOUND api.example.com', 'getaddrinfo ENOTFOUND api.example.com'],
-  ["ENOENT: no such file or directory, open '/var/data/2026/report 7.json'", "ENOENT: no such file or directory, open '<text>'"],
+  [
+    "ENOENT: no such file or directory, open '/var/data/2026/report 7.json'",
+    "ENOENT: no such file or directory, open '<text>'",
+  ],
   ["ENOENT: no such file or directory, open '/var/data/7.json'", "ENOENT: no such file or directory, open '<path>'"],
   ['EMFILE: too many open files, watch C:\\data\\inbox\\4711', 'EMFILE: too many open files, watch <path>'],
   ["Cannot read properties of undefined (reading 'x')", "Cannot read properties of undefined (reading 'x')"],
   ["Cannot find module 'left-pad'", "Cannot find module 'left-pad'"],
   ['Unexpected token < in JSON at position 17', 'Unexpected token < in JSON at position <n>'],
   ['Stream closed with error code ERR_HTTP2_STREAM_ERROR', 'Stream closed with error code ERR_HTTP2_STREAM_ERROR'],
-  ['error:0A000126:SSL routines::unexpected eof while reading', 'error:<hex>:SSL routines::unexpected eof while reading'],
+  [
+    'error:0A000126:SSL routines::unexpected eof while reading',
+    'error:<hex>:SSL routines::unexpected eof while reading',
+  ],
   // PostgreSQL
-  ['duplicate key value violates unique constraint "users_email_key"', 'duplicate key value violates unique constraint "users_email_key"'],
+  [
+    'duplicate key value violates unique constraint "users_email_key"',
+    'duplicate key value violates unique constraint "users_email_key"',
+  ],
   ['Key (email)=(ann@example.com) already exists.', 'Key (email)=(<email>) already exists.'],
   ['Key (name)=(ann) already exists.', 'Key (name)=(<text>) already exists.'],
   ['relation "users" does not exist', 'relation "users" does not exist'],
   ['invalid input syntax for type integer: "twelve"', 'invalid input syntax for type integer: "<text>"'],
-  ['null value in column "id" of relation "orders" violates not-null constraint', 'null value in column "id" of relation "orders" violates not-null constraint'],
-  ['deadlock detected; Process 123 waits for ShareLock on transaction 456; blocked by process 789.', 'deadlock detected; Process <n> waits for ShareLock on transaction <n>; blocked by process <n>.'],
+  [
+    'null value in column "id" of relation "orders" violates not-null constraint',
+    'null value in column "id" of relation "orders" violates not-null constraint',
+  ],
+  [
+    'deadlock detected; Process 123 waits for ShareLock on transaction 456; blocked by process 789.',
+    'deadlock detected; Process <n> waits for ShareLock on transaction <n>; blocked by process <n>.',
+  ],
   // Services and clients
   ["No such customer: 'cus_9s6XKzkNRiz8i3'", "No such customer: 'cus_<id>'"],
   ['Request req_8hJ3kS9dQ1 was throttled, retry in 2.5s', 'Request req_<id> was throttled, retry in <duration>'],
@@ -42,8 +62,14 @@ const MESSAGES: readonly (readonly [message: string, masked: string])[] = [
   ['certificate expired on Mon, 16 Nov 2026 05:30:27 GMT', 'certificate expired on <time>'],
   ['The specified bucket does not exist in S3 (v1)', 'The specified bucket does not exist in S3 (v1)'],
   // Validation
-  ['[{"code":"invalid_type","expected":"string","received":"undefined","path":["user",0,"email"],"message":"Required"}]', '[{"code":"invalid_type","expected":"string","received":"undefined","path":["user",<n>,"email"],"message":"<text>"}]'],
-  ['payload.items[3].price: Expected number, received string', 'payload.items[<n>].price: Expected number, received string'],
+  [
+    '[{"code":"invalid_type","expected":"string","received":"undefined","path":["user",0,"email"],"message":"Required"}]',
+    '[{"code":"invalid_type","expected":"string","received":"undefined","path":["user",<n>,"email"],"message":"<text>"}]',
+  ],
+  [
+    'payload.items[3].price: Expected number, received string',
+    'payload.items[<n>].price: Expected number, received string',
+  ],
   // Our own words
   ['job 018f2f6e-7b1a-7c3d-9e4f-0123456789ab took 4.2s', 'job <id> took <duration>'],
   ['User "ann" not found', 'User "<text>" not found'],
@@ -61,7 +87,7 @@ describe('a message is masked', () => {
     expect(maskMessage(message)).toBe(masked)
   })
 
-  it('the same however often', () => {
+  it('the same when repeated', () => {
     for (const [, masked] of MESSAGES) expect(maskMessage(masked)).toBe(masked)
   })
 
@@ -95,7 +121,7 @@ describe('a message is masked', () => {
     fc.array(fc.constantFrom(...tokens), { maxLength: 400 }).map(all => all.join(' ')),
   )
 
-  it('the same however often, whatever it is, and never too long', () => {
+  it('the same when repeated, for any text, and never too long', () => {
     fc.assert(
       fc.property(messages, message => {
         const masked = maskMessage(message)
@@ -107,7 +133,7 @@ describe('a message is masked', () => {
     )
   })
 
-  it('whatever the numbers in it are', () => {
+  it('the same for all numbers in it', () => {
     const sentence = (n: number, id: string, ms: number) => `order ${n} (${id}) waited ${ms}ms for "${id}"`
     fc.assert(
       fc.property(fc.nat(), fc.uuid(), fc.nat(), (n, id, ms) => {
@@ -116,7 +142,7 @@ describe('a message is masked', () => {
     )
   })
 
-  it('quickly, also one made to be slow', () => {
+  it('quickly, even a hostile one', () => {
     for (const piece of ['a', '1', '-', '"', "'", '/', ':', '.', '@a.', '[:', '=(', 'a1_', '::1', '\ud800']) {
       expect(maskMessage(piece.repeat(20_000)).length).toBeLessThanOrEqual(MASKED_LENGTH_MAX)
     }
@@ -154,13 +180,13 @@ describe('a fingerprint', () => {
     expect(other.fingerprint).not.toBe(of(error('user 17 not found')).fingerprint)
   })
 
-  it('does not mix up what stands where', () => {
+  it('distinguishes the same text in different fields', () => {
     const fields = (name: string, code: string) => of({ name, code, message: 'x' }).fingerprint
     expect(fields('a', 'b')).not.toBe(fields('ab', ''))
     expect(fields('a","b', '')).not.toBe(fields('a', 'b'))
   })
 
-  it('is what the user says, where the user says something', () => {
+  it('is the one that the user gives, if there is one', () => {
     expect(fingerprintOf({ name: 'x', error: error('card 4 declined'), own: 'declined' })).toEqual({
       fingerprint: 'declined',
       title: 'card <n> declined',
@@ -172,12 +198,12 @@ describe('a fingerprint', () => {
     expect(of({ name: '', message: '' }).title).toBe('no message')
   })
 
-  it.each([['declined'], ['stripe:card_declined.v2'], ['a'.repeat(64)]])('of the user may be %s', value => {
+  it.each([['declined'], ['stripe:card_declined.v2'], ['a'.repeat(64)]])('given by the user may be %s', value => {
     expect(() => checkFingerprint(value, 'fingerprint')).not.toThrow()
   })
 
   it.each([[''], ['a b'], ['a/b'], ['é'], ['a'.repeat(65)], ['0123456789abcdef'], [5], [null], [undefined]])(
-    'of the user may not be %j',
+    'given by the user may not be %j',
     value => {
       expect(() => checkFingerprint(value, 'job "x": fingerprint')).toThrow(
         /job "x": fingerprint: expected 1 to 64 letters, digits or : _ \. - .*, got /,
@@ -187,7 +213,7 @@ describe('a fingerprint', () => {
 })
 
 describe('hash64', () => {
-  it('tells similar texts apart', () => {
+  it('distinguishes similar texts', () => {
     const texts = Array.from({ length: 100_000 }, (_, i) => `error ${i.toString(36)}`)
     expect(new Set(texts.map(hash64)).size).toBe(texts.length)
   })

@@ -41,7 +41,7 @@ function deepCauses(levels: number): Error {
   return error
 }
 
-/** Kept whatever happens: bounded, plain, valid Unicode, with something to read. */
+/** The limits of every stored error: bounded, plain, valid Unicode, with a readable message. */
 function expectStorable(stored: StoredError): void {
   const json = JSON.stringify(stored)
   expect(new TextEncoder().encode(json).length).toBeLessThanOrEqual(16 * 1024)
@@ -61,7 +61,7 @@ describe('toStoredError (R14)', () => {
     expect(stored.stack).toMatch(/^TypeError: oops\n {4}at /)
   })
 
-  it('folds in the causes, and takes the code from where it is', () => {
+  it('includes the causes, and takes the code of the first error that has one', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
     const stored = toStoredError(new TypeError('fetch failed', { cause }))
     expect(stored.message).toBe('fetch failed; caused by: Error: connect ECONNREFUSED')
@@ -74,7 +74,7 @@ describe('toStoredError (R14)', () => {
     expect(message.match(/caused by/g)).toHaveLength(10)
   })
 
-  it('goes once around a circle of causes', () => {
+  it('follows a cycle of causes once', () => {
     expect(toStoredError(circle()).message).toBe('a; caused by: Error: b')
   })
 
@@ -97,7 +97,7 @@ describe('toStoredError (R14)', () => {
     ['an array', [1, 2], { name: 'Array', message: 'thrown: { 0: 1, 1: 2 }' }],
     ['an error without a message', new Error(''), { name: 'Error', message: 'no message' }],
     ['an error with only a code', Object.assign(new Error(''), { code: 'E' }), { message: 'E' }],
-    ['a message that is no text', { message: { a: 1 } }, { message: 'thrown: { message: {…} }' }],
+    ['a message that is not text', { message: { a: 1 } }, { message: 'thrown: { message: {…} }' }],
     ['a DOMException', new DOMException('late', 'TimeoutError'), { name: 'TimeoutError', message: 'late' }],
     [
       'an error of another realm',
@@ -144,11 +144,11 @@ describe('toStoredError (R14)', () => {
         ),
       ),
     ],
-    ['a circle of causes', circle()],
+    ['a cycle of causes', circle()],
     ['a very deep object', deep(100_000)],
     ['very deep causes', deepCauses(100_000)],
     ['a cause that is hostile', new Error('x', { cause: new Proxy({}, traps) })],
-    ['a name that is no text', Object.assign(new Error('x'), { name: { a: 1 } })],
+    ['a name that is not text', Object.assign(new Error('x'), { name: { a: 1 } })],
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 })],
     ['a hundred thousand keys', Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`key${i}`, i]))],
     ['blanks for a message', new Error(' \n ')],
@@ -186,7 +186,7 @@ describe('toStoredError (R14)', () => {
 })
 
 describe('failedOutcome', () => {
-  it('holds the error and what it was taken for', () => {
+  it('has the error and its classification', () => {
     expect(failedOutcome(new PermanentError('declined'), [], 0)).toMatchObject({
       kind: 'failed',
       error: { name: 'PermanentError', message: 'declined' },
@@ -194,13 +194,13 @@ describe('failedOutcome', () => {
     })
   })
 
-  it('carries the time that the other side asked for', () => {
+  it('has the time that the other side asked for', () => {
     const outcome = failedOutcome(new RetryAfter('30s'), [], 0)
     expect(outcome.retryAfterMs).toBe(30_000)
     expect(outcome.classification).toEqual({ kind: 'throttled', rule: 'handler: RetryAfter' })
   })
 
-  it('carries the delay of a rule', () => {
+  it('has the delay of a rule', () => {
     const rule = { when: { code: 'A' }, as: 'transient', delay: '9s' } as const
     expect(failedOutcome({ code: 'A' }, [rule], 0).classification.delayMs).toBe(9_000)
   })
@@ -222,7 +222,7 @@ describe('what a handler returned', () => {
   circular.push(circular)
   it.each<[string, unknown]>([
     ['a BigInt', { price: 5n }],
-    ['a circle', circular],
+    ['a cycle', circular],
     ['a function', () => 1],
     ['a symbol', Symbol('x')],
     ['something too deep', deep(100_000)],
@@ -230,7 +230,7 @@ describe('what a handler returned', () => {
     ['a proxy with traps', new Proxy({}, traps)],
     ['a revoked proxy', revoked()],
     ['over 1 MiB', 'é'.repeat(600_000)],
-  ])('stays a success when its result can not be kept: %s', (_, value) => {
+  ])('stays a success if its result cannot be stored: %s', (_, value) => {
     expect(outcomeOf(value)).toEqual({ kind: 'succeeded', note: expect.stringMatching(/^the result was not kept: /) })
   })
 })

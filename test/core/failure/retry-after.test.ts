@@ -18,7 +18,7 @@ describe('parseRetryAfter reads', () => {
     ['Sun Nov  1 21:02:00 2026', 0],
     ['Tue, 01 Dec 2026 00:00:00 GMT', Date.UTC(2026, 11, 1) - NOW],
     ['Sun, 15 Nov 2026 21:00:60 GMT', 60_000],
-    // Two digits of a year are at most fifty years ahead.
+    // A two-digit year is at most fifty years ahead.
     ['Sunday, 15-Nov-70 21:00:00 GMT', Date.UTC(2070, 10, 15, 21) - NOW],
     ['Sunday, 15-Nov-94 21:00:00 GMT', 0],
   ])('%j', (header, ms) => {
@@ -66,7 +66,7 @@ describe('RetryAfter', () => {
     [{}, undefined],
     [undefined, undefined],
     [new Proxy(new Date(NOW), {}), undefined],
-  ])('of %o waits %s ms', (value, ms) => {
+  ])('with %o waits %s ms', (value, ms) => {
     expect(retryAfterMs(value, NOW)).toBe(ms)
     expect(new RetryAfter(value as string)).toMatchObject({ name: 'RetryAfter', value })
   })

@@ -8,7 +8,7 @@ const URL_ = 'https://api.example/orders'
 const parse = (input: unknown) => parseHttpRequest(input, 'http')
 
 describe('an HTTP request', () => {
-  it('needs no more than an address', () => {
+  it('needs only a URL', () => {
     expect(parse({ url: URL_ })).toEqual({
       method: 'GET',
       url: URL_,
@@ -32,11 +32,11 @@ describe('an HTTP request', () => {
     ['false', { body: false, method: 'PUT' }, { method: 'PUT', body: 'false' }],
     ['empty text', { body: '' }, { method: 'POST', body: '' }],
     [
-      'its own type',
+      'a given content type',
       { body: 'a=1', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } },
       { headers: { 'content-type': 'application/x-www-form-urlencoded' } },
     ],
-    ['a method in small letters', { method: 'delete' }, { method: 'DELETE' }],
+    ['a method in lower case', { method: 'delete' }, { method: 'DELETE' }],
     ['a fragment', { url: `${URL_}#part` }, { url: URL_ }],
     ['an odd host', { url: 'HTTP://EXAMPLE.com:80/ü' }, { url: 'http://example.com/%C3%BC' }],
     ['a time', { timeout: '30m' }, { timeoutMs: 1_800_000 }],
@@ -100,7 +100,7 @@ describe('an HTTP request', () => {
 
   it.each(['\r\nx: y', '\n', '\r', '\0', '\x7f', '\u0100', 'a\u2028b'])('refuses %j in a header', value => {
     expect(() => parse({ url: URL_, headers: { 'x-note': `s3cret${value}` } })).toThrow(/expected text of one line/)
-    // Not even the refusal says what was in it.
+    // The error does not show the value either.
     expect(() => parse({ url: URL_, headers: { 'x-note': `s3cret${value}` } })).not.toThrow(/s3cret/)
   })
 
@@ -112,7 +112,7 @@ describe('an HTTP request', () => {
     expect(() => parse({ url: URL_, headers: { [name]: 'x' } })).toThrow(/is set by Chronos and can't be overridden/)
   })
 
-  it('never lets a header become two', () => {
+  it('never turns one header into two', () => {
     const text = fc.string({
       unit: fc.constantFrom('a', ':', ' ', '\r', '\n', '\0', '\t', 'é', '\u{1f600}'),
       maxLength: 12,
@@ -134,7 +134,7 @@ describe('an HTTP request', () => {
   })
 })
 
-describe('an expected answer', () => {
+describe('an expected response', () => {
   it.each<[statuses: HttpRequest['expectedStatuses'], status: number, expected: boolean]>([
     [undefined, 200, true],
     [undefined, 299, true],

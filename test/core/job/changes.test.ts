@@ -48,7 +48,7 @@ const STATES = Object.keys(JOBS) as JobState[]
 
 type Row = [rule: string, decide: JobChange, ends: Partial<Record<JobState, string>>]
 
-/** What each rule makes of a job in each state, as `state reason`; a state that is absent is refused. */
+/** The result of each rule for a job in each state, as `state reason`; a state that is absent is refused. */
 const TABLE: Row[] = [
   ['cancel', cancel, { waiting: 'cancelled', running: 'running, asked to stop' }],
   ['reschedule', reschedule({ delayMs: 5 }), { waiting: 'waiting' }],
@@ -65,12 +65,12 @@ function told(job: Job | undefined): string | undefined {
   return [job.state, job.reason].filter(Boolean).join(' ')
 }
 
-describe('who may move a job where', () => {
+describe('the changes of a job', () => {
   it.each(TABLE)('%s', (_name, decide, ends) => {
     for (const state of STATES) expect([state, told(decide(JOBS[state], NOW, 0))]).toEqual([state, ends[state]])
   })
 
-  it.each(TABLE)('%s changes nothing of the job that it is given', (_name, decide) => {
+  it.each(TABLE)('%s does not change its input', (_name, decide) => {
     for (const state of STATES) {
       const before = structuredClone(JOBS[state])
       decide(JOBS[state], NOW, 0)
@@ -80,7 +80,7 @@ describe('who may move a job where', () => {
 })
 
 describe('cancel', () => {
-  it('gives a waiting job its end and takes its slot away', () => {
+  it('ends a waiting job and removes its slot', () => {
     const { pass, ...kept } = JOBS.waiting
     expect(cancel(JOBS.waiting, NOW, 0)).toEqual({ ...kept, state: 'cancelled', finishedAt: NOW })
   })
@@ -90,7 +90,7 @@ describe('expire', () => {
   it.each([
     ['has passed', NOW - 1, 'dead expired'],
     ['is now', NOW, 'dead expired'],
-    ['is still to come', NOW + 1, undefined],
+    ['is in the future', NOW + 1, undefined],
   ])('a deadline that %s', (_when, deadline, end) => {
     expect(told(expire({ ...WAITING, deadline }, NOW, 0))).toBe(end)
   })
@@ -117,7 +117,7 @@ describe('acknowledge and discard', () => {
     expect(discard(seen, NOW, 0)).toEqual({ ...seen, reason: 'discarded' })
   })
 
-  it('leave a job alone that is discarded already', () => {
+  it('leave a discarded job unchanged', () => {
     const discarded = discard(JOBS.dead, NOW, 0)!
     expect(discard(discarded, NOW + 1, 0)).toBe(discarded)
   })
@@ -134,18 +134,18 @@ describe('redrive', () => {
     expect(redrive()(used, NOW, 0)).toEqual({ ...WAITING, generation: 2, run: 3, runAt: NOW })
   })
 
-  it('keeps a deadline that is still to come', () => {
+  it('keeps a deadline in the future', () => {
     const deadline = NOW + 1
     expect(redrive()({ ...JOBS.dead, deadline }, NOW, 0)).toMatchObject({ deadline })
     expect(redrive()(JOBS.dead, NOW, 0)).not.toHaveProperty('deadline')
   })
 
-  it('takes the delay at its place in the batch', () => {
+  it('uses the delay at its index in the batch', () => {
     const rule = redrive({ delaysMs: [10, 20.5] })
     expect([0, 1, 2].map(index => rule(JOBS.dead, NOW, index)?.runAt)).toEqual([NOW + 10, NOW + 21, NOW])
   })
 
-  it.each(STATES)('leaves a %s job alone that the same redrive has started', state => {
+  it.each(STATES)('leaves a %s job unchanged that the same redrive has started', state => {
     const job: Job = { ...JOBS[state], redriveId: 'r1' }
     expect(redrive({ redriveId: 'r1' })(job, NOW, 0)).toBe(job)
   })
@@ -174,13 +174,13 @@ describe('edit', () => {
     expect(edit({ expect: job, ...asked })(job, NOW, 0)).toEqual({ ...job, ...facts, runAt: 3 })
   })
 
-  it('removes what it is given null for', () => {
+  it('removes fields that are null', () => {
     const { timeoutMs, deadline, override, ...kept } = job
     const asked = { timeoutMs: null, deadline: null, override: null }
     expect(edit({ expect: job, ...asked })(job, NOW, 0)).toEqual(kept)
   })
 
-  it('gives up the slot of a dependency that it leaves', () => {
+  it('drops the slot of the previous dependency', () => {
     const { pass, ...kept } = job
     expect(edit({ expect: job, dependency: 'a' })(job, NOW, 0)).toEqual(job)
     expect(edit({ expect: job, dependency: 'b' })(job, NOW, 0)).toEqual({ ...kept, dependency: 'b' })

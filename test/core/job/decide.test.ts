@@ -11,13 +11,13 @@ import {
 } from '../../../src/core/job/lifecycle.js'
 import type { FailureKind, Policy } from '../../../src/core/policy/policy.js'
 
-// Every row: what is known of the job, what its run ended with, what the job becomes. Times are milliseconds; the
-// first run began at 0 and it is now 10,000, and the dice always show one half, unless a row says otherwise.
+// Each row: the job, the outcome of its run, the resulting job. Times are milliseconds; unless a row says otherwise,
+// the first run began at 0, it is now 10,000, and every random draw is one half.
 interface Row {
   readonly is: string
   readonly job?: Omit<Partial<JobFacts>, 'policy'> & { readonly policy?: Partial<Policy> }
   readonly after: Outcome
-  /** What the `reconcile` hook said. */
+  /** The answer of the `reconcile` hook. */
   readonly found?: Reconciliation
   readonly dice?: readonly number[]
   readonly becomes: Partial<Omit<Transition, 'decision'>>
@@ -94,15 +94,15 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'after the last retry is the end', job: { attempt: 4 }, after: failed(), becomes: { ...dead('exhausted'), status: 'failed', attemptBack: false }, why: 'died: all 3 retries used' },
     { is: 'without retries is the end', job: { policy: { maxRetries: 0 } }, after: failed(), becomes: dead('exhausted'), why: 'died: its policy has no retries' },
     { is: 'after the only retry is the end', job: { attempt: 2, policy: { maxRetries: 1 } }, after: failed(), becomes: dead('exhausted'), why: 'died: its one retry is used' },
-    { is: 'far past a limit that was lowered meanwhile is the end', job: { attempt: 9 }, after: failed(), becomes: dead('exhausted') },
+    { is: 'beyond a limit that was lowered since is the end', job: { attempt: 9 }, after: failed(), becomes: dead('exhausted') },
     { is: 'keeps a suspect a suspect', job: suspect, after: failed(), becomes: { to: 'waiting', suspect: true } },
     { is: 'draws its delay from the window', job: { policy: { jitter: 0.2 } }, after: failed(), dice: [0.75], becomes: { delayMs: 1_100, backoffMs: 1_100 } },
     { is: 'builds decorrelated jitter on the last backoff', job: { attempt: 2, backoffMs: 2_000, policy: { jitter: 'decorrelated' } }, after: failed(), becomes: { delayMs: 3_500, backoffMs: 3_500 } },
-    { is: 'of a job that somebody wants to stop cancels it', job: { cancelRequested: true }, after: failed(), becomes: { to: 'cancelled', status: 'failed', delayMs: 0 } },
-    { is: 'at the end is death, cancel or not', job: { attempt: 4, cancelRequested: true }, after: failed(), becomes: dead('exhausted') },
+    { is: 'of a job with a requested cancel cancels it', job: { cancelRequested: true }, after: failed(), becomes: { to: 'cancelled', status: 'failed', delayMs: 0 } },
+    { is: 'after the last retry is death, with or without a cancel', job: { attempt: 4, cancelRequested: true }, after: failed(), becomes: dead('exhausted') },
   ],
 
-  'a failure that no retry helps (R9)': [
+  'a permanent failure (R9)': [
     { is: 'permanent', after: failed('permanent', { classification: { kind: 'permanent', rule: 'built-in: ValidationError' } }), becomes: dead('permanent'), why: 'died: ValidationError is permanent (built-in)' },
     { is: 'gone', after: failed('gone'), becomes: dead('gone') },
     { is: 'blocked', after: failed('blocked'), becomes: dead('blocked') },
@@ -111,7 +111,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   'a timeout': [
     { is: 'is a failure like any other', after: timedOut, becomes: { to: 'waiting', status: 'timed-out', delayMs: 1_000 }, why: 'retry 1 of 3 in 1s: the run timed out' },
     { is: 'after the last retry is the end', job: { attempt: 4 }, after: timedOut, becomes: { ...dead('exhausted'), status: 'timed-out' } },
-    { is: 'asks the custom backoff too', job: { policy: custom }, after: { ...timedOut, customDelayMs: 77 }, becomes: { delayMs: 77 } },
+    { is: 'uses the custom backoff too', job: { policy: custom }, after: { ...timedOut, customDelayMs: 77 }, becomes: { delayMs: 77 } },
   ],
 
   'a list of delays': [
@@ -132,7 +132,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   'Retry-After': [
     { is: 'is a floor, spread a tenth later', after: failed('throttled', { retryAfterMs: 120_000 }), dice: [0], becomes: { delayMs: 120_000, backoffMs: 1_000 }, why: 'retry 1 of 3 in 2m: ECONNRESET is throttled (default); told to wait 2m' },
     { is: 'never comes more than a tenth late', after: failed('throttled', { retryAfterMs: 120_000 }), dice: [0.999999], becomes: { delayMs: 132_000 } },
-    { is: 'gives way to a longer backoff', job: { attempt: 2 }, after: failed('throttled', { retryAfterMs: 0 }), becomes: { delayMs: 2_000 } },
+    { is: 'yields to a longer backoff', job: { attempt: 2 }, after: failed('throttled', { retryAfterMs: 0 }), becomes: { delayMs: 2_000 } },
     { is: 'may exceed the cap, up to 24 hours', after: failed('throttled', { retryAfterMs: 10 * DAY }), dice: [0], becomes: { delayMs: DAY } },
     { is: 'adds no attempt', job: { attempt: 4 }, after: failed('throttled', { retryAfterMs: 1_000 }), becomes: dead('exhausted') },
     { is: 'is ignored where the policy says so', job: { policy: { retryAfter: false } }, after: failed('throttled', { retryAfterMs: 120_000 }), becomes: { delayMs: 1_000 } },
@@ -141,14 +141,14 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
 
   'a custom backoff': [
-    { is: 'has the last word, without jitter', job: { policy: { ...custom, jitter: 'full' } }, after: failed('transient', { customDelayMs: 1_234.4 }), becomes: { delayMs: 1_234, backoffMs: 1_234 } },
+    { is: 'decides the delay, without jitter', job: { policy: { ...custom, jitter: 'full' } }, after: failed('transient', { customDelayMs: 1_234.4 }), becomes: { delayMs: 1_234, backoffMs: 1_234 } },
     { is: 'is capped', job: { policy: custom }, after: failed('transient', { customDelayMs: DAY }), becomes: { delayMs: 60_000 } },
     { is: 'stops with null', job: { policy: custom }, after: failed('transient', { customDelayMs: null }), becomes: dead('exhausted'), why: 'died: the custom backoff "mine" said stop' },
     { is: 'gives no more than maxRetries', job: { attempt: 4, policy: custom }, after: failed('transient', { customDelayMs: 5 }), becomes: dead('exhausted') },
     { is: 'that is missing falls back to the standard backoff', job: { attempt: 1, policy: custom }, after: failed(), becomes: { delayMs: 60_000 }, why: 'retry 1 of 3 in 1m: ECONNRESET is transient (default); the custom backoff "mine" gave no usable delay, so the standard backoff holds' },
-    { is: 'that answers NaN falls back', job: { policy: custom }, after: failed('transient', { customDelayMs: Number.NaN }), becomes: { delayMs: 60_000 } },
-    { is: 'that answers less than nothing falls back', job: { policy: custom }, after: failed('transient', { customDelayMs: -1 }), becomes: { delayMs: 60_000 } },
-    { is: 'that answers Infinity falls back', job: { policy: custom }, after: failed('transient', { customDelayMs: Number.POSITIVE_INFINITY }), becomes: { delayMs: 60_000 } },
+    { is: 'that returns NaN falls back', job: { policy: custom }, after: failed('transient', { customDelayMs: Number.NaN }), becomes: { delayMs: 60_000 } },
+    { is: 'that returns a negative number falls back', job: { policy: custom }, after: failed('transient', { customDelayMs: -1 }), becomes: { delayMs: 60_000 } },
+    { is: 'that returns Infinity falls back', job: { policy: custom }, after: failed('transient', { customDelayMs: Number.POSITIVE_INFINITY }), becomes: { delayMs: 60_000 } },
   ],
 
   'time that runs out': [
@@ -159,11 +159,11 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'deadline: one millisecond over has expired', job: { deadline: 10_999 }, after: failed(), becomes: dead('expired') },
     { is: 'deadline: a snooze past it has expired', job: { deadline: 11_000 }, after: snoozed(1_001), becomes: { ...dead('expired'), attemptBack: true, snoozes: 1 } },
     { is: 'deadline: a deferral past it has expired', job: { deadline: 11_000 }, after: deferred(1_001), becomes: dead('expired') },
-    { is: 'deadline: a job handed back after it has expired', job: { deadline: 9_999 }, after: released, becomes: dead('expired') },
+    { is: 'deadline: a job released after it has expired', job: { deadline: 9_999 }, after: released, becomes: dead('expired') },
     { is: 'deadline: a job lost after it has expired', job: { deadline: 9_999 }, after: lostWithOthers, becomes: dead('expired') },
     { is: 'deadline and maxElapsed: the job is too old', job: { deadline: 9_999, policy: { maxElapsed: 5 } }, after: failed(), becomes: dead('too-old') },
     { is: 'maxElapsed: a deferral over it is too old', job: { policy: { maxElapsed: 11_000 } }, after: deferred(1_001), becomes: dead('too-old') },
-    { is: 'maxElapsed: a snooze does not mind', job: { policy: { maxElapsed: 11_000 } }, after: snoozed(1_001), becomes: { to: 'waiting' } },
+    { is: 'maxElapsed: does not limit a snooze', job: { policy: { maxElapsed: 11_000 } }, after: snoozed(1_001), becomes: { to: 'waiting' } },
   ],
 
   'a snooze': [
@@ -171,7 +171,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'is allowed a thousand times', job: { snoozes: SNOOZES_MAX - 1 }, after: snoozed(1), becomes: { to: 'waiting', snoozes: SNOOZES_MAX } },
     { is: 'is the end the time after', job: { snoozes: SNOOZES_MAX }, after: snoozed(1), becomes: dead('exhausted') },
     { is: 'without a sensible delay is at once', after: snoozed(Number.NaN), becomes: { to: 'waiting', delayMs: 0 } },
-    { is: 'of a job that somebody wants to stop cancels it', job: { cancelRequested: true }, after: snoozed(1), becomes: { to: 'cancelled', attemptBack: true } },
+    { is: 'of a job with a requested cancel cancels it', job: { cancelRequested: true }, after: snoozed(1), becomes: { to: 'cancelled', attemptBack: true } },
     { is: 'keeps the backoff for later', job: { backoffMs: 4_000 }, after: snoozed(1), becomes: { backoffMs: 4_000 } },
   ],
 
@@ -181,7 +181,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'counts from then on', job: { attempt: 3, releases: RELEASES_MAX }, after: released, becomes: { to: 'waiting', attemptBack: false, delayMs: 0, releases: RELEASES_MAX + 1 } },
     { is: 'that counts may be the last', job: { attempt: 4, releases: RELEASES_MAX }, after: released, becomes: dead('exhausted') },
     { is: 'of a suspect that had not begun costs nothing', job: { ...suspect, releases: RELEASES_MAX, attempt: 4 }, after: released, becomes: { to: 'waiting', attemptBack: true, releases: RELEASES_MAX, suspect: true } },
-    { is: 'of a job that somebody wants to stop cancels it', job: { cancelRequested: true }, after: released, becomes: { to: 'cancelled' } },
+    { is: 'of a job with a requested cancel cancels it', job: { cancelRequested: true }, after: released, becomes: { to: 'cancelled' } },
   ],
 
   'a deferral': [{ is: 'gives the attempt back', job: { attempt: 4 }, after: deferred(30_000), becomes: { to: 'waiting', status: 'deferred', delayMs: 30_000, attemptBack: true }, why: 'deferred for 30s: the circuit is open' }],
@@ -193,7 +193,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'that is charged may be the last', job: { attempt: 4, losses: LOSSES_MAX }, after: lostWithOthers, becomes: { ...dead('exhausted'), losses: LOSSES_MAX + 1 } },
     { is: 'of a suspect that had begun is another loss', job: { ...suspect, begun: true }, after: lostWithOthers, becomes: { attemptBack: true, losses: 1 } },
     { is: 'of a suspect that had not begun is nothing', job: suspect, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: true, losses: 0, suspect: true } },
-    { is: 'of a job that somebody wants to stop cancels it', job: { cancelRequested: true }, after: lostWithOthers, becomes: { to: 'cancelled', status: 'lost' } },
+    { is: 'of a job with a requested cancel cancels it', job: { cancelRequested: true }, after: lostWithOthers, becomes: { to: 'cancelled', status: 'lost' } },
   ],
 
   'a crash alone': [
@@ -212,11 +212,11 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
 
   'at most once (R21)': [
     { is: 'a known failure is the end', job: once, after: failed(), becomes: { ...dead('failed'), status: 'failed', attemptBack: false } },
-    { is: 'a failure before the request left is known', job: once, after: failed('transient', { maybeExecuted: false }), becomes: dead('failed') },
-    { is: 'a failure after the request left is not', job: once, after: failed('transient', { maybeExecuted: true }), becomes: dead('unknown-outcome') },
-    { is: 'a failure before the request left is the end all the same', job: once, after: unsent, becomes: dead('failed'), why: 'died: ECONNREFUSED, and an at-most-once job is not retried' },
+    { is: 'a failure before the request was sent is known', job: once, after: failed('transient', { maybeExecuted: false }), becomes: dead('failed') },
+    { is: 'a failure after the request was sent is not', job: once, after: failed('transient', { maybeExecuted: true }), becomes: dead('unknown-outcome') },
+    { is: 'a failure before the request was sent is the end too', job: once, after: unsent, becomes: dead('failed'), why: 'died: ECONNREFUSED, and an at-most-once job is not retried' },
     { is: 'a permanent failure is a failure', job: once, after: failed('permanent'), becomes: dead('failed') },
-    { is: 'a timeout tells nothing', job: once, after: timedOut, becomes: { ...dead('unknown-outcome'), status: 'timed-out' } },
+    { is: 'a timeout leaves the outcome unknown', job: once, after: timedOut, becomes: { ...dead('unknown-outcome'), status: 'timed-out' } },
     { is: 'a snooze would be a second run', job: once, after: snoozed(10), becomes: dead('failed') },
     { is: 'released before it began: it waits again', job: held, after: released, becomes: { to: 'waiting', attemptBack: true, releases: 0 } },
     { is: 'released before it began, for the hundredth time: it still waits', job: { ...held, releases: 100 }, after: released, becomes: { to: 'waiting', attemptBack: true } },
@@ -232,15 +232,15 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
 
   'at most once, with retryUnsent': [
-    { is: 'a request that never left is tried again', job: unsentAgain, after: unsent, becomes: { to: 'waiting', status: 'failed', delayMs: 1_000, attemptBack: false }, why: 'retry 1 of 3 in 1s: ECONNREFUSED, so the request was never sent' },
+    { is: 'a request that was never sent is retried', job: unsentAgain, after: unsent, becomes: { to: 'waiting', status: 'failed', delayMs: 1_000, attemptBack: false }, why: 'retry 1 of 3 in 1s: ECONNREFUSED, so the request was never sent' },
     { is: 'waits longer each time', job: { ...unsentAgain, attempt: 3 }, after: unsent, becomes: { to: 'waiting', delayMs: 4_000 } },
     { is: 'after the last retry is a known failure', job: { ...unsentAgain, attempt: 4 }, after: unsent, becomes: dead('failed'), why: 'died: all 3 retries used' },
-    { is: 'no retry helps against a wrong certificate', job: unsentAgain, after: failed('permanent', { maybeExecuted: false }), becomes: dead('failed') },
+    { is: 'a wrong certificate is not retried', job: unsentAgain, after: failed('permanent', { maybeExecuted: false }), becomes: dead('failed') },
     { is: 'too late is a known failure', job: { ...unsentAgain, policy: { maxElapsed: 5 } }, after: unsent, becomes: dead('failed') },
     { is: 'after its deadline has expired', job: { ...unsentAgain, deadline: 10_999 }, after: unsent, becomes: dead('expired') },
-    { is: 'of a job that somebody wants to stop cancels it', job: { ...unsentAgain, cancelRequested: true }, after: unsent, becomes: { to: 'cancelled' } },
-    { is: 'an answer is the end', job: unsentAgain, after: failed(), becomes: dead('failed') },
-    { is: 'a request that left is unknown', job: unsentAgain, after: failed('transient', { maybeExecuted: true }), becomes: dead('unknown-outcome') },
+    { is: 'of a job with a requested cancel cancels it', job: { ...unsentAgain, cancelRequested: true }, after: unsent, becomes: { to: 'cancelled' } },
+    { is: 'a response is the end', job: unsentAgain, after: failed(), becomes: dead('failed') },
+    { is: 'a request that was sent is unknown', job: unsentAgain, after: failed('transient', { maybeExecuted: true }), becomes: dead('unknown-outcome') },
     { is: 'a timeout is unknown', job: unsentAgain, after: timedOut, becomes: dead('unknown-outcome') },
     { is: 'a lost worker is unknown', job: unsentAgain, after: lostAlone, becomes: dead('unknown-outcome') },
     { is: 'an ordinary job does not need it', job: { retryUnsent: true }, after: failed(), becomes: { to: 'waiting' } },
@@ -254,9 +254,9 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { is: 'not done after a reset: by the rule that fits', job: once, after: byRule(20_000, { maybeExecuted: true }), found: 'not-done', becomes: { to: 'waiting', delayMs: 20_000 } },
     { is: 'not done, with no retry left: a known failure', job: { ...once, attempt: 4 }, after: timedOut, found: 'not-done', becomes: { ...dead('failed'), status: 'timed-out' }, why: 'died: all 3 retries used' },
     { is: 'not done, with no retries at all: a known failure', job: { ...once, policy: { maxRetries: 0 } }, after: lostAlone, found: 'not-done', becomes: dead('failed') },
-    { is: 'not done, and somebody wants to stop it', job: { ...once, cancelRequested: true }, after: released, found: 'not-done', becomes: { to: 'cancelled' } },
+    { is: 'not done, with a requested cancel', job: { ...once, cancelRequested: true }, after: released, found: 'not-done', becomes: { to: 'cancelled' } },
     { is: 'not done, past its deadline', job: { ...once, deadline: 9_999 }, after: lostAlone, found: 'not-done', becomes: dead('expired') },
-    { is: 'ask: unknown, until a person looks', job: once, after: lostAlone, found: 'ask', becomes: { ...dead('unknown-outcome'), status: 'lost' }, why: 'died: its worker was lost; reconcile asks for manual review' },
+    { is: 'ask: unknown, until manual review', job: once, after: lostAlone, found: 'ask', becomes: { ...dead('unknown-outcome'), status: 'lost' }, why: 'died: its worker was lost; reconcile asks for manual review' },
     { is: 'no answer: unknown', job: once, after: timedOut, found: 'no-answer', becomes: dead('unknown-outcome'), why: 'died: the run timed out, reconcile gave no answer; it may have been carried out, and is not run twice' },
     { is: 'a known failure is not asked about', job: once, after: failed(), found: 'done', becomes: dead('failed') },
     { is: 'what had not begun is not asked about', job: held, after: lostAlone, found: 'done', becomes: { to: 'waiting', attemptBack: true } },
@@ -278,14 +278,14 @@ describe('decide', () => {
     })
   })
 
-  it('never starts an at-most-once job that has begun a second time, whatever its run ended with (R21)', () => {
+  it('never starts an at-most-once job that has begun a second time, whatever its outcome (R21)', () => {
     const ends = Object.values(TABLES).flatMap(rows => rows.map(row => row.after))
     for (const after of ends) {
       expect(decide({ ...ordinary, ...once }, after, NOW, () => 0.5).to).not.toBe('waiting')
     }
   })
 
-  it('starts one a second time only with the certainty that the first start came to nothing', () => {
+  it('starts one a second time only if the first start certainly had no effect', () => {
     const ends = Object.values(TABLES).flatMap(rows => rows.map(row => row.after))
     for (const after of ends) {
       const certain = 'maybeExecuted' in after && after.maybeExecuted === false
@@ -305,7 +305,7 @@ describe('decide', () => {
     expect(decide({ ...ordinary, ...once }, lostAlone, NOW, () => 0.5).decision).not.toHaveProperty('reconciled')
   })
 
-  it('records how a delay came about (R10)', () => {
+  it('records how a delay was computed (R10)', () => {
     const facts = { ...ordinary, attempt: 2, policy: { ...policy, jitter: 0.2 } }
     expect(decide(facts, failed('throttled', { retryAfterMs: 1 }), NOW, () => 0.5).decision).toEqual({
       action: 'retry',
@@ -343,7 +343,7 @@ describe('decide', () => {
   })
 })
 
-/** Dice that show these faces in turn, the last one for ever. */
+/** Draws these values in turn, the last one for ever. */
 function thrown(faces: readonly number[]): () => number {
   let i = 0
   return () => faces[Math.min(i++, faces.length - 1)]!

@@ -41,7 +41,7 @@ const refused: Outcome = {
   classification: { kind: 'transient', rule: 'built-in: ECONNREFUSED' },
 }
 
-/** A run that began a minute ago and ended at once, and the job as it is after it: decided as in real life. */
+/** A run that began a minute ago and ended at once, and the job after it, as `decide` decides it. */
 function ran(
   outcome: Outcome,
   job: Partial<Job> = {},
@@ -97,26 +97,26 @@ interface Row {
 
 // biome-ignore format: a table reads best with one row per line
 const ROWS: readonly Row[] = [
-  { is: 'not its time yet', facts: waiting({ runAt: NOW + 15 * MINUTE }), because: 'scheduled', until: NOW + 15 * MINUTE, summary: 'Waiting: it is scheduled to run in 15m (2026-01-01T12:15:00.000Z).' },
+  { is: 'not due yet', facts: waiting({ runAt: NOW + 15 * MINUTE }), because: 'scheduled', until: NOW + 15 * MINUTE, summary: 'Waiting: it is scheduled to run in 15m (2026-01-01T12:15:00.000Z).' },
   { is: 'just due', facts: waiting(), because: 'due', summary: 'Waiting: it is due, and waits for a worker with a free slot.' },
   { is: 'due for a while', facts: waiting({ runAt: NOW - 2 * MINUTE }, { workers: { forQueue: 2, forName: 1 } }), because: 'due', summary: 'Waiting: it has been due for 2m, and waits for a worker with a free slot.' },
-  { is: 'nobody works for its queue', facts: waiting({ runAt: NOW - 2 * MINUTE }, { workers: { forQueue: 0, forName: 0 } }), because: 'no-worker', summary: 'Waiting: it has been due for 2m, but no worker is alive for its queue "payments".' },
-  { is: 'nobody knows its name', facts: waiting({ runAt: NOW - 2 * MINUTE }, { workers: { forQueue: 3, forName: 0 } }), because: 'no-handler', summary: 'Waiting: it has been due for 2m, but no worker of its queue knows the job "charge-card".' },
+  { is: 'no worker for its queue', facts: waiting({ runAt: NOW - 2 * MINUTE }, { workers: { forQueue: 0, forName: 0 } }), because: 'no-worker', summary: 'Waiting: it has been due for 2m, but no worker is alive for its queue "payments".' },
+  { is: 'no worker knows its name', facts: waiting({ runAt: NOW - 2 * MINUTE }, { workers: { forQueue: 3, forName: 0 } }), because: 'no-handler', summary: 'Waiting: it has been due for 2m, but no worker of its queue knows the job "charge-card".' },
   { is: 'its queue is paused', facts: waiting({}, { queue: { paused: true }, workers: { forQueue: 0, forName: 0 } }), because: 'queue-paused', summary: 'Waiting: its queue "payments" is paused until an operator resumes it.' },
   { is: 'its queue is paused, and its time has not come', facts: waiting({ runAt: NOW + 5 * SECOND }, { queue: { paused: true } }), because: 'queue-paused', summary: 'Waiting: its queue "payments" is paused until an operator resumes it; otherwise, it is scheduled to run in 5s (2026-01-01T12:00:05.000Z).' },
   { is: 'waiting for its retry', facts: ran(refused, { attempt: 2, run: 2 }), because: 'retry', until: NOW + MINUTE, summary: 'Waiting: retry 2 of 3 comes in 1m (2026-01-01T12:01:00.000Z).' },
   { is: 'told to wait by the other side', facts: ran({ ...refused, retryAfterMs: 10 * MINUTE } as Outcome), because: 'retry-after', until: NOW - MINUTE + 10.5 * MINUTE, summary: 'Waiting: retry 1 of 3 comes in 9m 30s (2026-01-01T12:09:30.000Z), since the other side asked for 10m.' },
-  { is: 'its retry was moved by hand', facts: { ...ran(refused), job: { ...ran(refused).job, runAt: NOW + 5 * MINUTE } }, because: 'retry', until: NOW + 5 * MINUTE, summary: 'Waiting: retry 1 of 3 comes in 5m (2026-01-01T12:05:00.000Z), a time that was set manually.' },
+  { is: 'its retry was moved by an operator', facts: { ...ran(refused), job: { ...ran(refused).job, runAt: NOW + 5 * MINUTE } }, because: 'retry', until: NOW + 5 * MINUTE, summary: 'Waiting: retry 1 of 3 comes in 5m (2026-01-01T12:05:00.000Z), a time that was set manually.' },
   { is: 'snoozed', facts: ran({ kind: 'snoozed', delayMs: 90 * SECOND, note: 'not in stock' }), because: 'snoozed', until: NOW + 30 * SECOND, summary: 'Waiting: its handler asked to run again in 30s (2026-01-01T12:00:30.000Z): not in stock.' },
   { is: 'its circuit is open', facts: waiting({}, dependency({ state: 'open', openUntil: NOW + 20 * SECOND, reason: '23 of 25 calls failed' })), because: 'circuit-open', until: NOW + 20 * SECOND, summary: 'Waiting: the circuit of "api.bank.example" is open (23 of 25 calls failed); it is tried again in 20s (2026-01-01T12:00:20.000Z).' },
-  { is: 'its circuit was opened by hand', facts: waiting({}, dependency({ state: 'open', forced: true, reason: 'maintenance' })), because: 'circuit-open', summary: 'Waiting: the circuit of "api.bank.example" was opened manually (maintenance).' },
-  { is: 'parked while its circuit is open', facts: { ...ran(refused, {}, dependency({ state: 'open', openUntil: NOW + 20 * SECOND })), job: { ...ran(refused).job, runAt: NOW + 40 * SECOND } }, because: 'circuit-open', until: NOW + 40 * SECOND, summary: 'Waiting: the circuit of "api.bank.example" is open; it is tried again in 20s (2026-01-01T12:00:20.000Z).' },
-  { is: 'its circuit is being tried', facts: waiting({}, dependency({ state: 'half-open' })), because: 'circuit-probing', summary: 'Waiting: one job probes whether "api.bank.example" has recovered.' },
+  { is: 'its circuit was opened by an operator', facts: waiting({}, dependency({ state: 'open', forced: true, reason: 'maintenance' })), because: 'circuit-open', summary: 'Waiting: the circuit of "api.bank.example" was opened manually (maintenance).' },
+  { is: 'waiting behind an open circuit', facts: { ...ran(refused, {}, dependency({ state: 'open', openUntil: NOW + 20 * SECOND })), job: { ...ran(refused).job, runAt: NOW + 40 * SECOND } }, because: 'circuit-open', until: NOW + 40 * SECOND, summary: 'Waiting: the circuit of "api.bank.example" is open; it is tried again in 20s (2026-01-01T12:00:20.000Z).' },
+  { is: 'its circuit is probing', facts: waiting({}, dependency({ state: 'half-open' })), because: 'circuit-probing', summary: 'Waiting: one job probes whether "api.bank.example" has recovered.' },
   { is: 'its circuit has just closed', facts: waiting({}, dependency({ state: 'ramping' })), because: 'circuit-ramping', summary: 'Waiting: "api.bank.example" has just recovered, and gets its jobs a few at a time.' },
-  { is: 'the other side asked for quiet', facts: waiting({}, dependency({ state: 'closed', notBefore: NOW + 12 * SECOND })), because: 'not-before', until: NOW + 12 * SECOND, summary: 'Waiting: "api.bank.example" asked to be left alone; it may start in 12s (2026-01-01T12:00:12.000Z).' },
+  { is: 'the other side asked to wait', facts: waiting({}, dependency({ state: 'closed', notBefore: NOW + 12 * SECOND })), because: 'not-before', until: NOW + 12 * SECOND, summary: 'Waiting: "api.bank.example" asked to be left alone; it may start in 12s (2026-01-01T12:00:12.000Z).' },
   { is: 'deferred by the budget', facts: ran({ kind: 'deferred', delayMs: 70 * SECOND, note: 'the retry budget is used up', by: 'budget' }, { attempt: 2, run: 2 }), because: 'budget', until: NOW + 10 * SECOND, summary: 'Waiting: it was held back and may start in 10s (2026-01-01T12:00:10.000Z): the retry budget is used up.' },
   { is: 'over its budget', facts: waiting({ attempt: 1 }, { budget: { limited: true, nextAt: NOW + 3 * SECOND } }), because: 'budget', until: NOW + 3 * SECOND, summary: 'Waiting: its retry budget is used up, and first attempts go first; the next may start in 3s (2026-01-01T12:00:03.000Z).' },
-  { is: 'a dependency that is no matter', facts: waiting({}, { ...dependency({ state: 'closed' }), budget: { limited: false }, queue: { paused: false } }), because: 'due', summary: 'Waiting: it is due, and waits for a worker with a free slot.' },
+  { is: 'a dependency that does not hold it back', facts: waiting({}, { ...dependency({ state: 'closed' }), budget: { limited: false }, queue: { paused: false } }), because: 'due', summary: 'Waiting: it is due, and waits for a worker with a free slot.' },
 
   { is: 'running', facts: waiting({ state: 'running', attempt: 1, startedAt: NOW - 12 * SECOND }), summary: 'Running for 12s: its first run.' },
   { is: 'running a retry', facts: waiting({ state: 'running', attempt: 3, startedAt: NOW - 12 * SECOND }), summary: 'Running for 12s: retry 2 of 3.' },
@@ -141,7 +141,7 @@ describe('explain', () => {
     expect(explanation.waiting?.until).toBe(until === undefined ? undefined : new Date(until).toISOString())
   })
 
-  it('says why the last failure was retried, in numbers, and what comes', () => {
+  it('says why the last failure was retried, in numbers, and what happens next', () => {
     expect(explain(ran(refused, { attempt: 2, run: 2 }))).toEqual({
       summary: 'Waiting: retry 2 of 3 comes in 1m (2026-01-01T12:01:00.000Z).',
       waiting: {
@@ -178,7 +178,7 @@ describe('explain', () => {
     ['the handler itself', ran({ ...refused, classification: { kind: 'permanent', rule: 'handler: PermanentError' } } as Outcome), ["The failure is classified as permanent by the handler itself (PermanentError)."]],
     ['a function of the worker', ran({ ...refused, customDelayMs: 5_000 } as Outcome, {}, { policy: custom }), ["The wait of 5s was computed by the worker's backoff function."]],
     ['Retry-After', ran({ ...refused, retryAfterMs: 10 * MINUTE } as Outcome), ['The other side asked to wait 10m; it waits 10m 30s, a little longer, to spread the retries.']],
-    ['a Retry-After that is no matter', ran({ ...refused, retryAfterMs: SECOND } as Outcome), ['The other side asked to wait 1s, which the backoff covers.']],
+    ['a Retry-After that has no effect', ran({ ...refused, retryAfterMs: SECOND } as Outcome), ['The other side asked to wait 1s, which the backoff covers.']],
     ['its history', waiting({ generation: 2, snoozes: 3, losses: 2, strikes: 1, suspect: true }), ['It was started again: this is generation 2.', 'It was snoozed 3 times.', 'It was lost together with other jobs twice, without using an attempt.', 'Its worker crashed once while it ran alone; after three times the job is dead (poison).', 'It is a suspect: it may have crashed its worker, so it runs apart from other jobs.']],
     ['its limits', waiting({ deadline: NOW + MINUTE, firstStartedAt: NOW - MINUTE }, { policy: { ...policy, maxElapsed: '1h' } }), ['Its deadline is in 1m (2026-01-01T12:01:00.000Z).', 'No retry starts after 2026-01-01T12:59:00.000Z (maxElapsed).']],
     ['deferrals', ran({ kind: 'deferred', delayMs: 70 * SECOND, note: 'busy', by: 'ramp' }), ['It was deferred once recently, without using an attempt.']],
@@ -197,11 +197,11 @@ describe('explain', () => {
     ['at most once', waiting(once), 'If its next run fails, it is dead: at most once means that it is not run twice.'],
     ['a list that ends', waiting({ attempt: 1 }, { policy: list }), 'If its next run fails, one retry is left, after 7s. It starts in 7s (2026-01-01T12:00:07.000Z) at the latest, not counting the time that the runs take; if that fails too, it is dead.'],
     ['a deadline', waiting({ deadline: NOW + MINUTE }), 'If its next run fails, 3 retries are left, the first after 48s to 1m 12s. The last of them starts in 1m (2026-01-01T12:01:00.000Z) at the latest, which is as far as its deadline lets it, not counting the time that the runs take; if that fails too, it is dead.'],
-    ['nobody to run it', waiting({}, { workers: { forQueue: 0, forName: 0 } }), 'If it starts and fails, 3 retries are left, the first after 48s to 1m 12s. The last of them starts 8m 24s later at the latest, not counting the time that the runs take; if that fails too, it is dead.'],
+    ['no worker to run it', waiting({}, { workers: { forQueue: 0, forName: 0 } }), 'If it starts and fails, 3 retries are left, the first after 48s to 1m 12s. The last of them starts 8m 24s later at the latest, not counting the time that the runs take; if that fails too, it is dead.'],
     ['dead', ran(refused, { attempt: 4, run: 4 }), 'Nothing by itself. "retry" starts it again with all its attempts.'],
     ['unknown', ran({ kind: 'lost', alone: true }, once), 'Nothing by itself. "retry" starts it again with all its attempts. Check first whether it was carried out.'],
     ['over', ran({ kind: 'succeeded' }), 'Nothing: it has ended.'],
-  ])('says what comes: %s', (_, facts, words) => {
+  ])('says what happens next: %s', (_, facts, words) => {
     expect(explain(facts).next?.words).toBe(words)
   })
 
@@ -213,7 +213,7 @@ describe('explain', () => {
     ['a crash', ran({ kind: 'lost', alone: false }), 'The first run was lost with its worker after 1.5s. It cost no attempt: its worker was lost with other jobs, for an unknown reason.'],
     ['a cancel', ran({ kind: 'cancelled' }), 'The first run was cancelled after 1.5s. It was not retried: it was asked to stop.'],
     ['a success', ran({ kind: 'succeeded' }, { attempt: 2 }), 'Retry #1 succeeded after 1.5s.'],
-  ])('says what became of the last run: %s', (_, facts, words) => {
+  ])('gives the outcome of the last run: %s', (_, facts, words) => {
     expect(explain(facts).last?.words).toBe(words)
   })
 
@@ -229,7 +229,7 @@ describe('explain', () => {
     )
   })
 
-  it('says something readable whatever the facts', () => {
+  it('is readable for any facts', () => {
     const states = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
     const reasons = ['exhausted', 'poison', 'blocked', 'gone', 'endpoint-disabled', 'too-old', undefined] as const
     for (const state of states) {
@@ -249,7 +249,7 @@ describe('explain', () => {
 })
 
 describe('the outlook', () => {
-  it('is bounded by whichever ends first', () => {
+  it('is bounded by the first limit', () => {
     const job = { ...base, deadline: NOW + 5 * MINUTE, firstStartedAt: NOW - MINUTE, attempt: 1 }
     expect(outlookOf(job, { ...policy, maxElapsed: '3m' }, NOW)).toMatchObject({
       endedBy: 'maxElapsed',
@@ -270,7 +270,7 @@ describe('the outlook', () => {
     expect(outlookOf(base, policy, NOW).lastStartAt - NOW).toBe((60 + 120 + 240) * 1.2 * SECOND)
   })
 
-  it('builds decorrelated jitter on what was waited before', () => {
+  it('builds decorrelated jitter on the previous wait', () => {
     const wide: Policy = { ...policy, jitter: 'decorrelated' }
     const { windowMs } = outlookOf({ ...base, attempt: 1, backoffMs: 100 * SECOND }, wide, NOW)
     expect(windowMs).toEqual([60_000, 300_000])

@@ -56,7 +56,7 @@ describe('an accepted payload comes back equal', () => {
     fc.assert(fc.property(fc.jsonValue(), comesBack), { numRuns: 1_000 })
   })
 
-  it('without its undefined properties, and nothing at all is null', () => {
+  it('without its undefined properties; undefined becomes null', () => {
     expect(toPayload({ a: undefined, b: 1 }, 'payload')).toBe('{"b":1}')
     expect(toPayload(undefined, 'payload')).toBe('null')
   })
@@ -151,7 +151,7 @@ describe('canonicalJson', () => {
     expect(canonicalJson('1.0')).toBe('1')
   })
 
-  it('means the same as what it was made from', () => {
+  it('parses to the value that it was made from', () => {
     fc.assert(
       fc.property(fc.jsonValue(), value => {
         const text = canonicalJson(JSON.stringify(value))
@@ -165,17 +165,17 @@ describe('canonicalJson', () => {
 describe('parseWith', () => {
   const schema = z.object({ orderId: z.string(), lines: z.array(z.object({ cents: z.number().default(5) })) })
 
-  it('gives what the schema makes of the value, at once', () => {
+  it('returns the schema output synchronously', () => {
     expect(parseWith(schema, { orderId: 'A', lines: [{}] }, 'payload')).toEqual({ orderId: 'A', lines: [{ cents: 5 }] })
   })
 
-  it('lists what is wrong, with paths', () => {
+  it('lists the problems, with paths', () => {
     const run = () => parseWith(schema, { orderId: 1, lines: [{ cents: 'x' }] }, 'payload')
     expect(run).toThrow(/^payload\.orderId: .*; payload\.lines\[0\]\.cents: /)
     expect(codeOf(run)).toBe('INVALID_PAYLOAD')
   })
 
-  it('waits for a schema that takes its time', async () => {
+  it('waits for an async schema', async () => {
     const slow = z.string().refine(async text => text === 'yes', 'say yes')
     await expect(parseWith(slow, 'yes', 'payload')).resolves.toBe('yes')
     await expect(parseWith(slow, 'no', 'payload')).rejects.toThrow('payload: say yes')
@@ -192,7 +192,7 @@ describe('parseWith', () => {
     await expect(parseWith(later, 1, 'payload')).rejects.toThrow('payload: its schema threw')
   })
 
-  it('shows ten problems at the most', () => {
+  it('shows at most ten problems', () => {
     const many = standard(() => ({
       issues: Array.from({ length: 12 }, (_, i) => ({ message: `m${i}`, path: [{ key: 'a' }, i] })),
     }))

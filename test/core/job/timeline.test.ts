@@ -3,7 +3,7 @@ import { attemptLabel } from '../../../src/core/job/job.js'
 import { type Timeline, timelineOf } from '../../../src/core/job/timeline.js'
 import { type AttemptView, type JobView, timeText } from '../../../src/core/job/view.js'
 
-/** A job made at 0 and looked at a hundred seconds later. */
+/** A job made at 0 and shown at a hundred seconds. */
 function job(
   facts: Partial<Record<'runAt' | 'startedAt' | 'finishedAt', number>> & Pick<JobView, 'state'>,
   rest: Partial<JobView> = {},
@@ -82,13 +82,13 @@ describe('timelineOf', () => {
       ['Initial failed: waiting 0-1, running 1-5', 'Retry #1 succeeded: waiting 5-15, queued 15-20, running 20-23'],
     ],
     [
-      'a retry that somebody ran earlier than planned',
+      'a retry that an operator ran earlier than planned',
       job({ state: 'dead', finishedAt: 9 }, { attempt: 2 }),
       [run(1, 0, 5, { next: 60 }), run(2, 8, 9)],
       ['Initial failed: running 0-5', 'Retry #1 failed: waiting 5-8, running 8-9'],
     ],
     [
-      'a retry to come, moved by somebody',
+      'a future retry, moved by an operator',
       job({ state: 'waiting', runAt: 300 }, { attempt: 1 }),
       [run(1, 0, 5, { next: 60 })],
       ['Initial failed: running 0-5', 'Retry #1 next: waiting 5-300'],
@@ -111,13 +111,13 @@ describe('timelineOf', () => {
       [run(1, 2, 2, { status: 'succeeded' })],
       ['Initial succeeded: waiting 0-2, running 2-2'],
     ],
-  ])('tells the life of %s', (_, of, attempts, rows) => {
+  ])('shows %s', (_, of, attempts, rows) => {
     const timeline = timelineOf(of, attempts, NOW)
     expect(told(timeline)).toEqual(rows)
     expect(timeline.earlier).toBe(0)
   })
 
-  it('begins with the first run that it is given, and says how many came before', () => {
+  it('begins with the first given run, and counts the earlier ones', () => {
     const timeline = timelineOf(
       job({ state: 'succeeded', finishedAt: 51 }, { attempt: 5 }),
       [run(5, 50, 51), run(4, 30, 31, { next: 50 })],
@@ -127,7 +127,7 @@ describe('timelineOf', () => {
     expect(told(timeline)).toEqual(['Retry #3 failed: running 30-31', 'Retry #4 failed: waiting 31-50, running 50-51'])
   })
 
-  it('has no holes and does not overlap, whatever the clocks of workers said', () => {
+  it("has no gaps and no overlaps, whatever the workers' clocks said", () => {
     const attempts = [run(1, 5, 3, { next: 4 }), run(2, 6, 8, { next: 7 }), run(3, 20, 25)]
     const spans = timelineOf(job({ state: 'dead', finishedAt: 25 }, { attempt: 3 }), attempts, NOW).rows.flatMap(
       row => row.spans,

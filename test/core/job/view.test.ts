@@ -29,7 +29,7 @@ const job: Job = {
 }
 
 describe('viewJob', () => {
-  it('shows a new job as the world sees it', () => {
+  it('shows a new job as users see it', () => {
     expect(viewJob(job, PRESETS.standard, NOW)).toEqual({
       id: '0199',
       name: 'charge-card',
@@ -51,7 +51,7 @@ describe('viewJob', () => {
     })
   })
 
-  it('shows everything else where there is something to show', () => {
+  it('shows every optional field that is set', () => {
     const error = { name: 'Error', message: 'x' }
     const more = {
       tenantId: 'acme',

@@ -46,7 +46,7 @@ describe('the wait before retry n (R1, R2)', () => {
     expect(rawDelay({ type, base: '60s' }, 1)).toBe(60_000)
   })
 
-  it('takes the millionth retry in its stride', () => {
+  it('computes the millionth retry', () => {
     const million = 1_000_000
     const at = (backoff: Backoff) => window({ backoff, jitter: 'none', cap: '1h' }, million)
     const began = performance.now()
@@ -88,7 +88,7 @@ describe('the window of a delay (R3)', () => {
     expect([0, 0.25, 0.5, 0.75, 0.999999].map(u => pick(found, u))).toEqual(v)
   })
 
-  it.each(draws.seqs)('decorrelated delays with the dice at $u', ({ u, s }) => {
+  it.each(draws.seqs)('decorrelated delays with draws of $u', ({ u, s }) => {
     const policy = { backoff: { type: 'exponential', base: '1s' }, jitter: 'decorrelated', cap: '60s' } as const
     let previous: number | undefined
     const delays = s.map((_, i) => {
@@ -98,13 +98,13 @@ describe('the window of a delay (R3)', () => {
     expect(delays).toEqual(s)
   })
 
-  it('is 24 hours at the most where no cap is given', () => {
+  it('is at most 24 hours if no cap is given', () => {
     expect(window({ backoff: { type: 'exponential', base: '1h' }, jitter: 'none' }, 50)).toEqual([
       86_400_000, 86_400_000,
     ])
   })
 
-  it('does not cut a longer delay that somebody wrote down where no cap is given', () => {
+  it('does not cut a longer configured delay if no cap is given', () => {
     expect(capMs({ backoff: { type: 'list', delays: ['1s', '3d'] } })).toBe(3 * 86_400_000)
     expect(capMs({ backoff: { type: 'custom', name: 'mine' } })).toBe(86_400_000)
   })
@@ -113,7 +113,7 @@ describe('the window of a delay (R3)', () => {
     expect(window({ backoff: { type: 'custom', name: 'mine' }, jitter: 0.2, cap: '1m' }, 1)).toEqual([0, 60_000])
   })
 
-  it('survives dice that are off by a hair', () => {
+  it('tolerates draws slightly out of range', () => {
     expect([1, 1.5, -0.1, Number.NaN].map(u => pick({ lo: 10, hi: 20 }, u))).toEqual([20, 20, 10, 10])
   })
 })
@@ -189,7 +189,7 @@ describe('preview', () => {
     expect(preview(PRESETS.none)).toEqual([])
   })
 
-  it('does not pretend to know what a function will answer', () => {
+  it('does not predict the result of a function', () => {
     const [row] = preview({ maxRetries: 1, backoff: { type: 'custom', name: 'mine' }, jitter: 0.2, cap: '1m' })
     expect(row).toMatchObject({ delayMs: null, window: [0, 60_000] })
   })

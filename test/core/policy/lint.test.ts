@@ -4,7 +4,7 @@ import { type FindingCode, lintPolicy } from '../../../src/core/policy/lint.js'
 import { mergePolicies, type Policy, parsePolicy } from '../../../src/core/policy/policy.js'
 import { PRESETS, type PresetName } from '../../../src/core/policy/presets.js'
 
-/** A policy that has nothing to be found: an hour of retries, equal jitter, a cap that is reached exactly. */
+/** A policy without findings: an hour of retries, equal jitter, a cap that is reached exactly. */
 const SOUND: Policy = {
   maxRetries: 8,
   backoff: { type: 'exponential', base: '1m' },
@@ -37,7 +37,7 @@ describe('lint', () => {
     ['no-retries', 'note', { maxRetries: 0 }, 'the first failure is the last'],
     ['no-jitter', 'warning', { jitter: 'none' }, '±20 % would spread the first retry over 24s.'],
     ['no-jitter', 'warning', { jitter: 0 }, 'come back together'],
-    ['narrow-jitter', 'note', { jitter: 0.05 }, '±5 % spreads the first retry of a herd over only 6s.'],
+    ['narrow-jitter', 'note', { jitter: 0.05 }, '±5 % spreads the first retries over only 6s.'],
     ['full-jitter-halves', 'note', { jitter: 'full' }, 'the waits come to 2h 8m on average, not 4h 15m'],
     ['decorrelated-wanders', 'note', { jitter: 'decorrelated' }, 'between 8m and 10h 32m after the first failure'],
     [
@@ -153,7 +153,7 @@ describe('lint', () => {
     expect(codes(of({ maxRetries: 100, maxElapsed: '12h' }))).not.toContain('long-window')
   })
 
-  it('leaves bad input to the reading of policies', () => {
+  it('leaves invalid input to parsePolicy', () => {
     expect(() => of({ maxRetries: 1_001 })).toThrow('maxRetries: expected a whole number from 0 to 1000')
     expect(() => of({ maxRetries: Number.POSITIVE_INFINITY })).toThrow('maxRetries')
   })

@@ -261,7 +261,7 @@ function onlyChronosErrors(input: unknown): void {
 }
 
 describe('mergePolicies (R4, R5)', () => {
-  it('gives the standard policy when nobody says anything', () => {
+  it('returns the standard policy if no level sets anything', () => {
     expect(mergePolicies()).toEqual(PRESETS.standard)
     expect(mergePolicies(undefined, {})).toEqual(PRESETS.standard)
   })
@@ -305,7 +305,7 @@ describe('mergePolicies (R4, R5)', () => {
     expect(mergePolicies(levels[0], mergePolicies(levels[1], levels[2]))).toEqual(mergePolicies(...levels))
   })
 
-  describe('where levels do not suit each other', () => {
+  describe('when levels conflict', () => {
     it('a list brings its own number of retries', () => {
       expect(mergePolicies(list(['1s', '2s']), { maxRetries: 9 }).maxRetries).toBe(2)
       expect(mergePolicies({ maxRetries: 1 }, list(['1s', '2s'])).maxRetries).toBe(1)
@@ -318,14 +318,14 @@ describe('mergePolicies (R4, R5)', () => {
       expect(mergePolicies(repeating, { maxRetries: 1 }).maxRetries).toBe(2)
     })
 
-    it('more retries than a list from further down has delays repeat its last', () => {
+    it('more retries than delays in a list of a less specific level repeat the last delay', () => {
       expect(mergePolicies({ maxRetries: 5 }, PRESETS.webhook)).toMatchObject({
         maxRetries: 5,
         backoff: { type: 'list', afterEnd: 'repeat-last' },
       })
     })
 
-    it('a cap from further down does not cut a delay that somebody wrote down', () => {
+    it('a cap of a less specific level does not cut a configured delay', () => {
       expect(mergePolicies(fixed({ delay: '2h' })).cap).toBeUndefined()
       expect(mergePolicies(list(['1s', '3h'])).cap).toBeUndefined()
       expect(mergePolicies(fixed({ delay: '30m' })).cap).toBe('1h')
@@ -361,7 +361,7 @@ describe('mergePolicies (R4, R5)', () => {
     fc.assert(
       fc.property(fc.array(input, { maxLength: 4 }), inputs => {
         const merged = mergePolicies(...inputs.map(parse))
-        // A cap that was set on purpose over a list from further down is the one thing that parses only in two levels.
+        // Only a cap that was set on purpose over a list of a less specific level needs two levels to parse.
         const { cap, ...rest } = merged
         expect(parse(rest)).toEqual(rest)
         if (cap !== undefined) expect(parse({ cap })).toEqual({ cap })

@@ -17,10 +17,7 @@ describe('outage survived', () => {
     expect(outageSurvived(PRESETS[name])).toBe(ms)
   })
 
-  /*
-   * Where uniform draws are added up, the chance of a sum that is at most x above its least is xⁿ / (n! · w₁ · … · wₙ) as
-   * long as x is in the narrowest window. One in a hundred is short of that x.
-   */
+  /* For a sum of uniform draws, the probability of at most x above its minimum is xⁿ / (n! · w₁ · … · wₙ), as long as x is within the narrowest window. One job in a hundred falls short of that x. */
   it.each<[PresetName, number]>([
     // 336 s + ∛(0.01 · 3! · 24 s · 48 s · 96 s)
     ['standard', 336_000 + (0.01 * 6 * 24_000 * 48_000 * 96_000) ** (1 / 3)],
@@ -28,7 +25,7 @@ describe('outage survived', () => {
     ['lowLatency', (0.01 * 2 * 100 * 200) ** (1 / 2)],
     // ∛(0.01 · 3! · 0.5 s · 1 s · 2 s)
     ['queue', (0.01 * 6 * 500 * 1_000 * 2_000) ** (1 / 3)],
-  ])('of %s is what one job in a hundred falls short of, by hand %d', (name, ms) => {
+  ])('of %s is what one job in a hundred falls short of, computed as %d', (name, ms) => {
     const least = sum(preview(PRESETS[name]).map(row => row.window[0]))
     const drawn = outageSurvived(PRESETS[name]) - least
     // Draws are whole milliseconds.

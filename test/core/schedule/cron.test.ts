@@ -10,7 +10,7 @@ function next(cron: string, timeZone: string, from: string, count: number): stri
   return nextTicks(ticks, Date.parse(from), count).map(at => new Date(at).toISOString().replace('.000Z', 'Z'))
 }
 
-/** How many ticks from one time (included) to another (not). */
+/** The number of occurrences from one time (included) to another (excluded). */
 function between(cron: string, timeZone: string, from: string, to: string): number {
   const ticks = parseCron(cron, timeZone, 'cron')
   let count = 0
@@ -35,7 +35,7 @@ describe('cron', () => {
     ['0 0 * * 5#2', '2026-01-01T00:00:00Z', ['2026-01-09T00:00:00Z']],
     ['0 0 29 2 *', '2026-01-01T00:00:00Z', ['2028-02-29T00:00:00Z', '2032-02-29T00:00:00Z']],
     ['@daily', '2026-01-01T00:00:00Z', ['2026-01-02T00:00:00Z']],
-    // Day and weekday that are both restricted mean either.
+    // If both day and weekday are restricted, either may match.
     ['0 0 13 * FRI', '2026-01-08T12:00:00Z', ['2026-01-09T00:00:00Z', '2026-01-13T00:00:00Z', '2026-01-16T00:00:00Z']],
   ])('%s after %s', (cron, from, expected) => {
     expect(next(cron, 'UTC', from, expected.length)).toEqual(expected)
@@ -50,7 +50,7 @@ describe('cron', () => {
     ['75 * * * * *', 'second 75 does not exist'],
     ['a * * * *', 'the minute field "a" is not understood'],
     ['0 0 1 JAN-FOO *', 'the month field "JAN-FOO" is not understood'],
-    ['é * * * *', 'the minute field "é" has signs that mean nothing'],
+    ['é * * * *', 'the minute field "é" contains invalid characters'],
     ['*/0 * * * *', 'illegal stepping: 0'],
     ['5-2 * * * *', "From value is larger than to value: '5-2'"],
     ['* * * *', 'expected 5 fields (minute hour day month weekday) or 6 (second first), got 4'],
@@ -67,9 +67,9 @@ describe('cron', () => {
   })
 })
 
-describe('cron where clocks are changed', () => {
+describe('cron when clocks change', () => {
   it.each([
-    // A time of day that is left out comes at the first moment after the gap.
+    // A time of day that is skipped comes at the first moment after the gap.
     ['30 2 * * *', 'America/New_York', '2026-03-08T00:00Z', ['2026-03-08T07:00:00Z', '2026-03-09T06:30:00Z']],
     ['30 2 * * *', 'Europe/Paris', '2026-03-28T12:00Z', ['2026-03-29T01:00:00Z', '2026-03-30T00:30:00Z']],
     ['15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T00:00Z', ['2026-10-03T15:30:00Z', '2026-10-04T15:15:00Z']],
@@ -77,7 +77,7 @@ describe('cron where clocks are changed', () => {
     ['0 0 * * *', 'Africa/Cairo', '2026-04-23T12:00Z', ['2026-04-23T22:00:00Z', '2026-04-24T21:00:00Z']],
     ['0 0 * * *', 'America/Havana', '2026-03-07T12:00Z', ['2026-03-08T05:00:00Z', '2026-03-09T04:00:00Z']],
     ['30 1 * * *', 'Antarctica/Troll', '2026-03-28T12:00Z', ['2026-03-29T01:00:00Z', '2026-03-29T23:30:00Z']],
-    // One that comes twice counts the first time.
+    // A time of day that is repeated counts the first time.
     ['30 1 * * *', 'America/New_York', '2026-10-31T12:00Z', ['2026-11-01T05:30:00Z', '2026-11-02T06:30:00Z']],
     ['30 2 * * *', 'Europe/Paris', '2026-10-24T12:00Z', ['2026-10-25T00:30:00Z', '2026-10-26T01:30:00Z']],
     ['45 1 * * *', 'Australia/Lord_Howe', '2026-04-04T00:00Z', ['2026-04-04T14:45:00Z', '2026-04-05T15:15:00Z']],
@@ -88,9 +88,9 @@ describe('cron where clocks are changed', () => {
       ['2026-11-01T05:00:00Z', '2026-11-01T05:30:00Z', '2026-11-02T06:00:00Z'],
     ],
     ['30 1 * * *', 'Europe/Dublin', '2026-10-24T12:00Z', ['2026-10-25T00:30:00Z', '2026-10-26T01:30:00Z']],
-    // Also when asked for in the middle of the hour that comes twice.
+    // The same holds within the repeated hour.
     ['30 1 * * *', 'America/New_York', '2026-11-01T06:10Z', ['2026-11-02T06:30:00Z']],
-    // What says how often, and not when, goes on with real time.
+    // A frequency, unlike a time of day, follows real time.
     [
       '*/30 1 * * *',
       'America/New_York',
@@ -125,7 +125,7 @@ describe('cron where clocks are changed', () => {
     },
   )
 
-  it('agrees with a look at every minute on its own, for wildcards', () => {
+  it('agrees with a check of every single minute, for wildcards', () => {
     const random = seededRandom(7)
     const pick = (...all: readonly string[]): string => all[Math.floor(random() * all.length)]!
     for (const timeZone of ['Europe/Paris', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu']) {

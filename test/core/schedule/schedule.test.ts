@@ -48,7 +48,7 @@ function everyMinute(more: Partial<Schedule> = {}): Schedule {
   }
 }
 
-/** Ticks as minutes from the start. */
+/** Occurrences as minutes from the start. */
 function decided(schedule: Schedule, afterMinutes: number, live: number) {
   const round = decideTicks(schedule, ticksOf(schedule.timing), live, START + afterMinutes * MINUTE)
   const minutes = (ticks: readonly number[]) => ticks.map(tick => (tick - START) / MINUTE)
@@ -64,18 +64,18 @@ function decided(schedule: Schedule, afterMinutes: number, live: number) {
   }
 }
 
-describe('the ticks of a schedule', () => {
+describe('the occurrences of a schedule', () => {
   it.each<[overlap: Overlap, live: number, fire: number[], skipped: number[], queued: number | undefined]>([
     ['skip', 0, [1], [], undefined],
     ['skip', 1, [], [1], undefined],
     ['queue', 0, [1], [], undefined],
     ['queue', 1, [], [], 1],
     ['allow', 3, [1], [], undefined],
-  ])('that overlap by %s while %i are live', (overlap, live, fire, skipped, queued) => {
+  ])('follow overlap %s while %i are live', (overlap, live, fire, skipped, queued) => {
     expect(decided(everyMinute({ overlap }), 1, live)).toMatchObject({ fire, skipped, queued, until: 1 })
   })
 
-  it('let one wait at most, which runs when the one before it is over', () => {
+  it('let at most one wait, which runs when the previous one has ended', () => {
     const waiting = everyMinute({ overlap: 'queue', queuedTick: START + MINUTE, decidedUntil: START + MINUTE })
     expect(decided(waiting, 2, 1)).toMatchObject({ fire: [], skipped: [2], queued: 1 })
     expect(decided(waiting, 1.5, 0)).toMatchObject({ fire: [1], skipped: [], queued: undefined, until: 1 })
@@ -83,7 +83,7 @@ describe('the ticks of a schedule', () => {
   })
 
   it.each<[missed: Missed, afterMinutes: number, live: number, fire: number[], count: number]>([
-    // Late by less than it takes to be missed.
+    // Late by less than the limit for missed occurrences.
     ['skip', 1.2, 0, [1], 0],
     ['run-once', 10.5, 0, [10], 9],
     ['run-once', 10.1, 0, [10], 9],
@@ -92,18 +92,18 @@ describe('the ticks of a schedule', () => {
     ['skip', 10.1, 0, [10], 9],
     [{ all: 3 }, 10.5, 0, [8, 9, 10], 7],
     [{ all: 100 }, 10.5, 1, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 0],
-  ])('that nobody was there for: %j after %d minutes with %i live', (missed, afterMinutes, live, fire, count) => {
+  ])('that were missed: %j after %d minutes with %i live', (missed, afterMinutes, live, fire, count) => {
     const round = decided(everyMinute({ missed }), afterMinutes, live)
     expect(round).toMatchObject({ fire, missed: count, until: Math.floor(afterMinutes) })
   })
 
-  it('are found at once after years of silence', () => {
+  it('are found at once after years without a scheduler', () => {
     const timing = { cron: '* * * * * *', timeZone: 'Europe/Paris' }
     const round = decided(everyMinute({ timing }), 2 * 365 * 24 * 60, 0)
     expect(round).toMatchObject({ fire: [2 * 365 * 24 * 60], missed: 100 })
   })
 
-  it('are one where it does not recur, and then it has ended', () => {
+  it('number one if it does not recur, and then it has ended', () => {
     const once = everyMinute({ recurring: false })
     expect(decided(once, 0.5, 0)).toMatchObject({ fire: [], state: 'active' })
     expect(decided(once, 1, 1)).toMatchObject({ fire: [1], state: 'ended' })
@@ -129,7 +129,7 @@ describe('the ticks of a schedule', () => {
     })
   })
 
-  it('refuse a way to catch up that nobody knows', () => {
+  it('refuse an unknown catch-up setting', () => {
     expect(parseMissed({ all: 5 }, 'schedule "s"')).toEqual({ all: 5 })
     for (const wrong of ['all', { all: 0 }, { all: 101 }, { all: 1, more: 2 }, null]) {
       expect(() => parseMissed(wrong, 'schedule "s"')).toThrow(/^schedule "s": missed/)
@@ -138,7 +138,7 @@ describe('the ticks of a schedule', () => {
 })
 
 describe('timing', () => {
-  it('of an interval does not drift, and begins with startAt where it is given', () => {
+  it('with an interval does not drift, and begins at startAt if given', () => {
     const every = ticksOf(parseTiming({ every: '90s' }, START, 's'))
     expect(nextTicks(every, START, 3)).toEqual([START + 90_000, START + 180_000, START + 270_000])
     expect(every.next(START + 200_000)).toBe(START + 270_000)
@@ -157,13 +157,13 @@ describe('timing', () => {
     [{ cron: '* * * * *', timeZone: '+02:00' }, 'timeZone: expected a time zone'],
     [{ cron: '* * * * *', startAt: 2, endAt: 1 }, 'endAt is before startAt'],
     [{ cron: '* * * * *', endAt: 1 }, 'it never happens between now and endAt'],
-    [{ cron: '* * * * *', splay: '2m' }, 'a splay of 2m is not shorter than the 1m between two ticks'],
+    [{ cron: '* * * * *', splay: '2m' }, 'a splay of 2m is not shorter than the 1m between two occurrences'],
     [{ cron: '0 0 * * *', splay: '2h' }, 'at most 1h'],
   ] as const)('refuses %j', (input, why) => {
     expect(() => checkHappens(parseTiming(input, START, 'schedule "s"'), START, 'schedule "s"')).toThrow(why)
   })
 
-  it('finds the last tick of a stretch', () => {
+  it('finds the last occurrence of an interval', () => {
     const ticks = ticksOf({ cron: '0 * * * *', timeZone: 'UTC' })
     expect(lastTick(ticks, START, START + 5.5 * 3_600_000)).toBe(START + 5 * 3_600_000)
     expect(lastTick(ticks, START, START + 3_600_000)).toBe(START + 3_600_000)
@@ -172,7 +172,7 @@ describe('timing', () => {
     expect(lastTick(every, START + 1, START + 9_999)).toBe(START + 9_001)
   })
 
-  it('splays by a part of its own, which stays the same', () => {
+  it('splays each schedule by its own constant amount', () => {
     const splays = Array.from({ length: 200 }, (_, n) => splayOf(`schedule-${n}`, 10_000))
     expect(splays).toEqual(Array.from({ length: 200 }, (_, n) => splayOf(`schedule-${n}`, 10_000)))
     expect(Math.max(...splays)).toBeLessThanOrEqual(10_000)
@@ -180,7 +180,7 @@ describe('timing', () => {
     expect(splayOf('s', undefined)).toBe(0)
   })
 
-  it('is shown on the clock of its place, with the changes of that clock', () => {
+  it('is shown in local time, with the clock changes', () => {
     const timing = { cron: '30 2 * * *', timeZone: 'Europe/Paris' }
     expect(viewTicks(timing, Date.UTC(2026, 2, 28), 3)).toEqual([
       { at: '2026-03-28T01:30:00.000Z', local: '2026-03-28T02:30:00+01:00' },
@@ -195,7 +195,7 @@ describe('timing', () => {
 describe('the short form of a schedule', () => {
   const FORM = { schedule: '*/10 * * * * *', api: 'https://api.example.com/webhook' }
 
-  it('is a call with the retries of the http preset, where every answer but a 2xx is retried', () => {
+  it('is a call with the retries of the http preset that retries every response except a 2xx', () => {
     expect(parseScheduleForm({ ...FORM, type: 'AT_LEAST_ONCE', isRecurring: true, maxRetryCount: 5 }, 'job')).toEqual({
       cron: '*/10 * * * * *',
       http: { method: 'POST', url: 'https://api.example.com/webhook', retryClientErrors: true },
@@ -218,7 +218,7 @@ describe('the short form of a schedule', () => {
     expect([isScheduleForm(FORM), isScheduleForm({ name: 'x' }), isScheduleForm(null)]).toEqual([true, false, false])
   })
 
-  it('warns where retries are asked for and can not be', () => {
+  it('warns if retries are requested and impossible', () => {
     const { delivery, warnings } = parseScheduleForm({ ...FORM, type: 'AT_MOST_ONCE', maxRetryCount: 5 }, 'job')
     expect(delivery).toBe('at-most-once')
     expect(warnings).toEqual(['AT_MOST_ONCE runs once and is never retried, so maxRetryCount 5 has no effect'])

@@ -30,12 +30,12 @@ const { standard } = PRESETS
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 const policyOf = (input: unknown): Policy => mergePolicies(parsePolicy(input, 'policy'))
 
-/** The seconds in which something was tried. */
+/** The seconds that have attempts. */
 const seconds = ({ series }: SimulatedHerd): readonly number[] =>
   series.attempts.flatMap((count, i) => (count > 0 ? [(i * series.binMs) / 1_000] : []))
 
 describe('the thundering herd (R51): 100 jobs fail together, base 60 s', () => {
-  // The outage is over before the first retry, which the target can take or not.
+  // The outage ends before the first retry; the dependency may or may not have the capacity for it.
   const scenario: Scenario = { jobs: 100, outage: '10s' }
 
   it('without jitter all retry at exactly T+60 s, 100 in one second', () => {
@@ -51,15 +51,15 @@ describe('the thundering herd (R51): 100 jobs fail together, base 60 s', () => {
     expect(wave.attempts).toBe(100)
     expect(wave.fromMs).toBeGreaterThanOrEqual(48_000)
     expect(wave.toMs).toBeLessThanOrEqual(72_000)
-    // The ends of the window are met: 100 draws leave a second or two of the 24 at either end.
+    // The ends of the window are reached: 100 draws leave a second or two of the 24 at either end.
     expect(wave.toMs - wave.fromMs).toBeGreaterThan(22_000)
     expect(seconds(withJitter).filter(second => second > 0 && (second < 48 || second > 72))).toEqual([])
     expect(withJitter.peakPerSecond).toBeLessThanOrEqual(12)
   })
 
-  it('a server for 10 per second loses 70 of the herd, and none of the spread jobs', () => {
+  it('a server for 10 per second loses 70 of the simultaneous jobs, and none of the spread ones', () => {
     const { withJitter, withoutJitter } = simulate(standard, { ...scenario, capacityPerSecond: 10 })
-    // 10 are served at T+60 s, 10 at T+180 s, 10 at T+420 s: the others fail again, together, each time.
+    // 10 are served at T+60 s, 10 at T+180 s, 10 at T+420 s: the others fail again together each time.
     expect(withoutJitter).toMatchObject({
       succeeded: 30,
       dead: 70,
@@ -74,7 +74,7 @@ describe('the thundering herd (R51): 100 jobs fail together, base 60 s', () => {
 describe('simulate', () => {
   const scenario: Scenario = { jobs: 1_000, within: '1s', outage: '5m', capacityPerSecond: 100, seed: 7 }
 
-  it('gives the same again for the same seed, and other draws for another', () => {
+  it('is the same for the same seed, and different for another', () => {
     expect(simulate(standard, scenario)).toEqual(simulate(standard, scenario))
     const other = simulate(standard, { ...scenario, seed: 8 })
     expect(other.withJitter.series).not.toEqual(simulate(standard, scenario).withJitter.series)
@@ -97,7 +97,7 @@ describe('simulate', () => {
     expect(series.attempts.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 10))
   })
 
-  it('lets an attempt at the very end of the outage through', () => {
+  it('serves an attempt at the exact end of the outage', () => {
     const at = (outage: number) => simulate(PRESETS.http, { jobs: 1, outage }).withJitter
     expect(at(7_000)).toMatchObject({ succeeded: 1, dead: 0, attempts: 4, doneMs: 7_000 })
     expect(at(7_001)).toMatchObject({ succeeded: 0, dead: 1, deadAfterRecovery: 0, attempts: 4, doneMs: 7_000 })
@@ -108,7 +108,7 @@ describe('simulate', () => {
     expect(withJitter).toMatchObject({ succeeded: 50, attempts: 50, amplification: 1, peakPerSecond: 50, doneMs: 0 })
   })
 
-  it('serves as many in every second as the capacity says, and turns the rest away', () => {
+  it('serves up to the capacity in every second, and rejects the rest', () => {
     const { withoutJitter } = simulate(PRESETS.http, { jobs: 10, outage: 0, capacityPerSecond: 3 })
     // 0 s: 3 of 10, 1 s: 3 of 7, 3 s: 3 of 4, 7 s: the last.
     expect(withoutJitter.series.attempts).toEqual([10, 7, 0, 4, 0, 0, 0, 1])
@@ -132,7 +132,7 @@ describe('simulate', () => {
     expect(simulate(hot, { jobs: 3, outage: '1s' }).withJitter).toMatchObject({ dead: 3, attempts: 3_003, doneMs: 0 })
   })
 
-  it('keeps its answer small however long the story is', () => {
+  it('keeps its result small for any duration', () => {
     const slow = policyOf({ maxRetries: 900, backoff: { type: 'fixed', delay: '1d' }, jitter: 'full' })
     const { withJitter, withoutJitter } = simulate(slow, { jobs: 2, outage: '1800d' })
     expect(withoutJitter.series.attempts.length).toBeLessThanOrEqual(2_048)
@@ -163,13 +163,13 @@ describe('a scenario that makes no sense', () => {
     expect(act).toThrow(expect.objectContaining({ code, message: expect.stringContaining(words) }))
   })
 
-  it('is refused where it would take minutes, with the number that would not', () => {
+  it('is refused if it would take minutes, with the largest number that is accepted', () => {
     const many = policyOf({ ...standard, maxRetries: MAX_RETRIES })
     const most = Math.floor(RUNS_MAX / (MAX_RETRIES + 1))
     expect(() => simulate(many, { jobs: most + 1, outage: 0 })).toThrow(`at most ${most} jobs of this policy`)
   })
 
-  it('is one on a function that only workers have', () => {
+  it('includes a backoff function that only workers have', () => {
     const custom = policyOf({ backoff: { type: 'custom', name: 'squares' }, maxRetries: 3 })
     expect(() => simulate(custom, { jobs: 1, outage: 0 })).toThrow(/"squares" is a function that only workers have/)
     expect(() => outageSurvived(custom)).toThrow(ChronosError)
@@ -212,7 +212,7 @@ const scenarios: fc.Arbitrary<Scenario> = fc.record(
   { requiredKeys: ['jobs', 'outage'] },
 )
 
-describe('whatever the policy and the scenario', () => {
+describe('for any policy and scenario', () => {
   it('no job is lost, and every attempt is counted once everywhere', () => {
     fc.assert(
       fc.property(policies, scenarios, (policy, scenario) => {
@@ -253,11 +253,11 @@ describe('whatever the policy and the scenario', () => {
     )
   })
 
-  it('a course is what decide makes of the same draws, retry by retry', () => {
+  it('a course equals the decisions for the same draws, retry by retry', () => {
     fc.assert(
       fc.property(policies, fc.integer({ min: 0, max: 2 ** 32 - 1 }), (policy, seed) => {
         const course = new Course(policy, 1, seed)
-        // A second course on the same seed hands its draws to decide.
+        // A second course with the same seed passes its draws to decide.
         const twin = new Course(
           { maxRetries: 100, backoff: { type: 'fixed', delay: 2 ** 32 - 1 }, jitter: 'full' },
           1,
@@ -318,7 +318,7 @@ describe('the parts', () => {
     )
   })
 
-  it('a series that gets long joins its bins and loses nothing', () => {
+  it('a long series joins its bins and loses no attempt', () => {
     const recorder = new SeriesRecorder()
     recorder.add(0, 5, 1)
     recorder.add(1, 7, 2)
@@ -330,7 +330,7 @@ describe('the parts', () => {
     expect([attempts[0], served[0], peaks[0], attempts[750]]).toEqual([12, 3, 7, 1])
   })
 
-  it('courses of different jobs do not disturb each other', () => {
+  it('courses of different jobs are independent', () => {
     const [one, both] = [new Course(standard, 2, 5), new Course(standard, 2, 5)]
     both.next(0, 1, 0, 0)
     expect(both.next(1, 1, 0, 0)).toBe(one.next(1, 1, 0, 0))

@@ -44,7 +44,7 @@ describe('toMs', () => {
     )
   })
 
-  it('names the thing, the value and the way out', () => {
+  it('names the thing, the value and the fix', () => {
     expect(() => toMs('soon', 'retry.base')).toThrow(
       'retry.base: expected a duration such as "30s" or a number of milliseconds, got "soon"',
     )

@@ -196,7 +196,7 @@ describe('a schema', () => {
     expect(problem(policy, broken).message).toBe('retry: could not be read; give plain data')
   })
 
-  it('takes fields away, and makes them optional', () => {
+  it('removes fields, and makes them optional', () => {
     expect(read(partial(policy), {}, 'x')).toEqual({})
     expect(problem(omit(policy, 'cap'), { maxRetries: 1, cap: 1 }).message).toContain('unknown key "cap"')
   })

@@ -33,14 +33,14 @@ function endpoint(given: Partial<Endpoint> = {}): Endpoint {
   }
 }
 
-describe('what may be said of an endpoint', () => {
+describe('the settings of an endpoint', () => {
   const good = { url: 'https://example.com/hook#here', events: ['job.dead', 'job.dead'] }
 
-  it('is kept without what says nothing', () => {
+  it('are stored without undefined fields', () => {
     expect(parseEndpoint(good, 'webhook')).toEqual({ url: 'https://example.com/hook', events: ['job.dead'] })
   })
 
-  it('holds a policy of its own', () => {
+  it('may include a retry policy', () => {
     const { retry } = parseEndpoint({ ...good, retry: { maxRetries: 9 } }, 'webhook')
     expect(retry).toMatchObject({ maxRetries: 9 })
   })
@@ -50,17 +50,17 @@ describe('what may be said of an endpoint', () => {
     ['an address of another kind', { ...good, url: 'ftp://example.com' }, /http: or https:/],
     ['a password in the address', { ...good, url: 'https://a:b@example.com' }, /name or password/],
     ['no events', { ...good, events: [] }, /events: expected a list of 1 to 100/],
-    ['an event that there is not', { ...good, events: ['job.died'] }, /events: there is no "job.died"; did you mean/],
+    ['an unknown event', { ...good, events: ['job.died'] }, /events: there is no "job.died"; did you mean/],
     ['an event that only deliveries could raise', { ...good, events: ['webhook.test'] }, /there is no "webhook.test"/],
     ['an empty list of queues', { ...good, queues: [] }, /queues: expected a list/],
     ['a name that is none', { ...good, names: ['a b'] }, /names: expected 1 to 128 letters/],
     ['an empty tenant', { ...good, tenantId: '' }, /tenantId: expected a text/],
     ['a policy that is none', { ...good, retry: { maxRetries: -1 } }, /retry/],
-    ['what nobody reads', { ...good, event: 'job.dead' }, /unknown option "event"/],
-    ['a secret of their own', { ...good, secret: 'whsec_mine' }, /unknown option "secret"/],
+    ['an unknown key', { ...good, event: 'job.dead' }, /unknown option "event"/],
+    ['a given secret', { ...good, secret: 'whsec_mine' }, /unknown option "secret"/],
   ]
 
-  it.each(BAD)('is not %s', (_what, input, words) => {
+  it.each(BAD)('refuse %s', (_what, input, words) => {
     expect(() => parseEndpoint(input as EndpointInput, 'webhook')).toThrow(words)
   })
 })
@@ -71,16 +71,16 @@ describe('wants', () => {
   const CASES: [string, Partial<Endpoint>, Subject, boolean][] = [
     ['an event that it asked for', {}, dead, true],
     ['an event that it did not ask for', {}, { ...dead, type: 'job.cancelled' }, false],
-    ['retries, which nobody gets unasked', {}, { ...dead, type: 'job.retrying' }, false],
+    ['retries, which are opt-in', {}, { ...dead, type: 'job.retrying' }, false],
     ['its queue', { queues: ['mail', 'sms'] }, dead, true],
     ['another queue', { queues: ['sms'] }, dead, false],
     ['its name', { names: ['send'] }, dead, true],
     ['another name', { names: ['fetch'] }, dead, false],
     ['its tenant', { tenantId: 'acme' }, { ...dead, tenantId: 'acme' }, true],
     ['another tenant', { tenantId: 'acme' }, { ...dead, tenantId: 'other' }, false],
-    ['nobody in particular, where it belongs to a tenant', { tenantId: 'acme' }, dead, false],
-    ['any tenant, where it belongs to none', {}, { ...dead, tenantId: 'acme' }, true],
-    ['what is about no job, whatever its queues', { queues: ['sms'] }, { type: 'webhook.disabled' }, true],
+    ['no tenant, if it belongs to a tenant', { tenantId: 'acme' }, dead, false],
+    ['any tenant, if it belongs to none', {}, { ...dead, tenantId: 'acme' }, true],
+    ['an event without a job, whatever its queues', { queues: ['sms'] }, { type: 'webhook.disabled' }, true],
     ['anything while it is disabled', { state: 'disabled' }, dead, false],
   ]
 
@@ -97,7 +97,7 @@ describe('secrets', () => {
     expect(liveSecrets(both, NOW + 5 + SECRET_OVERLAP_MS)).toEqual(['two'])
   })
 
-  it('do not live longer because they were replaced twice', () => {
+  it('do not last longer if they are replaced twice', () => {
     const two = withSecret([{ value: 'one', createdAt: NOW }], 'two', NOW)
     const three = withSecret(two, 'three', NOW + 1000)
     expect(liveSecrets(three, NOW + SECRET_OVERLAP_MS)).toEqual(['three', 'two'])
@@ -138,7 +138,7 @@ describe('the health of an endpoint', () => {
     expect(afterFailure(over, NOW + 2 * FAILING_MAX_MS)).toBe(over)
   })
 
-  it('is good again once it is enabled', () => {
+  it('is reset when it is enabled', () => {
     const over = disabled(afterFailure(endpoint(), NOW), 'gone', NOW + 1)
     expect(enabled(over, NOW)).toEqual(endpoint())
   })
@@ -156,7 +156,7 @@ describe('a message', () => {
     createdAt: NOW - 5000,
   }
 
-  it('tells what became of a job', () => {
+  it('has the outcome of a job', () => {
     const error = { name: 'Error', message: 'no', stack: 'at secret.js' }
     const news = { type: 'job.dead', job, at: NOW, startedAt: NOW - 250, reason: 'exhausted', error } as const
     expect(JSON.parse(jobMessageBody(news))).toEqual({
@@ -181,7 +181,7 @@ describe('a message', () => {
     })
   })
 
-  it('tells when a retry comes', () => {
+  it('has the time of a retry', () => {
     const news = { type: 'job.retrying', job, at: NOW, startedAt: NOW, delayMs: 1000 } as const
     expect(JSON.parse(jobMessageBody(news)).data).toMatchObject({
       state: 'waiting',
