@@ -1,35 +1,41 @@
 import type { Count } from './store.js'
 
-// How jobs are spread over queues, phases and the time to come, without looking at all of them.
+// Counts of jobs by queue, phase and due time, computed without reading every job.
 
 export interface BacklogRequest {
   /** Dead letters with this tag are not counted. */
   readonly exceptTag: string
-  /** How many of the newest dead jobs are looked at. */
+  /** The maximum number of newest dead jobs to read. */
   readonly deadMax: number
 }
 
 export interface Backlog {
   readonly queue: string
-  /** Since when its oldest due job waits … */
+  /** The due time of the oldest job that is due. */
   readonly dueAt?: number
-  /** … and the oldest that has run before, among the first `BACKLOG_DUE_MAX` due ones of each priority. */
+  /**
+   * The due time of the oldest due job that has already run, among the first `BACKLOG_DUE_MAX` due jobs of each
+   * priority.
+   */
   readonly retryDueAt?: number
-  /** Dead letters that are neither acknowledged nor discarded, and when the oldest of them died. */
+  /**
+   * The number of dead letters that are neither acknowledged nor discarded. `deadSince` is when the oldest of them
+   * died.
+   */
   readonly dead: number
   readonly deadSince?: number
 }
 
 export interface CensusRequest {
-  /** Only this queue; by default all. */
+  /** The queue to count; all queues by default. */
   readonly queue?: string
-  /** How far each is counted. */
+  /** The maximum of each count. */
   readonly cap: number
 }
 
 /**
- * The jobs of a queue by phase. Of the waiting ones the first of each priority are looked at, of those that are due and
- * of those that are not, up to `lineCap`; of the dead and the running ones twice `cap` in all queues together.
+ * The jobs of a queue by phase. For waiting jobs, the store reads at most `lineCap` due jobs and `lineCap` later jobs
+ * of each priority. For dead and running jobs, it reads at most twice `cap` over all queues.
  */
 export interface QueueCensus {
   readonly queue: string
@@ -42,37 +48,37 @@ export interface QueueCensus {
 
 export interface WaveRequest {
   readonly queue?: string
-  /** From the store's now on. */
+  /** The length of the window, which starts now on the store's clock. */
   readonly windowMs: number
   readonly buckets: number
-  /** So many jobs are looked at. */
+  /** The maximum number of jobs to read. */
   readonly lookAt: number
 }
 
-/** Waiting jobs by when they fall due. */
+/** Waiting jobs by due time. */
 export interface Wave {
   readonly from: number
-  /** Jobs in each part of the window that have run before … */
+  /** Jobs in each part of the window that have already run. */
   readonly retrying: readonly number[]
-  /** … and those that have not. */
+  /** Jobs in each part of the window that have not run yet. */
   readonly scheduled: readonly number[]
-  /** Those that have run before and are due already. */
+  /** Jobs that have already run and are due now. */
   readonly due: number
-  /** Those whose time comes after the window, both kinds. */
+  /** Jobs that fall due after the window, whether they have run or not. */
   readonly beyond: Count
-  /** Whether all were looked at. */
+  /** Whether every matching job was read. */
   readonly complete: boolean
 }
 
 const LINES_LOOK_AT = 20_000
 const LINE_LOOK_AT_MIN = 1_000
 
-/** How many jobs of each line are looked at: where there are many queues, fewer of each. */
+/** The maximum number of jobs to read for each queue and priority. It gets smaller as the number of queues grows. */
 export function lineCap(cap: number, queues: number): number {
   return Math.min(cap, Math.max(LINE_LOOK_AT_MIN, Math.floor(LINES_LOOK_AT / Math.max(1, queues))))
 }
 
-/** What was found of one queue and phase, in the making. */
+/** The counts for one queue and phase while they are being collected. */
 export interface Found {
   value: number
   isCut: boolean
@@ -102,7 +108,9 @@ export function censusDraft(queue: string): CensusDraft {
   }
 }
 
-/** Looked at of one line: so many that are due, or not, and so many of them that have run before. */
+/**
+ * Adds the result of reading one queue and priority: how many jobs were read, and how many of them have already run.
+ */
 export function addLine(draft: CensusDraft, isDue: boolean, looked: number, again: number, cap: number): void {
   const phase = isDue ? 'queued' : 'scheduled'
   draft[phase].value += looked - again

@@ -5,7 +5,7 @@ import type { JobWrite } from './job-columns.js'
 import { isLive, keyOf } from './scope.js'
 import type { Changed, Following, NewJob } from './store.js'
 
-/** What a store knows when it has locked the jobs of a change. */
+/** What a store knows once it has locked the jobs of a change. */
 export interface Locked {
   readonly now: number
   find(id: string): Job | undefined
@@ -14,17 +14,17 @@ export interface Locked {
 }
 
 export interface ChangePlan {
-  /** In the order of the batch. */
+  /** The answers in the order of the batch. */
   readonly answers: readonly Changed[]
-  /** The jobs to write, each once. */
+  /** The jobs to write, each of them once. */
   readonly writes: readonly JobWrite[]
   /** The jobs to enqueue in the same transaction. */
   readonly following: readonly NewJob[]
 }
 
 /**
- * What the verb `change` writes and answers, for every store. The jobs are decided one after the other: an id that comes
- * twice finds the first change, and of two dead jobs with the same `unique` value the first one lives.
+ * Plans what the `change` operation writes and returns; every store uses it. Jobs are decided one after another: a
+ * repeated id sees the first change, and of two dead jobs with the same `unique` value only the first is redriven.
  */
 export function planChanges(
   ids: readonly string[],

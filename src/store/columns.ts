@@ -1,18 +1,18 @@
 import type { StoredError } from '../core/job/job.js'
 import type { Decision, Transition } from '../core/job/lifecycle.js'
 
-// What the columns of every SQL store hold. A rule that two databases share stands here, once.
+// The column formats that all SQL stores share.
 
 // ---------------------------------------------------------------- text
 
 const ESCAPED = '\u0001'
 
 /**
- * Databases keep UTF-8, which has no lone surrogates, and end or refuse a text at a NUL. Text with either is kept as
- * JSON behind a mark; so is text that begins with the mark.
+ * Encodes text for a database. Databases store UTF-8, which has no lone surrogates, and truncate or reject text that
+ * contains NUL. Such text is stored as JSON after a marker character, and so is text that starts with the marker.
  */
 export function toText(text: string): string {
-  // Tokens, names and queues come many times in a row.
+  // Tokens, names and queues often repeat in a row.
   if (text === lastPlain) return text
   const plain = !text.includes('\0') && (text as WellFormed).isWellFormed() && text.charCodeAt(0) !== 1
   if (!plain) return ESCAPED + JSON.stringify(text)
@@ -23,21 +23,21 @@ export function toText(text: string): string {
 const SHORT = 64
 let lastPlain = ''
 
-/** In Node since 20, in the library of TypeScript since ES2024. */
+/** Node has this method since version 20; TypeScript's library has it since ES2024. */
 type WellFormed = string & { isWellFormed(): boolean }
 
 export function fromText(text: string): string {
   return text.charCodeAt(0) === 1 ? (JSON.parse(text.slice(1)) as string) : text
 }
 
-/** The order in which databases keep texts: that of their UTF-8, as `toText` writes them. */
+/** Compares texts in the order that databases use: by the UTF-8 bytes of what `toText` writes. */
 export function byBytes(a: string, b: string): number {
   if (a === b) return 0
   if (PLAIN.test(a) && PLAIN.test(b)) return a < b ? -1 : 1
   return Buffer.compare(Buffer.from(toText(a)), Buffer.from(toText(b)))
 }
 
-/** Of such texts code units and bytes have the same order. */
+/** In such texts, code units and bytes have the same order. */
 const PLAIN = /^[ -\ud7ff]*$/
 
 export function toTextOrNull(text: string | undefined): string | null {
@@ -48,7 +48,7 @@ export function toJson(value: object | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
 
-/** While something that many jobs need is down, the same error comes many times in a row. */
+/** During an outage of a dependency, many jobs in a row fail with the same error. */
 let lastError: StoredError | undefined
 let lastErrorJson = ''
 
@@ -56,7 +56,7 @@ export function toErrorJson(error: StoredError | undefined): string | null {
   if (error === undefined) return null
   if (lastError === undefined || !isSameError(error, lastError)) {
     lastErrorJson = JSON.stringify(error)
-    // A copy: whoever listens for failures has the error too.
+    // The caller also passes the error to failure listeners, which may change it.
     lastError = { ...error }
   }
   return lastErrorJson
@@ -68,7 +68,10 @@ function isSameError(a: StoredError, b: StoredError): boolean {
   )
 }
 
-/** One JSON text per line, with a line break at both ends: so SQL finds a tag by its line, and never part of one. */
+/**
+ * Stores one JSON text per line, with a line break at both ends, so that SQL can match a whole tag and never part of
+ * one.
+ */
 export function toTags(tags: readonly string[]): string | null {
   return tags.length === 0 ? null : `\n${tags.map(tag => JSON.stringify(tag)).join('\n')}\n`
 }
@@ -87,7 +90,7 @@ export type Counters = Pick<Transition, 'snoozes' | 'releases' | 'losses' | 'str
 
 const NO_COUNTERS: Counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
 
-/** NULL while all of them are nothing, as for nearly every job. */
+/** Returns NULL while every counter is zero, as for nearly every job. */
 export function toCounters({ snoozes, releases, losses, strikes, suspect, backoffMs }: Counters): string | null {
   if (snoozes + releases + losses + strikes === 0 && !suspect && backoffMs === undefined) return null
   return JSON.stringify({ snoozes, releases, losses, strikes, suspect, backoffMs })
@@ -99,7 +102,7 @@ export function fromCounters(text: string | null): Counters {
 
 // ---------------------------------------------------------------- decisions
 
-/** NULL for the decision that nearly every success has: it can be told from the attempt. */
+/** Returns NULL for the usual decision of a success, because it can be derived from the attempt. */
 export function toDecision(decision: Decision, attempt: number): string | null {
   const plain = decision.action === 'succeed' && decision.why === plainSuccess(attempt).why
   return plain ? null : JSON.stringify(decision)

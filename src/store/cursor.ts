@@ -1,13 +1,13 @@
 import { ChronosError } from '../core/values/error.js'
 import type { Page, PageRequest } from './store.js'
 
-/** Which list a cursor belongs to; one list's cursor is no good for another. */
+/** The list that a cursor belongs to. A cursor is only valid for its own list. */
 export type CursorKind = JobsCursor | 'history' | 'logs'
 
-/** The jobs are two lists: the newest first, and the oldest first. */
+/** Jobs are listed newest first or oldest first. */
 export type JobsCursor = 'jobs' | 'jobs-oldest'
 
-/** A cursor goes on in the order that it came from, whatever else is asked for. */
+/** A cursor keeps the order of the list that returned it, even if the request asks for another order. */
 export function jobsCursorOf({ order, cursor }: PageRequest): JobsCursor {
   const isOldest = cursor === undefined ? order === 'oldest' : decode(cursor).startsWith('jobs-oldest:')
   return isOldest ? 'jobs-oldest' : 'jobs'
@@ -17,7 +17,7 @@ function decode(cursor: string): string {
   return Buffer.from(cursor, 'base64url').toString()
 }
 
-/** A position in a keyset-paged list: the keys of the last row shown. Opaque outside the stores. */
+/** Writes a position in a keyset-paged list: the keys of the last row shown. It is opaque outside the stores. */
 export function writeCursor(kind: CursorKind, keys: readonly number[]): string {
   return Buffer.from(`${kind}:${keys.join(':')}`).toString('base64url')
 }
@@ -28,12 +28,12 @@ export function readCursor(kind: CursorKind, cursor: string, size: number): read
   if (found === kind && keys.length === size && keys.every(Number.isSafeInteger)) return keys
   throw new ChronosError(
     'INVALID_OPTION',
-    `cursor ${JSON.stringify(cursor)} is not one that this list gave out; leave it out to start from the first page`,
+    `cursor ${JSON.stringify(cursor)} does not belong to this list; leave it out to start from the first page`,
     { details: { option: 'cursor', value: cursor } },
   )
 }
 
-/** A page of rows of which one more was read than it shows, to know whether there is a next. */
+/** Cuts off the extra row that was read only to know whether there is a next page. */
 export function cut<Row, T>(
   rows: readonly Row[],
   limit: number,

@@ -4,14 +4,14 @@ import type { RunEnd, Settlement } from './run.js'
 import { isLive } from './scope.js'
 
 /**
- * What one batch of writes changed, in numbers. It is appended in the transaction of the writes and added up later
- * (`fold.ts`): nobody who enqueues or ends a job waits for a row that another job's end would change too.
+ * The counter changes of one batch of writes. A delta is appended in the transaction of the writes and added up later
+ * (`fold.ts`), so that concurrent enqueues and settlements never contend for a shared counter row.
  */
 export interface Delta {
   readonly at: number
-  /** By queue. `idSum` is over the ids that came and those that went. */
+  /** Changes by queue. `idSum` covers the ids of created and removed jobs. */
   readonly ledger: Readonly<Record<string, LedgerDelta>>
-  /** By `queue name`, joined with a space: how often what happened. */
+  /** Event counts by `queue name`, joined with a space. */
   readonly counts: Readonly<Record<string, Counts>>
   readonly errors: readonly ErrorDelta[]
 }
@@ -23,16 +23,17 @@ export interface LedgerDelta {
 }
 
 /**
- * `enqueued`; runs by how they ended (`run:failed`); of those that counted, `first` and `retry`; `retry:succeeded`, jobs
- * that succeeded at a retry; ends of jobs (`end:succeeded`, `end:cancelled`, `end:dead`, and `dead:exhausted` by reason); `ms`, what the runs took in all.
+ * The names of the counts are `enqueued`; runs by status (`run:failed`); `first` and `retry` for runs that counted;
+ * `retry:succeeded` for jobs that succeeded on a retry; `end:succeeded`, `end:cancelled` and `end:dead` for jobs that
+ * ended, with `dead:exhausted` and so on by reason; and `ms` for the total duration of the runs.
  */
 export type Counts = Record<string, number>
 
-/** What happened to one group of errors. */
+/** The changes of one error group. */
 export interface ErrorDelta {
   readonly fingerprint: string
   readonly tenantId?: string
-  /** Absent where jobs only left the dead letters. */
+  /** Absent if jobs only left the dead letters. */
   readonly seen?: {
     readonly title: string
     readonly error: string
@@ -44,12 +45,12 @@ export interface ErrorDelta {
   }
   readonly failures: number
   readonly deaths: number
-  /** How many dead letters there are more, or less. */
+  /** The change in the number of dead letters. */
   readonly dead: number
 }
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
-/** What is counted of a run and of its end. */
+/** The facts about a run that are counted. */
 type Ran = Pick<Settlement, 'queue' | 'name' | 'tenantId' | 'attempt' | 'startedAt' | 'finishedAt'> & {
   readonly lease: Pick<Settlement['lease'], 'id'>
 }
@@ -58,7 +59,9 @@ type RanEnd = Pick<Ended, 'group' | 'error'> & {
 }
 type Known = Pick<Job, 'id' | 'queue' | 'name' | 'tenantId' | 'state' | 'reason' | 'fingerprint'>
 
-/** A queue and a name. What nearly every job does has fields of its own, which are faster than names. */
+/**
+ * The counts of one queue and job name. The most frequent events have their own fields, which are faster than a map.
+ */
 interface Place {
   readonly queue: string
   readonly name: string
@@ -66,8 +69,8 @@ interface Place {
   succeeded: number
   first: number
   retry: number
-  /** Succeeded at a retry. */
-  mended: number
+  /** Jobs that succeeded on a retry. */
+  succeededOnRetry: number
   ms: number
   readonly others: Counts
 }
@@ -81,7 +84,7 @@ interface LedgerDraft {
 type Unseen = Omit<ErrorDelta, 'seen'>
 type ErrorDraft = { -readonly [Field in keyof Unseen]: Unseen[Field] }
 
-/** A delta in the making: one per transaction. */
+/** Collects the delta of one transaction. */
 export class DeltaDraft {
   readonly #ledger = new Map<string, LedgerDraft>()
   readonly #places = new Map<string, Place>()
@@ -99,14 +102,14 @@ export class DeltaDraft {
     this.#placeOf(job.queue, job.name).enqueued++
   }
 
-  /** A job that was there before there was a ledger. */
+  /** Counts a job that is older than the ledger. */
   found({ id, queue }: Pick<Job, 'id' | 'queue'>): void {
     const ledger = this.#ledgerOf(queue)
     ledger.enqueued++
     ledger.idSum.add(id)
   }
 
-  /** A job went to another queue: there it has come, here it is gone. */
+  /** Moves a job to another queue: the new queue counts it as created, the old one as removed. */
   moved({ id, queue }: Pick<Job, 'id' | 'queue'>, to: string): void {
     const ledger = this.#ledgerOf(queue)
     ledger.removed++
@@ -114,7 +117,10 @@ export class DeltaDraft {
     this.found({ id, queue: to })
   }
 
-  /** A run ended, and the job became this. `fingerprint` is that of the job now: one may die without an error of its own. */
+  /**
+   * Counts the end of a run and the job's new state. `fingerprint` is the job's current one: a job can die without an
+   * error of its own.
+   */
   settled(settlement: Ran, end: RanEnd, state: Job['state'], fingerprint = end.group?.fingerprint): void {
     const { queue, name, attempt, startedAt, finishedAt } = settlement
     const { transition } = end
@@ -126,7 +132,7 @@ export class DeltaDraft {
     }
     if (state === 'succeeded' && transition.status === 'succeeded') {
       place.succeeded++
-      if (attempt > 1) place.mended++
+      if (attempt > 1) place.succeededOnRetry++
       return
     }
     add(place.others, `run:${transition.status}`)
@@ -137,7 +143,7 @@ export class DeltaDraft {
     if (fingerprint !== undefined) this.#errorOf(fingerprint, settlement.tenantId).dead++
   }
 
-  /** A waiting job ended without a run. */
+  /** Counts a waiting job that ended without a run. */
   ended({ queue, name, state, reason, fingerprint, tenantId }: Known): void {
     const { others } = this.#placeOf(queue, name)
     add(others, `end:${state}`)
@@ -146,14 +152,14 @@ export class DeltaDraft {
     if (fingerprint !== undefined) this.#errorOf(fingerprint, tenantId).dead++
   }
 
-  /** A job that was dead, as it was, starts again or is given up. */
+  /** Counts a dead job, as it was before it was redriven or discarded. */
   leftDead({ state, reason, fingerprint, tenantId }: Known): void {
     if (state === 'dead' && reason !== 'discarded' && fingerprint !== undefined) {
       this.#errorOf(fingerprint, tenantId).dead--
     }
   }
 
-  /** A job that does not end by a run became another. */
+  /** Counts a change that is not the end of a run. */
   changed(before: Known, next: Known): void {
     if (next.queue !== before.queue) this.moved(before, next.queue)
     if (isLive(before) && !isLive(next)) this.ended(next)
@@ -161,7 +167,7 @@ export class DeltaDraft {
     if (!isDeadLetter) this.leftDead(before)
   }
 
-  /** Its record, as it was, is gone. */
+  /** Counts a removed job, as it was before. */
   removed(job: Known): void {
     const ledger = this.#ledgerOf(job.queue)
     ledger.removed++
@@ -169,7 +175,7 @@ export class DeltaDraft {
     this.leftDead(job)
   }
 
-  /** JSON text of a `Delta`. */
+  /** Returns the JSON text of a `Delta`. */
   toText(at: number): string {
     const delta: Delta = {
       at,
@@ -202,10 +208,10 @@ export class DeltaDraft {
   }
 
   #placeOf(queue: string, name: string): Place {
-    // Nearly every batch is of one kind of job.
+    // Nearly every batch has one queue and one job name.
     if (queue === this.#last?.queue && name === this.#last.name) return this.#last
     const key = `${queue} ${name}`
-    const none = { enqueued: 0, succeeded: 0, first: 0, retry: 0, mended: 0, ms: 0 }
+    const none = { enqueued: 0, succeeded: 0, first: 0, retry: 0, succeededOnRetry: 0, ms: 0 }
     const place = this.#places.get(key) ?? { queue, name, ...none, others: {} }
     this.#places.set(key, place)
     this.#last = place
@@ -228,13 +234,13 @@ export class DeltaDraft {
   }
 }
 
-function countsOf({ enqueued, succeeded, first, retry, mended, ms, others }: Place): Counts {
+function countsOf({ enqueued, succeeded, first, retry, succeededOnRetry, ms, others }: Place): Counts {
   const counts = { ...others }
   const known = {
     enqueued,
     first,
     retry,
-    'retry:succeeded': mended,
+    'retry:succeeded': succeededOnRetry,
     ms,
     'run:succeeded': succeeded,
     'end:succeeded': succeeded,
@@ -259,10 +265,10 @@ function seenIn(last: readonly [Ran, RanEnd] | undefined): Pick<ErrorDelta, 'see
   }
 }
 
-/** Ends of a run that belong to an error group. */
+/** Run outcomes that belong to an error group. */
 const FAILURES: ReadonlySet<RunStatus> = new Set(['failed', 'timed-out', 'lost'])
 
-/** A group belongs to one tenant, or to none. No fingerprint has an `@`. */
+/** A group belongs to one tenant, or to none. A fingerprint never contains `@`. */
 export function groupId(fingerprint: string, tenantId: string | undefined): string {
   return tenantId === undefined ? fingerprint : `${fingerprint}@${tenantId}`
 }

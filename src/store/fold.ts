@@ -4,13 +4,13 @@ import type { StoredRecord } from './record.js'
 
 export { groupId } from './delta.js'
 
-// Where deltas add up: records that are read for charts, dead letters and the audit.
+// Adds deltas to the records that the charts, the dead letters and the integrity check read.
 
 export const LEDGER = 'ledger'
 export const COUNTS = 'counts'
 export const ERROR_GROUP = 'error-group'
 
-/** Minutes are for the last days, hours for the months before. */
+/** Counts per minute cover the last days, counts per hour the months before. */
 export type Resolution = '1m' | '1h'
 const RESOLUTION_MS: Readonly<Record<Resolution, number>> = { '1m': 60_000, '1h': 3_600_000 }
 
@@ -23,18 +23,18 @@ export interface ErrorGroup {
   readonly error: string
   readonly code?: string
   readonly status?: number
-  /** Job names and queues that it was seen in; the first ten of each. */
+  /** The first ten job names and queues in which the error occurred. */
   readonly names: readonly string[]
   readonly queues: readonly string[]
-  /** Failed runs, jobs that died of it, and dead letters that are there now. */
+  /** The number of failed runs, of jobs that died of this error, and of current dead letters. */
   readonly failures: number
   readonly deaths: number
   readonly dead: number
   readonly firstSeen: number
   readonly lastSeen: number
-  /** Failed runs by hour (epoch ms of its start), the newest 48. */
+  /** Failed runs by hour (epoch milliseconds of its start), for the newest 48 hours. */
   readonly trend: Readonly<Record<string, number>>
-  /** Some of the newest jobs, at most five: the last one of each batch. */
+  /** Up to five of the newest jobs: the last one of each batch. */
   readonly samples: readonly string[]
   readonly state: GroupState
   readonly stateAt: number
@@ -49,13 +49,13 @@ export interface RecordKey {
   readonly id: string
 }
 
-/** By queue and name within a minute or an hour; ids sort by time. */
+/** The id of the counts for a queue and a name within a minute or an hour. Ids sort by time. */
 export function countsId(resolution: Resolution, at: number, queueAndName = ''): string {
   const start = Math.floor(at / RESOLUTION_MS[resolution]) * RESOLUTION_MS[resolution]
   return `${resolution} ${new Date(start).toISOString().slice(0, 16)}Z ${queueAndName}`
 }
 
-/** The records that these deltas will change, without repetition and always in the same order. */
+/** The records that these deltas will change, without duplicates and always in the same order. */
 export function keysOf(deltas: readonly Delta[]): readonly RecordKey[] {
   const ids = { [LEDGER]: new Set<string>(), [COUNTS]: new Set<string>(), [ERROR_GROUP]: new Set<string>() }
   for (const { at, ledger, counts, errors } of deltas) {
@@ -69,7 +69,7 @@ export function keysOf(deltas: readonly Delta[]): readonly RecordKey[] {
   return Object.entries(ids).flatMap(([kind, set]) => [...set].sort().map(id => ({ kind, id })))
 }
 
-/** What the records become. `current` holds those of `keysOf` that exist; an answer of null removes one. */
+/** Returns the new records. `current` holds the existing records of `keysOf`; null in the answer removes a record. */
 export function foldInto(
   deltas: readonly Delta[],
   current: readonly StoredRecord[],
@@ -114,7 +114,7 @@ function foldCounts(old: Counts | undefined, change: Counts): Counts {
 
 function foldError(old: ErrorGroup | undefined, change: ErrorDelta, at: number): ErrorGroup | undefined {
   const { fingerprint, tenantId, seen, failures, deaths } = change
-  // Jobs may leave the dead letters after their group was forgotten.
+  // Jobs may leave the dead letters after their group was deleted.
   if (!old && !seen) return undefined
   const dead = Math.max(0, (old?.dead ?? 0) + change.dead)
   if (!seen) return { ...old!, dead }

@@ -2,20 +2,19 @@ import type { RunStatus, StoredError } from '../core/job/job.js'
 import { fromDecision, fromText, toDecision } from './columns.js'
 import type { AttemptRecord, LogRecord, RunEnd } from './store.js'
 
-// What the SQL stores tell about a run, row by row.
+// Reads attempts and log lines from the rows of SQL stores.
 
 export const ATTEMPT_COLUMNS = `run, generation, attempt, status, started_at, finished_at, worker_id, error, note,
   delay_ms, next_run_at, decision, fingerprint`
 
 /**
- * Nearly every job succeeds at last, and of nearly every success there is nothing to say but when it began and ended, and
- * where. Such a run has no row among the attempts: its job, which nothing can start again, tells all of it. `ran_token` is
- * set on such a job, and on no other.
+ * Nearly every job ends with a success that has no error or note. Such a run has no row among the
+ * attempts: the row of its job, which can't be started again, holds every fact. `ran_token` is set only on such a job.
  */
 export const OWN_ATTEMPT_COLUMNS = `run, generation, attempt, 'succeeded', ran_at, finished_at, worker_id, NULL, NULL,
   NULL, NULL, NULL, NULL`
 
-/** Whether a run succeeded, and that is all. */
+/** Whether the run succeeded and has nothing else to record. */
 export function isPlainSuccess(end: RunEnd, attempt: number): boolean {
   if (end.kind !== 'ended') return false
   const { transition, error, note, group } = end

@@ -2,8 +2,8 @@ const DASH = 0x2d
 const NINE = 0x39
 
 /**
- * The exclusive or of job ids, which forgets the order and adds up over batches. Two sums that should be equal and differ
- * by one job differ by exactly its id: so an audit can name a row that nobody can read any more.
+ * The exclusive or of job ids. It does not depend on the order and adds up over batches. If two sums should be equal
+ * and differ by exactly one job, they differ by its id, so the integrity check can name a row that is gone.
  */
 export class IdSum {
   readonly #words: [number, number, number, number] = [0, 0, 0, 0]
@@ -14,7 +14,10 @@ export class IdSum {
     return sum
   }
 
-  /** An id, or the text of another sum. Digit by digit: this is done for every job, and `parseInt` takes ten times as long. */
+  /**
+   * Adds an id, or the text of another sum. It reads digit by digit because `parseInt` takes ten times as long and
+   * this runs for every job.
+   */
   add(text: string): void {
     let at = 0
     for (let word = 0; word < 4; word++) {
@@ -32,14 +35,14 @@ export class IdSum {
     return this.#words.every(word => word === 0)
   }
 
-  /** In the form of an id. */
+  /** Returns the sum in the form of an id. */
   toString(): string {
     const hex = this.#words.map(word => (word >>> 0).toString(16).padStart(8, '0')).join('')
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
   }
 }
 
-/** The id by which two sums differ, where it is one; undefined where they are equal. */
+/** The id by which two sums differ if the difference is one id; undefined if they are equal. */
 export function idDifference(a: string, b: string): string | undefined {
   const sum = IdSum.of(a)
   sum.add(b)

@@ -3,10 +3,10 @@ import type { LedgerDelta } from './delta.js'
 import { foldLedger } from './fold.js'
 import { IdSum } from './id-xor.js'
 
-/** What the ledger says and what the rows say, per queue, at one moment. */
+/** The ledger and the rows of each queue at one moment. */
 export interface AuditSnapshot {
   readonly now: number
-  /** By name. */
+  /** Queues sorted by name. */
   readonly queues: readonly QueueAudit[]
   /** Jobs whose own records contradict each other; at most `AUDIT_FINDINGS_MAX` of each kind. */
   readonly findings: readonly AuditFinding[]
@@ -16,7 +16,7 @@ export const AUDIT_FINDINGS_MAX = 100
 
 export interface QueueAudit {
   readonly queue: string
-  /** From the folded records and the deltas that are not folded yet. */
+  /** The ledger from the folded records and the deltas that are not folded yet. */
   readonly ledger: LedgerDelta
   readonly rows: Readonly<Record<JobState, number>>
   readonly idSum: string
@@ -26,28 +26,28 @@ export interface AuditFinding {
   readonly jobId: string
   readonly what: /** succeeded without exactly one succeeded run in its generation */
     | 'success-runs'
-    /** runs that are not numbered from 1 without gaps */
+    /** the run numbers do not count up from 1 without gaps */
     | 'run-gap'
-    /** a lease that ran out more than two of its lengths ago */
+    /** the lease expired more than two lease times ago */
     | 'lease-expired'
-    /** attempts whose job is not there; the id is that of the row inside the store */
+    /** the attempts have no job; the id is the internal key of the row */
     | 'orphan-attempts'
   readonly detail: string
 }
 
-/** What one job says of itself, beside what its attempts say of it. */
+/** The facts in a job's row and in its attempts that must agree. */
 export interface JobRecords extends Pick<Job, 'id' | 'state' | 'generation' | 'run'> {
   readonly lease?: { readonly until: number; readonly ms: number }
   readonly attempts: number
   readonly lastRun: number
-  /** Succeeded runs of its generation. */
+  /** The number of succeeded runs in the current generation. */
   readonly successes: number
 }
 
 const NO_ROWS: Readonly<Record<JobState, number>> = { waiting: 0, running: 0, succeeded: 0, dead: 0, cancelled: 0 }
 const NO_LEDGER: LedgerDelta = { enqueued: 0, removed: 0, idSum: new IdSum().toString() }
 
-/** A snapshot in the making. */
+/** Collects a snapshot. */
 export class AuditDraft {
   readonly #now: number
   readonly #queues = new Map<string, { ledger: LedgerDelta; rows: Record<JobState, number>; ids: IdSum }>()
@@ -68,7 +68,7 @@ export class AuditDraft {
     audit.ledger = foldLedger(audit.ledger, change)
   }
 
-  /** `ids` is one id, or the sum of so many. */
+  /** Adds rows of one queue and state. `ids` is one id, or the sum of `count` ids. */
   rows(queue: string, state: JobState, count: number, ids: string): void {
     const audit = this.#of(queue)
     audit.rows[state] += count

@@ -3,20 +3,19 @@ import { timeOf } from '../core/job/run-time.js'
 import { fromText, toCounters, toJson, toTags, toText } from './columns.js'
 import type { NewJob } from './store.js'
 
-// The columns of a job that may be NULL, for all SQL stores: one line is one field of `Job`. The stores make their
-// lists of columns, their inserts and their row readers from this table, so a new field is one line here and one
-// migration per database.
+// The nullable columns of a job, for all SQL stores: one line is one field of `Job`. The stores derive their column
+// lists, inserts and row readers from this table, so a new field needs one line here and one migration per database.
 
-/** How the value is kept: as it is, as text that is safe to keep (`toText`), or as JSON text. */
+/** How a value is stored: unchanged, as encoded text (`toText`), or as JSON text. */
 type Kind = 'number' | 'word' | 'text' | 'json'
 
 export interface OptionalColumn {
   readonly field: OptionalField
   readonly column: string
   readonly kind: Kind
-  /** Given when the job is enqueued. */
+  /** Whether an enqueue can set it. */
   readonly isGiven: boolean
-  /** A worker that claims the job sees it. */
+  /** Whether a worker that claims the job receives it. */
   readonly isHeld: boolean
 }
 
@@ -50,11 +49,11 @@ const COLUMNS = [
   { field: 'redriveId', column: 'redrive_id', kind: 'text', ...kept },
 ] as const satisfies readonly OptionalColumn[]
 
-/** Optional fields that an enqueue may give, as a store keeps them; a deadline comes as a `RunTime`. */
+/** Optional fields that an enqueue can set, as a store keeps them; a deadline is a `RunTime`. */
 export type GivenField = Extract<(typeof COLUMNS)[number], { isGiven: true }>['field']
 
 type HeldColumn = Extract<(typeof COLUMNS)[number], { isHeld: true }>
-/** Optional fields that a worker does not see. */
+/** Optional fields that a worker does not receive. */
 export type UnheldField = Exclude<OptionalField, HeldColumn['field'] | 'backoffMs'>
 
 export const HELD_COLUMNS = COLUMNS.filter((column): column is HeldColumn => column.isHeld)
@@ -63,7 +62,7 @@ export const GIVEN_COLUMNS: readonly (OptionalColumn & { readonly field: GivenFi
   (column): column is Extract<(typeof COLUMNS)[number], { isGiven: true }> => column.isGiven,
 )
 
-/** `HELD_COLUMNS` begins with these. */
+/** The index in `HELD_COLUMNS`, which starts with `first_started_at` and `started_at`. */
 export const STARTED_AT_PLACE = 1
 
 export const columnNames = (columns: readonly { readonly column: string }[]): string =>
@@ -73,7 +72,7 @@ export const columnNames = (columns: readonly { readonly column: string }[]): st
 
 export type JobDraft = { -readonly [Field in keyof Job]: Job[Field] }
 
-/** Fills in the fields of the columns that are not NULL; the first is at `from` in the row. */
+/** Sets the fields whose columns are not NULL. The first column is at `from` in the row. */
 export function readOptional(
   draft: Omit<JobDraft, 'state'>,
   row: readonly unknown[],
@@ -100,13 +99,13 @@ function toColumn(kind: Kind, value: unknown): string | number | null {
   return kind === 'json' ? toJson(value as object) : (value as string | number)
 }
 
-/** What the column of a new job holds. */
+/** The column value of a new job. */
 export function givenValue({ field, kind }: (typeof GIVEN_COLUMNS)[number], job: NewJob, now: number) {
   if (field === 'deadline') return job.deadline === undefined ? null : timeOf(job.deadline, now)
   return toColumn(kind, job[field])
 }
 
-/** A column that a change can touch; `fields` are the fields that it holds. */
+/** A column that a change can write; `fields` are the fields stored in it. */
 export interface ChangedColumn {
   readonly column: string
   readonly type: 'number' | 'text' | 'flag'
@@ -138,14 +137,17 @@ const CHANGEABLE: readonly ChangedColumn[] = [
   }),
 ]
 
-/** The columns that differ in at least one of these jobs. A payload is not among them: every store has its own place for it. */
+/**
+ * The columns that differ in at least one of these jobs. The payload is excluded because each store keeps it in its
+ * own place.
+ */
 export function changedColumns(writes: readonly JobWrite[]): readonly ChangedColumn[] {
   return CHANGEABLE.filter(({ fields }) =>
     writes.some(({ before, next }) => fields.some(field => before[field] !== next[field])),
   )
 }
 
-/** A job as it was, and as it becomes. */
+/** A job before and after a change. */
 export interface JobWrite {
   readonly before: Job
   readonly next: Job

@@ -20,8 +20,8 @@ export interface MemoryStoreOptions {
 }
 
 /**
- * The reference: what every verb means, without a database. It forgets everything when the process ends, and does
- * the same things in the same order every time, so that a simulation can run on it.
+ * The reference implementation of every operation, without a database. It loses its data when the process ends. It is
+ * deterministic, so that simulations can run on it.
  */
 export function memoryStore({ clock, tables = new MemoryTables() }: MemoryStoreOptions): Store {
   const session = new Session(clock, tables)
@@ -34,7 +34,7 @@ export function memoryStore({ clock, tables = new MemoryTables() }: MemoryStoreO
     ...manualVerbs(session),
     ...readVerbs(session),
     ...recordVerbs(session),
-    // There is no other process that could add work.
+    // No other process can add work.
     watch: () => () => undefined,
   }
 }
@@ -51,7 +51,7 @@ class Session {
     this.#tables = tables
   }
 
-  /** Everything that a verb does happens in this one call: that is what makes it atomic. */
+  /** Runs an operation synchronously, which makes it atomic. */
   async verb<T>(act: (tables: MemoryTables, now: number) => T): Promise<T> {
     if (this.#closed) throw new ChronosError('CLOSED', 'the memory store is closed; open a new one')
     return act(this.#tables, this.#clock.now())
@@ -164,6 +164,6 @@ function setQueue(tables: MemoryTables, name: string, change: QueueChange): Queu
 function noTransactions(): ChronosError {
   return new ChronosError(
     'STORE_NOT_SUPPORTED',
-    'the memory store can take part in no transaction; leave `tx` out (or `job.complete`: return instead), or use postgres://',
+    'the memory store does not support `tx`; leave it out (instead of `job.complete`, return from the handler), or use postgres://',
   )
 }

@@ -1,4 +1,4 @@
-/** A small document under a kind and an id. Its body is JSON text; its version grows with every write. */
+/** A small document with a kind and an id. Its body is JSON text; its version grows with every write. */
 export interface StoredRecord {
   readonly kind: string
   readonly id: string
@@ -7,7 +7,10 @@ export interface StoredRecord {
   readonly updatedAt: number
 }
 
-/** By ids, or a range of ids (`from` included, `to` not); in either case in the order of their bytes, see `byBytes`. */
+/**
+ * Selects records by ids, or by a range of ids (`from` inclusive, `to` exclusive). The answer is sorted by bytes; see
+ * `byBytes`.
+ */
 export type RecordQuery =
   | { readonly ids: readonly string[] }
   | { readonly from?: string; readonly to?: string; readonly limit: number; readonly order?: 'up' | 'down' }
@@ -15,14 +18,14 @@ export type RecordQuery =
 export interface RecordWrite {
   readonly kind: string
   readonly id: string
-  /** null removes it. */
+  /** null removes the record. */
   readonly body: string | null
-  /** The version that it must have, 0 for none at all; absent: whatever it has. */
+  /** The version that the record must have, or 0 if it must not exist. Any version matches if it is absent. */
   readonly expect?: number
 }
 
 export type Put =
-  /** A record that was removed has version 0, as one that never was. */
+  /** A removed record has version 0, like one that never existed. */
   | { readonly status: 'written'; readonly version: number }
-  /** It has another version than expected; `current` is absent where there is none. */
+  /** The record has another version than expected; `current` is absent if the record does not exist. */
   | { readonly status: 'conflict'; readonly current?: StoredRecord }

@@ -3,27 +3,30 @@ import type { Transition } from '../core/job/lifecycle.js'
 import type { UnheldField } from './job-columns.js'
 import type { NewJob } from './store.js'
 
-// A run, from its claim to its end, as a worker and a store speak of it.
+// The types of a run, from claim to settlement, that workers and stores share.
 
 export interface ClaimRequest {
   readonly workerId: string
-  /** 128 random bits in hex, new for every claim, the same when one is repeated. */
+  /** 128 random bits in hex. Each claim has a new token; a repeated claim uses the same one. */
   readonly token: string
   readonly queues: readonly string[]
   readonly limit: number
   readonly leaseMs: number
   /**
-   * Policy id by `queue name`, joined with a space, for what this worker knows; by the queue alone, for jobs that carry
-   * none.
+   * Policy ids by `queue name`, joined with a space, for the jobs that this worker defines; by the queue alone, for
+   * jobs without a policy.
    */
   readonly policyIds: Readonly<Record<string, string>>
-  /** Made for an enqueue of the same moment: where the store can, in one transaction with it. */
+  /** The claim belongs to an enqueue of the same moment. A store may run both in one transaction. */
   readonly isAlong?: boolean
-  /** Takes only jobs with these names, or with others; only the first `NAMED_DUE_MAX` due ones may be looked at. */
+  /**
+   * Claims only jobs with these names, or only jobs with other names. The store may read only the first
+   * `NAMED_DUE_MAX` due jobs.
+   */
   readonly names?: NameChoice
 }
 
-/** A queue may be called like something that every object has. */
+/** The lookup ignores inherited properties, because a queue can have the name of one. */
 export function policyIdOf(
   { name, queue, policyId }: Pick<Job, 'name' | 'queue' | 'policyId'>,
   policyIds: ClaimRequest['policyIds'],
@@ -37,17 +40,20 @@ export interface NameChoice {
   readonly isExcluded: boolean
 }
 
-/** So many due jobs of a queue and priority are looked at for those with the right names. */
+/** The maximum number of due jobs of a queue and priority that a claim reads to find matching names. */
 export const NAMED_DUE_MAX = 1_000
 
 export interface Claim {
-  /** The store's clock at the claim. */
+  /** The store's time of the claim. */
   readonly now: number
   /** Highest priority first, then by due time. */
   readonly jobs: readonly Claimed[]
-  /** When the next waiting job of these queues falls due, where fewer were due than asked for and there is one. */
+  /**
+   * The due time of the next waiting job in these queues. It is set if fewer jobs were due than requested and another
+   * one waits.
+   */
   readonly nextDueAt?: number
-  /** It was one with the enqueue that it was made for, or came behind it. */
+  /** Whether the claim shared the transaction of its enqueue, or ran after it. */
   readonly isAlong?: boolean
 }
 
@@ -58,26 +64,31 @@ export type Claimed = Omit<Job, 'state' | UnheldField> & {
   readonly leaseUntil: number
 }
 
-/** The fence: every write of a running job is a compare-and-set on both. */
+/** The fence: every write of a running job is a compare-and-set on both fields. */
 export interface Lease {
   readonly id: string
   readonly token: string
 }
 
-/** `delivery` is what the worker's definition says; where it is stricter than the row, it wins and is kept. */
+/** `delivery` comes from the worker's definition. If it is stricter than the stored one, it wins and is stored. */
 export interface BeginRequest extends Lease {
   readonly delivery?: Delivery
 }
 
 export type LeaseStatus = 'held' | 'cancel-requested' | 'lost'
 
-/** `locked`: a transaction of somebody else has its row at this moment, so it was not extended; nobody can take it meanwhile. */
+/**
+ * `locked`: another transaction holds the row now, so the lease was not renewed; no other worker can claim the job
+ * meanwhile.
+ */
 export type Extended = LeaseStatus | 'locked'
 
 export interface Report {
   readonly lease: Lease
   readonly logs: readonly LogLine[]
-  /** Number of the first line within its run, from 0, as the worker counts: it makes a repeated report harmless. */
+  /**
+   * The number of the first line within its run, counted from 0 by the worker. It makes a repeated report idempotent.
+   */
   readonly from?: number
   /** JSON text. */
   readonly progress?: string
@@ -96,19 +107,19 @@ export interface LogRecord extends LogLine {
 
 export interface Settlement {
   readonly lease: Lease
-  /** From the claim; they can't change while the lease is held. */
+  /** The values from the claim; they can't change while the lease is held. */
   readonly generation: number
   readonly run: number
   readonly attempt: number
   readonly workerId: string
-  /** For the counters; from the claim too. */
+  /** The fields that counters need, also from the claim. */
   readonly queue: string
   readonly name: string
   readonly tenantId?: string
   readonly startedAt: number
   readonly finishedAt: number
   readonly end: RunEnd
-  /** Set by the sweeper: settles only while the lease is still run out, checked in the write. */
+  /** Set by the sweeper: settle only if the lease is still expired when the write happens. */
   readonly onlyIfExpired?: boolean
 }
 
@@ -120,24 +131,27 @@ export type RunEnd =
       readonly note?: string
       /** JSON text. */
       readonly result?: string
-      /** The group of its error; kept with the attempt, and on a job that has not succeeded. */
+      /** The error group. It is stored with the attempt, and on a job that has not succeeded. */
       readonly group?: ErrorGroupName
-      /** Written to a job that waits again and has none. */
+      /** Stored on a job that waits again and has no dependency yet. */
       readonly dependency?: string
-      /** The slot that a dependency gave a job which waits again; every other end takes it away. */
+      /** The slot that a dependency assigned to a job that waits again. Every other outcome clears it. */
       readonly pass?: number
-      /** Jobs that come into being with this end, or not at all. */
+      /** Jobs that are created atomically with this settlement. */
       readonly spawn?: readonly NewJob[]
-      /** The same, instead of those, where a cancel came in between and the job does not wait again. */
+      /** The jobs to create instead if a cancellation arrived meanwhile and the job does not wait again. */
       readonly spawnIfCancelled?: readonly NewJob[]
     }
-  /** Held but never started: waiting again as if it had not been claimed. No attempt, no run, no row. */
+  /**
+   * The job was claimed but never started: it waits again as if it had not been claimed, without an attempt, a run or
+   * a row.
+   */
   | { readonly kind: 'handed-back'; readonly delayMs: number; readonly spawnIfCancelled?: readonly NewJob[] }
 
 /**
- * `state` is what the job has become, and `runAt` when it runs again; a cancel that came in between turns waiting into
- * cancelled. `already`: this very run was settled before with the same status; `lost`: somebody else ended it, or it was
- * handed back.
+ * `state` is the job's new state, and `runAt` its next start; a cancellation that arrived meanwhile turns waiting into
+ * cancelled. `already`: this run was already settled with the same status. `lost`: another process ended the run, or
+ * it was handed back.
  */
 export type Settled =
   | { readonly status: 'settled'; readonly state: 'waiting'; readonly runAt: number }
@@ -155,17 +169,17 @@ export interface Expired {
 }
 
 export interface ExpiredJob extends Claimed {
-  /** No other job was held by its worker. */
+  /** Whether its worker held no other job. */
   readonly alone: boolean
 }
 
 export interface ErrorGroupName {
   readonly fingerprint: string
-  /** The message with what differs from job to job masked. */
+  /** The message with the parts that differ from job to job masked. */
   readonly title: string
 }
 
-/** Which jobs come into being with an end, by what the job has become. */
+/** The jobs to create with a settlement, given the job's new state. */
 export function spawnedBy(end: RunEnd, state: JobState): readonly NewJob[] {
   if (end.kind === 'ended' && end.transition.to === state) return end.spawn ?? []
   return state === 'cancelled' ? (end.spawnIfCancelled ?? []) : []

@@ -29,112 +29,121 @@ export type * from './run.js'
 /**
  * Keeps rows and resolves races; it decides nothing.
  *
- * Every verb is atomic, takes a batch where a batch makes sense, and may be repeated with the same ids and
- * tokens: an answer lost after the commit is unknown, not failed. Delays reach a store as durations; its own
- * clock turns them into times.
+ * Every operation is atomic, takes a batch where a batch makes sense, and may be repeated with the same ids and
+ * tokens: if the answer is lost after the commit, the outcome is unknown, not failed. A store receives delays as
+ * durations and turns them into times with its own clock.
  */
 export interface Store {
-  /** What people call it: `memory`, `sqlite`, `postgres`, or the name of a store of yours. */
+  /** The name of the store: `memory`, `sqlite`, `postgres`, or the name of a custom store. */
   readonly kind: string
   /** Every call is a commit of its own: a call does not see an earlier call that has no answer yet. */
   readonly commitsAlone?: boolean
   /** The store announces work of other processes at once, so workers need to poll only rarely. */
   readonly announcesWork?: boolean
 
-  /** Brings the schema up to this code's version; refuses one that is newer. Safe from many processes at once. */
+  /** Migrates the schema to this version and rejects a newer one. Many processes may call it at once. */
   migrate(): Promise<Migration>
   info(): Promise<StoreInfo>
   close(): Promise<void>
 
   enqueue(jobs: readonly NewJob[], tx?: unknown): Promise<readonly Enqueued[]>
   /**
-   * What schedules decided: each record is written if it has the version that the decision was made on, and then, and
-   * only then, its jobs are enqueued. All in one transaction; each is written or in conflict for itself.
+   * Stores the decisions of schedules: each record is written if it still has the version that the decision is based
+   * on, and only then are its jobs enqueued. All of them share one transaction; each one succeeds or conflicts on its
+   * own.
    */
   fire(firings: readonly Firing[]): Promise<readonly Fired[]>
 
-  /** waiting → running. The token makes it repeatable: the same one returns the same jobs. */
+  /** waiting → running. The token makes it idempotent: the same token returns the same jobs. */
   claim(request: ClaimRequest): Promise<Claim>
-  /** The running jobs that were claimed under this token, in the order of a claim. Waits for a claim that is still at work. */
+  /**
+   * The running jobs that were claimed with this token, in claim order. Waits for a claim that is still in progress.
+   */
   held(token: string): Promise<Claim>
   /**
-   * The handler is about to start: after this an at-most-once job is never handed out again. Repeated, it answers the
-   * same. One that was asked to stop answers `cancel-requested` and has not begun.
+   * Marks the handler as about to start: from now on an at-most-once job is never claimed again. A repeated call
+   * returns the same answer. A job with a requested cancellation answers `cancel-requested` and does not begin.
    */
   begin(requests: readonly BeginRequest[]): Promise<readonly LeaseStatus[]>
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Extended[]>
-  /** Log lines and progress of running jobs, fenced like everything else that a worker writes. */
+  /** Stores log lines and progress of running jobs, fenced by the lease like every write of a worker. */
   report(reports: readonly Report[], tx?: unknown): Promise<readonly LeaseStatus[]>
-  /** The only way out of running. With `tx`, in a transaction of the caller, whose end decides. */
+  /** The only way out of running. With `tx`, it is part of the caller's transaction. */
   settle(settlements: readonly Settlement[], tx?: unknown): Promise<readonly Settled[]>
 
-  /** Running jobs of workers that seem dead: every lease of theirs ran out, or one did so a lease time ago. */
+  /** Running jobs of workers that seem dead: all of their leases expired, or one expired a full lease time ago. */
   expired(limit: { readonly workers: number }): Promise<Expired>
   /** Ids of waiting jobs whose deadline has passed, the earliest deadline first. */
   overdue(limit: number): Promise<readonly string[]>
 
   /**
-   * Locks these jobs, asks the rule about each of them (`core/job/changes.ts`) and writes what it returns, with the jobs that
-   * `following` names, in one transaction. Answers in the order of the ids.
+   * Locks these jobs, applies the rule (`core/job/changes.ts`) to each of them and writes the result, together with
+   * the jobs that `following` returns, in one transaction. The answers are in the order of the ids.
    */
   change(ids: readonly string[], decide: JobChange, following?: Following): Promise<readonly Changed[]>
-  /** Removes the record of jobs that do not run. Their keys stay remembered for `REMOVED_KEY_MS`, as after a prune. */
+  /** Removes the records of jobs that are not running. Their keys are kept for `REMOVED_KEY_MS`, as after a prune. */
   remove(ids: readonly string[]): Promise<readonly Changed[]>
-  /** Removes ended jobs older than asked for, oldest first, and keys whose time is over. */
+  /** Removes ended jobs older than requested, oldest first, and expired keys. */
   prune(request: PruneRequest): Promise<PruneReport>
 
-  /** Gives waiting jobs of a dependency other times, the first of the line the first delay; see `ParkRequest`. */
+  /** Defers waiting jobs of a dependency: the first job gets the first delay; see `ParkRequest`. */
   park(request: ParkRequest): Promise<Parked>
 
   get(id: string): Promise<Job | undefined>
   list(filter: JobFilter, page: PageRequest): Promise<Page<Job>>
-  /** Counts up to `cap`; `at-least` says that there are, or (with `lookAt`, as for a page) may be, more. */
+  /**
+   * Counts up to `cap`. `at-least` means that there are more, or that there may be more if `lookAt` limited the
+   * search.
+   */
   count(filter: JobFilter, cap: number, lookAt?: number): Promise<Count>
-  /** Which of these schedules have jobs that wait or run, and how many. */
+  /** The schedules with waiting or running jobs, and the number of these jobs. */
   liveSchedules(ids: readonly string[]): Promise<readonly LiveSchedule[]>
   /** Queues with due jobs or with dead letters that are not acknowledged, by name. */
   backlog(request: BacklogRequest): Promise<readonly Backlog[]>
-  /** Every queue that has been set or enqueued into, with what is in it, by name. */
+  /** Every queue that was ever configured or enqueued into, with its job counts, sorted by name. */
   census(request: CensusRequest): Promise<readonly QueueCensus[]>
   wave(request: WaveRequest): Promise<Wave>
-  /** How far the jobs of a redrive have come. */
+  /** The progress of a redrive. */
   tally(redriveId: string): Promise<Tally>
   /** Attempts, newest first. */
   history(id: string, page: PageRequest): Promise<Page<AttemptRecord>>
   /** Log lines, in the order in which they were written. */
   logs(id: string, page: PageRequest): Promise<Page<LogRecord>>
 
-  /** Every queue that was ever set or enqueued into, by name. */
+  /** Every queue that was ever configured or enqueued into, sorted by name. */
   queues(): Promise<readonly QueueRecord[]>
   setQueue(name: string, change: QueueChange): Promise<QueueRecord>
 
-  /** Policies by content hash; they are never changed, only added. */
+  /** Policies by content hash. They are immutable: new ones are only added. */
   putPolicies(policies: readonly PolicyRecord[]): Promise<void>
   policies(ids: readonly string[]): Promise<readonly PolicyRecord[]>
 
-  /** Small documents that many processes share, each changed by compare-and-set on its version. */
+  /** Small documents that many processes share. Each is changed by compare-and-set on its version. */
   records(kind: string, query: RecordQuery): Promise<readonly StoredRecord[]>
-  /** All in one transaction; each is written or in conflict for itself. */
+  /** All writes share one transaction; each one succeeds or conflicts on its own. */
   putRecords(writes: readonly RecordWrite[]): Promise<readonly Put[]>
-  /** Adds the deltas that enqueues, ends and removals left to the records of `fold.ts`; how many were taken. */
+  /** Adds pending deltas to the records of `fold.ts` and returns how many it added. */
   fold(limit: number): Promise<number>
   /** Ledger and rows of one moment, for `chronos verify`. */
   audit(): Promise<AuditSnapshot>
 
-  /** A side effect that is remembered over attempts (`job.once`), per generation-spanning job and name. */
+  /** Begins a side effect that is remembered across attempts and generations (`job.once`), by job and name. */
   beginEffect(lease: Lease, name: string): Promise<EffectStatus>
   endEffect(lease: Lease, name: string, result: string): Promise<'done' | 'lost'>
 
   /** Calls back when another process may have added work, and once when it starts to listen. Returns a function that stops it. */
   watch(onChange: () => void): () => void
-  /** Extends a worker's leases from a thread of its own while this thread is blocked. Absent where a store can't. */
+  /**
+   * Renews a worker's leases from a separate thread while this thread is blocked. Absent if the store does not support
+   * it.
+   */
   guard?(options: GuardOptions): Guard
 }
 
 /** How long the key of a removed job is remembered. */
 export const REMOVED_KEY_MS = 86_400_000
 
-/** Log lines kept per run; one more line says that others were dropped. */
+/** The maximum number of log lines kept per run; one extra line says that later lines were dropped. */
 export const LOG_LINES_MAX = 1_000
 export const LOG_LINES_DROPPED = `only the first ${LOG_LINES_MAX} lines of a run are kept`
 
@@ -147,7 +156,7 @@ export interface StoreInfo {
   readonly kind: Store['kind']
   readonly now: number
   readonly schemaVersion: number
-  /** Name and version of what keeps the data: `SQLite 3.53.0`. */
+  /** Name and version of the database engine, such as `SQLite 3.53.0`. */
   readonly engine: string
   /** What an acknowledged write survives. */
   readonly durability: 'none' | 'process-crash' | 'power-loss'
@@ -157,18 +166,18 @@ export interface StoreInfo {
 /** The optional fields are those of `Job`; see the table in `job-columns.ts`. */
 export interface NewJob
   extends Pick<Job, 'name' | 'queue' | 'priority' | 'delivery' | 'payload' | 'tags' | Exclude<GivenField, 'deadline'>> {
-  /** UUIDv7, chosen by the client, so that a repeated call finds its own row. */
+  /** A UUIDv7 chosen by the client, so that a repeated call finds its own row. */
   readonly id: string
-  /** Hash of the canonical payload; present when `key` is. */
+  /** Hash of the canonical payload; present if `key` is. */
   readonly payloadHash?: string
   readonly runAt: RunTime
   readonly deadline?: RunTime
 }
 
-/** Jobs that come into being with the change of this one, or not at all. Decided in the transaction of the change. */
+/** Jobs that are created atomically with the change of this job. It is called inside the transaction of the change. */
 export type Following = (job: Job) => readonly NewJob[]
 
-/** One decision of a schedule: its record as it is to be, and the jobs that follow from it. */
+/** One decision of a schedule: its new record, and the jobs to enqueue with it. */
 export interface Firing {
   readonly record: RecordWrite & { readonly expect: number }
   readonly jobs: readonly NewJob[]
@@ -183,28 +192,28 @@ export interface LiveSchedule {
   readonly live: number
 }
 
-/** So many due jobs of a queue and priority are looked at for one that is retried. */
+/** The maximum number of due jobs of a queue and priority to read when looking for a retry. */
 export const BACKLOG_DUE_MAX = 1_000
 
 export type Enqueued =
   | { readonly status: 'created'; readonly id: string }
   | { readonly status: 'existing'; readonly id: string }
-  /** The key belongs to a job with another payload. */
+  /** The key belongs to a job with a different payload. */
   | { readonly status: 'conflict'; readonly id: string; readonly payloadHash: string }
 
 export type Changed =
   | { readonly id: string; readonly status: 'changed'; readonly job: Job }
-  /** Asked to stop; it ends when its worker hears of it. */
+  /** Cancellation was requested; the job ends when its worker notices it. */
   | { readonly id: string; readonly status: 'requested'; readonly job: Job }
-  /** Its state does not allow it, or (redrive) another live job has its `unique` value. */
+  /** Its state does not allow the change, or (redrive) another live job has its `unique` value. */
   | { readonly id: string; readonly status: 'refused'; readonly job: Job; readonly conflictId?: string }
   | { readonly id: string; readonly status: 'not-found' }
 
 export interface Tally {
-  /** Not started since the redrive. */
+  /** Jobs that have not started since the redrive. */
   readonly pending: number
   readonly running: number
-  /** Waiting again after a run that counted. */
+  /** Jobs that wait again after a run that counted. */
   readonly retrying: number
   readonly succeeded: number
   readonly dead: number
@@ -212,9 +221,9 @@ export interface Tally {
 }
 
 /**
- * Which waiting jobs of a dependency get another time: those due within so many milliseconds that do not have this request's
- * pass yet, or those that have another one. In the order of their times, then ids; as many as there are delays. Only
- * the latter may move to an earlier time than they have. One whose deadline has passed stays where it is.
+ * Which waiting jobs of a dependency to defer: those due within `dueWithinMs` that do not have this request's pass
+ * yet, or those that have a different pass. They are taken by due time, then id, as many as there are delays. Only
+ * jobs with a different pass can move to an earlier time. A job whose deadline has passed is not moved.
  */
 export interface ParkRequest {
   readonly dependency: string
@@ -223,7 +232,7 @@ export interface ParkRequest {
   readonly pass: number
   /** Only jobs with a run that counted. */
   readonly retriesOnly?: boolean
-  /** Only jobs that may start twice. */
+  /** Only jobs that may run more than once. */
   readonly repeatableOnly?: boolean
   readonly exceptId?: string
 }
@@ -233,9 +242,9 @@ export interface Parked {
 }
 
 export interface PruneRequest {
-  /** Age at which an ended job goes, by state; a state that is absent is kept for ever. */
+  /** The age at which an ended job is removed, by state. Jobs in a state that is absent are kept forever. */
   readonly olderThanMs: Readonly<Partial<Record<'succeeded' | 'dead' | 'cancelled', number>>>
-  /** How long the key of a pruned job stays remembered. */
+  /** How long the key of a pruned job is kept. */
   readonly keyMs: number
   readonly limit: number
 }
@@ -248,7 +257,7 @@ export interface PruneReport {
 export interface JobFilter {
   readonly ids?: readonly string[]
   readonly state?: JobState | readonly JobState[]
-  /** Label derived from the facts; only these need the clock, the others are states. */
+  /** The phase is derived from other facts. Only these phases depend on the clock; the others are states. */
   readonly phase?: 'scheduled' | 'queued' | 'retrying'
   readonly queue?: string
   readonly name?: string
@@ -261,31 +270,37 @@ export interface JobFilter {
   readonly redriveId?: string
   readonly scheduleId?: string
   readonly acknowledged?: boolean
-  /** Ended before this time. */
+  /** Only jobs that ended before this time. */
   readonly finishedBefore?: number
-  /** From this time on … */
+  /** Only jobs created at this time or later. */
   readonly createdAfter?: number
-  /** … and before this one. */
+  /** Only jobs created before this time. */
   readonly createdBefore?: number
-  /** Part of the name, code or message of its last error; of ASCII, upper and lower case are the same … */
+  /** Part of the name, code or message of the last error. ASCII letters match in upper and lower case. */
   readonly error?: string
-  /** … and of its id, name, queue, key, tags, payload or error. */
+  /** Part of the id, name, queue, key, tags, payload or error. ASCII letters match in upper and lower case. */
   readonly text?: string
 }
 
 export interface PageRequest {
   readonly limit: number
   readonly cursor?: string
-  /** Newest first unless asked for; a cursor goes on in the order that it came from. Only `list` knows another. */
+  /**
+   * The default is newest first; a cursor keeps the order of the list that returned it. Only `list` supports another
+   * order.
+   */
   readonly order?: 'newest' | 'oldest'
-  /** After about so many jobs a `list` that has no index to go by stops looking, and its page says where to go on. */
+  /**
+   * A `list` without a suitable index stops after reading about this many jobs; its page then has a cursor to
+   * continue.
+   */
   readonly lookAt?: number
 }
 
 export interface Page<T> {
   readonly data: readonly T[]
   readonly next?: string
-  /** How many jobs were looked at, where `lookAt` was given and a text was looked for. */
+  /** The number of jobs read; set if `lookAt` was given and a text was searched for. */
   readonly looked?: number
 }
 
@@ -320,7 +335,7 @@ export interface QueueRecord {
 
 export interface QueueChange {
   readonly paused?: boolean
-  /** null takes the queue's own policy away. */
+  /** null removes the queue's policy override. */
   readonly retry?: PartialPolicy | null
 }
 
@@ -332,7 +347,7 @@ export interface PolicyRecord {
 
 export type EffectStatus =
   | { readonly status: 'new' }
-  /** Begun by an earlier run that did not record its end: the effect may have happened. */
+  /** An earlier run began the effect and did not record its end: the effect may have happened. */
   | { readonly status: 'begun' }
   | { readonly status: 'done'; readonly result: string }
   | { readonly status: 'lost' }
@@ -340,16 +355,16 @@ export type EffectStatus =
 export interface GuardOptions {
   readonly workerId: string
   readonly leaseMs: number
-  /** Without a beat for this long the thread is taken to be stuck for good, and its leases run out. */
+  /** After this long without a heartbeat the thread is considered stuck, and its leases expire. */
   readonly stuckAfterMs: number
 }
 
 export interface Guard {
-  /** This thread is alive and holds leases. */
+  /** Reports that this thread is alive and holds leases. */
   beat(): void
-  /** Nothing is held: there is nothing to keep until the next beat. */
+  /** Reports that no leases are held, so there is nothing to renew until the next heartbeat. */
   rest(): void
-  /** Until when it has kept the leases, on this process's clock; 0 where it never had to. */
+  /** The time until which it renewed the leases, on this process's clock; 0 if it never had to. */
   keptUntil(): number
   stop(): Promise<void>
 }

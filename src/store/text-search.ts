@@ -1,19 +1,22 @@
 import type { Job, StoredError } from '../core/job/job.js'
 import { toTags } from './columns.js'
 
-// How jobs are searched for a text. Upper and lower case are the same for the letters of ASCII alone: that is what every
-// database can do, whatever its language, and in the same way.
+// Text search in jobs. Only ASCII letters are matched without regard to case, because every database supports that in
+// the same way, independent of its locale.
 
 export function folded(text: string): string {
   return text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
 }
 
-/** The text as it stands within JSON text. */
+/** The text as it appears inside JSON text. */
 export function withinJson(text: string): string {
   return folded(JSON.stringify(text).slice(1, -1))
 }
 
-/** Only such a text can be part of an id, and only a longer one is looked for in it: nobody means less. */
+/**
+ * Whether the text can be part of an id. Shorter texts are not searched for in ids, because they would match too many
+ * jobs.
+ */
 export function mayBeOfId(text: string): boolean {
   return /^[0-9a-f-]{6,36}$/i.test(text)
 }

@@ -72,7 +72,7 @@ export function wave(tables: MemoryTables, { queue, windowMs, buckets, lookAt }:
 
 const isAgain = ({ job }: Row): boolean => job.attempt > 0
 
-/** The waiting jobs of a queue, by priority, each line by due time. */
+/** The waiting jobs of a queue by priority, each list sorted by due time. */
 function linesOf(tables: MemoryTables, queue: string): readonly (readonly Row[])[] {
   return Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => tables.line(queue, priority).rows())
 }

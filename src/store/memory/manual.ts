@@ -44,7 +44,7 @@ function insert(tables: MemoryTables, input: NewJob, now: number): void {
   const fields = job as unknown as Record<string, unknown>
   for (const { field, kind } of GIVEN_COLUMNS) {
     const value = input[field]
-    // A copy of an object, so that a later change of the caller's does not reach the store.
+    // Copy objects, so that the caller can't modify stored data later.
     if (value !== undefined) fields[field] = kind === 'json' ? JSON.parse(JSON.stringify(value)) : value
   }
   if (input.deadline) job.deadline = timeOf(input.deadline, now)
@@ -56,7 +56,7 @@ function insert(tables: MemoryTables, input: NewJob, now: number): void {
 
 const FIRST = { ...FRESH, generation: 1, run: 0 } as const
 
-/** The plan is made before anything is written: where it fails, nothing has changed. */
+/** The plan is complete before the first write, so a failure changes nothing. */
 export function change(
   tables: MemoryTables,
   ids: readonly string[],

@@ -45,7 +45,7 @@ export function count(
   now: number,
 ): Count {
   const { phase, state, text, error } = filter
-  // Live and dead jobs are few beside those that succeeded: as from an index, all of them are counted.
+  // Live and dead jobs are few compared with succeeded ones, so all of them are counted, as with an index.
   const isNarrow = phase !== undefined || (state !== undefined && ![state].flat().includes('succeeded'))
   const lookAt = isNarrow && text === undefined && error === undefined ? undefined : most
   let value = 0

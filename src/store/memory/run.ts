@@ -43,7 +43,7 @@ function inOrder(rows: HeldRow[]): Claimed[] {
   return rows.sort((a, b) => b.job.priority - a.job.priority || byDueTime(a, b)).map(claimed)
 }
 
-/** Highest priority first; within one, by due time over all queues. */
+/** Due jobs, highest priority first, then by due time over all queues. */
 function due(tables: MemoryTables, queues: readonly string[], now: number, limit: number, names?: NameChoice): Row[] {
   const taken: Row[] = []
   for (let priority = PRIORITY_MAX; priority >= 0 && taken.length < limit; priority--) {
@@ -143,7 +143,10 @@ export function settle(tables: MemoryTables, settlement: Settlement, now: number
   return settledAs(row.job.state, row.job.runAt)
 }
 
-/** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
+/**
+ * Whether this run was already settled with the same status. A run that the sweeper marked as lost does not match a
+ * worker's own status.
+ */
 function wasSettled(tables: MemoryTables, { lease, run, end }: Settlement): boolean {
   if (end.kind !== 'ended') return false
   const attempt = tables.rows.get(lease.id)?.attempts.find(each => each.record.run === run)
@@ -185,7 +188,7 @@ function attemptRecord(job: Job, settlement: Settlement, { transition, error, no
   return { ...facts, ...present({ error, note, fingerprint: group?.fingerprint }), ...again, decision }
 }
 
-/** Undoes the claim: the job is what it was after its last run. */
+/** Undoes the claim: the job gets the state it had after its last run. */
 function handBack(tables: MemoryTables, row: HeldRow, delayMs: number, now: number): void {
   const { job } = row
   const last = row.attempts.at(-1)?.record
@@ -194,7 +197,7 @@ function handBack(tables: MemoryTables, row: HeldRow, delayMs: number, now: numb
   if (last) undone.startedAt = last.startedAt
   else delete undone.startedAt
   if (last?.generation !== job.generation) delete undone.firstStartedAt
-  // Without a delay it keeps its place in the line.
+  // Without a delay the job keeps its place in the queue.
   if (delayMs > 0) undone.runAt = Math.ceil(now + delayMs)
   if (job.cancelRequested) {
     undone.state = 'cancelled'

@@ -3,7 +3,7 @@ import type { StoredRecord } from '../record.js'
 import { isLive, keyOf } from '../scope.js'
 import type { AttemptRecord, LogRecord, QueueRecord } from '../store.js'
 
-/** A job and everything that belongs to it. `job` is replaced, never changed, so it can be handed out as it is. */
+/** A job and the data that belongs to it. `job` is replaced, never modified, so it can be returned without a copy. */
 export interface Row {
   readonly seq: number
   job: Job
@@ -30,7 +30,7 @@ export interface NumberedLine extends LogRecord {
 }
 
 export interface Effect {
-  /** The lease that began it: only to that one it is new. */
+  /** The lease that began the effect. Only this lease sees it as new. */
   readonly token: string
   result: string | undefined
 }
@@ -38,26 +38,26 @@ export interface Effect {
 export interface Key {
   readonly jobId: string
   readonly payloadHash: string
-  /** Set when the job is gone. */
+  /** Set when the job has been removed. */
   expiresAt: number | undefined
 }
 
 /** The content of all tables as plain data, which `v8.serialize` can write. */
 export type SavedTables = Pick<MemoryTables, 'rows' | 'keys' | 'queues' | 'policies' | 'records' | 'deltas'>
 
-/** All rows, and the few orders in which the verbs look for them. Nothing here depends on the order of a hash. */
+/** All rows, and the indexes that the operations use. Nothing here depends on the iteration order of a hash. */
 export class MemoryTables {
   readonly rows: Map<string, Row>
   readonly keys: Map<string, Key>
   readonly queues: Map<string, QueueRecord>
   readonly policies: Map<string, string>
   readonly records: Map<string, StoredRecord>
-  /** Oldest first, as JSON text: what is in them can't change any more. */
+  /** Oldest first, stored as JSON text so that they can't be modified. */
   readonly deltas: string[]
   readonly running = new Set<Row>()
   readonly #lines = new Map<string, Line>()
   readonly #unique = new Map<string, Row>()
-  /** Live jobs by their schedule. */
+  /** Live jobs by schedule. */
   readonly #occurrences = new Map<string, number>()
   #seq = 0
 
@@ -94,7 +94,7 @@ export class MemoryTables {
     this.#enter(row)
   }
 
-  /** The only way in which a job changes. A job has a lease exactly while it runs. */
+  /** Every change of a job goes through this method. A job has a lease only while it runs. */
   change(row: Row, job: Job, lease?: HeldLease): void {
     this.#leave(row)
     row.job = job
@@ -109,7 +109,7 @@ export class MemoryTables {
     if (key?.jobId === row.job.id) key.expiresAt = keyExpiresAt
   }
 
-  /** The row while the token holds its lease: the fence that every write of a worker passes. */
+  /** Returns the row if the token holds its lease. Every write of a worker checks this fence. */
   held(lease: { readonly id: string; readonly token: string }): (Row & { lease: HeldLease }) | undefined {
     const row = this.rows.get(lease.id)
     return row?.lease?.token === lease.token ? (row as Row & { lease: HeldLease }) : undefined
@@ -123,12 +123,12 @@ export class MemoryTables {
     return line
   }
 
-  /** The waiting or running job that has this `unique` value. */
+  /** The waiting or running job with this `unique` value. */
   liveUnique(job: Pick<Job, 'tenantId' | 'name'>, unique: string): Row | undefined {
     return this.#unique.get(keyOf(job, unique))
   }
 
-  /** How many jobs of a schedule wait or run. */
+  /** The number of waiting or running jobs of a schedule. */
   occurrences(scheduleId: string): number {
     return this.#occurrences.get(scheduleId) ?? 0
   }
@@ -155,10 +155,10 @@ export class MemoryTables {
   }
 }
 
-/** Rows by due time; equal ones in the order in which they were enqueued. */
+/** Rows by due time; rows with the same time are in the order in which they were enqueued. */
 export class Line {
   #rows: Row[] = []
-  /** Rows leave at the front nearly always: they are skipped, and cut off together now and then. */
+  /** Rows nearly always leave at the front: they are skipped first and removed in bulk later. */
   #front = 0
 
   add(row: Row): void {
@@ -176,12 +176,12 @@ export class Line {
     this.#front = 0
   }
 
-  /** All of them, the first due first. */
+  /** All rows, the earliest due time first. */
   rows(): readonly Row[] {
     return this.#rows.slice(this.#front)
   }
 
-  /** Those that may run now; one whose deadline has passed never does. */
+  /** The rows that may run now. A row whose deadline has passed is never due. */
   due(now: number, limit: number): Row[] {
     const due: Row[] = []
     for (let place = this.#front; place < this.#rows.length && due.length < limit; place++) {
@@ -192,7 +192,7 @@ export class Line {
     return due
   }
 
-  /** When the first job after now falls due. */
+  /** The due time of the first job after `now`. */
   nextAfter(now: number): number | undefined {
     return this.#rows[this.#place(now, Number.POSITIVE_INFINITY)]?.job.runAt
   }
