@@ -3,16 +3,16 @@ import type { Migration } from '../store.js'
 import type { Connection } from './file/connection.js'
 import { seedLedger } from './writes/deltas.js'
 
-/** `CHRN` in the header of the file: it is ours. */
+/** `CHRN` in the header of the file identifies a file of Chronos. */
 const APPLICATION_ID = 0x4348524e
 
 /**
- * Each is one step from the version before it, and is never changed once released.
+ * Each migration is one step from the version before it, and is never changed after a release.
  *
- * What measuring taught: an integer key inside and the public id beside it; no `IN (…)` in a CHECK or an index, since
- * it builds a table for every row (a quarter of the speed); what most jobs do not have in a column that stays NULL, and
- * long payloads beside, because claim and settle rewrite the whole row; no index that a succeeded job is in but that of
- * its id, since each costs 3 % of everything.
+ * Measurements led to this design: an integer primary key with the public id beside it; no `IN (…)` in a CHECK or an
+ * index, because it builds a table for every row (a quarter of the speed); NULL for values that most jobs do not have,
+ * and a separate table for long payloads, because claim and settle rewrite the whole row; no index on succeeded jobs
+ * except that of their id, because each index costs 3 % of the throughput.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -40,7 +40,7 @@ const MIGRATIONS: readonly string[] = [
     finished_at INTEGER,
     deadline INTEGER,
     timeout_ms INTEGER,
-    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are nothing
+    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are zero
     counters TEXT,
     reason TEXT,
     tenant_id TEXT,
@@ -51,7 +51,7 @@ const MIGRATIONS: readonly string[] = [
     override TEXT,
     progress TEXT,
     result TEXT,
-    -- NULL when it is long: then it is in payloads
+    -- NULL if the payload is long and stored in the table payloads
     payload TEXT,
     CHECK (
       CASE state
@@ -67,16 +67,16 @@ const MIGRATIONS: readonly string[] = [
   CREATE UNIQUE INDEX jobs_id ON jobs (id);
   CREATE INDEX jobs_waiting ON jobs (queue, priority, run_at) WHERE state = 'waiting';
   CREATE INDEX jobs_running ON jobs (token) WHERE state = 'running';
-  -- dead and cancelled ones, which are few; every index that succeeded jobs are in would slow them down
+  -- only dead and cancelled jobs, which are few; an index on succeeded jobs would slow down every settlement
   CREATE INDEX jobs_ended ON jobs (state, finished_at) WHERE finished_at IS NOT NULL AND state <> 'succeeded';
   CREATE INDEX jobs_deadline ON jobs (deadline) WHERE deadline IS NOT NULL AND state = 'waiting';
   CREATE UNIQUE INDEX jobs_unique ON jobs ("unique", name, ifnull(tenant_id, 0))
     WHERE "unique" IS NOT NULL AND finished_at IS NULL;
 
-  -- Beside the job because claim and settle rewrite its whole row.
+  -- a separate table, because claim and settle rewrite the whole row of a job
   CREATE TABLE payloads (job INTEGER PRIMARY KEY, payload TEXT NOT NULL);
 
-  -- remarks: NULL where there is nothing to say but that the run succeeded
+  -- remarks is NULL if the run succeeded and has nothing else to record
   CREATE TABLE attempts (
     job INTEGER NOT NULL,
     run INTEGER NOT NULL,
@@ -91,7 +91,7 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (job, run)
   ) WITHOUT ROWID;
 
-  -- Beside the attempts: an error with its stack would take a page of its own there, and pull the others apart.
+  -- a separate table, because an error with its stack would fill a page and spread the attempts over more pages
   CREATE TABLE remarks (
     pk INTEGER PRIMARY KEY,
     error TEXT,
@@ -111,7 +111,7 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (job, run, line)
   ) WITHOUT ROWID;
 
-  -- token: the lease that began it; result: NULL until it is done
+  -- token: the lease that began the effect; result: NULL until the effect is done
   CREATE TABLE effects (
     job INTEGER NOT NULL,
     name TEXT NOT NULL,
@@ -120,7 +120,8 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (job, name)
   ) WITHOUT ROWID;
 
-  -- tenant has no type: it is 0, which no text equals, where there is none; expires_at is set when the job is gone
+  -- tenant has no type: it is 0, which equals no text, for jobs without a tenant; expires_at is set when the job is
+  -- removed
   CREATE TABLE keys (
     key TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -143,17 +144,17 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE jobs ADD COLUMN redrive_id TEXT;
   ALTER TABLE jobs ADD COLUMN schedule_id TEXT;
   ALTER TABLE jobs ADD COLUMN webhook TEXT;
-  -- with the id, so that a line of jobs with one time need not be sorted
+  -- the id avoids a sort of jobs with the same time
   CREATE INDEX jobs_gate ON jobs (gate, run_at, id) WHERE gate IS NOT NULL AND state = 'waiting';
   CREATE INDEX jobs_group ON jobs (fingerprint, finished_at) WHERE fingerprint IS NOT NULL AND state = 'dead';
   CREATE INDEX jobs_redrive ON jobs (redrive_id, state) WHERE redrive_id IS NOT NULL;
-  -- of one schedule all jobs, and the few that are not over
+  -- one index on all jobs of a schedule, one on its live jobs
   CREATE INDEX jobs_schedule ON jobs (schedule_id) WHERE schedule_id IS NOT NULL;
   CREATE INDEX jobs_schedule_live ON jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
   ALTER TABLE remarks ADD COLUMN fingerprint TEXT;
 
-  -- what batches of writes changed, until it is added to the records
+  -- counter changes of batches of writes, until they are folded into records
   CREATE TABLE deltas (pk INTEGER PRIMARY KEY, body TEXT NOT NULL);
 
   CREATE TABLE records (
@@ -166,9 +167,9 @@ const MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   `,
   `
-  -- headers that carry the trace in which a job was made; NULL where nobody traces
+  -- trace context headers of the enqueue; NULL without tracing
   ALTER TABLE jobs ADD COLUMN trace TEXT;
-  -- of a job whose last run has no row among the attempts: see OWN_ATTEMPT_COLUMNS
+  -- set on jobs whose last run has no row among the attempts: see OWN_ATTEMPT_COLUMNS
   ALTER TABLE jobs ADD COLUMN ran_at INTEGER;
   ALTER TABLE jobs ADD COLUMN ran_token TEXT;
   `,
@@ -180,27 +181,27 @@ const MIGRATIONS: readonly string[] = [
   `,
 ]
 
-/** What the rows of a file that has some need after the step to a version. */
+/** What to do with existing rows after the migration to a version. */
 const FILL: Readonly<Record<number, (db: Connection, now: number) => void>> = { 2: seedLedger }
 
 export const SCHEMA_VERSION = MIGRATIONS.length
 
-/** Refuses a file of another application, before anything is written to it. */
+/** Rejects a file of another application before anything is written to it. */
 export function checkOwner(db: Connection): void {
-  // In this order: another process may be making the tables, and the mark comes with them.
+  // The order matters: another process may be creating the tables, and the application id comes with them.
   const [tables] = db.get<[number]>('SELECT count(*) FROM sqlite_schema')!
   const [applicationId] = db.get<[number]>('PRAGMA application_id')!
   if (applicationId === APPLICATION_ID || (applicationId === 0 && tables === 0)) return
   throw new ChronosError(
     'STORE_NOT_A_DATABASE',
-    `${db.path} is an SQLite database of another application, and is left alone; choose another path for the store`,
+    `${db.path} is an SQLite database of another application; choose another path for the store`,
     { details: { path: db.path, applicationId } },
   )
 }
 
-/** Runs in one write transaction, so that of many processes one does it and the others find it done. */
+/** Runs in one write transaction, so that one of many processes migrates and the others find the result. */
 export function migrate(db: Connection, now: number): Migration {
-  // Once more, now that nobody else can write: another application may have come first.
+  // Check again under the write lock: another application may have written to the file meanwhile.
   checkOwner(db)
   db.exec(`
     PRAGMA application_id = ${APPLICATION_ID};
@@ -217,7 +218,7 @@ export function migrate(db: Connection, now: number): Migration {
   return { from, to: SCHEMA_VERSION }
 }
 
-/** The version of a file that has one, without writing to it; undefined where it must be migrated. */
+/** The schema version of the file, read without writing to it; undefined if the file must be migrated. */
 export function currentVersion(db: Connection): number | undefined {
   const [known] = db.get<[number]>(`SELECT count(*) FROM sqlite_schema WHERE name = 'migrations'`)!
   if (known === 0) return undefined
@@ -229,8 +230,8 @@ export function currentVersion(db: Connection): number | undefined {
 function newer(path: string, version: number): ChronosError {
   return new ChronosError(
     'STORE_NEWER',
-    `${path} was written by a newer Chronos (schema ${version}, this one knows ${SCHEMA_VERSION}); ` +
-      'update chronos-jobs here, or use a copy of the file from before',
+    `${path} was written by a newer Chronos (schema ${version}, this version supports ${SCHEMA_VERSION}); ` +
+      'update chronos-jobs here, or restore an older copy of the file',
     { details: { path, version, known: SCHEMA_VERSION } },
   )
 }

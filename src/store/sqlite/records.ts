@@ -33,7 +33,7 @@ export function records(db: Connection, kind: string, query: RecordQuery): reado
   return db.all<Row>(`${SELECT}${conditions.join('')} ORDER BY id ${order} LIMIT ?`, ...values, limit).map(readRecord)
 }
 
-/** The write lock is held: what was read can't change before it is written. */
+/** The write lock is held, so a record can't change between the read and the write. */
 export function putRecord(db: Connection, { kind, id, body, expect }: RecordWrite, now: number): Put {
   const key = [toText(kind), toText(id)] as const
   const version = db.get<[number]>('SELECT version FROM records WHERE kind = ? AND id = ?', ...key)?.[0] ?? 0

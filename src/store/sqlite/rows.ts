@@ -4,10 +4,10 @@ import { columnNames, HELD_COLUMNS, type JobDraft, readOptional, UNHELD_COLUMNS 
 
 // ---------------------------------------------------------------- ids
 
-/** The database keeps an id as 16 bytes. A text that is no UUID becomes NULL, which matches no row. */
+/** The database stores an id as 16 bytes. A text that is not a UUID becomes NULL, which matches no row. */
 export const ID = `unhex(?, '-')`
 
-/** `hex(id)` back to the text that people see. */
+/** Turns `hex(id)` back into the public form of the id. */
 export function fromHex(hex: string): string {
   const text = hex.toLowerCase()
   return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`
@@ -16,8 +16,8 @@ export function fromHex(hex: string): string {
 // ---------------------------------------------------------------- jobs
 
 /**
- * The facts that a worker sees, for `readFacts`: first the columns that are never NULL, then those of the table in
- * `job-columns.ts`.
+ * The columns of a job that a worker receives, for `readFacts`: first those that are never NULL, then those of the
+ * table in `job-columns.ts`.
  */
 export const FACT_COLUMNS = `pk, hex(id), name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, counters, tags, ifnull(payload, (SELECT payload FROM payloads WHERE job = pk)),
@@ -46,7 +46,7 @@ export type FactRow = readonly [
   ...held: unknown[],
 ]
 
-/** An optional field is set only where its column is not NULL. */
+/** An optional field is set only if its column is not NULL. */
 export function readFacts(row: FactRow): Omit<JobDraft, 'state'> {
   const counters = fromCounters(row[13])
   const facts: Omit<JobDraft, 'state'> = {

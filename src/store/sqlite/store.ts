@@ -24,17 +24,17 @@ import { park } from './writes/park.js'
 import { settle } from './writes/settle.js'
 
 export interface SqliteOptions {
-  /** A file, or `:memory:`. Its directory must exist. */
+  /** A file, or `:memory:`. The directory of the file must exist. */
   readonly path: string
   readonly clock: Clock
   readonly dice: Dice
-  /** The SQLite to use; by default the one of Node, or of `@photostructure/sqlite`. */
+  /** The SQLite driver; by default that of Node, or else `@photostructure/sqlite`. */
   readonly driver?: Driver
 }
 
 /**
- * Jobs in one SQLite file that several processes may share. What was acknowledged survives a power loss. The file is
- * opened and migrated by the first verb, or by `migrate`.
+ * Stores jobs in one SQLite file that several processes can share. Acknowledged writes survive a power loss. The first
+ * operation, or `migrate`, opens and migrates the file.
  */
 export function sqliteStore({ path, clock, dice, driver }: SqliteOptions): Store {
   const isInMemory = path === ':memory:'
@@ -48,28 +48,28 @@ export function sqliteStore({ path, clock, dice, driver }: SqliteOptions): Store
     ...manualVerbs(session),
     ...readVerbs(session),
     ...recordVerbs(session),
-    // Nobody else can see a database in memory, not even another thread.
+    // No other process or thread can see a database in memory.
     watch: isInMemory ? () => () => undefined : onChange => watch(session.file, clock, onChange),
     ...(!isInMemory && { guard: options => guard(session.file, clock, options) }),
   }
 }
 
 function workVerbs(session: Session) {
-  const { held } = session
+  const { rowids } = session
   return {
     enqueue: async (jobs, tx) => {
       if (tx !== undefined) throw noTransactions()
       return session.counted(jobs.length, (db, now, delta) => enqueue(db, jobs, now, delta))
     },
     fire: firings => session.countedEach(firings, fire),
-    claim: request => session.write(request.limit, (db, now) => claim(db, held, request, now)),
+    claim: request => session.write(request.limit, (db, now) => claim(db, rowids, request, now)),
     held: token => session.write(1, (db, now) => ({ now, jobs: heldBy(db, token) })),
     begin: requests => session.each(requests, lease.begin),
     extend: (leases, leaseMs) => session.each(leases, (db, one, now) => lease.extend(db, one, leaseMs, now)),
     report: reports => session.each(reports, lease.report),
     settle: async (settlements, tx) => {
       if (tx !== undefined) throw noTransactions()
-      return session.countedEach(settlements, (db, one, now, delta) => settle(db, held, one, now, delta))
+      return session.countedEach(settlements, (db, one, now, delta) => settle(db, rowids, one, now, delta))
     },
     expired: ({ workers }) => session.read(db => lease.expired(db, workers, session.clock.now())),
     overdue: limit => session.read(db => manual.overdue(db, limit, session.clock.now())),
@@ -122,7 +122,7 @@ function recordVerbs(session: Session) {
 async function info(session: Session): Promise<StoreInfo> {
   const { file, clock } = session
   const { version } = await file.driver()
-  // What is really set: a driver may have been given that has other ideas.
+  // Read the actual setting: a custom driver may have changed it.
   const [synchronous] = (await session.read(db => db.get<[number]>('PRAGMA synchronous')))!
   const durability = synchronous >= 2 ? 'power-loss' : 'process-crash'
   return {
@@ -138,6 +138,6 @@ async function info(session: Session): Promise<StoreInfo> {
 function noTransactions(): ChronosError {
   return new ChronosError(
     'STORE_NOT_SUPPORTED',
-    'the SQLite store can take part in no transaction of yours; leave `tx` out (or `job.complete`: return instead), or use postgres://',
+    'the SQLite store does not support `tx`; leave it out (instead of `job.complete`, return from the handler), or use postgres://',
   )
 }

@@ -3,7 +3,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { ChronosError } from '../../../core/values/error.js'
 import { systemClock, systemDice } from '../../../engine/time/system.js'
 import { judge } from '../../../engine/upkeep/integrity.js'
-import { Patience } from '../../../store/sqlite/file/busy-retry.js'
+import { BusyRetry } from '../../../store/sqlite/file/busy-retry.js'
 import { Connection } from '../../../store/sqlite/file/connection.js'
 import { loadDriver } from '../../../store/sqlite/file/driver.js'
 import { failure } from '../../../store/sqlite/file/failure.js'
@@ -65,10 +65,10 @@ async function copy(from: string, part: string): Promise<void> {
   closeSync(openSync(part, 'wx', 0o600))
   let db: Connection | undefined
   try {
-    const patience = new Patience(systemClock, systemDice)
-    const opened = await patience.until(() => new Connection(driver, from))
+    const busyRetry = new BusyRetry(systemClock, systemDice)
+    const opened = await busyRetry.run(() => new Connection(driver, from))
     db = opened
-    await patience.until(() => opened.run('VACUUM INTO ?', part))
+    await busyRetry.run(() => opened.run('VACUUM INTO ?', part))
   } catch (error) {
     throw failure(error, from)
   } finally {

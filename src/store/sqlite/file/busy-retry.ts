@@ -4,8 +4,8 @@ import { isBusy } from './failure.js'
 const GIVE_UP_MS = 10_000
 const WAIT_MAX_MS = 25
 
-/** Waits for a lock of another process without blocking this one. */
-export class Patience {
+/** Waits for a lock of another process without blocking the event loop. */
+export class BusyRetry {
   readonly #clock: Clock
   readonly #dice: Dice
 
@@ -14,8 +14,8 @@ export class Patience {
     this.#dice = dice
   }
 
-  /** Repeats what failed because of a lock, for up to 10 s. */
-  async until<T>(act: () => T): Promise<T> {
+  /** Retries for up to 10 s while the database is locked. */
+  async run<T>(act: () => T): Promise<T> {
     const since = this.#clock.now()
     for (let tries = 0; ; tries++) {
       try {
@@ -31,7 +31,7 @@ export class Patience {
     return this.#clock.now() - since >= GIVE_UP_MS
   }
 
-  /** Longer from try to try and never the same, so that two who wait for each other fall out of step. */
+  /** Delays grow with each retry and are random, so that two waiting processes do not stay in step. */
   pause(tries: number): Promise<void> {
     const ms = 1 + this.#dice.random() * Math.min(WAIT_MAX_MS, 2 ** tries)
     return pause(this.#clock, ms)

@@ -4,10 +4,10 @@ import type { Database, Driver, Statement, Value } from './driver.js'
 import { commitFailure } from './failure.js'
 
 /**
- * An open file and its prepared statements; rows come back as arrays, in the order of their columns.
+ * An open file and its prepared statements. Rows are arrays in the order of their columns.
  *
- * The driver is synchronous, so a lock that somebody else holds would stop the whole process: SQLite waits for it
- * a few milliseconds only, and who asks waits for the rest without blocking (`patience.ts`).
+ * The driver is synchronous, so waiting for a lock blocks the whole process: SQLite waits only a few milliseconds, and
+ * the caller then retries without blocking (`busy-retry.ts`).
  */
 export class Connection {
   readonly path: string
@@ -27,7 +27,7 @@ export class Connection {
     }
   }
 
-  /** Once the file is known to be ours. */
+  /** Called once the file is known to belong to Chronos. */
   configure(): void {
     this.#isOurs = true
     const [mode] = this.get<[string]>('PRAGMA journal_mode = WAL')!
@@ -37,11 +37,12 @@ export class Connection {
       PRAGMA foreign_keys = OFF;
       PRAGMA trusted_schema = OFF;
       PRAGMA temp_store = MEMORY;
-      -- 8 MB: a job is claimed and settled soon after another; what was read before is in the system's cache
+      -- 8 MB are enough: a job is claimed and settled soon after it was enqueued, and older pages are in the system's
+      -- cache
       PRAGMA cache_size = -8000;
-      -- pages; a checkpoint happens inside a commit, and 500 of them stop the process for a few ms only
+      -- in pages; a checkpoint runs inside a commit, and 500 pages block the process for only a few milliseconds
       PRAGMA wal_autocheckpoint = 500;
-      -- bytes to which a log is cut that had to grow while somebody else was reading
+      -- in bytes; the log is truncated to this size after it had to grow during a long read
       PRAGMA journal_size_limit = 16000000;
     `)
   }
@@ -58,17 +59,23 @@ export class Connection {
     return this.#statement(sql).get(...values) as Row | undefined
   }
 
-  /** Runs a statement whose count nobody needs: the driver makes an object of it, which a hot path can do without. */
+  /**
+   * Runs a statement without returning its row count: the driver would allocate an object for it, which matters on the
+   * hot path.
+   */
   do(sql: string, ...values: readonly Value[]): void {
     this.#statement(sql).get(...values)
   }
 
-  /** How many rows it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: readonly Value[]): number {
     return Number(this.#statement(sql).run(...values).changes)
   }
 
-  /** All or nothing. It takes the write lock at its start, so that it never has to give way half-way. */
+  /**
+   * Runs `act` in a transaction. It takes the write lock at its start, so that it never fails half-way because of a
+   * lock.
+   */
   transaction<T>(act: () => T): T {
     this.run('BEGIN IMMEDIATE')
     try {
@@ -81,7 +88,7 @@ export class Connection {
     }
   }
 
-  /** From here to `endReading` every statement sees what is there now, whoever writes meanwhile. */
+  /** From here to `endReading`, every statement sees the same snapshot, even while other connections write. */
   beginReading(): void {
     this.exec('BEGIN')
     try {
@@ -102,12 +109,15 @@ export class Connection {
     this.#database.close()
   }
 
-  /** `@photostructure/sqlite` really closes when the garbage collector comes by; until then all is in the one file. */
+  /**
+   * `@photostructure/sqlite` closes a database only when it is garbage-collected; the checkpoint moves all data into
+   * the main file before that.
+   */
   #checkpoint(): void {
     try {
       this.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // Another process uses the file, or it is broken: it is whole with its -wal, too.
+      // Another process uses the file, or it is broken: the file is complete together with its -wal.
     }
   }
 
@@ -123,7 +133,7 @@ export class Connection {
     try {
       this.run('ROLLBACK')
     } catch {
-      // There is nothing to roll back any more: SQLite does so itself when the disk is full.
+      // There is nothing left to roll back: SQLite rolls back by itself when the disk is full.
     }
   }
 
@@ -145,10 +155,10 @@ function noWal(path: string, mode: string): ChronosError {
   )
 }
 
-/** SQLite would let everybody read a new file; payloads are nobody's business. Its -wal and -shm follow its mode. */
+/** SQLite would create a world-readable file, and payloads are private. The -wal and -shm files inherit its mode. */
 function createPrivately(path: string): void {
   try {
-    // Only ever a file that did not exist: closing another one here would drop the locks of this process on it.
+    // This must only open a file that did not exist: closing an existing one would release this process's locks on it.
     closeSync(openSync(path, 'wx', 0o600))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

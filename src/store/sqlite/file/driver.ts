@@ -1,6 +1,6 @@
 import { ChronosError } from '../../../core/values/error.js'
 
-/** The part of the `node:sqlite` API that this store is written to. */
+/** The part of the `node:sqlite` API that this store uses. */
 export interface Database {
   exec(sql: string): void
   prepare(sql: string): Statement
@@ -17,9 +17,9 @@ export interface Statement {
 export type Value = string | number | null
 
 export interface Driver {
-  /** What to import to get it: a thread loads the same one. */
+  /** The module to import; the guard thread loads the same one. */
   readonly specifier: string
-  /** Of SQLite itself. */
+  /** The version of SQLite. */
   readonly version: string
   open(path: string): Database
 }
@@ -28,16 +28,19 @@ interface SqliteModule {
   readonly DatabaseSync: new (path: string) => Database
 }
 
-/** Two copies of SQLite on one file in one process would undo each other's locks, so a process loads one only. */
+/**
+ * Two copies of SQLite that use the same file in one process would release each other's locks, so a process loads only
+ * one.
+ */
 let loaded: Driver | undefined
 
-/** `node:sqlite` where Node has one that is safe for several writers, else the package with the same interface. */
+/** Loads `node:sqlite` if its version is safe for several writers, otherwise the package with the same interface. */
 export async function loadDriver(): Promise<Driver> {
   loaded ??= builtIn() ?? (await fromPackage())
   if (loaded) return loaded
   throw new ChronosError(
     'STORE_NOT_SUPPORTED',
-    `Node ${process.version} has no SQLite of its own that is safe for several processes; ` +
+    `Node ${process.version} has no built-in SQLite that is safe for several processes; ` +
       'install one with `npm install @photostructure/sqlite`, or use Node 24 or newer',
   )
 }
@@ -52,12 +55,12 @@ const PACKAGE = '@photostructure/sqlite'
 
 async function fromPackage(): Promise<Driver | undefined> {
   try {
-    // Through a variable: it is an optional dependency, and must not be needed to compile.
+    // The specifier is in a variable because the package is optional and must not be required to compile.
     const specifier: string = PACKAGE
     return driverOf(PACKAGE, (await import(specifier)) as SqliteModule)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined
-    throw new ChronosError('STORE_NOT_SUPPORTED', `${PACKAGE} does not load: ${String(error)}`, { cause: error })
+    throw new ChronosError('STORE_NOT_SUPPORTED', `failed to load ${PACKAGE}: ${String(error)}`, { cause: error })
   }
 }
 
@@ -75,8 +78,8 @@ function driverOf(specifier: string, { DatabaseSync }: SqliteModule): Driver | u
 }
 
 /**
- * Before these, SQLite could lose committed writes when one connection wrote while another checkpointed
- * (the "WAL-reset" bug): a worker and a CLI on one file are just that.
+ * Older versions could lose committed writes when one connection wrote while another one checkpointed (the "WAL-reset"
+ * bug), as a worker and the CLI on one file do.
  */
 export function isSafe(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
@@ -86,7 +89,7 @@ export function isSafe(version: string): boolean {
   return minor > 51 || (minor === 51 && patch >= 3)
 }
 
-/** Node 22 calls its SQLite experimental; that one warning says nothing to the users of Chronos. */
+/** Node 22 warns that its SQLite is experimental, which does not help users of Chronos. */
 function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { ChronosError } from '../../../core/values/error.js'
 
-// Result codes of SQLite that mean something to us. The low byte is the code, the rest says more of it.
+// SQLite result codes that need special handling. The low byte is the primary code; the rest is the extended code.
 const BUSY = 5
 const LOCKED = 6
 const READONLY = 8
@@ -13,7 +13,7 @@ const PROTOCOL = 15
 const CONSTRAINT = 19
 const NOTADB = 26
 const READONLY_DBMOVED = 1032
-/** The shared index beside the file could not grow, which is how a full disk shows first. */
+/** The shared-memory file could not grow; a full disk usually shows this error first. */
 const IOERR_SHMSIZE = 4874
 
 function codeOf(error: unknown): number {
@@ -22,81 +22,104 @@ function codeOf(error: unknown): number {
   return typeof code === 'number' ? code : 0
 }
 
-/** Somebody else holds the lock: nothing was done, and it can be done a moment later. */
+/** Another connection holds the lock: nothing was done, and the call can be retried. */
 export function isBusy(error: unknown): boolean {
   if (error instanceof ChronosError) return false
   const code = codeOf(error) & 0xff
   return code === BUSY || code === LOCKED || code === PROTOCOL
 }
 
-/** After these the connection is no good any more; the next call opens another. */
+/** After these errors the connection is unusable; the next call opens another one. */
 export function breaksConnection(error: unknown): boolean {
   const code = codeOf(error)
   const fatal = [IOERR, CORRUPT, CANTOPEN, NOTADB].includes(code & 0xff)
   return fatal || (code & 0xff) === READONLY || code === READONLY_DBMOVED
 }
 
-/** A commit that met a broken disk may be found done or not done after a restart; any other failed one was not done. */
+/**
+ * After a disk error during a commit, the outcome is known only after a restart. Any other failed commit was not done.
+ */
 export function commitFailure(error: unknown, path: string): unknown {
   if ((codeOf(error) & 0xff) !== IOERR || codeOf(error) === IOERR_SHMSIZE) return error
   return new ChronosError(
     'STORE_UNKNOWN',
-    `${path}: the disk failed during a commit (${String(error)}); it may have been done, and is safe to repeat`,
+    `${path}: disk error during a commit (${String(error)}); the write may have been committed, and is safe to retry`,
     { cause: error, details: { path } },
   )
 }
 
-/** What SQLite or the file system said, in words that name the file and the way out. */
+/** Translates an error of SQLite or the file system into one that names the file and a remedy. */
 export function failure(error: unknown, path: string): unknown {
   if (error instanceof ChronosError) return error
-  const told = (code: ConstructorParameters<typeof ChronosError>[0], words: string) =>
-    new ChronosError(code, words, { cause: error, details: { path } })
+  const chronosError = (code: ConstructorParameters<typeof ChronosError>[0], message: string) =>
+    new ChronosError(code, message, { cause: error, details: { path } })
   const code = codeOf(error)
-  const said = error instanceof Error ? error.message : String(error)
+  const reason = error instanceof Error ? error.message : String(error)
   if (code === IOERR_SHMSIZE || code === FULL)
-    return told('STORE_FULL', `no room left for ${path}; free some space on its disk, and it goes on by itself`)
+    return chronosError('STORE_FULL', `no disk space left for ${path}; free some space, and Chronos resumes on its own`)
   if (code === READONLY_DBMOVED)
-    return told('STORE_UNAVAILABLE', `${path} was moved or deleted while it was open; put it back, or restart`)
+    return chronosError('STORE_UNAVAILABLE', `${path} was moved or deleted while it was open; put it back, or restart`)
   switch (code & 0xff) {
     case BUSY:
     case LOCKED:
     case PROTOCOL:
-      return told('STORE_UNAVAILABLE', `${path} stayed locked by another process for 10 s; end what holds it open`)
+      return chronosError(
+        'STORE_UNAVAILABLE',
+        `${path} stayed locked by another process for 10 s; stop the process that holds the lock`,
+      )
     case READONLY:
-      return told('STORE_READ_ONLY', `${path} can't be written (${said}); make it and ${dirname(path)} writable`)
+      return chronosError(
+        'STORE_READ_ONLY',
+        `${path} can't be written (${reason}); make it and ${dirname(path)} writable`,
+      )
     case NOTADB:
-      return told('STORE_NOT_A_DATABASE', `${path} is not an SQLite database; choose another path for the store`)
+      return chronosError(
+        'STORE_NOT_A_DATABASE',
+        `${path} is not an SQLite database; choose another path for the store`,
+      )
     case CORRUPT:
-      return told(
+      return chronosError(
         'STORE_CORRUPT',
-        `${path} is damaged (${said}); restore a backup, or try \`sqlite3 ${path} .recover\``,
+        `${path} is damaged (${reason}); restore a backup, or try \`sqlite3 ${path} .recover\``,
       )
     case CANTOPEN:
-      return told('STORE_UNAVAILABLE', `${path} can't be opened (${said}); check that the path exists and is allowed`)
+      return chronosError(
+        'STORE_UNAVAILABLE',
+        `${path} can't be opened (${reason}); check that the path exists and is allowed`,
+      )
     case IOERR:
-      return told('STORE_UNAVAILABLE', `${path} can't be read or written (${said}); check its disk`)
+      return chronosError('STORE_UNAVAILABLE', `${path} can't be read or written (${reason}); check its disk`)
     case CONSTRAINT:
-      return told('INVALID_OPTION', `refused by a constraint of the store: ${said}; correct the value it names`)
+      return chronosError('INVALID_OPTION', `refused by a constraint of the store: ${reason}; correct the named value`)
   }
   return fileFailure(error, path) ?? error
 }
 
 function fileFailure(error: unknown, path: string): ChronosError | undefined {
-  const told = (code: 'STORE_READ_ONLY' | 'STORE_UNAVAILABLE' | 'STORE_FULL', words: string) =>
-    new ChronosError(code, words, { cause: error, details: { path } })
+  const chronosError = (code: 'STORE_READ_ONLY' | 'STORE_UNAVAILABLE' | 'STORE_FULL', message: string) =>
+    new ChronosError(code, message, { cause: error, details: { path } })
   switch ((error as NodeJS.ErrnoException | null)?.code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return told('STORE_UNAVAILABLE', `${path} has no directory; create it with \`mkdir -p ${dirname(path)}\``)
+      return chronosError(
+        'STORE_UNAVAILABLE',
+        `${path} is in a directory that does not exist; create it with \`mkdir -p ${dirname(path)}\``,
+      )
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return told('STORE_READ_ONLY', `${path} can't be created; make ${dirname(path)} writable, or choose another path`)
+      return chronosError(
+        'STORE_READ_ONLY',
+        `${path} can't be created; make ${dirname(path)} writable, or choose another path`,
+      )
     case 'ENOSPC':
     case 'EDQUOT':
-      return told('STORE_FULL', `no room left for ${path}; free some space on its disk, and it goes on by itself`)
+      return chronosError(
+        'STORE_FULL',
+        `no disk space left for ${path}; free some space, and Chronos resumes on its own`,
+      )
     case 'EISDIR':
-      return told('STORE_UNAVAILABLE', `${path} is a directory; name a file in it`)
+      return chronosError('STORE_UNAVAILABLE', `${path} is a directory; name a file in it`)
   }
   return undefined
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/values/clock.js'
 import { ChronosError } from '../../../core/values/error.js'
 import type { Migration } from '../../store.js'
 import { checkOwner, currentVersion, migrate } from '../migrations.js'
-import type { Patience } from './busy-retry.js'
+import type { BusyRetry } from './busy-retry.js'
 import { Connection } from './connection.js'
 import { type Driver, loadDriver } from './driver.js'
 import { failure } from './failure.js'
@@ -12,22 +12,22 @@ interface Opened {
   readonly migration: Migration
 }
 
-/** The file of a store, opened and migrated at its first use. A failure is not remembered: the next use tries again. */
+/** The file of a store, opened and migrated on first use. If that fails, the next use tries again. */
 export class StoreFile {
   readonly path: string
-  /** When this process last committed something itself. */
+  /** When this process last committed. */
   wroteAt = 0
   readonly #clock: Clock
-  readonly #patience: Patience
+  readonly #busyRetry: BusyRetry
   #driver: Driver | undefined
   #opening: Promise<Opened> | undefined
   #connection: Connection | undefined
   #closed = false
 
-  constructor(path: string, clock: Clock, patience: Patience, driver: Driver | undefined) {
+  constructor(path: string, clock: Clock, busyRetry: BusyRetry, driver: Driver | undefined) {
     this.path = path
     this.#clock = clock
-    this.#patience = patience
+    this.#busyRetry = busyRetry
     this.#driver = driver
   }
 
@@ -35,7 +35,7 @@ export class StoreFile {
     return this.path === ':memory:'
   }
 
-  /** The connection while there is one; undefined before the first use, and after it broke. */
+  /** The connection; undefined before the first use, and after it broke. */
   get connection(): Connection | undefined {
     return this.#connection
   }
@@ -53,11 +53,11 @@ export class StoreFile {
     return this.#connection ?? (await this.open()).connection
   }
 
-  /** Another connection, for who asks to close. */
+  /** Opens another connection, which the caller closes. */
   async another(): Promise<Connection> {
     await this.connect()
     const driver = await this.driver()
-    return this.#patience.until(() => new Connection(driver, this.path))
+    return this.#busyRetry.run(() => new Connection(driver, this.path))
   }
 
   open(): Promise<Opened> {
@@ -69,7 +69,7 @@ export class StoreFile {
     return this.#opening
   }
 
-  /** The connection is broken: the next use opens another. */
+  /** Drops a broken connection; the next use opens another one. */
   drop(): void {
     const broken = this.#connection
     this.#connection = undefined
@@ -77,7 +77,7 @@ export class StoreFile {
     try {
       broken?.close()
     } catch {
-      // nothing more can be done with it
+      // A broken connection may fail to close; there is nothing left to do.
     }
   }
 
@@ -89,7 +89,7 @@ export class StoreFile {
 
   async #open(): Promise<Opened> {
     const driver = await this.driver()
-    const connection = await this.#patience.until(() => new Connection(driver, this.path))
+    const connection = await this.#busyRetry.run(() => new Connection(driver, this.path))
     try {
       const migration = await this.#prepare(connection)
       this.#connection = connection
@@ -100,15 +100,15 @@ export class StoreFile {
     }
   }
 
-  /** Looks first, and writes only to a file that is new or ours. */
+  /** Reads first, and writes only to a file that is new or belongs to Chronos. */
   async #prepare(connection: Connection): Promise<Migration> {
-    const version = await this.#patience.until(() => {
+    const version = await this.#busyRetry.run(() => {
       checkOwner(connection)
       return currentVersion(connection)
     })
-    await this.#patience.until(() => connection.configure())
+    await this.#busyRetry.run(() => connection.configure())
     if (version !== undefined) return { from: version, to: version }
-    return this.#patience.until(() => connection.transaction(() => migrate(connection, this.#clock.now())))
+    return this.#busyRetry.run(() => connection.transaction(() => migrate(connection, this.#clock.now())))
   }
 }
 

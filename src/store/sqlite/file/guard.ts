@@ -8,17 +8,20 @@ import type { StoreFile } from './file.js'
 
 const AT_REST = 0
 
-/** What the thread is told at its start. */
+/** The data that the thread receives at its start. */
 export interface GuardData extends GuardOptions {
-  /** What to import to get SQLite. */
+  /** The module of SQLite to import. */
   readonly specifier: string
   readonly path: string
-  /** Two 64-bit integers: the store's clock at the last beat, 0 at rest; and until when the thread kept the leases. */
+  /**
+   * Two 64-bit integers: the store's time of the last heartbeat, or 0 at rest; and the time until which the thread
+   * renewed the leases.
+   */
   readonly beat: SharedArrayBuffer
 }
 
 /**
- * Keeps a worker's leases while its event loop is blocked, from a thread with a connection of its own: a handler that
+ * Renews a worker's leases while its event loop is blocked, from a thread with its own connection: a handler that
  * computes for a minute is not a dead process.
  */
 export function guard(file: StoreFile, clock: Clock, options: GuardOptions): Guard {
@@ -27,7 +30,7 @@ export function guard(file: StoreFile, clock: Clock, options: GuardOptions): Gua
   const tell = (time: number) => void Atomics.store(beats, 0, BigInt(Math.floor(time)))
   const data = { ...options, workerId: toText(options.workerId), path: file.path, beat }
   const startWith = ({ specifier }: Driver) => start({ ...data, specifier })
-  // It is a help, not a need: without it the jobs of a blocked worker are taken for lost, as they would be anyway.
+  // The guard is optional: without it the jobs of a blocked worker are considered lost.
   const started = file.loadedDriver ? startWith(file.loadedDriver) : file.driver().then(startWith, () => undefined)
   return {
     beat: () => tell(clock.now()),

@@ -4,43 +4,47 @@ import { dirname, resolve } from 'node:path'
 import type { Clock, Dice } from '../../../core/values/clock.js'
 import { present } from '../../../core/values/present.js'
 import { checkOwner } from '../migrations.js'
-import { Patience } from './busy-retry.js'
+import { BusyRetry } from './busy-retry.js'
 import { Connection } from './connection.js'
 import { loadDriver } from './driver.js'
 import { failure } from './failure.js'
 
-/** What people look at when a queue on SQLite is slow or odd. Ages in milliseconds; absent where there is nothing to age. */
+/**
+ * Facts that help to diagnose a slow or broken SQLite store. Ages are in milliseconds, and absent if there is no such
+ * job.
+ */
 export interface SqliteHealth {
   readonly path: string
-  /** Of SQLite itself. */
+  /** The version of SQLite. */
   readonly version: string
   readonly fileBytes: number
-  /** What was committed and is not yet in the file itself. */
+  /** The size of the write-ahead log. */
   readonly walBytes: number
-  /** On the disk of the file; absent where nobody can tell. */
+  /** Free bytes on the disk of the file; absent if it can't be determined. */
   readonly freeBytes?: number
   readonly journalMode: string
-  /** What is wrong inside the file; empty where it is sound, absent where it was not looked for. */
+  /**
+   * The problems that the integrity check of SQLite found; empty if the file is intact, absent if it was not checked.
+   */
   readonly damage?: readonly string[]
   readonly oldestDueMs?: number
   readonly expiredLeases: number
-  /** What was counted and is not folded yet: where there are many, nobody folds. */
+  /** Deltas that are not folded yet. A large number means that no worker folds them. */
   readonly deltas: number
 }
 
-/** Time, and dice to wait by. */
-export interface Means {
+export interface Runtime {
   readonly clock: Clock
   readonly dice: Dice
 }
 
 const DAMAGE_MAX = 5
 
-/** Looks at a file without changing it: neither made nor migrated, unlike by the store. */
-export async function health(path: string, means: Means, search: 'damage' | 'none'): Promise<SqliteHealth> {
+/** Reads a file without changing it: unlike the store, it neither creates nor migrates the file. */
+export async function health(path: string, runtime: Runtime, search: 'damage' | 'none'): Promise<SqliteHealth> {
   const { version } = await loadDriver()
-  const now = means.clock.now()
-  const found = await look(path, means, db => {
+  const now = runtime.clock.now()
+  const found = await readOnce(path, runtime, db => {
     const [journalMode] = db.get<[string]>('PRAGMA journal_mode')!
     const [oldestDueMs, expiredLeases, deltas] = db.get<[number | null, number, number]>(JOBS, now, now, now)!
     return {
@@ -55,16 +59,19 @@ export async function health(path: string, means: Means, search: 'damage' | 'non
   return present({ path, version, fileBytes: bytesOf(path), walBytes: bytesOf(`${path}-wal`), freeBytes, ...found })
 }
 
-/** Which migration a file has seen last; 0 where there is no file, or nothing in it. */
-export async function versionOf(path: string, means: Means): Promise<number> {
+/** The schema version of a file; 0 if the file does not exist or is empty. */
+export async function versionOf(path: string, runtime: Runtime): Promise<number> {
   if (!existsSync(path)) return 0
-  return look(path, means, db => {
+  return readOnce(path, runtime, db => {
     const [known] = db.get<[number]>(`SELECT count(*) FROM sqlite_schema WHERE name = 'migrations'`)!
     return known === 0 ? 0 : db.get<[number]>('SELECT ifnull(max(version), 0) FROM migrations')![0]
   })
 }
 
-/** The oldest of each queue and priority by its index, as a claim finds them: those that wait for later cost nothing. */
+/**
+ * Finds the oldest job of each queue and priority through the index that claims use, so that jobs scheduled for later
+ * cost nothing.
+ */
 const JOBS = `
   SELECT
     (SELECT max(? - (SELECT run_at FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = queues.name
@@ -78,15 +85,15 @@ function damageOf(db: Connection): readonly string[] {
   return lines.length === 1 && lines[0] === 'ok' ? [] : lines
 }
 
-/** Another process may be making the file just now, and holds its lock meanwhile. */
-async function look<T>(path: string, { clock, dice }: Means, act: (db: Connection) => T): Promise<T> {
+/** Another process may be creating the file at this moment, and holds its lock meanwhile. */
+async function readOnce<T>(path: string, { clock, dice }: Runtime, act: (db: Connection) => T): Promise<T> {
   const driver = await loadDriver()
-  const patience = new Patience(clock, dice)
+  const busyRetry = new BusyRetry(clock, dice)
   let db: Connection | undefined
   try {
-    const opened = await patience.until(() => new Connection(driver, path))
+    const opened = await busyRetry.run(() => new Connection(driver, path))
     db = opened
-    return await patience.until(() => {
+    return await busyRetry.run(() => {
       checkOwner(opened)
       return act(opened)
     })

@@ -2,33 +2,35 @@ import type { Clock, Dice } from '../../../core/values/clock.js'
 import { DeltaDraft } from '../../delta.js'
 import type { Steps } from '../reads/search.js'
 import { append } from '../writes/deltas.js'
-import { Held } from '../writes/rowid-cache.js'
-import { Patience } from './busy-retry.js'
+import { RowidCache } from '../writes/rowid-cache.js'
+import { BusyRetry } from './busy-retry.js'
 import type { Connection } from './connection.js'
 import type { Driver } from './driver.js'
 import { breaksConnection, failure } from './failure.js'
 import { StoreFile } from './file.js'
 import { Writer } from './writer.js'
 
-/** Steps of a read that follow each other at once; a longer one lets the event loop turn after each. */
+/**
+ * The number of read steps that run without a pause. A longer read yields to the event loop after each further step.
+ */
 const STEPS_AT_ONCE = 4
 
-/** How the verbs of one store reach its file: writes share commits, reads go between them. */
+/** The access of one store to its file: writes share commits, and reads run between them. */
 export class Session {
   readonly clock: Clock
   readonly file: StoreFile
-  readonly held = new Held()
-  readonly #patience: Patience
+  readonly rowids = new RowidCache()
+  readonly #busyRetry: BusyRetry
   readonly #writer: Writer
 
   constructor(path: string, clock: Clock, dice: Dice, driver: Driver | undefined) {
     this.clock = clock
-    this.#patience = new Patience(clock, dice)
-    this.file = new StoreFile(path, clock, this.#patience, driver)
-    this.#writer = new Writer(clock, this.file, this.#patience)
+    this.#busyRetry = new BusyRetry(clock, dice)
+    this.file = new StoreFile(path, clock, this.#busyRetry, driver)
+    this.#writer = new Writer(clock, this.file, this.#busyRetry)
   }
 
-  /** `rows` is roughly how many it touches. */
+  /** `rows` is roughly the number of rows that the write touches. */
   write<T>(rows: number, act: (db: Connection, now: number) => T): Promise<T> {
     return this.#writer.write(rows, act)
   }
@@ -37,7 +39,7 @@ export class Session {
     return this.write(inputs.length, (db, now) => inputs.map(input => act(db, input, now)))
   }
 
-  /** For what changes counts: one delta tells of all of it. */
+  /** Runs a write that changes counters, and appends one delta for it. */
   counted<T>(rows: number, act: (db: Connection, now: number, delta: DeltaDraft) => T): Promise<T> {
     return this.write(rows, (db, now) => {
       const delta = new DeltaDraft()
@@ -54,11 +56,11 @@ export class Session {
     return this.counted(inputs.length, (db, now, delta) => inputs.map(input => act(db, input, now, delta)))
   }
 
-  /** On the same connection as the writes, so that it sees every one that was acknowledged. */
+  /** Reads on the connection of the writes, so that a read sees every acknowledged write. */
   async read<T>(act: (db: Connection) => T): Promise<T> {
     const db = this.file.connection ?? (await this.file.connect())
     try {
-      return await this.#patience.until(() => act(db))
+      return await this.#busyRetry.run(() => act(db))
     } catch (error) {
       if (breaksConnection(error)) this.file.drop()
       throw failure(error, this.file.path)
@@ -75,14 +77,14 @@ export class Session {
   }
 
   /**
-   * Steps that all see the same moment. Between them the event loop turns and others write: so they have a connection of
-   * their own, except in memory, where there is only the one, and they follow each other at once.
+   * Runs steps that all see the same snapshot. Between steps the event loop runs and other writes happen, so a
+   * snapshot uses a separate connection. A database in memory has only one connection; its steps run without a pause.
    */
   async snapshot<T>(read: (db: Connection, now: number) => Generator<void, T>): Promise<T> {
     if (this.file.isInMemory) return this.read(db => atOnce(read(db, this.clock.now())))
     const db = await this.file.another()
     try {
-      await this.#patience.until(() => db.beginReading())
+      await this.#busyRetry.run(() => db.beginReading())
       const steps = read(db, this.clock.now())
       for (let step = steps.next(); ; step = steps.next()) {
         if (step.done) return step.value

@@ -1,4 +1,4 @@
-// The thread behind `guard.ts`. Plain JavaScript, so that it loads from the sources and from the package alike.
+// The thread behind `guard.ts`. It is plain JavaScript, so that it loads both from the sources and from the package.
 import { parentPort, workerData } from 'node:worker_threads'
 
 /** @type {import('./guard.js').GuardData} */
@@ -13,20 +13,20 @@ let database
 
 async function open() {
   const { emitWarning } = process
-  // Node 22 calls its SQLite experimental; this thread has nothing else to warn of.
+  // Node 22 warns that its SQLite is experimental; this thread has no other warnings.
   process.emitWarning = () => undefined
   const { DatabaseSync } = await import(specifier)
   process.emitWarning = emitWarning
   /** @type {import('./driver.js').Database} */
   const opened = new DatabaseSync(path)
-  // This thread has nothing else to do: it may wait for a lock.
+  // This thread does nothing else, so it may block while it waits for a lock.
   opened.exec('PRAGMA busy_timeout = 1000; PRAGMA synchronous = FULL')
   return opened
 }
 
 async function look() {
-  // The one place outside `engine/time/system.ts` that reads a clock: the other thread, which has the store's, is the one
-  // that may not answer. Only the time since its last beat is measured here.
+  // The thread reads a clock directly, because the thread that has the store's clock may be blocked. It measures only
+  // the time since the last heartbeat.
   const now = performance.now()
   const latest = Atomics.load(beats, 0)
   if (latest !== seen) {
@@ -44,7 +44,7 @@ async function look() {
 }
 
 const timer = setInterval(() => {
-  // The file may be locked for long, or away: the next look tries again.
+  // The file may be locked for long, or missing: the next check tries again.
   look().catch(() => undefined)
 }, leaseMs / 12)
 

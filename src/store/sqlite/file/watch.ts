@@ -4,18 +4,18 @@ import type { Clock, Timer } from '../../../core/values/clock.js'
 import type { StoreFile } from './file.js'
 
 /**
- * A commit becomes visible only after its flush, some time after the write that is heard of, and no event comes then.
- * So an idle process looks closely for a moment, and then now and then. One that writes itself hears its own writes
- * too; it is awake anyway, and only looks again later.
+ * A commit becomes visible only after its flush, some time after the file event of its write, and there is no event at
+ * that time. So an idle process polls at short intervals for a moment, and then at longer ones. A process that writes
+ * also receives events of its own writes; it is already awake, so it checks later.
  */
 const LOOK_CLOSELY_MS = 2
 const LOOK_AGAIN_MS: readonly number[] = [1, 2, 4, 8, 16, 32]
 const OWN_WRITES_MS = 3
 
 /**
- * Calls back when another connection has committed something. Every commit appends to the -wal file; the directory is
- * watched because that file comes and goes. `data_version` changes with the commits of others only, so that the writes
- * of this process wake nobody. Where watching does not work nothing is called: everybody polls now and then anyway.
+ * Calls back when another connection has committed. Every commit appends to the -wal file; the directory is watched
+ * because that file can be removed and created again. `data_version` changes only with commits of other connections,
+ * so this process does not wake itself. If watching does not work, nothing is called: workers also poll.
  */
 export function watch(file: StoreFile, clock: Clock, onChange: () => void): () => void {
   const wal = `${basename(file.path)}-wal`
@@ -46,10 +46,10 @@ export function watch(file: StoreFile, clock: Clock, onChange: () => void): () =
   const watcher = quietly(() => watchDirectory(dirname(file.path), { persistent: false }))
   watcher?.on('error', () => watcher.close())
   watcher?.on('change', (_event, name) => {
-    // A commit is many writes: they are one look.
+    // One commit causes many writes; they lead to one check.
     if (name?.toString() !== wal) return
     heardAt = clock.now()
-    // It may be long until the next look after the last event; this one is new.
+    // The next scheduled check may be far away, so start over with short intervals.
     const again = timer !== undefined
     timer?.cancel()
     timer = undefined
@@ -64,7 +64,7 @@ export function watch(file: StoreFile, clock: Clock, onChange: () => void): () =
   }
 }
 
-/** Undefined where it can't be told: then every change may be one of others. */
+/** Undefined if it can't be read; then every change may come from another process. */
 function dataVersion(file: StoreFile): number | undefined {
   try {
     return file.connection?.get<[number]>('PRAGMA data_version')?.[0]

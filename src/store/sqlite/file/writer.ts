@@ -1,10 +1,10 @@
 import { type Clock, pause } from '../../../core/values/clock.js'
-import type { Patience } from './busy-retry.js'
+import type { BusyRetry } from './busy-retry.js'
 import type { Connection } from './connection.js'
 import { breaksConnection, failure } from './failure.js'
 import type { StoreFile } from './file.js'
 
-/** One write verb, waiting for the next commit. */
+/** One write operation that waits for the next commit. */
 interface Operation {
   readonly rows: number
   readonly act: (db: Connection, now: number) => unknown
@@ -12,31 +12,34 @@ interface Operation {
   readonly reject: (error: unknown) => void
 }
 
-/** Long enough to share a commit well, short enough not to hold up the event loop or other processes. */
+/** Large enough to share a commit well, small enough not to block the event loop or other processes for long. */
 const ROWS_PER_COMMIT = 2_000
 const ROWS_PER_COMMIT_SHARED = 200
 const SHARED_GAP_MS = 1
 
 /**
- * Group commit: what is asked for in the same moment shares one transaction and one flush to disk, in the order in
- * which it was asked for. Every promise resolves after the commit.
+ * Group commit: writes requested at the same time share one transaction and one flush to disk, in the order of the
+ * requests. Each promise resolves after the commit.
  */
 export class Writer {
   readonly #clock: Clock
   readonly #file: StoreFile
-  readonly #patience: Patience
+  readonly #busyRetry: BusyRetry
   readonly #queue: Operation[] = []
   #draining: Promise<void> | undefined
   #dataVersion = 0
   #isShared = false
 
-  constructor(clock: Clock, file: StoreFile, patience: Patience) {
+  constructor(clock: Clock, file: StoreFile, busyRetry: BusyRetry) {
     this.#clock = clock
     this.#file = file
-    this.#patience = patience
+    this.#busyRetry = busyRetry
   }
 
-  /** `rows` is roughly how many rows it touches. `act` may run more than once; only what is committed counts. */
+  /**
+   * `rows` is roughly the number of rows that the write touches. `act` may run more than once; only the committed run
+   * counts.
+   */
   write<T>(rows: number, act: (db: Connection, now: number) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ rows, act, resolve, reject })
@@ -44,24 +47,24 @@ export class Writer {
     })
   }
 
-  /** Resolves when everything that was asked for is done. */
+  /** Resolves when every requested write is done. */
   async idle(): Promise<void> {
     await this.#draining
   }
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      await this.#turn()
+      await this.#nextTurn()
       await this.#commit(this.#take(this.#isShared ? ROWS_PER_COMMIT_SHARED : ROWS_PER_COMMIT))
     }
     this.#draining = undefined
   }
 
   /**
-   * After everything that is ready now. While others write, one who has just written leaves long enough for one of
-   * them to get the lock.
+   * Waits until all callbacks that are ready now have run. If other processes write too, it waits long enough after
+   * its own commit for one of them to get the lock.
    */
-  #turn(): Promise<void> {
+  #nextTurn(): Promise<void> {
     const hasJustWritten = this.#clock.now() - this.#file.wroteAt <= SHARED_GAP_MS
     if (this.#isShared && hasJustWritten) return pause(this.#clock, SHARED_GAP_MS)
     return new Promise(resolve => this.#clock.soon(resolve))
@@ -81,26 +84,26 @@ export class Writer {
   async #commit(batch: readonly Operation[]): Promise<void> {
     try {
       const db = await this.#file.connect()
-      const answers = await this.#patience.until(() => this.#transaction(db, batch))
+      const answers = await this.#busyRetry.run(() => this.#transaction(db, batch))
       this.#file.wroteAt = this.#clock.now()
       for (const [index, operation] of batch.entries()) operation.resolve(answers[index] as never)
     } catch (error) {
-      // One culprit must not fail the others.
-      if (error instanceof Culprit && batch.length > 1) for (const one of batch) await this.#commit([one])
-      else this.#fail(batch, error instanceof Culprit ? error.cause : error)
+      // One failed operation must not fail the others in its batch.
+      if (error instanceof OperationError && batch.length > 1) for (const one of batch) await this.#commit([one])
+      else this.#fail(batch, error instanceof OperationError ? error.cause : error)
     }
   }
 
   #transaction(db: Connection, batch: readonly Operation[]): unknown[] {
     return db.transaction(() => {
       const now = this.#clock.now()
-      this.#look(db)
+      this.#checkShared(db)
       return batch.map(({ act }) => blame(() => act(db, now)))
     })
   }
 
-  /** Whether another connection has committed since the last transaction. */
-  #look(db: Connection): void {
+  /** Checks whether another connection has committed since the last transaction. */
+  #checkShared(db: Connection): void {
     const [version] = db.get<[number]>('PRAGMA data_version')!
     this.#isShared = this.#dataVersion !== 0 && this.#dataVersion !== version
     this.#dataVersion = version
@@ -108,18 +111,18 @@ export class Writer {
 
   #fail(batch: readonly Operation[], error: unknown): void {
     if (breaksConnection(error)) this.#file.drop()
-    const told = failure(error, this.#file.path)
-    for (const { reject } of batch) reject(told)
+    const reason = failure(error, this.#file.path)
+    for (const { reject } of batch) reject(reason)
   }
 }
 
 /** An operation of a batch failed, not the store. */
-class Culprit extends Error {}
+class OperationError extends Error {}
 
 function blame<T>(act: () => T): T {
   try {
     return act()
   } catch (cause) {
-    throw new Culprit('an operation of a shared transaction failed', { cause })
+    throw new OperationError('an operation of a shared transaction failed', { cause })
   }
 }

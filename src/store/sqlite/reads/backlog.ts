@@ -3,7 +3,10 @@ import { byBytes, fromText, tagLine } from '../../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 
-/** The due ones of each queue and priority by their index, as a claim finds them: those that wait for later cost nothing. */
+/**
+ * Finds the due jobs of each queue and priority through the index that claims use, so that jobs scheduled for later
+ * cost nothing.
+ */
 const LINE = `
   FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = queues.name AND priority = level.value
   AND run_at <= ?1 AND (deadline IS NULL OR deadline > ?1) ORDER BY run_at LIMIT`

@@ -18,7 +18,7 @@ import type { Connection } from '../file/connection.js'
 import { queues } from '../file/settings.js'
 import type { Steps } from './search.js'
 
-// Every priority of a queue is a range of one index; of each only the first are looked at.
+// Every priority of a queue is a range of one index; only the first jobs of each range are read.
 
 const LINE = `FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ?1 AND priority = ?2`
 const LEVELS = Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => priority)
@@ -79,13 +79,12 @@ const COMING = `
   FROM (SELECT run_at, attempt ${LINE} AND run_at > ?3 AND run_at < ?3 + ?4 ORDER BY run_at LIMIT ?6) GROUP BY 1, 2`
 const BEYOND = `SELECT count(*) FROM (SELECT 1 ${LINE} AND run_at >= ?3 LIMIT ?4)`
 
-/** A wave in the making. */
 interface WaveDraft {
   readonly retrying: number[]
   readonly scheduled: number[]
   readonly due: Found
   readonly beyond: Found
-  /** Jobs that may still be looked at: of those that come, and of those that are due. */
+  /** The number of jobs that may still be read: of later jobs, and of due jobs. */
   left: number
   dueLeft: number
 }

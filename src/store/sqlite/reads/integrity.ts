@@ -6,11 +6,11 @@ import { AuditDraft, type AuditSnapshot } from '../../integrity.js'
 import type { Connection } from '../file/connection.js'
 import { fromHex } from '../rows.js'
 
-/** Keys looked through in one step, which stops the process for some milliseconds. */
+/** The number of keys read in one step, which blocks the process for a few milliseconds. */
 const WINDOW = 1_000
 const DELTAS_AT_ONCE = 1_000
 
-/** In steps, all of them in one transaction of the caller's. */
+/** Runs in steps; the caller runs all of them in one transaction. */
 export function* audit(db: Connection, now: number): Generator<void, AuditSnapshot> {
   const draft = new AuditDraft(now)
   const folded = db.all<[id: string, body: string]>('SELECT id, body FROM records WHERE kind = ?', LEDGER)
@@ -78,7 +78,7 @@ function* readOrphans(db: Connection, draft: AuditDraft): Generator<void> {
   }
 }
 
-/** Pruned jobs leave long gaps: each window begins at a key that is there. */
+/** Pruned jobs leave long gaps, so each window starts at an existing key. */
 function* windows(db: Connection, next: string): Generator<readonly [from: number, to: number]> {
   for (let last = 0; ; ) {
     const [from] = db.get<[number | null]>(next, last)!

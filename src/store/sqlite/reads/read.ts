@@ -14,12 +14,12 @@ import type { Connection } from '../file/connection.js'
 import { type FactRow, ID, JOB_COLUMNS, readJob } from '../rows.js'
 import { countingParts, DOWN, type Part, parts, type Steps, UP } from './search.js'
 
-/** By the internal key: equal times are never skipped. */
+/** Pages by the internal key, so that jobs with equal times are never skipped. */
 export async function list(steps: Steps, filter: JobFilter, page: PageRequest, now: number): Promise<Page<Job>> {
   const kind = jobsCursorOf(page)
   const way = kind === 'jobs' ? DOWN : UP
   const last = page.cursor === undefined ? way.start : readCursor(kind, page.cursor, 1)[0]!
-  const look = new Look(page.lookAt)
+  const limit = new ReadLimit(page.lookAt)
   const found: number[] = []
   for await (const part of parts(steps, filter, now, way, last)) {
     const room = page.limit + 1 - found.length
@@ -27,43 +27,43 @@ export async function list(steps: Steps, filter: JobFilter, page: PageRequest, n
     const rows = await steps(db => db.all<[number]>(select, ...part.values, room))
     found.push(...rows.map(([pk]) => pk))
     if (found.length > page.limit) {
-      look.at(part, found[page.limit - 1])
+      limit.count(part, found[page.limit - 1])
       break
     }
-    look.at(part)
-    if (look.isOver) break
+    limit.count(part)
+    if (limit.isReached) break
   }
   const sql = `SELECT ${JOB_COLUMNS} FROM jobs WHERE pk IN (SELECT value FROM json_each(?)) ORDER BY pk ${way.order}`
   const shown = found.slice(0, page.limit)
   const data = (await steps(db => db.all<FactRow>(sql, JSON.stringify(shown)))).map(readJob)
-  const end = found.length > page.limit ? shown.at(-1) : look.end
+  const end = found.length > page.limit ? shown.at(-1) : limit.end
   const next = end === undefined ? {} : { next: writeCursor(kind, [end]) }
-  return { data, ...next, ...(page.lookAt !== undefined && { looked: look.looked }) }
+  return { data, ...next, ...(page.lookAt !== undefined && { looked: limit.looked }) }
 }
 
-/** How many jobs have been looked at, and whether that is enough. Keys that were left free count like jobs. */
-class Look {
-  readonly #most: number
+/** Counts the jobs read and stops at the limit. Unused keys count like jobs. */
+class ReadLimit {
+  readonly #max: number
   looked = 0
-  /** The key where it was enough. */
+  /** The key at which the limit was reached. */
   end: number | undefined
 
-  constructor(most = Number.POSITIVE_INFINITY) {
-    this.#most = most
+  constructor(max = Number.POSITIVE_INFINITY) {
+    this.#max = max
   }
 
-  get isOver(): boolean {
+  get isReached(): boolean {
     return this.end !== undefined
   }
 
-  at({ window, size = 0 }: Part, until = window?.[1]): void {
+  count({ window, size = 0 }: Part, until = window?.[1]): void {
     this.looked += size
     if (!window || until === undefined) return
     const end = Math.max(1, until)
     this.looked += Math.abs(end - window[0]) + 1
-    // Below the first key there is nothing left to go on with.
+    // There is nothing to continue with below the first key.
     const isLast = end === 1 && window[0] > 1
-    if (this.looked >= this.#most && !isLast) this.end = end
+    if (this.looked >= this.#max && !isLast) this.end = end
   }
 }
 
@@ -87,15 +87,15 @@ export async function count(
   lookAt: number | undefined,
   now: number,
 ): Promise<Count> {
-  const look = new Look(lookAt)
+  const limit = new ReadLimit(lookAt)
   let value = 0
   for await (const part of countingParts(steps, filter, now)) {
-    if (look.isOver) return { value, relation: 'at-least' }
+    if (limit.isReached) return { value, relation: 'at-least' }
     const room = cap + 1 - value
     const counted = `SELECT count(*) FROM (SELECT 1 FROM ${part.sql} LIMIT ?)`
     value += (await steps(db => db.get<[number]>(counted, ...part.values, room)))![0]
     if (value > cap) return { value: cap, relation: 'at-least' }
-    look.at(part)
+    limit.count(part)
   }
   return { value, relation: 'exact' }
 }

@@ -6,18 +6,18 @@ import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
 import { ERROR } from '../rows.js'
 
-// No index serves the many ways to look for jobs: each would cost every enqueue, claim and settle. Jobs lie in the
-// order in which they were made, and are looked through window by window, between which the event loop turns; the
-// states that are rare among millions of succeeded jobs have an index of their own.
+// The many possible filters have no indexes, because each index would slow down every enqueue, claim and settle. Jobs
+// are stored in the order of their creation and are scanned window by window, with a turn of the event loop in
+// between. The states that are rare compared with succeeded jobs have their own indexes.
 
-/** Keys looked through in one go; fewer where texts are searched, of which one may have a megabyte. */
+/** The number of keys scanned in one step; smaller for text searches, because a single text can have a megabyte. */
 const WINDOW = 4_000
 const TEXT_WINDOW = 250
 const FEW = 10_000
-/** Of an index that answers all conditions no job has to be looked at. */
+/** If an index answers every condition, no job row has to be read. */
 const FEW_OF_INDEX = 100_000
 
-/** How a long read meets the database: one step at a time, not blocking in between. */
+/** Runs the steps of a long read without blocking the event loop in between. */
 export type Steps = <T>(step: (db: Connection) => T) => Promise<T>
 
 interface Fragment {
@@ -27,7 +27,7 @@ interface Fragment {
 
 const ENDED = `INDEXED BY jobs_ended WHERE finished_at IS NOT NULL AND state <> 'succeeded'`
 
-/** The index of each state that has one, with the words that SQLite needs to see to use it. */
+/** The index of each state that has one, with the condition that SQLite needs to use it. */
 const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
   waiting: `INDEXED BY jobs_waiting WHERE state = 'waiting'`,
   running: `INDEXED BY jobs_running WHERE state = 'running'`,
@@ -35,7 +35,7 @@ const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
   cancelled: `${ENDED} AND state = 'cancelled'`,
 }
 
-/** Jobs lie by their keys; a list goes down from the newest, or up from the oldest. */
+/** Jobs are sorted by key; a list goes down from the newest, or up from the oldest. */
 export const DOWN = {
   start: Number.MAX_SAFE_INTEGER,
   order: 'DESC',
@@ -46,15 +46,15 @@ export const DOWN = {
 export const UP = { start: 0, order: 'ASC', beyond: 'pk > ?', next: 'min(pk)', step: 1 } as const
 export type Way = typeof DOWN | typeof UP
 
-/** Where to look and for what, as `table WHERE condition`. */
+/** One part of a search, as `table WHERE condition`. */
 export interface Part extends Fragment {
-  /** The keys from the first to the last that are looked at, where they are all of a window. */
+  /** The first and last key of the window, if the part is a whole window. */
   readonly window?: readonly [first: number, last: number]
-  /** How many jobs are looked at, where an index named them. */
+  /** The number of jobs in the part, if it comes from an index. */
   readonly size?: number
 }
 
-/** Parts that follow each other, after the key that was the last. */
+/** Yields consecutive parts of the search, starting after the key `last`. */
 export async function* parts(
   steps: Steps,
   filter: JobFilter,
@@ -91,10 +91,10 @@ export async function* parts(
 
 const beyond = (way: Way, last: number): Fragment => ({ sql: way.beyond, values: [last] })
 
-/** Jobs lie in the order of their making, but for a clock that was set back by so much. */
+/** Jobs are sorted by creation time, except where the clock was set back by up to this much. */
 const CLOCK_SLACK_MS = 300_000
 
-/** Between which keys the jobs lie that were made when the filter says; the second is not included. */
+/** The range of keys of the jobs created in the filter's time range; the upper bound is exclusive. */
 function keysOf(db: Connection, { createdAfter, createdBefore }: JobFilter): readonly [low: number, high: number] {
   return [
     createdAfter === undefined ? 0 : keyAt(db, createdAfter - CLOCK_SLACK_MS),
@@ -102,7 +102,7 @@ function keysOf(db: Connection, { createdAfter, createdBefore }: JobFilter): rea
   ]
 }
 
-/** The first key of a job that was made at this time or later, by halves. */
+/** The first key of a job created at this time or later, found by binary search. */
 function keyAt(db: Connection, at: number): number {
   let low = 0
   let high = (db.get<[number | null]>('SELECT max(pk) FROM jobs')![0] ?? 0) + 1
@@ -118,7 +118,7 @@ function keyAt(db: Connection, at: number): number {
   return low
 }
 
-/** All that indexes have, in order, some at a time. */
+/** Yields the entries of the indexes, in order and in chunks. */
 async function* chunks(
   steps: Steps,
   indexes: readonly Index[],
@@ -141,7 +141,7 @@ async function* chunks(
 
 const isText = ({ text, error }: JobFilter): boolean => text !== undefined || error !== undefined
 
-/** The same for who only counts: in any order, and from the index alone where it knows enough. */
+/** Like `parts`, for counting: in any order, and from the index alone if it covers the conditions. */
 export async function* countingParts(steps: Steps, filter: JobFilter, now: number): AsyncGenerator<Part> {
   const indexes = indexesOf(filter, now)
   if (indexes.every(({ answers }) => Object.keys(without(filter, answers)).length === 0) && indexes.length > 0)
@@ -151,7 +151,7 @@ export async function* countingParts(steps: Steps, filter: JobFilter, now: numbe
   else yield* parts(steps, filter, now, DOWN, DOWN.start)
 }
 
-/** The conditions that are left when an index has answered some. */
+/** The conditions that remain after an index has answered some. */
 function without(filter: JobFilter, answered: Index['answers']): JobFilter {
   const asked = Object.entries(filter).filter(([field, value]) => value !== undefined && !answered.includes(field))
   return Object.fromEntries(asked)
@@ -162,7 +162,7 @@ function join(start: string, ...fragments: readonly Fragment[]): Fragment {
 }
 
 interface Index extends Fragment {
-  /** The conditions that all it has fulfil. */
+  /** The conditions that every entry of the index fulfils. */
   readonly answers: readonly string[]
 }
 
@@ -172,7 +172,7 @@ const index = (sql: string, answers: readonly string[], ...values: readonly Valu
   answers,
 })
 
-/** Indexes that together have all that can match, and the least else; none where there are no such. */
+/** The smallest set of indexes that together contain every match; empty if there is none. */
 function indexesOf(filter: JobFilter, now: number): readonly Index[] {
   const { state, phase, redriveId, scheduleId } = filter
   if (redriveId !== undefined)
@@ -215,7 +215,7 @@ function waitingIndex({ phase, dependency, queue }: JobFilter, now: number): Ind
   return index(`${INDEXES.waiting} AND queue = ?`, [...state, 'queue'], toText(queue))
 }
 
-/** Then looking at all of them takes no longer than a few windows. */
+/** Whether the indexes have so few entries that reading all of them takes no longer than a few windows. */
 function areFew(db: Connection, indexes: readonly Index[], filter: JobFilter): boolean {
   return (
     indexes.length > 0 &&
@@ -227,7 +227,7 @@ function areFew(db: Connection, indexes: readonly Index[], filter: JobFilter): b
   )
 }
 
-/** Ids and keys lead straight to their jobs; the other conditions still apply. */
+/** Ids and keys identify jobs directly; the other conditions still apply. */
 function namedBy({ ids, key }: JobFilter): Fragment | undefined {
   if (ids !== undefined)
     return { sql: `id IN (SELECT unhex(value, '-') FROM json_each(?))`, values: [JSON.stringify(ids)] }
@@ -235,7 +235,7 @@ function namedBy({ ids, key }: JobFilter): Fragment | undefined {
   return undefined
 }
 
-/** The filter as SQL. A unary plus keeps the planner from choosing an index of its own. */
+/** The filter as SQL. A unary plus keeps the planner from choosing another index. */
 function whereOf(filter: JobFilter, now: number): Fragment {
   const conditions: string[] = []
   const values: Value[] = []
@@ -264,17 +264,17 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.finishedBefore !== undefined) add('+finished_at < ?', filter.finishedBefore)
   if (filter.createdAfter !== undefined) add('created_at >= ?', filter.createdAfter)
   if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore)
-  // Last, as they take longest.
+  // These conditions come last because they are the slowest.
   if (filter.error !== undefined) add(...errorHas(filter.error))
   if (filter.text !== undefined) add(...jobHas(filter.text))
   return { sql: conditions.length === 0 ? 'true' : conditions.join(' AND '), values }
 }
 
-// LIKE takes half the time that `instr` takes of what `lower` made.
+// LIKE takes half as long as `instr` on the result of `lower`.
 const has = (column: string): string => `${column} LIKE ? ESCAPE '\\'`
 const pattern = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
-/** A long error is not taken apart where the text is nowhere in it. */
+/** A long error is parsed only if the text occurs somewhere in it. */
 const ERROR_HAS = `(+state <> 'succeeded' AND run > 0 AND EXISTS (
   SELECT 1 FROM (SELECT ${ERROR} AS error) WHERE ${has('error')} AND (
     ${has(`json_extract(error, '$.name')`)} OR ${has(`json_extract(error, '$.code')`)}
@@ -301,7 +301,7 @@ export type Ended = keyof PruneRequest['olderThanMs']
 
 type Old = [pk: number, finishedAt: number]
 
-/** Ended jobs whose time is over, oldest first, for a prune that asks again when it writes. */
+/** Finds ended jobs past their retention, oldest first. The prune checks them again when it writes. */
 export async function findOld(steps: Steps, request: PruneRequest, now: number): Promise<Record<Ended, number[]>> {
   const found: { state: Ended; pk: number; finishedAt: number }[] = []
   for (const state of ['succeeded', 'dead', 'cancelled'] as const) {
@@ -321,7 +321,7 @@ function oldOthers(steps: Steps, before: number, limit: number, state: Ended): P
   return steps(db => db.all<Old>(sql, before, limit))
 }
 
-/** From the oldest job on, until they are too young to have ended long ago. */
+/** Scans from the oldest job, until jobs are too young to have ended long ago. */
 async function oldSucceeded(steps: Steps, before: number, limit: number): Promise<Old[]> {
   const found: Old[] = []
   for (let low = 0; found.length < limit; ) {

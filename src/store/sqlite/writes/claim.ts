@@ -3,7 +3,7 @@ import { NAMED_DUE_MAX, policyIdOf } from '../../run.js'
 import type { Claim, Claimed, ClaimRequest } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, readFacts } from '../rows.js'
-import type { Held } from './rowid-cache.js'
+import type { RowidCache } from './rowid-cache.js'
 
 const LINE = `
   FROM jobs INDEXED BY jobs_waiting
@@ -12,19 +12,22 @@ const LINE = `
 
 const DUE = `SELECT ${FACT_COLUMNS} ${LINE}`
 
-/** The same with the right names, among the first of the line: how many others wait there must not matter. */
+/**
+ * Finds due jobs with matching names among the first due jobs, so that the number of other waiting jobs does not
+ * matter.
+ */
 const DUE_NAMED = `
   SELECT ${FACT_COLUMNS} FROM jobs WHERE pk IN (
     SELECT pk FROM (SELECT pk, name ${LINE}) WHERE (name IN (SELECT value FROM json_each(?))) = ? LIMIT ?
   ) ORDER BY run_at, pk`
 
-/** The next lower priority of a queue that has any job waiting: one step in the index. */
+/** The next lower priority of a queue with a waiting job, found in one index step. */
 const PRIORITY_BELOW = `
   SELECT max(priority) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ? AND priority < ?`
 
 /**
- * The plus keeps the planner on the key, where it belongs. `OR ROLLBACK` saves SQLite from keeping a copy of every
- * page for this one statement: whoever runs a transaction rolls all of it back anyway.
+ * The unary plus makes the planner use the primary key. `OR ROLLBACK` saves SQLite a copy of every page for this one
+ * statement, because the caller rolls back the whole transaction on an error anyway.
  */
 const TAKE = `
   UPDATE OR ROLLBACK jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = 0, token = ?, worker_id = ?,
@@ -38,13 +41,13 @@ const NEXT_DUE = `
   SELECT min(run_at) FROM jobs INDEXED BY jobs_waiting
   WHERE state = 'waiting' AND queue = ? AND priority = ? AND run_at > ?`
 
-export function claim(db: Connection, held: Held, request: ClaimRequest, now: number): Claim {
-  // The answer to this claim was lost: it gets the jobs that it took.
+export function claim(db: Connection, rowids: RowidCache, request: ClaimRequest, now: number): Claim {
+  // The answer to an earlier claim with this token was lost: return the same jobs.
   const again = heldBy(db, request.token)
   if (again.length > 0) return { now, jobs: again }
   const paused = new Set(db.all<[string]>('SELECT name FROM queues WHERE paused = 1').map(([name]) => name))
   const queues = [...new Set(request.queues)].map(toText).filter(name => !paused.has(name))
-  const jobs = take(db, held, due(db, queues, now, request), request, now)
+  const jobs = take(db, rowids, due(db, queues, now, request), request, now)
   const nextDueAt = jobs.length < request.limit ? nextDue(db, queues, now) : undefined
   return nextDueAt === undefined ? { now, jobs } : { now, jobs, nextDueAt }
 }
@@ -59,8 +62,8 @@ export function heldBy(db: Connection, token: string): Claimed[] {
 }
 
 /**
- * Walks down the priorities and takes the due ones of each by a step into the index, so that neither finished jobs nor
- * those of a higher priority that wait for their time cost anything.
+ * Walks down the priorities and reads the due jobs of each from the index, so that neither ended jobs nor jobs
+ * scheduled for later cost anything.
  */
 function due(db: Connection, queues: readonly string[], now: number, { limit, names }: ClaimRequest): FactRow[] {
   const list = names && JSON.stringify(names.list.map(toText))
@@ -88,7 +91,7 @@ function priorityBelow(db: Connection, queue: string, priority: number): number 
 
 function take(
   db: Connection,
-  held: Held,
+  rowids: RowidCache,
   rows: readonly FactRow[],
   { token, workerId, leaseMs, policyIds }: ClaimRequest,
   now: number,
@@ -107,7 +110,7 @@ function take(
     const same = byPolicy.get(facts.policyId)
     if (same) same.push(row[0])
     else byPolicy.set(facts.policyId, [row[0]])
-    held.add(facts.id, row[0])
+    rowids.add(facts.id, row[0])
     return Object.assign(facts, { token, workerId, leaseUntil })
   })
   const lease = [toText(token), toText(workerId), leaseUntil, leaseMs, now, now] as const

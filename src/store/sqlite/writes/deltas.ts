@@ -4,7 +4,7 @@ import { foldInto, keysOf } from '../../fold.js'
 import type { Connection } from '../file/connection.js'
 import { findRecord, putRecord } from '../records.js'
 
-/** In the transaction of what it tells of. */
+/** Appends the delta in the transaction of the changes that it counts. */
 export function append(db: Connection, delta: DeltaDraft, now: number): void {
   if (!delta.isEmpty) db.do('INSERT INTO deltas (body) VALUES (?)', delta.toText(now))
 }
@@ -22,7 +22,7 @@ export function fold(db: Connection, limit: number, now: number): number {
 
 const SEED_STEP = 10_000
 
-/** Jobs that are older than the ledger, so that it balances. */
+/** Adds the jobs that are older than the ledger, so that it balances. */
 export function seedLedger(db: Connection, now: number): void {
   const delta = new DeltaDraft()
   const sql = 'SELECT pk, hex(id), queue FROM jobs WHERE pk > ? ORDER BY pk LIMIT ?'

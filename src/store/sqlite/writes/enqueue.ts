@@ -6,16 +6,16 @@ import type { Enqueued, NewJob } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { fromHex, ID } from '../rows.js'
 
-/** Characters. A longer payload is kept beside its job, where claim and settle do not rewrite it. */
+/** In characters. A longer payload is stored in its own table, so that claim and settle do not rewrite it. */
 export const INLINE_PAYLOAD_MAX = 400
 
 const FACTS = 'id, name, queue, priority, state, run_at, at_most_once, created_at, policy_id, payload'
 const FACT_VALUES = `${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?`
 
-/** What nearly every job is: fewer values to hand over, on the hot path of a bulk enqueue. */
+/** The statement for most jobs. It binds fewer values, because this is the hot path of a bulk enqueue. */
 const INSERT_PLAIN_JOB = `INSERT INTO jobs (${FACTS}) VALUES (${FACT_VALUES}) ON CONFLICT (id) DO NOTHING`
 
-/** What few jobs have. Nearly every job has a policy. */
+/** The columns that few jobs use. Nearly every job has a policy. */
 const RARE = GIVEN_COLUMNS.filter(({ field }) => field !== 'policyId')
 
 const INSERT_JOB = `
@@ -42,8 +42,8 @@ export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, de
 }
 
 /**
- * Those that were not there before. A new row has the key after the last one, so the keys tell how many came; to ask
- * every insert whether it did anything would cost a sixth of it.
+ * Returns the jobs that did not exist before. A new row gets the key after the last one, so the keys tell how many
+ * were inserted; asking each insert for its row count would make it a sixth slower.
  */
 function createdOf(db: Connection, inserted: readonly NewJob[], before: number): readonly NewJob[] {
   if (lastKey(db) - before === inserted.length) return inserted
@@ -77,7 +77,10 @@ function isPlain(job: NewJob): boolean {
   return job.tags.length === 0 && RARE.every(({ field }) => job[field] === undefined)
 }
 
-/** Whether there is such a job already: its own row, that of its key, or the live one with its `unique` value. */
+/**
+ * The existing job that this one duplicates: its own row, the job with its key, or the live job with its `unique`
+ * value.
+ */
 function existing(db: Connection, job: NewJob, now: number): Enqueued | undefined {
   if (db.get(`SELECT 1 FROM jobs WHERE id = ${ID}`, job.id)) return { status: 'created', id: job.id }
   const tenant = job.tenantId === undefined ? 0 : toText(job.tenantId)
@@ -108,7 +111,7 @@ function sameKey(job: NewJob, id: string, payloadHash: string): Enqueued {
 
 function remember(db: Connection, job: NewJob, key: string): void {
   db.run(
-    // A key whose time was over may still be there.
+    // An expired key may still exist.
     `INSERT OR REPLACE INTO keys (key, name, tenant, job_id, payload_hash) VALUES (?, ?, ?, ${ID}, ?)`,
     toText(key),
     toText(job.name),

@@ -5,7 +5,7 @@ import type { Connection } from '../file/connection.js'
 import { putRecord } from '../records.js'
 import { enqueue } from './enqueue.js'
 
-/** What a schedule decided: its record, if nobody was faster, and then its jobs. */
+/** Writes the record of a schedule if its version still matches, and then enqueues its jobs. */
 export function fire(db: Connection, { record, jobs }: Firing, now: number, delta: DeltaDraft): Fired {
   const put = putRecord(db, record, now)
   return put.status === 'conflict' ? put : { ...put, enqueued: enqueue(db, jobs, now, delta) }

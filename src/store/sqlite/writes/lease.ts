@@ -4,7 +4,7 @@ import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, ID, readFacts } from '../rows.js'
 
-/** Every write of a worker is a compare-and-set on both; only a running job has a token. */
+/** Every write of a worker is a compare-and-set on id and token; only a running job has a token. */
 const FENCE = `id = ${ID} AND token = ?`
 
 function statusOf(row: [cancelRequested: number] | undefined): LeaseStatus {
@@ -58,7 +58,7 @@ function addLines(db: Connection, pk: number, run: number, logs: Report['logs'],
   }
 }
 
-/** Workers with a lease that ran out, and either nothing else running or silent for a whole lease time since. */
+/** Workers with an expired lease that hold no other job, or that have been silent for a full lease time since. */
 const SILENT_WORKERS = `
   SELECT worker_id, count(*) FROM jobs INDEXED BY jobs_running WHERE state = 'running'
   GROUP BY worker_id

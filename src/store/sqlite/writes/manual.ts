@@ -64,7 +64,7 @@ function writeJob(db: Connection, pk: number, write: JobWrite): void {
     db.run('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(next.queue))
 }
 
-/** What the job itself keeps of it: NULL where it is too long. */
+/** Returns the value of the job's payload column: NULL if the payload is too long and stored in its own table. */
 function writePayload(db: Connection, pk: number, payload: string): string | null {
   const text = toText(payload)
   db.run('DELETE FROM payloads WHERE job = ?', pk)
@@ -97,7 +97,7 @@ export function remove(db: Connection, id: string, now: number, delta: DeltaDraf
   return { id, status: 'changed', job }
 }
 
-/** `candidates` were found by reading; whether they are still old and ended is asked here, in the write. */
+/** `candidates` come from an earlier read, so the write checks again whether they are still old and ended. */
 export function prune(
   db: Connection,
   request: PruneRequest,
@@ -147,7 +147,7 @@ function prunedOf([, id, queue, name, tenantId, reason, fingerprint]: PrunedRow,
   return { ...facts, ...present(group) }
 }
 
-/** Removes jobs and all that belongs to them; their keys stay a while. */
+/** Removes jobs and the data that belongs to them; their keys are kept until `keysExpireAt`. */
 function forget(db: Connection, pks: readonly number[], keysExpireAt: number): void {
   const list = JSON.stringify(pks)
   db.run(

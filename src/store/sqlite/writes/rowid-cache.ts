@@ -1,26 +1,26 @@
 import type { Connection } from '../file/connection.js'
 import { ID } from '../rows.js'
 
-/** More than any worker holds at once; past it they are looked up again. */
-const HELD_MAX = 20_000
+/** More than a worker holds at once; jobs beyond the limit are looked up by id. */
+const ROWIDS_MAX = 20_000
 
 /**
- * Where the jobs are that this process claimed, so that settling one needs no look into the index of ids. Only a hint:
- * every write is fenced by the token, and a key that a pruned job left to another can't match one.
+ * The row keys of the jobs that this process claimed, so that settling a job needs no lookup by id. The cache is only
+ * an optimization: every write is fenced by the token, so a key that was reused after a prune can't match.
  */
-export class Held {
-  readonly #keys = new Map<string, number>()
+export class RowidCache {
+  readonly #rowids = new Map<string, number>()
 
   add(id: string, pk: number): void {
-    if (this.#keys.size >= HELD_MAX) this.#keys.clear()
-    this.#keys.set(id, pk)
+    if (this.#rowids.size >= ROWIDS_MAX) this.#rowids.clear()
+    this.#rowids.set(id, pk)
   }
 
   find(db: Connection, id: string): number | undefined {
-    return this.#keys.get(id) ?? db.get<[pk: number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, id)?.[0]
+    return this.#rowids.get(id) ?? db.get<[pk: number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, id)?.[0]
   }
 
   forget(id: string): void {
-    this.#keys.delete(id)
+    this.#rowids.delete(id)
   }
 }

@@ -6,13 +6,13 @@ import { settledAs, spawnedBy } from '../../run.js'
 import type { RunEnd, Settled, Settlement } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { enqueue } from './enqueue.js'
-import type { Held } from './rowid-cache.js'
+import type { RowidCache } from './rowid-cache.js'
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 
 const NO_LEASE = 'token = NULL, worker_id = NULL, lease_until = NULL, lease_ms = NULL'
 
-/** The fence. The last value is a time in the far future unless the lease must have run out. */
+/** The last value is a time in the far future, unless the settlement requires that the lease has expired. */
 const FENCE = 'pk = ? AND token = ? AND lease_until < ?'
 const ANY_TIME = Number.MAX_SAFE_INTEGER
 
@@ -21,7 +21,7 @@ const END = `
     fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
   WHERE ${FENCE}`
 
-/** What nearly every run ends with: then its job tells all of it, and keeps who ran it. */
+/** Settles a plain success, the most frequent outcome: the row of the job then holds every fact about the run. */
 const SUCCEED = `
   UPDATE jobs SET state = 'succeeded', finished_at = ?, counters = ?, result = ?, pass = NULL, ran_at = ?,
     ran_token = token, token = NULL, lease_until = NULL, lease_ms = NULL
@@ -32,7 +32,7 @@ const WAIT_AGAIN = `
     fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
   WHERE ${FENCE} AND cancel_requested = 0`
 
-/** A cancel that was asked for while it ran turns waiting into cancelled. */
+/** A cancellation that was requested during the run turns waiting into cancelled. */
 const CANCEL_INSTEAD = `
   UPDATE jobs SET state = 'cancelled', finished_at = ?, pass = NULL, attempt = attempt - ?, counters = ?,
     fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
@@ -54,16 +54,22 @@ const HAND_BACK = `
 const INSERT_REMARKS = `
   INSERT INTO remarks (error, note, delay_ms, next_run_at, decision, fingerprint) VALUES (?, ?, ?, ?, ?, ?)`
 
-/** Right after its remarks. */
+/** The row of the remarks was inserted just before. */
 const INSERT_ATTEMPT = `
   INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, remarks)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, last_insert_rowid())`
 
-export function settle(db: Connection, held: Held, settlement: Settlement, now: number, delta: DeltaDraft): Settled {
+export function settle(
+  db: Connection,
+  rowids: RowidCache,
+  settlement: Settlement,
+  now: number,
+  delta: DeltaDraft,
+): Settled {
   const { lease, end } = settlement
-  const pk = held.find(db, lease.id)
+  const pk = rowids.find(db, lease.id)
   if (pk === undefined) return { status: 'lost' }
-  held.forget(lease.id)
+  rowids.forget(lease.id)
   const fence = [pk, toText(lease.token), settlement.onlyIfExpired ? now : ANY_TIME] as const
   if (end.kind === 'handed-back') return handBack(db, fence, settlement, end, now, delta)
   const isPlain = isPlainSuccess(end, settlement.attempt)
@@ -84,7 +90,7 @@ function spawn(db: Connection, end: RunEnd, state: JobState, now: number, delta:
   if (jobs.length > 0) enqueue(db, jobs, now, delta)
 }
 
-/** The group that a job is in: one that dies without an error of its own stays where it was. */
+/** The error group of a job. A job that dies without an error of its own stays in its group. */
 function groupOf(db: Connection, pk: number, { group }: Ended, state: JobState): string | undefined {
   if (group || state !== 'dead') return group?.fingerprint
   const [known] = db.get<[string | null]>('SELECT fingerprint FROM jobs WHERE pk = ?', pk)!
@@ -137,7 +143,9 @@ function waitAgain(
   return { status: 'settled', state: 'cancelled' }
 }
 
-/** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
+/**
+ * Undoes the claim: the job gets the state it had after its last run. Without a delay it keeps its place in the queue.
+ */
 function handBack(
   db: Connection,
   fence: Fence,
@@ -173,8 +181,11 @@ const SAME = `
   UNION ALL
   SELECT 1 FROM jobs WHERE pk = ? AND run = ? AND ran_token = ? AND 'succeeded' = ?`
 
-/** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
+/**
+ * Whether this run was already settled with the same status. A run that the sweeper marked as lost does not match a
+ * worker's own status.
+ */
 function wasSettled(db: Connection, pk: number, { lease, run }: Settlement, { transition }: Ended): boolean {
-  const told = [pk, run, toText(lease.token), transition.status] as const
-  return db.get(SAME, ...told, ...told) !== undefined
+  const values = [pk, run, toText(lease.token), transition.status] as const
+  return db.get(SAME, ...values, ...values) !== undefined
 }
