@@ -1,8 +1,9 @@
 import { toText } from '../columns.js'
 
-// Columns of a batch travel as one array each, written here because the driver takes several times as long.
+// The columns of a batch are sent as one array each. They are serialized here because the driver takes several times
+// as long.
 
-/** Stands for a column of which every value is NULL: `unnest` fills up the shorter of its arrays. */
+/** Stands for a column in which every value is NULL: `unnest` pads the shorter arrays. */
 const ALL_NULL = '{}'
 
 export function numbers(values: readonly (number | null | undefined)[]): string {
@@ -14,24 +15,24 @@ export function booleans(values: readonly boolean[]): string {
   return values.includes(true) ? `{${values.join(',')}}` : ALL_NULL
 }
 
-/** Texts of anybody, made safe to keep. */
+/** Encodes arbitrary text (`toText`). */
 export function texts(values: readonly (string | null | undefined)[]): string {
   return words(values.map(value => (value == null ? value : toText(value))))
 }
 
-/** Texts that are safe already: of this code, or JSON. */
+/** Texts that need no encoding: constants of this code, or JSON. */
 export function words(values: readonly (string | null | undefined)[]): string {
   return written(values, quoted)
 }
 
-/** JSON, which has no character of its own that an array would need another escape for: so JSON quotes it, and faster. */
+/** JSON text needs no further escaping inside an array, so the faster JSON quoting can be used. */
 export function jsons(values: readonly (string | null | undefined)[]): string {
   return written(values, JSON.stringify)
 }
 
 function written(values: readonly (string | null | undefined)[], quote: (text: string) => string): string {
   if (values.every(value => value == null)) return ALL_NULL
-  // A state, or the error of all who call what is down: the same many times in a row, and then quoted once.
+  // States and errors often repeat in a row, so the last one is quoted once.
   let last: string | undefined
   let lastQuoted = ''
   const parts = values.map(value => {
@@ -54,7 +55,7 @@ function quoted(text: string): string {
 
 const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 
-/** What is no UUID is the id of no job, and must not reach the database, which would refuse the whole batch. */
+/** A text that is not a UUID is not the id of a job, and the database would reject the whole batch because of it. */
 export function isId(id: string): boolean {
   return UUID.test(id)
 }

@@ -1,4 +1,4 @@
-/** Characters in one statement: far from what the database takes at once, and enough to lose nothing by it. */
+/** Characters per statement: far below the limit of the database, and large enough to be efficient. */
 const CHUNK_MAX = 8_000_000
 
 /** Splits a batch whose texts would make one statement too long. */

@@ -3,23 +3,23 @@ import type { Migration } from '../store.js'
 import { sqlState } from './connection/failure.js'
 import type { Ask, Database } from './connection/pool.js'
 
-/** How much of a text is in an index: a row of one has room for about 2,700 bytes. */
+/** The length of a text prefix in an index; an index row has room for about 2,700 bytes. */
 export const INDEXED_MAX = 500
-/** An id, for the aggregate `id_sum`. */
+/** An id as bits, for the aggregate `id_sum`. */
 export const ID_BITS = `('x' || translate(id::text, '-', ''))::bit(128)`
 const TABLE_LOCK_MS = 1_000
 
-/** Columns by which nobody looks for jobs. */
+/** Columns that no query filters by. */
 const UNPLANNED = `pk first_started_at started_at lease_ms timeout_ms generation run at_most_once begun cancel_requested
   policy_id counters "unique" override progress result payload pass webhook trace ran_at ran_token`.split(/\s+/)
 
 /**
- * Each is one step from the version before it, and is never changed once released.
+ * Each migration is one step from the version before it, and is never changed after a release.
  *
- * Times are epoch milliseconds, as everywhere in Chronos: no rounding, no time zone, and the same arithmetic as in
- * the other stores. `pk` is the order of arrival and has no index: the public id is time-ordered and finds everything,
- * and an index less is a seventh less work for every claim and settle. Names compare byte by byte ("C"), so that
- * neither the language of the database nor an update of its operating system changes an index.
+ * Times are epoch milliseconds, as everywhere in Chronos: no rounding, no time zone, and the same arithmetic as in the
+ * other stores. `pk` is the order of arrival and has no index: the public id is time-ordered and serves all lookups,
+ * and one index less saves a seventh of the work of every claim and settle. Names compare byte by byte ("C"), so that
+ * neither the locale of the database nor an update of its operating system changes an index.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -51,13 +51,13 @@ export const MIGRATIONS: readonly string[] = [
     token text COLLATE "C",
     worker_id text COLLATE "C",
     policy_id text COLLATE "C",
-    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are nothing
+    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are zero
     counters text COLLATE "C",
     reason text COLLATE "C",
     tenant_id text COLLATE "C",
     key text COLLATE "C",
     "unique" text COLLATE "C",
-    -- of tenant, name and value, which may be too long for an index
+    -- hash of tenant, name and value, which may be too long for an index
     unique_hash bytea,
     tags text COLLATE "C",
     override text COLLATE "C",
@@ -76,7 +76,7 @@ export const MIGRATIONS: readonly string[] = [
       END
     )
   ) WITH (
-    -- every job is rewritten twice: clean up after some ten thousand of them, without pauses
+    -- every job is rewritten twice: vacuum after 20,000 dead rows, without pauses
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_analyze_scale_factor = 0.05
   );
@@ -86,7 +86,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX jobs_deadline ON @jobs (deadline) WHERE deadline IS NOT NULL AND state = 'waiting';
   CREATE UNIQUE INDEX jobs_unique ON @jobs (unique_hash) WHERE unique_hash IS NOT NULL AND finished_at IS NULL;
 
-  -- decision is NULL where it only says that the run succeeded
+  -- decision is NULL if it only says that the run succeeded
   CREATE TABLE @attempts (
     job bigint NOT NULL,
     started_at bigint NOT NULL,
@@ -104,7 +104,7 @@ export const MIGRATIONS: readonly string[] = [
     decision text COLLATE "C",
     PRIMARY KEY (job, run)
   );
-  -- not compressed: for a long stack that took longer than all the rest of a settle
+  -- not compressed: for a long stack, compression took longer than the rest of a settle
   ALTER TABLE @attempts ALTER COLUMN error SET STORAGE EXTERNAL;
 
   CREATE TABLE @job_logs (
@@ -117,7 +117,8 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (job, run, line)
   );
 
-  -- token: the lease that began it; result: NULL until it is done; name_hash: a name may be too long for an index
+  -- token: the lease that began the effect; result: NULL until the effect is done; name_hash: a name may be too long
+  -- for an index
   CREATE TABLE @effects (
     job bigint NOT NULL,
     name_hash bytea NOT NULL,
@@ -127,7 +128,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (job, name_hash)
   );
 
-  -- hash: of tenant, name and key; expires_at is set when the job is gone
+  -- hash: of tenant, name and key; expires_at is set when the job is removed
   CREATE TABLE @keys (
     hash bytea PRIMARY KEY,
     expires_at bigint,
@@ -144,8 +145,8 @@ export const MIGRATIONS: readonly string[] = [
     name text COLLATE "C" PRIMARY KEY, paused boolean NOT NULL DEFAULT false, retry text COLLATE "C"
   );
   `,
-  // The new columns are NULL, so no row is rewritten, and the indexes of them are empty; but the table is read four times
-  // while nobody else may touch it. Whoever waits for that table makes everybody behind him wait too: not for long.
+  // The new columns are NULL, so no row is rewritten and their indexes are empty. But the table is read four times
+  // under an exclusive lock, and every query that arrives meanwhile waits, so the lock timeout is short.
   `
   SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
   ALTER TABLE @jobs ADD COLUMN pass bigint, ADD COLUMN acknowledged_at bigint, ADD COLUMN gate text COLLATE "C",
@@ -154,15 +155,15 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE @attempts ADD COLUMN fingerprint text COLLATE "C";
   CREATE INDEX jobs_gate ON @jobs (left(gate, ${INDEXED_MAX}), run_at, id)
     WHERE gate IS NOT NULL AND state = 'waiting';
-  -- by id, as lists are
+  -- by id, because lists are sorted by id
   CREATE INDEX jobs_group ON @jobs (left(fingerprint, ${INDEXED_MAX}), id)
     WHERE fingerprint IS NOT NULL AND state = 'dead';
   CREATE INDEX jobs_redrive ON @jobs (redrive_id, state) WHERE redrive_id IS NOT NULL;
-  -- of one schedule all jobs, by id, and the few that are not over
+  -- one index on all jobs of a schedule, by id, and one on its live jobs
   CREATE INDEX jobs_schedule ON @jobs (schedule_id, id) WHERE schedule_id IS NOT NULL;
   CREATE INDEX jobs_schedule_live ON @jobs (schedule_id) WHERE schedule_id IS NOT NULL AND finished_at IS NULL;
 
-  -- what batches of writes changed, until it is added to the records
+  -- counter changes of batches of writes, until they are folded into records
   CREATE TABLE @deltas (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at bigint NOT NULL,
@@ -171,7 +172,8 @@ export const MIGRATIONS: readonly string[] = [
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
   );
 
-  -- long_id: where id is only its beginning and a hash; room in the pages: the same few are written again and again
+  -- long_id: the full id if the column id holds only its beginning and a hash; fillfactor: the same few rows are
+  -- updated again and again
   CREATE TABLE @records (
     version bigint NOT NULL,
     updated_at bigint NOT NULL,
@@ -193,19 +195,19 @@ export const MIGRATIONS: readonly string[] = [
   `,
   `
   SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
-  -- headers that carry the trace in which a job was made; NULL where nobody traces
+  -- trace context headers of the enqueue; NULL without tracing
   ALTER TABLE @jobs ADD COLUMN trace text COLLATE "C";
-  -- of a job whose last run has no row among the attempts: see OWN_ATTEMPT_COLUMNS
+  -- set on jobs whose last run has no row among the attempts: see OWN_ATTEMPT_COLUMNS
   ALTER TABLE @jobs ADD COLUMN ran_at bigint, ADD COLUMN ran_token text COLLATE "C";
   `,
   `
   SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
-  -- the longer ones; those of the jobs that are there stay where they are
+  -- long payloads; those of existing jobs stay in the table jobs
   CREATE TABLE @payloads (id uuid PRIMARY KEY, body text COLLATE "C" NOT NULL);
-  -- a check of five words for every write cost more than it found: the token and the end of a job exclude each other
+  -- checking five words on every write cost more than it found: the token and the end of a job exclude each other
   ALTER TABLE @jobs DROP CONSTRAINT IF EXISTS jobs_check1,
     ADD CONSTRAINT jobs_held_or_ended CHECK (token IS NULL OR finished_at IS NULL) NOT VALID;
-  -- what no query is planned by needs no statistics: to gather them took far longer than to vacuum
+  -- columns that no query is planned by need no statistics, and gathering them took far longer than the vacuum
   ALTER TABLE @jobs ${UNPLANNED.map(column => `ALTER COLUMN ${column} SET STATISTICS 0`).join(', ')},
     SET (autovacuum_analyze_scale_factor = 0.2);
   `,
@@ -220,15 +222,15 @@ export const MIGRATIONS: readonly string[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length
 
 const SERVER_MIN = 130_000
-/** Others may be migrating, and a large table takes its time. */
-const PATIENCE_MS = 600_000
+/** Another process may be migrating, and a large table takes long. */
+const TIMEOUT_MS = 600_000
 
 /**
- * One transaction under a lock that ends with it, so that of many processes one does it and the others find it done.
- * A schema that is up to date is only looked at: that needs no right to change it.
+ * Runs in one transaction under an advisory lock, so that one of many processes migrates and the others find the
+ * result. A schema that is up to date is only read, which needs no right to change it.
  */
 export function migrate(db: Database): Promise<Migration> {
-  return db.transaction('work', ask => steps(db, ask), PATIENCE_MS)
+  return db.transaction('work', ask => steps(db, ask), TIMEOUT_MS)
 }
 
 async function steps(db: Database, ask: Ask): Promise<Migration> {
@@ -244,7 +246,7 @@ async function steps(db: Database, ask: Ask): Promise<Migration> {
   return { from, to: SCHEMA_VERSION }
 }
 
-/** Undefined where there is none yet. */
+/** Returns undefined if there is no schema yet. */
 async function currentVersion(db: Database, ask: Ask): Promise<number | undefined> {
   if (!(await isThere(ask, TABLE, db.schema))) return undefined
   const [row] = await ask<[number]>('SELECT coalesce(max(version), 0) FROM @migrations')
@@ -253,7 +255,10 @@ async function currentVersion(db: Database, ask: Ask): Promise<number | undefine
   return version
 }
 
-/** Read as tables: what `to_regclass` answered once, it answers again, whatever happened while we waited. */
+/**
+ * The catalog is read as tables because `to_regclass` returns a cached answer, even if the schema changed while this
+ * transaction waited.
+ */
 const SCHEMA = 'SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = $1'
 const TABLE = `
   SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -276,8 +281,8 @@ async function step(db: Database, ask: Ask, sql: string): Promise<void> {
     if (sqlState(error) !== '42P07') throw error
     throw new ChronosError(
       'STORE_NOT_A_DATABASE',
-      `${db.location}: schema "${db.schema}" has tables of another application (${String(error)}), ` +
-        'and is left alone; choose another schema for the store',
+      `${db.location}: schema "${db.schema}" has tables of another application (${String(error)}); ` +
+        'choose another schema for the store',
       { cause: error, details: { schema: db.schema } },
     )
   }
@@ -293,7 +298,7 @@ async function checkServer(db: Database, ask: Ask): Promise<void> {
   if (encoding !== 'UTF8')
     throw unsupported(
       db,
-      `keeps its text as ${encoding}, which has no room for every character; use a database in UTF8`,
+      `has the encoding ${encoding}, which can't store every character; use a database with the encoding UTF8`,
     )
 }
 
@@ -305,7 +310,7 @@ function newer(db: Database, version: number): ChronosError {
   return new ChronosError(
     'STORE_NEWER',
     `${db.location} was migrated by a newer Chronos (schema "${db.schema}" has version ${version}, ` +
-      `this one knows ${SCHEMA_VERSION}); update chronos-jobs here`,
+      `this version supports ${SCHEMA_VERSION}); update chronos-jobs here`,
     { details: { location: db.location, schema: db.schema, version, known: SCHEMA_VERSION } },
   )
 }

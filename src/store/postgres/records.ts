@@ -16,22 +16,22 @@ function readRecord([kind, id, longId, version, body, updatedAt]: RecordRow): St
   return { kind: fromText(kind), id: fromText(longId ?? id), version, body: fromText(body), updatedAt }
 }
 
-/** Longer ones may have no room in an index. */
+/** Longer ids may be too long for an index. */
 const ID_BYTES_MAX = 2_000
 
-/** How the id is kept; of a very long one only the beginning, which is enough for ranges, and a hash. */
+/** The stored form of the id. For a very long id it is the beginning, which is enough for ranges, and a hash. */
 function placeOf(id: string): string {
   const text = toText(id)
   if (text.length * 3 <= ID_BYTES_MAX || Buffer.byteLength(text) <= ID_BYTES_MAX) return text
   return `${[...text].slice(0, INDEXED_MAX).join('')} ${createHash('sha256').update(text).digest('hex')}`
 }
 
-/** One by one, by their primary key, whatever plan is chosen. */
+/** Looks up each record by its primary key, with every plan. */
 const BY_ID = `
-  SELECT found.* FROM unnest($1::text[], $2::text[]) AS told (kind, id),
-    LATERAL (SELECT ${COLUMNS} FROM @records r WHERE r.kind = told.kind AND r.id = told.id) AS found`
+  SELECT found.* FROM unnest($1::text[], $2::text[]) AS given (kind, id),
+    LATERAL (SELECT ${COLUMNS} FROM @records r WHERE r.kind = given.kind AND r.id = given.id) AS found`
 
-/** The same, in the order in which they are told: everybody locks them in that order. */
+/** The same, with locks in the order of the keys, which is the same for every transaction. */
 const LOCK = BY_ID.replace(') AS found', ' FOR UPDATE) AS found')
 
 export async function records(db: Database, kind: string, query: RecordQuery): Promise<readonly StoredRecord[]> {
@@ -61,7 +61,10 @@ function byRange(db: Database, kind: string, { from, to, limit, order = 'up' }: 
 
 // ---------------------------------------------------------------- writes
 
-/** Nobody else changes these until the transaction ends; `writeRecords` notices who creates those that are not there. */
+/**
+ * Locks these records until the transaction ends. `writeRecords` detects the concurrent creation of records that do
+ * not exist yet.
+ */
 export async function lockRecords(ask: Ask, keys: readonly RecordKey[]): Promise<StoredRecord[]> {
   const sorted = sortedByKey(keys)
   const rows = await ask<RecordRow>(LOCK, words(sorted.map(kindOf)), words(sorted.map(({ id }) => placeOf(id))))
@@ -74,7 +77,7 @@ function sortedByKey<K extends RecordKey>(keys: readonly K[]): readonly K[] {
   return [...keys].sort((a, b) => (a.kind === b.kind ? (a.id < b.id ? -1 : 1) : a.kind < b.kind ? -1 : 1))
 }
 
-/** A record as it is to be: `version` is one more than what `lockRecords` found. */
+/** The new state of a record: `version` is one more than what `lockRecords` found. */
 export interface NextRecord extends RecordKey {
   readonly version: number
   readonly body: string
@@ -84,7 +87,7 @@ const WRITE = `
   INSERT INTO @records AS r (kind, id, long_id, version, body, updated_at)
   SELECT kind, id, long_id, version, body, @now_ms()
   FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])
-    WITH ORDINALITY AS told (kind, id, long_id, version, body, place)
+    WITH ORDINALITY AS given (kind, id, long_id, version, body, place)
   ORDER BY place
   ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, body = excluded.body,
     updated_at = excluded.updated_at
@@ -106,8 +109,8 @@ export async function writeRecords(ask: Ask, next: readonly NextRecord[]): Promi
 }
 
 const REMOVE = `
-  DELETE FROM @records r USING unnest($1::text[], $2::text[]) AS told (kind, id)
-  WHERE r.kind = told.kind AND r.id = told.id AND r.kind = ANY ($1::text[]) AND r.id = ANY ($2::text[])`
+  DELETE FROM @records r USING unnest($1::text[], $2::text[]) AS given (kind, id)
+  WHERE r.kind = given.kind AND r.id = given.id AND r.kind = ANY ($1::text[]) AND r.id = ANY ($2::text[])`
 
 interface Entry {
   readonly index: number
@@ -119,11 +122,11 @@ export function putRecords(db: Database, writes: readonly RecordWrite[]): Promis
   return db.transaction('work', ask => putRecordsAsking(ask, writes))
 }
 
-/** In a transaction that has other questions too. */
+/** Writes records inside a larger transaction. */
 export async function putRecordsAsking(ask: Ask, writes: readonly RecordWrite[]): Promise<Put[]> {
   const answers: Put[] = []
   const entries = writes.map((write, index) => ({ index, write }))
-  // One record twice in a batch: the second finds what the first did.
+  // If a record occurs twice in a batch, the second write sees the effect of the first.
   for (const round of rounds(entries, ({ write }) => [nameOf(write)])) await putRound(ask, round, answers)
   return answers
 }

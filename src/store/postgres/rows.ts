@@ -11,7 +11,7 @@ import {
 } from '../job-columns.js'
 import type { Claimed } from '../store.js'
 
-/** Hashes the scopes of keys and `unique` values, and names: each may be longer than an index takes. */
+/** Hashes names and the scopes of keys and `unique` values, because they may be too long for an index. */
 export function hashOf(...parts: readonly (string | undefined)[]): string {
   const text = JSON.stringify(parts.map(part => part ?? null))
   return `\\x${createHash('sha256').update(text).digest('hex')}`
@@ -20,11 +20,11 @@ export function hashOf(...parts: readonly (string | undefined)[]): string {
 // ---------------------------------------------------------------- jobs
 
 /**
- * A longer payload is kept in a table of its own. Every claim and every end rewrites the whole row of the job, so this way
- * a claim costs the same for every payload.
+ * A longer payload is stored in its own table. Every claim and every settlement rewrites the whole row of the job, so
+ * this makes a claim cost the same for every payload.
  */
 const OWN_PAYLOAD_MAX = 500
-/** Stands in a job for a payload that is kept apart; no JSON is empty. */
+/** Marks a payload that is stored in its own table; JSON text is never empty. */
 export const KEPT_APART = ''
 
 export function isKeptApart(payload: string): boolean {
@@ -41,12 +41,12 @@ const factColumns = (
 ) => `id, name, queue, priority, run_at, generation, run, attempt, at_most_once, begun,
   cancel_requested, created_at, counters, tags, ${payload}, ${columnNames(OPTIONAL_COLUMNS)}`
 
-/** The facts that a worker sees, for `readFacts`. The table must be called `jobs`. */
+/** The columns of a job that a worker receives, for `readFacts`. The table must be called `jobs`. */
 export const FACT_COLUMNS = factColumns(`${PAYLOAD} AS payload`)
 
 const OPTIONAL_FROM = 15
 export const FACT_COUNT = OPTIONAL_FROM + OPTIONAL_COLUMNS.length
-/** Where a row has the time of its claim. */
+/** The index of the claim time in a row. */
 export const STARTED_AT = OPTIONAL_FROM + STARTED_AT_PLACE
 
 export type FactRow = readonly [
@@ -68,7 +68,7 @@ export type FactRow = readonly [
   ...others: unknown[],
 ]
 
-/** An optional field is set only where its column is not NULL. */
+/** An optional field is set only if its column is not NULL. */
 export function readFacts(row: FactRow): Omit<JobDraft, 'state'> {
   const counters = fromCounters(row[12])
   const facts: Omit<JobDraft, 'state'> = {
@@ -97,9 +97,9 @@ export function readFacts(row: FactRow): Omit<JobDraft, 'state'> {
   return facts
 }
 
-/** The facts and, behind them, the lease. */
+/** The columns of `FACT_COLUMNS`, followed by the lease. */
 export const HELD_COLUMNS = `${FACT_COLUMNS}, token, worker_id, lease_until`
-/** The same, from a query that has selected them. */
+/** The names of these columns in the result of a query. */
 export const HELD_NAMES = `${factColumns('payload')}, token, worker_id, lease_until`
 
 export function readHeld(row: FactRow): Claimed {
@@ -116,7 +116,7 @@ export const JOB_COLUMNS = `${FACT_COLUMNS}, ${columnNames(UNHELD_COLUMNS)}, sta
   CASE WHEN state <> 'succeeded' THEN ${ERROR} END AS error`
 
 export const STATE_AT = FACT_COUNT + UNHELD_COLUMNS.length
-/** How many columns a job has; other columns of a query follow. */
+/** The number of columns of a job; other columns of a query follow. */
 export const JOB_COUNT = STATE_AT + 2
 
 export function readJob(row: FactRow): Job {
@@ -127,7 +127,7 @@ export function readJob(row: FactRow): Job {
   return job
 }
 
-/** What the counters need to know about a job. */
+/** The columns that the counters need. */
 export const KNOWN_COLUMNS = 'id, state, queue, name, tenant_id, reason, fingerprint'
 
 export type KnownRow = [

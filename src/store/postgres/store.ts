@@ -40,7 +40,7 @@ import { health, type PostgresHealth } from './connection/health.js'
 import { type Hearing, hearing } from './connection/listen-check.js'
 import { checkSchema, Database } from './connection/pool.js'
 import * as settings from './connection/settings.js'
-import { Joint } from './connection/shared-commit.js'
+import { SharedCommit } from './connection/shared-commit.js'
 import { channelOf, FROM_A_TRANSACTION, Listener, Notifier } from './connection/wake.js'
 import { migrate } from './migrations.js'
 import { backlog } from './reads/backlog.js'
@@ -51,7 +51,7 @@ import * as read from './reads/read.js'
 import * as records from './records.js'
 import { change, overdue } from './writes/change.js'
 import { claim, claimAlong, held } from './writes/claim.js'
-import { Floors } from './writes/claim-watermark.js'
+import { Watermarks } from './writes/claim-watermark.js'
 import { fold } from './writes/deltas.js'
 import * as effects from './writes/effects.js'
 import { enqueue, enqueueWithin } from './writes/enqueue.js'
@@ -64,17 +64,20 @@ import { isForOthers, settle, settleWithin, spawnOf } from './writes/settle.js'
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url?: string
-  /** A pool of `pg`. Its settings are taken over; its connections stay the caller's. */
+  /** A pool of `pg`. The store copies its settings and opens its own connections. */
   readonly pool?: CallersPool
-  /** What `new pg.Pool(…)` takes: host, port, user, password, database, ssl, …. */
+  /** The settings of `new pg.Pool(…)`: host, port, user, password, database, ssl, …. */
   readonly connection?: PgSettings
-  /** Where the tables are. Default `chronos`. */
+  /** The schema of the tables. Default `chronos`. */
   readonly schema?: string
-  /** Where to listen for new work when the other address leads to a pooler; false: nowhere. Default: the same. */
+  /**
+   * The address to LISTEN on if the other address leads to a pooler; false turns LISTEN off. Default: the same
+   * address.
+   */
   readonly listenUrl?: string | false
-  /** Whether an enqueue within the caller's transaction tells other processes when it commits. Default true. */
+  /** Whether an enqueue in the caller's transaction notifies other processes when it commits. Default true. */
   readonly notifyInTransactions?: boolean
-  /** By when a statement is given up, in milliseconds; then it can be tried again. Default 5,000. */
+  /** The statement timeout in milliseconds; after it the statement can be retried. Default 5,000. */
   readonly statementMs?: number
   readonly clock: Clock
   readonly dice: Dice
@@ -84,7 +87,7 @@ export function postgresStore(options: PostgresOptions): PostgresStore {
   return new PostgresStore(options)
 }
 
-/** Jobs in a PostgreSQL database that any number of machines share. Time is the database's. */
+/** Stores jobs in a PostgreSQL database that any number of machines share. Times come from the database's clock. */
 export class PostgresStore implements Store {
   readonly kind = 'postgres'
   readonly commitsAlone = true
@@ -95,10 +98,10 @@ export class PostgresStore implements Store {
   readonly #listener: Listener | undefined
   readonly #listenUrl: string | false | undefined
   readonly #queues: settings.KnownQueues
-  readonly #floors: Floors
-  /** The last enqueue: a claim of the same moment may go with it. */
-  #joint: Joint | undefined
-  /** What a transaction of the caller sends when it commits. */
+  readonly #watermarks: Watermarks
+  /** The last enqueue; a claim of the same moment may share its transaction. */
+  #sharedCommit: SharedCommit | undefined
+  /** The notification that a caller's transaction sends when it commits. */
   readonly #notification: readonly [channel: string, payload: string] | undefined
   readonly #underWay = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
@@ -114,7 +117,7 @@ export class PostgresStore implements Store {
     this.announcesWork = listenUrl !== false
     this.#listener = listenUrl === false ? undefined : new Listener(this.#db, source, listenUrl)
     this.#queues = new settings.KnownQueues(this.#db)
-    this.#floors = new Floors(clock)
+    this.#watermarks = new Watermarks(clock)
     this.#notification = notifyInTransactions ? [channelOf(schema), FROM_A_TRANSACTION] : undefined
   }
 
@@ -126,12 +129,12 @@ export class PostgresStore implements Store {
     return this.#verb(info)
   }
 
-  /** Beside the verbs of every store: for `chronos doctor`. */
+  /** Health data for `chronos doctor`. */
   health(): Promise<PostgresHealth> {
     return this.#verb(health)
   }
 
-  /** Whether other processes could wake this one: for `chronos doctor`. */
+  /** Whether notifications reach this process, for `chronos doctor`. */
   hearing(): Promise<Hearing> {
     const listenUrl = this.#listenUrl
     return listenUrl === false ? Promise.resolve('off') : this.#verb(db => hearing(db, listenUrl))
@@ -146,15 +149,15 @@ export class PostgresStore implements Store {
     return this.#verb(async db => {
       if (jobs.length === 0) return []
       if (tx !== undefined) return enqueueWithin(db, tx, jobs, this.#notification)
-      const joint = new Joint()
-      this.#joint = joint
+      const sharedCommit = new SharedCommit()
+      this.#sharedCommit = sharedCommit
       try {
         await this.#queues.add(jobs.map(({ queue }) => queue))
-        const answers = await enqueue(db, jobs, this.#notifier, joint)
-        if (jobs.some(({ runAt }) => 'at' in runAt)) this.#floors.reset()
+        const answers = await enqueue(db, jobs, this.#notifier, sharedCommit)
+        if (jobs.some(({ runAt }) => 'at' in runAt)) this.#watermarks.reset()
         return answers
       } catch (error) {
-        joint.abandon(error)
+        sharedCommit.abandon(error)
         throw error
       }
     })
@@ -165,7 +168,7 @@ export class PostgresStore implements Store {
       const jobs = firings.flatMap(firing => firing.jobs)
       await this.#queues.add(jobs.map(({ queue }) => queue))
       const answers = await fire(db, firings)
-      if (jobs.some(({ runAt }) => 'at' in runAt)) this.#floors.reset()
+      if (jobs.some(({ runAt }) => 'at' in runAt)) this.#watermarks.reset()
       if (jobs.length > 0 && answers.some(({ status }) => status === 'written'))
         this.#notifier.tell(jobs.map(({ runAt }) => runAt))
       return answers
@@ -174,9 +177,9 @@ export class PostgresStore implements Store {
 
   claim(request: ClaimRequest): Promise<Claim> {
     return this.#verb(async db => {
-      const along = request.isAlong ? await claimAlong(db, this.#floors, request, this.#joint) : undefined
-      const answer = along ?? (await claim(db, this.#floors, request))
-      // Only a list for people: what was claimed is claimed.
+      const along = request.isAlong ? await claimAlong(db, this.#watermarks, request, this.#sharedCommit) : undefined
+      const answer = along ?? (await claim(db, this.#watermarks, request))
+      // The list of queues is only informational: a failure must not lose the claimed jobs.
       await this.#queues.add(answer.jobs.map(({ queue }) => queue)).catch(() => undefined)
       return answer
     })
@@ -205,8 +208,8 @@ export class PostgresStore implements Store {
       await this.#queues.add(spawned.map(({ queue }) => queue))
       const answers = await settle(db, settlements)
       if (spawned.length > 0) this.#notifier.tell(spawned.map(({ runAt }) => runAt))
-      // What was handed back keeps its place in the line.
-      if (settlements.some(({ end }) => end.kind === 'handed-back')) this.#floors.reset()
+      // A job that was handed back keeps its place, which may be before the last claim's position.
+      if (settlements.some(({ end }) => end.kind === 'handed-back')) this.#watermarks.reset()
       if (settlements.some((one, index) => isForOthers(one, answers[index]!))) this.#notifier.tell([{ delayMs: 0 }])
       return answers
     })
@@ -224,12 +227,12 @@ export class PostgresStore implements Store {
     return this.#verb(async db => {
       const { answers, writes, following: jobs, now } = await change(db, ids, decide, following)
       const waiting = writes.filter(({ next }) => next.state === 'waiting')
-      // A job that waited before may be due earlier now than the jobs that the last claim ended at.
-      if (waiting.some(({ before }) => before.state === 'waiting')) this.#floors.reset()
+      // A job that waited before may now be due earlier than the last claim's position.
+      if (waiting.some(({ before }) => before.state === 'waiting')) this.#watermarks.reset()
       const times = [...waiting.map(({ next }) => ({ delayMs: next.runAt - now })), ...jobs.map(({ runAt }) => runAt)]
       if (times.length > 0) this.#notifier.tell(times)
       const queues = [...waiting.map(({ next }) => next), ...jobs].map(({ queue }) => queue)
-      // The change is committed; the list of queues is only for people.
+      // The change is committed; the list of queues is only informational.
       await this.#queues.add(queues).catch(() => undefined)
       return answers
     })
@@ -251,7 +254,6 @@ export class PostgresStore implements Store {
     })
   }
 
-  // What only reads.
   readonly get: Store['get'] = id => this.#verb(db => find(db, id))
   readonly list: Store['list'] = (filter, page) => this.#verb(db => read.list(db, filter, page))
   readonly count: Store['count'] = (filter, cap, lookAt) => this.#verb(db => read.count(db, filter, cap, lookAt))
@@ -270,7 +272,7 @@ export class PostgresStore implements Store {
   setQueue(name: string, change: QueueChange): Promise<QueueRecord> {
     return this.#verb(async db => {
       const record = await settings.setQueue(db, name, change)
-      this.#floors.reset()
+      this.#watermarks.reset()
       if (change.paused === false) this.#notifier.tell([{ delayMs: 0 }])
       return record
     })
@@ -316,7 +318,7 @@ export class PostgresStore implements Store {
     return guard(this.#db, this.#place, options)
   }
 
-  /** What was asked for before the store is closed is still done. */
+  /** Operations that started before the store is closed are still completed. */
   #verb<T>(act: (db: Database) => Promise<T>): Promise<T> {
     if (this.#closing) return Promise.reject(closed(this.#db.location))
     const answer = act(this.#db)

@@ -1,6 +1,6 @@
 /**
- * Splits a batch so that within a part no two items share a key, and what comes later stays later. A statement over
- * a whole part then does what one after the other would have done.
+ * Splits a batch into rounds, so that no two items of a round share a key, and items with the same key keep their
+ * order. One statement per round then has the same effect as one statement per item.
  */
 export function rounds<T>(items: readonly T[], keysOf: (item: T) => readonly string[]): T[][] {
   const parts: T[][] = []

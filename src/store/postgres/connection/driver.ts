@@ -1,15 +1,15 @@
 import { ChronosError } from '../../../core/values/error.js'
 
-/** The part of the `pg` API that this store is written to. */
+/** The part of the `pg` API that this store uses. */
 export interface PgModule {
   readonly Pool: new (settings: PgSettings) => PgPool
   readonly Client: new (settings: PgSettings) => PgClient
 }
 
-/** What `new pg.Pool(…)` or `new pg.Client(…)` takes; only some of it means anything to us. */
+/** The settings of `new pg.Pool(…)` or `new pg.Client(…)`; the store uses only some of them. */
 export type PgSettings = Readonly<Record<string, unknown>>
 
-/** A pool that somebody else has made. */
+/** A pool that the caller created. */
 export interface CallersPool {
   readonly options: object
   connect(): Promise<unknown>
@@ -27,7 +27,7 @@ export interface PgClient {
   readonly port?: number
   readonly database?: string | undefined
   readonly user?: string | undefined
-  /** Whether it sends a query before the one before it was answered; only newer versions can. */
+  /** Whether the client sends a query before the previous one is answered; only newer versions support it. */
   readonly pipeline?: boolean
   readonly connection?: { readonly stream: { destroy(): void; cork?(): void; uncork?(): void } }
   connect(): Promise<unknown>
@@ -45,7 +45,7 @@ export interface PgPoolClient extends PgClient {
 
 export interface PgQuery {
   readonly text: string
-  /** Under which the server keeps it, prepared, for as long as the connection lives. */
+  /** The name under which the server keeps the prepared statement for the lifetime of the connection. */
   readonly name?: string
   readonly values?: readonly unknown[]
   readonly rowMode?: 'array'
@@ -72,31 +72,31 @@ const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 701])
 const same = (text: string) => text
 const isTrue = (text: string) => text === 't'
 
-/** Our big integers are times and counts, which a number holds; everything else stays the text that it came as. */
+/** The bigint values are times and counts, which fit into a number; every other type stays text. */
 export const TYPES: NonNullable<PgQuery['types']> = {
   getTypeParser: oid => (NUMBERS.has(oid) ? Number : oid === BOOLEAN ? isTrue : same),
 }
 
-/** Where the database is: an address, or settings, or the pool of somebody whose settings are taken over. */
+/** The location of the database: an address, settings, or a caller's pool whose settings are copied. */
 export type Place = { readonly url: string } | { readonly pool: CallersPool } | { readonly settings: PgSettings }
 
 export async function loadDriver(place: Place): Promise<PgModule> {
   if ('pool' in place) return driverOf(place.pool)
   try {
-    // Through a variable: it is an optional peer, and must not be needed to compile.
+    // The specifier is in a variable because the package is an optional peer and must not be required to compile.
     const specifier: string = 'pg'
     const loaded = (await import(specifier)) as PgModule & { readonly default?: PgModule }
     return loaded.default ?? loaded
   } catch (error) {
     throw new ChronosError(
       'STORE_NOT_SUPPORTED',
-      `a postgres:// store needs the package "pg", which does not load (${String(error)}); install it with \`npm install pg\``,
+      `a postgres:// store needs the package "pg", which failed to load (${String(error)}); install it with \`npm install pg\``,
       { cause: error },
     )
   }
 }
 
-/** The very `pg` that the caller's pool is made of. */
+/** Returns the same `pg` that created the caller's pool. */
 function driverOf(pool: CallersPool): PgModule {
   const { Client } = pool as CallersPool & Pick<PgModule, 'Client'>
   return { Pool: pool.constructor as PgModule['Pool'], Client }
@@ -106,7 +106,7 @@ export function settingsOf(place: Place): PgSettings {
   if ('url' in place) return { connectionString: place.url }
   if ('settings' in place) return place.settings
   const options = place.pool.options as PgSettings
-  // The driver hides the password, so that nobody prints it by accident.
+  // The driver makes the password non-enumerable to keep it out of logs.
   const password = options['password']
   return password === undefined ? { ...options } : { ...options, password }
 }

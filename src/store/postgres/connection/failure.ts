@@ -1,6 +1,6 @@
 import { ChronosError, type ErrorCode } from '../../../core/values/error.js'
 
-/** What the words of an error are made of. */
+/** The facts that error messages name. */
 export interface Site {
   /** Address of the database, without its password. */
   readonly location: string
@@ -9,36 +9,37 @@ export interface Site {
 
 interface Meaning {
   readonly code: ErrorCode
-  /** What is the matter, and the way out. `said` is the database's own sentence. */
-  readonly words: (site: Site, said: string) => string
+  /** The message, with a remedy. `reason` is the message of the database. */
+  readonly message: (site: Site, reason: string) => string
 }
 
-const unavailable = (words: Meaning['words']): Meaning => ({ code: 'STORE_UNAVAILABLE', words })
-const invalid = (words: Meaning['words']): Meaning => ({ code: 'INVALID_OPTION', words })
+const unavailable = (message: Meaning['message']): Meaning => ({ code: 'STORE_UNAVAILABLE', message })
+const invalid = (message: Meaning['message']): Meaning => ({ code: 'INVALID_OPTION', message })
 
 const NO_TABLES: Meaning = {
   code: 'STORE_NOT_A_DATABASE',
-  words: ({ location, schema }) =>
+  message: ({ location, schema }) =>
     `${location} has no Chronos tables in schema "${schema}"; create them with \`chronos migrate\`, or correct the schema`,
 }
-const BUSY = unavailable(({ location }, said) => `${location} was too busy (${said}); it can be tried again`)
-const GONE = unavailable(({ location }, said) => `${location} closed the connection (${said}); it is tried again`)
+const BUSY = unavailable(({ location }, reason) => `${location} was too busy (${reason}); retry`)
+const GONE = unavailable(({ location }, reason) => `${location} closed the connection (${reason}); Chronos retries`)
 const LOGIN = unavailable(
-  ({ location }, said) => `${location} does not let us in (${said}); check user, password and pg_hba.conf`,
+  ({ location }, reason) => `${location} rejected the login (${reason}); check user, password and pg_hba.conf`,
 )
 const UNREACHABLE = unavailable(
-  ({ location }, said) => `${location} can't be reached (${said}); check that it runs and that the address is right`,
+  ({ location }, reason) =>
+    `${location} can't be reached (${reason}); check that the server is running and that the address is correct`,
 )
 
-/** SQLSTATE, or its first two characters for a whole class, and what it means here. The longer one counts. */
+/** The meaning of each SQLSTATE, or of its first two characters for a whole class. The longer match wins. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   '08': GONE,
-  '22': invalid((_, said) => `refused by the database: ${said}; correct the value it names`),
-  '23': invalid((_, said) => `refused by a constraint of the store: ${said}; correct the value it names`),
+  '22': invalid((_, reason) => `refused by the database: ${reason}; correct the named value`),
+  '23': invalid((_, reason) => `refused by a constraint of the store: ${reason}; correct the named value`),
   '25006': {
     code: 'STORE_READ_ONLY',
-    words: ({ location }) =>
-      `${location} only reads: it is a standby, or default_transaction_read_only is on; connect to the primary`,
+    message: ({ location }) =>
+      `${location} is read-only: it is a standby, or default_transaction_read_only is on; connect to the primary`,
   },
   '28': LOGIN,
   '3D000': unavailable(
@@ -48,38 +49,41 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '40': BUSY,
   '42501': {
     code: 'STORE_READ_ONLY',
-    words: ({ location, schema }, said) =>
-      `${location}: ${said}; grant the user CREATE on the database, or USAGE and all rights on schema "${schema}"`,
+    message: ({ location, schema }, reason) =>
+      `${location}: ${reason}; grant the user CREATE on the database, or USAGE and all rights on schema "${schema}"`,
   },
   '42883': NO_TABLES,
   '42P01': NO_TABLES,
   '53100': {
     code: 'STORE_FULL',
-    words: ({ location }) => `no room left for ${location}; free some space on its disk, and it goes on by itself`,
+    message: ({ location }) => `no disk space left for ${location}; free some space, and Chronos resumes on its own`,
   },
-  '53': unavailable(({ location }, said) => `${location} is out of resources (${said}); it is tried again`),
+  '53': unavailable(({ location }, reason) => `${location} is out of resources (${reason}); Chronos retries`),
   '55P03': BUSY,
-  '57014': unavailable(({ location }, said) => `${location} took too long (${said}); it can be tried again`),
+  '57014': unavailable(({ location }, reason) => `${location} took too long (${reason}); retry`),
   '57': GONE,
-  '58': unavailable(({ location }, said) => `${location} can't read or write its files (${said}); check its disk`),
-  XX001: { code: 'STORE_CORRUPT', words: ({ location }, said) => `${location} is damaged (${said}); restore a backup` },
-  XX002: { code: 'STORE_CORRUPT', words: ({ location }, said) => `${location} is damaged (${said}); reindex it` },
+  '58': unavailable(({ location }, reason) => `${location} can't read or write its files (${reason}); check its disk`),
+  XX001: {
+    code: 'STORE_CORRUPT',
+    message: ({ location }, reason) => `${location} is damaged (${reason}); restore a backup`,
+  },
+  XX002: { code: 'STORE_CORRUPT', message: ({ location }, reason) => `${location} is damaged (${reason}); reindex it` },
 }
 
-/** The five characters with which PostgreSQL says what went wrong; undefined for what is not from there. */
+/** The SQLSTATE of a PostgreSQL error; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
   return typeof code === 'string' && code.length === 5 && severity !== undefined ? code : undefined
 }
 
-/** Somebody created, after we had looked, what was not there. */
+/** A row that did not exist at the read was created concurrently. */
 export class OvertakenError extends ChronosError {
   constructor(what: string) {
-    super('STORE_UNAVAILABLE', `${what} were created by others again and again at the same moment; try again`)
+    super('STORE_UNAVAILABLE', `${what} were created concurrently; retry`)
   }
 }
 
-/** It lost a race, and wins the next one: nothing was done, and it can be done at once. */
+/** The transaction lost a race and was rolled back; it can be retried at once. */
 export function lostRace(error: unknown): boolean {
   if (error instanceof OvertakenError) return true
   const state = sqlState(error) ?? ''
@@ -88,22 +92,24 @@ export function lostRace(error: unknown): boolean {
 }
 
 /**
- * A pooler between us gave the transaction a connection on which a statement was not prepared, or on which somebody else
- * had prepared it: nothing was done.
+ * A pooler gave the transaction a connection on which the statement was not prepared, or on which another client had
+ * prepared it: nothing was done.
  */
 export function lostStatement(error: unknown): boolean {
   return ['26000', '42P05'].includes(sqlState(error) ?? '')
 }
 
-/** After a failover the connection may lead to what is a standby now: another one leads to the primary. */
+/**
+ * After a failover the connection may lead to a server that is now a standby; a new connection leads to the primary.
+ */
 export function needsAnotherConnection(error: unknown): boolean {
   return sqlState(error) === '25006'
 }
 
-/** How the driver says that it has no connection any more. */
+/** How the driver reports a lost connection. */
 const NO_CONNECTION = /^(Connection terminated|Client (has|was) |timeout e|Cannot use a pool)/
 
-/** The line is dead, and with it the answer. */
+/** The connection was lost, and the answer with it. */
 export function lostConnection(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined) return state.startsWith('08') || /^57P0[1-5]$/.test(state)
@@ -112,44 +118,44 @@ export function lostConnection(error: unknown): boolean {
   return syscall !== undefined || /^E[A-Z]+$/.test(code ?? '') || NO_CONNECTION.test(message)
 }
 
-/** The answer is lost, and the statement had been sent: it may have been done. */
+/** The statement was sent and the answer was lost: it may have been committed. */
 export function unknownOutcome(error: unknown, site: Site): ChronosError {
   return new ChronosError(
     'STORE_UNKNOWN',
-    `${site.location}: the connection was lost before the answer came (${saidBy(error)}); ` +
-      'it may have been done, and is safe to repeat',
+    `${site.location}: the connection was lost before the answer arrived (${reasonOf(error)}); ` +
+      'the write may have been committed, and is safe to retry',
     { cause: error, details: { location: site.location } },
   )
 }
 
-/** What PostgreSQL, the driver or the network said, in words that name the database and the way out. */
+/** Translates an error of PostgreSQL, the driver or the network into one that names the database and a remedy. */
 export function failure(error: unknown, site: Site): unknown {
   if (error instanceof ChronosError) return error
   const state = sqlState(error)
   const meaning = state === undefined ? undefined : (MEANINGS[state] ?? MEANINGS[state.slice(0, 2)])
-  if (meaning) return told(meaning, error, site)
-  return lostConnection(error) ? told(UNREACHABLE, error, site) : error
+  if (meaning) return chronosError(meaning, error, site)
+  return lostConnection(error) ? chronosError(UNREACHABLE, error, site) : error
 }
 
-/** The server itself said no, and did nothing; what became of the rest, and of a line that is dead, is another matter. */
+/** Whether the server itself rejected the statement and did nothing. The outcome after a lost connection is unknown. */
 export function wasRefused(error: unknown): boolean {
   return error instanceof ChronosError ? error.details?.['sqlState'] !== undefined : sqlState(error) !== undefined
 }
 
-/** Nothing was sent yet, whatever the driver or the network says of it. */
+/** The connection could not be established, so nothing was sent. */
 export function connectFailure(error: unknown, site: Site): unknown {
   const known = failure(error, site)
-  return known instanceof ChronosError ? known : told(UNREACHABLE, error, site)
+  return known instanceof ChronosError ? known : chronosError(UNREACHABLE, error, site)
 }
 
-function told({ code, words }: Meaning, error: unknown, site: Site): ChronosError {
+function chronosError({ code, message }: Meaning, error: unknown, site: Site): ChronosError {
   const state = sqlState(error)
   const details = { location: site.location, ...(state !== undefined && { sqlState: state }) }
-  return new ChronosError(code, words(site, saidBy(error)), { cause: error, details })
+  return new ChronosError(code, message(site, reasonOf(error)), { cause: error, details })
 }
 
-/** A connection that failed for several addresses of one host says nothing itself. */
-function saidBy(error: unknown): string {
+/** If the connection failed for several addresses of one host, the error itself has no message. */
+function reasonOf(error: unknown): string {
   const { message, code, errors } = error as Error & { code?: unknown; errors?: readonly unknown[] }
   if (message) return message
   return errors?.[0] instanceof Error ? errors[0].message : String(code ?? error)

@@ -7,23 +7,26 @@ import type { Database } from './pool.js'
 
 const AT_REST = 0
 
-/** What the thread is told at its start. */
+/** The data that the thread receives at its start. */
 export interface GuardData extends GuardOptions {
   readonly settings: object
-  /** Keeps the leases of one worker, from now on for so many milliseconds. */
+  /** Renews the leases of one worker. */
   readonly sql: string
-  /** Two 64-bit integers, on this process's clock: the last beat, 0 at rest; and until when the thread kept the leases. */
+  /**
+   * Two 64-bit integers, on this process's clock: the time of the last heartbeat, or 0 at rest; and the time until
+   * which the thread renewed the leases.
+   */
   readonly beat: SharedArrayBuffer
 }
 
-/** Without those that a transaction of a handler keeps to itself. */
+/** Skips rows that a handler's transaction has locked. */
 const EXTEND_ALL = `
   UPDATE @jobs SET lease_until = @now_ms() + $2::bigint
   WHERE id = ANY (ARRAY (
     SELECT id FROM @jobs WHERE state = 'running' AND worker_id = $1 FOR NO KEY UPDATE SKIP LOCKED))`
 
 /**
- * Keeps a worker's leases while its event loop is blocked, from a thread with a connection of its own: a handler that
+ * Renews a worker's leases while its event loop is blocked, from a thread with its own connection: a handler that
  * computes for a minute is not a dead process.
  */
 export function guard(db: Database, place: Place, options: GuardOptions): Guard {
@@ -45,7 +48,10 @@ export function guard(db: Database, place: Place, options: GuardOptions): Guard 
   }
 }
 
-/** It is a help, not a need: settings with functions in them, such as one that gives the password, can't travel. */
+/**
+ * The guard is optional. Settings with functions, such as a password callback, can't be sent to a thread; then there
+ * is no guard.
+ */
 function start(workerData: GuardData): Worker | undefined {
   try {
     const thread = new Worker(new URL('./thread.js', import.meta.url), { workerData, name: 'chronos-guard' })

@@ -1,17 +1,19 @@
 import { present } from '../../../core/values/present.js'
 import type { Database } from './pool.js'
 
-/** What people look at when a queue on PostgreSQL is slow. Ages in milliseconds; absent where there is nothing to age. */
+/**
+ * Facts that help to diagnose a slow PostgreSQL store. Ages are in milliseconds, and absent if there is no such thing.
+ */
 export interface PostgresHealth {
   readonly settings: Readonly<Record<'fsync' | 'full_page_writes' | 'synchronous_commit', string>>
-  /** Standbys that a commit waits for; empty: none, and a failover may lose the last moments. */
+  /** Standbys that a commit waits for. If it is empty, a failover may lose the most recent writes. */
   readonly synchronousStandbys: string
-  /** The oldest snapshot that anybody holds: rows that died after it can't be cleaned up. */
+  /** The age of the oldest snapshot in use: rows that died after it can't be vacuumed. */
   readonly oldestSnapshotMs?: number
   readonly deadRows: number
   readonly oldestDueMs?: number
   readonly expiredLeases: number
-  /** What was counted and is not folded yet: many, or old ones, and nobody folds. */
+  /** Deltas that are not folded yet. Many or old ones mean that no worker folds them. */
   readonly deltas: number
   readonly oldestDeltaMs?: number
 }

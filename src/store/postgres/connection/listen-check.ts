@@ -1,22 +1,22 @@
 import type { Database } from './pool.js'
 import { channelOf, NOTIFY } from './wake.js'
 
-/** `deaf`: what is told does not arrive, as through a pooler; `off`: nobody is to listen. */
+/** `deaf`: notifications do not arrive, as behind a pooler; `off`: LISTEN is turned off. */
 export type Hearing = 'heard' | 'deaf' | 'off'
 
-const PATIENCE_MS = 2_000
+const TIMEOUT_MS = 2_000
 
-/** Listens on a connection as a worker would, and tells itself something by the pool, as another process would. */
+/** Listens on a connection like a worker, and sends a notification through the pool like another process. */
 export async function hearing(db: Database, url: string | undefined): Promise<Hearing> {
   const client = await db.client(url)
-  // Workers take it for the check of another listener, and leave it alone.
+  // Workers ignore this payload, because it looks like the check of another listener.
   const word = `check:${db.dice.token()}`
   try {
     client.on('error', () => undefined)
     await client.connect()
     await client.query({ text: `LISTEN "${channelOf(db.schema)}"` })
     const heard = new Promise<Hearing>(resolve => {
-      const timer = db.clock.timer(PATIENCE_MS, () => resolve('deaf'))
+      const timer = db.clock.timer(TIMEOUT_MS, () => resolve('deaf'))
       client.on('notification', ({ payload }) => {
         if (payload !== word) return
         timer.cancel()

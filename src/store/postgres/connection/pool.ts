@@ -24,26 +24,26 @@ import { type Ask, conversation, flight, listenForWarnings, query, type Row } fr
 
 export type { Ask, Row } from './transaction.js'
 
-/** A statement; `@jobs` in it is the table `jobs` of our schema. */
+/** A statement; `@jobs` in it stands for the table `jobs` of the store's schema. */
 export interface Statement {
   readonly sql: string
   readonly values?: readonly unknown[]
-  /** One of the few that carry the load: the server keeps it, with its plan. */
+  /** Whether it is a frequent statement that the server keeps prepared, with its plan. */
   readonly isKept?: boolean
 }
 
-/** Leases and ends of runs have connections of their own: whatever callers ask for can't starve them. */
+/** Lease renewals and settlements have their own connections, so that other calls can't starve them. */
 export type Lane = 'control' | 'work'
 
 const CONNECTIONS: Readonly<Record<Lane, number>> = { control: 3, work: 4 }
 const STATEMENT_MS = 5_000
-/** Longer than any loop sleeps: to close a connection and open another costs more than to keep it. */
+/** Longer than the sleep of every loop, because keeping a connection is cheaper than opening another one. */
 const IDLE_MS = 60_000
-/** When the server should long have given up a statement, we give up the server: its socket is destroyed. */
+/** If the server does not end a statement in this many times its timeout, the socket is destroyed. */
 const DEADLINE_SHARE = 1.5
 const TRIES_MAX = 5
 
-/** Beside what the caller says of the connection. */
+/** Settings added to those of the caller. */
 const OURS = { keepAlive: true, pipeline: true, fallback_application_name: 'chronos' } as const
 
 export interface DatabaseOptions {
@@ -51,7 +51,7 @@ export interface DatabaseOptions {
   readonly schema: string
   readonly clock: Clock
   readonly dice: Dice
-  /** By when a connection, and a statement, is given up. Default 5 s. */
+  /** The timeout of a connection attempt and of a statement. Default 5 s. */
   readonly statementMs?: number | undefined
 }
 
@@ -62,10 +62,10 @@ interface Opened extends Readonly<Record<Lane, PgPool>> {
 }
 
 /**
- * The database behind a store, and the rules by which it is spoken to: everything happens in a short transaction
- * whose settings end with it, so that a pooler which gives every transaction another connection changes nothing. A few
- * statements have names, and are kept by the server with their plans; names tell texts apart, so a wrong one is never
- * run. Where a pooler does not know of names, that shows at once, and from then on there are none.
+ * The database of a store. Every call is a short transaction whose settings end with it, so that transaction pooling
+ * works. A few statements are prepared by name, and the server keeps their plans; the name depends on the text, so a
+ * wrong statement is never run. If a pooler does not support prepared statements, the first use fails, and from then
+ * on none are prepared.
  */
 export class Database implements Site {
   readonly schema: string
@@ -75,7 +75,7 @@ export class Database implements Site {
   readonly #statementMs: number
   readonly #texts = new Map<string, string>()
   readonly #names = new Map<string, string>()
-  /** Under way, by the connection that is kept for it. */
+  /** Notifications in flight, by the connection that is reserved for them. */
   readonly #hints = new Map<PgClient, Promise<void>>()
   #keepsStatements = true
   #location = 'PostgreSQL'
@@ -93,7 +93,7 @@ export class Database implements Site {
     return this.#location
   }
 
-  /** The statement as the database knows it. */
+  /** Returns the statement with the names of the tables filled in. */
   text(sql: string): string {
     let text = this.#texts.get(sql)
     if (text === undefined) {
@@ -103,7 +103,10 @@ export class Database implements Site {
     return text
   }
 
-  /** All of it in one transaction; what it is may be said when there is a connection. Nobody waits for the hint behind it. */
+  /**
+   * Runs the statements in one transaction; a function is called once there is a connection. The caller does not wait
+   * for the notification that follows.
+   */
   write(
     lane: Lane,
     statements: readonly Statement[] | (() => readonly Statement[]),
@@ -119,7 +122,7 @@ export class Database implements Site {
     return this.#session(lane, send, manners.statementMs)
   }
 
-  /** Behind what is under way; where the driver sends one query after the other, behind its answer. */
+  /** Sends the notification behind the queries in flight. Without pipelining, it is sent after their answers. */
   #follow(client: PgClient, answer: Promise<unknown>, hint: Statement): void {
     const [query] = this.#queriesOf([hint])
     const sent = client.pipeline ? client.query(query!) : answer.then(() => client.query(query!))
@@ -147,25 +150,25 @@ export class Database implements Site {
       const [rows] = await this.write('work', [{ sql, values }])
       return rows as unknown as R[]
     } catch (error) {
-      // What only reads has no outcome that could be unknown.
+      // A read has no unknown outcome.
       const lost = error instanceof ChronosError && error.code === 'STORE_UNKNOWN'
       throw lost ? failure(error.cause, this) : error
     }
   }
 
-  /** A transaction in which one question depends on the answer to another. */
+  /** A transaction in which one query depends on the answer to another. */
   transaction<T>(lane: Lane, act: (ask: Ask) => Promise<T>, statementMs = this.#statementMs): Promise<T> {
     const talk = (client: PgClient) => conversation(client, { site: this, statementMs }, sql => this.text(sql), act)
     return this.#session(lane, talk, statementMs)
   }
 
-  /** A single statement that nothing depends on: no transaction around it, and nobody hears of its failure. */
+  /** Runs a single best-effort statement outside a transaction; its failure is ignored. */
   async hint(statement: Statement): Promise<void> {
     const send = (client: PgClient) => client.query(this.#queriesOf([statement])[0]!)
     await this.#session('work', send, this.#statementMs).catch(ignore)
   }
 
-  /** A connection of its own, not from the pools. */
+  /** Creates a separate connection, not from the pools. */
   async client(url: string | undefined): Promise<PgClient> {
     const { driver } = await this.#open()
     const settings = url === undefined ? settingsOf(this.#place) : { connectionString: url }
@@ -179,7 +182,7 @@ export class Database implements Site {
     await Promise.all(opened ? [opened.control.end(), opened.work.end()] : [])
   }
 
-  /** Repeats what lost a race, or met a server that has become a standby; tells the rest in our words. */
+  /** Retries calls that lost a race or reached a server that is now a standby; translates other errors. */
   async #session<T>(lane: Lane, act: (client: PgPoolClient) => Promise<T>, statementMs: number): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -246,7 +249,7 @@ export class Database implements Site {
         allowExitOnIdle: true,
       }
       const made = new driver.Pool({ ...settings, ...OURS, ...limits })
-      // A connection that ends while nobody uses it is replaced; unheard, its error would end the process.
+      // A connection that ends while it is idle is replaced; without a listener, its error would end the process.
       made.on('error', () => undefined)
       made.on('connect', client => {
         client.on('error', () => undefined)
@@ -258,7 +261,9 @@ export class Database implements Site {
   }
 }
 
-/** Part of every statement, so it is what it looks like: nothing to quote, and short enough for the names in it. */
+/**
+ * The schema is part of every statement, so it must need no quoting and be short enough for the names derived from it.
+ */
 export function checkSchema(schema: unknown): string {
   if (typeof schema === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,47}$/.test(schema)) return schema
   throw new ChronosError(

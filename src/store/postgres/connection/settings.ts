@@ -12,8 +12,8 @@ function readQueue([name, paused, retry]: QueueRow): QueueRecord {
 }
 
 /**
- * A queue is written down by whoever enqueues into it, but not within a transaction of the caller: others would have
- * to wait for its end. Until one of its jobs is claimed, such a queue is known by them alone.
+ * An enqueue also stores the name of its queue, but not in a caller's transaction, because other transactions would
+ * wait for its end. Until one of its jobs is claimed, such a queue is known only from its jobs.
  */
 const QUEUES = `
   WITH RECURSIVE seen AS (
@@ -32,7 +32,7 @@ export async function queues(db: Database): Promise<readonly QueueRecord[]> {
   return records.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Queues that this process has seen written down. */
+/** Queues that this process knows to be stored. */
 export class KnownQueues {
   readonly #db: Database
   readonly #names = new Set<string>()
@@ -41,7 +41,7 @@ export class KnownQueues {
     this.#db = db
   }
 
-  /** Writes down those that are new. */
+  /** Stores the queues that are new. */
   async add(names: Iterable<string>): Promise<void> {
     const fresh = [...new Set(names)].filter(name => !this.#names.has(name)).sort()
     if (fresh.length === 0) return
@@ -64,7 +64,7 @@ export async function setQueue(db: Database, name: string, { paused, retry }: Qu
 }
 
 const PUT_POLICIES = `
-  INSERT INTO @policies (id, policy) SELECT id, policy FROM unnest($1::text[], $2::text[]) AS told (id, policy)
+  INSERT INTO @policies (id, policy) SELECT id, policy FROM unnest($1::text[], $2::text[]) AS given (id, policy)
   ORDER BY id ON CONFLICT (id) DO NOTHING`
 
 export async function putPolicies(db: Database, records: readonly PolicyRecord[]): Promise<void> {

@@ -2,16 +2,16 @@ import { wasRefused } from './failure.js'
 import type { Row, Statement } from './pool.js'
 
 /**
- * An enqueue that is about to be sent, and the claim of an idle worker that goes with it, in one transaction: what comes
- * in is started a commit sooner.
+ * Combines an enqueue that is about to be sent with the claim of an idle worker in one transaction, so that new jobs
+ * start one commit sooner.
  */
-export class Joint {
+export class SharedCommit {
   #guest: readonly Statement[] = []
   #arrive: (rows: Row[][]) => void = () => undefined
   #fail: (error: unknown) => void = () => undefined
   #isOpen = true
 
-  /** What the statements of the claim gave; undefined where it comes too late. */
+  /** Adds the statements of a claim and returns their rows; undefined if it is too late. */
   join(statements: readonly Statement[]): Promise<Row[][]> | undefined {
     if (!this.#isOpen) return undefined
     this.#isOpen = false
@@ -22,7 +22,10 @@ export class Joint {
     })
   }
 
-  /** Sends all of it, the enqueue first. That must not fail for the claim's sake: what the server refused goes alone. */
+  /**
+   * Sends the statements, those of the enqueue first. If the server rejects the combined transaction, the enqueue is
+   * sent alone, so that it never fails because of the claim.
+   */
   async send(own: readonly Statement[], write: (all: () => readonly Statement[]) => Promise<Row[][]>): Promise<void> {
     try {
       const rows = await write(() => {
@@ -37,7 +40,7 @@ export class Joint {
     }
   }
 
-  /** The enqueue failed, or goes in another way: whoever wanted to go with it is alone. */
+  /** The enqueue failed or is sent in another way, so the claim is not part of it. */
   abandon(error?: unknown): void {
     this.#isOpen = false
     this.#fail(error)

@@ -1,4 +1,4 @@
-// The thread behind `guard.ts`. Plain JavaScript, so that it loads from the sources and from the package alike.
+// The thread behind `guard.ts`. It is plain JavaScript, so that it loads both from the sources and from the package.
 import { parentPort, workerData } from 'node:worker_threads'
 
 /** @type {import('./guard.js').GuardData} */
@@ -27,8 +27,8 @@ function drop() {
 }
 
 async function look() {
-  // Outside of `engine/time/system.ts`, a clock: the other thread, which has one, is the one that may not answer. Only the
-  // time since its last beat is measured here.
+  // The thread reads a clock directly, because the thread that has the process's clock may be blocked. It measures
+  // only the time since the last heartbeat.
   const now = performance.now()
   const latest = Atomics.load(beats, 0)
   if (latest !== seen) {
@@ -46,7 +46,7 @@ async function look() {
 }
 
 const timer = setInterval(() => {
-  // The server may be away: the next look tries again, with another connection.
+  // The server may be unavailable: the next check tries again with another connection.
   look().catch(() => {
     extendedAt = Number.NEGATIVE_INFINITY
     drop()
@@ -57,6 +57,6 @@ parentPort?.on('message', () => {
   clearInterval(timer)
   parentPort?.close()
   drop()
-  // A connection that is being made just now would keep the thread alive, and whoever waits for its end.
+  // A connection attempt in progress would keep the thread alive.
   process.exit()
 })

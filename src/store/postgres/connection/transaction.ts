@@ -3,14 +3,15 @@ import { failure, lostConnection, type Site, unknownOutcome } from './failure.js
 
 export type Row = readonly unknown[]
 
-/** Asks within an open transaction. */
+/** Runs a query in an open transaction. */
 export type Ask = <R extends Row = Row>(sql: string, ...values: readonly unknown[]) => Promise<R[]>
 
 const IDLE_MS = 10_000
 
 /**
- * Everything that is set here ends with the transaction. Its level is named because a database may have another
- * default, under which claims would fail each other; plans of a few milliseconds are not worth compiling.
+ * All settings end with the transaction. The isolation level is explicit because the database may have another
+ * default, under which concurrent claims would fail. JIT compilation does not pay off for plans that take a few
+ * milliseconds.
  */
 const begin = (statementMs: number): string => `
   BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -20,24 +21,24 @@ const begin = (statementMs: number): string => `
   SET LOCAL jit = off;`
 
 /**
- * A kept plan is made once, for any values; and it must not be one that reads a whole table because that was empty
- * when it was made.
+ * A prepared plan is made once, for all values. It must not be a sequential scan only because the table was empty at
+ * that time.
  */
 const KEPT = 'SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off;'
 
-/** How a transaction goes on: where, and by when the server gives up a statement, or half of it for a lock. */
-export interface Manners {
+/** The settings of a transaction: the database, and the statement timeout. The lock timeout is half of it. */
+export interface TransactionOptions {
   readonly site: Site
   readonly statementMs: number
 }
 
 /**
- * All of it in one transaction and, where the driver can, in one round trip. With the COMMIT under way, a connection
- * that is lost leaves the outcome unknown.
+ * Runs all statements in one transaction and, if the driver supports it, in one round trip. If the connection is lost
+ * after the COMMIT was sent, the outcome is unknown.
  */
 export async function flight(
   client: PgClient,
-  { site, statementMs }: Manners,
+  { site, statementMs }: TransactionOptions,
   queries: readonly PgQuery[],
 ): Promise<Row[][]> {
   const warned = unreplicated(client)
@@ -52,10 +53,10 @@ export async function flight(
   }
 }
 
-/** A transaction in which one question depends on the answer to another. */
+/** A transaction in which one query depends on the answer to another. */
 export async function conversation<T>(
   client: PgClient,
-  { site, statementMs }: Manners,
+  { site, statementMs }: TransactionOptions,
   textOf: (sql: string) => string,
   act: (ask: Ask) => Promise<T>,
 ): Promise<T> {
@@ -65,7 +66,7 @@ export async function conversation<T>(
     await client.query({ text: begin(statementMs) })
     answer = await act(ask)
   } catch (error) {
-    // Nothing was committed, so nothing is in doubt.
+    // The COMMIT was not sent, so nothing was committed.
     if (lostConnection(error)) throw failure(error, site)
     await client.query({ text: 'ROLLBACK' })
     throw error
@@ -92,13 +93,13 @@ export function query(text: string, values: readonly unknown[] = [], name?: stri
 
 async function together(client: PgClient, queries: readonly PgQuery[]): Promise<PgResult[]> {
   const answers = await Promise.allSettled(sendAll(client, queries))
-  // A statement that failed turned the COMMIT behind it into a rollback, and all between them into echoes.
+  // After a failed statement, the statements behind it only fail in consequence, and the COMMIT becomes a rollback.
   const failed = answers.find(each => each.status === 'rejected')
   if (failed) throw failed.reason
   return answers.map(each => (each as PromiseFulfilledResult<PgResult>).value)
 }
 
-/** As one piece: each of its own would be a packet, and wake the other side. */
+/** The queries are sent in one packet; separate packets would wake the server for each of them. */
 function sendAll(client: PgClient, queries: readonly PgQuery[]): Promise<PgResult>[] {
   const stream = client.connection?.stream
   stream?.cork?.()
@@ -123,8 +124,8 @@ async function oneByOne(client: PgClient, queries: readonly PgQuery[]): Promise<
 // ---------------------------------------------------------------- synchronous replication
 
 /**
- * A COMMIT that was interrupted while it waited for its standby answers that all is well, with a warning. It is kept
- * here and may be lost in a failover: its outcome is unknown.
+ * If a COMMIT is interrupted while it waits for its standby, the server reports success with a warning. The data is
+ * stored locally and may be lost in a failover: the outcome is unknown.
  */
 class UnreplicatedError extends Error {
   override readonly message = 'the standby did not confirm the commit'

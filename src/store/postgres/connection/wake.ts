@@ -4,27 +4,30 @@ import type { RunTime } from '../../store.js'
 import type { PgClient, PgNotification } from './driver.js'
 import type { Database, Statement } from './pool.js'
 
-/** Between two notifications of one process. */
+/** The minimum time between two notifications of one process. */
 const QUIET_MS = 5
-/** A job that is due later is found by whoever looks for work now and then. */
+/** Polling finds jobs that are due later than this. */
 const SOON_MS = 60_000
-/** What a caller's own transaction says: it commits later than we know, so everybody listens to it. */
+/**
+ * The payload of a notification from a caller's transaction. It commits later than this process knows, so every
+ * process reacts to it.
+ */
 export const FROM_A_TRANSACTION = 'tx'
 
 const CHANNEL_MAX = 63
 
-/** Queue names are data: there is one channel for the schema. */
+/** There is one channel per schema, because queue names are data. */
 export function channelOf(schema: string): string {
   const name = `chronos:${schema}`
   return name.length <= CHANNEL_MAX ? name : `chronos:${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`
 }
 
-/** A hint need not survive a crash, and whoever waits for it should not wait for the disk. */
+/** A notification need not survive a crash, and its receivers should not wait for a flush to disk. */
 export const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 
 /**
- * Tells other processes that there may be work: at once, and then at most every few milliseconds, since a notification
- * makes the commits of the whole database wait for each other. Only a hint; an error is not worth a word.
+ * Notifies other processes that there may be work: at once, and then at most every few milliseconds, because
+ * notifications serialize the commits of the whole database. Notifications are best effort, so errors are ignored.
  */
 export class Notifier {
   readonly #db: Database
@@ -32,16 +35,16 @@ export class Notifier {
   #sentAt = Number.NEGATIVE_INFINITY
   #timer: Timer | undefined
   #sending: Promise<unknown> | undefined
-  /** There was more to tell while one was on its way. */
+  /** More work was added while a notification was in flight. */
   #more = false
 
-  /** `source` is how its own listener knows its notifications. */
+  /** `source` lets the listener of this process recognize its own notifications. */
   constructor(db: Database, source: string) {
     this.#db = db
     this.#statement = { sql: NOTIFY, values: [channelOf(db.schema), source], isKept: true }
   }
 
-  /** There is work, due at these times. */
+  /** Announces work that is due at these times. */
   tell(times: readonly RunTime[]): void {
     const { clock } = this.#db
     if (this.#timer || !times.some(time => isSoon(time, clock.now()))) return
@@ -52,8 +55,8 @@ export class Notifier {
   }
 
   /**
-   * The same, for who is about to commit that work: what to send right behind the commit, so that it is heard a journey
-   * sooner. Undefined where it is not yet time; then it is told afterwards.
+   * Returns the notification to send right behind a commit, which saves a round trip. Returns undefined if it is too
+   * early for another notification; the caller then uses `tell`.
    */
   hint(times: readonly RunTime[]): Statement | undefined {
     const now = this.#db.clock.now()
@@ -63,7 +66,7 @@ export class Notifier {
     return this.#statement
   }
 
-  /** What there was to tell is told. */
+  /** Waits until every pending notification is sent. */
   async close(): Promise<void> {
     await this.#sending
     if (this.#timer) this.#send()
@@ -83,7 +86,7 @@ export class Notifier {
   }
 }
 
-/** The clock of this process is good enough to tell soon from later. */
+/** The clock of this process is accurate enough to decide whether a time is soon. */
 function isSoon(time: RunTime, now: number): boolean {
   return ('at' in time ? time.at - now : time.delayMs) <= SOON_MS
 }
@@ -94,8 +97,8 @@ const RECONNECT_FIRST_MS = 100
 const RECONNECT_MAX_MS = 5_000
 
 /**
- * Listens on a connection of its own, as long as anybody watches. It makes sure from time to time that it still hears
- * itself, and otherwise starts over; meanwhile everybody looks for work now and then anyway.
+ * Listens on a separate connection while there are watchers. It checks from time to time that its own notifications
+ * arrive, and otherwise reconnects; meanwhile workers poll.
  */
 export class Listener {
   readonly #db: Database
@@ -115,7 +118,7 @@ export class Listener {
   }
 
   watch(onChange: () => void): () => void {
-    // Its own, so that one function that watches twice stops once.
+    // A new function per call, so that watching twice with the same callback can be stopped once.
     const watcher = () => onChange()
     this.#watchers.add(watcher)
     if (this.#watchers.size === 1) void this.#connect()
@@ -144,7 +147,7 @@ export class Listener {
       if (this.#client !== mine) return
       this.#failures = 0
       this.#later(CHECK_EVERY_MS, () => this.#check(mine))
-      // What happened before may have gone unheard.
+      // Notifications before this moment may have been missed.
       this.#call()
     } catch {
       if (client === undefined) this.#reconnect()
@@ -196,7 +199,7 @@ export class Listener {
   #drop(): void {
     const client = this.#client
     this.#client = undefined
-    // Not `end`, which waits for the other side.
+    // `end` would wait for the server.
     client?.connection?.stream.destroy()
   }
 }

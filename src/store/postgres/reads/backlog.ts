@@ -3,7 +3,7 @@ import { byBytes, fromText, tagLine } from '../../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
 import type { Database } from '../connection/pool.js'
 
-/** From one queue and priority that has waiting jobs to the next by the index, and of each only what is due. */
+/** Walks the index from one queue and priority with waiting jobs to the next, and reads only the due jobs of each. */
 const DUE = `
   WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
   level AS (

@@ -13,7 +13,7 @@ import { fromText, toTextOrNull } from '../../columns.js'
 import type { Database } from '../connection/pool.js'
 import { queues } from '../connection/settings.js'
 
-/** From one queue and priority that has waiting jobs to the next by the index; `$1` is the only queue, if any. */
+/** Walks the index from one queue and priority with waiting jobs to the next; `$1` limits it to one queue. */
 const LEVELS = `
   WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
   level AS (

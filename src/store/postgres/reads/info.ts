@@ -15,7 +15,7 @@ export async function info(db: Database): Promise<StoreInfo> {
     now,
     schemaVersion,
     engine: `PostgreSQL ${server.split(' ')[0]}`,
-    // Any of them off, and a server that loses its power loses what it had said was kept.
+    // If one of these settings is off, a power loss can lose acknowledged writes.
     durability: settings.includes('off') ? 'process-crash' : 'power-loss',
     location: `${db.location} (schema ${db.schema})`,
   }

@@ -7,10 +7,10 @@ import type { Ask, Database } from '../connection/pool.js'
 import { ID_BITS } from '../migrations.js'
 import { type DeltaRow, idSumOf, readDelta } from '../writes/deltas.js'
 
-/** Every row is read, and millions take their time. */
-const PATIENCE_MS = 600_000
+/** Every row is read, which takes long with millions of rows. */
+const TIMEOUT_MS = 600_000
 
-/** All of it sees the database as it was when it began, and holds up nobody. */
+/** Reads one snapshot of the database, without blocking other transactions. */
 export function audit(db: Database): Promise<AuditSnapshot> {
   return db.transaction(
     'work',
@@ -24,7 +24,7 @@ export function audit(db: Database): Promise<AuditSnapshot> {
       await readOrphans(ask, draft)
       return draft.toSnapshot()
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   )
 }
 
@@ -50,7 +50,7 @@ async function readLedger(ask: Ask, draft: AuditDraft): Promise<void> {
   }
 }
 
-/** Added up where the rows are, so that millions of ids need not travel. */
+/** The sum is computed in the database, so that millions of ids need not be sent. */
 const ROWS = `SELECT queue, state, count(*), @id_sum(${ID_BITS}) FROM @jobs GROUP BY queue, state`
 
 async function readRows(ask: Ask, draft: AuditDraft): Promise<void> {
@@ -58,8 +58,11 @@ async function readRows(ask: Ask, draft: AuditDraft): Promise<void> {
   for (const [queue, state, count, idBits] of rows) draft.rows(fromText(queue), state, count, idSumOf(idBits))
 }
 
-/** Only jobs that contradict themselves, the first of each kind. What they are told for, the draft finds out again. */
-const ODD = `
+/**
+ * Reads only jobs with contradictory records, the first of each kind. `AuditDraft` derives the kind of the finding
+ * again.
+ */
+const CONTRADICTIONS = `
   SELECT id, state, generation, run, lease_until, lease_ms, attempts, last_run, successes
   FROM (
     SELECT *, count(*) FILTER (WHERE is_gap) OVER so_far AS gaps,
@@ -79,7 +82,7 @@ const ODD = `
         ) AS j
         LEFT JOIN @attempts a ON a.job = j.pk
         GROUP BY j.pk, j.id, j.state, j.generation, j.run, j.run_of_job, j.lease_until, j.lease_ms, j.own
-      ) AS told
+      ) AS given
     ) AS seen
     WHERE is_gap OR is_wrong OR is_late
     WINDOW so_far AS (ORDER BY id)
@@ -87,7 +90,7 @@ const ODD = `
   WHERE (is_gap AND gaps <= $2) OR (is_wrong AND wrongs <= $2) OR (is_late AND lates <= $2)
   ORDER BY id`
 
-type OddRow = [
+type ContradictionRow = [
   id: string,
   state: JobState,
   generation: number,
@@ -100,7 +103,7 @@ type OddRow = [
 ]
 
 async function readOdd(ask: Ask, draft: AuditDraft, now: number): Promise<void> {
-  const rows = await ask<OddRow>(ODD, now, AUDIT_FINDINGS_MAX)
+  const rows = await ask<ContradictionRow>(CONTRADICTIONS, now, AUDIT_FINDINGS_MAX)
   for (const [id, state, generation, run, until, ms, attempts, lastRun, successes] of rows) {
     const lease = state === 'running' ? { lease: { until, ms } } : {}
     draft.job({ id, state, generation, run, attempts, lastRun, successes, ...lease })

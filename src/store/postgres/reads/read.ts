@@ -16,12 +16,12 @@ import type { Database } from '../connection/pool.js'
 import { INDEXED_MAX } from '../migrations.js'
 import { ERROR, type FactRow, JOB_COLUMNS, PAYLOAD, readJob } from '../rows.js'
 
-/** Conditions in the making. Values never become part of the text, so that there are few different ones. */
+/** Collects conditions. Values become parameters, so that there are few different statements. */
 class Where {
   readonly values: unknown[] = []
   readonly #conditions: string[] = []
 
-  /** `?` is the value. */
+  /** `?` stands for the value. */
   add(sql: string, value: unknown): void {
     this.#conditions.push(sql.replace('?', this.value(value)))
   }
@@ -30,7 +30,7 @@ class Where {
     this.#conditions.push(sql)
   }
 
-  /** The place of a value in the statement. */
+  /** Adds a value and returns its parameter. */
   value(value: unknown): string {
     return `$${this.values.push(value)}`
   }
@@ -66,8 +66,8 @@ function whereOf(filter: JobFilter): Where {
 }
 
 /**
- * JSON is taken apart only where the text is somewhere in it. A NUL and half a character can't be read out of it: an
- * error with one is found by its whole text.
+ * JSON is parsed only if the text occurs somewhere in it. The database can't extract strings with NUL or a lone
+ * surrogate, so such an error is searched by its whole text.
  */
 function errorHas(where: Where, text: string): string {
   const [whole, wanted] = [where.value(withinJson(text)), where.value(folded(text))]
@@ -85,14 +85,17 @@ function jobHas(where: Where, text: string): string {
   return `(${[...parts, errorHas(where, text)].join(' OR ')})`
 }
 
-/** One state is said as the indexes say it: theirs of the ended ones wants to hear that they have ended. */
+/**
+ * A single state is written as in the index definitions; the index on ended jobs also needs its condition on
+ * finished_at.
+ */
 function addStates(where: Where, states: readonly JobState[]): void {
   const [only] = states
   if (only === undefined || states.length > 1) where.add('state = ANY (?::text[])', words(states))
   else where.and(TERMINAL.has(only) ? `state = '${only}' AND finished_at IS NOT NULL` : `state = '${only}'`)
 }
 
-/** Its index holds only the beginning of a long one. */
+/** The index holds only the beginning of a long value. */
 function addIndexed(where: Where, column: 'fingerprint' | 'dependency', value: string): void {
   const place = where.value(toText(value))
   where.and(`left(${column}, ${INDEXED_MAX}) = left(${place}::text, ${INDEXED_MAX}) AND ${column} = ${place}::text`)
@@ -104,7 +107,7 @@ const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
   retrying: `state = 'waiting' AND attempt > 0`,
 }
 
-/** By id, which begins with the time of its making: equal times are never skipped. */
+/** Pages by id, which starts with the creation time, so that jobs with equal times are never skipped. */
 export async function list(db: Database, filter: JobFilter, page: PageRequest): Promise<Page<Job>> {
   const kind = jobsCursorOf(page)
   const way = kind === 'jobs' ? DOWN : UP
@@ -132,14 +135,14 @@ const UP = { order: 'ASC', beyond: '>', until: '<=' } as const
 type Way = typeof DOWN | typeof UP
 
 interface Window {
-  /** The last id of it; absent where there are no more. */
+  /** The last id of the window; absent if no jobs follow. */
   readonly end?: string
 }
 
-/** Looking at all that an index has takes no longer than this many. */
+/** Reading all entries of an index takes no longer than a window with this many jobs. */
 const FEW = 10_000
 
-/** Where looking ends after so many jobs; undefined where that need not be, since an index leads to the few there are. */
+/** Where the search stops after `lookAt` jobs; undefined if an index leads to few matching jobs. */
 async function windowOf(
   db: Database,
   filter: JobFilter,
@@ -154,14 +157,14 @@ async function windowOf(
   return row ? { end: row[0] } : {}
 }
 
-/** Nothing has to be looked for: every job will do, or those that are named. */
+/** Whether no search is needed: the filter matches every job, or names jobs by id or key. */
 function isNamed(filter: JobFilter): boolean {
   return (
     filter.ids !== undefined || filter.key !== undefined || Object.values(filter).every(value => value === undefined)
   )
 }
 
-/** Whether one of its conditions has an index, and that has few jobs for it. */
+/** Whether one of the conditions has an index with few matching jobs. */
 async function areFew(db: Database, filter: JobFilter): Promise<boolean> {
   const narrow = narrowed(filter)
   return narrow !== undefined && (await count(db, narrow, FEW)).relation === 'exact'
@@ -176,7 +179,7 @@ function narrowed({ state, phase, redriveId, scheduleId, fingerprint, dependency
   return only === 'waiting' && dependency !== undefined ? { state: only, dependency } : { state: only }
 }
 
-/** How many jobs lie before the end of a page; only who searches texts wants to know. */
+/** The number of jobs read up to the end of a page; reported only for text searches. */
 async function lookedAt(
   db: Database,
   filter: JobFilter,
@@ -192,7 +195,7 @@ async function lookedAt(
   return { looked: row![0] }
 }
 
-/** A UUID is four numbers of 32 bits. */
+/** Splits the UUID into four numbers of 32 bits. */
 function cursorAt(kind: JobsCursor, id: string): string {
   const hex = id.replaceAll('-', '')
   return writeCursor(
@@ -220,7 +223,7 @@ export async function count(db: Database, filter: JobFilter, cap: number, lookAt
   return { value, relation: window?.end === undefined ? 'exact' : 'at-least' }
 }
 
-/** The index of the states has all that there is to know. */
+/** Whether the index on states can answer the count alone. */
 function isCountedByIndex({ state, ...others }: JobFilter): boolean {
   return typeof state === 'string' && Object.values(others).every(value => value === undefined)
 }
@@ -231,7 +234,7 @@ const HISTORY = `
   SELECT ${OWN_ATTEMPT_COLUMNS} FROM @jobs WHERE id = $1 AND run < $2 AND ran_token IS NOT NULL
   ORDER BY run DESC LIMIT $3`
 
-/** More runs than any job has. */
+/** More runs than a job can have. */
 const RUN_MAX = 2 ** 31 - 1
 
 export async function history(db: Database, id: string, page: PageRequest): Promise<Page<AttemptRecord>> {

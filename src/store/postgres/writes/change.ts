@@ -12,7 +12,10 @@ import { type FactRow, hashOf, isKeptApart, JOB_COLUMNS, JOB_COUNT, KEPT_APART, 
 import { append } from './deltas.js'
 import { enqueueAsking } from './enqueue.js'
 
-/** Every transaction locks jobs in the order of their ids: two batches with the same jobs wait for each other in turn. */
+/**
+ * Every transaction locks jobs in the order of their ids, so that two batches with the same jobs wait for each other
+ * instead of deadlocking.
+ */
 const LOCK = `
   SELECT count(*) FROM (SELECT 1 FROM @jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE) AS locked`
 
@@ -23,10 +26,10 @@ const LIVE_UNIQUE = `
   SELECT encode(unique_hash, 'hex'), id FROM @jobs
   WHERE unique_hash = ANY ($1::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL`
 
-/** `now` is the database's clock when the jobs were locked. */
+/** `now` is the database's time when the jobs were locked. */
 export type Changes = ChangePlan & { readonly now: number }
 
-/** Where another transaction takes the same `unique` value at this moment, all of it starts over. */
+/** The whole transaction is retried if another one takes the same `unique` value concurrently. */
 export function change(
   db: Database,
   asked: readonly string[],
@@ -59,7 +62,7 @@ async function lock(ask: Ask, wanted: string): Promise<FactRow[]> {
 
 const uniqueHash = ({ tenantId, name, unique }: Job): string => hashOf(tenantId, name, unique)
 
-/** Ids by hash; only a job that has ended can meet another one with its `unique` value. */
+/** Live job ids by hash. Only a job that has ended can conflict with another job's `unique` value. */
 async function findLive(ask: Ask, jobs: readonly Job[]): Promise<Map<string, string>> {
   const hashes = jobs.filter(job => job.unique !== undefined && !isLive(job)).map(uniqueHash)
   if (hashes.length === 0) return new Map()
@@ -79,15 +82,15 @@ const idsOf = (jobs: readonly Job[]): string => ids(jobs.map(({ id }) => id))
 
 const TYPES = { number: 'float8', text: 'text', flag: 'boolean' } as const
 
-/** One statement for all jobs, with the columns that differ in any of them. */
+/** One statement for all jobs, with the columns that differ in at least one of them. */
 function updateText(columns: readonly ChangedColumn[]): string {
-  const sets = columns.map(({ column }) => `${column} = told.${column}`)
+  const sets = columns.map(({ column }) => `${column} = given.${column}`)
   const arrays = columns.map(({ type }, index) => `$${index + 2}::${TYPES[type]}[]`)
   const names = columns.map(({ column }) => column)
   return `
     UPDATE @jobs j SET ${sets.join(', ')}
-    FROM unnest($1::uuid[], ${arrays.join(', ')}) AS told (id, ${names.join(', ')})
-    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id`
+    FROM unnest($1::uuid[], ${arrays.join(', ')}) AS given (id, ${names.join(', ')})
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id`
 }
 
 function arrayOf({ type, value }: ChangedColumn, jobs: readonly Job[]): string {
@@ -97,11 +100,11 @@ function arrayOf({ type, value }: ChangedColumn, jobs: readonly Job[]): string {
 }
 
 const SET_PAYLOADS = `
-  UPDATE @jobs j SET payload = told.payload FROM unnest($1::uuid[], $2::text[]) AS told (id, payload)
-  WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id`
+  UPDATE @jobs j SET payload = given.payload FROM unnest($1::uuid[], $2::text[]) AS given (id, payload)
+  WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id`
 const FORGET_PAYLOADS = 'DELETE FROM @payloads WHERE id = ANY ($1::uuid[])'
 const KEEP_PAYLOADS = `
-  INSERT INTO @payloads (id, body) SELECT id, body FROM unnest($1::uuid[], $2::text[]) AS told (id, body)`
+  INSERT INTO @payloads (id, body) SELECT id, body FROM unnest($1::uuid[], $2::text[]) AS given (id, body)`
 
 async function writePayloads(ask: Ask, jobs: readonly Job[]): Promise<void> {
   const inJob = jobs.map(({ payload }) => (isKeptApart(payload) ? KEPT_APART : toText(payload)))

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/values/clock.js'
 
-/** Jobs of one queue and priority, by due time and arrival. */
-export interface Floor {
+/** A position among the jobs of one queue and priority, by due time and arrival. */
+export interface Watermark {
   readonly queue: string
   readonly priority: number
   readonly runAt: number
@@ -9,20 +9,20 @@ export interface Floor {
 }
 
 const VALID_MS = 250
-/** Looking from the beginning may take at most one part in so many of the time. */
+/** Full scans may take at most one part in this many of the time. */
 const SHARE = 10
-/** An enqueue may be kept waiting by a claim that goes with it for about so long. */
+/** A claim may delay the enqueue that shares its transaction by about this long. */
 const QUICK_MS = 20
 
 /**
- * Where the last claims ended. While some old transaction is open anywhere in the database, PostgreSQL can't remove
- * the index entries of jobs that were claimed, and a claim that walks over all of them takes longer and longer. So a
- * claim goes on where the last one ended, as long as that found all it asked for; from time to time one looks from
- * the beginning, for what came in with an earlier time: that waits a quarter of a second at most.
+ * The positions where the last claims ended. While an old transaction is open anywhere in the database, PostgreSQL
+ * can't remove the index entries of claimed jobs, and a claim that scans all of them gets slower and slower. So a
+ * claim continues where the last one ended, as long as that one found as many jobs as requested. From time to time a
+ * claim scans from the beginning, to find jobs with an earlier due time; they wait a quarter of a second at most.
  */
-export class Floors {
+export class Watermarks {
   readonly #clock: Clock
-  readonly #floors = new Map<string, Floor>()
+  readonly #watermarks = new Map<string, Watermark>()
   #validUntil = 0
   #tookMs = 0
 
@@ -30,32 +30,32 @@ export class Floors {
     this.#clock = clock
   }
 
-  /** None, when it is time to look from the beginning. */
-  get(): readonly Floor[] {
-    if (this.#clock.now() >= this.#validUntil) this.#floors.clear()
-    return [...this.#floors.values()]
+  /** Returns no positions if it is time to scan from the beginning. */
+  get(): readonly Watermark[] {
+    if (this.#clock.now() >= this.#validUntil) this.#watermarks.clear()
+    return [...this.#watermarks.values()]
   }
 
-  /** A claim that found all it asked for ended at these; one from the beginning took so long. */
-  raise(lines: readonly Floor[], fromTheBeginningMs?: number): void {
+  /** Stores where a full claim ended. `fromTheBeginningMs` is its duration if it scanned from the beginning. */
+  raise(lines: readonly Watermark[], fromTheBeginningMs?: number): void {
     if (fromTheBeginningMs !== undefined)
       this.#validUntil = this.#clock.now() + Math.max(VALID_MS, fromTheBeginningMs * SHARE)
-    for (const line of lines) this.#floors.set(`${line.priority} ${line.queue}`, line)
+    for (const line of lines) this.#watermarks.set(`${line.priority} ${line.queue}`, line)
   }
 
-  /** How long the last look from the beginning took. */
+  /** Records the duration of a scan from the beginning. */
   took(ms: number): void {
     this.#tookMs = ms
   }
 
-  /** To look from the beginning takes hardly any time. */
+  /** Whether a scan from the beginning is fast enough to share the transaction of an enqueue. */
   get isQuick(): boolean {
     return this.#tookMs <= QUICK_MS
   }
 
-  /** There may be work below them. */
+  /** Forgets the positions, because there may be work before them. */
   reset(): void {
-    this.#floors.clear()
+    this.#watermarks.clear()
     this.#validUntil = 0
   }
 }

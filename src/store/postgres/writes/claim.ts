@@ -3,11 +3,11 @@ import { fromText, toText } from '../../columns.js'
 import type { Claim, Claimed, ClaimRequest } from '../../store.js'
 import { numbers, texts } from '../arrays.js'
 import type { Database, Row, Statement } from '../connection/pool.js'
-import type { Joint } from '../connection/shared-commit.js'
+import type { SharedCommit } from '../connection/shared-commit.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, HELD_COLUMNS, readFacts, readHeld, STARTED_AT } from '../rows.js'
-import type { Floor, Floors } from './claim-watermark.js'
+import type { Watermark, Watermarks } from './claim-watermark.js'
 
-/** Due jobs of one queue and priority, by a step into the index; perhaps on from a floor, which has a place in arrays. */
+/** Reads the due jobs of one queue and priority from the index, optionally after a position from the last claim. */
 const lineText = (kind: Kind): string => `
   SELECT ctid AS spot, run_at, pk FROM @jobs
   WHERE state = 'waiting' AND queue = open.name AND priority = level.priority AND run_at <= clock.now
@@ -15,19 +15,19 @@ const lineText = (kind: Kind): string => `
   ORDER BY run_at, pk LIMIT $6 FOR UPDATE SKIP LOCKED`
 
 const PLACE = '(open.place - 1) * 10 + level.priority + 1'
-const FLOORED = `AND (run_at, pk) >
+const WATERMARKED = `AND (run_at, pk) >
   (coalesce(($8::bigint[])[${PLACE}], ${Number.MIN_SAFE_INTEGER}), coalesce(($9::bigint[])[${PLACE}], 0))`
 
-type Kind = 'all' | 'floored' | 'named'
+type Kind = 'all' | 'onward' | 'named'
 const CONDITIONS: Readonly<Record<Kind, string>> = {
   all: '',
-  floored: FLOORED,
+  onward: WATERMARKED,
   named: 'AND (name = ANY ($8::text[])) = $9::boolean',
 }
 
 /**
- * Of one queue they come as they are, and no more are locked than are taken. Of several they are merged: up to the
- * limit of each is locked, and what is not taken is free again with the commit, a moment later.
+ * With one queue, the claim locks exactly the rows it takes. With several queues, it locks up to the limit in each of
+ * them and merges them; the commit releases the rows that were not taken.
  */
 const MERGED = 'ORDER BY line.run_at, line.pk LIMIT $6'
 
@@ -39,9 +39,9 @@ const OPEN = `
   )`
 
 /**
- * One statement. It walks down the priorities and takes the due ones of each, so that neither ended jobs nor those of
- * a higher priority that wait for their time cost anything. A LATERAL join runs in the order of what it depends on,
- * whatever plan is chosen, and stops at the limit; materialized, it runs once. What is locked stays where it is.
+ * Claims in one statement. It walks down the priorities and takes the due jobs of each, so that neither ended jobs nor
+ * jobs scheduled for later cost anything. A LATERAL join runs in the order of its dependencies with every plan, and
+ * stops at the limit; MATERIALIZED makes it run once.
  */
 const claimText = (merge: string, kind: Kind): string => `
   WITH ${CLOCK},
@@ -63,13 +63,13 @@ const claimText = (merge: string, kind: Kind): string => `
 
 const claimTexts = (merge: string): Readonly<Record<Kind, string>> => ({
   all: claimText(merge, 'all'),
-  floored: claimText(merge, 'floored'),
+  onward: claimText(merge, 'onward'),
   named: claimText(merge, 'named'),
 })
 const CLAIMS = claimTexts('')
 const MERGED_CLAIMS = claimTexts(MERGED)
 
-/** Asked for before a claim, and so never too late: by then nothing is due that the claim doesn't see. */
+/** Reads the next due time before claiming, so that it can only be too early, never too late. */
 const PROSPECT = `
   WITH ${CLOCK}, ${OPEN}
   SELECT now, EXISTS (SELECT 1 FROM @jobs WHERE $2::boolean AND state = 'running' AND token = $3), (
@@ -95,64 +95,71 @@ interface Taken {
   readonly held: boolean
 }
 
-export async function claim(db: Database, floors: Floors, request: ClaimRequest): Promise<Claim> {
-  const from = request.limit > 0 && !request.names ? floors.get() : []
+export async function claim(db: Database, watermarks: Watermarks, request: ClaimRequest): Promise<Claim> {
+  const from = request.limit > 0 && !request.names ? watermarks.get() : []
   const onward = from.length > 0 ? await takeOnward(db, request, from) : []
   if (from.length > 0 && onward.length === request.limit) {
-    floors.raise(endsOf(onward))
+    watermarks.raise(endsOf(onward))
     return answer(startedAt(onward[0]!), onward, request)
   }
-  // Whether there is nothing more can only be told from the beginning.
+  // Only a scan from the beginning can tell that no more jobs are due.
   const sentAt = db.clock.now()
   const statements = statementsOf(request, request.limit - onward.length, onward.length === 0)
   const [, ...rows] = await db.write('control', statements)
-  return claimOf(db, floors, request, readTaken(rows), onward, db.clock.now() - sentAt)
+  return claimOf(db, watermarks, request, readTaken(rows), onward, db.clock.now() - sentAt)
 }
 
 /**
- * In one transaction with an enqueue of this process; undefined where there is none to go with, or where it came to
- * nothing: under its token the claim can be made again, whatever became of it.
+ * Claims in the transaction of an enqueue of this process. Returns undefined if there is no such enqueue or the
+ * transaction failed; the caller can then repeat the claim with the same token.
  */
 export async function claimAlong(
   db: Database,
-  floors: Floors,
+  watermarks: Watermarks,
   request: ClaimRequest,
-  joint: Joint | undefined,
+  sharedCommit: SharedCommit | undefined,
 ): Promise<Claim | undefined> {
   const sentAt = db.clock.now()
-  const joined = floors.isQuick ? joint?.join(statementsOf(request, request.limit, true)) : undefined
+  const joined = watermarks.isQuick ? sharedCommit?.join(statementsOf(request, request.limit, true)) : undefined
   if (!joined) return undefined
   try {
-    const claim = await claimOf(db, floors, request, readTaken((await joined).slice(1)), [], db.clock.now() - sentAt)
+    const claim = await claimOf(
+      db,
+      watermarks,
+      request,
+      readTaken((await joined).slice(1)),
+      [],
+      db.clock.now() - sentAt,
+    )
     return { ...claim, isAlong: true }
   } catch {
     return undefined
   }
 }
 
-/** What was taken from the beginning, behind what was taken before. */
+/** Combines the jobs claimed by a scan from the beginning with those claimed before it. */
 async function claimOf(
   db: Database,
-  floors: Floors,
+  watermarks: Watermarks,
   request: ClaimRequest,
   { now, rows, held, nextDueAt }: Taken,
   onward: readonly FactRow[],
   tookMs: number,
 ): Promise<Claim> {
-  floors.took(tookMs)
+  watermarks.took(tookMs)
   if (held) return { now, jobs: await heldBy(db, request.token) }
   const isAll = onward.length + rows.length === request.limit
   if (!request.names) {
-    floors.reset()
-    if (isAll) floors.raise(endsOf(rows), tookMs)
+    watermarks.reset()
+    if (isAll) watermarks.raise(endsOf(rows), tookMs)
   }
   const claim = answer(now, [...onward, ...rows], request)
   return nextDueAt === null || isAll ? claim : { ...claim, nextDueAt }
 }
 
 /**
- * From the beginning of every line, behind the lock of the token. Without `mayBeHeld`, the token is one under which we
- * hold something already.
+ * Scans from the beginning, after taking the lock of the token. Without `mayBeHeld`, jobs are already held under the
+ * token.
  */
 function statementsOf(request: ClaimRequest, limit: number, mayBeHeld: boolean): Statement[] {
   const queues = [...new Set(request.queues)]
@@ -169,8 +176,8 @@ function statementsOf(request: ClaimRequest, limit: number, mayBeHeld: boolean):
   ]
 }
 
-function readTaken([told, taken]: readonly Row[][]): Taken {
-  const [now, held, nextDueAt] = told![0] as unknown as ProspectRow
+function readTaken([prospect, taken]: readonly Row[][]): Taken {
+  const [now, held, nextDueAt] = prospect![0] as unknown as ProspectRow
   const rows = taken as unknown as FactRow[]
   return { now: rows[0] ? startedAt(rows[0]) : now, rows, held, nextDueAt }
 }
@@ -178,21 +185,25 @@ function readTaken([told, taken]: readonly Row[][]): Taken {
 const startedAt = (row: FactRow): number => row[STARTED_AT] as number
 const pkOf = (row: FactRow): number => row[FACT_COUNT] as number
 
-/** On from where the last claims ended; it can't tell whether there is more. */
-async function takeOnward(db: Database, request: ClaimRequest, floors: readonly Floor[]): Promise<readonly FactRow[]> {
+/** Continues where the last claims ended; it can't tell whether more jobs are due. */
+async function takeOnward(
+  db: Database,
+  request: ClaimRequest,
+  watermarks: readonly Watermark[],
+): Promise<readonly FactRow[]> {
   const queues = [...new Set(request.queues)]
   const places = new Map(queues.map((queue, index) => [queue, index * 10]))
-  const lines: (Floor | undefined)[] = Array.from({ length: queues.length * 10 })
-  for (const floor of floors) {
-    const place = places.get(floor.queue)
-    if (place !== undefined) lines[place + floor.priority] = floor
+  const lines: (Watermark | undefined)[] = Array.from({ length: queues.length * 10 })
+  for (const watermark of watermarks) {
+    const place = places.get(watermark.queue)
+    if (place !== undefined) lines[place + watermark.priority] = watermark
   }
   const values = [
     ...claimValues(request, queues, request.limit, true),
     numbers(lines.map(line => line?.runAt)),
     numbers(lines.map(line => line?.pk)),
   ]
-  const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS).floored
+  const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS).onward
   const [, rows] = await db.write('control', [lockFor(request.token), { sql, values, isKept: true }])
   return rows as unknown as FactRow[]
 }
@@ -202,9 +213,9 @@ function claimValues(request: ClaimRequest, queues: readonly string[], limit: nu
   return [texts(queues), toText(token), toText(workerId), Math.ceil(leaseMs), policies(policyIds), limit, mayBeHeld]
 }
 
-/** The last one of each line. */
-function endsOf(rows: readonly FactRow[]): Floor[] {
-  const ends = new Map<string, Floor>()
+/** The last job of each queue and priority. */
+function endsOf(rows: readonly FactRow[]): Watermark[] {
+  const ends = new Map<string, Watermark>()
   for (const row of rows) {
     const [queue, priority, runAt, pk] = [fromText(row[2]), row[3], row[4], pkOf(row)]
     ends.set(`${priority} ${queue}`, { queue, priority, runAt, pk })
@@ -218,15 +229,15 @@ function answer(now: number, rows: readonly FactRow[], request: ClaimRequest): C
 }
 
 /**
- * A claim whose answer was lost may still be at work when it is repeated. The second waits for the first, before it
- * looks, and then finds what that took.
+ * A claim whose answer was lost may still be in progress when it is repeated. The lock makes the repeated claim wait
+ * for the first one, so that it finds the same jobs.
  */
 function lockFor(token: string): Statement {
   const number = createHash('sha256').update(token).digest().readBigInt64BE()
   return { sql: 'SELECT 1 FROM pg_advisory_xact_lock($1::bigint)', values: [String(number)], isKept: true }
 }
 
-/** JSON of the database has no NUL; a name with one has no policy of its own. */
+/** JSON in the database can't contain NUL; a name with NUL has no policy of its own. */
 function policies(policyIds: ClaimRequest['policyIds']): string {
   const known = Object.entries(policyIds).filter(([name]) => name === toText(name))
   return JSON.stringify(Object.fromEntries(known.map(([name, id]) => [name, toText(id)])))

@@ -9,21 +9,21 @@ import { lockRecords, type NextRecord, writeRecords } from '../records.js'
 import { KNOWN_COLUMNS, type KnownRow, readKnown } from '../rows.js'
 
 /**
- * A hot statement brings the delta that it will have if all goes as told, and appends it itself: no round trip more.
- * Where something came in between (a call repeated, a lease lost, a job asked to stop), it appends the bare facts of
- * what it did instead, and whoever folds them makes a delta of them. `$n` is the place of the delta in the statement.
+ * A hot statement carries the delta for the expected case and appends it itself, which saves a round trip. If
+ * something unexpected happened (a repeated call, a lost lease, a requested cancellation), it appends the bare facts
+ * instead, and the fold turns them into a delta. `$n` is the parameter of the delta in the statement.
  */
-export const appendEnqueued = (told: `$${number}`): string => `
+export const appendEnqueued = (expected: `$${number}`): string => `
   INSERT INTO @deltas (at, body)
-  SELECT (SELECT now FROM clock), CASE count WHEN cardinality($1::uuid[]) THEN ${told}::text ELSE json_build_object(
+  SELECT (SELECT now FROM clock), CASE count WHEN cardinality($1::uuid[]) THEN ${expected}::text ELSE json_build_object(
     'enqueued', (SELECT json_agg(json_build_array(id, queue, name)) FROM made))::text END
   FROM (SELECT count(*) FROM made) AS sum WHERE count > 0`
 
-/** A job may die without an error of its own, and still belong to the group of the last one. */
-export const appendSettled = (told: `$${number}`, ended = 'ended'): string => `
+/** A job may die without an error of its own; it then stays in the group of the last error. */
+export const appendSettled = (expected: `$${number}`, ended = 'ended'): string => `
   INSERT INTO @deltas (at, body)
-  SELECT (SELECT now FROM clock), CASE as_told WHEN cardinality($1::uuid[]) THEN ${told}::text ELSE json_build_object(
-    'told', ${told}::text::json,
+  SELECT (SELECT now FROM clock), CASE as_expected WHEN cardinality($1::uuid[]) THEN ${expected}::text ELSE json_build_object(
+    'told', ${expected}::text::json,
     'settled', (
       SELECT json_agg(json_build_array(j.id, j.queue, j.name, j.tenant_id, ended.attempt, ended.status, ended.state,
         ended.back, ended.reason, ended.started_at, ended.finished_at, error, ended.group_name, ended.fingerprint))
@@ -31,19 +31,19 @@ export const appendSettled = (told: `$${number}`, ended = 'ended'): string => `
     ))::text END
   FROM (
     SELECT count(*), count(*) FILTER (
-      WHERE state = told_state AND (state <> 'dead' OR fingerprint IS NOT DISTINCT FROM group_name)
-    ) AS as_told
+      WHERE state = given_state AND (state <> 'dead' OR fingerprint IS NOT DISTINCT FROM group_name)
+    ) AS as_expected
     FROM ended
   ) AS sum
   WHERE count > 0`
 
-/** Jobs that ended without a run of theirs. `ended` has the columns of `KNOWN_COLUMNS`. */
+/** Appends jobs that ended without a run. `ended` has the columns of `KNOWN_COLUMNS`. */
 export const appendEnded = (ended: string): string => `
   INSERT INTO @deltas (at, body)
   SELECT (SELECT now FROM clock), json_build_object('ended', json_agg(json_build_array(${KNOWN_COLUMNS})))::text
   FROM ${ended} HAVING count(*) > 0`
 
-/** For verbs that know what they did before they commit. */
+/** Appends a delta that is complete before the commit. */
 export async function append(ask: Ask, draft: DeltaDraft): Promise<void> {
   if (!draft.isEmpty) await ask('INSERT INTO @deltas (at, body) VALUES (@now_ms(), $1)', draft.toText(0))
 }
@@ -71,7 +71,7 @@ type Body =
   | { readonly enqueued: readonly JobFacts[] }
   | { readonly ended: readonly KnownRow[] }
   | { readonly told: Delta; readonly settled: readonly SettledFacts[] }
-  /** Jobs that were there before anybody counted. */
+  /** Jobs that are older than the ledger. */
   | { readonly found: readonly [queue: string, count: number, idBits: string] }
 
 export type DeltaRow = [id: number, at: number, body: string]
@@ -96,7 +96,7 @@ function foundDelta(at: number, queue: string, count: number, idBits: string): D
   return { at, ledger, counts: {}, errors: [] }
 }
 
-/** The text of an `IdSum`, of what the aggregate `id_sum` gave. */
+/** The text of an `IdSum` from the result of the aggregate `id_sum`. */
 export function idSumOf(idBits: string): string {
   const words = idBits.match(/.{32}/g) ?? []
   return IdSum.of(words.map(bits => Number.parseInt(bits, 2).toString(16).padStart(8, '0')).join('')).toString()
@@ -104,9 +104,9 @@ export function idSumOf(idBits: string): string {
 
 type Titles = ReadonlyMap<string, string>
 
-function titlesOf(told: Delta): Titles {
+function titlesOf(expected: Delta): Titles {
   return new Map(
-    told.errors.map(({ fingerprint, tenantId, seen }) => [groupId(fingerprint, tenantId), seen?.title ?? '']),
+    expected.errors.map(({ fingerprint, tenantId, seen }) => [groupId(fingerprint, tenantId), seen?.title ?? '']),
   )
 }
 
@@ -131,7 +131,7 @@ function addSettled(draft: DeltaDraft, facts: SettledFacts, titles: Titles): voi
 
 // ---------------------------------------------------------------- folding
 
-/** One at a time: the next is taken as soon as this one has committed, and nobody waits for it. */
+/** Only one process folds at a time, and the others skip instead of waiting. */
 const ALONE = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))'
 
 const TAKE = `

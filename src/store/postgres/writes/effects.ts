@@ -4,7 +4,7 @@ import { isId } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { hashOf } from '../rows.js'
 
-/** Locked, so that nobody ends the run while something is remembered of it. */
+/** The lock keeps other processes from ending the run before the effect is stored. */
 const HELD_JOB = 'SELECT pk FROM @jobs WHERE id = $1 AND token = $2 FOR SHARE'
 
 const BEGIN_EFFECT = `

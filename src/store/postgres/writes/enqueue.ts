@@ -8,17 +8,17 @@ import { chunks } from '../chunks.js'
 import { rounds } from '../connection/batch-rounds.js'
 import { failure } from '../connection/failure.js'
 import type { Ask, Database, Statement } from '../connection/pool.js'
-import type { Joint } from '../connection/shared-commit.js'
+import type { SharedCommit } from '../connection/shared-commit.js'
 import { askThrough } from '../connection/user-transaction.js'
 import type { Notifier } from '../connection/wake.js'
 import { hashOf, isKeptApart, KEPT_APART } from '../rows.js'
 import { appendEnqueued } from './deltas.js'
 
-/** Optional columns that a job is enqueued with; a deadline needs two, as a time or as a delay. */
+/** Optional columns of a new job. A deadline needs two parameters: a time or a delay. */
 const PLAIN_COLUMNS = GIVEN_COLUMNS.filter(({ field }) => field !== 'deadline')
 const GIVEN = columnNames(PLAIN_COLUMNS)
 
-const TOLD = [
+const INPUT_COLUMNS = [
   ['id', 'uuid'],
   ['name', 'text'],
   ['queue', 'text'],
@@ -33,10 +33,10 @@ const TOLD = [
   ['payload', 'text'],
   ...PLAIN_COLUMNS.map(({ column, kind }) => [column, kind === 'number' ? 'float8' : 'text'] as const),
 ] as const
-const ARRAYS = TOLD.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')
-/** Parameters behind the columns: the delta, and the payloads that are kept apart. */
-const DELTA = `$${TOLD.length + 1}` as const
-const [APART_IDS, APART_BODIES] = [`$${TOLD.length + 2}`, `$${TOLD.length + 3}`]
+const ARRAYS = INPUT_COLUMNS.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')
+/** The parameters after the columns: the delta, and the payloads that are stored in their own table. */
+const DELTA = `$${INPUT_COLUMNS.length + 1}` as const
+const [APART_IDS, APART_BODIES] = [`$${INPUT_COLUMNS.length + 2}`, `$${INPUT_COLUMNS.length + 3}`]
 
 const insertText = (more: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
@@ -46,21 +46,24 @@ const insertText = (more: string): string => `
     SELECT id, name, queue, priority, 'waiting', coalesce(run_at, ceil((SELECT now FROM clock) + delay_ms)::bigint),
       at_most_once IS TRUE, (SELECT now FROM clock),
       coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), unique_hash, tags, payload, ${GIVEN}
-    FROM unnest(${ARRAYS}) AS told (${TOLD.map(([column]) => column).join(', ')})
+    FROM unnest(${ARRAYS}) AS given (${INPUT_COLUMNS.map(([column]) => column).join(', ')})
     ON CONFLICT DO NOTHING
     RETURNING id, queue, name
   )${more}`
 
 const APART = `, apart AS (
     INSERT INTO @payloads (id, body)
-    SELECT id, body FROM unnest(${APART_IDS}::uuid[], ${APART_BODIES}::text[]) AS told (id, body)
+    SELECT id, body FROM unnest(${APART_IDS}::uuid[], ${APART_BODIES}::text[]) AS given (id, body)
     WHERE id IN (SELECT id FROM made)
   )`
 
-/** Without an answer, or with the ids of those that were not there before; each with payloads to be kept apart, or none. */
+/**
+ * Statements with and without the ids of the created jobs as the answer, each with and without separately stored
+ * payloads.
+ */
 const insertTexts = (answer: string) => ({ short: insertText(answer), long: insertText(APART + answer) })
 const INSERT = insertTexts(appendEnqueued(DELTA))
-const INSERT_TOLD = insertTexts(`, counted AS (${appendEnqueued(DELTA)}) SELECT id FROM made`)
+const INSERT_RETURNING = insertTexts(`, counted AS (${appendEnqueued(DELTA)}) SELECT id FROM made`)
 
 function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
   const of = <T>(value: (job: NewJob) => T): T[] => jobs.map(value)
@@ -90,7 +93,7 @@ function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
   return { sql: sql.long, values, isKept: true }
 }
 
-/** Safe already where it is text: `givenValue` sees to that. */
+/** Text is already encoded by `givenValue`. */
 function givenArray(column: (typeof PLAIN_COLUMNS)[number], jobs: readonly NewJob[]): string {
   const values = jobs.map(job => givenValue(column, job, 0))
   return column.kind === 'number' ? numbers(values as (number | null)[]) : words(values as (string | null)[])
@@ -103,7 +106,7 @@ const uniqueHash = ({ tenantId, name, unique }: NewJob) =>
 const created = (id: string): Enqueued => ({ status: 'created', id })
 const isPlain = (job: NewJob) => job.key === undefined && job.unique === undefined
 
-/** Jobs that nothing but their own id can stand in the way of: whether they were there or not, they are now. */
+/** Inserts jobs that have neither a key nor a `unique` value. If a job with the same id exists, the insert skips it. */
 function plainly(jobs: readonly NewJob[]): Statement[] {
   return chunks(jobs, ({ payload }) => payload.length).map(chunk => insertion(chunk))
 }
@@ -112,22 +115,22 @@ export async function enqueue(
   db: Database,
   jobs: readonly NewJob[],
   notifier: Notifier,
-  joint: Joint,
+  sharedCommit: SharedCommit,
 ): Promise<Enqueued[]> {
   const times = jobs.map(({ runAt }) => runAt)
   if (!jobs.every(isPlain)) {
-    joint.abandon()
+    sharedCommit.abandon()
     const answers = await db.transaction('work', ask => carefully(ask, jobs))
     notifier.tell(times)
     return answers
   }
   const hint = notifier.hint(times)
-  await joint.send(plainly(jobs), statements => db.write('work', statements, hint))
+  await sharedCommit.send(plainly(jobs), statements => db.write('work', statements, hint))
   if (!hint) notifier.tell(times)
   return jobs.map(({ id }) => created(id))
 }
 
-/** In a transaction of the caller, whose end decides. No row is locked that anybody else would need. */
+/** Enqueues in the caller's transaction. It locks no row that another transaction needs. */
 export async function enqueueWithin(
   db: Database,
   tx: unknown,
@@ -137,7 +140,8 @@ export async function enqueueWithin(
   const ask = askThrough(db, tx, 'enqueue')
   try {
     const answers = await enqueueAsking(ask, jobs)
-    // The database sends one for all of them, and only if the transaction commits. Not every library can read a void.
+    // The database sends one notification per transaction, and only after the commit. `SELECT 1` is used because some
+    // libraries can't read a void result.
     if (notification) await ask('SELECT 1 FROM pg_notify($1, $2)', ...notification)
     return answers
   } catch (error) {
@@ -145,7 +149,7 @@ export async function enqueueWithin(
   }
 }
 
-/** In a transaction that has other questions too. */
+/** Enqueues inside a larger transaction. */
 export async function enqueueAsking(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
   if (!jobs.every(isPlain)) return carefully(ask, jobs)
   for (const { sql, values = [] } of plainly(jobs)) await ask(sql, ...values)
@@ -154,7 +158,7 @@ export async function enqueueAsking(ask: Ask, jobs: readonly NewJob[]): Promise<
 
 // ---------------------------------------------------------------- keys and unique values
 
-/** A job whose key or `unique` value may belong to another. */
+/** A job whose key or `unique` value may belong to another job. */
 interface Candidate {
   readonly index: number
   readonly job: NewJob
@@ -166,11 +170,14 @@ type Answers = Map<Candidate, Enqueued>
 
 const TRIES_MAX = 5
 
-/** Asks the database until it has one answer for every job: somebody may enqueue or end the same at this moment. */
+/**
+ * Repeats until every job has an answer, because other transactions may enqueue or end jobs with the same values
+ * concurrently.
+ */
 async function carefully(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
   const answers: Answers = new Map()
   const candidates = jobs.map((job, index) => ({ index, job, key: keyHash(job), unique: uniqueHash(job) }))
-  // Twice the same in a batch: the second finds what the first did.
+  // If a value occurs twice in a batch, the second job sees the effect of the first.
   for (const round of rounds(candidates, namesOf)) {
     let open: readonly Candidate[] = round
     for (let tries = 1; open.length > 0; tries++) {
@@ -190,10 +197,10 @@ function namesOf({ job, key, unique }: Candidate): string[] {
 
 function undecided({ key, unique, name }: NewJob): ChronosError {
   const what = key === undefined ? `unique value ${JSON.stringify(unique)}` : `key ${JSON.stringify(key)}`
-  return new ChronosError('STORE_UNAVAILABLE', `the ${what} of job "${name}" changed hands too often; try again`)
+  return new ChronosError('STORE_UNAVAILABLE', `the ${what} of job "${name}" was modified concurrently; retry`)
 }
 
-/** Gives back those about which nothing is known yet. */
+/** Returns the candidates that are still undecided. */
 async function decide(ask: Ask, candidates: readonly Candidate[], answers: Answers): Promise<Candidate[]> {
   const taken = await takeKeys(ask, candidates)
   const owners = await findOwners(ask, candidates)
@@ -211,17 +218,20 @@ async function decide(ask: Ask, candidates: readonly Candidate[], answers: Answe
   return candidates.filter(candidate => !answers.has(candidate))
 }
 
-/** In one order for all, so that two batches with the same new keys wait for each other in turn. */
+/**
+ * Keys are inserted in one fixed order, so that two batches with the same new keys wait for each other instead of
+ * deadlocking.
+ */
 const TAKE_KEYS = `
   INSERT INTO @keys (hash, job_id, key, payload_hash)
   SELECT hash, id, key, payload_hash
-  FROM unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[]) AS told (hash, id, key, payload_hash)
-  WHERE NOT EXISTS (SELECT 1 FROM @jobs j WHERE j.id = told.id)
+  FROM unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[]) AS given (hash, id, key, payload_hash)
+  WHERE NOT EXISTS (SELECT 1 FROM @jobs j WHERE j.id = given.id)
   ORDER BY hash
   ON CONFLICT (hash) DO NOTHING
   RETURNING encode(hash, 'hex')`
 
-/** A key whose time is over may still be there. */
+/** An expired key may still exist. */
 const FORGET_KEYS = `
   DELETE FROM @keys WHERE hash = ANY ($1::bytea[]) AND expires_at <= (SELECT @now_ms())`
 
@@ -247,7 +257,7 @@ interface Owner {
 
 const FIND_OWNERS = `SELECT encode(hash, 'hex'), job_id, payload_hash FROM @keys WHERE hash = ANY ($1::bytea[])`
 
-/** Another statement, and so a newer view: it sees whoever was first while we waited for the key. */
+/** A separate statement has a newer snapshot: it sees the transaction that took the key while this one waited. */
 async function findOwners(ask: Ask, candidates: readonly Candidate[]): Promise<Map<string, Owner>> {
   const hashes = candidates.flatMap(({ key }) => key ?? [])
   if (hashes.length === 0) return new Map()
@@ -261,13 +271,13 @@ function ownedBy({ id, payloadHash }: Owner, job: NewJob): Enqueued {
   return { status: 'existing', id }
 }
 
-/** Gives back those that something stood in the way of. */
+/** Returns the candidates that conflicted. */
 async function insert(ask: Ask, candidates: readonly Candidate[], answers: Answers): Promise<Candidate[]> {
   const inserted = new Set<string>()
   for (const chunk of chunks(candidates, ({ job }) => job.payload.length)) {
     const { sql, values = [] } = insertion(
       chunk.map(({ job }) => job),
-      INSERT_TOLD,
+      INSERT_RETURNING,
     )
     for (const [id] of await ask<[string]>(sql, ...values)) inserted.add(id)
   }
@@ -278,7 +288,7 @@ async function insert(ask: Ask, candidates: readonly Candidate[], answers: Answe
   })
 }
 
-/** What an insert met: the job itself, or the live one with its `unique` value. */
+/** The job that an insert conflicted with: the job itself, or the live job with its `unique` value. */
 const FIND_TWINS = `
   SELECT id, encode(unique_hash, 'hex') FROM @jobs
   WHERE id = ANY ($1::uuid[]) OR (unique_hash = ANY ($2::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL)`
@@ -299,7 +309,7 @@ async function findTwins(ask: Ask, refused: readonly Candidate[], answers: Answe
   }
 }
 
-/** A key is not taken by a job that was not created. */
+/** A job that was not created must not keep its key. */
 async function giveBackKeys(ask: Ask, candidates: readonly Candidate[]): Promise<void> {
   await ask(
     'DELETE FROM @keys WHERE hash = ANY ($1::bytea[]) AND job_id = ANY ($2::uuid[])',

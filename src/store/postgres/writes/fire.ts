@@ -5,7 +5,7 @@ import type { Database } from '../connection/pool.js'
 import { putRecordsAsking } from '../records.js'
 import { enqueueAsking } from './enqueue.js'
 
-/** What schedules decided: each record, if nobody was faster, and then its jobs. */
+/** Writes the records of schedules whose version still matches, and then enqueues their jobs. */
 export function fire(db: Database, firings: readonly Firing[]): Promise<readonly Fired[]> {
   if (firings.length === 0) return Promise.resolve([])
   return db.transaction('work', async ask => {
@@ -33,11 +33,11 @@ function fired(
   })
 }
 
-/** One by one, by an index that has only what waits or runs. */
+/** Counts each schedule separately through an index that contains only live jobs. */
 const LIVE_SCHEDULES = `
-  SELECT told.id, found.live FROM unnest($1::text[]) AS told (id),
+  SELECT given.id, found.live FROM unnest($1::text[]) AS given (id),
     LATERAL (SELECT count(*)::int AS live FROM @jobs j
-      WHERE j.schedule_id = told.id AND j.schedule_id IS NOT NULL AND j.finished_at IS NULL) AS found
+      WHERE j.schedule_id = given.id AND j.schedule_id IS NOT NULL AND j.finished_at IS NULL) AS found
   WHERE found.live > 0`
 
 export async function liveSchedules(db: Database, ids: readonly string[]): Promise<readonly LiveSchedule[]> {

@@ -14,20 +14,20 @@ type StatusRow = [id: string, token: string, cancelRequested: boolean, locked?: 
 
 const BEGIN = `
   UPDATE @jobs j SET begun = j.begun OR NOT j.cancel_requested,
-    at_most_once = j.at_most_once OR (told.at_most_once IS TRUE AND NOT j.cancel_requested)
-  FROM unnest($1::uuid[], $2::text[], $3::boolean[]) AS told (id, token, at_most_once)
-  WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
+    at_most_once = j.at_most_once OR (given.at_most_once IS TRUE AND NOT j.cancel_requested)
+  FROM unnest($1::uuid[], $2::text[], $3::boolean[]) AS given (id, token, at_most_once)
+  WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
   RETURNING j.id, j.token, j.cancel_requested`
 
 /**
- * A handler that completes its job in a transaction of its own has the row until that ends: the leases of all others
- * must not run out meanwhile.
+ * A handler that completes its job in its own transaction keeps the row locked until that transaction ends. The
+ * renewal skips such rows, so that the other leases do not expire meanwhile.
  */
 const EXTEND = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
-  told AS MATERIALIZED (SELECT * FROM unnest($1::uuid[], $2::text[]) AS told (id, token)),
+  given AS MATERIALIZED (SELECT * FROM unnest($1::uuid[], $2::text[]) AS given (id, token)),
   free AS MATERIALIZED (
-    SELECT j.pk, j.cancel_requested FROM @jobs j JOIN told ON j.id = told.id AND j.token = told.token
+    SELECT j.pk, j.cancel_requested FROM @jobs j JOIN given ON j.id = given.id AND j.token = given.token
     WHERE j.id = ANY ($1::uuid[])
     FOR NO KEY UPDATE OF j SKIP LOCKED
   ),
@@ -36,7 +36,7 @@ const EXTEND = `
     WHERE j.id = ANY ($1::uuid[]) AND j.pk = free.pk
   )
   SELECT j.id, j.token, coalesce(free.cancel_requested, j.cancel_requested), free.pk IS NULL
-  FROM @jobs j JOIN told ON j.id = told.id AND j.token = told.token LEFT JOIN free ON free.pk = j.pk
+  FROM @jobs j JOIN given ON j.id = given.id AND j.token = given.token LEFT JOIN free ON free.pk = j.pk
   WHERE j.id = ANY ($1::uuid[])`
 
 export async function begin(db: Database, requests: readonly BeginRequest[]): Promise<LeaseStatus[]> {
@@ -83,14 +83,14 @@ function statuses(leases: readonly Lease[], rows: readonly StatusRow[]): LeaseSt
 
 // ---------------------------------------------------------------- reports
 
-/** Locked, so that nobody ends the run while it is written about. */
+/** The lock keeps other processes from ending the run before the report is written. */
 const REPORT = `
-  WITH told AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::integer[]) AS told (id, token, progress, first)
+  WITH given AS MATERIALIZED (
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::integer[]) AS given (id, token, progress, first)
   ),
   held AS MATERIALIZED (
-    SELECT j.id, j.pk, j.run, j.token, j.cancel_requested, told.progress, told.first
-    FROM @jobs j JOIN told ON j.id = told.id AND j.token = told.token
+    SELECT j.id, j.pk, j.run, j.token, j.cancel_requested, given.progress, given.first
+    FROM @jobs j JOIN given ON j.id = given.id AND j.token = given.token
     WHERE j.id = ANY ($1::uuid[])
     FOR NO KEY UPDATE OF j
   ),
@@ -117,7 +117,7 @@ export function report(db: Database, reports: readonly Report[]): Promise<LeaseS
   return reportBy(statements => db.write('control', statements), reports)
 }
 
-/** In a transaction of the caller, whose end decides. */
+/** Reports in the caller's transaction. */
 export async function reportWithin(db: Database, tx: unknown, reports: readonly Report[]): Promise<LeaseStatus[]> {
   try {
     return await reportBy(sendThrough(askThrough(db, tx, 'job.complete')), reports)
@@ -143,7 +143,7 @@ async function reportBy(send: Send, reports: readonly Report[]): Promise<LeaseSt
 }
 
 function reportStatement(reports: readonly Report[]): Statement {
-  // Past the last line that is kept one more says so; the rest need not travel.
+  // One line beyond the limit says that later lines were dropped; the rest need not be sent.
   const lines = reports.flatMap(({ lease, logs }) =>
     logs.slice(0, LOG_LINES_MAX + 1).map((line, number) => ({ id: lease.id, number, ...line })),
   )
@@ -163,8 +163,8 @@ function reportStatement(reports: readonly Report[]): Statement {
 // ---------------------------------------------------------------- silent workers
 
 /**
- * Workers with a lease that ran out, and either nothing else running or silent for a whole lease time since. A job that
- * somebody is at work on, such as a handler in a transaction of its own that completes it, is left to them.
+ * Workers with an expired lease that hold no other job, or that have been silent for a full lease time since. Locked
+ * jobs are skipped, for example one that a handler completes in its own transaction.
  */
 const EXPIRED = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),

@@ -4,7 +4,7 @@ import { isId, numbers } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { INDEXED_MAX } from '../migrations.js'
 
-/** What a dependency gave a time may come forward to an earlier one; what only waits in the line may not. */
+/** Jobs with a pass of the dependency may move to an earlier time; jobs that only wait for their due time may not. */
 const FROM = {
   line: 'run_at <= ceil((SELECT now FROM clock) + $4::float8)::bigint',
   pass: 'pass = $4::bigint',
@@ -16,8 +16,8 @@ const AT = {
 } as const
 
 /**
- * Takes only what nobody has locked: a job that is being claimed at this moment runs, and asks its dependency itself. The
- * first of the line gets the first delay.
+ * Skips locked jobs: a job that is being claimed now asks its dependency itself. The earliest job gets the first
+ * delay.
  */
 const parkText = (from: 'line' | 'pass'): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),

@@ -15,7 +15,7 @@ export async function find(db: Database, id: string): Promise<Job | undefined> {
   return row && readJob(row)
 }
 
-/** Removes jobs and everything that belongs to them; their keys stay for `$3` milliseconds. */
+/** Removes jobs and the data that belongs to them; their keys are kept for `$3` milliseconds. */
 const FORGET = `
   WITH remembered AS (
     UPDATE @keys SET expires_at = ceil(@now_ms() + $3::float8)::bigint

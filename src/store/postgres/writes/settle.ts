@@ -16,43 +16,43 @@ import { isSuccess, notSucceeded, successes } from './succeed.js'
 type Ended = Settlement & { readonly end: Extract<RunEnd, { kind: 'ended' }> }
 type HandedBack = Settlement & { readonly end: Extract<RunEnd, { kind: 'handed-back' }> }
 
-/** The long texts: they are for the attempts alone, and go past what is done to the jobs. */
+/** The long texts belong only to the attempts, so they are kept out of the update of the jobs. */
 const SAID = 'unnest($1::uuid[], $12::text[], $13::text[], $14::text[]) AS said (id, error, note, decision)'
 
 /**
- * The ends of many runs: jobs and attempts in one statement. Jobs are found by their id alone, and the token is the
- * fence; a look at the state would lead the planner to an index of all that runs. Columns of which a batch has
- * nothing to say are empty arrays.
+ * Settles many runs: jobs and attempts in one statement. Jobs are found by their id alone, and the token is the fence;
+ * a condition on the state would make the planner use the index of all running jobs. Columns without a value in the
+ * batch are empty arrays.
  */
 const END = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
-  told AS MATERIALIZED (
+  given AS MATERIALIZED (
     SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
       finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, only_expired, group_name, dependency, pass
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
       $8::float8[], $9::text[], $10::text[], $11::text[], $15::boolean[], $16::text[], $17::text[], $18::bigint[])
-      AS told (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result,
+      AS given (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result,
         only_expired, group_name, dependency, pass)
   ),
   ended AS (
     UPDATE @jobs j SET
-      state = CASE WHEN told.state = 'waiting' AND j.cancel_requested THEN 'cancelled' ELSE told.state END,
-      finished_at = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested THEN NULL ELSE told.finished_at END,
-      run_at = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested
-        THEN ceil(clock.now + told.delay_ms)::bigint ELSE j.run_at END,
-      dependency = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested
-        THEN coalesce(j.dependency, told.dependency) ELSE j.dependency END,
-      pass = CASE WHEN told.state = 'waiting' AND NOT j.cancel_requested THEN told.pass END,
-      fingerprint = CASE told.state WHEN 'succeeded' THEN j.fingerprint
-        ELSE coalesce(told.group_name, j.fingerprint) END,
-      attempt = j.attempt - told.back, counters = told.counters, reason = told.reason, result = told.result,
+      state = CASE WHEN given.state = 'waiting' AND j.cancel_requested THEN 'cancelled' ELSE given.state END,
+      finished_at = CASE WHEN given.state = 'waiting' AND NOT j.cancel_requested THEN NULL ELSE given.finished_at END,
+      run_at = CASE WHEN given.state = 'waiting' AND NOT j.cancel_requested
+        THEN ceil(clock.now + given.delay_ms)::bigint ELSE j.run_at END,
+      dependency = CASE WHEN given.state = 'waiting' AND NOT j.cancel_requested
+        THEN coalesce(j.dependency, given.dependency) ELSE j.dependency END,
+      pass = CASE WHEN given.state = 'waiting' AND NOT j.cancel_requested THEN given.pass END,
+      fingerprint = CASE given.state WHEN 'succeeded' THEN j.fingerprint
+        ELSE coalesce(given.group_name, j.fingerprint) END,
+      attempt = j.attempt - given.back, counters = given.counters, reason = given.reason, result = given.result,
       token = NULL
-    FROM told, clock
-    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
-      AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
-    RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + told.back AS attempt, j.worker_id,
-      j.fingerprint, told.state AS told_state, told.group_name, told.token, told.status, told.started_at,
-      told.finished_at, told.delay_ms, told.back, told.reason
+    FROM given, clock
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
+      AND (given.only_expired IS NOT TRUE OR j.lease_until < clock.now)
+    RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + given.back AS attempt, j.worker_id,
+      j.fingerprint, given.state AS given_state, given.group_name, given.token, given.status, given.started_at,
+      given.finished_at, given.delay_ms, given.back, given.reason
   ),
   logged AS (
     INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error,
@@ -64,34 +64,39 @@ const END = `
   counted AS (${appendSettled('$19', `ended JOIN ${SAID} USING (id)`)})
   SELECT id, token, state, run_at FROM ended`
 
-/** Undoes the claim: the job is what it was after its last run. Without a delay it keeps its place in the line. */
+/**
+ * Undoes the claim: the job gets the state it had after its last run. Without a delay it keeps its place in the queue.
+ */
 const HAND_BACK = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
-  told AS MATERIALIZED (
+  given AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::boolean[])
-      AS told (id, token, delay_ms, only_expired)
+      AS given (id, token, delay_ms, only_expired)
   ),
   undone AS (
     UPDATE @jobs j SET
       state = CASE WHEN j.cancel_requested THEN 'cancelled' ELSE 'waiting' END,
       finished_at = CASE WHEN j.cancel_requested THEN clock.now END,
-      run_at = CASE WHEN told.delay_ms > 0 THEN ceil(clock.now + told.delay_ms)::bigint ELSE j.run_at END,
+      run_at = CASE WHEN given.delay_ms > 0 THEN ceil(clock.now + given.delay_ms)::bigint ELSE j.run_at END,
       pass = CASE WHEN NOT j.cancel_requested THEN j.pass END,
       run = j.run - 1, attempt = j.attempt - 1, begun = false, token = NULL,
       started_at = (SELECT a.started_at FROM @attempts a WHERE a.job = j.pk ORDER BY a.run DESC LIMIT 1),
       first_started_at = CASE j.generation
         WHEN (SELECT a.generation FROM @attempts a WHERE a.job = j.pk ORDER BY a.run DESC LIMIT 1)
         THEN j.first_started_at END
-    FROM told, clock
-    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = told.token
-      AND (told.only_expired IS NOT TRUE OR j.lease_until < clock.now)
-    RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.queue, j.name, j.tenant_id, j.reason, j.fingerprint, told.token
+    FROM given, clock
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
+      AND (given.only_expired IS NOT TRUE OR j.lease_until < clock.now)
+    RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.queue, j.name, j.tenant_id, j.reason, j.fingerprint, given.token
   ),
   silenced AS (DELETE FROM @job_logs l USING undone WHERE l.job = undone.pk AND l.run > undone.run),
   counted AS (${appendEnded(`undone WHERE state = 'cancelled'`)})
   SELECT id, token, state, run_at FROM undone`
 
-/** By its own words: a run that the sweeper called lost was not settled by a worker that says something else. */
+/**
+ * Finds runs that were already settled with the same status. A run that the sweeper marked as lost does not match a
+ * worker's own status.
+ */
 const ALREADY = `
   SELECT j.id, a.token, a.status FROM @attempts a JOIN @jobs j ON a.job = j.pk
   WHERE j.id = ANY ($1::uuid[]) AND a.token = ANY ($2::text[])
@@ -101,15 +106,15 @@ const ALREADY = `
 type SettledRow = [id: string, token: string, state: JobState, runAt: number]
 type AlreadyRow = [id: string, token: string, status: string]
 
-/** A settlement and its place in the batch. */
+/** A settlement and its index in the batch. */
 interface Entry {
   readonly index: number
   readonly settlement: Settlement
-  /** Of the job, as the database writes it. */
+  /** The id of the job, as the database writes it. */
   readonly id: string
 }
 
-/** Of a fence, as the database writes it. */
+/** The key of a fence, as the database writes it. */
 const nameOf = (id: string, token: string): string => `${id} ${token}`
 const fenceOf = ({ id, settlement }: Entry): string => nameOf(id, toText(settlement.lease.token))
 
@@ -119,7 +124,7 @@ export function settle(db: Database, settlements: readonly Settlement[]): Promis
   return settleBy(send, (sql, ...values) => db.read(sql, ...values), settlements)
 }
 
-/** In a transaction of the caller, whose end decides: until then it keeps the rows of these jobs to itself. */
+/** Settles in the caller's transaction, which keeps the rows of these jobs locked until it ends. */
 export async function settleWithin(db: Database, tx: unknown, settlements: readonly Settlement[]): Promise<Settled[]> {
   const ask = askThrough(db, tx, 'job.complete')
   try {
@@ -137,7 +142,7 @@ async function settleBy(send: Send, look: Ask, settlements: readonly Settlement[
     const { id } = settlement.lease
     return isId(id) ? [{ index, settlement, id: id.toLowerCase() }] : []
   })
-  // One job twice in a batch: the second finds what the first did.
+  // If a job occurs twice in a batch, the second settlement sees the effect of the first.
   const parts = rounds(entries, ({ id }) => [id]).flatMap(partsOf)
   if (parts.length === 0) return answers
   const results = await send(parts)
@@ -146,7 +151,7 @@ async function settleBy(send: Send, look: Ask, settlements: readonly Settlement[
   return answers
 }
 
-/** All that may come into being with it. */
+/** All jobs that the settlement may create. */
 export function spawnOf({ end }: Settlement): readonly NewJob[] {
   return [...((end.kind === 'ended' && end.spawn) || []), ...(end.spawnIfCancelled ?? [])]
 }
@@ -158,7 +163,7 @@ function settleTogether(db: Database, parts: readonly Part[]): Promise<Row[][]> 
   return db.write('control', statements)
 }
 
-/** Which jobs come into being is known only when it is known which runs ended here. */
+/** The jobs to create are known only after the database has answered which runs were settled. */
 async function settleAsking(ask: Ask, parts: readonly Part[]): Promise<Row[][]> {
   const results: Row[][] = []
   for (const { statement, entries } of parts) {
@@ -177,13 +182,16 @@ async function settleAsking(ask: Ask, parts: readonly Part[]): Promise<Row[][]> 
 interface Part {
   readonly entries: readonly Entry[]
   readonly statement: Statement
-  /** Fills in what was settled, and gives what was not. */
+  /** Fills in the settled entries, and returns the others. */
   readonly fill: (answers: Settled[], entries: readonly Entry[], rows: readonly Row[]) => Entry[]
 }
 
 const SUCCEEDED: Settled = { status: 'settled', state: 'succeeded' }
 
-/** In the order of their ids, as everybody locks them: two who settle the same jobs wait for each other in turn. */
+/**
+ * Jobs are locked in the order of their ids, so that two transactions with the same jobs wait for each other instead
+ * of deadlocking.
+ */
 function partsOf(round: readonly Entry[]): Part[] {
   const sorted = [...round].sort((a, b) => (a.id < b.id ? -1 : 1))
   const plain = sorted.filter(({ settlement }) => isSuccess(settlement))
@@ -263,8 +271,8 @@ function fillSuccesses(answers: Settled[], entries: readonly Entry[], rows: read
 }
 
 /**
- * Asked for after the commit: somebody may have ended these runs while our statement waited for them, and a statement
- * sees nothing that is newer than its own beginning.
+ * This runs after the commit: another process may have ended these runs while the statement waited for their locks,
+ * and a statement does not see commits that are newer than its start.
  */
 async function findSettled(look: Ask, missed: readonly Entry[], answers: Settled[]): Promise<void> {
   const leases = missed.map(({ settlement }) => settlement.lease)
@@ -277,7 +285,10 @@ async function findSettled(look: Ask, missed: readonly Entry[], answers: Settled
   }
 }
 
-/** The worker that ran it knows of its retry; what it let go of is for the others. */
+/**
+ * Whether other workers should be notified. The worker that ran the job already knows about its retry, but not about a
+ * job that it released.
+ */
 export function isForOthers({ end }: Settlement, settled: Settled): boolean {
   if (settled.status !== 'settled' || settled.state !== 'waiting') return false
   return end.kind === 'handed-back' || end.transition.status === 'released' || end.transition.status === 'lost'

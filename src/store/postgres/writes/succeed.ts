@@ -7,28 +7,28 @@ import type { Row, Statement } from '../connection/pool.js'
 import { appendSettled } from './deltas.js'
 
 /**
- * What nearly every run comes to: it succeeded, and there is nothing more to say, so that its job tells all of it. They
- * come with few tokens, one after the other: where none is said it is the first one. Times are counted from `$8`. One row
- * answers for all of them: the ids of those that were not settled.
+ * Settles plain successes, the most frequent outcome: the row of the job then holds every fact about the run. A batch
+ * has few different tokens, so NULL stands for the first one. Times are relative to `$8`. The answer is one row with
+ * the ids of the jobs that were not settled.
  */
 const SUCCEED = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   ended AS (
-    UPDATE @jobs j SET state = 'succeeded', finished_at = $8::bigint + told.ended, result = told.result, token = NULL,
-      counters = told.counters, reason = NULL, pass = NULL, ran_at = $8::bigint + told.begun, ran_token = j.token
+    UPDATE @jobs j SET state = 'succeeded', finished_at = $8::bigint + given.ended, result = given.result, token = NULL,
+      counters = given.counters, reason = NULL, pass = NULL, ran_at = $8::bigint + given.begun, ran_token = j.token
     FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
-      AS told (id, token, begun, ended, result, counters)
-    WHERE j.id = ANY ($1::uuid[]) AND j.id = told.id AND j.token = coalesce(told.token, ($2::text[])[1])
+      AS given (id, token, begun, ended, result, counters)
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = coalesce(given.token, ($2::text[])[1])
     RETURNING j.id, j.attempt, j.fingerprint, j.state, j.ran_at AS started_at, j.finished_at, 0 AS back,
-      NULL::text AS reason, 'succeeded'::text AS told_state, 'succeeded'::text AS status, NULL::text AS group_name,
+      NULL::text AS reason, 'succeeded'::text AS given_state, 'succeeded'::text AS status, NULL::text AS group_name,
       NULL::text AS error
   ),
   counted AS (${appendSettled('$7')})
   SELECT CASE WHEN (SELECT count(*) FROM ended) < cardinality($1::uuid[]) THEN (
-    SELECT string_agg(id::text, ',') FROM unnest($1::uuid[]) AS told (id) WHERE id NOT IN (SELECT id FROM ended)
+    SELECT string_agg(id::text, ',') FROM unnest($1::uuid[]) AS given (id) WHERE id NOT IN (SELECT id FROM ended)
   ) END`
 
-/** In the order of their ids. */
+/** The settlements must be in the order of their ids. */
 export function successes(settlements: readonly Settlement[]): Statement {
   const [first] = settlements
   const { startedAt: since, lease } = first!
@@ -48,13 +48,13 @@ export function successes(settlements: readonly Settlement[]): Statement {
   return { sql: SUCCEED, values, isKept: true }
 }
 
-/** The ids of those that were not settled. */
+/** The ids of the jobs that were not settled. */
 export function notSucceeded([row]: readonly Row[]): ReadonlySet<string> {
   const missed = row![0] as string | null
   return new Set(missed?.split(','))
 }
 
-/** Whether it has nothing to say but that, and nothing depends on it. */
+/** Whether it is a plain success that the short statement can settle. */
 export function isSuccess({ end, attempt, onlyIfExpired }: Settlement): boolean {
   return (
     isPlainSuccess(end, attempt) && onlyIfExpired !== true && ((end.kind === 'ended' && end.spawn) || []).length === 0
