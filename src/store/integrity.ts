@@ -81,21 +81,25 @@ export class AuditDraft {
       this.#find(
         id,
         'run-gap',
-        `${ended} runs have ended, and there are ${attempts} attempts, the last of run ${lastRun}`,
+        `${ended} runs have ended, but there are ${attempts} attempts, the last one of run ${lastRun}`,
       )
     }
     if (state === 'succeeded' && successes !== 1) {
-      this.#find(id, 'success-runs', `it succeeded, and generation ${generation} has ${successes} succeeded runs`)
+      this.#find(id, 'success-runs', `the job succeeded, but generation ${generation} has ${successes} succeeded runs`)
     }
     if (lease && lease.until + 2 * lease.ms < this.#now) {
       const agoMs = this.#now - lease.until
-      this.#find(id, 'lease-expired', `a lease of ${lease.ms} ms ran out ${agoMs} ms ago, and nobody took it`)
+      this.#find(
+        id,
+        'lease-expired',
+        `a lease of ${lease.ms} ms expired ${agoMs} ms ago, and the job was not recovered`,
+      )
     }
   }
 
   orphans(row: string, attempts: number): void {
     const runs = attempts === 1 ? 'one attempt' : `${attempts} attempts`
-    this.#find(row, 'orphan-attempts', `${runs} of a job that is not there`)
+    this.#find(row, 'orphan-attempts', `${runs} of a job that does not exist`)
   }
 
   toSnapshot(): AuditSnapshot {
