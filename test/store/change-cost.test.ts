@@ -7,7 +7,7 @@ const PLACES: Readonly<Record<string, number>> = {
   'src/core/job/job.ts': 1,
   'src/store/job-columns.ts': 1,
   'src/store/sqlite/migrations.ts': 1,
-  // The second one is the list of columns without statistics, which one old migration needs.
+  // The second place is the list of columns without statistics, which an old migration needs.
   'src/store/postgres/migrations.ts': 2,
 }
 

@@ -14,12 +14,12 @@ describe('the JSON of an error', () => {
     ['another status', { ...DOWN, status: 500 }],
     ['another stack', { ...DOWN, stack: 'at b' }],
     ['nothing but name and message', { name: DOWN.name, message: DOWN.message }],
-  ])('is its own after one that was stored before: %s', (_, error) => {
+  ])('is not that of the error stored before: %s', (_, error) => {
     toErrorJson(DOWN)
     expect(toErrorJson(error)).toBe(JSON.stringify(error))
   })
 
-  it('is that of the error as it is now, whatever a listener did to it', () => {
+  it('reflects a change that a listener made to the error', () => {
     const error = { ...DOWN }
     toErrorJson(error)
     error.message = 'changed'
@@ -27,7 +27,7 @@ describe('the JSON of an error', () => {
     expect(toErrorJson(DOWN)).toBe(JSON.stringify(DOWN))
   })
 
-  it('is NULL where there is none', () => {
+  it('is NULL without an error', () => {
     toErrorJson(DOWN)
     expect(toErrorJson(undefined)).toBeNull()
   })
@@ -39,7 +39,7 @@ describe('an array of a batch', () => {
     ['JSON', jsons, ['{"a":1}', '{"a":1}', null, '{}'], '{"{\\"a\\":1}","{\\"a\\":1}",NULL,"{}"}'],
     ['no words', words, [null, undefined], '{}'],
     ['no JSON', jsons, [null, undefined], '{}'],
-  ])('has every value in its place, also where one comes again: %s', (_, write, values, text) => {
+  ])('has every value in its place, even if values repeat: %s', (_, write, values, text) => {
     expect(write(values)).toBe(text)
   })
 })

@@ -8,7 +8,7 @@ import { sqliteStore } from '../../src/store/sqlite/store.js'
 import type { Sql } from './conformance/bench.js'
 import { conformance } from './conformance/index.js'
 
-/** Files that are in memory if that can be: what a disk adds is waiting. */
+/** Files in a memory file system if there is one, because a disk only adds waiting time. */
 const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'chronos-sqlite-'))
 vitest.afterAll(() => rmSync(directory, { recursive: true, force: true }))
 

@@ -14,11 +14,11 @@ describe('the SQLite driver', () => {
     ['3.53.4', true],
     ['4.0.0', true],
     ['2.8.17', false],
-  ])('of SQLite %s is safe for several writers: %s', (version, safe) => {
+  ])('version %s is safe for several writers: %s', (version, safe) => {
     expect(isSafe(version)).toBe(safe)
   })
 
-  it('is found here, is safe, and is loaded once', async () => {
+  it('is available, is safe, and is loaded once', async () => {
     const driver = await loadDriver()
     expect(isSafe(driver.version)).toBe(true)
     expect(await loadDriver()).toBe(driver)

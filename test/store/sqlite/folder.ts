@@ -9,7 +9,7 @@ import { type Database, type Driver, loadDriver } from '../../../src/store/sqlit
 import { sqliteStore } from '../../../src/store/sqlite/store.js'
 import type { Store } from '../../../src/store/store.js'
 
-/** A directory for the files of one test, and the stores and connections that it opened, all gone afterwards. */
+/** A directory for the files of one test. It closes the stores and connections that it opened, and removes the files. */
 export class Folder {
   path = ''
   readonly #open: { close(): void | Promise<void> }[] = []
@@ -35,7 +35,7 @@ export class Folder {
     return store
   }
 
-  /** A connection of somebody else. */
+  /** A connection of another process. */
   async database(path = this.file()): Promise<Database> {
     const database = (await loadDriver()).open(path)
     this.#open.push({ close: () => quietly(() => database.close()) })
@@ -47,16 +47,16 @@ export function quietly(act: () => void): void {
   try {
     act()
   } catch {
-    // it was over already
+    // The cleanup was already done.
   }
 }
 
-/** Lets everything run that is ready, a few times over. */
+/** Runs all callbacks that are ready, several times. */
 export async function turns(count = 5): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** Whether a small file system can be mounted here, to fill it up or make it read-only. */
+/** Whether a small file system can be mounted, to fill it up or make it read-only. */
 export const canMount = attempt(() => {
   const directory = mkdtempSync(join(tmpdir(), 'chronos-mount-'))
   try {

@@ -10,11 +10,11 @@ import { Folder } from './folder.js'
 
 const folder = new Folder()
 const bench = new Bench(async () => folder.store())
-const means = { clock: systemClock, dice: systemDice }
+const runtime = { clock: systemClock, dice: systemDice }
 const MINUTE_MS = 60_000
 
 describe('health', () => {
-  it('tells what makes a queue slow', async () => {
+  it('reports the causes of a slow queue', async () => {
     const store = folder.store()
     const now = systemClock.now()
     await store.enqueue([
@@ -25,7 +25,7 @@ describe('health', () => {
     ])
     await store.claim({ workerId: 'w', token: 'a'.repeat(32), queues: ['c'], limit: 1, leaseMs: -1000, policyIds: {} })
     const { version } = await loadDriver()
-    const found = await health(folder.file(), { ...means, clock: new VirtualClock(now) }, 'damage')
+    const found = await health(folder.file(), { ...runtime, clock: new VirtualClock(now) }, 'damage')
     expect(found).toEqual({
       path: folder.file(),
       version,
@@ -41,15 +41,15 @@ describe('health', () => {
     expect(found.freeBytes).toBeGreaterThan(0)
   })
 
-  it('has nothing to age where nothing waits, and looks for damage only where it is asked to', async () => {
+  it('has no ages without waiting jobs, and checks for damage only on request', async () => {
     await folder.store().migrate()
-    const found = await health(folder.file(), means, 'none')
+    const found = await health(folder.file(), runtime, 'none')
     expect(found).not.toHaveProperty('oldestDueMs')
     expect(found).not.toHaveProperty('damage')
     expect(found.expiredLeases).toBe(0)
   })
 
-  it('finds a file that is damaged inside', async () => {
+  it('detects a damaged file', async () => {
     const store = folder.store()
     await store.enqueue(Array.from({ length: 500 }, () => bench.job({ payload: JSON.stringify('x'.repeat(500)) })))
     await store.close()
@@ -57,8 +57,8 @@ describe('health', () => {
     const pages = Math.floor(statSync(folder.file()).size / 4096)
     for (let page = Math.floor(pages / 2); page < pages; page++)
       writeSync(file, Buffer.alloc(64, 0xff), 0, 64, page * 4096)
-    const looked = health(folder.file(), means, 'damage')
-    // Where the damage is decides whether the tables can be asked at all.
+    const looked = health(folder.file(), runtime, 'damage')
+    // The position of the damage decides whether the tables can be read at all.
     const damaged = await looked.then(
       ({ damage = [] }) => damage.length > 0,
       (error: { code: string }) => error.code === 'STORE_CORRUPT',
@@ -68,40 +68,40 @@ describe('health', () => {
 })
 
 describe('versionOf', () => {
-  it('is 0 where there is no file, and makes none', async () => {
-    expect(await versionOf(folder.file(), means)).toBe(0)
+  it('is 0 without a file, and does not create one', async () => {
+    expect(await versionOf(folder.file(), runtime)).toBe(0)
     expect(existsSync(folder.file())).toBe(false)
   })
 
-  it('is 0 for an empty file, and leaves it empty', async () => {
+  it('is 0 for an empty file, which stays empty', async () => {
     writeFileSync(folder.file(), '')
-    expect(await versionOf(folder.file(), means)).toBe(0)
+    expect(await versionOf(folder.file(), runtime)).toBe(0)
     expect(statSync(folder.file()).size).toBe(0)
   })
 
-  it('is that of the last migration', async () => {
+  it('is the version of the last migration', async () => {
     await folder.store().migrate()
-    expect(await versionOf(folder.file(), means)).toBe(SCHEMA_VERSION)
+    expect(await versionOf(folder.file(), runtime)).toBe(SCHEMA_VERSION)
   })
 
-  it('is told of a newer file too', async () => {
+  it('is read from a newer file too', async () => {
     await folder.store().migrate()
     const database = await folder.database()
     database.exec(`INSERT INTO migrations (version, applied_at) VALUES (${SCHEMA_VERSION + 1}, 0)`)
-    expect(await versionOf(folder.file(), means)).toBe(SCHEMA_VERSION + 1)
+    expect(await versionOf(folder.file(), runtime)).toBe(SCHEMA_VERSION + 1)
   })
 
   it.each([['a file that is no database', 'this is just some text, and rather more of it than a header'.repeat(20)]])(
     'refuses %s',
     async (_, text) => {
       writeFileSync(folder.file(), text)
-      await expect(versionOf(folder.file(), means)).rejects.toMatchObject({ code: 'STORE_NOT_A_DATABASE' })
+      await expect(versionOf(folder.file(), runtime)).rejects.toMatchObject({ code: 'STORE_NOT_A_DATABASE' })
     },
   )
 
-  it('refuses a database of another application', async () => {
+  it('rejects a database of another application', async () => {
     const database = await folder.database()
     database.exec('CREATE TABLE songs (id INTEGER)')
-    await expect(versionOf(folder.file(), means)).rejects.toMatchObject({ code: 'STORE_NOT_A_DATABASE' })
+    await expect(versionOf(folder.file(), runtime)).rejects.toMatchObject({ code: 'STORE_NOT_A_DATABASE' })
   })
 })

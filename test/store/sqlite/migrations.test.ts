@@ -28,7 +28,7 @@ describe('a file of version 1', () => {
     expect(await folder.store().migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
   })
 
-  it('keeps its jobs as they were, and nothing new is said of them', async () => {
+  it('keeps its jobs unchanged, without values for new fields', async () => {
     const { data } = await store.list({}, { limit: 100, order: 'oldest' })
     expect(data.map(({ queue, state, generation, run }) => [queue, state, generation, run])).toEqual([
       ['default', 'succeeded', 1, 1],
@@ -52,7 +52,7 @@ describe('a file of version 1', () => {
     expect(attempt).not.toHaveProperty('fingerprint')
   })
 
-  it('has a ledger that balances with the rows that it had', async () => {
+  it('has a ledger that balances with the existing rows', async () => {
     const before = await store.audit()
     expect(before.findings).toEqual([])
     expect(before.queues.map(({ queue, ledger }) => [queue, ledger.enqueued, ledger.removed])).toEqual([
@@ -66,7 +66,7 @@ describe('a file of version 1', () => {
     expect(await store.records('counts', { limit: 10 })).toEqual([])
   })
 
-  it('goes on where it was: running, waiting and dead jobs', async () => {
+  it('continues with its running, waiting and dead jobs', async () => {
     const running = {
       ...(await store.get(uuid(6)))!,
       ...{ token: '6'.padStart(32, '0'), workerId: 'worker-1', leaseUntil: 0 },

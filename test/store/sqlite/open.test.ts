@@ -13,12 +13,12 @@ const job = (payload = '{}') => bench.job({ payload })
 const bigJob = () => job(JSON.stringify('x'.repeat(30_000)))
 
 describe('a new file', () => {
-  it('is made, readable for its owner only, with its companions', async () => {
+  it('is created with its -wal and -shm files, readable only for its owner', async () => {
     await folder.store().enqueue([job()])
     for (const suffix of ['', '-wal', '-shm']) expect(statSync(folder.file() + suffix).mode & 0o777).toBe(0o600)
   })
 
-  it('says what it survives, and where it is', async () => {
+  it('reports its durability and location', async () => {
     const { version } = await loadDriver()
     expect(await folder.store().info()).toMatchObject({
       kind: 'sqlite',
@@ -30,16 +30,16 @@ describe('a new file', () => {
     expect(await folder.store({ path: ':memory:' }).info()).toMatchObject({ durability: 'none', location: ':memory:' })
   })
 
-  it('is migrated from nothing, and found ready the next time', async () => {
+  it('is migrated from version 0, and is up to date the next time', async () => {
     expect(await folder.store().migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
     expect(await folder.store().migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
   })
 
-  it('needs no migrate: the first verb does it', async () => {
+  it('needs no migrate: the first operation migrates it', async () => {
     expect(await folder.store().count({}, 1)).toEqual({ value: 0, relation: 'exact' })
   })
 
-  it('keeps its jobs when it is closed and opened again', async () => {
+  it('keeps its jobs when it is closed and reopened', async () => {
     const first = folder.store()
     const one = job()
     await first.enqueue([one])
@@ -47,7 +47,7 @@ describe('a new file', () => {
     expect(await folder.store().get(one.id)).toMatchObject({ id: one.id, state: 'waiting' })
   })
 
-  it('is set up to survive a power loss, and to be written by several', async () => {
+  it('is configured to survive a power loss, and for several writers', async () => {
     const driver = await loadDriver()
     let set: unknown
     const spy: Driver = {
@@ -63,15 +63,15 @@ describe('a new file', () => {
     expect((set as () => unknown)()).toEqual(['wal', 2, 0, 5])
   })
 
-  it('may have blanks, percent signs and question marks in its path', async () => {
+  it('can have spaces, percent signs and question marks in its path', async () => {
     const path = join(folder.path, 'a b%20?#é.db')
     await folder.store({ path }).enqueue([job()])
     expect(existsSync(path)).toBe(true)
   })
 })
 
-describe('a file that is not ours', () => {
-  it('is refused and left alone when it belongs to another application', async () => {
+describe('an existing file', () => {
+  it('is rejected and not changed when it belongs to another application', async () => {
     const other = await folder.database()
     other.exec('CREATE TABLE customers (name TEXT)')
     other.close()
@@ -86,7 +86,7 @@ describe('a file that is not ours', () => {
     expect(existsSync(`${folder.file()}-wal`)).toBe(false)
   })
 
-  it('is not even tidied up when another application is using it', async () => {
+  it('is not checkpointed while another application uses it', async () => {
     const other = await folder.database()
     other.exec('PRAGMA journal_mode = WAL; CREATE TABLE customers (name TEXT)')
     const before = readFileSync(`${folder.file()}-wal`)
@@ -94,7 +94,7 @@ describe('a file that is not ours', () => {
     expect(readFileSync(`${folder.file()}-wal`)).toEqual(before)
   })
 
-  it('is refused when it says that it belongs to another application', async () => {
+  it('is rejected when it has the application id of another application', async () => {
     const other = await folder.database()
     other.exec('PRAGMA application_id = 7; PRAGMA user_version = 1')
     other.close()
@@ -104,7 +104,7 @@ describe('a file that is not ours', () => {
   it.each([
     ['text', 'hello'],
     ['a page of text', 'hello '.repeat(2000)],
-  ])('is refused when it is %s', async (_name, text) => {
+  ])('is rejected when it is %s', async (_name, text) => {
     writeFileSync(folder.file(), text)
     await expect(folder.store().migrate()).rejects.toMatchObject({
       code: 'STORE_NOT_A_DATABASE',
@@ -113,12 +113,12 @@ describe('a file that is not ours', () => {
     expect(readFileSync(folder.file(), 'utf8')).toBe(text)
   })
 
-  it('is taken when it is empty', async () => {
+  it('is used when it is empty', async () => {
     writeFileSync(folder.file(), '')
     expect(await folder.store().migrate()).toMatchObject({ from: 0 })
   })
 
-  it('is refused when a newer Chronos wrote it', async () => {
+  it('is rejected when a newer Chronos wrote it', async () => {
     const store = folder.store()
     await store.migrate()
     await store.close()
@@ -133,8 +133,8 @@ describe('a file that is not ours', () => {
   })
 })
 
-describe('a file that can not be used', () => {
-  it('says so when its directory does not exist, and works once it does', async () => {
+describe('an unusable file', () => {
+  it('is reported when its directory does not exist, and works once it does', async () => {
     const path = join(folder.path, 'missing', 'chronos.db')
     const store = folder.store({ path })
     await expect(store.enqueue([job()])).rejects.toMatchObject({
@@ -146,12 +146,12 @@ describe('a file that can not be used', () => {
     expect(await store.enqueue([job()])).toMatchObject([{ status: 'created' }])
   })
 
-  it('says so when it is a directory', async () => {
+  it('is reported when it is a directory', async () => {
     mkdirSync(folder.file())
     await expect(folder.store().migrate()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
 
-  it('says so when it is damaged', async () => {
+  it('is reported when it is damaged', async () => {
     const store = folder.store()
     await store.enqueue(Array.from({ length: 500 }, () => job()))
     await store.close()
@@ -161,7 +161,7 @@ describe('a file that can not be used', () => {
     await expect(folder.store().list({}, { limit: 10 })).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
   })
 
-  it('tries again after a garbage file was put right', async () => {
+  it('is opened again after it was repaired', async () => {
     writeFileSync(folder.file(), 'hello '.repeat(100))
     const store = folder.store()
     await expect(store.enqueue([job()])).rejects.toMatchObject({ code: 'STORE_NOT_A_DATABASE' })
@@ -171,7 +171,7 @@ describe('a file that can not be used', () => {
 })
 
 describe('a full disk', () => {
-  it('refuses what does not fit, keeps what did, and goes on when there is room', async () => {
+  it('rejects writes that do not fit, keeps the earlier ones, and resumes when there is space', async () => {
     const driver = await loadDriver()
     let setPages: ((pages: number) => void) | undefined
     const small: Driver = {
@@ -213,7 +213,7 @@ describe.runIf(canMount)('a file system of its own', () => {
     execFileSync('umount', ['-l', mounted])
   })
 
-  it('may be full, and goes on once there is room again', async () => {
+  it('can be full, and writes resume once there is space', async () => {
     const store = folder.store({ path: file() })
     await store.migrate()
     const ballast = join(mounted, 'ballast')
@@ -229,12 +229,12 @@ describe.runIf(canMount)('a file system of its own', () => {
     expect(await store.enqueue([bigJob()])).toMatchObject([{ status: 'created' }])
   })
 
-  it('may be too full to open a new file', async () => {
+  it('can be too full to create a file', async () => {
     writeFileSync(join(mounted, 'ballast'), Buffer.alloc(1024 * 1024 - 4096))
     await expect(folder.store({ path: file() }).migrate()).rejects.toMatchObject({ code: 'STORE_FULL' })
   })
 
-  it('may be read-only, and goes on once it can be written', async () => {
+  it('can be read-only, and writes resume once it is writable', async () => {
     const first = folder.store()
     const one = job()
     await first.enqueue([one])
@@ -251,7 +251,7 @@ describe.runIf(canMount)('a file system of its own', () => {
     expect(await store.get(one.id)).toBeDefined()
   })
 
-  it('may be read-only before there is a file', async () => {
+  it('can be read-only before the file exists', async () => {
     mount('-o', 'remount,ro')
     const store = folder.store({ path: file() })
     await expect(store.enqueue([job()])).rejects.toMatchObject({ code: 'STORE_READ_ONLY' })

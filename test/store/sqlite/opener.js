@@ -1,4 +1,4 @@
-// Opens a store that may not exist yet, puts a job into it, and ends.
+// Opens a store whose file may not exist yet, enqueues a job, and exits.
 import { createChronos } from '../../../dist/index.js'
 
 const chronos = createChronos({ store: process.argv[2] ?? '', log: false })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { exitOf, startProcess, temporaryFolder } from '../../support/process.js'
 
-test('processes that open a new file at the same moment all find it theirs', async () => {
+test('processes can open a new file at the same time', async () => {
   for (let round = 0; round < 4; round++) {
     using folder = temporaryFolder()
     const args = [`sqlite:${join(folder.path, 'jobs.db')}`, join(folder.path, 'ledger')]

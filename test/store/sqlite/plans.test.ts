@@ -7,7 +7,7 @@ import { Folder } from './folder.js'
 const folder = new Folder()
 const bench = new Bench(async () => folder.store())
 
-/** Every statement that the given acts run, with SQLite's plan for it. */
+/** Every statement that `act` runs, with SQLite's plan for it. */
 async function plansOf(act: (store: ReturnType<Folder['store']>) => Promise<unknown>): Promise<Map<string, string>> {
   const driver = await loadDriver()
   const seen = new Set<string>()
@@ -40,7 +40,7 @@ async function plansOf(act: (store: ReturnType<Folder['store']>) => Promise<unkn
 }
 
 describe('query plans', () => {
-  it('of everything that a worker does never walk through a table, or sort', async () => {
+  it('of the statements of a worker never scan a table or sort', async () => {
     const plans = await plansOf(async store => {
       await store.enqueue([bench.job(), bench.job({ key: 'k', payloadHash: 'h', unique: 'u' }), bench.job()])
       const { jobs } = await store.claim(bench.request())
@@ -67,13 +67,13 @@ describe('query plans', () => {
     })
     expect(plans.size).toBeGreaterThan(30)
     for (const [sql, plan] of plans) {
-      // Queues are few, and a list of values that was handed over is no table.
+      // There are few queues, and a bound list of values is not a table.
       const steps = plan.split('\n').filter(step => !/^SCAN (queues|json_each)/.test(step))
       for (const step of steps) expect(step, sql).not.toMatch(/SCAN|TEMP B-TREE/)
     }
   })
 
-  it('of a claim step into the index by queue, priority and time', async () => {
+  it('of a claim search the index by queue, priority and time', async () => {
     const plans = await plansOf(async store => {
       await store.enqueue([bench.job(), bench.job({ runAt: { delayMs: 5000 } })])
       await store.claim(bench.request())
@@ -84,7 +84,7 @@ describe('query plans', () => {
       expect(plan).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_waiting \(queue=\? AND priority[<=]/)
   })
 
-  it('of redrives, groups and schedules use their index', async () => {
+  it('of redrives, groups and schedules use their indexes', async () => {
     const plans = await plansOf(async store => {
       await store.tally('r1')
       await store.count({ redriveId: 'r1' }, 5)

@@ -9,11 +9,11 @@ import { Folder, turns } from './folder.js'
 const folder = new Folder()
 const bench = new Bench(async () => folder.store())
 
-/** Several stores on one file are several processes to SQLite: each has a connection of its own. */
+/** For SQLite, several stores on one file are like several processes: each has its own connection. */
 const stores = (count: number): Store[] => Array.from({ length: count }, () => folder.store())
 
 describe('several stores on one file', () => {
-  it('migrate it together, and one does it', async () => {
+  it('can migrate it concurrently, and one of them does it', async () => {
     const migrations = await Promise.all(stores(10).map(store => store.migrate()))
     expect(migrations.filter(({ from }) => from === 0).length).toBeGreaterThanOrEqual(1)
     expect(migrations.every(({ to }) => to === SCHEMA_VERSION)).toBe(true)
@@ -21,7 +21,7 @@ describe('several stores on one file', () => {
     expect(database.prepare('SELECT count(*) AS count FROM migrations').get()).toMatchObject({ count: SCHEMA_VERSION })
   })
 
-  it('see each other’s jobs', async () => {
+  it('see the jobs of each other', async () => {
     const [one, two] = stores(2)
     const [answer] = await one!.enqueue([bench.job()])
     expect(await two!.get(answer!.id)).toMatchObject({ state: 'waiting' })
@@ -52,7 +52,7 @@ describe('several stores on one file', () => {
     expect(answers.flat().filter(({ status }) => status === 'created')).toHaveLength(1)
   })
 
-  it('fold everything once, and balance while they work', async () => {
+  it('fold every delta once, and balance at every moment', async () => {
     const all = stores(4)
     const work = all.map(async (store, index) => {
       for (let round = 0; round < 5; round++) {
@@ -80,7 +80,7 @@ describe('several stores on one file', () => {
     expect(answers.flat().filter(({ status }) => status === 'written')).toHaveLength(1)
   })
 
-  it('settle what another claimed, once', async () => {
+  it('settle a job that another store claimed, once', async () => {
     const [one, two, three] = stores(3)
     await one!.enqueue([bench.job()])
     const { jobs } = await one!.claim(bench.request())
@@ -94,7 +94,7 @@ describe('several stores on one file', () => {
     ).toEqual(['already', 'settled'])
   })
 
-  it('do not mistake a new job in an old place for the one that was there', async () => {
+  it('do not confuse a new job with a removed job that had the same row key', async () => {
     const [one, two] = stores(2)
     await one!.enqueue([bench.job()])
     const [old] = (await one!.claim(bench.request())).jobs
@@ -106,7 +106,7 @@ describe('several stores on one file', () => {
     expect(await two!.get(fresh!.id)).toMatchObject({ state: 'running' })
   })
 
-  it('pause for each other', async () => {
+  it('see when another store pauses a queue', async () => {
     const [one, two] = stores(2)
     await one!.enqueue([bench.job()])
     await one!.setQueue('default', { paused: true })
@@ -114,14 +114,14 @@ describe('several stores on one file', () => {
   })
 })
 
-describe('a file that somebody else has locked', () => {
+describe('a file that another process has locked', () => {
   async function locked() {
     const clock = new TestClock()
     const store = folder.store({ clock })
     await store.migrate()
     const other = await folder.database()
     other.exec('BEGIN IMMEDIATE')
-    /** Lets virtual time pass, a few ms at a time; every step is a turn of the event loop. */
+    /** Advances virtual time by a few ms per turn of the event loop. */
     const wait = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 50) {
         clock.advance(50)
@@ -131,7 +131,7 @@ describe('a file that somebody else has locked', () => {
     return { clock, store, other, wait }
   }
 
-  it('is waited for without holding up anything else', async () => {
+  it('does not block the event loop', async () => {
     const { store, other, wait } = await locked()
     let answered = false
     const answer = store.enqueue([bench.job()]).finally(() => {
@@ -145,7 +145,7 @@ describe('a file that somebody else has locked', () => {
     expect(await answer).toMatchObject([{ status: 'created' }])
   })
 
-  it('is given up after ten seconds: nothing was done, and the next call tries again', async () => {
+  it('fails a write after ten seconds without doing anything, and the next call tries again', async () => {
     const { store, other, wait } = await locked()
     const answer = store.enqueue([bench.job()]).catch(error => error)
     await wait(10_100)
@@ -155,7 +155,7 @@ describe('a file that somebody else has locked', () => {
     expect(await store.enqueue([bench.job()])).toMatchObject([{ status: 'created' }])
   })
 
-  it('keeps what is asked for meanwhile, in its order', async () => {
+  it('keeps the order of the writes that wait for it', async () => {
     const { store, other, wait } = await locked()
     const [first, second] = [bench.job(), bench.job()]
     const answers = [store.enqueue([first]), store.enqueue([second]), store.claim(bench.request({ limit: 1 }))] as const
@@ -175,7 +175,7 @@ describe('watch', () => {
     return { change, stop: () => stop() }
   }
 
-  it('tells of the work of another', async () => {
+  it('reports the work of another store', async () => {
     const [one, two] = stores(2)
     await one!.migrate()
     await two!.migrate()
@@ -185,7 +185,7 @@ describe('watch', () => {
     stop()
   })
 
-  it('tells again and again', async () => {
+  it('reports every commit', async () => {
     const [one, two] = stores(2)
     await one!.migrate()
     for (let round = 0; round < 3; round++) {
@@ -196,7 +196,7 @@ describe('watch', () => {
     }
   })
 
-  it('says nothing of its own work', async () => {
+  it('does not report its own work', async () => {
     const [one, two] = stores(2)
     await one!.migrate()
     await two!.migrate()
@@ -213,7 +213,7 @@ describe('watch', () => {
     other.stop()
   })
 
-  it('never calls back for a database in memory, which no other process can change', async () => {
+  it('never calls back for a database in memory', async () => {
     const store = folder.store({ path: ':memory:' })
     let calls = 0
     const stop = store.watch(() => {
@@ -226,7 +226,7 @@ describe('watch', () => {
     expect(stop()).toBeUndefined()
   })
 
-  it('neither throws nor creates anything where the directory is missing', async () => {
+  it('neither throws nor creates anything if the directory is missing', async () => {
     const directory = folder.file('missing')
     let calls = 0
     const stop = folder.store({ path: join(directory, 'chronos.db') }).watch(() => {
@@ -241,7 +241,7 @@ describe('watch', () => {
 describe('guard', () => {
   const LEASE_MS = 600
 
-  it('keeps the leases of a worker whose thread is blocked, and lets them go when it stays so', async () => {
+  it('renews the leases of a worker whose thread is blocked, until it counts as stuck', async () => {
     const store = folder.store()
     await store.migrate()
     await store.enqueue([bench.job(), bench.job()])
@@ -249,7 +249,7 @@ describe('guard', () => {
     const others = (await store.claim(bench.request({ leaseMs: LEASE_MS, limit: 1, workerId: 'other' }))).jobs
     const guard = store.guard!({ workerId: 'worker-1', leaseMs: LEASE_MS, stuckAfterMs: 60_000 })
     guard.beat()
-    // The guard's thread starts while this one does not answer; the other worker has nobody.
+    // The guard's thread starts while this thread is blocked; the other worker has no guard.
     block(LEASE_MS * 3)
     expect(await store.expired({ workers: 9 })).toMatchObject({ jobs: [{ id: others[0]!.id, alone: true }] })
     expect(await store.extend(mine.map(leaseOf), LEASE_MS)).toEqual(['held'])
@@ -259,7 +259,7 @@ describe('guard', () => {
     expect((await store.expired({ workers: 9 })).jobs.map(({ id }) => id)).toContain(mine[0]!.id)
   })
 
-  it('gives up a thread that is stuck for good', async () => {
+  it('stops renewing for a thread that is stuck', async () => {
     const store = folder.store()
     await store.migrate()
     await store.enqueue([bench.job()])
@@ -271,7 +271,7 @@ describe('guard', () => {
     await guard.stop()
   })
 
-  it('keeps nothing while it is at rest', async () => {
+  it('renews nothing while it is at rest', async () => {
     const store = folder.store()
     await store.migrate()
     await store.enqueue([bench.job()])
@@ -285,11 +285,11 @@ describe('guard', () => {
     await guard.stop()
   })
 
-  it('is absent where no thread can see the data', () => {
+  it('is absent for a database in memory', () => {
     expect(folder.store({ path: ':memory:' }).guard).toBeUndefined()
   })
 
-  it('stops at once before the store was used, and leaves no file and no thread behind', async () => {
+  it('stops at once if the store was never used, and leaves no file and no thread behind', async () => {
     const store = folder.store()
     const guard = store.guard!({ workerId: 'w', leaseMs: 1000, stuckAfterMs: 1000 })
     guard.beat()
@@ -303,7 +303,7 @@ describe('guard', () => {
 
 const now = async (store: Store) => (await store.info()).now
 
-/** What a handler does that computes for too long. */
+/** Blocks the thread, like a handler that computes for too long. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }

@@ -1,4 +1,4 @@
--- A file of schema version 1, with jobs in every state, as Chronos wrote it before there were gates, groups and a ledger.
+-- A file of schema version 1, with jobs in every state, as Chronos wrote it before dependencies, error groups and the ledger existed.
 PRAGMA application_id = 1128813134;
 CREATE TABLE migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL);
 CREATE TABLE jobs (
@@ -25,7 +25,7 @@ CREATE TABLE jobs (
     finished_at INTEGER,
     deadline INTEGER,
     timeout_ms INTEGER,
-    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are nothing
+    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are zero
     counters TEXT,
     reason TEXT,
     tenant_id TEXT,
@@ -36,7 +36,7 @@ CREATE TABLE jobs (
     override TEXT,
     progress TEXT,
     result TEXT,
-    -- NULL when it is long: then it is in payloads
+    -- NULL if the payload is long and stored in the table payloads
     payload TEXT,
     CHECK (
       CASE state

@@ -7,7 +7,7 @@ import { Folder } from './folder.js'
 const folder = new Folder()
 const bench = new Bench(async () => folder.store())
 
-/** A driver that writes down every statement it runs, and can be told to fail one. */
+/** A driver that records every statement, and can fail one on request. */
 async function recorded() {
   const driver = await loadDriver()
   const ran: string[] = []
@@ -43,7 +43,7 @@ function watch(database: Database, ran: string[], fail: { when(sql: string): unk
 const sqliteError = (errcode: number, message: string) => Object.assign(new Error(message), { errcode })
 
 describe('group commit', () => {
-  it('shares one commit among everything that is asked for in the same moment', async () => {
+  it('shares one commit among the writes requested at the same time', async () => {
     const { store, commits } = await recorded()
     await store.enqueue([bench.job()])
     const { jobs } = await store.claim(bench.request())
@@ -57,7 +57,7 @@ describe('group commit', () => {
     expect(commits() - before).toBe(1)
   })
 
-  it('does things in the order in which they were asked for', async () => {
+  it('runs writes in the order of the requests', async () => {
     const { store } = await recorded()
     const job = bench.job()
     const [, claim, cancelled] = await Promise.all([
@@ -69,14 +69,14 @@ describe('group commit', () => {
     expect(cancelled).toMatchObject([{ status: 'requested' }])
   })
 
-  it('does not make one transaction longer than a few thousand rows', async () => {
+  it('limits one transaction to a few thousand rows', async () => {
     const { store, commits } = await recorded()
     await Promise.all(Array.from({ length: 6 }, () => store.enqueue(Array.from({ length: 900 }, () => bench.job()))))
     expect(commits()).toBe(3)
     expect(await store.count({}, 10_000)).toMatchObject({ value: 5400 })
   })
 
-  it('lets one that fails fail alone', async () => {
+  it('fails only the write that caused the error', async () => {
     const { store } = await recorded()
     const bad = bench.job({ priority: 12 })
     const answers = await Promise.allSettled([
@@ -92,13 +92,13 @@ describe('group commit', () => {
     expect(await store.count({}, 10)).toEqual({ value: 2, relation: 'exact' })
   })
 
-  it('refuses an id that is no UUID', async () => {
+  it('rejects an id that is not a UUID', async () => {
     const { store } = await recorded()
     await expect(store.enqueue([bench.job({ id: 'nonsense' })])).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     expect(await store.count({}, 10)).toMatchObject({ value: 0 })
   })
 
-  it('tries again when the commit finds the file locked', async () => {
+  it('retries when the file is locked during the commit', async () => {
     const { store, fail } = await recorded()
     let times = 0
     fail.when = sql => {
@@ -111,7 +111,7 @@ describe('group commit', () => {
     expect(await store.count({}, 10)).toMatchObject({ value: 1 })
   })
 
-  it('tells everybody when the commit fails, and that it may have been done when the disk broke', async () => {
+  it('rejects every write of a failed commit, with an unknown outcome after a disk error', async () => {
     const { store, fail } = await recorded()
     fail.when = sql => (sql === 'COMMIT' ? sqliteError(1034, 'disk I/O error') : undefined)
     const answers = await Promise.allSettled([store.enqueue([bench.job()]), store.enqueue([bench.job()])])
@@ -131,9 +131,9 @@ describe('group commit', () => {
     [10, 'STORE_UNAVAILABLE'],
     [4874, 'STORE_FULL'],
     [1032, 'STORE_UNAVAILABLE'],
-  ])('puts the result %i of SQLite into words, and heals when it is over', async (errcode, code) => {
+  ])('translates the SQLite result code %i, and recovers when it is over', async (errcode, code) => {
     const { store, fail } = await recorded()
-    fail.when = sql => (sql === 'BEGIN IMMEDIATE' ? sqliteError(errcode, 'told so') : undefined)
+    fail.when = sql => (sql === 'BEGIN IMMEDIATE' ? sqliteError(errcode, 'the reason') : undefined)
     await expect(store.enqueue([bench.job()])).rejects.toMatchObject({
       code,
       message: expect.stringContaining(folder.file()),
