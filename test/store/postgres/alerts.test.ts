@@ -7,7 +7,7 @@ import { dropSchemas, freshSchema, openStore } from '../../support/postgres.js'
 
 afterAll(dropSchemas)
 
-it('of four processes that look all the time, one tells of an alert, and one that it is over', async () => {
+it('four processes that check concurrently send one notification per alert, and one when it is resolved', async () => {
   const schema = freshSchema()
   const bad = defineJob({
     name: 'bad',
@@ -19,7 +19,7 @@ it('of four processes that look all the time, one tells of an alert, and one tha
   const heard: string[] = []
   const subjects: string[] = []
   let onNews = (): void => undefined
-  const told = async (count: number): Promise<void> => {
+  const notified = async (count: number): Promise<void> => {
     while (heard.length < count || subjects.length < count) {
       await new Promise<void>(resolve => {
         onNews = resolve
@@ -50,9 +50,9 @@ it('of four processes that look all the time, one tells of an alert, and one tha
   })
   const [chronos] = processes
   await chronos!.enqueue(bad, undefined)
-  await told(1)
+  await notified(1)
   await chronos!.dead.acknowledge({})
-  await told(2)
+  await notified(2)
   await Promise.all(processes.map(each => each.close()))
   expect(heard).toEqual(['alert.firing dead-letters', 'alert.resolved dead-letters'])
   expect(subjects).toEqual(['[firing] dead-letters', '[resolved] dead-letters'])

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { systemDice } from '../../../src/engine/time/system.js'
 import type { Claimed, ClaimRequest, NewJob, Settlement, Store } from '../../../src/store/store.js'
 
-// The words of these tests. Time is the database's own here, so they speak of what happens, not of when.
+// Helpers for these tests. Times come from the database's clock, so the tests check effects, not times.
 
 export function job(given: Partial<NewJob> = {}): NewJob {
   return {
@@ -27,7 +27,7 @@ export function request(given: Partial<ClaimRequest> = {}): ClaimRequest {
   return { workerId: 'worker-1', token, queues: ['default'], limit: 100, leaseMs: 30_000, policyIds: {}, ...given }
 }
 
-/** Every run that has ended: rows of their own, and plain successes, of which the jobs tell. */
+/** Every ended run: the rows among the attempts, and the plain successes stored on their jobs. */
 export function runsIn(schema: string): string {
   const plain = `SELECT pk, run, 'succeeded', ran_at, finished_at FROM ${schema}.jobs WHERE ran_token IS NOT NULL`
   return `(SELECT job, run, status, started_at, finished_at FROM ${schema}.attempts UNION ALL ${plain})`
@@ -35,7 +35,7 @@ export function runsIn(schema: string): string {
 
 type Status = 'succeeded' | 'failed'
 
-/** How a run ended: well, or with a retry at once. */
+/** The settlement of a run that succeeded, or that is retried at once. */
 export function settlement({ id, token, ...claimed }: Claimed, status: Status = 'succeeded'): Settlement {
   const { generation, run, attempt, workerId, queue, name, startedAt = 0 } = claimed
   const counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
@@ -66,7 +66,7 @@ export function settlement({ id, token, ...claimed }: Claimed, status: Status = 
   }
 }
 
-/** Claims and settles until nothing is left, through whatever happens to the store. */
+/** Claims and settles until no job is left, despite failures of the store. */
 export async function drain(store: Store, limit: number, trouble: (error: unknown) => void): Promise<string[]> {
   const done: string[] = []
   for (;;) {
@@ -79,7 +79,7 @@ export async function drain(store: Store, limit: number, trouble: (error: unknow
   }
 }
 
-/** As the engine does: what may be repeated is repeated. */
+/** Retries calls that are safe to retry, as the engine does. */
 export async function again<T>(call: () => Promise<T>, trouble: (error: unknown) => void): Promise<T> {
   for (;;) {
     try {
@@ -92,7 +92,7 @@ export async function again<T>(call: () => Promise<T>, trouble: (error: unknown)
   }
 }
 
-/** What the ledger says of every queue is what its rows say, and no job contradicts itself. */
+/** Expects that the ledger of every queue matches its rows, and that the records of each job are consistent. */
 export async function expectBalance(store: Store): Promise<void> {
   const { queues, findings } = await store.audit()
   expect(findings).toEqual([])

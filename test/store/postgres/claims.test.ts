@@ -20,7 +20,7 @@ afterEach(() => store.close())
 const idsOf = (all: readonly { id: string }[]) => all.map(({ id }) => id)
 
 describe('claim', () => {
-  it('does not look at jobs of a higher priority that wait for their time, nor at ended ones', async () => {
+  it('reads neither later jobs of a higher priority nor ended jobs', async () => {
     await store.enqueue(jobs(5000, { priority: 9, runAt: { delayMs: 3_600_000 } }))
     await store.enqueue(jobs(1000, { priority: 8 }))
     const worker = await openStore({ schema })
@@ -28,7 +28,7 @@ describe('claim', () => {
       const { jobs: claimed } = await worker.claim(request({ limit: 500 }))
       await worker.settle(claimed.map(one => settlement(one)))
     }
-    // A backend tells what it did when it ends, at the latest.
+    // A backend reports its statistics when it ends, at the latest.
     await worker.close()
     const due = jobs(20, { priority: 1 })
     await store.enqueue(due)
@@ -51,7 +51,7 @@ describe('claim', () => {
     return Number(row!.read)
   }
 
-  it('goes on where the last one ended, and finds what came in before that when it comes short', async () => {
+  it('continues where the last one ended, and finds earlier jobs when it comes up short', async () => {
     const other = await openStore({ schema })
     const line = jobs(6)
     await store.enqueue(line)
@@ -64,7 +64,7 @@ describe('claim', () => {
     await other.close()
   })
 
-  it('finds urgent work at once, wherever the last one ended', async () => {
+  it('finds urgent jobs at once, regardless of where the last one ended', async () => {
     const other = await openStore({ schema })
     await store.enqueue(jobs(10))
     await store.claim(request({ limit: 2 }))
@@ -74,7 +74,7 @@ describe('claim', () => {
     await other.close()
   })
 
-  it('repeats a claim of two parts whole', async () => {
+  it('returns all jobs of a claim in two parts when it is repeated', async () => {
     await store.enqueue(jobs(3))
     await store.claim(request({ limit: 1 }))
     const other = await openStore({ schema })
@@ -88,7 +88,7 @@ describe('claim', () => {
 })
 
 describe('health', () => {
-  it('tells what makes a queue slow', async () => {
+  it('reports the causes of a slow queue', async () => {
     const keeper = new pg.Client(await postgresUrl())
     await keeper.connect()
     await keeper.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1')

@@ -10,10 +10,10 @@ afterAll(dropSchemas)
 
 const HOUR_MS = 3_600_000
 
-/** For Node: this process lives so many milliseconds in the future. */
+/** Makes Node shift the clock of a process by this many milliseconds. */
 const skewed = (ms: number) => ['--import', `data:text/javascript,const now=Date.now;Date.now=()=>now()+(${ms})`]
 
-// They wait for leases most of the time, and can do so together.
+// The tests mostly wait for leases to expire, so they run concurrently.
 test.concurrent.for([
   ['ahead', HOUR_MS],
   ['behind', -HOUR_MS],
@@ -24,7 +24,7 @@ test.concurrent.for([
   const ledger = join(folder.path, 'ledger')
   await using chronos = createChronos({ store, log: false })
   await chronos.info()
-  // Each has a sweeper, and a job that outlives its lease for the other's to leave alone.
+  // Each worker has a sweeper, and a job that outlives its first lease, which the other sweeper must not touch.
   const here = defineJob({ name: 'here', queue: 'here', run: () => sql('SELECT pg_sleep(2.5)') })
   await using worker = chronos.work([here], { lease: '1s', signals: false })
   const child = await startProcess('chaos/worker.js', [store, ledger], { flags: skewed(ms) })

@@ -32,7 +32,7 @@ afterEach(async () => {
   logged.length = 0
 })
 
-/** In a transaction of the handler: an order, and whatever else it does there. */
+/** Inserts an order and calls `act` in a transaction of the handler. */
 async function transaction(act: (client: pg.PoolClient) => Promise<unknown>): Promise<void> {
   const client = await pool.connect()
   try {
@@ -59,7 +59,7 @@ interface Life {
   readonly errors: readonly (string | undefined)[]
 }
 
-/** From its enqueue until it has ended for good. */
+/** Runs a job from its enqueue to its final state. */
 async function live(
   run: (job: JobContext) => unknown,
   options: { timeout?: '100ms'; lease?: '3s'; poll?: '100ms' } = {},
@@ -84,7 +84,7 @@ async function live(
 }
 
 describe('a job that is completed in a transaction of its handler', () => {
-  it('is done when that commits, with its result and what it said', async () => {
+  it('succeeds when the transaction commits, with its result and its logs', async () => {
     const life = await live(async one => {
       one.log('ordered')
       await transaction(async client => {
@@ -101,7 +101,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect(eventsLogged()).not.toContain('lease.lost')
   })
 
-  it('may be completed twice in it', async () => {
+  it('can be completed twice in the transaction', async () => {
     const life = await live(one =>
       transaction(async client => {
         await one.complete(client, 'first')
@@ -111,7 +111,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect(life).toMatchObject({ job: { state: 'succeeded', result: 'first' }, statuses: ['succeeded'] })
   })
 
-  it('has failed when that rolls back and the handler throws, with what it threw', async () => {
+  it('fails when the transaction rolls back and the handler throws, with that error', async () => {
     const life = await live(one =>
       transaction(async client => {
         await one.complete(client)
@@ -122,7 +122,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect(await orders()).toBe(1)
   })
 
-  it('has failed when that rolls back, even if the handler returns as if nothing had happened', async () => {
+  it('fails when the transaction rolls back, even if the handler returns normally', async () => {
     const life = await live(async one => {
       const done = transaction(async client => {
         await one.complete(client)
@@ -134,7 +134,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect(await orders()).toBe(1)
   })
 
-  it('can be completed in a second transaction when the first rolled back, and what it said is kept', async () => {
+  it('can be completed in a second transaction after a rollback, and keeps its logs', async () => {
     const life = await live(async one => {
       one.log('before')
       const first = transaction(async client => {
@@ -148,7 +148,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect((await chronos.jobs.logs(life.job.id)).data).toMatchObject([{ message: 'before' }, { message: 'again' }])
   })
 
-  it('is waited for when the handler returns before its transaction ends', async () => {
+  it('is settled after the transaction ends if the handler returns first', async () => {
     const life = await live(async one => {
       const client = await pool.connect()
       await client.query(`BEGIN; INSERT INTO ${schema}.orders VALUES (1)`)
@@ -160,7 +160,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect(await orders()).toBe(1)
   })
 
-  it('stays done when the handler throws after the commit, and a warning says so', async () => {
+  it('stays succeeded when the handler throws after the commit, with a warning', async () => {
     const life = await live(async one => {
       await transaction(client => one.complete(client, 'done'))
       throw new Error('too late')
@@ -169,7 +169,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect(eventsLogged()).toContain('handler.failed-after-commit')
   })
 
-  it('lets its handler go on after the commit, for longer than its lease', async () => {
+  it('lets its handler continue after the commit, for longer than its lease', async () => {
     let aborted: boolean | undefined
     const life = await live(
       async one => {
@@ -184,7 +184,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect(eventsLogged()).not.toContain('lease.lost')
   })
 
-  it('takes the transaction back when the lease was taken away', async () => {
+  it('rolls the transaction back when the lease was lost', async () => {
     let told: unknown
     const life = await live(
       async one => {
@@ -197,7 +197,7 @@ describe('a job that is completed in a transaction of its handler', () => {
           throw error
         })
       },
-      // Nobody tells the worker that there is a retry.
+      // The worker gets no notification about the retry.
       { poll: '100ms' },
     )
     expect(told).toMatchObject({ code: 'LEASE_LOST', details: { jobId: life.job.id, run: 1 } })
@@ -215,7 +215,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     await store.close()
   }
 
-  it('is not completed when its time is up', async () => {
+  it('is not completed after its timeout', async () => {
     const life = await live(
       async one => {
         await new Promise(resolve => one.signal.addEventListener('abort', resolve))
@@ -230,8 +230,8 @@ describe('a job that is completed in a transaction of its handler', () => {
   it.each([
     ['nothing', () => undefined, 'INVALID_OPTION'],
     ['a pool', () => pool, 'INVALID_OPTION'],
-    ['what can not be asked', () => ({ execute: () => undefined }), 'STORE_NOT_SUPPORTED'],
-  ])('refuses %s for a transaction', async (_what, tx, code) => {
+    ['an object without a query method', () => ({ execute: () => undefined }), 'STORE_NOT_SUPPORTED'],
+  ])('rejects %s as a transaction', async (_what, tx, code) => {
     const codes: unknown[] = []
     const life = await live(one => one.complete(tx()).catch(error => codes.push(error.code)))
     expect(codes[0]).toBe(code)
@@ -240,7 +240,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     )
   })
 
-  it('refuses what would wait for that transaction', async () => {
+  it('rejects calls that would wait for the transaction', async () => {
     const told: unknown[] = []
     await live(one =>
       transaction(async client => {
@@ -253,7 +253,7 @@ describe('a job that is completed in a transaction of its handler', () => {
     expect(told).toMatchObject([{ code: 'NOT_ALLOWED' }])
   })
 
-  it('runs again when its process is killed before the commit, and leaves nothing of what it wrote', async () => {
+  it('runs again when its process is killed before the commit, without its earlier writes', async () => {
     const order = defineJob({
       name: 'order',
       retry,
@@ -290,7 +290,7 @@ describe('while such a transaction is open', () => {
     await store.close()
   })
 
-  it('the leases of other jobs are kept, and it says of this one that it is locked', async () => {
+  it('the leases of other jobs are renewed, and this one is reported as locked', async () => {
     await store.enqueue(jobs(3))
     const { jobs: claimed } = await store.claim(request())
     const leases = claimed.map(({ id, token }) => ({ id, token }))
@@ -305,7 +305,7 @@ describe('while such a transaction is open', () => {
     expect(await store.settle([settlement(claimed[1]!)])).toEqual([{ status: 'already' }])
   })
 
-  it('a sweeper does not wait for it, and finds the job when it rolled back', async () => {
+  it('a sweeper does not wait for it, and finds the job after a rollback', async () => {
     await store.enqueue([job()])
     const { jobs: claimed } = await store.claim(request({ leaseMs: 1 }))
     await store.settle([settlement(claimed[0]!)], client)

@@ -1,4 +1,4 @@
-// A worker process that completes a job in a transaction, says so, and never commits.
+// A worker process that completes a job in a transaction, reports it, and never commits.
 import pg from 'pg'
 import { createChronos, defineJob, fixed } from '../../../dist/index.js'
 

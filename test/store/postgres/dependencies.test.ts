@@ -19,14 +19,14 @@ beforeEach(async () => {
 afterEach(() => Promise.all(stores.map(store => store.close())))
 
 describe('park', () => {
-  it('and claims share the jobs of a dependency: each is moved or taken, and nobody waits', async () => {
+  it('and concurrent claims share the jobs of a dependency without waiting: each job is deferred or claimed', async () => {
     await stores[0]!.enqueue(jobs(600, { dependency }))
     const delaysMs = Array.from({ length: 40 }, (_, index) => 3_600_000 + index)
     const acts = [
       async () => (await stores[1]!.claim(request({ limit: 30 }))).jobs.length,
       async () => (await stores[2]!.park({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).moved,
     ]
-    // Both have their share before either can have all of it: one may connect later than the other.
+    // Both get a share before either can take every job, because one may connect later than the other.
     const first = await Promise.all(acts.map(act => act()))
     expect(first).toEqual([30, 40])
     const rest = await Promise.all(acts.map(repeatedly))
@@ -40,7 +40,7 @@ describe('park', () => {
     expect(strange).toEqual({ n: 0 })
   })
 
-  /** Until there is nothing left; how many it was in all. */
+  /** Repeats until no job is left, and returns the total. */
   async function repeatedly(act: () => Promise<number>): Promise<number> {
     let sum = 0
     for (let empty = 0; empty < 3; ) {
@@ -51,7 +51,7 @@ describe('park', () => {
     return sum
   }
 
-  it('passes by what somebody else has locked, and gives the delays to the others in turn', async () => {
+  it('skips jobs that another transaction has locked, and gives the delays to the others in order', async () => {
     const all = jobs(5, { dependency })
     await stores[0]!.enqueue(all)
     const client = new pg.Client(await postgresUrl())
@@ -69,7 +69,7 @@ describe('park', () => {
     expect(times.map(({ pass }) => pass)).toEqual([undefined, 1, undefined, 1, 1])
   })
 
-  it('never reads the jobs of another dependency, nor those that it has given a later time', async () => {
+  it('reads neither jobs of another dependency nor jobs that it has already deferred', async () => {
     const [store, other] = stores
     await store!.enqueue(jobs(3000, { dependency: 'another' }))
     await store!.enqueue(jobs(3000, { dependency, runAt: { delayMs: 3_600_000 } }))
@@ -88,7 +88,7 @@ describe('park', () => {
     const before = await read()
     const delaysMs = Array.from({ length: 100 }, () => 60_000)
     expect(await other!.park({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).toEqual({ moved: 10 })
-    // A backend tells what it did when it ends, at the latest.
+    // A backend reports its statistics when it ends, at the latest.
     await other!.close()
     await expect.poll(read).toBeGreaterThan(before)
     expect((await read()) - before).toBeLessThan(30)

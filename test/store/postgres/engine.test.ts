@@ -14,14 +14,14 @@ async function open(schema: string): Promise<Chronos> {
 }
 
 describe('the engine on PostgreSQL', () => {
-  it('starts a job at once that another process enqueued, without looking for work all the time', async () => {
+  it('starts a job of another process at once, without frequent polling', async () => {
     const schema = freshSchema()
     const [client, server] = [await open(schema), await open(schema)]
     let started = 0
     const job = defineJob({ name: 'mail', run: async () => void started++ })
     const worker = server.work([job], { poll: '1h', signals: false })
     await client.enqueue(job)
-    // The time between two polls is longer than the test may take.
+    // The poll interval is longer than the test may take.
     for (let count = 1; count <= 20; count++) {
       await expect.poll(() => started, { interval: 1 }).toBe(count)
       if (count < 20) await client.enqueue(job)
@@ -30,7 +30,7 @@ describe('the engine on PostgreSQL', () => {
     await Promise.all([client.close(), server.close()])
   })
 
-  it('shares the work of one database among workers, each job once', async () => {
+  it('distributes jobs among workers, and runs each job once', async () => {
     const schema = freshSchema()
     const all = await Promise.all([1, 2, 3].map(() => open(schema)))
     const runs = new Map<string, number>()
@@ -56,7 +56,7 @@ describe('the engine on PostgreSQL', () => {
 })
 
 describe(`a server that is killed ${SERVER_KILLS} times under load`, () => {
-  it('costs waiting, and nothing that was acknowledged', async () => {
+  it('causes delays, but loses no acknowledged write', async () => {
     const server = await PostgresServer.start()
     const chronos = createChronos({ store: postgres(server.url), log: false })
     const job = defineJob({ name: 'count', run: async () => undefined })

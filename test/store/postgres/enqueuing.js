@@ -1,4 +1,4 @@
-// A process that enqueues a job and has nothing else to live for.
+// A process that enqueues a job and then exits.
 import { createChronos } from '../../../dist/index.js'
 
 const [url = '', schema = ''] = process.argv.slice(2)

@@ -25,13 +25,13 @@ afterEach(() => store.close())
 
 async function through(line: Line, options: Partial<PostgresOptions> = {}): Promise<Store> {
   const other = await openStore({ schema, url: line.url(url), ...options })
-  // So that the next statement is the one of the test: it knows the queue, and has nothing to tell of soon.
+  // The store already knows the queue and has no pending notification, so the next statement is the one of the test.
   await other.enqueue([job({ queue: 'first', runAt: { delayMs: 3_600_000 } })])
   return other
 }
 
 describe('an answer that is lost after the commit', () => {
-  it('leaves an enqueue unknown, and repeating it makes no second job', async () => {
+  it('makes the outcome of an enqueue unknown, and a repetition creates no second job', async () => {
     const line = await Line.to(url)
     const far = await through(line)
     const all = [job({ queue: 'first', name: 'one' }), job({ queue: 'first', name: 'two' })]
@@ -45,7 +45,7 @@ describe('an answer that is lost after the commit', () => {
     line.close()
   })
 
-  it('leaves an enqueue with a key unknown, and repeating it gives the same job', async () => {
+  it('makes the outcome of an enqueue with a key unknown, and a repetition returns the same job', async () => {
     const line = await Line.to(url)
     const far = await through(line)
     const one = job({ queue: 'first', key: 'k', payloadHash: 'h', unique: 'u' })
@@ -57,7 +57,7 @@ describe('an answer that is lost after the commit', () => {
     line.close()
   })
 
-  it('leaves a claim unknown, and repeating it gives the same jobs', async () => {
+  it('makes the outcome of a claim unknown, and a repetition returns the same jobs', async () => {
     const line = await Line.to(url)
     const far = await through(line)
     await store.enqueue(jobs(20))
@@ -71,7 +71,7 @@ describe('an answer that is lost after the commit', () => {
     line.close()
   })
 
-  it('leaves a settle unknown, and repeating it says already', async () => {
+  it('makes the outcome of a settle unknown, and a repetition returns `already`', async () => {
     const line = await Line.to(url)
     const far = await through(line)
     await store.enqueue(jobs(5))
@@ -86,7 +86,7 @@ describe('an answer that is lost after the commit', () => {
     line.close()
   })
 
-  it('leaves nothing of a read unknown', async () => {
+  it('makes a read unavailable, not unknown', async () => {
     const line = await Line.to(url)
     const far = await through(line)
     line.loseAnswers()
@@ -97,8 +97,8 @@ describe('an answer that is lost after the commit', () => {
 })
 
 describe('a commit whose standby did not answer', () => {
-  it('is unknown, though the server says that all is well', async () => {
-    const server = await PostgresServer.start({ fsync: 'off', synchronous_standby_names: 'nobody' })
+  it('has an unknown outcome, although the server reports success', async () => {
+    const server = await PostgresServer.start({ fsync: 'off', synchronous_standby_names: 'missing' })
     const local = { connectionString: server.url, options: '-c synchronous_commit=local' }
     const trusting = await openStore({ schema: 'sync', connection: local })
     await trusting.migrate()
@@ -116,8 +116,8 @@ describe('a commit whose standby did not answer', () => {
   })
 })
 
-describe('a claim that is repeated while the first is still at work', () => {
-  it('waits for it, and gets what that took', async () => {
+describe('a claim that is repeated while the first is in progress', () => {
+  it('waits for it, and returns the same jobs', async () => {
     await store.enqueue(jobs(30))
     const other = await openStore({ schema })
     const keeper = new pg.Client(url)
@@ -134,7 +134,7 @@ describe('a claim that is repeated while the first is still at work', () => {
     await other.close()
   })
 
-  /** So many statements of this schema wait for a lock, or for each other. */
+  /** Resolves when this many statements of the schema wait for a lock. */
   async function waitingFor(count: number): Promise<void> {
     await expect
       .poll(
@@ -146,7 +146,7 @@ describe('a claim that is repeated while the first is still at work', () => {
 })
 
 describe('a server that does not answer', () => {
-  it('is given up, and its connection with it', async () => {
+  it('causes a timeout, and its connection is closed', async () => {
     const line = await Line.to(url)
     const far = await through(line, { statementMs: 200 })
     line.fallSilent()
@@ -158,7 +158,7 @@ describe('a server that does not answer', () => {
     line.close()
   })
 
-  it('is told from one that waits for a lock of somebody else', async () => {
+  it('is distinguished from one that waits for a lock', async () => {
     const impatient = await openStore({ schema, statementMs: 200 })
     const keeper = new pg.Client(url)
     await keeper.connect()
@@ -174,10 +174,10 @@ describe('a server that does not answer', () => {
   })
 
   it.each([
-    ['nobody listens', { port: '1' }],
+    ['no server listens', { port: '1' }],
     ['there is no such database', { pathname: '/nowhere' }],
     ['there is no such user', { username: 'nobody-known' }],
-  ])('is unavailable where %s', async (_word, part) => {
+  ])('is unavailable if %s', async (_word, part) => {
     const wrong = Object.assign(new URL(url), part)
     const nowhere = await openStore({ schema, url: wrong.href })
     await expect(nowhere.get(job().id)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
@@ -187,7 +187,7 @@ describe('a server that does not answer', () => {
 })
 
 describe('a server that has become a standby', () => {
-  it('is refused, and its connections are replaced by ones to the primary', async () => {
+  it('is rejected, and its connections are replaced by connections to the primary', async () => {
     const user = `${schema}_standby`
     await sql(`CREATE ROLE ${user} LOGIN SUPERUSER`)
     const as = new URL(url)
@@ -204,7 +204,7 @@ describe('a server that has become a standby', () => {
 })
 
 describe('backends that are terminated under load', () => {
-  it('cost nothing but repetition: every job ends once', async () => {
+  it('only cause retries: every job ends once', async () => {
     const stores = await Promise.all(
       [1, 2, 3].map(() => openStore({ schema, connection: { connectionString: url, application_name: schema } })),
     )
@@ -229,7 +229,7 @@ describe('backends that are terminated under load', () => {
     await Promise.all(stores.map(one => one.close()))
   })
 
-  /** Those at work before the others: whoever waits for their answer must notice. */
+  /** Active backends come first, because their clients must notice the lost answers. */
   async function killBackends(isOver: () => boolean): Promise<number> {
     let killed = 0
     while (!isOver()) {

@@ -5,13 +5,13 @@ import { job, request } from './bench.js'
 
 afterAll(dropSchemas)
 
-/** Nothing else happens in this thread for so long. */
+/** Blocks this thread. */
 function block(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
 }
 
 describe('guard', () => {
-  it('keeps the leases of a worker whose thread is blocked, and of no other', async () => {
+  it('renews the leases of a worker whose thread is blocked, and no others', async () => {
     const store = await openStore()
     await store.migrate()
     await store.enqueue([job({ name: 'mine' }), job({ name: 'other' })])
@@ -27,7 +27,7 @@ describe('guard', () => {
     await store.close()
   })
 
-  it('leaves the leases of a thread alone that is taken to be stuck for good', async () => {
+  it('does not renew the leases of a thread that counts as stuck', async () => {
     const store = await openStore()
     await store.migrate()
     await store.enqueue([job()])
@@ -40,7 +40,7 @@ describe('guard', () => {
     await store.close()
   })
 
-  it('keeps nothing for a worker that holds nothing', async () => {
+  it('renews nothing for a worker without leases', async () => {
     const store = await openStore()
     await store.migrate()
     const guard = store.guard!({ workerId: 'worker-1', leaseMs: 1000, stuckAfterMs: 60_000 })
@@ -52,7 +52,7 @@ describe('guard', () => {
     await store.close()
   })
 
-  it('renews nothing where the settings can not be sent to a thread', async () => {
+  it("renews nothing if the settings can't be sent to a thread", async () => {
     const url = new URL(await postgresUrl())
     const password = () => decodeURIComponent(url.password)
     const place = { host: url.hostname, port: url.port, user: url.username, database: url.pathname.slice(1) }

@@ -15,7 +15,7 @@ function servers(): readonly [Chronos, Chronos] {
   return [open(), open()]
 }
 
-it('a pull worker may claim from one server and talk to the other', async () => {
+it('a pull worker can claim from one server and report to the other', async () => {
   const [a, b] = servers()
   const { id } = await a.enqueue('resize', { image: 1 }, { queue: 'images' })
   const ask = { workerId: 'py-1', queues: ['images', 'other'], names: ['resize'], wait: '10s' } as const
@@ -32,7 +32,7 @@ it('a pull worker may claim from one server and talk to the other', async () => 
   await Promise.all([a.close(), b.close()])
 })
 
-it('a claim that waits at one server is answered when the other gets work', async () => {
+it('a claim that waits at one server is answered when the other server gets a job', async () => {
   const [a, b] = servers()
   const waiting = a.leases.claim({ workerId: 'py-1', wait: '30s' })
   while ((await b.workers()).length === 0) await new Promise(setImmediate)

@@ -28,7 +28,7 @@ afterEach(async () => {
   await client.end()
 })
 
-/** How often what happened to these jobs, from the records of all hours. */
+/** The counts of these jobs, summed over the records of all hours. */
 async function counts(place = 'default send-mail'): Promise<Counts> {
   await foldAll(store)
   const sum: Counts = {}
@@ -44,7 +44,7 @@ async function unfolded(): Promise<number> {
 }
 
 describe('enqueue', () => {
-  it('counts what it created, however often it is repeated', async () => {
+  it('counts created jobs once, even if it is repeated', async () => {
     const all = jobs(3)
     await store.enqueue(all.slice(0, 2))
     await store.enqueue(all)
@@ -54,14 +54,14 @@ describe('enqueue', () => {
     await expectBalance(store)
   })
 
-  it('counts a job once that is twice in a batch', async () => {
+  it('counts a job once that occurs twice in a batch', async () => {
     const one = job()
     await store.enqueue([one, one, job(), { ...one, queue: 'other' }])
     expect(await counts()).toEqual({ enqueued: 2 })
     await expectBalance(store)
   })
 
-  it('counts only what keys and unique values let in', async () => {
+  it('does not count duplicates by key or unique value', async () => {
     const keyed = { key: 'k', payloadHash: 'h' }
     await store.enqueue([job(keyed), job(keyed), job({ unique: 'u' }), job({ unique: 'u' }), job()])
     await store.enqueue([job(keyed), job({ unique: 'u' })])
@@ -69,7 +69,7 @@ describe('enqueue', () => {
     await expectBalance(store)
   })
 
-  it('counts what an answer that was lost had created', async () => {
+  it('counts jobs that were created although the answer was lost', async () => {
     const line = await Line.to(await postgresUrl())
     const far = await openStore({ schema, url: line.url(await postgresUrl()) })
     await far.enqueue([job({ runAt: { delayMs: 3_600_000 } })])
@@ -83,7 +83,7 @@ describe('enqueue', () => {
     line.close()
   })
 
-  it('within a transaction of the caller counts when that commits, and never if it does not', async () => {
+  it("in a caller's transaction counts only if that commits", async () => {
     await client.query('BEGIN')
     await store.enqueue(jobs(2), client)
     await store.enqueue([job({ key: 'k', payloadHash: 'h' })], client)
@@ -114,7 +114,7 @@ describe('settle', () => {
     return JSON.parse(record!.body) as ErrorGroup
   }
 
-  it('counts what it settled, and not what was settled before or lost', async () => {
+  it('counts settled runs, but no run that was already settled or lost', async () => {
     await store.enqueue(jobs(6))
     const { jobs: claimed } = await store.claim(request())
     const ends = claimed.map((one, index) => (index < 4 ? failed(one) : settlement(one)))
@@ -127,7 +127,7 @@ describe('settle', () => {
     expect(await group()).toMatchObject({ title: 'no <thing>', failures: 4, dead: 0, names: ['send-mail'] })
   })
 
-  it('counts a job that was cancelled instead of waiting again', async () => {
+  it('counts a job that is cancelled instead of retried', async () => {
     await store.enqueue(jobs(2))
     const { jobs: claimed } = await store.claim(request())
     await store.change([claimed[0]!.id], cancel)
@@ -136,7 +136,7 @@ describe('settle', () => {
     expect(await group()).toMatchObject({ failures: 2, dead: 0, error: 'Error', title: 'no <thing>' })
   })
 
-  it('counts a job that was handed back and cancelled, and none that was only handed back', async () => {
+  it('counts a job that was handed back and cancelled, but not one that was only handed back', async () => {
     await store.enqueue(jobs(2))
     const { jobs: claimed } = await store.claim(request())
     await store.change([claimed[0]!.id], cancel)
@@ -145,7 +145,7 @@ describe('settle', () => {
     await expectBalance(store)
   })
 
-  it('counts for the group of its last error what dies without one of its own', async () => {
+  it('counts a job that dies without an error in the group of its last error', async () => {
     await store.enqueue(jobs(1))
     await store.settle((await store.claim(request())).jobs.map(failed))
     const [claimed] = (await store.claim(request())).jobs
@@ -157,7 +157,7 @@ describe('settle', () => {
     expect(await store.list({ fingerprint: 'f1', state: 'dead' }, { limit: 5 })).toMatchObject({ data: [{}] })
   })
 
-  it('counts once with the jobs that it spawned, whatever is repeated', async () => {
+  it('counts a run and the jobs it created once, even if it is repeated', async () => {
     await store.enqueue(jobs(2))
     const { jobs: claimed } = await store.claim(request())
     const ends = claimed.map(one => {
@@ -172,7 +172,7 @@ describe('settle', () => {
 })
 
 describe('fold', () => {
-  it('leaves what it can not finish', async () => {
+  it("changes nothing if it can't finish", async () => {
     await store.enqueue(jobs(3))
     await client.query(`BEGIN; LOCK TABLE ${schema}.records IN SHARE MODE`)
     const impatient = await openStore({ schema, statementMs: 100 })
@@ -182,7 +182,7 @@ describe('fold', () => {
     expect(await counts()).toEqual({ enqueued: 3 })
   })
 
-  it('does nothing while another one folds', async () => {
+  it('does nothing while another process folds', async () => {
     await store.enqueue(jobs(3))
     const name = `chronos fold ${schema}`
     await client.query('BEGIN')
@@ -193,7 +193,7 @@ describe('fold', () => {
     expect(await store.fold(10)).toBe(1)
   })
 
-  it('keeps a group of a fingerprint and a tenant that no index has room for', async () => {
+  it('stores a group whose fingerprint and tenant are too long for an index', async () => {
     const long = { fingerprint: '指'.repeat(1024), tenantId: '租'.repeat(1024), dependency: '門'.repeat(1024) }
     await store.enqueue([job(long), job({ ...long, fingerprint: `${long.fingerprint}!` })])
     const { jobs: claimed } = await store.claim(request({ limit: 1 }))
@@ -217,8 +217,8 @@ describe('fold', () => {
   })
 })
 
-describe('audit', () => {
-  it('balances at every moment while everything happens at once', async () => {
+describe('the integrity check', () => {
+  it('balances at every moment during concurrent operations', async () => {
     const stores = await Promise.all([1, 2, 3].map(() => openStore({ schema })))
     let busy = true
     const work = Promise.all(stores.map(live)).finally(() => {
@@ -254,7 +254,7 @@ describe('audit', () => {
     }
   }
 
-  it('is not kept from its work by others, nor they by it', async () => {
+  it('neither waits for other transactions nor blocks them', async () => {
     await store.enqueue(jobs(10))
     await client.query(`BEGIN; SELECT * FROM ${schema}.jobs FOR UPDATE`)
     await expectBalance(store)

@@ -5,11 +5,11 @@ afterAll(dropSchemas)
 
 describe('hearing', () => {
   it.each([
-    ['is heard over a direct connection', {}, 'heard'],
-    ['is off where nobody is to listen', { listenUrl: false }, 'off'],
+    ['is `heard` over a direct connection', {}, 'heard'],
+    ['is `off` if LISTEN is turned off', { listenUrl: false }, 'off'],
     [
-      'is deaf where the address to listen at leads nowhere',
-      { listenUrl: 'postgres://nobody@127.0.0.1:1/none' },
+      'is `deaf` if the address to listen on does not exist',
+      { listenUrl: 'postgres://missing@127.0.0.1:1/none' },
       'deaf',
     ],
   ] as const)('%s', async (_, options, hearing) => {

@@ -9,7 +9,7 @@ import { parseExposition, valueIn } from '../../support/prometheus.js'
 
 afterAll(dropSchemas)
 
-it('of two processes each says what it did, and both what the fleet is like', async () => {
+it('two processes each report their own work, and both report the state of the fleet', async () => {
   const schema = freshSchema()
   const retry = fixed({ delay: 10, maxRetries: 1, jitter: 'none' })
   const flaky = defineJob({

@@ -20,7 +20,7 @@ describe('migrate', () => {
     await Promise.all(stores.map(store => store.close()))
   })
 
-  it('refuses a schema that a newer Chronos has migrated', async () => {
+  it('rejects a schema that a newer Chronos has migrated', async () => {
     const schema = freshSchema()
     const old = await openStore({ schema })
     await old.migrate()
@@ -34,7 +34,7 @@ describe('migrate', () => {
     await store.close()
   })
 
-  it('leaves tables of another application alone', async () => {
+  it('does not change tables of another application', async () => {
     const schema = freshSchema()
     await sql(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.jobs (mine text)`)
     const store = await openStore({ schema })
@@ -45,7 +45,7 @@ describe('migrate', () => {
     expect(tables, 'nothing of a failed migration stays').toHaveLength(1)
   })
 
-  it('uses a schema that somebody made for it, and needs no rights once it is up to date', async () => {
+  it('uses a schema created by an administrator, and needs no rights once it is up to date', async () => {
     const schema = freshSchema()
     const user = `${schema}_user`
     await sql(`CREATE ROLE ${user} LOGIN; CREATE SCHEMA ${schema}`)
@@ -67,7 +67,7 @@ describe('migrate', () => {
     await sql(`DROP OWNED BY ${user}; DROP ROLE ${user}`)
   })
 
-  it('says what to do where nothing was migrated', async () => {
+  it('names the remedy if the schema was not migrated', async () => {
     const store = await openStore()
     const refusal = { code: 'STORE_NOT_A_DATABASE', message: expect.stringContaining('chronos migrate') }
     await expect(store.enqueue([job()])).rejects.toMatchObject(refusal)
@@ -75,7 +75,7 @@ describe('migrate', () => {
     await store.close()
   })
 
-  it('refuses a database that can not keep every character', async () => {
+  it("rejects a database that can't store every character", async () => {
     const name = freshSchema()
     await sql(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'`)
     const url = new URL(await postgresUrl())
@@ -89,7 +89,7 @@ describe('migrate', () => {
     await sql(`DROP DATABASE ${name}`)
   })
 
-  it.each(['', 'a"b', 'x;y', 'ä', 'x'.repeat(49)])('refuses %j as the name of a schema', async schema => {
+  it.each(['', 'a"b', 'x;y', 'ä', 'x'.repeat(49)])('rejects %j as the name of a schema', async schema => {
     await expect(openStore({ schema })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   })
 })
@@ -100,7 +100,7 @@ describe('migrate from version 1', () => {
   const TOKEN = 'a'.repeat(32)
   const idOf = (number: number) => `01890000-0000-7000-8000-${String(number).padStart(12, '0')}`
 
-  /** Jobs in every state, with their attempts, as version 1 kept them. */
+  /** Inserts jobs in every state, with their attempts, as version 1 stored them. */
   async function versionOne(schema: string): Promise<void> {
     await sql(`CREATE SCHEMA ${schema}`)
     await sql(`CREATE TABLE ${schema}.migrations (version integer PRIMARY KEY, applied_at bigint NOT NULL)`)
@@ -122,7 +122,7 @@ describe('migrate from version 1', () => {
       WHERE number <= run AND state <> 'running'`)
   }
 
-  it('is safe from ten processes at once, and the audit balances at once', async () => {
+  it('is safe from ten processes at once, and the integrity check passes right after it', async () => {
     const schema = freshSchema()
     await versionOne(schema)
     const stores = await Promise.all(Array.from({ length: 10 }, () => openStore({ schema })))
@@ -138,7 +138,7 @@ describe('migrate from version 1', () => {
     await Promise.all(stores.map(store => store.close()))
   })
 
-  it('lets every job go on from where it was', async () => {
+  it('lets every job continue', async () => {
     const schema = freshSchema()
     await versionOne(schema)
     const store = await openStore({ schema })
@@ -160,7 +160,7 @@ describe('migrate from version 1', () => {
     await store.close()
   })
 
-  it('goes on from version 2 too, and tells of a success whether or not it has a row', async () => {
+  it('also migrates from version 2, and lists successes with and without a row', async () => {
     const schema = freshSchema()
     await versionOne(schema)
     await sql(MIGRATIONS[1]!.replaceAll(/@(?=[a-z])/g, `${schema}.`))
@@ -186,7 +186,7 @@ describe('migrate from version 1', () => {
     await store.close()
   })
 
-  it('gives up after a moment where somebody holds the table, and leaves everything as it was', async () => {
+  it('fails after a short wait if another transaction has locked the table, and changes nothing', async () => {
     const schema = freshSchema()
     await versionOne(schema)
     const keeper = new pg.Client(await postgresUrl())
@@ -205,7 +205,7 @@ describe('migrate from version 1', () => {
 })
 
 describe('info', () => {
-  it('says what an acknowledged write survives, by what is really set', async () => {
+  it('reports the durability from the actual settings', async () => {
     const store = await openStore()
     await store.migrate()
     const settings = await sql<{ name: string; setting: string }>(

@@ -17,7 +17,7 @@ async function open() {
 }
 
 describe('a long payload', () => {
-  it('is kept apart from its job, and written once', async () => {
+  it('is stored in its own table, and written once', async () => {
     const { schema, store, apart } = await open()
     const [long, short] = [job({ payload: LONG }), job({ payload: SHORT })]
     await store.enqueue([long, short])
@@ -36,7 +36,7 @@ describe('a long payload', () => {
     await store.close()
   })
 
-  it('goes with its job', async () => {
+  it('is removed with its job', async () => {
     const { store, apart } = await open()
     const all = [job({ payload: LONG }), job({ payload: LONG })]
     await store.enqueue(all)
@@ -51,7 +51,7 @@ describe('a long payload', () => {
     await store.close()
   })
 
-  it('is not kept of a job that was refused', async () => {
+  it('is not stored for a rejected job', async () => {
     const { store, apart } = await open()
     const first = job({ payload: LONG, unique: 'u' })
     const second = job({ payload: JSON.stringify('z'.repeat(1_400)), unique: 'u' })
@@ -60,7 +60,7 @@ describe('a long payload', () => {
     await store.close()
   })
 
-  it('that is in its job from before stays what it is when something else is edited', async () => {
+  it('from an older version stays in the row of its job when another field is edited', async () => {
     const { schema, store, apart } = await open()
     const old = job({ payload: SHORT })
     await store.enqueue([old])
@@ -69,12 +69,12 @@ describe('a long payload', () => {
     expect(before.payload).toBe(LONG)
     await store.change([old.id], edit({ expect: before, tags: ['edited'] }))
     expect(await store.get(old.id)).toEqual({ ...before, tags: ['edited'] })
-    // A change writes only what differs: the payload stays where it was.
+    // A change writes only the columns that differ, so the payload stays in its row.
     expect(await apart()).toEqual([])
     await store.close()
   })
 
-  it('that somebody took away by hand makes its job fail, and no other', async () => {
+  it('that an operator deleted makes only its own job fail', async () => {
     const { schema, store } = await open()
     const all = [job({ payload: LONG }), job({ payload: SHORT })]
     await store.enqueue(all)

@@ -6,7 +6,7 @@ import { job, jobs, request, settlement } from './bench.js'
 
 afterAll(dropSchemas)
 
-/** What a planner may choose on a day when its statistics are wrong. */
+/** Planner settings that force plans as with wrong statistics. */
 const PLANS: readonly (readonly string[])[] = [
   ['enable_hashjoin'],
   ['enable_mergejoin'],
@@ -29,7 +29,7 @@ async function openWith(plan: readonly string[]): Promise<Store> {
 }
 
 describe.each(PLANS)('with %s off', (...plan) => {
-  it('claims what is asked for, in order, and no more', async () => {
+  it('claims the requested number of jobs, in order', async () => {
     const store = await openWith(plan)
     const all = [
       ...jobs(30, { priority: 2 }),
@@ -52,7 +52,7 @@ describe.each(PLANS)('with %s off', (...plan) => {
     await store.close()
   })
 
-  it('settles exactly what its leases hold', async () => {
+  it('settles only jobs whose leases match', async () => {
     const store = await openWith(plan)
     await store.enqueue(jobs(60))
     const { jobs: claimed } = await store.claim(request({ limit: 40 }))
@@ -96,7 +96,7 @@ describe.each(PLANS)('with %s off', (...plan) => {
     await store.close()
   })
 
-  it('parks the first of a dependency, each with its own delay', async () => {
+  it('defers the first jobs of a dependency, each with its own delay', async () => {
     const store = await openWith(plan)
     const dependency = 'g'
     const all = [...jobs(6, { dependency }), ...jobs(3, { dependency: 'other' }), ...jobs(3)]
@@ -112,7 +112,7 @@ describe.each(PLANS)('with %s off', (...plan) => {
     await store.close()
   })
 
-  it('folds all that was counted, and finds jobs by what is new of them', async () => {
+  it('folds every delta, and finds jobs by the newer fields', async () => {
     const store = await openWith(plan)
     const some = jobs(12, { dependency: 'g', fingerprint: 'f', deadline: { delayMs: 0 } })
     await store.enqueue(some)

@@ -23,7 +23,7 @@ const never = (error: unknown) => {
 }
 
 describe('several stores on one database', () => {
-  it('claim disjoint jobs, and all of them, whoever asks for how many', async () => {
+  it('claim disjoint jobs, and together all of them, with any limits', async () => {
     const all = jobs(3000)
     await stores[0]!.enqueue(all)
     const drains = stores.flatMap((store, index) => [1, 2].map(() => drain(store, 10 + 40 * index, never)))
@@ -47,7 +47,7 @@ describe('several stores on one database', () => {
     expect(taken.length).toBeGreaterThan(300)
   })
 
-  it('agree on the one job of a key', async () => {
+  it('create one job per key', async () => {
     for (let round = 0; round < 10; round++) {
       const keyed = { key: `order:${round}`, payloadHash: 'h' }
       const answers = await Promise.all(
@@ -59,7 +59,7 @@ describe('several stores on one database', () => {
     }
   })
 
-  it('agree on keys that batches bring in any order', async () => {
+  it('create one job per key for batches in any order', async () => {
     const keys = Array.from({ length: 40 }, (_, index) => `k${index}`)
     const batch = (order: string[]) => order.map(key => job({ key, payloadHash: 'h' }))
     const [forth, back] = await Promise.all([
@@ -70,7 +70,7 @@ describe('several stores on one database', () => {
     expect((await stores[0]!.count({}, 100)).value).toBe(40)
   })
 
-  it('keep one live job per unique value, also when dead ones come back', async () => {
+  it('keep one live job per unique value, even when dead jobs are redriven', async () => {
     const [first] = await stores[0]!.enqueue([job({ unique: 'u' })])
     await stores[0]!.change([first!.id], cancel)
     for (let round = 0; round < 10; round++) {
@@ -89,7 +89,7 @@ describe('several stores on one database', () => {
     }
   })
 
-  it('settle a run once, when a worker and two sweepers end it at the same time', async () => {
+  it('settle a run once if a worker and two sweepers end it concurrently', async () => {
     await stores[0]!.enqueue(jobs(50))
     const { jobs: claimed } = await stores[0]!.claim(request({ leaseMs: 1 }))
     const ends = claimed.map(one => settlement(one))
@@ -106,7 +106,7 @@ describe('several stores on one database', () => {
     }
   })
 
-  it('cancel and claim: a job that somebody cancelled in the same moment ends', async () => {
+  it('end a job that is cancelled and claimed concurrently', async () => {
     for (let round = 0; round < 15; round++) {
       const all = jobs(10)
       await stores[0]!.enqueue(all)
@@ -124,7 +124,7 @@ describe('several stores on one database', () => {
     }
   })
 
-  it('prune and remove the same jobs together', async () => {
+  it('can prune and remove the same jobs concurrently', async () => {
     await stores[0]!.enqueue(jobs(200, { key: undefined as never }).map(({ key, ...one }) => one))
     const ids = (await drain(stores[0]!, 100, never)) as string[]
     const request = { olderThanMs: { succeeded: -1000 }, keyMs: 0, limit: 150 }
@@ -140,7 +140,7 @@ describe('several stores on one database', () => {
 })
 
 describe('a pool that gives every transaction another connection', () => {
-  it('changes nothing: there is no session to lose', async () => {
+  it('works, because no state depends on a session', async () => {
     const pool = new pg.Pool({ connectionString: await postgresUrl(), maxUses: 1 })
     const store = await openStore({ schema, pool })
     await store.enqueue([...jobs(50), job({ key: 'k', payloadHash: 'h' }), job({ key: 'k', payloadHash: 'h' })])
@@ -159,8 +159,8 @@ describe('a pool that gives every transaction another connection', () => {
   })
 })
 
-describe('a driver that can not send one query before the last is answered', () => {
-  it('does the same in more round trips', async () => {
+describe('a driver without pipelining', () => {
+  it('works with more round trips', async () => {
     class OldClient extends pg.Client {
       constructor(settings: pg.ClientConfig) {
         super({ ...settings, pipeline: false } as pg.ClientConfig)

@@ -18,7 +18,7 @@ afterEach(() => Promise.all(stores.map(store => store.close())))
 
 const ids = Array.from({ length: 20 }, (_, index) => `dependency-${String(index).padStart(2, '0')}`)
 
-/** Adds one to each of these, as every process does it: read, change, write if nobody else did, and again. */
+/** Increments each record by compare-and-set, and retries on a conflict. */
 async function addToAll(store: Store, order: readonly string[]): Promise<void> {
   let left = order
   while (left.length > 0) {
@@ -33,7 +33,7 @@ async function addToAll(store: Store, order: readonly string[]): Promise<void> {
 }
 
 describe('records that several processes write', () => {
-  it('lose nothing, whoever creates them, in whatever order batches bring them', async () => {
+  it('lose no increment, with concurrent creation and batches in any order', async () => {
     const orders = [ids, [...ids].reverse(), [...ids.slice(7), ...ids.slice(0, 7)]]
     const writers = stores.flatMap((store, index) => orders.map(order => [store, order, index] as const))
     for (let round = 0; round < 5; round++) {
@@ -44,7 +44,7 @@ describe('records that several processes write', () => {
     for (const { body, version } of records) expect([body, version]).toEqual(['45', 45])
   })
 
-  it('wait for each other in turn: no deadlock has to be broken', async () => {
+  it('wait for each other without deadlocks', async () => {
     const [before] = await sql<{ deadlocks: string }>(
       'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
     )
@@ -64,7 +64,7 @@ describe('records that several processes write', () => {
     expect(after).toEqual(before)
   })
 
-  it('are written by a fold only as they are when it adds to them', async () => {
+  it('are written by a fold only with their current version', async () => {
     const group = { kind: 'counts', id: '1h 2026-01-01T00:00Z q n', body: '{"enqueued":1}' }
     await stores[0]!.putRecords([group])
     const body = JSON.stringify({ at: 0, ledger: {}, counts: { 'q n': { enqueued: 1 } }, errors: [] })

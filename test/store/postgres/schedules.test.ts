@@ -8,7 +8,7 @@ import { dropSchemas, freshSchema, postgresUrl } from '../../support/postgres.js
 afterAll(dropSchemas)
 
 describe('schedulers on PostgreSQL', () => {
-  it('make one job for each tick, at its time, with two processes', async () => {
+  it('create one job per occurrence, at its time, with two processes', async () => {
     const [url, schema] = [await postgresUrl(), freshSchema()]
     const ended: string[] = []
     let enough = (): void => undefined
@@ -16,7 +16,7 @@ describe('schedulers on PostgreSQL', () => {
       enough = resolve
     })
     const job = defineJob({
-      name: 'tick',
+      name: 'every-second',
       run(_payload: undefined, { key }) {
         ended.push(key)
         if (ended.length === 40) enough()
@@ -35,13 +35,13 @@ describe('schedulers on PostgreSQL', () => {
     await heard
     for (let n = 0; n < 10; n++) await processes[n % 2]!.schedules.pause(`s${n}`)
     const views = (await processes[0]!.schedules.list()).data
-    const { data } = await processes[1]!.jobs.list({ name: 'tick' }, { limit: 200 })
+    const { data } = await processes[1]!.jobs.list({ name: 'every-second' }, { limit: 200 })
     expect(new Set(data.map(({ key }) => key)).size).toBe(data.length)
     expect(views.reduce((sum, { fired }) => sum + fired, 0)).toBe(data.length)
     expect(views.map(({ missedCount, skipped }) => missedCount + skipped)).toEqual(Array(10).fill(0))
     for (const view of views) {
       const times = data.filter(({ scheduleId }) => scheduleId === view.id).map(({ runAt }) => Date.parse(runAt))
-      // Every second from the first to the last, and no second twice.
+      // The jobs cover every second from the first to the last, each of them once.
       expect(times.map(at => at - times.at(-1)!)).toEqual(times.map((_, n) => (times.length - 1 - n) * 1_000))
     }
     for (const chronos of processes) await chronos.close()

@@ -15,7 +15,7 @@ beforeEach(() => {
   schema = freshSchema()
 })
 
-/** Whether the transaction that claimed it also counted an enqueue. */
+/** Whether the transaction that claimed the job also counted an enqueue. */
 async function wasClaimedAlong(id: string): Promise<boolean> {
   const counted = `SELECT d.xmin::text FROM ${schema}.deltas d`
   const [row] = await sql<{ along: boolean }>(
@@ -25,7 +25,7 @@ async function wasClaimedAlong(id: string): Promise<boolean> {
   return row!.along
 }
 
-describe('a claim along with an enqueue', () => {
+describe('a claim that joins an enqueue', () => {
   let store: PostgresStore
 
   beforeEach(async () => {
@@ -35,7 +35,7 @@ describe('a claim along with an enqueue', () => {
 
   afterEach(() => store.close())
 
-  it('is one transaction with it, and finds what it brings', async () => {
+  it('shares its transaction, and claims its jobs', async () => {
     const mine = job()
     const enqueuing = store.enqueue([mine])
     const asked = request({ isAlong: true })
@@ -47,7 +47,7 @@ describe('a claim along with an enqueue', () => {
     expect((await store.claim(request())).jobs).toEqual([])
   })
 
-  it('is the only one, and others claim by themselves', async () => {
+  it('is the only one that joins; other claims run alone', async () => {
     const enqueuing = store.enqueue([job(), job()])
     const claims = await Promise.all([1, 2].map(() => store.claim(request({ isAlong: true, limit: 1 }))))
     await enqueuing
@@ -56,7 +56,7 @@ describe('a claim along with an enqueue', () => {
     expect([...claims, rest].flatMap(claim => claim.jobs)).toHaveLength(2)
   })
 
-  it('goes alone where there is nothing to go with', async () => {
+  it('runs alone without an enqueue', async () => {
     await store.enqueue([job()])
     const claim = await store.claim(request({ isAlong: true }))
     expect(claim.isAlong).toBeUndefined()
@@ -64,7 +64,7 @@ describe('a claim along with an enqueue', () => {
     expect(await wasClaimedAlong(claim.jobs[0]!.id)).toBe(false)
   })
 
-  it('goes alone where keys have to be looked at first', async () => {
+  it('runs alone if the enqueue has to check keys first', async () => {
     const enqueuing = store.enqueue([job({ key: 'k', payloadHash: 'h' })])
     const claim = await store.claim(request({ isAlong: true }))
     expect(claim.isAlong).toBeUndefined()
@@ -73,7 +73,7 @@ describe('a claim along with an enqueue', () => {
     expect([...claim.jobs, ...rest.jobs]).toHaveLength(1)
   })
 
-  it('does not take the enqueue with it where it fails', async () => {
+  it('does not make the enqueue fail when it fails', async () => {
     await sql(`ALTER TABLE ${schema}.queues RENAME COLUMN paused TO hidden`)
     const mine = job({ queue: 'default' })
     const enqueuing = store.enqueue([mine])
@@ -84,7 +84,7 @@ describe('a claim along with an enqueue', () => {
     expect((await store.claim(request())).jobs.map(({ id }) => id)).toEqual([mine.id])
   })
 
-  it('loses nothing with a connection that dies while both are under way', async () => {
+  it('loses nothing if the connection breaks while both are in flight', async () => {
     const holder = new pg.Client(await postgresUrl())
     await holder.connect()
     await holder.query(`BEGIN; LOCK TABLE ${schema}.deltas IN EXCLUSIVE MODE`)
@@ -103,7 +103,7 @@ describe('a claim along with an enqueue', () => {
     expect((await store.audit()).findings).toEqual([])
   })
 
-  it('is made again by itself where the enqueue is refused', async () => {
+  it('is repeated alone if the enqueue is rejected', async () => {
     const waiting = job()
     await store.enqueue([waiting])
     const enqueuing = store.enqueue([job({ priority: 12 })]).catch(error => error as Error)
@@ -123,7 +123,7 @@ describe('an idle worker', () => {
 
   afterEach(() => chronos.close())
 
-  it('starts a job of its own process with the commit that brings it', async () => {
+  it('starts a job of its own process with the commit of the enqueue', async () => {
     let [started, over] = [heard<string>(), heard<void>()]
     const mail = defineJob({
       name: 'mail',
@@ -168,7 +168,7 @@ describe('an idle worker', () => {
     await worker.stop()
   })
 
-  it.each([{}, { key: 'k' }, { unique: 'u' }])('starts one of any queue at once, with %j', async options => {
+  it.each([{}, { key: 'k' }, { unique: 'u' }])('starts a job of any queue at once, with %j', async options => {
     const [a, b] = [heard<string>(), heard<string>()]
     const first = defineJob({ name: 'first', queue: 'a', run: async (_, { id }) => a.tell(id) })
     const second = defineJob({ name: 'second', queue: 'b', run: async (_, { id }) => b.tell(id) })
@@ -176,13 +176,13 @@ describe('an idle worker', () => {
       chronos.work([each], { queues: ['ab'[index]!], poll: '1h', signals: false }),
     )
     const enqueued = [await chronos.enqueue(second, {}, options), await chronos.enqueue(first, {}, options)]
-    // Long before anybody would look again.
+    // The next poll would come much later.
     expect([await b.next, await a.next]).toEqual(enqueued.map(({ id }) => id))
     await Promise.all(workers.map(worker => worker.stop()))
   })
 })
 
-/** Something that happens once. */
+/** A promise with its resolver. */
 function heard<T>() {
   let tell: (value: T) => void = () => undefined
   const next = new Promise<T>(resolve => {

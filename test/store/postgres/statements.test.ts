@@ -5,12 +5,12 @@ import { jobs, request, settlement } from './bench.js'
 
 afterAll(dropSchemas)
 
-/** What the driver remembers of a connection. */
+/** The statements that the driver considers prepared on a connection. */
 interface Remembering {
   readonly connection: { parsedStatements: Record<string, string> }
 }
 
-/** Every transaction gets a connection on which nothing was prepared, as from a pooler; the driver knows nothing of it. */
+/** Like a pooler, gives every transaction a connection without prepared statements; the driver does not notice it. */
 class Forgetful extends pg.Pool {
   override async connect(): Promise<never> {
     const client = await super.connect()
@@ -19,7 +19,7 @@ class Forgetful extends pg.Pool {
   }
 }
 
-/** Every transaction gets a connection on which somebody else has prepared the same. */
+/** Gives every transaction a connection on which another client has prepared the same statements. */
 class Foreign extends pg.Pool {
   override async connect(): Promise<never> {
     const client = await super.connect()
@@ -28,11 +28,11 @@ class Foreign extends pg.Pool {
   }
 }
 
-describe('statements that the server keeps', () => {
+describe('prepared statements', () => {
   it.each([
-    ['are not there', Forgetful],
-    ['are there already', Foreign],
-  ])('do no harm behind a pooler, where they %s', async (_, Pool) => {
+    ['are missing', Forgetful],
+    ['already exist', Foreign],
+  ])('work behind a pooler on which they %s', async (_, Pool) => {
     const pool = new Pool({ connectionString: await postgresUrl() })
     const store = await openStore({ pool })
     await store.migrate()
@@ -49,7 +49,7 @@ describe('statements that the server keeps', () => {
     await pool.end()
   })
 
-  it('find their way by an index, although nothing was there when they were planned', async () => {
+  it('use an index, although the tables were empty when they were planned', async () => {
     const schema = freshSchema()
     const store = await openStore({ schema })
     await store.migrate()
@@ -62,11 +62,11 @@ describe('statements that the server keeps', () => {
       true,
     )
     await store.close()
-    // What a connection has read is told when it ends.
+    // A backend reports its statistics when it ends.
     await expect.poll(async () => (await sql<{ read: number }>(READ, [schema]))[0]).toEqual(before)
     expect(held).toHaveLength(20)
   })
 })
 
-/** Rows that were read by going through a whole table. */
+/** The number of rows read by sequential scans. */
 const READ = `SELECT seq_tup_read::int AS read FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'jobs'`

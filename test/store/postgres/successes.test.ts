@@ -16,28 +16,28 @@ beforeEach(async () => {
 
 afterEach(() => store.close())
 
-/** In the words of the engine, of which there is nothing to keep. */
+/** A plain success with the engine's usual decision, which needs no row of its own. */
 function success(one: Claimed, result?: string): Settlement {
-  const told = settlement(one)
-  if (told.end.kind !== 'ended') return told
+  const plain = settlement(one)
+  if (plain.end.kind !== 'ended') return plain
   const decision = { action: 'succeed', why: 'succeeded at the first run' } as const
-  const transition = { ...told.end.transition, decision }
-  return { ...told, end: { ...told.end, transition, ...(result !== undefined && { result }) } }
+  const transition = { ...plain.end.transition, decision }
+  return { ...plain, end: { ...plain.end, transition, ...(result !== undefined && { result }) } }
 }
 
 async function claimed() {
   return (await store.claim(request())).jobs
 }
 
-describe('settle, of many successes', () => {
-  it('answers each in its place, whatever order they came in', async () => {
+describe('settle, with many successes', () => {
+  it('answers in the order of the settlements', async () => {
     const held = await claimed()
     const ends = held.map(one => success(one)).reverse()
     expect(await store.settle(ends)).toEqual(held.map(() => ({ status: 'settled', state: 'succeeded' })))
     expect(await store.settle(ends)).toEqual(held.map(() => ({ status: 'already' })))
   })
 
-  it('holds each to the token of its own claim', async () => {
+  it('checks the token of each claim', async () => {
     const claims = [await store.claim(request({ limit: 2 })), await store.claim(request({ limit: 3 }))]
     const [a, b, c, d, e] = claims.flatMap(claim => claim.jobs.map(one => success(one)))
     const [f] = (await claimed()).map(one => success(one))
@@ -50,7 +50,7 @@ describe('settle, of many successes', () => {
     ])
   })
 
-  it('tells which of them were lost', async () => {
+  it('reports which of them were lost', async () => {
     const held = await claimed()
     const ends = held.map(one => success(one))
     await store.settle([settlement(held[1]!, 'failed'), settlement(held[4]!, 'failed')])
@@ -60,7 +60,7 @@ describe('settle, of many successes', () => {
     expect(none).toEqual([{ status: 'lost' }, { status: 'lost' }])
   })
 
-  it('settles them beside other ends, with what they have to say', async () => {
+  it('settles them together with other outcomes and their results', async () => {
     const held = await claimed()
     const results = [undefined, undefined, '{"sent":"\\""}']
     const ends = held.map((one, index) => (index % 2 === 0 ? success(one, results[index]) : settlement(one, 'failed')))

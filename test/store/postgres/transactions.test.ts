@@ -24,8 +24,8 @@ afterEach(async () => {
 
 const count = async () => (await store.count({}, 100)).value
 
-describe('enqueue within a transaction of the caller', () => {
-  it('appears when it commits', async () => {
+describe("enqueue in a caller's transaction", () => {
+  it('becomes visible with the commit', async () => {
     await client.query('BEGIN')
     const [answer] = await store.enqueue([job()], client)
     expect(answer).toMatchObject({ status: 'created' })
@@ -35,7 +35,7 @@ describe('enqueue within a transaction of the caller', () => {
     expect((await store.claim(request())).jobs).toMatchObject([{ id: answer!.id }])
   })
 
-  it('leaves nothing when it rolls back, not even its key', async () => {
+  it('leaves nothing after a rollback, not even its key', async () => {
     const keyed = { key: 'k', payloadHash: 'h', unique: 'u', queue: 'fresh' }
     await client.query('BEGIN')
     expect(await store.enqueue([job(keyed), job()], client)).toMatchObject([
@@ -48,7 +48,7 @@ describe('enqueue within a transaction of the caller', () => {
     expect(await store.enqueue([job(keyed)])).toMatchObject([{ status: 'created' }])
   })
 
-  it('goes together with what the caller writes', async () => {
+  it("is atomic with the caller's own writes", async () => {
     await client.query('CREATE TEMPORARY TABLE orders (id integer PRIMARY KEY)')
     const order = async (id: number) => {
       await client.query('BEGIN')
@@ -66,7 +66,7 @@ describe('enqueue within a transaction of the caller', () => {
     expect(await count()).toBe(2)
   })
 
-  it('knows its own keys and those of others', async () => {
+  it('detects duplicate keys of its own and of other transactions', async () => {
     const keyed = { key: 'k', payloadHash: 'h' }
     const [first] = await store.enqueue([job(keyed)])
     await client.query('BEGIN')
@@ -79,7 +79,7 @@ describe('enqueue within a transaction of the caller', () => {
     expect(await count()).toBe(2)
   })
 
-  it('holds up nobody else while it is open: not the queue, not workers, not other keys', async () => {
+  it('does not block other transactions: neither the queue nor workers nor other keys', async () => {
     await store.enqueue([job({ key: 'old', payloadHash: 'h' })])
     await client.query('BEGIN')
     const within = [job({ queue: 'new' }), job({ key: 'a', payloadHash: 'h' }), job({ key: 'old', payloadHash: 'h' })]
@@ -93,7 +93,7 @@ describe('enqueue within a transaction of the caller', () => {
     expect((await store.claim(request())).jobs).toHaveLength(1)
   })
 
-  it('makes whoever wants the same key wait for its end, and gives both the one job', async () => {
+  it('makes an enqueue with the same key wait for its end, and both return the same job', async () => {
     const keyed = { key: 'k', payloadHash: 'h' }
     await client.query('BEGIN')
     const [first] = await store.enqueue([job(keyed)], client)
@@ -107,7 +107,7 @@ describe('enqueue within a transaction of the caller', () => {
     expect(await third).toMatchObject([{ status: 'created' }])
   })
 
-  it('takes the time of the statement, not of the beginning of a long transaction', async () => {
+  it('uses the time of the statement, not of the start of a long transaction', async () => {
     await client.query('BEGIN')
     const { now } = await store.info()
     const [answer] = await store.enqueue([job()], client)
@@ -115,7 +115,7 @@ describe('enqueue within a transaction of the caller', () => {
     expect((await store.get(answer!.id))!.createdAt).toBeGreaterThanOrEqual(now)
   })
 
-  it('leaves the settings of the transaction as they were', async () => {
+  it('does not change the settings of the transaction', async () => {
     const settings = `SELECT current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('search_path')`
     await client.query('BEGIN')
     const before = await client.query(settings)
@@ -124,7 +124,7 @@ describe('enqueue within a transaction of the caller', () => {
     await client.query('ROLLBACK')
   })
 
-  it('also goes through something that only asks like a client, with rows as objects', async () => {
+  it('works with an adapter that has only a query method and returns rows as objects', async () => {
     const tx: PostgresTransaction = { query: (text, values) => client.query(text, values) }
     await client.query('BEGIN')
     const keyed = { key: 'k', payloadHash: 'h', unique: 'u' }
@@ -135,7 +135,7 @@ describe('enqueue within a transaction of the caller', () => {
     expect(await count()).toBe(1)
   })
 
-  it('tells of an error of the database in its own words', async () => {
+  it('translates an error of the database', async () => {
     await client.query('BEGIN')
     await expect(store.enqueue([job({ priority: 77 })], client)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     await client.query('ROLLBACK')

@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 afterEach(() => Promise.all([store.close(), other.close()]))
 
-/** How often it was called; `next` resolves with the next call. */
+/** Counts the calls; `next` resolves with the next call. */
 function ear() {
   const waiting: (() => void)[] = []
   const heard = {
@@ -40,7 +40,7 @@ function ear() {
   return heard
 }
 
-/** Watches, once it really listens. */
+/** Watches, and resolves once the listener is connected. */
 async function watching(one: Store) {
   const heard = ear()
   const ready = heard.next()
@@ -49,7 +49,7 @@ async function watching(one: Store) {
   return { heard, stop }
 }
 
-/** The next notification; those before it were heard by then. */
+/** Resolves with the next notification; all earlier ones have arrived by then. */
 async function mark(heard: ReturnType<typeof ear>): Promise<void> {
   const next = heard.next()
   await sql('SELECT pg_notify($1, $2)', [channelOf(schema), 'mark'])
@@ -57,7 +57,7 @@ async function mark(heard: ReturnType<typeof ear>): Promise<void> {
 }
 
 describe('watch', () => {
-  it('hears of a job that another process enqueued', async () => {
+  it('reports a job that another process enqueued', async () => {
     const { heard, stop } = await watching(store)
     const next = heard.next()
     await other.enqueue([job()])
@@ -66,7 +66,7 @@ describe('watch', () => {
     stop()
   })
 
-  it('does not hear what its own process did, whose workers know', async () => {
+  it('does not report the work of its own process', async () => {
     const { heard, stop } = await watching(store)
     await store.enqueue([job()])
     await store.close()
@@ -75,14 +75,14 @@ describe('watch', () => {
   })
 
   it.each([
-    ['a job that was handed on', handBack],
+    ['a job that was handed back', handBack],
     ['a job that was redriven', redrive],
     [
       'a job that was moved',
       async () => void (await other.change([(await enqueued(60_000))!], reschedule({ delayMs: 0 }))),
     ],
-    ['a queue that goes on', async () => void (await other.setQueue('default', { paused: false }))],
-  ])('hears of %s', async (_word, act) => {
+    ['a queue that was resumed', async () => void (await other.setQueue('default', { paused: false }))],
+  ])('reports %s', async (_word, act) => {
     const { heard, stop } = await watching(store)
     const before = heard.count
     await act()
@@ -106,7 +106,7 @@ describe('watch', () => {
     await other.change([id], redriveRule())
   }
 
-  it('is not told of what is due much later, nor of a retry that its worker knows of', async () => {
+  it('reports neither jobs due much later nor a retry that its worker already knows about', async () => {
     const { heard, stop } = await watching(store)
     await other.enqueue([job({ runAt: { delayMs: 3_600_000 } })])
     await store.enqueue([job()])
@@ -118,7 +118,7 @@ describe('watch', () => {
     stop()
   })
 
-  it('hears nothing any more once it was stopped, and may be stopped twice', async () => {
+  it('reports nothing after it was stopped, and can be stopped twice', async () => {
     const { heard, stop } = await watching(store)
     const second = ear()
     const stopSecond = store.watch(second.call)
@@ -135,7 +135,7 @@ describe('watch', () => {
   const listeners = async () =>
     (await sql(`SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND query LIKE 'LISTEN%'`, [schema])).length
 
-  it('listens again after its connection was killed, and looks in case it missed something', async () => {
+  it('reconnects after its connection was killed, and calls back in case it missed something', async () => {
     const { heard, stop } = await watching(store)
     for (let kill = 0; kill < 3; kill++) {
       const again = heard.next()
@@ -151,7 +151,7 @@ describe('watch', () => {
     stop()
   })
 
-  it('works beside a store that may not listen', async () => {
+  it('works beside a store that does not listen', async () => {
     const deaf = await openStore({ schema, listenUrl: false })
     let heard = 0
     const stop = deaf.watch(() => {
@@ -165,7 +165,7 @@ describe('watch', () => {
 })
 
 describe('notifications', () => {
-  it('are at most one every few milliseconds, however much is enqueued', async () => {
+  it('are limited to one every few milliseconds', async () => {
     const listener = new pg.Client(await postgresUrl())
     await listener.connect()
     let heard = 0
@@ -193,7 +193,7 @@ describe('notifications', () => {
     stop()
   })
 
-  it('are sent by a process that ends when it has enqueued', async () => {
+  it('are sent by a process that exits right after an enqueue', async () => {
     const { heard, stop } = await watching(store)
     const next = heard.next()
     const program = fileURLToPath(new URL('enqueuing.js', import.meta.url))
@@ -203,7 +203,7 @@ describe('notifications', () => {
     stop()
   })
 
-  it('are one for a whole transaction of the caller, when it commits; its own process hears it too', async () => {
+  it("are sent once per caller's transaction, when it commits, and also reach its own process", async () => {
     const client = new pg.Client(await postgresUrl())
     await client.connect()
     const { heard, stop } = await watching(store)
@@ -226,7 +226,7 @@ describe('notifications', () => {
     await client.end()
   })
 
-  it('are none within a transaction where that was asked for', async () => {
+  it('are not sent for transactions if that is turned off', async () => {
     const quiet = await openStore({ schema, notifyInTransactions: false })
     const client = new pg.Client(await postgresUrl())
     await client.connect()
@@ -241,7 +241,7 @@ describe('notifications', () => {
     await quiet.close()
   })
 
-  it('go through one channel that a long schema name fits into as well', () => {
+  it('use one channel whose name also fits a long schema name', () => {
     expect(channelOf('chronos')).toBe('chronos:chronos')
     const long = channelOf('x'.repeat(60))
     expect(long.length).toBeLessThanOrEqual(63)

@@ -28,7 +28,7 @@ afterEach(async () => {
   await box[Symbol.asyncDispose]()
 })
 
-/** Resolves with the message that comes next. */
+/** Resolves with the next message. */
 function nextMessage(): Promise<(typeof box.heard)[0]> {
   return new Promise(resolve => {
     box.answer = heard => {
@@ -39,7 +39,7 @@ function nextMessage(): Promise<(typeof box.heard)[0]> {
 }
 
 describe('webhooks on PostgreSQL', () => {
-  it('tell of an end, and of a cancel by hand', async () => {
+  it('report the end of a job, and a manual cancellation', async () => {
     const job = defineJob({ name: 'a', run: async (_: null) => 'done' })
     const { secret } = await chronos.webhooks.create({ url: box.url, events: ['job.succeeded', 'job.cancelled'] })
     chronos.work([job], { signals: false })
@@ -53,7 +53,7 @@ describe('webhooks on PostgreSQL', () => {
     expect(JSON.parse((await second).body)).toMatchObject({ type: 'job.cancelled', data: { jobId: waiting.id } })
   })
 
-  it('tell nothing of a success that a handler took back, and once of the one that it committed', async () => {
+  it('report nothing for a rolled-back success, and the committed one once', async () => {
     const job = defineJob({
       name: 'order',
       retry: { maxRetries: 1, backoff: { type: 'fixed', delay: '1ms' }, jitter: 'none' },
