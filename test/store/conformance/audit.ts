@@ -197,7 +197,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
       await bench.ended(died())
       await sql('DELETE FROM @jobs WHERE id = ?', id)
       expect((await bench.store.audit()).findings).toMatchObject([
-        { what: 'orphan-attempts', detail: 'one attempt of a job that is not there' },
+        { what: 'orphan-attempts', detail: 'one attempt of a job that does not exist' },
       ])
     })
   })

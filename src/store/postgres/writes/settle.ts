@@ -285,10 +285,7 @@ async function findSettled(look: Ask, missed: readonly Entry[], answers: Settled
   }
 }
 
-/**
- * Whether other workers should be notified. The worker that ran the job already knows about its retry, but not about a
- * job that it released.
- */
+/** Whether to notify other workers. The worker that ran the job already knows about a retry of its own. */
 export function isForOthers({ end }: Settlement, settled: Settled): boolean {
   if (settled.status !== 'settled' || settled.state !== 'waiting') return false
   return end.kind === 'handed-back' || end.transition.status === 'released' || end.transition.status === 'lost'
