@@ -170,7 +170,7 @@ export class PostgresStore implements Store {
       const answers = await fire(db, firings)
       if (jobs.some(({ runAt }) => 'at' in runAt)) this.#watermarks.reset()
       if (jobs.length > 0 && answers.some(({ status }) => status === 'written'))
-        this.#notifier.tell(jobs.map(({ runAt }) => runAt))
+        this.#notifier.notify(jobs.map(({ runAt }) => runAt))
       return answers
     })
   }
@@ -207,10 +207,10 @@ export class PostgresStore implements Store {
       const spawned = settlements.flatMap(spawnOf)
       await this.#queues.add(spawned.map(({ queue }) => queue))
       const answers = await settle(db, settlements)
-      if (spawned.length > 0) this.#notifier.tell(spawned.map(({ runAt }) => runAt))
+      if (spawned.length > 0) this.#notifier.notify(spawned.map(({ runAt }) => runAt))
       // A job that was handed back keeps its place, which may be before the last claim's position.
       if (settlements.some(({ end }) => end.kind === 'handed-back')) this.#watermarks.reset()
-      if (settlements.some((one, index) => isForOthers(one, answers[index]!))) this.#notifier.tell([{ delayMs: 0 }])
+      if (settlements.some((one, index) => isForOthers(one, answers[index]!))) this.#notifier.notify([{ delayMs: 0 }])
       return answers
     })
   }
@@ -230,7 +230,7 @@ export class PostgresStore implements Store {
       // A job that waited before may now be due earlier than the last claim's position.
       if (waiting.some(({ before }) => before.state === 'waiting')) this.#watermarks.reset()
       const times = [...waiting.map(({ next }) => ({ delayMs: next.runAt - now })), ...jobs.map(({ runAt }) => runAt)]
-      if (times.length > 0) this.#notifier.tell(times)
+      if (times.length > 0) this.#notifier.notify(times)
       const queues = [...waiting.map(({ next }) => next), ...jobs].map(({ queue }) => queue)
       // The change is committed; the list of queues is only informational.
       await this.#queues.add(queues).catch(() => undefined)
@@ -249,7 +249,7 @@ export class PostgresStore implements Store {
   park(request: ParkRequest): Promise<Parked> {
     return this.#verb(async db => {
       const answer = await park(db, request)
-      if (answer.moved > 0) this.#notifier.tell([{ delayMs: Math.min(...request.delaysMs) }])
+      if (answer.moved > 0) this.#notifier.notify([{ delayMs: Math.min(...request.delaysMs) }])
       return answer
     })
   }
@@ -273,7 +273,7 @@ export class PostgresStore implements Store {
     return this.#verb(async db => {
       const record = await settings.setQueue(db, name, change)
       this.#watermarks.reset()
-      if (change.paused === false) this.#notifier.tell([{ delayMs: 0 }])
+      if (change.paused === false) this.#notifier.notify([{ delayMs: 0 }])
       return record
     })
   }

@@ -32,13 +32,13 @@ const EXTEND_ALL = `
 export function guard(db: Database, place: Place, options: GuardOptions): Guard {
   const beat = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT)
   const beats = new BigInt64Array(beat)
-  const tell = (time: number) => void Atomics.store(beats, 0, BigInt(Math.floor(time)))
+  const setHeartbeat = (time: number) => void Atomics.store(beats, 0, BigInt(Math.floor(time)))
   const workerId = toText(options.workerId)
   const thread = start({ ...options, workerId, settings: settingsOf(place), sql: db.text(EXTEND_ALL), beat })
   const gone = thread && once(thread, 'exit').catch(() => undefined)
   return {
-    beat: () => tell(db.clock.now()),
-    rest: () => tell(AT_REST),
+    beat: () => setHeartbeat(db.clock.now()),
+    rest: () => setHeartbeat(AT_REST),
     keptUntil: () => Number(Atomics.load(beats, 1)),
     stop: async () => {
       thread?.ref()

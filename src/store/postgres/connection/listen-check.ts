@@ -23,7 +23,7 @@ export async function hearing(db: Database, url: string | undefined): Promise<He
         resolve('heard')
       })
     })
-    await db.hint({ sql: NOTIFY, values: [channelOf(db.schema), word] })
+    await db.sendBestEffort({ sql: NOTIFY, values: [channelOf(db.schema), word] })
     return await heard
   } catch {
     return 'deaf'

@@ -76,7 +76,7 @@ export class Database implements Site {
   readonly #texts = new Map<string, string>()
   readonly #names = new Map<string, string>()
   /** Notifications in flight, by the connection that is reserved for them. */
-  readonly #hints = new Map<PgClient, Promise<void>>()
+  readonly #notifications = new Map<PgClient, Promise<void>>()
   #keepsStatements = true
   #location = 'PostgreSQL'
   #opening: Promise<Opened> | undefined
@@ -110,23 +110,23 @@ export class Database implements Site {
   write(
     lane: Lane,
     statements: readonly Statement[] | (() => readonly Statement[]),
-    hint?: Statement,
+    notification?: Statement,
   ): Promise<Row[][]> {
     const manners = { site: this, statementMs: this.#statementMs }
     const send = (client: PgClient) => {
       const all = typeof statements === 'function' ? statements() : statements
       const answer = flight(client, manners, this.#queriesOf(all))
-      if (hint) this.#follow(client, answer, hint)
+      if (notification) this.#follow(client, answer, notification)
       return answer
     }
     return this.#session(lane, send, manners.statementMs)
   }
 
   /** Sends the notification behind the queries in flight. Without pipelining, it is sent after their answers. */
-  #follow(client: PgClient, answer: Promise<unknown>, hint: Statement): void {
-    const [query] = this.#queriesOf([hint])
+  #follow(client: PgClient, answer: Promise<unknown>, notification: Statement): void {
+    const [query] = this.#queriesOf([notification])
     const sent = client.pipeline ? client.query(query!) : answer.then(() => client.query(query!))
-    this.#hints.set(client, sent.then(ignore, ignore))
+    this.#notifications.set(client, sent.then(ignore, ignore))
   }
 
   #queriesOf(statements: readonly Statement[]): PgQuery[] {
@@ -163,7 +163,7 @@ export class Database implements Site {
   }
 
   /** Runs a single best-effort statement outside a transaction; its failure is ignored. */
-  async hint(statement: Statement): Promise<void> {
+  async sendBestEffort(statement: Statement): Promise<void> {
     const send = (client: PgClient) => client.query(this.#queriesOf([statement])[0]!)
     await this.#session('work', send, this.#statementMs).catch(ignore)
   }
@@ -176,7 +176,7 @@ export class Database implements Site {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#hints.values())
+    await Promise.all(this.#notifications.values())
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
     await Promise.all(opened ? [opened.control.end(), opened.work.end()] : [])
@@ -209,11 +209,11 @@ export class Database implements Site {
     } finally {
       const release = () => {
         deadline.cancel()
-        this.#hints.delete(client)
+        this.#notifications.delete(client)
         client.release(broken)
       }
-      const hint = this.#hints.get(client)
-      if (hint) void hint.then(release)
+      const notification = this.#notifications.get(client)
+      if (notification) void notification.then(release)
       else release()
     }
   }

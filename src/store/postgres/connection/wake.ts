@@ -45,7 +45,7 @@ export class Notifier {
   }
 
   /** Announces work that is due at these times. */
-  tell(times: readonly RunTime[]): void {
+  notify(times: readonly RunTime[]): void {
     const { clock } = this.#db
     if (this.#timer || !times.some(time => isSoon(time, clock.now()))) return
     const waitMs = this.#sentAt + QUIET_MS - clock.now()
@@ -56,9 +56,9 @@ export class Notifier {
 
   /**
    * Returns the notification to send right behind a commit, which saves a round trip. Returns undefined if it is too
-   * early for another notification; the caller then uses `tell`.
+   * early for another notification; the caller then uses `notify`.
    */
-  hint(times: readonly RunTime[]): Statement | undefined {
+  statementFor(times: readonly RunTime[]): Statement | undefined {
     const now = this.#db.clock.now()
     if (this.#timer || this.#sending || now < this.#sentAt + QUIET_MS) return undefined
     if (!times.some(time => isSoon(time, now))) return undefined
@@ -78,10 +78,10 @@ export class Notifier {
     this.#timer = undefined
     this.#more = false
     this.#sentAt = this.#db.clock.now()
-    const sent = this.#db.hint(this.#statement)
+    const sent = this.#db.sendBestEffort(this.#statement)
     this.#sending = sent.then(() => {
       this.#sending = undefined
-      if (this.#more) this.tell([{ delayMs: 0 }])
+      if (this.#more) this.notify([{ delayMs: 0 }])
     })
   }
 }

@@ -107,7 +107,7 @@ const created = (id: string): Enqueued => ({ status: 'created', id })
 const isPlain = (job: NewJob) => job.key === undefined && job.unique === undefined
 
 /** Inserts jobs that have neither a key nor a `unique` value. If a job with the same id exists, the insert skips it. */
-function plainly(jobs: readonly NewJob[]): Statement[] {
+function insertPlain(jobs: readonly NewJob[]): Statement[] {
   return chunks(jobs, ({ payload }) => payload.length).map(chunk => insertion(chunk))
 }
 
@@ -120,13 +120,13 @@ export async function enqueue(
   const times = jobs.map(({ runAt }) => runAt)
   if (!jobs.every(isPlain)) {
     sharedCommit.abandon()
-    const answers = await db.transaction('work', ask => carefully(ask, jobs))
-    notifier.tell(times)
+    const answers = await db.transaction('work', ask => insertWithKeys(ask, jobs))
+    notifier.notify(times)
     return answers
   }
-  const hint = notifier.hint(times)
-  await sharedCommit.send(plainly(jobs), statements => db.write('work', statements, hint))
-  if (!hint) notifier.tell(times)
+  const notification = notifier.statementFor(times)
+  await sharedCommit.send(insertPlain(jobs), statements => db.write('work', statements, notification))
+  if (!notification) notifier.notify(times)
   return jobs.map(({ id }) => created(id))
 }
 
@@ -151,8 +151,8 @@ export async function enqueueWithin(
 
 /** Enqueues inside a larger transaction. */
 export async function enqueueAsking(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
-  if (!jobs.every(isPlain)) return carefully(ask, jobs)
-  for (const { sql, values = [] } of plainly(jobs)) await ask(sql, ...values)
+  if (!jobs.every(isPlain)) return insertWithKeys(ask, jobs)
+  for (const { sql, values = [] } of insertPlain(jobs)) await ask(sql, ...values)
   return jobs.map(({ id }) => created(id))
 }
 
@@ -174,7 +174,7 @@ const TRIES_MAX = 5
  * Repeats until every job has an answer, because other transactions may enqueue or end jobs with the same values
  * concurrently.
  */
-async function carefully(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
+async function insertWithKeys(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
   const answers: Answers = new Map()
   const candidates = jobs.map((job, index) => ({ index, job, key: keyHash(job), unique: uniqueHash(job) }))
   // If a value occurs twice in a batch, the second job sees the effect of the first.

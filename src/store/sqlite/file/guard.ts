@@ -27,14 +27,14 @@ export interface GuardData extends GuardOptions {
 export function guard(file: StoreFile, clock: Clock, options: GuardOptions): Guard {
   const beat = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT)
   const beats = new BigInt64Array(beat)
-  const tell = (time: number) => void Atomics.store(beats, 0, BigInt(Math.floor(time)))
+  const setHeartbeat = (time: number) => void Atomics.store(beats, 0, BigInt(Math.floor(time)))
   const data = { ...options, workerId: toText(options.workerId), path: file.path, beat }
   const startWith = ({ specifier }: Driver) => start({ ...data, specifier })
   // The guard is optional: without it the jobs of a blocked worker are considered lost.
   const started = file.loadedDriver ? startWith(file.loadedDriver) : file.driver().then(startWith, () => undefined)
   return {
-    beat: () => tell(clock.now()),
-    rest: () => tell(AT_REST),
+    beat: () => setHeartbeat(clock.now()),
+    rest: () => setHeartbeat(AT_REST),
     keptUntil: () => Number(Atomics.load(beats, 1)),
     stop: async () => {
       const thread = await started
