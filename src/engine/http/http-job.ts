@@ -104,17 +104,17 @@ function quoted(key: string): string {
 
 /** The error for an unexpected status. */
 function refusal({ status, headers }: EgressAnswer, call: HttpCall, job: JobContext): HttpError {
-  const told: Record<string, string> = {}
-  for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) told[name] = headers[name]
+  const kept: Record<string, string> = {}
+  for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) kept[name] = headers[name]
   // A conflict with an earlier request may be one with our own.
   const repeated = SIDE_EFFECT_METHODS.includes(call.method) && (job.run > 1 || job.generation > 1)
-  const known = knownAnswer({ status, retryAfter: 'retry-after' in told, repeated })
+  const known = knownAnswer({ status, retryAfter: 'retry-after' in kept, repeated })
   const isClientError = status >= 400 && status < 500
   const kind = known?.kind === 'permanent' && isClientError && call.retryClientErrors ? 'transient' : known?.kind
   return new HttpError(`${call.method} ${call.origin} answered ${status}`, {
     // A success status that was not expected: repeating the request would not change it.
     kind: kind ?? 'permanent',
     status,
-    headers: told,
+    headers: kept,
   })
 }

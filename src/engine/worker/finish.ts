@@ -49,11 +49,11 @@ export class Ending {
   }
 
   /** The same end, decided again with the answer of `reconcile`. */
-  reconciled({ found, ...told }: Found): Ending {
+  reconciled({ found, ...answer }: Found): Ending {
     const { time, dice } = this.#env
     const { run, outcome, finishedAt } = this
     const transition = decide(run.facts, outcome, Math.max(finishedAt, time.now()), dice.random, found)
-    const known = found === 'done' ? { kind: 'succeeded' as const, ...told } : { ...outcome, note: told.note }
+    const known = found === 'done' ? { kind: 'succeeded' as const, ...answer } : { ...outcome, note: answer.note }
     return new Ending(this.#env, run, known, transition, finishedAt)
   }
 

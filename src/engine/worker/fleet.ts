@@ -38,7 +38,7 @@ export interface WorkerView extends Omit<WorkerRecord, 'startedAt' | 'seenAt' | 
 export class Fleet {
   readonly #env: Environment
   readonly #workers: ReadonlySet<Worker>
-  #told = new Set<string>()
+  #stored = new Set<string>()
 
   constructor(env: Environment, workers: ReadonlySet<Worker>) {
     this.#env = env
@@ -51,13 +51,13 @@ export class Fleet {
     const now = this.#env.time.now()
     const records = [...this.#workers].map(worker => worker.describe(now, everyMs))
     await store.putRecords(records.map(record => ({ kind: WORKER, id: record.id, body: JSON.stringify(record) })))
-    this.#told = new Set(records.map(({ id }) => id))
+    this.#stored = new Set(records.map(({ id }) => id))
     return everyMs
   }
 
   /** A stopped worker removes its record, so that it is not listed until its heartbeats are overdue. */
   async left(worker: Worker): Promise<void> {
-    if (!this.#told.delete(worker.id)) return
+    if (!this.#stored.delete(worker.id)) return
     const store = this.#env.connection.opened
     await store?.putRecords([{ kind: WORKER, id: worker.id, body: null }])
   }

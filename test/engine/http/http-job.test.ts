@@ -417,7 +417,7 @@ describe('where it may go', () => {
     await using chronos = start({ egress: {} })
     await expect(chronos.http({ url: 'http://169.254.169.254/' })).rejects.toMatchObject({
       code: 'NOT_ALLOWED',
-      message: expect.stringMatching(/^http\.url: the egress rules do not allow this address; whoever runs Chronos/),
+      message: expect.stringMatching(/^http\.url: the egress rules do not allow this address; the operator of Chronos/),
     })
   })
 
