@@ -425,7 +425,7 @@ describe('labels', () => {
 describe('one Chronos', () => {
   it('is measured once at a time', async () => {
     const { t, metrics } = measured()
-    expect(() => new Metrics(t.chronos, t.clock)).toThrow('measured already')
+    expect(() => new Metrics(t.chronos, t.clock)).toThrow('has a meter already')
     metrics.close()
     await t.enqueue(mail, 0)
     const again = new Metrics(t.chronos, t.clock)
