@@ -5,18 +5,18 @@ import { HOUR_MS, toMs } from '../../core/values/duration.js'
 import { checkName } from '../../core/values/limits.js'
 import type { AlertsOptions } from '../../engine/alerts/alerts.js'
 
-/** One thing that can be configured: by a flag, a variable of the environment, or a file. */
+/** A setting, which a flag, an environment variable or a file can set. */
 interface Setting<T> {
   readonly env: string
   readonly tells: string
   /** In an error: `expected …`. */
   readonly expects: string
-  /** What a text of the environment or of a flag means; the schema says whether that is allowed. */
+  /** Parses the text of an environment variable or a flag; the schema checks the result. */
   read(text: string): unknown
   readonly schema: z.ZodType<T>
-  /** What it is when nobody says anything. */
+  /** The default. */
   readonly otherwise: T
-  /** Shown to nobody, and may be read from a file: `…_FILE`. */
+  /** Never shown, and can be read from a file: `…_FILE`. */
   readonly isSecret?: true
 }
 
@@ -51,7 +51,7 @@ function bytes(value: string): unknown {
   return digits === undefined ? value : Number(digits) * UNITS[(unit ?? '').toLowerCase()]!
 }
 
-/** Whether a function of the engine takes it without a complaint. */
+/** Whether a check of the engine accepts the value. */
 function accepts(check: (value: unknown) => void): (value: unknown) => boolean {
   return value => {
     try {
@@ -72,11 +72,11 @@ const age = z.union([z.literal(false), duration(1, 10 * 365 * 24 * HOUR_MS)])
 const policy = z.custom<PolicyInput>(accepts(value => void parsePolicy(value as PolicyInput, 'retry')))
 const httpUrl = z.url({ protocol: /^https?$/ })
 
-/** The order is that of `config show`. */
+/** `config show` keeps this order. */
 export const SETTINGS = {
   store: setting({
     env: 'CHRONOS_STORE',
-    tells: 'where jobs are kept: sqlite:PATH or postgres://…',
+    tells: 'where jobs are stored: sqlite:PATH or postgres://…',
     expects: 'sqlite:PATH or postgres://…',
     read: text,
     schema: nonEmpty,
@@ -85,14 +85,14 @@ export const SETTINGS = {
   }),
   url: optional({
     env: 'CHRONOS_URL',
-    tells: 'a server to work on instead of a store',
+    tells: 'server that commands work on, instead of a store',
     expects: 'the address of a server, such as http://127.0.0.1:4100',
     read: text,
     schema: httpUrl,
   }),
   token: optional({
     env: 'CHRONOS_TOKEN',
-    tells: 'for a server: what lets an administrator in; for commands: what to show a server',
+    tells: "server: an administrator's token; commands: the token they send to a server",
     expects: 'a token of 16 to 512 printable characters',
     read: text,
     schema: z.string().regex(/^[\x21-\x7e]{16,512}$/),
@@ -100,7 +100,7 @@ export const SETTINGS = {
   }),
   host: setting({
     env: 'CHRONOS_HOST',
-    tells: 'the address to listen on; beyond this machine a token is needed',
+    tells: 'address to listen on; any other than loopback requires a token',
     expects: 'an address or a name, such as 127.0.0.1 or 0.0.0.0',
     read: text,
     schema: nonEmpty.max(253),
@@ -108,7 +108,7 @@ export const SETTINGS = {
   }),
   port: setting({
     env: 'CHRONOS_PORT',
-    tells: 'the port to listen on; 0 takes a free one',
+    tells: 'port to listen on; 0 chooses a free one',
     expects: 'a port from 0 to 65535',
     read: number,
     schema: z.int().min(0).max(65_535),
@@ -116,7 +116,7 @@ export const SETTINGS = {
   }),
   basePath: setting({
     env: 'CHRONOS_BASE_PATH',
-    tells: 'the path under which a proxy has put it: /jobs',
+    tells: 'path under which a proxy serves it: /jobs',
     expects: 'a path such as /jobs',
     read: text,
     schema: z.string().regex(/^\/(?:[\w.~-]+(?:\/[\w.~-]+)*)?$/),
@@ -124,7 +124,7 @@ export const SETTINGS = {
   }),
   allowedHosts: setting({
     env: 'CHRONOS_ALLOWED_HOSTS',
-    tells: 'names by which the server may be called, beside its address',
+    tells: 'host names that requests may use, besides the address',
     expects: 'host names, such as jobs.example.com',
     read: list,
     schema: words,
@@ -132,7 +132,7 @@ export const SETTINGS = {
   }),
   readOnly: setting({
     env: 'CHRONOS_READ_ONLY',
-    tells: 'nobody can change anything through the server',
+    tells: 'reject every change through the server',
     expects: 'true or false',
     read: flag,
     schema: z.boolean(),
@@ -140,7 +140,7 @@ export const SETTINGS = {
   }),
   envName: optional({
     env: 'CHRONOS_ENV_NAME',
-    tells: 'a badge on the dashboard: production',
+    tells: 'badge on the dashboard: production',
     expects: 'up to 40 characters',
     read: text,
     schema: z.string().min(1).max(40),
@@ -154,7 +154,7 @@ export const SETTINGS = {
   }),
   maxBody: setting({
     env: 'CHRONOS_MAX_BODY',
-    tells: 'the largest request in bytes, or as 512kb, 2mb',
+    tells: 'maximum request size in bytes, or as 512kb, 2mb',
     expects: `a size from 1kb to ${BODY_MAX_BYTES / MEGABYTE}mb`,
     read: bytes,
     schema: z.preprocess(
@@ -172,7 +172,7 @@ export const SETTINGS = {
   }),
   shutdownTimeout: setting({
     env: 'CHRONOS_SHUTDOWN_TIMEOUT',
-    tells: 'how long running jobs may go on when it stops',
+    tells: 'how long running jobs may continue when the process stops',
     expects: 'a duration up to 24h, such as 25s',
     read: text,
     schema: duration(0, 24 * HOUR_MS),
@@ -204,7 +204,7 @@ export const SETTINGS = {
   }),
   lease: setting({
     env: 'CHRONOS_LEASE',
-    tells: 'how long a claim holds without a sign of life',
+    tells: 'how long a claim lasts without a heartbeat',
     expects: 'a duration from 1s to 1h',
     read: text,
     schema: duration(1_000, HOUR_MS),
@@ -212,7 +212,7 @@ export const SETTINGS = {
   }),
   retry: optional({
     env: 'CHRONOS_RETRY',
-    tells: "for jobs that say nothing else: a preset's name, or a policy",
+    tells: 'policy of jobs without their own: a preset or a policy',
     expects: 'a preset such as financial, or a policy such as {"maxRetries": 5}',
     read: value => (isPresetName(value) ? value : json(value)),
     schema: policy,
@@ -222,7 +222,7 @@ export const SETTINGS = {
   'retention.dead': retention('CHRONOS_RETENTION_DEAD', 'dead jobs'),
   egressAllow: setting({
     env: 'CHRONOS_EGRESS_ALLOW',
-    tells: 'where HTTP jobs and webhooks may go beyond public addresses',
+    tells: 'addresses that HTTP jobs and webhooks may reach beyond public ones',
     expects: 'networks and host names, such as 10.1.0.0/16,hooks.internal',
     read: list,
     schema: words,
@@ -268,7 +268,7 @@ function optional<T>(parts: Omit<Setting<T>, 'otherwise'>): Setting<T | undefine
 function retention(env: string, what: string): Setting<string | number | false | undefined> {
   return optional({
     env,
-    tells: `how long ${what} are kept; by default for ever`,
+    tells: `how long ${what} are kept; by default forever`,
     expects: 'a duration such as 7d, or false',
     read: value => (flag(value) === false ? false : value),
     schema: age,

@@ -4,10 +4,10 @@ import { ChronosError, shown } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
 import { countText } from '../../output/show.js'
 
-/** What a simulation must show, for a build that is to fail otherwise. */
+/** A requirement on the result of a simulation, so that a build fails if a policy does not meet it. */
 export interface Assertion {
   readonly text: string
-  /** Against the policy as it is, with its jitter. */
+  /** Judges the policy as given, with its jitter. */
   judge(simulation: Simulation): Judgement
 }
 
@@ -15,12 +15,12 @@ export interface Judgement {
   readonly assertion: string
   readonly holds: boolean
   readonly actual: number
-  /** The actual value as people read it. */
+  /** The actual value, formatted. */
   readonly words: string
 }
 
 interface Measure {
-  /** Undefined where the text is no such value. */
+  /** Undefined if the text is not a valid value. */
   read(text: string, simulation: Simulation): number | undefined
   actual(simulation: Simulation): number
   words(value: number, simulation: Simulation): string
@@ -44,7 +44,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
     },
     actual: ({ withJitter }) => withJitter.peakPerSecond,
     words: value => `${countText(value)}/s`,
-    expected: 'attempts in a second such as 200, or 2x with a --capacity',
+    expected: 'attempts per second such as 200, or 2x with a --capacity',
   },
   dead: {
     read: (text, { scenario: { jobs } }) => {
@@ -81,7 +81,7 @@ const FORM = /^\s*([A-Za-z]+)\s*(>=|<=|>|<|=)\s*(\S{1,40})\s*$/
 
 export function parseAssertion(text: string): Assertion {
   const [, name = '', operator = '', value = ''] = FORM.exec(text) ?? []
-  if (name === '') throw invalid(`${shown(text)} is no assertion; write one such as 'survives>=5m'`)
+  if (name === '') throw invalid(`${shown(text)} is not an assertion; write one such as 'survives>=5m'`)
   checkWord(name, Object.keys(MEASURES), '--assert')
   const measure = MEASURES[name]!
   const written = `${name}${operator}${value}`

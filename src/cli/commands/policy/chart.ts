@@ -4,11 +4,11 @@ import { paint, type Style, type Tone } from '../../output/print.js'
 import { countText } from '../../output/show.js'
 import { padStart, widthOf } from '../../output/width.js'
 
-/** What all charts share, so that they can be compared by eye. */
+/** Charts share one scale, so that they can be compared. */
 export interface Frame {
   readonly spanMs: number
   readonly outageMs: number
-  /** Infinity: none is drawn. */
+  /** Infinity: no line is drawn. */
   readonly capacityPerSecond: number
   /** The top of the scale, in attempts per second. */
   readonly topPerSecond: number
@@ -48,7 +48,7 @@ const ASCII: Glyphs = {
   tick: '+',
 }
 
-/** Bars of attempts per second over time: in every column the worst second of its part. */
+/** Bars of attempts per second over time. Each column shows the busiest second of its interval. */
 export class HerdChart {
   readonly #frame: Frame
   readonly #style: Style
@@ -67,7 +67,7 @@ export class HerdChart {
     this.#columnMs = frame.spanMs / this.#width
   }
 
-  /** The bars, over a line that is heavy while the target is down. */
+  /** The bars above an axis that is heavy while the dependency is down. */
   bars(series: Series): string {
     const values = Array.from({ length: this.#width }, (_, column) => this.#worst(series, column))
     const labels = this.#labels()
@@ -94,16 +94,16 @@ export class HerdChart {
 
   legend(): string {
     const { outageMs, spanMs, capacityPerSecond } = this.#frame
-    const parts = outageMs > 0 ? [`${this.#glyphs.down.repeat(2)} the target is down`] : []
+    const parts = outageMs > 0 ? [`${this.#glyphs.down.repeat(2)} the dependency is down`] : []
     if (outageMs > spanMs) parts[0] += ` until ${formatMs(outageMs)}`
     if (Number.isFinite(capacityPerSecond)) {
-      const serves = `it serves ${countText(capacityPerSecond)}/s`
-      parts.push(this.#hasLimit ? `${this.#glyphs.limit.repeat(2)} ${serves}` : `${serves}, above the scale`)
+      const capacity = `capacity ${countText(capacityPerSecond)}/s`
+      parts.push(this.#hasLimit ? `${this.#glyphs.limit.repeat(2)} ${capacity}` : `${capacity}, above the scale`)
     }
     return parts.length === 0 ? '' : `${' '.repeat(this.#margin + 1)}${paint(parts.join('   '), 'dim', this.#style)}\n`
   }
 
-  /** By row, from the bottom up. */
+  /** One label per row, from the bottom up. */
   #labels(): readonly string[] {
     const { topPerSecond, capacityPerSecond } = this.#frame
     const labels = Array.from({ length: ROWS }, () => '')
@@ -135,14 +135,14 @@ export class HerdChart {
     const { blocks, limit } = this.#glyphs
     const { topPerSecond } = this.#frame
     const steps = blocks.length
-    // Whatever is there is seen, however small it is beside the rest.
+    // A value above zero is always visible, however small it is.
     const level = value === 0 ? 0 : Math.max(1, Math.round((value / topPerSecond) * ROWS * steps))
     const filled = Math.min(steps, level - row * steps)
     if (filled > 0) return { char: blocks[filled - 1]!, tone: this.#tone(row, column) }
     return this.#hasLimit && row === this.#limitRow() ? { char: limit, tone: 'dim' } : { char: ' ', tone: undefined }
   }
 
-  /** Whether there is a line for the capacity within the scale. */
+  /** Whether the line of the capacity is within the scale. */
   get #hasLimit(): boolean {
     return this.#frame.capacityPerSecond < this.#frame.topPerSecond
   }
@@ -168,7 +168,7 @@ interface Spot {
   readonly tone: Tone | undefined
 }
 
-/** Neighbours of one tone are painted in one go. */
+/** Paints neighbours of one tone together, which takes fewer escape codes. */
 function painted(spots: readonly Spot[], style: Style): string {
   let text = ''
   let run = ''
@@ -186,7 +186,7 @@ const TICKS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_2
 )
 const TICK_COLUMNS = 9
 
-/** A round step that leaves room for the words. */
+/** A round step between times that leaves room for their text. */
 function tickMs(spanMs: number, columns: number): number {
   const least = (spanMs / columns) * TICK_COLUMNS
   const step = TICKS_MS.find(ms => ms >= least)
@@ -197,7 +197,7 @@ function tickMs(spanMs: number, columns: number): number {
 
 const TOPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]
 
-/** A round number that is not below. */
+/** The next round number that is not smaller. */
 export function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)))
   return TOPS.map(top => Math.ceil(top * power)).find(top => top >= value) ?? value

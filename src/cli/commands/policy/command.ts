@@ -14,8 +14,8 @@ Examples:
   $ chronos policy list --json | jq -r '.[] | "\\(.name) \\(.outageSurvivedMs)"'`
 
 const GIVEN = `
-A policy is a preset's name, JSON, or a file; flags change it. What is left out
-comes from the preset standard, as it does for a job.`
+A policy is the name of a preset, JSON, or a file; flags override its fields.
+Fields that are left out come from the preset standard, as for a job.`
 
 const PREVIEW_EXAMPLES = `
 Examples:
@@ -34,33 +34,33 @@ Examples:
   $ chronos policy simulate --file retry.json --assert 'survives>=5m'
   $ chronos policy simulate --json | jq .withJitter.peakPerSecond
 
-The target is away from 0 until the outage ends: every attempt fails. After that
-it serves so many attempts in every second; the rest fail like any other attempt
-and cost one. Attempts take no time. Retries are planned by the workers' code.
+The dependency is down from 0 until the outage ends: every attempt fails. After
+that it handles --capacity attempts per second; the others fail and use an
+attempt. Attempts take no time. The workers' own code plans the retries.
 ${GIVEN}
 
-Assertions judge the policy as it is, with >=, <=, >, < or =:
-  survives>=5m        the longest outage that leaves 99 % of the jobs a run
-  peak<=200           attempts in one second after recovery; 2x is twice the
+Assertions judge the policy as given, with >=, <=, >, < or =:
+  survives>=5m        the longest outage after which 99 % of the jobs still
+                      have a run
+  peak<=200           attempts per second after recovery; 2x is twice the
                       capacity
   dead<=0, dead<=1%   jobs that ran out of retries
   amplification<=3    attempts per job
-  attempts<=4000      attempts in all
-  done<=10m           when the last job has ended
+  attempts<=4000      attempts in total
+  done<=10m           time until the last job has ended
 
-Exit codes: 0 when all assertions hold, 8 when one does not.`
+Exit codes: 0 if all assertions hold, 8 if one does not.`
 
-/** What a policy will do, before anything depends on it. */
 export function addPolicy(program: Command, io: Io, exit: (code: number) => void): void {
   const policy = program
     .command('policy')
-    .summary('look at retry policies, and try them on an outage')
-    .description('Shows what a retry policy will do, before anything depends on it. Needs no store.')
+    .summary('preview retry policies and simulate an outage')
+    .description('Preview retry policies and simulate an outage, before jobs depend on them. Needs no store.')
 
   policy
     .command('list')
-    .description('The presets, with what each survives.')
-    .option('--json', 'one JSON document on stdout instead')
+    .description('List the presets with the outage that each survives.')
+    .option('--json', 'print JSON')
     .addHelpText('after', LIST_EXAMPLES)
     .action(async (options: { json?: true }) => {
       const { listPolicies } = await import('./list.js')
@@ -69,9 +69,9 @@ export function addPolicy(program: Command, io: Io, exit: (code: number) => void
 
   const preview = policy
     .command('preview')
-    .description('The delays of a policy, what stands out about it, and the outage it survives.')
+    .description('Show the delays of a policy, warnings about it, and the outage that it survives.')
   withPolicyFlags(preview)
-    .option('--json', 'one JSON document on stdout instead')
+    .option('--json', 'print JSON')
     .addHelpText('after', PREVIEW_EXAMPLES)
     .action(async (given: string | undefined, options: PolicyFlags & { json?: true }) => {
       const { previewPolicy } = await import('./preview.js')
@@ -80,15 +80,15 @@ export function addPolicy(program: Command, io: Io, exit: (code: number) => void
 
   const simulate = policy
     .command('simulate')
-    .description('Sends a herd of failing jobs through an outage, with and without jitter.')
+    .description('Simulate a thundering herd of failing jobs during an outage, with and without jitter.')
   withPolicyFlags(simulate)
-    .option('--jobs <number>', 'how many jobs fail', whole('--jobs', 1, JOBS_MAX), 1_000)
-    .option('--within <duration>', 'their first runs are spread over so long', duration('--within'), '1s')
-    .option('--outage <duration>', 'how long the target is away', duration('--outage'), '5m')
-    .option('--capacity <rate>', 'attempts per second that it serves then, 100/s (default: all)', capacity)
-    .option('--seed <number>', 'draw other delays', whole('--seed', 0, SEED_MAX), 1)
-    .option('--assert <check>', "fail with 8 unless it holds: 'survives>=5m'; may be repeated", collect)
-    .option('--json', 'one JSON document on stdout instead')
+    .option('--jobs <number>', 'number of failing jobs', whole('--jobs', 1, JOBS_MAX), 1_000)
+    .option('--within <duration>', 'spread the first runs over this time', duration('--within'), '1s')
+    .option('--outage <duration>', 'how long the dependency is down', duration('--outage'), '5m')
+    .option('--capacity <rate>', 'attempts per second that it handles afterwards, 100/s (default: all)', capacity)
+    .option('--seed <number>', 'seed of the random delays', whole('--seed', 0, SEED_MAX), 1)
+    .option('--assert <check>', "exit with 8 unless it holds: 'survives>=5m'; may be repeated", collect)
+    .option('--json', 'print JSON')
     .addHelpText('after', SIMULATE_EXAMPLES)
     .action(async (given: string | undefined, options: SimulateOptions) => {
       const { simulatePolicy } = await import('./simulate.js')
@@ -106,7 +106,7 @@ const duration =
 const whole =
   (flag: string, min: number, max: number) =>
   (text: string): number => {
-    // Empty text would be 0, and 1e3 or 0x10 are not what people write.
+    // Number() would read empty text as 0, and accept 1e3 and 0x10.
     const value = /^\d+$/.test(text) ? Number(text) : text
     checkInteger(value, flag, min, max)
     return value

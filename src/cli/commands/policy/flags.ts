@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { FLAT_FIELDS, flagName, STRATEGIES, strategy } from '../../../core/policy/flat.js'
 import { read, type Schema } from '../../../core/values/schema.js'
 
-/** Every setting of a policy that has a flag, with the words and the reading of its schema. */
+/** Adds a flag for each field of a policy; the schema of the field describes and parses it. */
 export function withPolicyFlags(command: Command): Command {
   command
-    .argument('[policy]', "a preset's name or JSON (default: standard)")
-    .option('--file <path>', 'the policy as JSON in a file')
+    .argument('[policy]', 'name of a preset, or JSON (default: standard)')
+    .option('--file <path>', 'read the policy from a JSON file')
     .option('--strategy <name>', STRATEGIES.join(', '), reader('--strategy', strategy))
   for (const { schema } of FLAT_FIELDS) {
     const { flag = '', description = '' } = schema.about

@@ -10,7 +10,7 @@ import {
 } from '../../../core/policy/policy.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 
-/** The fields of a policy by name, each checked by its schema already. */
+/** The fields of a policy by name, already checked by their schemas. */
 export type PolicyFlags = Readonly<Record<string, unknown>> & { readonly file?: string }
 
 export interface NamedPolicy {
@@ -20,7 +20,7 @@ export interface NamedPolicy {
 
 const TEXT_MAX = 1_000_000
 
-/** The policy that a command line means: one that is named, written or in a file, with the flags over it. */
+/** The policy of a command line: a preset, JSON or a file, with the flags applied to it. */
 export async function readPolicy(given: string | undefined, flags: PolicyFlags): Promise<NamedPolicy> {
   const { name, level } = await source(given, flags.file)
   const over = overrides(flags, mergePolicies(level).backoff)
@@ -33,7 +33,7 @@ async function source(
   file: string | undefined,
 ): Promise<{ name: string; level: PartialPolicy }> {
   if (file === undefined) return fromText(given ?? 'standard', 'policy', 'inline')
-  if (given !== undefined) throw usage(`--file: the policy ${shown(given)} is given too; keep one of them`)
+  if (given !== undefined) throw usage(`--file: the policy ${shown(given)} is given too; give only one of them`)
   return fromText(await textOf(file), file, basename(file))
 }
 
@@ -49,7 +49,7 @@ function json(text: string, where: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    throw new ChronosError('INVALID_POLICY', `${where}: not JSON (${problem}); give JSON or the name of a preset`, {
+    throw new ChronosError('INVALID_POLICY', `${where}: invalid JSON (${problem}); give JSON or the name of a preset`, {
       cause: error,
     })
   }
@@ -61,29 +61,29 @@ async function textOf(file: string): Promise<string> {
     if (text.length <= TEXT_MAX) return text
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error)
-    throw usage(`--file: ${file} can not be read (${code}); give the path of a JSON file`)
+    throw usage(`--file: cannot read ${file} (${code}); give the path of a JSON file`)
   }
-  throw usage(`--file: ${file} is longer than ${TEXT_MAX} characters; that is no policy`)
+  throw usage(`--file: ${file} is longer than ${TEXT_MAX} characters`)
 }
 
-/** The flags as a level of their own, so that they go over a policy as a job's options go over its queue's. */
+/** The flags as a level of their own: they override a policy like the options of a job override its queue. */
 function overrides(flags: PolicyFlags, from: Backoff): PartialPolicy {
   const type = (flags['strategy'] ?? (flags['delays'] === undefined ? from.type : 'list')) as Backoff['type']
   checkSuits(flags, type)
   if (flags['strategy'] === 'list' && flags['delays'] === undefined && from.type !== 'list') {
-    throw usage('--strategy: a list needs its delays; add --delays 30s,60s,120s')
+    throw usage('--strategy: list needs delays; add --delays 30s,60s,120s')
   }
   return parsePolicy(fromFlat(flags, from), 'policy')
 }
 
-/** A flag that the backoff does not have is a mistake, not a no-op. */
+/** Rejects a flag that the backoff does not have, instead of ignoring it. */
 function checkSuits(flags: PolicyFlags, type: Backoff['type']): void {
   const own = fieldsOf(type).map(({ name }) => name)
   const stray = FLAT_FIELDS.find(({ name, keys }) => keys && flags[name] !== undefined && !own.includes(name))
   if (stray === undefined) return
   const suits = fieldsOf(type).map(({ schema }) => flagName(schema.about.flag!))
-  const wayOut = `${suits.length > 0 ? `use ${suits.join(' and ')}, or ` : ''}say another --strategy`
-  throw usage(`${flagName(stray.schema.about.flag!)}: ${type} backoff has none; ${wayOut}`)
+  const wayOut = `${suits.length > 0 ? `use ${suits.join(' and ')}, or ` : ''}give another --strategy`
+  throw usage(`${flagName(stray.schema.about.flag!)}: ${type} backoff does not have it; ${wayOut}`)
 }
 
 function usage(message: string): ChronosError {

@@ -20,7 +20,7 @@ export function listPolicies(options: { readonly json?: true }, io: Io): void {
   show(io, options, rows, style => presetTable(rows, style))
 }
 
-/** Where the last column would break into many lines, the numbers are worth more without it. */
+/** On a narrower terminal the last column would wrap into many lines, so it is left out. */
 const ROOMY_COLUMNS = 125
 
 type Row = { readonly name: PresetName; readonly goodFor: string; readonly outageSurvivedMs: number }

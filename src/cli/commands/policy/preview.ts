@@ -11,7 +11,7 @@ import { type NamedPolicy, type PolicyFlags, readPolicy } from './input.js'
 import { findingLines, spelled, spelledTable, survivalLines, titleLine } from './words.js'
 
 interface Row extends PreviewRow {
-  /** Null where only a worker can tell. */
+  /** Null for a custom backoff, whose code only workers have. */
   readonly typicalMs: number | null
 }
 
@@ -70,7 +70,7 @@ function delayTable(policy: Policy, rows: readonly Row[], style: Style): string 
   return spelledTable(columns, shortened(cells, columns.length), style)
 }
 
-/** The middle of a long table says nothing new; `--json` has it. */
+/** Leaves out the middle of a long table; `--json` has it. */
 function shortened(cells: readonly Cell[][], columns: number): readonly Cell[][] {
   if (cells.length <= ROWS_MAX) return cells
   const head = cells.slice(0, ROWS_MAX - ROWS_AT_THE_END - 1)
@@ -89,19 +89,19 @@ function noteOf(policy: Policy, { delayMs, totalMs }: Row): string {
   const limit = limitOf(policy)
   if (totalMs[0] > limit) return 'never: maxElapsed'
   if (totalMs[1] > limit) return 'perhaps: maxElapsed'
-  // Decorrelated waits wander below it, whatever the delay would have grown to.
+  // Decorrelated delays are random below the cap, so the cap does not determine them.
   return policy.cap !== undefined && policy.jitter !== 'decorrelated' && delayMs === capMs(policy) ? 'cap' : ''
 }
 
 function summary(rows: readonly Row[], policy: Policy, survivedMs: number | null, style: Style): string {
   const last = rows.at(-1)
-  if (last === undefined) return 'One run and no retry.\n'
+  if (last === undefined) return 'One run, no retries.\n'
   const limit = limitOf(policy)
   const possible = rows.filter(({ totalMs }) => totalMs[0] <= limit)
   const runs = `At most ${many(possible.length + 1, 'run')}; `
   const end =
     last.totalMs[1] > limit
-      ? `none starts later than ${formatMs(limit)} after the first.\n`
+      ? `no run starts later than ${formatMs(limit)} after the first.\n`
       : `the last starts ${rangeText(last.totalMs)} after the first failure.\n`
   return `${runs}${end}${survivedMs === null ? '' : `\n${survivalLines(survivedMs, '', style)}`}`
 }

@@ -26,7 +26,7 @@ interface Page extends NamedPolicy, Simulation {
   readonly assertions: readonly Judgement[]
 }
 
-/** True when every assertion holds. */
+/** Resolves to whether every assertion holds. */
 export async function simulatePolicy(given: string | undefined, options: SimulateOptions, io: Io): Promise<boolean> {
   const assertions = (options.assert ?? []).map(parseAssertion)
   const { name, policy } = await readPolicy(given, options)
@@ -39,7 +39,7 @@ export async function simulatePolicy(given: string | undefined, options: Simulat
   io.stdout.write(options.json ? jsonText(page) : spelled(pageOf(page, style), style))
   const failed = judgements.filter(({ holds }) => !holds)
   for (const { assertion, words } of failed)
-    io.stderr.write(`error: --assert ${assertion} does not hold: it is ${words}\n`)
+    io.stderr.write(`error: --assert ${assertion} does not hold: the value is ${words}\n`)
   return failed.length === 0
 }
 
@@ -48,7 +48,7 @@ const hasJitter = ({ jitter }: Policy): boolean => jitter !== 'none' && jitter !
 function pageOf(page: Page, style: Style): string {
   const { name, policy, findings, assertions } = page
   const title = titleLine(name, policy, style)
-  // Those that do not hold are errors, and go where errors go.
+  // Assertions that do not hold are errors, which go to stderr.
   const kept = assertions.filter(({ holds }) => holds)
   const warnings = findings.filter(({ severity, code }) => severity === 'warning' || code === 'dependencies-left-out')
   return [
@@ -65,9 +65,10 @@ function pageOf(page: Page, style: Style): string {
 function scenarioLine({ scenario }: Page, style: Style): string {
   const { jobs, withinMs, outageMs, capacityPerSecond, seed } = scenario
   const spread = withinMs === 0 ? 'at once' : `within ${formatMs(withinMs)}`
-  const down = outageMs === 0 ? 'the target is never down and' : `the target is down for ${formatMs(outageMs)}, then`
-  const serves = capacityPerSecond === undefined ? 'serves all' : `serves ${countText(capacityPerSecond)}/s`
-  return tinted(`${many(jobs, 'job')} ${spread}, ${down} ${serves}; seed ${seed}`, 'dim', style)
+  const down =
+    outageMs === 0 ? 'the dependency is never down and' : `the dependency is down for ${formatMs(outageMs)}, then`
+  const handles = capacityPerSecond === undefined ? 'handles all' : `handles ${countText(capacityPerSecond)}/s`
+  return tinted(`${many(jobs, 'job')} ${spread}, ${down} ${handles}; seed ${seed}`, 'dim', style)
 }
 
 function headline({ withJitter, withoutJitter, policy, scenario }: Page, style: Style): string {
@@ -75,12 +76,12 @@ function headline({ withJitter, withoutJitter, policy, scenario }: Page, style: 
   return survivalLines(withJitter.outageSurvivedMs, more, style) + verdict(withJitter, scenario, style)
 }
 
-/** What became of this herd in this outage. */
+/** The outcome of the jobs in this outage. */
 function verdict(herd: SimulatedHerd, { jobs, outageMs }: Page['scenario'], style: Style): string {
   const { dead, deadAfterRecovery, succeeded, doneMs } = herd
-  const outage = outageMs === 0 ? 'this rush' : `this outage of ${formatMs(outageMs)}`
+  const outage = outageMs === 0 ? 'this burst' : `this outage of ${formatMs(outageMs)}`
   if (dead === 0) {
-    const all = jobs === 1 ? 'The job lives through' : `All ${many(jobs, 'job')} live through`
+    const all = jobs === 1 ? 'The job survives' : `All ${many(jobs, 'job')} survive`
     return tinted(
       `${all} ${outage}; ${jobs === 1 ? 'it' : 'the last'} is done after ${formatMs(doneMs)}.`,
       'good',
@@ -89,8 +90,8 @@ function verdict(herd: SimulatedHerd, { jobs, outageMs }: Page['scenario'], styl
   }
   const early = dead - deadAfterRecovery
   const causes = [
-    ...(early > 0 ? [`${countText(early)} out of retries before it is over`] : []),
-    ...(deadAfterRecovery > 0 ? [`${countText(deadAfterRecovery)} turned away too often afterwards`] : []),
+    ...(early > 0 ? [`${countText(early)} run out of retries before it ends`] : []),
+    ...(deadAfterRecovery > 0 ? [`${countText(deadAfterRecovery)} are rejected until they run out of retries`] : []),
   ]
   const toll = `${countText(dead)} of ${many(jobs, 'job')} die in ${outage}: ${causes.join(', ')}.`
   return tinted(`${toll} ${countText(succeeded)} succeed.`, 'bad', style)
@@ -106,7 +107,7 @@ function charts({ withJitter, withoutJitter, policy, scenario }: Page, style: St
   const chart = new HerdChart(frameOf(shown, scenario), style)
   const titles = jittered
     ? ['Without jitter', `With jitter ${jitterLabel(policy.jitter)}`]
-    : ['Without jitter, as it is']
+    : ['Without jitter, as given']
   const drawn = shown.map((herd, i) => {
     const words = `: attempts per second, at most ${countText(herd.peakPerSecond)}/s after recovery`
     const title = hang(paint(titles[i]!, 'strong', style), titles[i]!.length, words, style)
@@ -116,7 +117,7 @@ function charts({ withJitter, withoutJitter, policy, scenario }: Page, style: St
 }
 
 const SPAN_MIN_MS = 10_000
-/** An outage that is over soon after the last attempt is drawn to its end. */
+/** An outage that ends soon after the last attempt is drawn to its end. */
 const SOON = 1.5
 
 function frameOf(herds: readonly SimulatedHerd[], { outageMs, capacityPerSecond }: Page['scenario']): Frame {
@@ -141,13 +142,13 @@ function figures({ withJitter, withoutJitter, policy }: Page, style: Style): str
   const columns = [
     { title: '' },
     ...(jittered ? [{ title: 'Without jitter', align: 'right' } as const] : []),
-    { title: jittered ? `With ${jitterLabel(policy.jitter)}` : 'As it is', align: 'right' } as const,
+    { title: jittered ? `With ${jitterLabel(policy.jitter)}` : 'As given', align: 'right' } as const,
   ]
   const rows = [
     row('Outage survived', herd => formatMs(herd.outageSurvivedMs)),
     row('Peak after recovery', herd => `${countText(herd.peakPerSecond)}/s`),
     row('Dead', herd => countText(herd.dead)),
-    row('Turned away', herd => countText(herd.turnedAway)),
+    row('Rejected', herd => countText(herd.turnedAway)),
     row('Attempts', herd => countText(herd.attempts)),
     row('Amplification', herd => `${herd.amplification.toFixed(2)}×`),
     row('Done after', herd => formatMs(herd.doneMs)),
@@ -156,7 +157,7 @@ function figures({ withJitter, withoutJitter, policy }: Page, style: Style): str
   return spelledTable(columns, rows, style)
 }
 
-/** Those of the claim that everybody knows: all at once, or spread. */
+/** The first retries show best whether jitter spreads the load. */
 function firstWave({ waves }: SimulatedHerd): string {
   const wave = waves[1]
   if (wave === undefined) return '–'

@@ -21,7 +21,7 @@ function file(name: string, text: string): string {
 
 const policy = (...argv: readonly string[]) => say(['policy', ...argv])
 
-/** The document of a command that must go well. */
+/** The JSON of a command that must succeed. */
 async function json(...argv: readonly string[]): Promise<Record<string, never>> {
   const { code, stdout, stderr } = await policy(...argv, '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -29,7 +29,7 @@ async function json(...argv: readonly string[]): Promise<Record<string, never>> 
 }
 
 describe('policy list', () => {
-  it('shows every preset with what it survives', async () => {
+  it('shows every preset with the outage that it survives', async () => {
     const { code, stdout, stderr } = await policy('list')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
@@ -39,7 +39,7 @@ describe('policy list', () => {
     expect(lines.find(line => line.startsWith('webhook'))).toMatch(/after 30s, 1m, 2m +none +– +3m 30s/)
   })
 
-  it('is data for machines with --json', async () => {
+  it('prints JSON with --json', async () => {
     const rows = (await json('list')) as unknown as { name: string; outageSurvivedMs: number; policy: unknown }[]
     expect(rows.map(({ name }) => name)).toEqual(Object.keys(PRESETS))
     expect(rows.find(({ name }) => name === 'http')).toMatchObject({ outageSurvivedMs: 7_000, policy: PRESETS.http })
@@ -47,7 +47,7 @@ describe('policy list', () => {
 })
 
 describe('policy preview', () => {
-  it('shows each retry at the earliest, typically and at the latest', async () => {
+  it('shows the earliest, typical and latest time of each retry', async () => {
     const { code, stdout } = await policy('preview')
     expect(code).toBe(0)
     expect(stdout).toBe(
@@ -62,7 +62,7 @@ describe('policy preview', () => {
         'At most 4 runs; the last starts 5m 36s … 8m 24s after the first failure.',
         '',
         'Outage survived: 5m 55s',
-        'The longest after which 99 % of the jobs still have a run.',
+        'The longest outage after which 99 % of the jobs still have a run.',
         '',
         'note     The cap of 1h is never reached: the longest delay is 4m. It would take 7 retries to get there. (cap-never-reached)',
         '',
@@ -92,8 +92,8 @@ describe('policy preview', () => {
       'standard, changed',
       { maxRetries: 9, backoff: { type: 'exponential', base: '1m', factor: 3 }, cap: '1h', jitter: 0.5 },
     ],
-    ['a share for a jitter', ['--jitter', '35%'], 'standard, changed', { jitter: 0.35 }],
-    ['a word for a jitter', ['--jitter', 'full'], 'standard, changed', { jitter: 'full' }],
+    ['jitter as a percentage', ['--jitter', '35%'], 'standard, changed', { jitter: 0.35 }],
+    ['jitter as a word', ['--jitter', 'full'], 'standard, changed', { jitter: 'full' }],
     [
       'a fixed delay',
       ['--strategy', 'fixed', '--base', '9s'],
@@ -101,7 +101,7 @@ describe('policy preview', () => {
       { backoff: { type: 'fixed', delay: '9s' } },
     ],
     [
-      'a linear one',
+      'a linear delay',
       ['--strategy', 'linear', '--increment', '5s'],
       'standard, changed',
       { backoff: { type: 'linear', base: '60s', increment: '5s' } },
@@ -119,11 +119,11 @@ describe('policy preview', () => {
       'standard, changed',
       { maxRetries: 4, backoff: { type: 'list', delays: ['1s', '5s'], afterEnd: 'repeat-last' } },
     ],
-    ['a limit of time', ['--max-elapsed', '10m'], 'standard, changed', { maxElapsed: '10m' }],
+    ['a time limit', ['--max-elapsed', '10m'], 'standard, changed', { maxElapsed: '10m' }],
     ['JSON', ['{"maxRetries":7}'], 'inline', { ...PRESETS.standard, maxRetries: 7 }],
     ['a preset in JSON', ['"patient"'], 'patient', PRESETS.patient],
-    ['other names for the same', ['{"retryDelay":500}'], 'inline', { backoff: { type: 'exponential', base: 500 } }],
-  ])('understands %s: %j', async (_, argv, name, expected) => {
+    ['short names of fields', ['{"retryDelay":500}'], 'inline', { backoff: { type: 'exponential', base: 500 } }],
+  ])('accepts %s: %j', async (_, argv, name, expected) => {
     expect(await json('preview', ...argv)).toMatchObject({ name, policy: expected })
   })
 
@@ -152,7 +152,7 @@ describe('policy preview', () => {
     expect(await json('preview', '--file', file('name.json', 'patient'))).toMatchObject({ name: 'patient' })
   })
 
-  it('marks where the cap and maxElapsed speak', async () => {
+  it('marks retries that the cap or maxElapsed limits', async () => {
     const { stdout } = await policy(
       'preview',
       '--retries',
@@ -168,21 +168,21 @@ describe('policy preview', () => {
     expect(stdout).toMatch(/^ +3 .* {2}cap$/m)
     expect(stdout).toMatch(/^ +5 .* {2}perhaps: maxElapsed$/m)
     expect(stdout).toMatch(/^ +7 .* {2}never: maxElapsed$/m)
-    expect(stdout).toContain('none starts later than 15m after the first.')
+    expect(stdout).toContain('no run starts later than 15m after the first.')
   })
 
-  it('does not speak of a cap where waits wander below it', async () => {
+  it('does not mark the cap for decorrelated jitter', async () => {
     const { stdout } = await policy('preview', '--jitter', 'decorrelated', '--retries', '9', '--cap', '10m')
     expect(stdout).toMatch(/^ +9 .* 1h 22m$/m)
   })
 
-  it('leaves the middle of a long table out', async () => {
+  it('leaves out the middle of a long table', async () => {
     const { stdout } = await policy('preview', '--retries', '1000')
     expect(stdout).toMatch(/^ {3}19 .*\n +… 977 more\n {2}997 /m)
     expect(stdout).toMatch(/^ 1000 /m)
   })
 
-  it('has nothing to foresee in a function of the worker', async () => {
+  it('does not predict a custom backoff', async () => {
     const custom = '{"maxRetries":2,"backoff":{"type":"custom","name":"squares"}}'
     const { code, stdout } = await policy('preview', custom)
     expect(code).toBe(0)
@@ -191,26 +191,26 @@ describe('policy preview', () => {
     expect(stdout).not.toContain('Outage survived')
   })
 
-  it('of a policy without retries is one line and its note', async () => {
+  it('prints one line and a note for a policy without retries', async () => {
     const { stdout } = await policy('preview', 'none')
-    expect(stdout).toMatch(/^none {2}no retries\n\nOne run and no retry\.\n\nnote .*\(no-retries\)\n$/)
+    expect(stdout).toMatch(/^none {2}no retries\n\nOne run, no retries\.\n\nnote .*\(no-retries\)\n$/)
   })
 })
 
 const HERD = ['simulate', '--jobs', '1000', '--within', '1s', '--outage', '5m', '--capacity', '100/s', '--seed', '7']
 
 describe('policy simulate', () => {
-  it('leads with the outage survived, then the verdict, the charts and the numbers', async () => {
+  it('shows the outage survived, the verdict, the charts and the figures, in this order', async () => {
     const { code, stdout, stderr } = await policy(...HERD)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const order = [
       'standard  exponential 1m',
-      '1,000 jobs within 1s, the target is down for 5m, then serves 100/s; seed 7',
+      '1,000 jobs within 1s, the dependency is down for 5m, then handles 100/s; seed 7',
       'Outage survived: 5m 55s\n',
-      'All 1,000 jobs live through this outage of 5m',
+      'All 1,000 jobs survive this outage of 5m',
       'Without jitter: attempts per second, at most 1,000/s after recovery\n',
       'With jitter ±20 %: attempts per second, at most 18/s after recovery\n',
-      '━━ the target is down   ┈┈ it serves 100/s\n',
+      '━━ the dependency is down   ┈┈ capacity 100/s\n',
     ].map(words => stdout.indexOf(words))
     expect(order).not.toContain(-1)
     expect(order).toEqual([...order].sort((a, b) => a - b))
@@ -219,19 +219,19 @@ describe('policy simulate', () => {
     expect(stdout).toMatch(/^First retries +1m … 1m 1s +48\.2s … 1m 13s$/m)
   })
 
-  it('draws both on the same scale: four spikes, and hills that stay under the line', async () => {
+  it('draws both charts on the same scale: four spikes, and retries that stay below the capacity', async () => {
     const { stdout } = await policy(...HERD)
     const [, without = '', jittered = ''] = stdout.split(/^With.*$/m)
     const tops = (chart: string) => chart.split('\n').filter(line => line.startsWith('1,000/s │'))
     expect(tops(without)[0]!.match(/█/g)).toHaveLength(4)
     expect(tops(jittered)[0]!.match(/█/g)).toHaveLength(1)
     expect(jittered).toMatch(/^ +100\/s │█┈+▃/m)
-    // Heavy until 5 m of about 8 m 15 s.
+    // The axis is heavy for the first 5 m of about 8 m 15 s.
     const axis = /└(━+)(─+)$/m.exec(without)!
     expect(axis[1]!.length / (axis[1]!.length + axis[2]!.length)).toBeCloseTo(300 / 494, 1)
   })
 
-  it('fits 80 columns of a terminal, coloured or not, and any other', async () => {
+  it('fits terminals of any width, with and without colours', async () => {
     for (const columns of [40, 60, 80, 132]) {
       for (const env of [{}, { NO_COLOR: '1' }, { LANG: 'C' }]) {
         const { stdout } = await say(['policy', ...HERD], { isTTY: true, columns, env })
@@ -243,14 +243,14 @@ describe('policy simulate', () => {
     }
   })
 
-  it('says as much without colours as with them', async () => {
+  it('prints the same text with and without colours', async () => {
     const coloured = await say(['policy', ...HERD], { isTTY: true })
     const plain = await say(['policy', ...HERD], { isTTY: true, env: { NO_COLOR: '1' } })
     expect(coloured.stdout).not.toBe(plain.stdout)
     expect(stripVTControlCharacters(coloured.stdout)).toBe(plain.stdout)
   })
 
-  it('knows ASCII', async () => {
+  it('can print ASCII only', async () => {
     const { stdout } = await say(['policy', ...HERD], { env: { LANG: 'C' } })
     expect(stdout).toMatch(/^[\n -~]*$/)
     expect(stdout).toContain('With jitter +/-20 %')
@@ -258,33 +258,35 @@ describe('policy simulate', () => {
     expect(stdout).toMatch(/^ +0 \+=+-+$/m)
   })
 
-  it('draws one chart where there is no jitter, and warns', async () => {
+  it('draws one chart and warns if there is no jitter', async () => {
     const { stdout } = await policy('simulate', 'webhook', '--outage', '1m', '--capacity', '50')
-    expect(stdout).toContain('Without jitter, as it is: ')
+    expect(stdout).toContain('Without jitter, as given: ')
     expect(stdout).not.toContain('With jitter')
-    expect(stdout).toContain('900 of 1,000 jobs die in this outage of 1m: 900 turned away too often afterwards.')
+    expect(stdout).toContain(
+      '900 of 1,000 jobs die in this outage of 1m: 900 are rejected until they run out of retries.',
+    )
     expect(stdout).toContain('(no-jitter)')
   })
 
-  it('says how many did not live to see the end of it', async () => {
+  it('shows how many jobs die before the outage ends', async () => {
     const { stdout } = await policy('simulate', 'http', '--jobs', '10', '--outage', '1h')
-    expect(stdout).toContain('10 of 10 jobs die in this outage of 1h: 10 out of retries before it is over. 0 succeed.')
-    expect(stdout).toContain('the target is down until 1h')
+    expect(stdout).toContain('10 of 10 jobs die in this outage of 1h: 10 run out of retries before it ends. 0 succeed.')
+    expect(stdout).toContain('the dependency is down until 1h')
   })
 
-  it('says that a circuit is not part of it', async () => {
+  it('notes that circuit breakers are not simulated', async () => {
     const { stdout } = await policy('simulate', '{"circuit":true}', '--jobs', '10')
     expect(stdout).toMatch(/^note .*\(dependencies-left-out\)$/m)
   })
 
-  it('has words for a rush without an outage, and for one job', async () => {
+  it('describes a burst without an outage, and a single job', async () => {
     const { stdout } = await policy('simulate', '--jobs', '1', '--within', '0s', '--outage', '0s', '--capacity', '5')
-    expect(stdout).toContain('1 job at once, the target is never down and serves 5/s; seed 1')
-    expect(stdout).toContain('The job lives through this rush; it is done after 0ms.')
-    expect(stdout).toContain('it serves 5/s, above the scale')
+    expect(stdout).toContain('1 job at once, the dependency is never down and handles 5/s; seed 1')
+    expect(stdout).toContain('The job survives this burst; it is done after 0ms.')
+    expect(stdout).toContain('capacity 5/s, above the scale')
   })
 
-  it('is the same document for the same seed with --json', async () => {
+  it('prints the same JSON for the same seed', async () => {
     const document = await json(...HERD)
     expect(document).toEqual(await json(...HERD))
     expect(document).toMatchObject({
@@ -311,7 +313,7 @@ describe('--assert', () => {
     'attempts<4001',
     'done < 9m',
   ]
-  it('ends with 0 when all hold, and says so', async () => {
+  it('exits with 0 and lists the assertions if all hold', async () => {
     const { code, stdout, stderr } = await policy(...HERD, ...holds.flatMap(check => ['--assert', check]))
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('✓ survives>=5m holds: 5m 55s\n')
@@ -319,24 +321,24 @@ describe('--assert', () => {
   })
 
   it.each([
-    ['survives>=6m', 'error: --assert survives>=6m does not hold: it is 5m 55s\n'],
-    ['peak<=10', 'error: --assert peak<=10 does not hold: it is 18/s\n'],
-    ['peak<0.1x', 'error: --assert peak<0.1x does not hold: it is 18/s\n'],
-    ['dead>5%', 'error: --assert dead>5% does not hold: it is 0 of 1,000\n'],
-    ['amplification<=3.5x', 'error: --assert amplification<=3.5x does not hold: it is 4.00×\n'],
-    ['done<=5m', 'error: --assert done<=5m does not hold: it is 8m 13s\n'],
-  ])('ends with 8 and names the one that does not: %s', async (check, words) => {
+    ['survives>=6m', 'error: --assert survives>=6m does not hold: the value is 5m 55s\n'],
+    ['peak<=10', 'error: --assert peak<=10 does not hold: the value is 18/s\n'],
+    ['peak<0.1x', 'error: --assert peak<0.1x does not hold: the value is 18/s\n'],
+    ['dead>5%', 'error: --assert dead>5% does not hold: the value is 0 of 1,000\n'],
+    ['amplification<=3.5x', 'error: --assert amplification<=3.5x does not hold: the value is 4.00×\n'],
+    ['done<=5m', 'error: --assert done<=5m does not hold: the value is 8m 13s\n'],
+  ])('exits with 8 and names the assertion that does not hold: %s', async (check, words) => {
     const { code, stdout, stderr } = await policy(...HERD, '--assert', 'attempts=4000', '--assert', check)
     expect({ code, stderr }).toEqual({ code: 8, stderr: words })
     expect(stdout).toContain('✓ attempts=4000 holds: 4,000\n')
   })
 
-  it('judges the policy as it is, not without its jitter', async () => {
+  it('judges the policy with its jitter', async () => {
     expect((await policy(...HERD, '--assert', 'dead<=0')).code).toBe(0)
     expect((await policy(...HERD, '--jitter', 'none', '--assert', 'dead<=0')).code).toBe(8)
   })
 
-  it('is in the document, too', async () => {
+  it('is part of the JSON', async () => {
     const { code, stdout, stderr } = await policy(...HERD, '--assert', 'survives>=6m', '--json')
     expect(code).toBe(8)
     expect(stderr).toContain('survives>=6m')
@@ -364,7 +366,7 @@ describe('the guide', () => {
   })
 
   it.each(shown.map(([, command = '', output = '']) => [command, output]))(
-    'shows what is said: %s',
+    'shows the exact output of %s',
     async (command, output) => {
       const { stdout } = await say(command.split(' '), { isTTY: true, columns: 80, env: { NO_COLOR: '1' } })
       expect(stdout).toBe(output)
