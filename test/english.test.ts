@@ -165,7 +165,6 @@ const NOT_YET: readonly string[] = [
   'src/engine/schedules/view.ts',
   'src/server/',
   'test/browser/',
-  'test/cli/',
   'test/dashboard/',
   'test/server/',
   'test/store/conformance/',

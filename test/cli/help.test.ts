@@ -4,7 +4,7 @@ import { say } from './memory-io.js'
 const help = async (path: readonly string[]): Promise<string> =>
   (await say([...path, '--help'], { isTTY: true, columns: 200, env: { NO_COLOR: '1' } })).stdout
 
-/** Every command by its path, found as a person would find it: by reading one help after the other. */
+/** The path of every command, found by reading the help of each group. */
 async function commands(path: readonly string[] = []): Promise<readonly (readonly string[])[]> {
   const section = /^Commands:\n((?: {2}.*\n)+)/m.exec(await help(path))?.[1] ?? ''
   const names = [...section.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name!).filter(name => name !== 'help')
@@ -15,7 +15,7 @@ async function commands(path: readonly string[] = []): Promise<readonly (readonl
 const PATHS = await commands()
 
 describe('the help of every command', () => {
-  it('is found', () => {
+  it('finds every command', () => {
     const found = PATHS.map(path => path.join(' '))
     for (const path of ['jobs list', 'jobs run-now', 'migrate', 'queues set', 'doctor', 'enqueue', 'completion'])
       expect(found).toContain(path)
@@ -42,7 +42,7 @@ describe('a misspelt command', () => {
     [['jobs', 'runnow'], 'run-now'],
     [['queues', 'pasue'], 'pause'],
     [['migrate', 'statsu'], 'status'],
-  ])('%j is told what was meant', async (argv, meant) => {
+  ])('%j gets a suggestion', async (argv, meant) => {
     const { code, stdout, stderr } = await say(argv)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(meant)

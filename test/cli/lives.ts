@@ -3,19 +3,19 @@ import { defineJob, exponential } from '../../src/index.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
 import { testChronos } from '../../src/testing.js'
 
-/** What a terminal must never get to see as it is. */
+/** Control characters that must never reach a terminal unescaped. */
 export const HOSTILE = '\u001b[31mred\u001b[0m \u202Eback\u0007 \u009b2J'
 
 export interface Lives {
-  /** Failed twice, a minute and two minutes apart, and succeeded at the third attempt. */
+  /** Failed twice, then succeeded at the third attempt after waits of one and two minutes. */
   readonly succeeded: string
-  /** Failed three times, and is dead. */
+  /** Dead after three failures. */
   readonly dead: string
-  /** Failed once, and waits for its retry: due long ago, since nobody works any more. */
+  /** Failed once and waits for its retry, which is overdue because no worker is running. */
   readonly retrying: string
-  /** Waits for a day that is far away. */
+  /** Scheduled for a distant date. */
   readonly scheduled: string
-  /** Was stopped before it ran. */
+  /** Cancelled before it ran. */
   readonly cancelled: string
   /** In the order of `jobs list`: newest first. */
   readonly all: readonly string[]
@@ -23,7 +23,7 @@ export interface Lives {
 
 const retry = exponential({ base: '1m', jitter: 'none', maxRetries: 2 })
 
-/** A file with jobs that have lived for an hour of virtual time; what it tells is the same at every run. */
+/** A file with jobs after an hour of virtual time; its content is the same in every run. */
 export async function live(path: string, startAt = new Date('2026-03-01T09:00:00Z')): Promise<Lives> {
   const charge = defineJob({
     name: 'charge-card',

@@ -12,7 +12,7 @@ afterEach(() => showDemo.mockReset())
 const ESCAPE = '\u001b['
 
 describe('help', () => {
-  it.each([[['--help']], [['help']], [['-h']]])('is data when it is asked for: %j', async argv => {
+  it.each([[['--help']], [['help']], [['-h']]])('goes to stdout when requested: %j', async argv => {
     const { code, stdout, stderr } = await say(argv)
     expect(code).toBe(0)
     expect(stdout).toContain('Usage: chronos')
@@ -21,14 +21,14 @@ describe('help', () => {
     expect(stderr).toBe('')
   })
 
-  it('is words, and a usage error, when no command is given', async () => {
+  it('goes to stderr, with a usage error, if no command is given', async () => {
     const { code, stdout, stderr } = await say([])
     expect(code).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toContain('Usage: chronos')
   })
 
-  it.each([[['demo', '--help']], [['help', 'demo']]])('of a command has its examples: %j', async argv => {
+  it.each([[['demo', '--help']], [['help', 'demo']]])('shows the examples of a command: %j', async argv => {
     const { code, stdout } = await say(argv)
     expect(code).toBe(0)
     expect(stdout).toContain('$ chronos demo --seed 7')
@@ -39,14 +39,14 @@ describe('help', () => {
     expect(stdout.split('\n').filter(line => line.length > 80)).toEqual([])
   })
 
-  it('is coloured on a terminal only, and not against the wish of its owner', async () => {
+  it('is coloured only on a terminal that allows colours', async () => {
     expect((await say(['--help'], { isTTY: true })).stdout).toContain(ESCAPE)
     expect((await say(['--help'])).stdout).not.toContain(ESCAPE)
     expect((await say(['--help'], { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(ESCAPE)
   })
 })
 
-it('says its version', async () => {
+it('prints its version', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
@@ -57,14 +57,14 @@ it('says its version', async () => {
 
 describe('a usage error', () => {
   it.each([
-    ['an unknown command, with what was meant', ['dmeo'], "error: unknown command 'dmeo'\n(Did you mean demo?)\n"],
+    ['an unknown command, with a suggestion', ['dmeo'], "error: unknown command 'dmeo'\n(Did you mean demo?)\n"],
     [
       'an unknown option, with what was meant',
       ['demo', '--sed', '7'],
       "error: unknown option '--sed'\n(Did you mean --seed?)\n",
     ],
     ['one argument too many', ['demo', 'now'], 'error: too many arguments'],
-    ['a seed that is no number', ['demo', '--seed', 'seven'], 'Expected a whole number from 0 to 4294967295.'],
+    ['a seed that is not a number', ['demo', '--seed', 'seven'], 'Expected a whole number from 0 to 4294967295.'],
     ['a negative seed', ['demo', '--seed', '-1'], 'Expected a whole number from 0 to 4294967295.'],
     ['a seed that is too large', ['demo', '--seed', '4294967296'], 'Expected a whole number from 0 to 4294967295.'],
     ['a store that processes cannot share', ['demo', '--store', 'memory:'], 'Expected sqlite:PATH'],
@@ -79,7 +79,7 @@ describe('a usage error', () => {
 })
 
 describe('a command', () => {
-  it('gets its options, checked', async () => {
+  it('receives validated options', async () => {
     showDemo.mockResolvedValue(0)
     await say(['demo', '--json', '--seed', '7', '--store', 'sqlite:./demo.db', '--log'])
     expect(showDemo).toHaveBeenCalledWith(
@@ -89,12 +89,12 @@ describe('a command', () => {
     )
   })
 
-  it('that went well ends with 0', async () => {
+  it('exits with 0 on success', async () => {
     showDemo.mockResolvedValue(0)
     expect(await say(['demo'])).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
-  it('whose check failed ends with 8', async () => {
+  it('exits with 8 if its check fails', async () => {
     showDemo.mockResolvedValue(8)
     expect((await say(['demo'])).code).toBe(8)
   })
@@ -107,7 +107,7 @@ describe('a command', () => {
     ['STORE_UNAVAILABLE', 6],
     ['STORE_READ_ONLY', 6],
     ['CLOSED', 1],
-  ] as const)('that throws %s says so in one line and ends with %i', async (errorCode, exitCode) => {
+  ] as const)('that throws %s prints one line and exits with %i', async (errorCode, exitCode) => {
     showDemo.mockRejectedValue(new ChronosError(errorCode, 'the file x.db is odd; look at it'))
     expect(await say(['demo'])).toEqual({
       code: exitCode,
@@ -116,7 +116,7 @@ describe('a command', () => {
     })
   })
 
-  it('that fails unexpectedly ends with 1, and says how to see more', async () => {
+  it('exits with 1 on an unexpected error, and explains how to see the stack', async () => {
     showDemo.mockRejectedValue(new TypeError('x is not a function'))
     const { code, stderr } = await say(['demo'])
     expect(code).toBe(1)
@@ -125,7 +125,7 @@ describe('a command', () => {
 
   it.each([
     ['an unexpected error', new TypeError('x is not a function')],
-    ['an expected one', new ChronosError('NOT_FOUND', 'x is not here')],
+    ['an expected error', new ChronosError('NOT_FOUND', 'x is not here')],
   ])('shows the stack of %s with CHRONOS_DEBUG', async (_, error) => {
     showDemo.mockRejectedValue(error)
     expect((await say(['demo'], { env: { CHRONOS_DEBUG: '1' } })).stderr).toContain('main.test.ts')
@@ -135,7 +135,7 @@ describe('a command', () => {
   it.each([
     ['a broken pipe, silently', new Interruption('', 141), { code: 141, stdout: '', stderr: '' }],
     ['Ctrl-C', new Interruption('interrupted', 130), { code: 130, stdout: '', stderr: 'interrupted\n' }],
-  ])('ends at %s', async (_, interruption, said) => {
+  ])('exits on %s', async (_, interruption, said) => {
     showDemo.mockRejectedValue(interruption)
     expect(await say(['demo'])).toEqual(said)
   })

@@ -9,17 +9,17 @@ export interface Said {
 
 export interface Surroundings {
   readonly env?: Environment
-  /** Where a configuration file is looked for. */
+  /** The folder of the configuration file. */
   readonly folder?: string
   readonly isTTY?: boolean
   readonly columns?: number
   readonly stdin?: readonly (string | Uint8Array)[]
   readonly interrupted?: AbortSignal
-  /** Hears words as they are written. */
+  /** Called with each text as it is written. */
   readonly onStderr?: (text: string) => void
 }
 
-/** Runs a command line against nothing but memory. */
+/** Runs a command line with input and output in memory. */
 export async function say(argv: readonly string[], around: Surroundings = {}): Promise<Said> {
   const { env = {}, isTTY = false, columns = 80, stdin = [], interrupted = new AbortController().signal } = around
   let [stdout, stderr] = ['', '']

@@ -12,7 +12,7 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** Resolves once this much was written to stdout; rejects when the process ends before. */
+  /** Resolves once this much was written to stdout; rejects if the process ends before. */
   said(pattern: RegExp): Promise<RegExpExecArray>
 }
 

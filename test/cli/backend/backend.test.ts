@@ -22,9 +22,14 @@ const around = (env: Environment): Io => ({
 
 describe('the store of a command', () => {
   it.each([
-    ['what --store says', { store: 'sqlite:a.db' }, { CHRONOS_STORE: 'sqlite:b.db' }, { kind: 'sqlite', path: 'a.db' }],
-    ['what CHRONOS_STORE says', {}, { CHRONOS_STORE: 'sqlite:b.db' }, { kind: 'sqlite', path: 'b.db' }],
-    ['a file beside, otherwise', {}, {}, { kind: 'sqlite', path: './chronos.db' }],
+    [
+      'the value of --store',
+      { store: 'sqlite:a.db' },
+      { CHRONOS_STORE: 'sqlite:b.db' },
+      { kind: 'sqlite', path: 'a.db' },
+    ],
+    ['the value of CHRONOS_STORE', {}, { CHRONOS_STORE: 'sqlite:b.db' }, { kind: 'sqlite', path: 'b.db' }],
+    ['a file in the current folder by default', {}, {}, { kind: 'sqlite', path: './chronos.db' }],
     [
       'a file beside, where CHRONOS_STORE is empty',
       {},
@@ -32,7 +37,12 @@ describe('the store of a command', () => {
       { kind: 'sqlite', path: './chronos.db' },
     ],
     ['a server', { store: 'postgres://u@h/d' }, {}, { kind: 'postgres', url: 'postgres://u@h/d' }],
-    ['a server, by its other name', { store: 'postgresql://h/d' }, {}, { kind: 'postgres', url: 'postgresql://h/d' }],
+    [
+      'a server with the other URL scheme',
+      { store: 'postgresql://h/d' },
+      {},
+      { kind: 'postgres', url: 'postgresql://h/d' },
+    ],
     [
       'another, where a flag names one',
       { url: 'http://h:1/' },
@@ -67,7 +77,7 @@ describe('the store of a command', () => {
     expect(() => addressIn(config)).toThrow(words)
   })
 
-  it('is not two things at once', async () => {
+  it('cannot be combined with a server', async () => {
     const { code, stderr } = await say(['jobs', 'list', '--store', 'sqlite:a.db', '--url', 'http://h:1'])
     expect([code, stderr]).toEqual([2, 'error: give either --store or --url (INVALID_OPTION)\n'])
   })
@@ -79,7 +89,7 @@ describe('the store of a command', () => {
     [['jobs', 'retry', '--all', '--yes']],
     [['queues', 'list']],
     [['queues', 'pause', 'x']],
-  ])('is not made by %j', async argv => {
+  ])('is not created by %j', async argv => {
     const path = join(folder, 'chronos.db')
     const { code, stdout, stderr } = await say(argv, { env: { CHRONOS_STORE: `sqlite:${path}` } })
     expect([code, stdout]).toEqual([6, ''])
@@ -94,13 +104,13 @@ describe('the store of a command', () => {
 describe('unlessInterrupted', () => {
   const interruption = new Interruption('interrupted', 130)
 
-  it('gives what the work gives', async () => {
+  it('resolves to the result of the work', async () => {
     const { signal } = new AbortController()
     await expect(unlessInterrupted(Promise.resolve(7), signal)).resolves.toBe(7)
     await expect(unlessInterrupted(Promise.reject(new TypeError('x')), signal)).rejects.toThrow(TypeError)
   })
 
-  it('does not wait for the work when somebody wants to stop', async () => {
+  it('does not wait for the work when the command is interrupted', async () => {
     const controller = new AbortController()
     const waiting = unlessInterrupted(new Promise(() => undefined), controller.signal)
     controller.abort(interruption)

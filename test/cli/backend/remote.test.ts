@@ -11,7 +11,7 @@ import { type Said, say } from '../memory-io.js'
 
 const TOKEN = 'correct-horse-battery-staple'
 
-/** Two files that are the same: one is worked on directly, the other through a server. */
+/** Two identical files: commands use one directly, and the other through a server. */
 let folder: string
 let letters: DeadLetters
 let url: string
@@ -22,7 +22,7 @@ beforeAll(async () => {
   letters = await die(join(folder, 'direct.db'))
   await say(['schedules', 'put', 'digest', '--cron', '0 9 * * MON', '--tz', 'Europe/Paris', '--job', 'x', ...direct()])
   await say(['webhooks', 'create', 'https://example.com/hook', '--event', 'job.dead', ...direct()])
-  // Nothing is to be sent to anybody.
+  // The test must not send deliveries.
   await say(['queues', 'pause', 'chronos:deliveries', ...direct()])
   copyFileSync(join(folder, 'direct.db'), join(folder, 'served.db'))
   const chronos = createChronos({ store: `sqlite:${join(folder, 'served.db')}`, log: false })
@@ -41,7 +41,7 @@ afterAll(async () => {
 const direct = (): readonly string[] => ['--store', `sqlite:${join(folder, 'direct.db')}`]
 const remote = (argv: readonly string[], token = TOKEN): Promise<Said> => say([...argv, '--url', url, '--token', token])
 
-/** What differs between two runs of the same: new ids, secrets and times; the same one is the same everywhere. */
+/** Replaces new ids, secrets and times, which differ between two runs; equal values get equal names. */
 function normal(text: string, known: ReadonlySet<string>): unknown {
   const seen = new Map<string, string>()
   const named = (found: string, kind: string): string => {
@@ -57,7 +57,7 @@ function normal(text: string, known: ReadonlySet<string>): unknown {
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
       .replace(/the oldest for [\w ]+/g, 'the oldest for <while>')
       .replace(/msg_[0-9a-f]{32}/g, '<message>')
-      // A server begins with it at once, a store when a worker comes by.
+      // A server starts it immediately; with a store, the next worker does.
       .replace(/"(\w*Ms|now|drawn|pending|started)": [\d.]+/g, '"$1": 0'),
   )
 }
@@ -104,7 +104,7 @@ const READS: readonly (readonly string[])[] = [
   ['tokens', 'list'],
 ]
 
-/** In this order, and each on what the others left. */
+/** Run in this order; each command depends on the ones before it. */
 const WRITES: readonly (readonly string[])[] = [
   ['enqueue', 'greet', '--payload', '{"a": 1}', '--key', 'k:1', '--tag', 'x', '--delay', '2h', '--priority', '7'],
   ['enqueue', 'greet', '--payload', '{"a": 1}', '--key', 'k:1'],
@@ -159,7 +159,7 @@ async function filled(argv: readonly string[]): Promise<readonly string[]> {
 }
 
 describe('a command on a server', () => {
-  it.each(READS.map(argv => [argv.join(' '), argv] as const))('tells the same as on a store: %s', async (_, argv) => {
+  it.each(READS.map(argv => [argv.join(' '), argv] as const))('prints the same as on a store: %s', async (_, argv) => {
     const [here, there] = await both(await filled(argv))
     expect(there).toEqual(here)
   })
@@ -174,17 +174,17 @@ describe('a command on a server', () => {
   })
 })
 
-/** A server remembers a request without a key by one of its own. */
+/** Removes the key that a server gives to a job that was enqueued without one. */
 function withoutKey(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('key' in value)) return value
   const { key, ...rest } = value as Record<string, unknown>
   return String(key).startsWith('request:') ? rest : value
 }
 
-describe('a command that a server refuses', () => {
+describe('a command that a server rejects', () => {
   it.each([
-    [['jobs', 'get', 'nobody'], 3, 'there is no job "nobody"'],
-    [['redrives', 'get', 'nobody'], 3, 'there is no redrive'],
+    [['jobs', 'get', 'missing'], 3, 'there is no job "missing"'],
+    [['redrives', 'get', 'missing'], 3, 'there is no redrive'],
     [['jobs', 'retry', 'DONE'], 4, 'only a dead or cancelled job can be retried'],
     [['enqueue', 'bad name'], 2, 'expected 1 to 128 letters'],
     [['enqueue', 'a', '--delay', 'soon'], 2, 'delay: expected a duration'],
@@ -192,7 +192,7 @@ describe('a command that a server refuses', () => {
     [['http', 'POST', 'http://127.0.0.1:1/x'], 4, 'http.url: '],
     [['schedules', 'put', 'digest', '--every', '1m', '--job', 'x', '--if-version', '9'], 5, 'version'],
     [['webhooks', 'create', 'http://10.0.0.1/x', '--event', 'job.dead'], 4, 'url'],
-  ])('%j ends as it would on a store', async (argv, code, words) => {
+  ])('%j exits as on a store', async (argv, code, words) => {
     const given = argv.map(word => (word === 'DONE' ? letters.succeeded : word))
     const [here, there] = [await say([...given, ...direct()]), await remote(given)]
     expect([there.code, there.stdout]).toEqual([code, ''])
@@ -200,14 +200,14 @@ describe('a command that a server refuses', () => {
     if (argv[0] !== 'http') expect(here.code).toBe(code)
   })
 
-  it('with a wrong token ends with 4, and says which way out there is', async () => {
+  it('exits with 4 and suggests --token if the token is wrong', async () => {
     const { code, stderr } = await remote(['jobs', 'list'], 'not-the-right-token')
     expect(code).toBe(4)
     expect(stderr).toContain('invalid token')
     expect(stderr).toContain('give a token with --token or CHRONOS_TOKEN (NOT_ALLOWED)')
   })
 
-  it('with too weak a token ends with 4', async () => {
+  it('exits with 4 if the role of the token is too low', async () => {
     const { stdout } = await remote(['tokens', 'create', 'guest', '--role', 'viewer'])
     const guest = stdout.trim()
     expect((await remote(['jobs', 'list'], guest)).code).toBe(0)
@@ -215,7 +215,7 @@ describe('a command that a server refuses', () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining('role operator required')])
   })
 
-  it("works with a tenant's token, which is told less", async () => {
+  it("shows only the tenant's jobs with a tenant's token", async () => {
     const { stdout } = await remote(['tokens', 'create', 'acme', '--role', 'operator', '--tenant', 'acme'])
     const acme = stdout.trim()
     const listed = await remote(['jobs', 'list', '--json'], acme)
@@ -237,8 +237,8 @@ describe('a command that a server refuses', () => {
 
 const ANSWER = JSON.stringify({ id: 'x', status: 'created', now: '2026-01-01T00:00:00.000Z', store: {} })
 
-describe('a server that is not there', () => {
-  it('is unreachable', async () => {
+describe('an unavailable server', () => {
+  it('is reported as unreachable', async () => {
     const gone = createHttpServer().listen(0, '127.0.0.1')
     await new Promise(resolve => gone.once('listening', resolve))
     const at = `http://127.0.0.1:${(gone.address() as AddressInfo).port}`
@@ -247,7 +247,7 @@ describe('a server that is not there', () => {
     expect([code, stderr]).toEqual([6, expect.stringContaining(`cannot reach ${at} (ECONNREFUSED)`)])
   })
 
-  it('or is something else is told apart', async () => {
+  it('is distinguished from a server that is not Chronos', async () => {
     const other = createHttpServer((request, response) => {
       if (request.url?.startsWith('/away')) response.writeHead(302, { location: 'https://x.example/' }).end()
       else response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello')
@@ -261,7 +261,7 @@ describe('a server that is not there', () => {
     other.close()
   })
 
-  it('for a moment is asked again, if nothing can happen twice', async () => {
+  it('is called again if the request is safe to repeat', async () => {
     const asked: string[] = []
     const shaky = createHttpServer((request, response) => {
       asked.push(`${request.method} ${request.headers['idempotency-key'] ?? ''}`)

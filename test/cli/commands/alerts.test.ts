@@ -22,7 +22,7 @@ const TERMINAL = { isTTY: true, columns: 80, env: { NO_COLOR: '1' } } as const
 const alerts = (argv: readonly string[], around?: Surroundings): Promise<Said> =>
   say(['alerts', ...argv, '--store', store], around)
 
-/** A job that died half an hour ago, and nobody has seen it. */
+/** Leaves a job that died half an hour ago without an acknowledgement. */
 async function neglect(): Promise<void> {
   const bill = defineJob({
     name: 'bill',
@@ -43,11 +43,11 @@ async function neglect(): Promise<void> {
 }
 
 describe('alerts', () => {
-  it('are none where nothing is wrong', async () => {
+  it('are empty if nothing is wrong', async () => {
     expect(await alerts(['list'])).toEqual({ code: 0, stdout: '', stderr: 'no alerts\n' })
   })
 
-  it('are listed with what is wrong, for people and for programs', async () => {
+  it('are listed with their cause, as text and as JSON', async () => {
     await neglect()
     const { stdout, stderr } = await alerts(['list'], TERMINAL)
     expect(stdout).toMatch(
@@ -71,7 +71,7 @@ describe('alerts', () => {
     expect((await alerts(['set', 'retry-rate', '--reset'])).stdout).toMatch(/^retry-rate +on +0\.1 +0\.08 +5m/m)
   })
 
-  it('are silenced and heard again', async () => {
+  it('are silenced, and the silence is ended', async () => {
     expect((await alerts(['silences'])).stderr).toBe('no silences\n')
     const why = ['--comment', 'moving house']
     const said = await alerts(['silence', '--rule', 'dead-letters', '--label', 'queue=mail', '--for', '2h', ...why])
@@ -92,7 +92,7 @@ describe('alerts', () => {
     [['silence', '--label', 'mail', '--for', '1h'], '--label: expected name=value such as queue=mail, got "mail"'],
     [['silence'], 'give for ("2h") or until (a time), got neither'],
     [['list', '--state', 'fired'], 'there is no "fired"; known are pending, firing, resolved'],
-  ])('refuse %j', async (argv, words) => {
+  ])('reject %j', async (argv, words) => {
     const { code, stdout, stderr } = await alerts(argv)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(words)

@@ -18,7 +18,7 @@ const backup = (file: string, ...flags: readonly string[]) =>
   say(['backup', file, '--store', `sqlite:${at('chronos.db')}`, ...flags])
 
 describe('backup', () => {
-  it('copies what is in the file, all of it', async () => {
+  it('copies the whole file', async () => {
     const { all } = await live(at('chronos.db'))
     const { code, stdout } = await backup(at('copy.db'), '--json')
     expect(code).toBe(0)
@@ -27,7 +27,7 @@ describe('backup', () => {
     expect((JSON.parse(listed) as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual(all)
   })
 
-  it('copies a file that others write to, and is sound', async () => {
+  it('makes a consistent copy while other processes write', async () => {
     const chronos = createChronos({ store: `sqlite:${at('chronos.db')}`, log: false })
     let isOver = false
     let written = 0
@@ -58,14 +58,14 @@ describe('backup', () => {
     expect(verified.code).toBe(0)
   })
 
-  it('is for the eyes of its owner only, and leaves nothing beside it', async () => {
+  it('is readable only by its owner, and leaves no other files', async () => {
     await live(at('chronos.db'))
     await backup(at('copy.db'))
     expect(statSync(at('copy.db')).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder).filter(name => name.startsWith('copy'))).toEqual(['copy.db'])
   })
 
-  it('replaces no file unless it is told to', async () => {
+  it('overwrites an existing file only if requested', async () => {
     await live(at('chronos.db'))
     writeFileSync(at('copy.db'), 'precious')
     const refused = await backup(at('copy.db'))
@@ -79,13 +79,13 @@ describe('backup', () => {
     ['chronos.db', 'is the store itself'],
     ['none/copy.db', 'no folder'],
     ['.', 'is not a file'],
-  ])('does not go to %s', async (name, words) => {
+  ])('cannot be written to %s', async (name, words) => {
     await live(at('chronos.db'))
     const { code, stderr } = await backup(at(name), '--force')
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
   })
 
-  it('throws a copy away whose books do not balance', async () => {
+  it('deletes a copy that fails the integrity check', async () => {
     await live(at('chronos.db'))
     const db = (await loadDriver()).open(at('chronos.db'))
     db.exec("DELETE FROM jobs WHERE state = 'cancelled'")
@@ -96,13 +96,13 @@ describe('backup', () => {
     expect(readdirSync(folder).filter(name => name.includes('part'))).toEqual([])
   })
 
-  it('names the command for PostgreSQL, without the password', async () => {
+  it('suggests the command for PostgreSQL, without the password', async () => {
     const { code, stderr } = await say(['backup', 'x.dump', '--store', 'postgres://u:secret@h/d?schema=jobs'])
     expect(code).toBe(2)
     expect(stderr).toContain("use `pg_dump --format=custom --schema=jobs --file=x.dump 'postgres://u@h/d'`")
   })
 
-  it('does not work through a server, and says so', async () => {
+  it('is rejected through a server', async () => {
     const { code, stderr } = await say(['backup', 'x.db'], { env: { CHRONOS_URL: 'http://127.0.0.1:1' } })
     expect([code, stderr]).toEqual([2, expect.stringContaining('backup does not work through a server')])
   })

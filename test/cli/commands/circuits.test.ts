@@ -24,7 +24,7 @@ const TERMINAL = { isTTY: true, columns: 80, env: { NO_COLOR: '1' } } as const
 const circuits = (argv: readonly string[], around?: Surroundings): Promise<Said> =>
   say(['circuits', ...argv, '--store', store], around)
 
-/** A service that answers nobody, until a moment ago. */
+/** Opens the circuit of a dependency that refuses every connection. */
 async function trip(): Promise<void> {
   const charge = defineJob({
     name: 'charge',
@@ -45,7 +45,7 @@ async function trip(): Promise<void> {
 }
 
 describe('circuits', () => {
-  it('are not there before a job has one', async () => {
+  it('are empty before a job has one', async () => {
     expect(await circuits(['list'])).toEqual({
       code: 0,
       stdout: '',
@@ -53,7 +53,7 @@ describe('circuits', () => {
     })
   })
 
-  it('are listed with why they are open, and when they are tried again', async () => {
+  it('are listed with the reason they are open and the time of the next probe', async () => {
     await trip()
     const { stdout, stderr } = await circuits(['list'], TERMINAL)
     expect(stdout).toMatch(
@@ -66,7 +66,7 @@ describe('circuits', () => {
     expect(data).toMatchObject([{ key: DEPENDENCY, state: 'open', openings: 1 }])
   })
 
-  it('are held open and closed by hand, and left to themselves again', async () => {
+  it('are held open and closed by an operator, and then work automatically again', async () => {
     await trip()
     expect((await circuits(['open', DEPENDENCY])).stdout).toBe(
       `circuit ${DEPENDENCY} ✗ held open: until \`chronos circuits close ${DEPENDENCY}\`\n`,
@@ -82,11 +82,11 @@ describe('circuits', () => {
   })
 
   it.each([
-    [['open', 'nobody'], 3, 'there is no circuit "nobody"'],
-    [['close', 'nobody'], 3, 'there is no circuit "nobody"'],
+    [['open', 'missing'], 3, 'there is no circuit "missing"'],
+    [['close', 'missing'], 3, 'there is no circuit "missing"'],
     [['colse', 'x'], 2, '(Did you mean close?)'],
     [['open'], 2, "missing required argument 'dependency'"],
-  ])('refuse %j', async (argv, exitCode, words) => {
+  ])('reject %j', async (argv, exitCode, words) => {
     const { code, stdout, stderr } = await circuits(argv)
     expect([code, stdout]).toEqual([exitCode, ''])
     expect(stderr).toContain(words)

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { say } from '../memory-io.js'
 
-/** What bash would offer for a line, with the cursor at its end. */
+/** The completions of bash for a line, with the cursor at its end. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const { stdout: script } = await say(['completion', 'bash'])
   const ask = `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _chronos; printf '%s\\n' "\${COMPREPLY[@]}"`
@@ -19,14 +19,14 @@ describe('completion in bash', () => {
     ['options after arguments', ['chronos', 'jobs', 'get', 'x', '--st'], ['--stack', '--store']],
     ['values', ['chronos', 'jobs', 'list', '--state', 'd'], ['dead']],
     ['values after other options', ['chronos', 'jobs', 'list', '--queue', 'jobs', '--phase', 're'], ['retrying']],
-    ['what may follow a command', ['chronos', 'migrate', 'st'], ['status']],
+    ['arguments of a command', ['chronos', 'migrate', 'st'], ['status']],
     ['shells', ['chronos', 'completion', ''], ['bash', 'zsh', 'fish', '--help']],
-    ['nothing that is not there', ['chronos', 'jobs', 'zzz'], []],
+    ['nothing for an unknown word', ['chronos', 'jobs', 'zzz'], []],
   ])('offers %s', async (_, words, found) => {
     expect(await offered(...words)).toEqual(found)
   })
 
-  it('knows every command that there is', async () => {
+  it('knows every command', async () => {
     const { stdout } = await say(['--help'])
     const commands = [...stdout.matchAll(/^ {2}([a-z]+)[ [<]/gm)].map(([, name]) => name!)
     expect(commands).toContain('jobs')
@@ -36,14 +36,14 @@ describe('completion in bash', () => {
 })
 
 describe('completion', () => {
-  it('for zsh describes what it offers', async () => {
+  it('has descriptions in zsh', async () => {
     const { stdout } = await say(['completion', 'zsh'])
     expect(stdout).toMatch(/^#compdef chronos\n/)
     expect(stdout).toContain("'retry:retry dead jobs'")
     expect(stdout).toContain("'jobs list:--state') compadd -- waiting running succeeded dead cancelled; return ;;")
   })
 
-  it('for fish describes what it offers, each in its place', async () => {
+  it('has descriptions in fish, for each command separately', async () => {
     const { stdout } = await say(['completion', 'fish'])
     expect(stdout).toContain(
       `complete -c chronos -n 'test (__chronos_at) = "jobs"' -f -a 'retry' -d 'retry dead jobs'\n`,
@@ -53,15 +53,15 @@ describe('completion', () => {
     )
   })
 
-  it('quotes what shells would read otherwise', async () => {
+  it('quotes special characters of shells', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { stdout } = await say(['completion', shell])
-      // Every quote has its partner once those that are escaped are gone.
+      // Without escaped quotes, the number of quotes is even.
       expect(stdout.replaceAll("'\\''", '').split("'").length % 2).toBe(1)
     }
   })
 
-  it('refuses other shells', async () => {
+  it('rejects other shells', async () => {
     const { code, stderr } = await say(['completion', 'tcsh'])
     expect(code).toBe(2)
     expect(stderr).toContain('Allowed choices are bash, zsh, fish.')

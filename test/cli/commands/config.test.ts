@@ -35,7 +35,7 @@ const refused = async (env: Environment, ...flags: readonly string[]): Promise<s
 }
 
 describe('a setting', () => {
-  it('is what a flag says, before the environment, before a file, before its default', async () => {
+  it('comes from a flag, else the environment, else a file, else its default', async () => {
     expect((await shown())['store']).toMatchObject({ value: 'sqlite:./chronos.db', source: 'default' })
     put('chronos.config.json', '{ "store": "sqlite:file.db", "port": 1 }')
     expect((await shown())['store']).toMatchObject({ value: 'sqlite:file.db', source: 'chronos.config.json' })
@@ -46,14 +46,14 @@ describe('a setting', () => {
     expect(all['port']).toMatchObject({ value: 1, source: 'chronos.config.json' })
   })
 
-  it('has one variable of its own', () => {
+  it('has its own environment variable', () => {
     const variables = Object.values(SETTINGS).map(({ env }) => env)
     expect(new Set(variables).size).toBe(variables.length)
     for (const variable of ['STORE', 'PORT', 'HOST', 'TOKEN', 'LOG_LEVEL', 'LOG_FORMAT', 'EGRESS_ALLOW'])
       expect(variables).toContain(`CHRONOS_${variable}`)
   })
 
-  it('is in the documentation, with its variable and its default', () => {
+  it('is documented with its variable and its default', () => {
     const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
     const rows = new Map(
       [...page.matchAll(/^\| `([\w.]+)` \| `(\w+)` \| (.*?) \|/gm)].map(([, name, ...rest]) => [name, rest]),
@@ -91,11 +91,11 @@ describe('a setting', () => {
     [{ CHRONOS_LOG_FORMAT: 'xml' }, 'CHRONOS_LOG_FORMAT: expected json or pretty, got "xml"'],
     [{ CHRONOS_URL: 'ftp://x' }, 'CHRONOS_URL: expected the address of a server'],
     [{ CHRONOS_LOG_LEVLE: 'debug' }, 'unknown environment variable CHRONOS_LOG_LEVLE; did you mean CHRONOS_LOG_LEVEL?'],
-  ])('refuses %j', async (env, words) => {
+  ])('rejects %j', async (env, words) => {
     expect(await refused(env)).toContain(words)
   })
 
-  it("lets variables be that are somebody else's", async () => {
+  it('ignores variables of other programs', async () => {
     expect((await shown({ CHRONOS_SERVICE_HOST: '10.0.0.1', CHRONOS_PORT_4100_TCP: 'x' }))['port']?.value).toBe(4100)
   })
 })
@@ -112,7 +112,7 @@ describe('a secret', () => {
     expect(wrong).not.toContain('hunter')
   })
 
-  it('may be kept in a file', async () => {
+  it('can be read from a file', async () => {
     put('token', 'correct-horse-battery\n')
     const { token } = await shown({ CHRONOS_TOKEN_FILE: join(folder, 'token') })
     expect(token).toMatchObject({ value: '•••', source: 'CHRONOS_TOKEN_FILE' })
@@ -123,7 +123,7 @@ describe('a secret', () => {
 })
 
 describe('a configuration file', () => {
-  it('may be a module, and have groups', async () => {
+  it('can be a module, and have groups', async () => {
     put(
       'chronos.config.mjs',
       "export default { retention: { dead: 90 * 86_400_000, succeeded: '7d' }, queues: ['mail'] }",
@@ -134,7 +134,7 @@ describe('a configuration file', () => {
     expect(settings['queues']?.value).toEqual(['mail'])
   })
 
-  it('may be named', async () => {
+  it('can be named', async () => {
     put('other.json', '{ "port": 5000 }')
     expect((await shown({}, '--config', 'other.json'))['port']).toMatchObject({ value: 5000, source: 'other.json' })
     expect((await shown({ CHRONOS_CONFIG: 'other.json' }))['port']?.value).toBe(5000)
@@ -151,18 +151,18 @@ describe('a configuration file', () => {
     ['{ "port": "4100" }', 'chronos.config.json: port: expected a port from 0 to 65535, got "4100"'],
     ['{ port: 1 }', 'chronos.config.json: expected JSON'],
     ['[]', 'chronos.config.json: expected an object of options'],
-  ])('is refused when it says %s', async (content, words) => {
+  ])('is rejected if it contains %s', async (content, words) => {
     put('chronos.config.json', content)
     expect(await refused({})).toContain(words)
   })
 
-  it('is refused when there are two', async () => {
+  it('is rejected if there are two', async () => {
     put('chronos.config.json', '{}')
     put('chronos.config.mjs', 'export default {}')
     expect(await refused({})).toContain('both chronos.config.json and chronos.config.mjs exist')
   })
 
-  it('is refused when it does not load', async () => {
+  it('is rejected if it cannot be loaded', async () => {
     put('broken.mjs', 'export default {')
     expect(await refused({}, '--config', 'broken.mjs')).toContain('cannot load broken.mjs: ')
     put('empty.mjs', 'export const port = 1')

@@ -13,7 +13,7 @@ import type { Style } from '../../../src/cli/output/print.js'
 import { widthOf } from '../../../src/cli/output/width.js'
 import { type Ended, isAlive, run, start } from '../process.js'
 
-// The real thing: real processes, a real file, real time. The runs share their seconds.
+// The demo runs with real processes, files and time. The runs are concurrent, to save time.
 
 const folder = mkdtempSync(join(tmpdir(), 'chronos-demo-test-'))
 const TMPDIR = { TMPDIR: folder }
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('demo --json', () => {
-  it('ends with 0 and has no words', () => {
+  it('exits with 0 and prints only JSON', () => {
     expect([json.code, json.stderr]).toEqual([0, ''])
   })
 
@@ -58,20 +58,20 @@ describe('demo --json', () => {
     expect(job.history.map(({ label, status }) => `${label} ${status}`).reverse()).toEqual(runs)
   })
 
-  it('has worker processes that really died', () => {
+  it('really kills worker processes', () => {
     const died = demo.events.filter(event => event.event === 'worker.died')
     expect(died.map(({ how }) => how)).toEqual(['SIGKILL', 'SIGKILL', 'SIGKILL'])
     expect(new Set(died.map(({ pid }) => pid)).size).toBe(3)
     expect(died.filter(({ pid }) => isAlive(pid))).toEqual([])
   })
 
-  it('counts a retry that succeeded, and one that did not', () => {
+  it('counts successful and failed retries', () => {
     const { totalRetries, successfulRetries, retrySuccessRate, snoozed } = demo.stats
     expect({ totalRetries, successfulRetries, snoozed }).toEqual({ totalRetries: 6, successfulRetries: 2, snoozed: 2 })
     expect(retrySuccessRate).toBeCloseTo(33.3, 1)
   })
 
-  it('tells events in the order in which they happened', () => {
+  it('lists events in order', () => {
     const of = (name: string): string[] =>
       demo.events.filter(event => 'job' in event && event.job.name === name).map(({ event }) => event)
     expect(of('charge-card')).toEqual([
@@ -84,7 +84,7 @@ describe('demo --json', () => {
     expect(times).toEqual([...times].sort((a, b) => a - b))
   })
 
-  it('waits for less than 6 seconds in all, so that it is over in 12 on any usual machine', () => {
+  it('waits for less than 6 seconds in total, so that it ends within 12 on a usual machine', () => {
     const LEASE_MS = 1_000
     const waits = demo.jobs.map(({ history }) =>
       history.reduce((sum, { status, delayMs = 0 }) => sum + delayMs + (status === 'lost' ? LEASE_MS : 0), 0),
@@ -110,7 +110,7 @@ describe('demo in a pipe', () => {
     expect(text.stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}│─]/u)
   })
 
-  it('tells what happens while it happens', () => {
+  it('shows events live', () => {
     expect(text.stdout).toMatch(/^\+\d+\.\d\ds ✗ failed {4}charge-card {8}attempt 1 of 4: connect ETIMEDOUT$/m)
     expect(text.stdout).toMatch(/^\+\d+\.\d\ds ↻ retrying {2}charge-card {8}retry 1 of 3 in \d+ms$/m)
     expect(text.stdout).toMatch(/^\+\d+\.\d\ds ■ dead {6}resize-image {7}poison: it kills its workers$/m)
@@ -136,12 +136,12 @@ describe('demo in a pipe', () => {
     )
   })
 
-  it('shows the retry statistics, and how to see the same again', () => {
+  it('shows the retry statistics, and how to repeat the run', () => {
     expect(text.stdout).toMatch(/^retrySuccessRate +33\.3 %/m)
     expect(text.stdout).toContain('--seed 7')
   })
 
-  it('keeps a file that was named, and never takes one that is there', async () => {
+  it('keeps a named file, and never uses an existing one', async () => {
     expect(existsSync(KEPT)).toBe(true)
     const { code, stderr, stdout } = await run(['demo', '--store', `sqlite:${KEPT}`])
     expect([code, stdout]).toEqual([2, ''])
@@ -149,11 +149,11 @@ describe('demo in a pipe', () => {
   })
 })
 
-// Each has processes and a folder of its own.
-describe.concurrent('demo, told to stop', () => {
+// Each test has its own processes and folder.
+describe.concurrent('demo that is stopped', () => {
   const PROCESS = /in process (\d+)/
 
-  it('by Ctrl-C, ends its worker process and removes its file', async () => {
+  it('by Ctrl-C, stops its worker process and deletes its file', async () => {
     const own = mkdtempSync(join(folder, 'stopped-'))
     const { child, ended, said } = start(['demo'], { TMPDIR: own })
     const [, pid] = await said(PROCESS)
@@ -164,7 +164,7 @@ describe.concurrent('demo, told to stop', () => {
     expect(isAlive(Number(pid))).toBe(false)
   })
 
-  it('because nobody reads on, ends silently and removes its file', async () => {
+  it('by a closed pipe, exits silently and deletes its file', async () => {
     const own = mkdtempSync(join(folder, 'unread-'))
     const { child, ended, said } = start(['demo'], { TMPDIR: own })
     await said(PROCESS)
@@ -174,18 +174,18 @@ describe.concurrent('demo, told to stop', () => {
     expect(readdirSync(own)).toEqual([])
   })
 
-  it('with kill -9, leaves no worker process behind', async () => {
+  it('by kill -9, leaves no worker process behind', async () => {
     const own = mkdtempSync(join(folder, 'killed-'))
     const { child, ended, said } = start(['demo'], { TMPDIR: own })
     await said(/process \d+ died/)
     child.kill('SIGKILL')
-    // The next worker process has been started, and holds stderr open for as long as it lives.
+    // The next worker process has started, and keeps stderr open until it ends.
     expect((await ended).code).toBeNull()
   })
 })
 
 describe('demo on a store that it cannot use', () => {
-  it('says so and ends with 6', async () => {
+  it('reports it and exits with 6', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, 'no folder')
     const { code, stderr, stdout } = await run(['demo', '--json', '--store', `sqlite:${join(file, 'demo.db')}`])
@@ -207,7 +207,7 @@ describe('demo on a terminal', () => {
     expect(wide).toEqual([])
   })
 
-  it('has live lines that no error can break', () => {
+  it('keeps live lines intact whatever an error contains', () => {
     const job = { ...jobOf(demo, 'charge-card'), run: 1, tags: [] }
     const error = { name: 'Error', message: `\u001b[2Jgone\r\n${'long '.repeat(40)}` }
     const event: DemoEvent = { atMs: 12_345, event: 'attempt.failed', job, error, timedOut: false }
@@ -216,30 +216,30 @@ describe('demo on a terminal', () => {
     expect(widthOf(line.trimEnd())).toBeLessThanOrEqual(80)
   })
 
-  it('has a sign for those without Unicode', () => {
+  it('has ASCII symbols', () => {
     const shown = demo.events.map(event => new Live({ ...style, unicode: false }).line(event) ?? '').join('')
     expect(stripVTControlCharacters(shown)).toMatch(/^[ -~\n]+$/)
   })
 })
 
 describe('the check at the end', () => {
-  it('finds nothing where everything went as told', () => {
+  it('finds nothing if every outcome is as expected', () => {
     expect(differences(demo.jobs)).toEqual([])
   })
 
   it.each([
-    ['a job that is missing', (jobs: DemoJob[]) => jobs.slice(1)],
+    ['a missing job', (jobs: DemoJob[]) => jobs.slice(1)],
     ['another state', (jobs: DemoJob[]) => jobs.with(0, { ...jobs[0]!, state: 'running' })],
     ['another reason', (jobs: DemoJob[]) => jobs.with(0, { ...jobs[0]!, reason: 'poison' })],
-    ['an attempt more', (jobs: DemoJob[]) => jobs.with(0, { ...jobs[0]!, attempt: 2 })],
-    ['a run less', (jobs: DemoJob[]) => jobs.with(0, { ...jobs[0]!, history: [] })],
+    ['an additional attempt', (jobs: DemoJob[]) => jobs.with(0, { ...jobs[0]!, attempt: 2 })],
+    ['a missing run', (jobs: DemoJob[]) => jobs.with(0, { ...jobs[0]!, history: [] })],
   ])('finds %s', (_, change) => {
     expect(differences(change([...demo.jobs]))).toEqual([expect.stringContaining('send-welcome-email: expected')])
   })
 })
 
 describe('the dice', () => {
-  /** Draws for jobs in the given order, each within its own run. */
+  /** Draws for jobs in the given order, each in its own run. */
   const drawn = async (seed: number, order: readonly string[]): Promise<Record<string, number[]>> => {
     const dice = new DemoDice(seed)
     const draws: Record<string, number[]> = {}
@@ -252,13 +252,13 @@ describe('the dice', () => {
     return draws
   }
 
-  it('draw for a job what they draw for it, in whichever order jobs fail', async () => {
+  it('draw the same for a job in whichever order jobs fail', async () => {
     const draws = await drawn(7, ['a', 'b', 'a', 'c', 'a'])
     expect(await drawn(7, ['c', 'a', 'a', 'b', 'a'])).toEqual(draws)
     expect(new Set(Object.values(draws).flat()).size).toBe(5)
   })
 
-  it('draw something else for another seed', async () => {
+  it('draw different numbers for another seed', async () => {
     expect(await drawn(8, ['a'])).not.toEqual(await drawn(7, ['a']))
   })
 })

@@ -50,17 +50,17 @@ const MINUTE_MS = 60_000
 const named = (checks: readonly Check[], name: string): Check => checks.find(check => check.name === name)!
 const bad = (checks: readonly Check[]): readonly Check[] => checks.filter(({ status }) => status !== 'ok')
 
-describe('the examination of Node', () => {
+describe('the check of Node', () => {
   it.each([
     ['20.20.2', 'Node 20.20.2: has had no security fixes since April 2026'],
     ['24.1.0', 'Node 24.1.0'],
-  ])('says of %s how long it is looked after', (version, words) => {
+  ])('shows how long %s is supported', (version, words) => {
     expect(nodeCheck(version)).toMatchObject({ status: 'ok', found: expect.stringContaining(words) })
   })
 })
 
-describe('what a healthy store is told', () => {
-  it('is that all is well', () => {
+describe('a healthy store', () => {
+  it('passes every check', () => {
     expect(bad(sqliteChecks(INFO, FILE))).toEqual([])
     expect(bad(postgresChecks(INFO, SERVER, 'heard'))).toEqual([])
     expect(bad(postgresChecks(INFO, { ...SERVER, oldestSnapshotMs: 2000, oldestDueMs: 100 }, 'off'))).toEqual([])
@@ -83,7 +83,7 @@ describe('a check of SQLite', () => {
     expect(check).toMatchObject({ status, found: expect.stringMatching(found), wayOut: expect.any(String) })
   })
 
-  it('of durability believes what is really set', () => {
+  it('reports the durability that is really set', () => {
     expect(named(sqliteChecks({ ...INFO, durability: 'process-crash' }, FILE), 'durability').status).toBe('warning')
   })
 })
@@ -107,7 +107,7 @@ describe('a check of PostgreSQL', () => {
   it.each<[standbys: string, promise: string]>([
     ['', 'a failover to a standby may lose the last commits'],
     ['ANY 1 (b, c)', 'also survives a failover'],
-  ])('says what its settings promise with the standbys %j', (synchronousStandbys, promise) => {
+  ])('describes what its settings guarantee with the standbys %j', (synchronousStandbys, promise) => {
     expect(named(postgresChecks(INFO, { ...SERVER, synchronousStandbys }, 'heard'), 'durability').found).toContain(
       promise,
     )
@@ -150,7 +150,7 @@ describe('doctor', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
   afterAll(dropSchemas)
 
-  it('examines a file, and changes nothing where there is none', async () => {
+  it('checks a file, and does not create a missing one', async () => {
     const store = `sqlite:${join(folder, 'chronos.db')}`
     const missing = await say(['doctor', '--store', store])
     expect(missing.code).toBe(8)
@@ -186,7 +186,7 @@ describe('doctor', () => {
     ])
   })
 
-  it('examines a server, and hears itself', async () => {
+  it('checks a server, and receives its own notification', async () => {
     const url = new URL(await postgresUrl())
     url.searchParams.set('schema', freshSchema())
     await say(['migrate', '--store', url.href])
@@ -201,8 +201,8 @@ describe('doctor', () => {
     expect(stdout).toMatch(/transactions +the oldest has been open for \d+/)
   })
 
-  it('of a server that is not there ends with 6', async () => {
-    const { code, stderr } = await say(['doctor', '--store', 'postgres://nobody:secret@127.0.0.1:1/none'])
+  it('exits with 6 if the server is unavailable', async () => {
+    const { code, stderr } = await say(['doctor', '--store', 'postgres://app:secret@127.0.0.1:1/none'])
     expect(code).toBe(6)
     expect(stderr).toContain("can't be reached")
     expect(stderr).not.toContain('secret')

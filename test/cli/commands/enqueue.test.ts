@@ -31,7 +31,7 @@ const added = async (argv: string[], around?: Surroundings): Promise<JobView> =>
   (await chronos.jobs.get((await enqueue(argv, around)).stdout.trim()))!
 
 describe('enqueue', () => {
-  it('prints the id alone, and says that it makes the store', async () => {
+  it('prints only the id, and reports that it creates the store', async () => {
     const { code, stdout, stderr } = await enqueue(['hello'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/)
@@ -40,7 +40,7 @@ describe('enqueue', () => {
     expect(await chronos.jobs.get(stdout.trim())).toMatchObject({ name: 'hello', payload: null, state: 'waiting' })
   })
 
-  it('takes all the options of a job', async () => {
+  it('accepts all options of a job', async () => {
     const job = await added([
       'charge',
       ...['--payload', '{"cents": 4200}', '--queue', 'payments', '--priority', '9', '--delay', '1h'],
@@ -69,7 +69,7 @@ describe('enqueue', () => {
     expect((await added(['hello', ...argv()], around)).payload).toEqual(payload)
   })
 
-  it('gives the same job for the same key, and says so', async () => {
+  it('returns the same job for the same key, and reports it', async () => {
     const first = await enqueue(['hello', '--key', 'k'])
     const second = await enqueue(['hello', '--key', 'k'])
     expect(second).toEqual({
@@ -83,7 +83,7 @@ describe('enqueue', () => {
     })
   })
 
-  it('ends with 5 for the same key with another payload', async () => {
+  it('exits with 5 for the same key with another payload', async () => {
     await enqueue(['hello', '--key', 'k'])
     const { code, stderr } = await enqueue(['hello', '--key', 'k', '--payload', '1'])
     expect(code).toBe(5)
@@ -101,20 +101,20 @@ describe('enqueue', () => {
     [['hello', '--deadline', 'never'], '--deadline: expected a Date, a time'],
     [['two words'], 'name: expected 1 to 128 letters'],
     [[], "missing required argument 'name'"],
-  ])('refuses %j', async (argv, words) => {
+  ])('rejects %j', async (argv, words) => {
     const { code, stdout, stderr } = await enqueue(argv)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(words)
   })
 
-  it('works from many processes at once, on a file that none of them found', async () => {
+  it('works in many processes at once that create the same file', async () => {
     const ended = await Promise.all(Array.from({ length: 8 }, () => run(['enqueue', 'hello', '--store', store])))
     expect(ended.map(({ code }) => code)).toEqual(Array(8).fill(0))
     expect(new Set(ended.map(({ stdout }) => stdout)).size).toBe(8)
     expect((await chronos.jobs.count()).value).toBe(8)
   })
 
-  it('makes no store for a job that it refuses', async () => {
+  it('does not create a store for a rejected job', async () => {
     await enqueue(['hello', '--payload', '{a: 1}'])
     expect(existsSync(join(folder, 'chronos.db'))).toBe(false)
   })
@@ -125,14 +125,14 @@ describe('enqueue --wait', () => {
     chronos.work([defineJob({ name: 'hello', run })], { signals: false })
   }
 
-  it('ends with 0 when the job has succeeded', async () => {
+  it('exits with 0 if the job succeeded', async () => {
     work(() => ({ done: true }))
     const { code, stdout } = await enqueue(['hello', '--wait', '--json'])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ state: 'succeeded', result: { done: true } })
   })
 
-  it('ends with 7 when it died, and says of what', async () => {
+  it('exits with 7 and a reason if the job died', async () => {
     work(() => {
       throw new PermanentError('card declined')
     })
@@ -141,14 +141,14 @@ describe('enqueue --wait', () => {
     expect(stderr).toContain(`job ${stdout.trim()} died (permanent): PermanentError: card declined\n`)
   })
 
-  it('gives up after as long as it is told, and the job goes on', async () => {
+  it('stops waiting after the given time, and the job continues', async () => {
     const { code, stderr } = await enqueue(['hello', '--wait', '1ms'])
     expect(code).toBe(1)
     expect(stderr).toMatch(/error: job \S+ is still queued after 1ms, and continues; see `chronos jobs get/)
     expect((await chronos.jobs.count({ state: 'waiting' })).value).toBe(1)
   })
 
-  it('ends when it is interrupted', async () => {
+  it('exits when it is interrupted', async () => {
     const controller = new AbortController()
     const said = enqueue(['hello', '--wait'], { interrupted: controller.signal })
     while ((await chronos.jobs.count()).value === 0) await turn()

@@ -59,14 +59,14 @@ describe('http', () => {
         timeout: '5s',
       },
     ],
-  ])('takes %s', async (_, argv, payload, around) => {
+  ])('accepts %s', async (_, argv, payload, around) => {
     writeFileSync(join(folder, 'page.html'), '<p>')
     const { code, stdout } = await http(argv(), around)
     expect(code).toBe(0)
     expect(await chronos.jobs.get(stdout.trim())).toMatchObject({ name: 'http', payload, maxRetries: 3 })
   })
 
-  it('takes what every new job takes', async () => {
+  it('accepts the options of every new job', async () => {
     const { stdout } = await http([
       URL_,
       '--key',
@@ -95,13 +95,13 @@ describe('http', () => {
     [[URL_, '--header', 'Host: x'], /^error: http\.headers: "Host" is set by Chronos/],
     [[URL_, '--expect', 'good'], /^error: http\.expectedStatuses\[0\]: expected a status from 100 to 599/],
     [[URL_, '--data', '@nowhere.json'], /^error: --data: cannot read nowhere\.json/],
-  ])('refuses %j', async (argv, message) => {
+  ])('rejects %j', async (argv, message) => {
     const { code, stdout, stderr } = await http(argv)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
   })
 
-  it('waits for the answer that a worker gets', async () => {
+  it('waits for the response that a worker receives', async () => {
     await using receiver = await startReceiver(async (request, response) => {
       const { body } = await hear(request)
       response.writeHead(body === 'good' ? 200 : 400).end()
@@ -115,7 +115,7 @@ describe('http', () => {
     expect(bad.stderr).toContain(`died (permanent): HttpError: POST ${receiver.origin} answered 400`)
   })
 
-  it('makes a schedule of a call with --cron, and refuses what is for one job', async () => {
+  it('creates a schedule with --cron, and rejects options of a single job', async () => {
     const store = `sqlite:${join(folder, 'cron.db')}`
     const url = 'https://api.example/ping'
     const made = await say([

@@ -13,7 +13,7 @@ interface Place {
   readonly url: string
   readonly known: number
   exists(): Promise<boolean>
-  /** Runs SQL beside the store. */
+  /** Runs SQL outside the store. */
   alter(statement: string): Promise<void>
 }
 
@@ -62,7 +62,7 @@ describe.each([
     place = await make()
   })
 
-  it('makes the tables, and has nothing to do the next time', async () => {
+  it('creates the tables, and does nothing the second time', async () => {
     const first = await migrate(place)
     expect(first.code).toBe(0)
     expect(first.stdout).toContain(`: created with schema ${place.known}\n`)
@@ -71,7 +71,7 @@ describe.each([
     expect(JSON.parse(stdout)).toMatchObject({ from: place.known, to: place.known, engine: expect.any(String) })
   })
 
-  it('is safe from ten processes at once', async () => {
+  it('is safe when ten processes run it concurrently', async () => {
     const ended = await Promise.all(Array.from({ length: 10 }, () => run(['migrate', '--store', place.url, '--json'])))
     expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(Array(10).fill([0, '']))
     const from = ended.map(({ stdout }) => (JSON.parse(stdout) as { from: number }).from)
@@ -79,7 +79,7 @@ describe.each([
     expect(from.filter(version => version === place.known)).toHaveLength(9)
   })
 
-  it('status changes nothing, and ends with 8 where a migration is needed', async () => {
+  it('status changes nothing, and exits with 8 if a migration is needed', async () => {
     const { code, stdout } = await migrate(place, 'status')
     expect(code).toBe(8)
     expect(stdout).toContain('no tables yet; `chronos migrate` creates them\n')
@@ -90,14 +90,14 @@ describe.each([
     expect(await place.exists()).toBe(false)
   })
 
-  it('status ends with 0 where all is up to date', async () => {
+  it('status exits with 0 if the schema is up to date', async () => {
     await migrate(place)
     const { code, stdout } = await migrate(place, 'status', '--json')
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ version: place.known, known: place.known, needed: false })
   })
 
-  it('an older schema is left alone by all other commands, and found by status', async () => {
+  it('an older schema is rejected by other commands, and reported by status', async () => {
     await migrate(place)
     await place.alter(`DELETE FROM migrations WHERE version = ${place.known}`)
     const { code, stderr } = await say(['jobs', 'list', '--store', place.url])
@@ -109,7 +109,7 @@ describe.each([
     expect(status.stdout).toContain(`schema ${older}, this chronos needs ${place.known}; \`chronos migrate\` upgrades`)
   })
 
-  it('a newer schema is refused by every command, and named', async () => {
+  it('a newer schema is rejected by every command, with its version', async () => {
     await migrate(place)
     await place.alter(`INSERT INTO migrations (version, applied_at) VALUES (${place.known + 1}, 0)`)
     for (const argv of [

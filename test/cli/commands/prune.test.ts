@@ -23,7 +23,7 @@ async function left(): Promise<readonly string[]> {
 }
 
 describe('prune', () => {
-  it('counts, and removes nothing without --yes', async () => {
+  it('only counts without --yes', async () => {
     expect(await prune({}, '--succeeded', '7d', '--dead', '7d')).toEqual({
       code: 2,
       stdout: '',
@@ -34,7 +34,7 @@ describe('prune', () => {
     expect(await left()).toEqual(lives.all)
   })
 
-  it('removes what ended so long ago, and nothing else', async () => {
+  it('deletes only jobs that ended before the given age', async () => {
     const { code, stdout } = await prune({}, '--succeeded', '7d', '--cancelled', '7d', '--yes', '--json')
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ removed: { succeeded: 1, cancelled: 1, dead: 0 } })
@@ -42,23 +42,23 @@ describe('prune', () => {
     expect((await say(['verify', '--store', store()])).code).toBe(0)
   })
 
-  it('keeps what is younger', async () => {
+  it('keeps newer jobs', async () => {
     expect((await prune({}, '--succeeded', '1800d', '--yes')).stdout).toBe('0 jobs deleted\n')
     expect(await left()).toEqual(lives.all)
   })
 
-  it('takes the ages that are configured, if none is given', async () => {
+  it('uses the configured retention if no age is given', async () => {
     const env = { CHRONOS_RETENTION_DEAD: '7d', CHRONOS_RETENTION_SUCCEEDED: 'false' }
     expect((await prune(env, '--yes')).stdout).toBe('1 job deleted\n')
     expect(await left()).toEqual(lives.all.filter(id => id !== lives.dead))
   })
 
-  it('asks for an age where there is none', async () => {
+  it('requires an age if none is configured', async () => {
     const { code, stderr } = await prune({}, '--yes')
     expect([code, stderr]).toEqual([2, expect.stringContaining('give an age such as --succeeded 7d')])
   })
 
-  it('refuses what is no age', async () => {
+  it('rejects an invalid age', async () => {
     const { code, stderr } = await prune({}, '--dead', 'old', '--yes')
     expect([code, stderr]).toEqual([2, expect.stringContaining('prune.dead: expected a duration')])
   })

@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const queues = (...argv: string[]): Promise<Said> => say(['queues', ...argv, '--store', store])
 
 describe('queues', () => {
-  it('are listed with what is in them', async () => {
+  it('are listed with their jobs', async () => {
     const { code, stdout, stderr } = await queues('list')
     expect({ code, lines: stdout.split('\n'), stderr }).toEqual({
       code: 0,
@@ -38,7 +38,7 @@ describe('queues', () => {
     expect((await queues('resume', 'payments')).stdout).toBe('queue payments is open; no policy override\n')
   })
 
-  it('are given a policy, by the name of a preset or as JSON, and relieved of it', async () => {
+  it('get a policy override, by the name of a preset or as JSON, and lose it', async () => {
     expect((await queues('set', 'payments', '--retry', 'financial')).stdout).toBe(
       'queue payments is open; policy override: exponential 1s ×2, at most 1m, jitter full, up to 5 retries\n',
     )
@@ -65,7 +65,7 @@ describe('queues', () => {
     [['set', 'payments', '--retry', '{"maxRetries": -1}'], 'maxRetries: expected a'],
     [['pause', 'two words'], 'expected 1 to 128 letters'],
     [['puase', 'payments'], '(Did you mean pause?)'],
-  ])('refuse %j', async (argv, words) => {
+  ])('reject %j', async (argv, words) => {
     const { code, stdout, stderr } = await queues(...argv)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(words)

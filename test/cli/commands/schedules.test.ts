@@ -16,7 +16,7 @@ const schedules = (...argv: string[]): Promise<Said> =>
 const DIGEST = ['put', 'digest', '--cron', '0 9 * * MON', '--tz', 'Europe/Paris', '--job', 'send-digest']
 
 describe('schedules', () => {
-  it('are made, listed, paused and resumed, run and deleted', async () => {
+  it('are created, listed, paused, resumed, run and deleted', async () => {
     const made = await schedules(...DIGEST, '--payload', '{"list": "all"}', '--missed', 'all:3', '--tag', 'mail')
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('creating a new store') })
     expect(made.stdout).toMatch(
@@ -40,7 +40,7 @@ describe('schedules', () => {
     })
   })
 
-  it('are JSON with the fields of the library, and keep a version', async () => {
+  it('are printed as JSON with the fields of the library, and have a version', async () => {
     const { stdout } = await schedules(...DIGEST, '--json', '--once', '--at-most-once', '--if-version', '0')
     expect(JSON.parse(stdout)).toMatchObject({
       id: 'digest',
@@ -62,11 +62,11 @@ describe('schedules', () => {
     [['put', 's', '--cron', '* * * * *'], 'give job or http'],
     [['put', 's', '--cron', '* * * * *', '--job', 'j', '--missed', 'sometimes'], 'missed: expected "run-once"'],
     [['put', 's', '--cron', '* * * * *', '--job', 'j', '--overlap', 'alow'], 'did you mean "allow"?'],
-  ])('refuse %j', async (argv, why) => {
+  ])('reject %j', async (argv, why) => {
     expect(await schedules(...argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
   })
 
-  it('tell when an expression ticks, and what changes of the clock do to it', async () => {
+  it('show the next occurrences of an expression, and the effect of daylight saving time', async () => {
     const zone = ['--tz', 'Europe/Paris', '--from', '2026-03-28T00:00Z', '--count', '3']
     const { code, stdout } = await say(['schedules', 'next', '30 2 * * *', ...zone])
     expect(code).toBe(0)

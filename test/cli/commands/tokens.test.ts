@@ -14,7 +14,7 @@ const path = (): string => join(folder, 'chronos.db')
 const tokens = (...args: readonly string[]) => say(['tokens', ...args, '--store', `sqlite:${path()}`])
 
 describe('tokens', () => {
-  it('are shown once, and kept as a hash', async () => {
+  it('are shown once, and stored as a hash', async () => {
     const { code, stdout, stderr } = await tokens('create', 'deploy', '--role', 'operator')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^chr_[0-9a-f-]{36}_[0-9a-f]{64}\n$/)
@@ -22,7 +22,7 @@ describe('tokens', () => {
     expect(readFileSync(path(), 'latin1')).not.toContain(stdout.trim().split('_')[2])
   })
 
-  it('are listed, newest first, with what they may do', async () => {
+  it('are listed with their roles, newest first', async () => {
     await tokens('create', 'deploy', '--role', 'operator')
     await tokens('create', 'acme', '--role', 'viewer', '--tenant', 'acme', '--expires-in', '90d')
     const { stdout } = await tokens('list', '--json')
@@ -37,7 +37,7 @@ describe('tokens', () => {
     expect(shown.stderr).toBe('2 tokens\n')
   })
 
-  it('are taken back', async () => {
+  it('are revoked', async () => {
     const { stdout } = await tokens('create', 'deploy', '--role', 'admin', '--json')
     const { id } = JSON.parse(stdout) as { id: string }
     expect((await tokens('revoke', id)).stdout).toBe(`token ${id} is revoked\n`)
@@ -49,7 +49,7 @@ describe('tokens', () => {
     [['create', 'x', '--role', 'root'], 'Allowed choices are viewer, operator, admin.'],
     [['create', 'x'], "required option '--role <role>' not specified"],
     [['create', 'x', '--role', 'admin', '--expires-in', 'soon'], 'token: expiresIn: expected a duration'],
-  ])('are refused as %j', async (args, words) => {
+  ])('are rejected with %j', async (args, words) => {
     const { code, stderr } = await tokens(...args)
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
   })

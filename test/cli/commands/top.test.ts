@@ -70,7 +70,7 @@ const VIEW = { rows: 30, isPaused: false, everyMs: 2_000, hasKeys: true }
 const STYLE = { ...styleOf({ write: () => undefined }, { NO_COLOR: '1' }), columns: 100 }
 
 describe('a frame of top', () => {
-  it('tells what is going on', () => {
+  it('shows queues, failures and workers', () => {
     expect(frame(SNAPSHOT, { ...VIEW, selected: 'mail' }, STYLE)).toEqual([
       'chronos top  /var/lib/chronos.db · 09:00:00 UTC · every 2s',
       'Jobs     ○ queued 12   ↻ retrying 3   ◷ scheduled 1   ▸ running 4   ■ dead 7',
@@ -110,13 +110,13 @@ describe('a frame of top', () => {
     }
   })
 
-  it('says when what it shows is old, and why', () => {
+  it('shows that its data is old, and why', () => {
     const [head] = frame(SNAPSHOT, { ...VIEW, problem: 'the store is gone' }, STYLE)
     expect(head).toContain('the store is gone')
     expect(frame(SNAPSHOT, { ...VIEW, isPaused: true }, STYLE)[0]).toContain('frozen')
   })
 
-  it('has nothing to say of an empty store', () => {
+  it('reports an empty store', () => {
     const empty = { ...SNAPSHOT, queues: [], failures: [], workers: [] }
     const text = frame(empty, { ...VIEW, hasKeys: false }, STYLE).join('\n')
     expect(text).toContain('No queues yet.')
@@ -124,7 +124,7 @@ describe('a frame of top', () => {
   })
 })
 
-/** A terminal that remembers what was done to it. */
+/** A terminal that records its output. */
 class FakeTerminal implements Terminal {
   rows = 24
   written = ''
@@ -147,7 +147,7 @@ class FakeTerminal implements Terminal {
     this.written += text
   }
 
-  /** What was drawn since the last look. */
+  /** The output since the last call. */
   shown(): string {
     const { written } = this
     this.written = ''
@@ -195,7 +195,7 @@ class World {
 }
 
 describe('top', () => {
-  it('takes the screen, and gives it back as it was', async () => {
+  it('uses the alternate screen, and restores the terminal', async () => {
     const world = new World()
     await world.clock.settle()
     expect(world.terminal.isCaptured).toBe(true)
@@ -207,21 +207,21 @@ describe('top', () => {
     expect(world.clock.nextTimerAt()).toBeUndefined()
   })
 
-  it.each(['\u0003', '\u001b', 'q'])('ends with the key %j', async key => {
+  it.each(['\u0003', '\u001b', 'q'])('exits on the key %j', async key => {
     const world = new World()
     world.terminal.press(key)
     await world.running
     expect(world.terminal.isCaptured).toBe(false)
   })
 
-  it('ends when the command is interrupted', async () => {
+  it('exits when the command is interrupted', async () => {
     const world = new World()
     world.stopping.abort(new Error('stop'))
     await world.running
     expect(world.terminal.isCaptured).toBe(false)
   })
 
-  it('looks again and again, and more often if asked to', async () => {
+  it('refreshes periodically, at the given interval', async () => {
     const world = new World()
     await world.clock.advance(10_000)
     expect(world.looks).toBe(6)
@@ -232,7 +232,7 @@ describe('top', () => {
     await world.press('q')
   })
 
-  it('holds the picture', async () => {
+  it('can be frozen', async () => {
     const world = new World()
     await world.clock.advance(2_000)
     expect(await world.press(' ')).toContain('paused')
@@ -243,7 +243,7 @@ describe('top', () => {
     await world.press('q')
   })
 
-  it('chooses a queue, and pauses or resumes it', async () => {
+  it('selects a queue, and pauses or resumes it', async () => {
     const world = new World()
     await world.clock.settle()
     expect(await world.press('j')).toContain('▸ mail')
@@ -254,7 +254,7 @@ describe('top', () => {
     await world.press('q')
   })
 
-  it('draws anew when the terminal changes its size', async () => {
+  it('redraws when the terminal is resized', async () => {
     const world = new World()
     await world.clock.settle()
     world.terminal.shown()
@@ -264,7 +264,7 @@ describe('top', () => {
     await world.press('q')
   })
 
-  it('keeps what it has seen while the store is away', async () => {
+  it('keeps its last data while the store is unavailable', async () => {
     const world = new World()
     await world.clock.settle()
     world.trouble = new Error('the store is away')
@@ -280,7 +280,7 @@ describe('top', () => {
 })
 
 describe('keysIn', () => {
-  it('tells keys apart that come together', () => {
+  it('splits keys that arrive together', () => {
     expect(keysIn('jk\u001b[A\u001b[B\u001bqü')).toEqual(['j', 'k', '\u001b[A', '\u001b[B', '\u001b', 'q', 'ü'])
   })
 })
@@ -292,7 +292,7 @@ describe('top without a terminal', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('gives one picture, or its facts, of a real store', async () => {
+  it('prints one frame of a real store, or its data as JSON', async () => {
     await live(join(folder, 'chronos.db'))
     const store = ['--store', `sqlite:${join(folder, 'chronos.db')}`]
     const { code, stdout } = await say(['top', '--once', ...store])
@@ -305,7 +305,7 @@ describe('top without a terminal', () => {
     expect((await say(['top', ...store])).stderr).toContain('top: not a terminal; use --once to print one picture')
   })
 
-  it('gives the fleet in numbers', async () => {
+  it('has the statistics of the store', async () => {
     await live(join(folder, 'chronos.db'))
     const store = ['--store', `sqlite:${join(folder, 'chronos.db')}`]
     const { stdout } = await say(['stats', ...store])

@@ -82,7 +82,7 @@ describe('verify', () => {
 
   it('names jobs with inconsistent records', async () => {
     const { succeeded } = await live(path)
-    // The last run of a job is kept with the job itself where it succeeded.
+    // The last run of a succeeded job is stored with the job itself.
     await alter(`UPDATE jobs SET ran_token = NULL WHERE state = 'succeeded'`)
     const { code, stdout } = await verify()
     expect(code).toBe(8)

@@ -21,7 +21,7 @@ async function create(...more: string[]): Promise<{ readonly id: string; readonl
 }
 
 describe('webhooks', () => {
-  it('are made, and tell their secret this once', async () => {
+  it('are created, and show their secret once', async () => {
     const { code, stdout, stderr } = await webhooks('create', 'https://example.com/hook', '--event', 'job.dead')
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=\n$/) })
     expect(stderr).toMatch(/created webhook endpoint wh_[0-9a-f]{32}; its secret is not shown again\n$/)
@@ -29,7 +29,7 @@ describe('webhooks', () => {
     expect(listed.stdout).not.toContain('whsec_')
   })
 
-  it('are listed with what they want', async () => {
+  it('are listed with their events', async () => {
     const { id } = await create('--event', 'job.succeeded', '--queue', 'payments', '--tenant', 'acme')
     const { stdout, stderr } = await webhooks('list')
     expect(stdout.split('\n').slice(0, 2)).toEqual([
@@ -53,7 +53,7 @@ describe('webhooks', () => {
     expect(await webhooks('deliveries', id)).toMatchObject({ code: 3 })
   })
 
-  it('get another secret', async () => {
+  it('get a new secret', async () => {
     const { id, secret } = await create()
     const { stdout } = await webhooks('rotate-secret', id)
     expect(stdout).toMatch(/^whsec_/)
@@ -62,7 +62,7 @@ describe('webhooks', () => {
     expect(view!.secrets).toHaveLength(2)
   })
 
-  it('have what failed sent again', async () => {
+  it('redrive dead deliveries', async () => {
     const { id } = await create()
     const { code, stderr } = await webhooks('recover', id, '--since', '2026-01-01T00:00:00Z')
     expect(code).toBe(0)
@@ -73,7 +73,7 @@ describe('webhooks', () => {
     [['create', 'https://example.com', '--event', 'job.died'], 2, 'did you mean "job.dead"?'],
     [['create', 'http://10.0.0.1/', '--event', 'job.dead'], 4, 'the egress rules do not allow this address'],
     [['create', 'https://example.com'], 2, "required option '--event <event>' not specified"],
-  ])('refuse %j', async (argv, code, words) => {
+  ])('reject %j', async (argv, code, words) => {
     await create()
     const said = await webhooks(...argv)
     expect(said.code).toBe(code)

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('workers', () => {
-  it('of which there is none', async () => {
+  it('are reported as missing if there are none', async () => {
     expect(await say(['workers', '--store', store])).toEqual({
       code: 0,
       stdout: '',
@@ -26,7 +26,7 @@ describe('workers', () => {
     })
   })
 
-  it('are listed with what they work on, until they say that they are gone', async () => {
+  it('are listed with their queues and jobs until they stop', async () => {
     const chronos = createChronos({ store, log: false })
     const worker = chronos.work([defineJob({ name: 'send-email', run: () => 'sent' })], {
       queues: ['mail', 'slow'],
@@ -53,7 +53,7 @@ describe('workers', () => {
     expect((await say(['workers', '--store', store])).stderr).toContain('no workers')
   })
 
-  it('that were killed are silent', async () => {
+  it('are shown as silent after they were killed', async () => {
     const file = sqlite(join(folder, 'chronos.db'))
     const record = { id: 'w1', host: 'box', pid: 17, queues: ['default'], names: ['x'], concurrency: 1, running: 1 }
     const body = JSON.stringify({ ...record, startedAt: 0, seenAt: 1_000, beatMs: 10_000 })

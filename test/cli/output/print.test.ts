@@ -10,7 +10,7 @@ const PLAIN_TERMINAL: Style = { ...TERMINAL, colour: false }
 const COLUMNS = [{ title: 'Job' }, { title: 'Took', align: 'right' }, { title: 'Notes', wraps: true }] as const
 
 describe('table', () => {
-  it('is aligned text in a pipe, without a space at the end of a line', () => {
+  it('is aligned text in a pipe, without trailing spaces', () => {
     const rows = [
       ['send-welcome-email', '89ms', 'Email delivered'],
       ['charge-card', '2s', ''],
@@ -38,14 +38,14 @@ describe('table', () => {
     )
   })
 
-  it('is as wide coloured as plain', () => {
+  it('has the same width with and without colours', () => {
     const rows = [[{ text: 'dead', tone: 'bad' } as const, '1s', 'x']]
     const coloured = table(COLUMNS, rows, TERMINAL)
     expect(coloured).toContain('\u001b[31mdead\u001b[39m')
     expect(stripVTControlCharacters(coloured)).toBe(table(COLUMNS, rows, PLAIN_TERMINAL))
   })
 
-  it('breaks the notes where a terminal ends', () => {
+  it('wraps notes at the width of the terminal', () => {
     const rows = [['a', '2s', 'its worker was lost while it ran alone (strike 1 of 3)']]
     expect(table(COLUMNS, rows, { ...PLAIN_TERMINAL, columns: 40 })).toBe(
       [
@@ -61,7 +61,7 @@ describe('table', () => {
     )
   })
 
-  it('never breaks a line in a pipe', () => {
+  it('never wraps in a pipe', () => {
     expect(table(COLUMNS, [['a', '2s', 'word '.repeat(100)]], PIPE).split('\n')).toHaveLength(3)
   })
 
@@ -80,21 +80,21 @@ describe('table', () => {
     expect(lines.map(widthOf)).toEqual(lines.map(() => 14))
   })
 
-  it('is not fooled by what is in its cells', () => {
+  it('escapes control characters in cells', () => {
     const evil = 'a\u001b[31mred\u001b[0m\r\nb\u0007\u009b2Jc\u202Ed\u0000\te'
     const text = table([{ title: 'Name' }], [[evil]], PIPE)
     expect(text).toBe('Name\nared b cd e\n')
   })
 
-  it('keeps dollar signs: a cell is no replacement pattern', () => {
+  it('keeps dollar signs, which are special in replacement patterns', () => {
     expect(table([{ title: 'Name' }], [["$& $' $1"]], PIPE)).toBe("Name\n$& $' $1\n")
   })
 
-  it('is a head alone without rows', () => {
+  it('prints only the header if there are no rows', () => {
     expect(table([{ title: 'Name' }], [], PIPE)).toBe('Name\n')
   })
 
-  it('lines up with others by a least width', () => {
+  it('respects the minimum width of a column', () => {
     expect(table([{ title: 'A', min: 6 }, { title: 'B' }], [['x', 'y']], PIPE)).toBe('A       B\nx       y\n')
   })
 })
@@ -107,21 +107,21 @@ describe('style', () => {
     ['a terminal', terminal, {}, { colour: true, boxes: true, unicode: true, columns: 100 }],
     ['a pipe', pipe, {}, { colour: false, boxes: false, unicode: true, columns: Number.POSITIVE_INFINITY }],
     ['a terminal without colours', terminal, { NO_COLOR: '1' }, { colour: false, boxes: true }],
-    ['an empty NO_COLOR, which says nothing', terminal, { NO_COLOR: '' }, { colour: true }],
+    ['an empty NO_COLOR, which has no effect', terminal, { NO_COLOR: '' }, { colour: true }],
     ['a pipe with forced colours', pipe, { FORCE_COLOR: '1' }, { colour: true, boxes: false }],
     ['colours both forced and refused', terminal, { FORCE_COLOR: '1', NO_COLOR: '1' }, { colour: false }],
     ['colours forced off', terminal, { FORCE_COLOR: '0' }, { colour: false }],
     ['a dumb terminal', terminal, { TERM: 'dumb' }, { colour: false, boxes: false, unicode: false }],
-    ['the console of Linux', terminal, { TERM: 'linux' }, { colour: true, boxes: false, unicode: false }],
+    ['the Linux console', terminal, { TERM: 'linux' }, { colour: true, boxes: false, unicode: false }],
     ['a locale without Unicode', terminal, { LANG: 'C' }, { boxes: false, unicode: false }],
     ['a locale with Unicode', terminal, { LANG: 'C', LC_ALL: 'en_GB.UTF-8' }, { boxes: true, unicode: true }],
     ['a terminal of unknown width', { ...terminal, columns: 0 }, {}, { columns: 80 }],
-    ['a terminal that is too narrow for anything', { ...terminal, columns: 3 }, {}, { columns: 40 }],
+    ['a very narrow terminal', { ...terminal, columns: 3 }, {}, { columns: 40 }],
   ])('of %s', (_, output, env, expected) => {
     expect(styleOf(output, env)).toMatchObject(expected)
   })
 
-  it('paints nothing where there are no colours, and no empty text', () => {
+  it('adds no escape codes without colours or to empty text', () => {
     expect(paint('x', 'bad', PIPE)).toBe('x')
     expect(paint('', 'bad', TERMINAL)).toBe('')
     expect(paint('x', undefined, TERMINAL)).toBe('x')
@@ -168,7 +168,7 @@ describe('width', () => {
     expect([padEnd('日', 4), padStart('日', 4), padEnd('abcde', 4)]).toEqual(['日  ', '  日', 'abcde'])
   })
 
-  it('makes one harmless line of anything', () => {
+  it('turns any text into one harmless line', () => {
     expect(oneLine('  a\n\n b\u001b]0;title\u0007c\u2066d  ')).toBe('a  bcd')
   })
 })

@@ -23,11 +23,11 @@ describe('the last hours', () => {
   const at = (hour: string) => ({ at: `2026-03-01T${hour}:00:00.000Z`, failures: 2 })
 
   it.each([
-    ['end with the present one', [at('12')], { cells: 3, cellHours: 1 }, [0, 0, 2]],
-    ['are in their order', [at('10'), at('11')], { cells: 3, cellHours: 1 }, [2, 2, 0]],
+    ['end with the current hour', [at('12')], { cells: 3, cellHours: 1 }, [0, 0, 2]],
+    ['are in order', [at('10'), at('11')], { cells: 3, cellHours: 1 }, [2, 2, 0]],
     ['are added up in longer cells', [at('09'), at('10'), at('12')], { cells: 2, cellHours: 2 }, [4, 2]],
-    ['do not reach further back', [at('09')], { cells: 3, cellHours: 1 }, [0, 0, 0]],
-    ['take what a faster clock wrote', [at('13')], { cells: 3, cellHours: 1 }, [0, 0, 2]],
+    ['leave out earlier hours', [at('09')], { cells: 3, cellHours: 1 }, [0, 0, 0]],
+    ['include counts of a clock that is ahead', [at('13')], { cells: 3, cellHours: 1 }, [0, 0, 2]],
   ])('%s', (_, counts, shape, sums) => {
     expect(lastHours(counts, now, shape)).toEqual(sums)
   })
@@ -51,7 +51,7 @@ describe('a bar', () => {
     expect(bar(parts(done, failed), whole, 10, PLAIN)).toBe(drawn)
   })
 
-  it('needs no Unicode', () => {
+  it('can use ASCII only', () => {
     expect(bar(parts(4, 2), 10, 10, ASCII)).toBe('####xx....')
   })
 })

@@ -40,7 +40,7 @@ describe('the jobs of a module', () => {
     ['broken.mjs', /cannot load broken\.mjs: /],
     ['throws.mjs', /cannot load throws\.mjs: no database/],
     ['lost.mjs', /cannot load lost\.mjs: .*nowhere\.mjs/],
-  ])('are not found in %s, and it says why', async (path, words) => {
+  ])('cannot be loaded from %s, with a reason', async (path, words) => {
     await expect(names(path)).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringMatching(words) })
   })
 })

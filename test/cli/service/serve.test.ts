@@ -51,7 +51,7 @@ describe('worker', () => {
     return path
   }
 
-  it('runs the jobs of a module, and ends with 0 when it is told to', async () => {
+  it('runs the jobs of a module, and exits with 0 when it is stopped', async () => {
     const path = jobs("export const greet = defineJob({ name: 'greet', queue: 'hello', run: name => 'hello ' + name })")
     const worker = launch(['worker', '--jobs', path])
     await worker.said(/working on .*chronos\.db: 1 job, queues hello, default, 10 at a time/)
@@ -63,7 +63,7 @@ describe('worker', () => {
     expect(await stopped(worker)).toMatchObject({ code: 0, stderr: expect.stringContaining('stopping') })
   })
 
-  it('says what is wrong with a module that has none', async () => {
+  it('rejects a module without job definitions', async () => {
     const { code, stderr } = await run(['worker', '--jobs', jobs('export const x = 1'), '--store', store], QUIET)
     expect([code, stderr]).toEqual([2, expect.stringContaining('exports no job')])
     const broken = await run(['worker', '--jobs', jobs('export const x = {'), '--store', store], QUIET)
@@ -75,7 +75,7 @@ describe('worker', () => {
 })
 
 describe('serve', () => {
-  it('answers, and says where', async () => {
+  it('responds, and prints its address', async () => {
     const { url, server } = await serving()
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
@@ -84,12 +84,12 @@ describe('serve', () => {
     expect((await stopped(server)).code).toBe(0)
   })
 
-  it('does not listen for others without a token', async () => {
+  it('listens only on loopback without a token', async () => {
     const { code, stderr } = await run(['serve', '--port', '0', '--host', '0.0.0.0', '--store', store], QUIET)
     expect([code, stderr]).toEqual([4, expect.stringContaining('there is no token; set CHRONOS_TOKEN')])
   })
 
-  it('says that a port is taken, and how to choose another', async () => {
+  it('reports a port that is in use, and how to choose another', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -102,8 +102,8 @@ describe('serve', () => {
   })
 })
 
-describe('a server that is told to stop', () => {
-  /** A target whose answers wait for the test. */
+describe('a server that is stopped', () => {
+  /** A service whose responses the test sends. */
   async function target(): Promise<{ readonly url: string; readonly called: Promise<ServerResponse>; close(): void }> {
     const server = createServer()
     const called = new Promise<ServerResponse>(resolve => server.on('request', (_, response) => resolve(response)))
@@ -128,7 +128,7 @@ describe('a server that is told to stop', () => {
     return (JSON.parse(stdout) as { data: object[] }).data
   }
 
-  it('is not ready any more, lets running jobs end, closes streams, and ends with 0', async () => {
+  it('reports not ready, lets running jobs finish, closes streams, and exits with 0', async () => {
     const { url, server } = await serving('--with-worker')
     const slow = await target()
     await say(['http', 'POST', slow.url, '--url', url])
@@ -144,7 +144,7 @@ describe('a server that is told to stop', () => {
     slow.close()
   })
 
-  it('hands back what does not end in time, without costing an attempt', async () => {
+  it('releases jobs that do not finish in time, without using an attempt', async () => {
     const { url, server } = await serving('--with-worker', '--config', hurried())
     const slow = await target()
     await say(['http', 'POST', slow.url, '--url', url])
@@ -154,7 +154,7 @@ describe('a server that is told to stop', () => {
     slow.close()
   })
 
-  it('ends at once when it is told twice', async () => {
+  it('exits immediately on a second signal', async () => {
     const { url, server } = await serving('--with-worker')
     const slow = await target()
     await say(['http', 'POST', slow.url, '--url', url])
@@ -174,7 +174,7 @@ describe('a server that is told to stop', () => {
 })
 
 describe('dev', () => {
-  it('tells three things to try, which are all true', async () => {
+  it('prints three commands to try, which all work', async () => {
     const dev = launch(['dev', '--port', '0'])
     const [text] = await dev.said(/[\s\S]*Ctrl-C stops it[^\n]*\n/)
     expect(text).toMatch(/^Chronos is running · Node v\d+.* · SQLite 3\./)
@@ -193,7 +193,7 @@ describe('dev', () => {
     expect((await stopped(dev)).code).toBe(0)
   })
 
-  it('serves queues that nobody has heard of before', async () => {
+  it('serves new queues', async () => {
     const dev = launch(['dev', '--port', '0'])
     const [, url] = await dev.said(/Dashboard {2}(http\S+)\//)
     const { code } = await say(['http', 'GET', `${url}/__echo`, '--queue', 'new', '--wait', '1m', '--url', url!])
@@ -201,7 +201,7 @@ describe('dev', () => {
     expect((await stopped(dev)).code).toBe(0)
   })
 
-  it('fills itself for a demo', async () => {
+  it('seeds demo data', async () => {
     const dev = launch(['dev', '--port', '0', '--demo'])
     await dev.said(/Ctrl-C stops it/)
     let queues: readonly string[] = []
@@ -214,7 +214,7 @@ describe('dev', () => {
   })
 })
 
-/** As a shell would split it. */
+/** Splits a command line like a shell. */
 function wordsOf(line: string): readonly string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
 }

@@ -6,13 +6,13 @@ import { testChronos } from '../../../../src/testing.js'
 import { HOSTILE } from '../../lives.js'
 
 export interface DeadLetters {
-  /** Twelve of one error, in the queue `mail`, of the unique values `mail 0` to `mail 11`. */
+  /** Twelve jobs with the same error in the queue `mail`, with the unique values `mail 0` to `mail 11`. */
   readonly mails: readonly string[]
-  /** Three of another, whose group was named by its author. */
+  /** Three jobs with another error, whose definition sets the fingerprint. */
   readonly syncs: readonly string[]
-  /** Sent once at most; nobody knows whether it was carried out. */
+  /** An at-most-once job with an unknown outcome. */
   readonly unknown: string
-  /** Not dead. */
+  /** A job that is not dead. */
   readonly succeeded: string
 }
 

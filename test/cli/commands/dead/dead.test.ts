@@ -34,12 +34,12 @@ const dead = (argv: readonly string[], around?: Surroundings): Promise<Said> =>
   say(['dead', ...argv, '--store', store], around)
 const mailGroup = async (): Promise<string> => (await chronos.dead.groups()).data[0]!.fingerprint
 const tooWide = (text: string): readonly string[] => text.split('\n').filter(line => line.length > 80)
-/** Everything but the end of a line. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal must never get these.
+/** Control characters, except line breaks. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these must never reach a terminal.
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/
 
 describe('dead list', () => {
-  it('shows what each died of', async () => {
+  it('shows why each job died', async () => {
     const { code, stdout, stderr } = await dead(['list', '--limit', '2', '--queue', 'mail'], TERMINAL)
     expect([code, tooWide(stdout)]).toEqual([0, []])
     expect(stdout).toMatch(
@@ -48,7 +48,7 @@ describe('dead list', () => {
     expect(stderr).toMatch(/^2 of 12 dead jobs\nmore: --cursor \S+\n$/)
   })
 
-  it('is plain columns in a pipe, and a list in JSON', async () => {
+  it('prints plain columns in a pipe, and a list as JSON', async () => {
     const { stdout } = await dead(['list', '--reason', 'exhausted'])
     expect(stdout.trimEnd().split('\n')).toHaveLength(4)
     expect(stdout).toMatch(/^Id +Name +Reason +When +Queue +Error\n/)
@@ -61,13 +61,13 @@ describe('dead list', () => {
     expect(count).toEqual({ value: 3, relation: 'exact' })
   })
 
-  it('tells acknowledged ones from the others', async () => {
+  it('distinguishes acknowledged jobs', async () => {
     await chronos.dead.acknowledge({ ids: letters.syncs })
     expect((await dead(['list', '--acknowledged'])).stderr).toBe('3 dead jobs\n')
     expect((await dead(['list', '--no-acknowledged'])).stderr).toBe('13 dead jobs\n')
   })
 
-  it('is kind where there is none', async () => {
+  it('reports that there are no dead jobs', async () => {
     expect((await dead(['list', '--queue', 'nowhere'])).stderr).toBe('no dead job matches\n')
     await Promise.all([...letters.mails, ...letters.syncs, letters.unknown].map(id => chronos.jobs.delete(id)))
     expect(await dead(['list'])).toEqual({ code: 0, stdout: '', stderr: 'no dead jobs\n' })
@@ -75,7 +75,7 @@ describe('dead list', () => {
 })
 
 describe('dead groups', () => {
-  it('shows equal errors as one, with a chart of the last day', async () => {
+  it('groups equal errors, with a chart of the last day', async () => {
     const { code, stdout, stderr } = await dead(['groups'], TERMINAL)
     expect([code, stderr, tooWide(stdout)]).toEqual([0, '3 groups, 16 dead jobs\n', []])
     const [head, row, title, more] = stdout.split('\n')
@@ -87,19 +87,19 @@ describe('dead groups', () => {
     expect(stdout).not.toMatch(CONTROL)
   })
 
-  it('needs no Unicode', async () => {
+  it('can print ASCII only', async () => {
     const { stdout } = await dead(['groups'], { ...TERMINAL, env: { NO_COLOR: '1', LANG: 'C' } })
     expect(stdout).toMatch(/^ {2}12 {2}\.+#\.+ .* # open/m)
     expect(stdout).toMatch(/^[ -~\n]*$/)
   })
 
-  it('has a column for everything in a pipe', async () => {
+  it('prints every field as a column in a pipe', async () => {
     const { stdout } = await dead(['groups'])
     expect(stdout).toMatch(/^Dead +Last 24 h +First +Last +State +Group +Failures +Error +Jobs +Tenant +Title\n/)
     expect(stdout.trimEnd().split('\n')).toHaveLength(4)
   })
 
-  it('pages, and gives the groups as JSON', async () => {
+  it('has pages, and prints the groups as JSON', async () => {
     const { stdout } = await dead(['groups', '--limit', '1', '--json'])
     const { data, page } = JSON.parse(stdout) as { data: ErrorGroupView[]; page: { next?: string } }
     expect(data).toMatchObject([{ dead: 12, names: ['send-email'], state: 'open' }])
@@ -107,14 +107,14 @@ describe('dead groups', () => {
     expect((JSON.parse(next.stdout) as { data: unknown[] }).data).toHaveLength(2)
   })
 
-  it('says something kind where nothing is dead', async () => {
+  it('reports that there are no error groups', async () => {
     await Promise.all([...letters.mails, ...letters.syncs, letters.unknown].map(id => chronos.jobs.delete(id)))
     const none = { code: 0, stdout: '' }
     expect(await dead(['groups'])).toEqual({ ...none, stderr: 'no dead jobs\n' })
     expect(await dead(['groups', '--state', 'ignored'])).toEqual({ ...none, stderr: 'no error group is ignored\n' })
   })
 
-  it('keeps a long name whole, below where it does not fit', async () => {
+  it('shows a long name completely, on its own line if it does not fit', async () => {
     const fingerprint = 'the-accounting-service-of-the-other-department-is-down-again'
     const book = defineJob({
       name: 'book',
@@ -135,7 +135,7 @@ describe('dead groups', () => {
 })
 
 describe('dead group', () => {
-  it('shows one with its newest jobs, and the way on', async () => {
+  it('shows a group with its newest jobs, and suggests commands', async () => {
     const { code, stdout, stderr } = await dead(['group', await mailGroup()], TERMINAL)
     expect([code, tooWide(stdout)]).toEqual([0, []])
     expect(stdout).toMatch(/^the mailbox of "<id>" does not exist\n■ open {2}[0-9a-f]{16}\n/)
@@ -159,19 +159,19 @@ describe('dead group', () => {
     expect(await chronos.dead.group(fingerprint)).toMatchObject({ state })
   })
 
-  it('that is not there ends with 3', async () => {
-    const { code, stderr } = await dead(['group', 'nobody'])
+  it('exits with 3 if the group does not exist', async () => {
+    const { code, stderr } = await dead(['group', 'missing'])
     expect(code).toBe(3)
-    expect(stderr).toContain('there is no error group "nobody"')
-    expect((await dead(['resolve', 'nobody'])).code).toBe(3)
+    expect(stderr).toContain('there is no error group "missing"')
+    expect((await dead(['resolve', 'missing'])).code).toBe(3)
   })
 })
 
-describe('what a person decides about dead jobs', () => {
+describe('decisions about dead jobs', () => {
   it.each([
     ['acknowledge', 'acknowledged'],
     ['discard', 'discarded'],
-  ])('%s counts first, and needs --yes', async (name, done) => {
+  ])('%s only counts without --yes', async (name, done) => {
     const refused = await dead([name, '--queue', 'mail'])
     expect([refused.code, refused.stdout]).toEqual([2, ''])
     expect(refused.stderr).toContain(`12 dead jobs would be ${done}; add --yes to confirm, or --dry-run`)
@@ -182,7 +182,7 @@ describe('what a person decides about dead jobs', () => {
     expect((await dead([name, '--queue', 'mail', '--yes', '--json'])).stdout).toContain('"changed": 0')
   })
 
-  it('acknowledge leaves them dead, discard says why', async () => {
+  it('acknowledge keeps jobs dead, discard records a reason', async () => {
     const [first, second] = letters.mails
     expect((await dead(['acknowledge', first!])).stdout).toBe('1 dead job acknowledged\n')
     expect((await dead(['discard', second!])).stdout).toBe('1 dead job discarded\n')
@@ -194,11 +194,11 @@ describe('what a person decides about dead jobs', () => {
     [() => ['discard'], 2, 'give ids, a filter such as --group or --queue, or --all'],
     [({ mails }) => ['discard', mails[0]!, '--queue', 'mail'], 2, 'give either ids or a filter'],
     [({ succeeded }) => ['discard', succeeded], 4, 'is succeeded, not dead'],
-    [() => ['acknowledge', 'nobody'], 3, 'there is no job "nobody"'],
+    [() => ['acknowledge', 'missing'], 3, 'there is no job "missing"'],
     [() => ['groups', '--state', 'opne'], 2, '--state: there is no "opne"; did you mean "open"?'],
     [() => ['redirve'], 2, '(Did you mean redrive?)'],
     [() => ['list', '--quue', 'x'], 2, '(Did you mean --queue?)'],
-  ])('refuses what makes no sense', async (argv, exitCode, words) => {
+  ])('rejects invalid input', async (argv, exitCode, words) => {
     const { code, stdout, stderr } = await dead(argv(letters))
     expect([code, stdout]).toEqual([exitCode, ''])
     expect(stderr).toContain(words)

@@ -26,7 +26,7 @@ beforeEach(() => {
   const path = join(folder, 'chronos.db')
   store = `sqlite:${path}`
   copyFileSync(join(template, 'chronos.db'), path)
-  // A fleet that hears of a redrive at once.
+  // Workers notice a redrive immediately.
   const pace = { ...PACE, redrivesMs: 10, fleetMs: 1_000 }
   chronos = new Chronos(async () => sqlite(path), systemClock, systemDice, { log: false }, pace)
 })
@@ -41,10 +41,10 @@ const redrive = (argv: readonly string[], around?: Surroundings): Promise<Said> 
 const redrives = (...argv: readonly string[]): Promise<Said> => say(['redrives', ...argv, '--store', store])
 const FAST = ['--rate', '1000/s', '--yes'] as const
 
-/** Whoever works has told the others of it. */
-async function work(isMended: boolean): Promise<void> {
+/** Starts a worker, and waits until it is registered. */
+async function work(isFixed: boolean): Promise<void> {
   const run = (): string => {
-    if (isMended) return 'sent'
+    if (isFixed) return 'sent'
     throw new PermanentError('still no mailbox')
   }
   const jobs = ['send-email', 'sync-inventory', 'pay-out'].map(name => defineJob({ name, run }))
@@ -53,7 +53,7 @@ async function work(isMended: boolean): Promise<void> {
 }
 
 describe('dead redrive', () => {
-  it('counts first, and needs --yes', async () => {
+  it('only counts without --yes', async () => {
     const refused = await redrive(['--queue', 'mail'])
     expect([refused.code, refused.stdout]).toEqual([2, ''])
     expect(refused.stderr).toContain('12 dead jobs would start again; add --yes to confirm, or --dry-run to see some')
@@ -68,7 +68,7 @@ describe('dead redrive', () => {
     expect((await chronos.redrives.list()).data).toEqual([])
   })
 
-  it('follows what the workers do, to the end', async () => {
+  it('shows the progress until the redrive ends', async () => {
     await work(true)
     const { code, stdout, stderr } = await redrive(['--queue', 'mail', ...FAST, '--canary', '2'])
     expect(stdout).toMatch(/^redrive [0-9a-f-]{36} ✓ done: 12 of 12 started, 12 succeeded, 0 failing\n$/)
@@ -77,7 +77,7 @@ describe('dead redrive', () => {
     expect(await chronos.jobs.get(letters.mails[0]!)).toMatchObject({ state: 'succeeded', generation: 2 })
   })
 
-  it('ends with 8 where its rule stopped it, and says why', async () => {
+  it('exits with 8 and a reason if its stop rule ended it', async () => {
     await work(false)
     const { code, stdout, stderr } = await redrive(['--queue', 'mail', ...FAST, '--canary', '3'])
     expect(code).toBe(8)
@@ -86,7 +86,7 @@ describe('dead redrive', () => {
     expect((await chronos.jobs.count({ state: 'dead', queue: 'mail' })).value).toBe(12)
   })
 
-  it('draws a bar on a terminal, and leaves no trace of it', async () => {
+  it('draws a progress bar on a terminal, and clears it at the end', async () => {
     await work(true)
     const { stdout, stderr } = await redrive(['--group', WAREHOUSE, ...FAST], TERMINAL)
     expect(stdout).toContain('✓ done: 3 of 3 started, 3 succeeded, 0 failing\n')
@@ -96,7 +96,7 @@ describe('dead redrive', () => {
     expect(frames.filter(frame => frame.length > 79)).toEqual([])
   })
 
-  it('gives the redrive as JSON, without a word', async () => {
+  it('prints only JSON with --json', async () => {
     await work(true)
     const { stdout, stderr } = await redrive([...letters.syncs, '--canary', '0', '--json'])
     expect(stderr).toBe('')
@@ -115,13 +115,13 @@ describe('dead redrive', () => {
     expect(stderr).toContain(`job ${letters.mails[0]} was not started: live job ${live.id} has the same unique value\n`)
   })
 
-  it('prints the id and returns with --detach, and says nothing of what it does not know', async () => {
+  it('prints only the id with --detach', async () => {
     const { code, stdout, stderr } = await redrive(['--queue', 'mail', '--detach', '--yes', '--rate', '600/m'])
     expect([code, stderr]).toEqual([0, `redrive ${stdout.trim()} started: 12 jobs\n`])
     expect(await chronos.redrives.get(stdout.trim())).toMatchObject({ state: 'canary', started: 0, rate: '10/s' })
   })
 
-  it('says that no worker is alive, and goes on without its watcher', async () => {
+  it('warns that no worker is running, and continues when the command is interrupted', async () => {
     const controller = new AbortController()
     const { code, stdout, stderr } = await redrive(['--queue', 'mail', '--yes'], {
       interrupted: controller.signal,
@@ -137,7 +137,7 @@ describe('dead redrive', () => {
     )
   })
 
-  it('has nothing to do where nothing matches', async () => {
+  it('does nothing if no job matches', async () => {
     expect(await redrive(['--queue', 'nowhere', '--yes'])).toEqual({
       code: 0,
       stdout: '',
@@ -154,11 +154,11 @@ describe('dead redrive', () => {
     [() => ['--all', '--canary', 'ten'], 2, 'Expected a whole number.'],
     [() => ['--all', '--stop-when-failing', '120%'], 2, 'expected a share from 0 to 1, got 1.2'],
     [() => ['--all', '--stop-when-failing', 'many'], 2, 'such as 0.2 or 20%'],
-    [() => ['--group', 'nobody'], 3, 'there is no error group "nobody"'],
-    [() => ['nobody'], 3, 'there is no job "nobody"'],
+    [() => ['--group', 'missing'], 3, 'there is no error group "missing"'],
+    [() => ['missing'], 3, 'there is no job "missing"'],
     [({ succeeded }) => [succeeded], 4, 'is succeeded, not dead'],
     [() => ['--all', '--dryrun'], 2, '(Did you mean --dry-run?)'],
-  ])('refuses what makes no sense', async (argv, exitCode, words) => {
+  ])('rejects invalid input', async (argv, exitCode, words) => {
     const { code, stdout, stderr } = await redrive(argv(letters))
     expect([code, stdout]).toEqual([exitCode, ''])
     expect(stderr).toContain(words)
@@ -169,7 +169,7 @@ describe('redrives', () => {
   const start = async (): Promise<string> =>
     (await redrive(['--queue', 'mail', '--reason', 'permanent', '--detach', '--yes'])).stdout.trim()
 
-  it('are listed, and shown one by one', async () => {
+  it('are listed, and shown individually', async () => {
     expect(await redrives('list')).toEqual({
       code: 0,
       stdout: '',
@@ -189,7 +189,7 @@ describe('redrives', () => {
     expect(card.split('\n').filter(line => line.length > 80)).toEqual([])
   })
 
-  it('are paused, made faster, resumed and aborted', async () => {
+  it('are paused, resumed and aborted, and their rate is changed', async () => {
     const id = await start()
     expect((await redrives('pause', id)).stdout).toContain(` ‖ paused, up to 10/s: 0 of 12 started`)
     expect((await redrives('rate', id, '5/s')).stdout).toContain(` ‖ paused, up to 5/s: `)
@@ -203,11 +203,11 @@ describe('redrives', () => {
   })
 
   it.each([
-    [['get', 'nobody'], 3, 'there is no redrive "nobody"'],
-    [['get', 'nobody', '--follow'], 3, 'there is no redrive "nobody"'],
-    [['rate', 'nobody', '0'], 2, 'expected a rate above 0'],
+    [['get', 'missing'], 3, 'there is no redrive "missing"'],
+    [['get', 'missing', '--follow'], 3, 'there is no redrive "missing"'],
+    [['rate', 'missing', '0'], 2, 'expected a rate above 0'],
     [['puase', 'x'], 2, '(Did you mean pause?)'],
-  ])('refuse %j', async (argv, exitCode, words) => {
+  ])('reject %j', async (argv, exitCode, words) => {
     const { code, stdout, stderr } = await redrives(...argv)
     expect([code, stdout]).toEqual([exitCode, ''])
     expect(stderr).toContain(words)

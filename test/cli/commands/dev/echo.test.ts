@@ -18,7 +18,7 @@ async function statuses(echo: Echo, query: string, times: number, jobId = 'a'): 
 }
 
 describe('the echo', () => {
-  it('says what it was sent, without cookies', async () => {
+  it('returns the request without cookies', async () => {
     const response = await call(new Echo(clock), '', {
       method: 'POST',
       body: '{"a": 1}',
@@ -39,7 +39,7 @@ describe('the echo', () => {
     expect(await statuses(new Echo(clock), query, 4)).toEqual(expected)
   })
 
-  it('counts for each job and each address by itself', async () => {
+  it('counts separately for each job and each address', async () => {
     const echo = new Echo(clock)
     expect(await statuses(echo, '?fail=1', 1, 'a')).toEqual([503])
     expect(await statuses(echo, '?fail=1', 1, 'b')).toEqual([503])
@@ -47,7 +47,7 @@ describe('the echo', () => {
     expect(await statuses(echo, '?fail=1', 1, 'a')).toEqual([200])
   })
 
-  it('takes its time if asked to', async () => {
+  it('responds after a delay if requested', async () => {
     const time = new VirtualClock()
     let answered: Response | undefined
     const waiting = call(new Echo(time), '?delay=1s').then(response => {
@@ -65,13 +65,13 @@ describe('the echo', () => {
     ['?status=204', 'status: 204 has no body'],
     ['?fail=x', 'fail: expected a whole number'],
     ['?delay=2h', 'delay: expected a duration of at most 1m'],
-  ])('refuses %s', async (query, words) => {
+  ])('rejects %s', async (query, words) => {
     const response = await call(new Echo(clock), query)
     expect(response!.status).toBe(400)
     expect(((await response!.json()) as { error: string }).error).toContain(words)
   })
 
-  it('knows only itself', async () => {
+  it('ignores other paths', async () => {
     expect(await new Echo(clock).answer(new Request('http://127.0.0.1:4100/api/v1/jobs'))).toBeUndefined()
   })
 })

@@ -4,7 +4,7 @@ import { Chronos } from '../../../../src/engine/client/chronos.js'
 import { memoryStore } from '../../../../src/store/memory.js'
 import { seededDice, VirtualClock } from '../../../../src/testing.js'
 
-/** The night of the demo's shop, in a moment. Calls go nowhere: nobody listens on that port. */
+/** Runs the demo shop in virtual time. HTTP calls fail, because no server listens on that port. */
 async function night(minutes: number): Promise<Chronos> {
   const clock = new VirtualClock(Date.UTC(2026, 10, 16, 22))
   const dice = seededDice(3)
@@ -19,7 +19,7 @@ async function night(minutes: number): Promise<Chronos> {
 }
 
 describe("the demo's shop", () => {
-  it('has something for every screen after three minutes', async () => {
+  it('has data for every screen after three minutes', async () => {
     const chronos = await night(3.1)
     const stats = await chronos.stats()
     for (const phase of ['succeeded', 'dead', 'scheduled'] as const) expect(stats.jobs[phase].value).toBeGreaterThan(0)
@@ -32,7 +32,7 @@ describe("the demo's shop", () => {
     expect(schedules.data.map(({ state }) => state)).toContain('paused')
     expect(schedules.data.some(({ fired }) => fired > 0)).toBe(true)
     expect((await chronos.webhooks.list()).data).toHaveLength(3)
-    // Just now the bank is down.
+    // At this time the bank is down.
     expect(await chronos.circuits.list()).toMatchObject([{ key: 'bank.example', state: 'open' }])
     expect((await chronos.redrives.list()).data.length).toBeGreaterThan(0)
     expect((await chronos.alerts.list()).data.some(({ state }) => state === 'firing')).toBe(true)

@@ -38,7 +38,7 @@ describe('an action on jobs by their ids', () => {
     expect(await get(lives.dead)).toMatchObject({ state: 'waiting', generation: 2, attempt: 0 })
   })
 
-  it('run-now makes a waiting job due and keeps its count', async () => {
+  it('run-now makes a waiting job due and keeps its attempts', async () => {
     await jobs('reschedule', lives.retrying, '--delay', '5h')
     const { stdout } = await jobs('run-now', lives.retrying, '--json')
     const { runAt, attempt } = JSON.parse(stdout) as JobView
@@ -58,12 +58,12 @@ describe('an action on jobs by their ids', () => {
     expect(await get(lives.scheduled)).toMatchObject({ state: 'cancelled' })
   })
 
-  it('delete leaves nothing', async () => {
+  it('delete removes the record', async () => {
     expect(await jobs('delete', lives.dead)).toEqual({ code: 0, stdout: `deleted ${lives.dead}\n`, stderr: '' })
     expect(await get(lives.dead)).toBeUndefined()
   })
 
-  it('replay makes a new job, and prints its id alone', async () => {
+  it('replay creates a new job, and prints only its id', async () => {
     const { code, stdout } = await jobs('replay', lives.succeeded)
     expect(code).toBe(0)
     expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/)
@@ -79,7 +79,7 @@ describe('an action on jobs by their ids', () => {
   it.each<[argv: (lives: Lives) => string[], exitCode: number, words: string]>([
     [({ succeeded }) => ['retry', succeeded], 4, 'it is succeeded; only a dead or cancelled job can be retried'],
     [({ dead }) => ['run-now', dead], 4, 'it is dead; only a waiting job has a time to move'],
-    [() => ['cancel', 'nobody'], 3, 'there is no job "nobody"'],
+    [() => ['cancel', 'missing'], 3, 'there is no job "missing"'],
     [({ dead }) => ['reschedule', dead], 2, 'give either --delay or --run-at'],
     [
       ({ dead }) => ['reschedule', dead, '--delay', '1m', '--run-at', '2099-01-01'],
@@ -89,18 +89,18 @@ describe('an action on jobs by their ids', () => {
     [({ scheduled }) => ['reschedule', scheduled, '--delay', 'soon'], 2, 'expected a duration such as "30s"'],
     [({ dead }) => ['retry', dead, '--queue', 'payments'], 2, 'give either ids or a filter'],
     [() => ['cancel'], 2, 'give ids, a filter such as --queue, or --all'],
-    [() => ['replay', 'nobody'], 3, 'there is no job "nobody"'],
-  ])('that can not be done says why', async (argv, exitCode, words) => {
+    [() => ['replay', 'missing'], 3, 'there is no job "missing"'],
+  ])('is rejected with a reason', async (argv, exitCode, words) => {
     const { code, stdout, stderr } = await jobs(...argv(lives))
     expect([code, stdout]).toEqual([exitCode, ''])
     expect(stderr).toContain(words)
   })
 
-  it('does what it can to the others, and tells the first trouble to the shell', async () => {
-    const { code, stdout, stderr } = await jobs('cancel', 'nobody', lives.scheduled, lives.dead)
+  it('continues after a failure, and exits with the code of the first one', async () => {
+    const { code, stdout, stderr } = await jobs('cancel', 'missing', lives.scheduled, lives.dead)
     expect(code).toBe(3)
     expect(stdout).toContain(`cancelled ${lives.scheduled}`)
-    expect(stderr).toContain('error: there is no job "nobody" (NOT_FOUND)\n')
+    expect(stderr).toContain('error: there is no job "missing" (NOT_FOUND)\n')
     expect(stderr).toContain('only a waiting or running job can be cancelled (NOT_ALLOWED)\n')
     expect(await get(lives.scheduled)).toMatchObject({ state: 'cancelled' })
   })
@@ -116,14 +116,14 @@ describe('an action on jobs by a filter', () => {
     )
   })
 
-  it('does nothing without --yes, and says how many it would be', async () => {
+  it('only counts without --yes', async () => {
     const { code, stdout, stderr } = await jobs('cancel', '--queue', 'bulk')
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain('450 jobs would be cancelled; add --yes to confirm, or --dry-run to see some of them')
     expect((await chronos.jobs.count({ state: 'cancelled', queue: 'bulk' })).value).toBe(0)
   })
 
-  it('does nothing with --dry-run, even with --yes, and shows some', async () => {
+  it('changes nothing with --dry-run, even with --yes, and shows some jobs', async () => {
     const { code, stdout, stderr } = await jobs('cancel', '--queue', 'bulk', '--dry-run', '--yes')
     expect(code).toBe(0)
     expect(stdout.trimEnd().split('\n')).toHaveLength(6)
@@ -131,7 +131,7 @@ describe('an action on jobs by a filter', () => {
     expect((await chronos.jobs.count({ state: 'cancelled', queue: 'bulk' })).value).toBe(0)
   })
 
-  it('does it to all of them with --yes, over many pages', async () => {
+  it('changes all matching jobs with --yes, over many pages', async () => {
     expect(await jobs('cancel', '--queue', 'bulk', '--yes')).toEqual({
       code: 0,
       stdout: '450 jobs cancelled\n',
@@ -141,7 +141,7 @@ describe('an action on jobs by a filter', () => {
     expect(await get(lives.scheduled)).toMatchObject({ state: 'waiting' })
   })
 
-  it('tells how many it did in JSON', async () => {
+  it('prints the number of changed jobs as JSON', async () => {
     const { stdout } = await jobs('run-now', '--queue', 'bulk', '--yes', '--json')
     expect(JSON.parse(stdout)).toEqual({
       action: 'run-now',
@@ -153,7 +153,7 @@ describe('an action on jobs by a filter', () => {
     expect((await chronos.jobs.count({ phase: 'queued', queue: 'bulk' })).value).toBe(count)
   })
 
-  it('means the jobs that it can be done to, unless the filter says otherwise', async () => {
+  it('selects the jobs that allow the action, unless the filter names a state', async () => {
     expect((await jobs('retry', '--all', '--yes')).stdout).toBe('1 job retried\n')
     expect(await get(lives.dead)).toMatchObject({ state: 'waiting' })
     expect(await get(lives.cancelled)).toMatchObject({ state: 'cancelled' })
@@ -163,13 +163,13 @@ describe('an action on jobs by a filter', () => {
     expect(await get(lives.retrying)).toBeDefined()
   })
 
-  it('ends with 4 where none of them allows it, and says why', async () => {
+  it('exits with 4 and a reason if no job allows the action', async () => {
     const { code, stdout, stderr } = await jobs('retry', '--state', 'succeeded', '--yes')
     expect([code, stdout]).toEqual([4, '0 jobs retried\n'])
     expect(stderr).toMatch(/^1 job refused; first error: retry: job .* can't: it is succeeded/)
   })
 
-  it('stops between two steps when it is interrupted, and says how far it came', async () => {
+  it('stops between two batches when interrupted, and shows its progress', async () => {
     const controller = new AbortController()
     const said = say(['jobs', 'cancel', '--queue', 'bulk', '--yes', '--store', store], {
       interrupted: controller.signal,

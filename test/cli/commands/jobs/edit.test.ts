@@ -20,7 +20,7 @@ const edit = (id: string, ...flags: readonly string[]): Promise<Said> =>
   say(['jobs', 'edit', id, ...flags, '--store', store])
 
 describe('jobs edit', () => {
-  it('changes what is given, and says what', async () => {
+  it('changes the given fields, and lists them', async () => {
     const { code, stdout, stderr } = await edit(lives.scheduled, '--priority', '9', '--queue', 'slow', '--tag', 'a')
     expect([code, stderr]).toEqual([0, 'changed: queue, priority, tags\n'])
     expect(stdout).toContain('weekly-digest')
@@ -28,7 +28,7 @@ describe('jobs edit', () => {
     expect(job).toMatchObject({ priority: 9, queue: 'slow', tags: ['a'], payload: { a: 1 } })
   })
 
-  it('takes away what was set for the job alone', async () => {
+  it('removes the overrides of a job', async () => {
     await edit(lives.scheduled, '--retry', '{"maxRetries": 9}', '--tag', 'a')
     const { stdout } = await edit(lives.scheduled, '--retry', 'none', '--tag', 'none', '--json')
     expect(JSON.parse(stdout)).toMatchObject({ maxRetries: 3, tags: [] })
@@ -39,19 +39,19 @@ describe('jobs edit', () => {
     [[], 2, 'nothing to change'],
     [['--delay', '1m', '--run-at', '2099-01-01T00:00Z'], 2, 'give delay or runAt, not both'],
     [['--priority', '1', '--if-version', 'old'], 5, 'it has changed since; read it again'],
-  ])('refuses %j', async (flags, code, words) => {
+  ])('rejects %j', async (flags, code, words) => {
     const said = await edit(lives.scheduled, ...flags)
     expect([said.code, said.stderr]).toEqual([code, expect.stringContaining(words)])
   })
 
-  it('refuses jobs that are not waiting', async () => {
+  it('rejects jobs that are not waiting', async () => {
     const { code, stderr } = await edit(lives.dead, '--priority', '1')
     expect([code, stderr]).toEqual([4, expect.stringContaining('only a waiting job can be edited')])
   })
 })
 
 describe('a command on many jobs', () => {
-  it('shows on a terminal how far it is, and leaves nothing of that behind', async () => {
+  it('shows its progress on a terminal, and clears it at the end', async () => {
     const chronos = createChronos({ store, log: false })
     await chronos.enqueueMany(
       'many',

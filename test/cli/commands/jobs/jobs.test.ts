@@ -27,11 +27,11 @@ interface Listed {
 }
 
 const idsOf = ({ data }: Pick<Listed, 'data'>): readonly string[] => data.map(({ id }) => id)
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them
+// biome-ignore lint/suspicious/noControlCharactersInRegex: searches for control characters
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/
 
 describe('jobs list', () => {
-  it('shows the newest first, and says how many there are', async () => {
+  it('shows the newest first, and their number', async () => {
     const { code, stdout, stderr } = await jobs('list')
     expect(code).toBe(0)
     expect(stderr).toBe('5 jobs\n')
@@ -50,7 +50,7 @@ describe('jobs list', () => {
     expect(stdout).toContain('charge-card')
   })
 
-  it('is the same facts in JSON, with the count', async () => {
+  it('prints the same data as JSON, with the count', async () => {
     const listed = await json<Listed>('list')
     expect(idsOf(listed)).toEqual(lives.all)
     expect(listed.count).toEqual({ value: 5, relation: 'exact' })
@@ -90,12 +90,12 @@ describe('jobs list', () => {
     ],
     [['--created-before', '2026-03-01T09:00:00Z'], []],
     [['--created-after', '1h'], []],
-    [['--queue', 'nobody'], []],
-  ])('%j chooses %j', async (flags, names) => {
+    [['--queue', 'missing'], []],
+  ])('%j selects %j', async (flags, names) => {
     expect(idsOf(await json<Listed>('list', ...flags))).toEqual(names.map(name => lives[name]))
   })
 
-  it('goes on where a page ended, and misses none', async () => {
+  it('continues after a page without missing a job', async () => {
     const seen: string[] = []
     let cursor: string | undefined
     do {
@@ -107,8 +107,8 @@ describe('jobs list', () => {
     expect((await jobs('list', '--limit', '2')).stderr).toMatch(/^2 of 5 jobs\nmore: --cursor \S+\n$/)
   })
 
-  it('that finds nothing prints nothing', async () => {
-    expect(await jobs('list', '--queue', 'nobody')).toEqual({ code: 0, stdout: '', stderr: '0 jobs\n' })
+  it('prints nothing if no job matches', async () => {
+    expect(await jobs('list', '--queue', 'missing')).toEqual({ code: 0, stdout: '', stderr: '0 jobs\n' })
   })
 
   it.each([
@@ -121,7 +121,7 @@ describe('jobs list', () => {
     [['--limit', '0'], 'limit: expected a whole number from 1 to 200, got 0'],
     [['--limit', 'many'], 'Expected a whole number.'],
     [['--stat', 'dead'], '(Did you mean --state?)'],
-  ])('refuses %j', async (flags, words) => {
+  ])('rejects %j', async (flags, words) => {
     const { code, stdout, stderr } = await jobs('list', ...flags)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(words)
@@ -129,7 +129,7 @@ describe('jobs list', () => {
 })
 
 describe('jobs get', () => {
-  it('shows where a job stands, what it carries, and its attempts', async () => {
+  it('shows the state of a job, its payload, and its attempts', async () => {
     const { code, stdout } = await jobs('get', lives.succeeded)
     expect(code).toBe(0)
     expect(stdout).toContain(`charge-card  ${lives.succeeded}\n✓ succeeded · attempt 3 of 3 · ended `)
@@ -142,18 +142,18 @@ describe('jobs get', () => {
     expect(stdout).toMatch(/1 {2}Initial +✗ failed.*Error: card network timed out \(ETIMEDOUT\) → retry in 1m$/m)
   })
 
-  it('shows the stack of the last error to who asks', async () => {
+  it('shows the stack of the last error if requested', async () => {
     expect((await jobs('get', lives.retrying)).stdout).not.toMatch(/^ +at /m)
     expect((await jobs('get', lives.retrying, '--stack')).stdout).toMatch(/Error: row 17 is missing\n +at /)
   })
 
-  it('is the job with its attempts in JSON', async () => {
+  it('prints the job with its attempts as JSON', async () => {
     const job = await json<JobView & { attempts: AttemptView[] }>('get', lives.dead)
     expect(job).toMatchObject({ id: lives.dead, state: 'dead', reason: 'exhausted' })
     expect(job.attempts.map(({ label }) => label)).toEqual(['Retry #2', 'Retry #1', 'Initial'])
   })
 
-  it('of a job that is not there ends with 3', async () => {
+  it('exits with 3 if the job does not exist', async () => {
     const { code, stdout, stderr } = await jobs('get', '00000000-0000-7000-8000-000000000000')
     expect([code, stdout]).toEqual([3, ''])
     expect(stderr).toBe('error: there is no job "00000000-0000-7000-8000-000000000000" (NOT_FOUND)\n')
@@ -161,7 +161,7 @@ describe('jobs get', () => {
 })
 
 describe('jobs history', () => {
-  it('shows how each run ended and what came of it, newest first', async () => {
+  it('shows the outcome of each run and the decision after it, newest first', async () => {
     const { stdout } = await jobs('history', lives.dead)
     const rows = stdout.trimEnd().split('\n').slice(2)
     expect(rows.map(row => row.trim().split(/ {2,}/).slice(0, 3))).toEqual([
@@ -173,7 +173,7 @@ describe('jobs history', () => {
     expect(rows[1]).toMatch(/→ retry in 2m$/)
   })
 
-  it('says that a job has not run yet', async () => {
+  it('reports that a job has not run yet', async () => {
     expect(await jobs('history', lives.scheduled)).toEqual({
       code: 0,
       stdout: '',
@@ -181,7 +181,7 @@ describe('jobs history', () => {
     })
   })
 
-  it('is a page in JSON', async () => {
+  it('prints a page as JSON', async () => {
     const { data, page } = await json<{ data: AttemptView[]; page: { next?: string } }>(
       'history',
       lives.dead,
@@ -194,18 +194,18 @@ describe('jobs history', () => {
 })
 
 describe('jobs logs', () => {
-  it('shows what handlers said, oldest first', async () => {
+  it('shows the log lines of handlers, oldest first', async () => {
     const { stdout } = await jobs('logs', lives.succeeded)
     const line = (time: string, run: number) => `${time}  run ${run}  asking the bank  {"orderId":"A-17"}\n`
     expect(stdout).toBe(line('09:00:00.000', 1) + line('09:01:00.000', 2) + line('09:03:00.000', 3))
   })
 
-  it('says that there are none', async () => {
+  it('reports that there are no log lines', async () => {
     expect((await jobs('logs', lives.scheduled)).stderr).toBe(`job ${lives.scheduled} has no log lines\n`)
   })
 })
 
-describe('what a job carries', () => {
+describe('untrusted text of a job', () => {
   it.each([
     ['list'],
     ['list', '--json'],
@@ -218,21 +218,21 @@ describe('what a job carries', () => {
     ['logs', 'dead', '--json'],
     ['timeline', 'dead'],
     ['timeline', 'dead', '--json'],
-  ])('can not command a terminal: jobs %s %s %s', async (...argv) => {
+  ])('cannot control a terminal: jobs %s %s %s', async (...argv) => {
     const { code, stdout } = await jobs(...argv.map(word => (word === 'dead' ? lives.dead : word)))
     expect(code).toBe(0)
     expect(stdout).toContain('sync-inventory'.slice(0, argv[0] === 'logs' || argv[0] === 'history' ? 0 : undefined))
     expect(stdout).not.toMatch(CONTROL)
   })
 
-  it('is whole in JSON all the same', async () => {
+  it('is complete in JSON', async () => {
     const { payload } = await json<JobView>('get', lives.dead)
     expect(payload).toEqual({ text: '\u001b[31mred\u001b[0m \u202Eback\u0007 \u009b2J' })
   })
 })
 
 describe('jobs explain', () => {
-  it('says in words why a job died, and what it rests on', async () => {
+  it('explains why a job died, with the facts', async () => {
     const { code, stdout } = await jobs('explain', lives.dead)
     expect(code).toBe(0)
     expect(stdout).toContain(`sync-inventory  ${lives.dead}\nDead (exhausted): `)
@@ -240,18 +240,18 @@ describe('jobs explain', () => {
     expect(stdout).not.toMatch(CONTROL)
   })
 
-  it('is the explanation itself in JSON', async () => {
+  it('prints the explanation as JSON', async () => {
     const explanation = await json<{ summary: string; waiting: { words: string } }>('explain', lives.scheduled)
     expect(explanation.summary).toMatch(/^Waiting: /)
     expect(explanation.summary).toContain(explanation.waiting.words)
   })
 
-  it('of a job that is not there ends with 3', async () => {
-    expect((await jobs('explain', 'nobody')).code).toBe(3)
+  it('exits with 3 if the job does not exist', async () => {
+    expect((await jobs('explain', 'missing')).code).toBe(3)
   })
 })
 
-it('speaks ASCII to a terminal that knows nothing else', async () => {
+it('prints ASCII on a terminal without Unicode', async () => {
   for (const argv of [['list'], ['get', lives.succeeded], ['explain', lives.succeeded], ['history', lives.succeeded]]) {
     const { stdout } = await say(['jobs', ...argv], { env: { ...env, LANG: 'C', NO_COLOR: '1' }, isTTY: true })
     expect(stdout).toMatch(/^[\n -~]+$/)

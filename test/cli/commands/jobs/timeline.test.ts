@@ -38,7 +38,7 @@ describe('jobs timeline', () => {
     ])
   })
 
-  it('draws it in ASCII where the terminal speaks nothing else', async () => {
+  it('draws ASCII on a terminal without Unicode', async () => {
     const lines = picture(await timeline(lives.succeeded, { env: { LANG: 'C' } }))
     expect(lines.slice(0, 5)).toEqual([
       '                     09:00:00                        09:03:00',
@@ -47,40 +47,40 @@ describe('jobs timeline', () => {
       '  09:01:00 Retry #1   ------------#x                               0ms failed',
       '  09:03:00 Retry #2                ------------------------#+      0ms succeeded',
     ])
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: all that is not ASCII
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: matches all of ASCII
     expect(lines.join('\n')).toMatch(/^[\u0000-\u007f]*$/)
   })
 
   it.each([40, 80, 120, 200])('fits %i columns', async columns => {
     for (const id of lives.all) {
       const lines = (await timeline(id, { columns })).stdout.split('\n').slice(1)
-      // A very small terminal still gets an axis that can be read.
+      // The axis stays readable on a very small terminal.
       expect(lines.filter(line => line.length > Math.max(columns, 64))).toEqual([])
     }
   })
 
-  it('tells how long a due job has waited for a worker, and what follows', async () => {
+  it('shows how long a due job has waited for a worker, and its next retries', async () => {
     const { stdout } = await timeline(lives.retrying)
     expect(stdout).toMatch(/^ {2}due +Retry #1 +·+◇ +next$/m)
     expect(stdout).toContain('if it fails  Retry #2 after 2h, then Retry #3 after 2h\n')
     expect(stdout).toContain('·· due, waiting for a worker')
   })
 
-  it('tells what is to come', async () => {
+  it('shows the next run', async () => {
     expect((await timeline(lives.scheduled)).stdout).toMatch(/^ {2}01-01 00:00 Initial +┄+◇ +next$/m)
   })
 
-  it('shows an end without a run', async () => {
+  it('shows a job that ended without a run', async () => {
     expect((await timeline(lives.cancelled)).stdout).toMatch(/– cancelled/)
   })
 
-  it('leaves earlier runs out, and says how many', async () => {
+  it('leaves out earlier runs, and shows their number', async () => {
     const { stdout } = await timeline(lives.dead, {}, '--limit', '2')
     expect(stdout).toContain('\n  1 earlier run not shown\n')
     expect(stdout).not.toMatch(/^ {2}\S+ Initial/m)
   })
 
-  it('is the same in JSON, to be drawn by others', async () => {
+  it('prints the same data as JSON', async () => {
     const { stdout } = await timeline(lives.succeeded, {}, '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       job: { id: lives.succeeded, state: 'succeeded' },
@@ -131,14 +131,14 @@ describe('the axis', () => {
     ])
   })
 
-  it('gives every run a column, however short, and uses no more than it has', () => {
+  it('gives every run at least one column, within the available width', () => {
     const drawn = columnsOf(lived([0, 0], [60, 0.001], [120, 0.001], [240, 0.001]), 40)
     expect(drawn.map(([, run]) => run)).toEqual([1, 1, 1, 1])
     expect(drawn.flat().reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(40)
     expect(drawn[3]![0]).toBeGreaterThan(drawn[2]![0]! * 1.7)
   })
 
-  it('cuts a wait that would hide all the rest, and marks it', () => {
+  it('cuts a very long wait, and marks the cut', () => {
     const week = 7 * 86_400
     const drawn = stretches(lived([0, 5], [60, 5], [week, 5], [120, 5]), 60)
     expect(drawn.flat().map(({ isCut }) => isCut)).toEqual([false, false, false, false, true, false, false, false])
@@ -146,12 +146,12 @@ describe('the axis', () => {
     expect(drawn[2]![0]!.columns).toBeLessThan(45)
   })
 
-  it('does not cut a long wait beside a run that has nothing to show', () => {
+  it('does not cut a long wait next to a run without a duration', () => {
     const drawn = stretches(lived([0.05, 0.005], [66, 0.005]), 40)
     expect(drawn.flat().some(({ isCut }) => isCut)).toBe(false)
   })
 
-  it('has room for more runs than columns', () => {
+  it('supports more runs than columns', () => {
     const many = lived(...Array.from({ length: 50 }, () => [1, 1] as const))
     expect(columnsOf(many, 30).map(([, run]) => run)).toEqual(Array(50).fill(1))
   })
