@@ -302,7 +302,7 @@ describe('top without a terminal', () => {
     expect(stdout).not.toContain('\u001b')
     const facts = JSON.parse((await say(['top', '--json', ...store])).stdout) as Snapshot
     expect(facts.queues.map(({ name }) => name)).toEqual(['default', 'payments'])
-    expect((await say(['top', ...store])).stderr).toContain('top: not a terminal; use --once to print one picture')
+    expect((await say(['top', ...store])).stderr).toContain('top: not a terminal; use --once to print one frame')
   })
 
   it('has the statistics of the store', async () => {

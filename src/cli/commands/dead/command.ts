@@ -97,7 +97,7 @@ chronos dead acknowledge --queue billing --yes`,
   },
   {
     name: 'discard',
-    summary: 'give up dead jobs',
+    summary: 'discard dead jobs',
     details:
       'Their reason becomes discarded, and redrives skip them. Use `chronos jobs delete` to delete their records.',
     arguments: [IDS],

@@ -6,7 +6,7 @@ export const top: CommandSpec = {
   options: command =>
     command
       .option('--interval <duration>', 'refresh interval (default: 2s)')
-      .option('--once', 'print one picture to stdout and exit'),
+      .option('--once', 'print one frame to stdout and exit'),
   examples: `
 chronos top
 chronos top --url http://127.0.0.1:4100 --interval 1s

@@ -20,7 +20,7 @@ export async function showTop(flags: TopFlags, io: Io): Promise<void> {
   const { terminal, stdout: output, env } = io
   if (flags.once || flags.json) return showOnce(flags, io)
   if (!terminal) {
-    throw new ChronosError('INVALID_OPTION', 'top: not a terminal; use --once to print one picture, or --json')
+    throw new ChronosError('INVALID_OPTION', 'top: not a terminal; use --once to print one frame, or --json')
   }
   await withBackend(flags, io, backend =>
     new Top({ backend, terminal, output, env, clock: systemClock, everyMs }).run(io.interrupted),
