@@ -86,7 +86,9 @@ describe('verify', () => {
     await alter(`UPDATE jobs SET ran_token = NULL WHERE state = 'succeeded'`)
     const { code, stdout } = await verify()
     expect(code).toBe(8)
-    expect(stdout).toContain(`✗ job ${succeeded}: the job succeeded, but generation 1 has 0 succeeded runs (success-runs)\n`)
+    expect(stdout).toContain(
+      `✗ job ${succeeded}: the job succeeded, but generation 1 has 0 succeeded runs (success-runs)\n`,
+    )
     expect(stdout).toMatch(/FAILED: \d jobs? with inconsistent records\.\n/)
   })
 
