@@ -163,10 +163,8 @@ const NOT_YET: readonly string[] = [
   'src/engine/leases/options.ts',
   'src/engine/schedules/options.ts',
   'src/engine/schedules/view.ts',
-  'src/server/',
   'test/browser/',
   'test/dashboard/',
-  'test/server/',
   'test/store/conformance/',
 ]
 

@@ -5,7 +5,7 @@ import { z } from './schemas/zod.js'
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 type Fields = z.ZodObject
 
-/** What a handler is given: everything checked. */
+/** The validated request that a handler gets. */
 export interface Call<Params, Query, Body> {
   readonly app: Application
   readonly caller: Caller
@@ -13,16 +13,16 @@ export interface Call<Params, Query, Body> {
   readonly query: Query
   readonly body: Body
   readonly requestId: string
-  /** The version that the caller has seen (`If-Match`), without quotes. */
+  /** The version that the caller has read (`If-Match`), without quotes. */
   readonly ifMatch: string | undefined
   readonly idempotencyKey: string | undefined
-  /** Aborts when the caller is gone or the server stops. */
+  /** Aborts when the client disconnects or the server stops. */
   readonly signal: AbortSignal
   /** The client's address. */
   readonly address: string
-  /** The secret of the caller's session, where it has one. */
+  /** The secret of the caller's session, if it has one. */
   readonly session: string | undefined
-  /** Whether the request came, or was brought by a proxy, over TLS. */
+  /** Whether the client used TLS, directly or to a proxy. */
   readonly isSecure: boolean
   header(name: string): string | undefined
   /** Facts for the audit log beside caller, action and time: a count, a filter. */
@@ -30,15 +30,15 @@ export interface Call<Params, Query, Body> {
 }
 
 export interface Answer {
-  /** Default: the first success of the endpoint. */
+  /** Default: the lowest status of the endpoint's answers. */
   readonly status?: number
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** The version of what is answered, without quotes. */
+  /** The version of the body, without quotes. */
   readonly etag?: string
   /** false: nothing changed, so the audit log gets no entry. */
   readonly changed?: false
-  /** Fields of the body that are told once and never again, even to a repeated request. */
+  /** Fields of the body that are shown only once, and omitted in the response to a repeated request. */
   readonly once?: readonly string[]
 }
 
@@ -48,36 +48,37 @@ interface Said {
 }
 
 /**
- * A route of the API, in one place: what it takes, who may call it, what it answers. Router, validation, the OpenAPI
- * document, the audit log and the tests of who may do what are all made of this.
+ * The declaration of one route: its input, its permissions and its responses. The router, validation, the OpenAPI
+ * document, the audit log and the tests of permissions all use it.
  */
 export interface Endpoint {
   readonly method: Method
   /** Under `/api/v1`, with `{names}`. */
   readonly path: string
-  /** The noun that it belongs to. */
+  /** The group in the OpenAPI document. */
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  /** The least that a caller must be. */
+  /** The minimum role of the caller. */
   readonly role: Role
-  /** Whether a tenant's token may call it; then it sees and touches only its own. */
+  /** Whether the token of a tenant may call it, limited to the tenant's own data. */
   readonly tenants: 'own' | 'none'
-  /** It may take minutes: it looks at every job, changes many, or waits on purpose. */
+  /** It may take minutes: it reads every job, changes many, or waits on purpose. */
   readonly takesLong?: boolean
-  /** For whoever is not known yet. */
+  /** Authentication is not required. */
   readonly isOpen?: boolean
-  /** It makes something: `Idempotency-Key` is honoured. */
+  /** It creates something, and honours `Idempotency-Key`. */
   readonly creates?: boolean
   /**
-   * How the audit log records it: one entry per request, or one per caller and second with a count (`sum`), for routes that
-   * may be called thousands of times a second. Default: `entry`, and `none` for GET. `none` means that nothing changes.
+   * How the audit log records a change: one entry per request, or one per caller, action and second with a count (`sum`),
+   * for routes that may be called thousands of times a second. `none`: the route changes nothing, so a read-only server
+   * allows it too. Default: `none` for GET, otherwise `entry`.
    */
   readonly audit?: 'entry' | 'sum' | 'none'
   readonly params: Fields
   readonly query: Fields
   readonly body: z.ZodType | undefined
-  /** Where a body may have one of several forms: the one that this is meant to be, so that errors speak of it alone. */
+  /** Chooses one of several forms of the body, so that errors are about that form only. */
   readonly choose?: (body: unknown) => z.ZodType
   readonly answers: Readonly<Record<number, Said>>
   readonly handle: (call: Call<never, never, never>) => Promise<Answer>
@@ -86,7 +87,7 @@ export interface Endpoint {
 const NOTHING = z.strictObject({})
 type Nothing = typeof NOTHING
 
-/** What comes from JSON or a query has a field or has it not: none is there and undefined. */
+/** Fields from JSON or a query are present or absent, but never undefined. */
 type Exact<T> = unknown extends T
   ? T
   : T extends readonly (infer Item)[]
@@ -108,7 +109,7 @@ type Given<P extends Fields, Q extends Fields, B extends z.ZodType> = Omit<
   readonly handle: (call: Call<Read<P>, Read<Q>, Read<B>>) => Promise<Answer>
 }
 
-/** Ties the types of what comes in to the handler that gets it. */
+/** Infers the types of the handler's input from the schemas. */
 export function endpoint<P extends Fields = Nothing, Q extends Fields = Nothing, B extends z.ZodType = z.ZodUndefined>(
   given: Given<P, Q, B>,
 ): Endpoint {
@@ -121,11 +122,11 @@ export function ok(schema: z.ZodType, description = 'Done'): Readonly<Record<num
   return { 200: { description, schema } }
 }
 
-export function created(schema: z.ZodType, description = 'Made'): Readonly<Record<number, Said>> {
+export function created(schema: z.ZodType, description = 'Created'): Readonly<Record<number, Said>> {
   return { 201: { description, schema } }
 }
 
-export const gone: Readonly<Record<number, Said>> = { 204: { description: 'Done; there is nothing to say' } }
+export const gone: Readonly<Record<number, Said>> = { 204: { description: 'Done; the response has no body' } }
 
 export function successOf({ answers }: Endpoint): number {
   return Math.min(...Object.keys(answers).map(Number))

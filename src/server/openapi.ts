@@ -3,45 +3,45 @@ import type { Endpoint } from './endpoint.js'
 import { problemSchema } from './schemas/problem.js'
 import { z } from './schemas/zod.js'
 
-const INTRODUCTION = `Durable jobs, and what happens when they fail.
+const INTRODUCTION = `Durable jobs with retries.
 
 Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Lists are paged by \`cursor\`; a page's \`page.next\` is
-the cursor of the next one. Every POST that makes something honours \`Idempotency-Key\`. Times are RFC 3339 in UTC; durations
-are texts with a unit (\`250ms\`, \`30s\`, \`5m\`, \`2h\`, \`7d\`).`
+the cursor of the next one. Every POST that creates something honours \`Idempotency-Key\`. Times are RFC 3339 in UTC; durations
+are strings with a unit (\`250ms\`, \`30s\`, \`5m\`, \`2h\`, \`7d\`).`
 
 const TAGS: Readonly<Record<string, string>> = {
-  jobs: 'Jobs: make them, look at them, set them right by hand.',
-  dead: 'Dead letters, by the error that they died of.',
-  redrives: 'Dead jobs on their way round again, at a rate.',
-  schedules: 'Jobs that come again and again.',
-  queues: 'Queues: pause them, give them a policy, see what comes.',
-  webhooks: 'Who is told when something happens.',
-  policies: 'Retry policies: what they do, before they do it.',
-  circuits: 'Circuit breakers and budgets of what jobs depend on.',
-  alerts: 'What needs a person.',
-  leases: 'Workers in any language.',
-  events: 'What changes, as it changes.',
-  access: 'Who may come in.',
+  jobs: 'Create, inspect, change, cancel and retry jobs.',
+  dead: 'Dead letters and error groups.',
+  redrives: 'Retry dead jobs at a limited rate.',
+  schedules: 'Create jobs at fixed times or intervals.',
+  queues: 'Pause queues, set their policies and forecast their load.',
+  webhooks: 'Webhook endpoints and deliveries.',
+  policies: 'Preview and simulate retry policies.',
+  circuits: 'Circuit breakers and retry budgets of dependencies.',
+  alerts: 'Alerts, their rules and silences.',
+  leases: 'Pull workers in any language.',
+  events: 'A stream of changes.',
+  access: 'Sessions and API tokens.',
   operations: 'Workers, statistics, the audit log and the system.',
 }
 
 const HEADERS = {
-  'X-Request-Id': { description: 'The name of this request in the logs.', schema: { type: 'string' as const } },
+  'X-Request-Id': { description: 'The id of this request in the logs.', schema: { type: 'string' as const } },
 }
 
-/** The OpenAPI 3.1 document, made of the very schemas that check requests. */
+/** The OpenAPI 3.1 document, generated from the schemas that validate requests. */
 export function openApiDocument(endpoints: readonly Endpoint[], basePath: string): object {
   const registry = new OpenAPIRegistry()
   registry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',
-    description: 'A token made with `chronos tokens create`. On loopback none is needed unless one is configured.',
+    description: 'A token from `chronos tokens create`. On loopback a token is required only if one is configured.',
   })
   registry.registerComponent('securitySchemes', 'session', {
     type: 'apiKey',
     in: 'cookie',
     name: 'chronos_session',
-    description: 'What the dashboard gets from `POST /session`.',
+    description: 'The cookie that `POST /session` sets for the dashboard.',
   })
   for (const endpoint of endpoints) registry.registerPath(pathOf(endpoint))
   return new OpenApiGeneratorV31(registry.definitions).generateDocument({
@@ -60,7 +60,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], basePath: string
 
 function pathOf(endpoint: Endpoint): Parameters<OpenAPIRegistry['registerPath']>[0] {
   const { method, path, tag, summary, description, role, tenants, params, query, body, creates, answers } = endpoint
-  const rights = `Role: ${role}. ${tenants === 'own' ? "A tenant's token sees its own." : "Not for a tenant's token."}`
+  const rights = `Role: ${role}. ${tenants === 'own' ? 'The token of a tenant sees only its own data.' : 'Not available to the token of a tenant.'}`
   return {
     method,
     path,
@@ -74,7 +74,7 @@ function pathOf(endpoint: Endpoint): Parameters<OpenAPIRegistry['registerPath']>
       ...(creates && {
         headers: z.object({
           'idempotency-key': z.string().max(200).optional().openapi({
-            description: 'The same key with the same body is answered with the first answer, for 24 hours.',
+            description: 'For 24 hours, the same key with the same body returns the first response.',
           }),
         }),
       }),
@@ -89,8 +89,11 @@ function pathOf(endpoint: Endpoint): Parameters<OpenAPIRegistry['registerPath']>
           { description: said, headers: HEADERS, ...(schema && { content: { [typeOf(endpoint)]: { schema } } }) },
         ]),
       ),
-      '4XX': { description: 'Not done', content: { 'application/problem+json': { schema: problemSchema } } },
-      '5XX': { description: 'Not done', content: { 'application/problem+json': { schema: problemSchema } } },
+      '4XX': {
+        description: 'The request was refused',
+        content: { 'application/problem+json': { schema: problemSchema } },
+      },
+      '5XX': { description: 'The server failed', content: { 'application/problem+json': { schema: problemSchema } } },
     },
   }
 }
@@ -98,9 +101,9 @@ function pathOf(endpoint: Endpoint): Parameters<OpenAPIRegistry['registerPath']>
 const typeOf = ({ tag }: Endpoint): string => (tag === 'events' ? 'text/event-stream' : 'application/json')
 const hasFields = (schema: z.ZodObject): boolean => Object.keys(schema.shape).length > 0
 
-/** `post /jobs/{id}/run-now` → `postJobRunNow`, `post /jobs:cancel` → `postJobsCancel`: stable as long as the address is. */
+/** `post /jobs/{id}/run-now` → `postJobRunNow`, `post /jobs:cancel` → `postJobsCancel`: stable as long as the path is. */
 export function operationId({ method, path }: Endpoint): string {
-  // One of many is named in the singular.
+  // A path with an id names one item, so its noun is singular.
   const named = path.replaceAll(/s\/\{\w+\}/g, '')
   return (
     method +

@@ -37,7 +37,7 @@ interface AccessOptions {
 }
 
 const ADMIN = { name: 'admin', role: 'admin' } as const
-const ANYBODY: Caller = { name: 'anybody', role: 'admin', by: 'open' }
+const ANONYMOUS: Caller = { name: 'anonymous', role: 'admin', by: 'open' }
 
 /** Authenticates requests, and opens and closes sessions. */
 export class Access {
@@ -63,7 +63,7 @@ export class Access {
     if (authorization !== undefined) return (await this.#byToken(bearerOf(authorization), address)).caller
     const caller = session === undefined ? undefined : await this.#bySession(session)
     if (caller) return caller
-    if (!this.isRequired) return ANYBODY
+    if (!this.isRequired) return ANONYMOUS
     throw unauthenticated('authentication required: send `Authorization: Bearer …` or sign in')
   }
 

@@ -157,13 +157,13 @@ function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'bo
   throw new Problem(422, 'INVALID_REQUEST', `${errors[0]!.pointer}: ${errors[0]!.detail}`, { errors })
 }
 
-/** Where and what, as a person would say it. */
+/** The place and the message of each error. */
 function faultsOf(issue: z.core.$ZodIssue, part: string): Fault[] {
   const path = issue.path.map(String)
   const at = (names: readonly string[]): string =>
     part === 'body' ? `/${names.map(escaped).join('/')}`.replace(/^\/$/, '') || '/' : `${part}.${names.join('.')}`
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map(key => ({ pointer: at([...path, key]), detail: 'is not known here' }))
+    return issue.keys.map(key => ({ pointer: at([...path, key]), detail: 'unknown field' }))
   }
   return [{ pointer: at(path), detail: issue.message }]
 }
@@ -171,7 +171,7 @@ function faultsOf(issue: z.core.$ZodIssue, part: string): Fault[] {
 const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 function parsed(text: string, schema: z.ZodType): unknown {
-  // An action that may say more may also say nothing.
+  // The body may be left out where every field is optional.
   if (text === '' && schema.safeParse({}).success) return {}
   try {
     return JSON.parse(text)

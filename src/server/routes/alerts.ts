@@ -19,12 +19,12 @@ const list = endpoint({
   method: 'get',
   path: '/alerts',
   tag: 'alerts',
-  summary: 'What needs a person',
-  description: 'Firing ones first, then critical ones, then the newest.',
+  summary: 'List alerts',
+  description: 'Sorted: firing before resolved, then critical first, then newest first.',
   role: 'viewer',
   tenants: 'none',
   query: alertQuery,
-  answers: ok(listSchema(alertSchema, 'AlertList'), 'All of them'),
+  answers: ok(listSchema(alertSchema, 'AlertList'), 'All alerts'),
   async handle({ app, query }): Promise<Answer> {
     return { body: await app.chronos.alerts.list(query) }
   },
@@ -34,11 +34,12 @@ const rules = endpoint({
   method: 'get',
   path: '/alerts/rules',
   tag: 'alerts',
-  summary: 'When an alert begins and ends',
-  description: 'As they are in force: what was set, over what the code of this server says, over the defaults.',
+  summary: 'List alert rules',
+  description:
+    'The rules in force. A rule that was set here overrides the code of this server, which overrides the defaults.',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(ruleList, 'All of them'),
+  answers: ok(ruleList, 'All rules'),
   async handle({ app }): Promise<Answer> {
     return { body: { data: await app.chronos.alerts.rules(), page: {} } }
   },
@@ -48,12 +49,12 @@ const setRules = endpoint({
   method: 'put',
   path: '/alerts/rules',
   tag: 'alerts',
-  summary: 'Change rules, for every process',
-  description: 'By name; what is left out stays as it is.',
+  summary: 'Change alert rules for every process',
+  description: 'The fields are names of rules. Rules and fields that are left out stay unchanged.',
   role: 'admin',
   tenants: 'none',
   body: ruleChanges,
-  answers: ok(ruleList, 'As they are now'),
+  answers: ok(ruleList, 'The changed rules'),
   async handle({ app, body, note }): Promise<Answer> {
     const data = await app.chronos.alerts.setRules(body as RuleChanges)
     note(body)
@@ -66,11 +67,11 @@ const silences = endpoint({
   method: 'get',
   path: '/alerts/silences',
   tag: 'alerts',
-  summary: 'What nobody is told of, and until when',
-  description: 'Those in force, and those that are over for less than a day; the one that ends last first.',
+  summary: 'List silences',
+  description: 'Silences in force, and those that ended less than a day ago; the one that ends last comes first.',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(listSchema(silenceSchema, 'SilenceList'), 'All of them'),
+  answers: ok(listSchema(silenceSchema, 'SilenceList'), 'All silences'),
   async handle({ app }): Promise<Answer> {
     return { body: await app.chronos.alerts.silences() }
   },
@@ -80,8 +81,9 @@ const silence = endpoint({
   method: 'post',
   path: '/alerts/silences',
   tag: 'alerts',
-  summary: 'Have nobody told of some alerts for a while',
-  description: 'For so long (`for`) or until a time (`until`). The alerts go on as they would.',
+  summary: 'Silence alerts',
+  description:
+    'For a duration (`for`) or until a time (`until`). Silenced alerts still fire and resolve, without notifications.',
   role: 'operator',
   tenants: 'none',
   creates: true,
@@ -115,11 +117,14 @@ const test = endpoint({
   method: 'post',
   path: '/alerts:test',
   tag: 'alerts',
-  summary: 'Send a test by the channels of this server',
+  summary: 'Send a test alert through the channels of this server',
   role: 'operator',
   tenants: 'none',
   body: testRequest,
-  answers: ok(z.object({ channels: z.array(z.string()) }).openapi('AlertTestResult'), 'By which it goes out'),
+  answers: ok(
+    z.object({ channels: z.array(z.string()) }).openapi('AlertTestResult'),
+    'The channels that the test is sent through',
+  ),
   async handle({ app, body: { channel }, note }): Promise<Answer> {
     const channels = await app.chronos.alerts.test(channel)
     note({ channels })

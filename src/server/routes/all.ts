@@ -15,7 +15,7 @@ import { SESSION } from './session.js'
 import { TOKENS } from './tokens.js'
 import { WEBHOOKS } from './webhooks.js'
 
-/** Everything that the API can do. */
+/** Every endpoint of the API. */
 export const ENDPOINTS: readonly Endpoint[] = [
   ...JOBS,
   ...JOB_ACTIONS,

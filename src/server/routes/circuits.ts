@@ -8,10 +8,10 @@ const list = endpoint({
   method: 'get',
   path: '/circuits',
   tag: 'circuits',
-  summary: 'What jobs depend on, and how it is',
+  summary: 'List circuits',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(circuitList, 'All of them'),
+  answers: ok(circuitList, 'All circuits'),
   async handle({ app }): Promise<Answer> {
     return { body: { data: await app.chronos.circuits.list(), page: {} } }
   },
@@ -21,8 +21,8 @@ const get = endpoint({
   method: 'get',
   path: '/circuits/{key}',
   tag: 'circuits',
-  summary: 'One of them',
-  description: 'A key with `/` or `:` is written percent-encoded: `https%3A%2F%2Fapi.example`.',
+  summary: 'Get a circuit',
+  description: 'Percent-encode `/` and `:` in the key: `https%3A%2F%2Fapi.example`.',
   role: 'viewer',
   tenants: 'none',
   params: byKey,
@@ -36,12 +36,12 @@ const open = endpoint({
   method: 'post',
   path: '/circuits/{key}/open',
   tag: 'circuits',
-  summary: 'Hold it open: its jobs wait and lose no attempt',
+  summary: 'Force a circuit open: its jobs wait without using an attempt',
   role: 'operator',
   tenants: 'none',
   params: byKey,
   body: z.strictObject({}),
-  answers: ok(circuitSchema, 'The circuit as it is now'),
+  answers: ok(circuitSchema, 'The changed circuit'),
   async handle({ app, params: { key } }): Promise<Answer> {
     return changed(app, await app.chronos.circuits.open(key))
   },
@@ -51,12 +51,12 @@ const close = endpoint({
   method: 'post',
   path: '/circuits/{key}/close',
   tag: 'circuits',
-  summary: 'Close it: what waited comes back step by step',
+  summary: 'Close a circuit: waiting jobs resume gradually',
   role: 'operator',
   tenants: 'none',
   params: byKey,
   body: closeRequest,
-  answers: ok(circuitSchema, 'The circuit as it is now'),
+  answers: ok(circuitSchema, 'The changed circuit'),
   async handle({ app, params: { key }, body, note }): Promise<Answer> {
     note(body)
     return changed(app, await app.chronos.circuits.close(key, body))

@@ -23,7 +23,7 @@ const list = endpoint({
   path: '/dead',
   tag: 'dead',
   summary: 'List dead letters, newest first',
-  description: 'The filters of `GET /jobs`. The count is exact up to 10,000.',
+  description: 'Takes the filters of `GET /jobs`. The count is exact up to 10,000.',
   role: 'viewer',
   tenants: 'own',
   query: deadQuery,
@@ -41,11 +41,11 @@ const groups = endpoint({
   method: 'get',
   path: '/dead/groups',
   tag: 'dead',
-  summary: 'Dead letters by error, most first',
+  summary: 'List error groups, largest first',
   role: 'viewer',
   tenants: 'own',
   query: groupQuery,
-  answers: ok(groupList, 'A page of groups'),
+  answers: ok(groupList, 'A page of error groups'),
   async handle({ app, caller, query }): Promise<Answer> {
     return { body: await app.chronos.dead.groups(ownTenant(caller, query) as GroupQuery) }
   },
@@ -55,7 +55,7 @@ const group = endpoint({
   method: 'get',
   path: '/dead/groups/{fingerprint}',
   tag: 'dead',
-  summary: 'A group of equal errors, with some of its jobs',
+  summary: 'Get an error group with some of its jobs',
   role: 'viewer',
   tenants: 'own',
   params: byFingerprint,
@@ -74,13 +74,13 @@ const setGroup = endpoint({
   method: 'patch',
   path: '/dead/groups/{fingerprint}',
   tag: 'dead',
-  summary: 'Say what is thought of a group',
+  summary: 'Change the status of an error group',
   role: 'operator',
   tenants: 'own',
   params: byFingerprint,
   query: ofTenant,
   body: groupEdit,
-  answers: ok(groupSchema, 'The group as it is now'),
+  answers: ok(groupSchema, 'The changed error group'),
   async handle({ app, caller, params: { fingerprint }, query, body: { state }, note }): Promise<Answer> {
     const { tenantId } = ownTenant(caller, query)
     const set = await app.chronos.dead.setGroup(fingerprint, state, tenantId)
@@ -94,7 +94,7 @@ const bulkBody = bulkRequest(deadFilterBody, 'DeadBulkRequest')
 
 type Act = (app: Application, query: DeadQuery, options: { readonly dryRun: boolean }) => Promise<BulkResult>
 
-/** An action on all dead letters that match. */
+/** An action on all matching dead letters. */
 function bulk(path: string, summary: string, act: Act): Endpoint {
   return endpoint({
     method: 'post',
@@ -117,10 +117,12 @@ function bulk(path: string, summary: string, act: Act): Endpoint {
   })
 }
 
-const acknowledge = bulk('acknowledge', 'Seen: they stay, and alarm nobody any more', ({ chronos }, query, options) =>
-  chronos.dead.acknowledge(query, options),
+const acknowledge = bulk(
+  'acknowledge',
+  'Acknowledge dead letters: they stay, but no longer raise alerts',
+  ({ chronos }, query, options) => chronos.dead.acknowledge(query, options),
 )
-const discard = bulk('discard', 'Give them up for good; their records stay', ({ chronos }, query, options) =>
+const discard = bulk('discard', 'Discard dead letters; their records stay', ({ chronos }, query, options) =>
   chronos.dead.discard(query, options),
 )
 

@@ -6,23 +6,18 @@ const listen = endpoint({
   method: 'get',
   path: '/events',
   tag: 'events',
-  summary: 'What changes, as it changes',
+  summary: 'Stream changes',
   description:
-    'Server-sent events: `hello`, then `change` with `topics` (what to look at again) and `jobs` (some that changed), at most ' +
-    'four a second. `Last-Event-ID` brings what was missed; `reset` says that too much was.',
+    'Server-sent events: `hello`, then `change` with `topics` (what to fetch again) and `jobs` (some of the changed jobs), at most ' +
+    'four a second. `Last-Event-ID` replays missed messages; `reset` means that too many were missed.',
   role: 'viewer',
   tenants: 'own',
   answers: ok(z.string(), 'A stream of events'),
   async handle({ app, caller, header, signal, address, session }): Promise<Answer> {
     if (app.feed.isFull) {
-      throw new Problem(
-        503,
-        'TOO_MANY_CLIENTS',
-        'as many as may already listen to events; ask again from time to time',
-        {
-          headers: { 'Retry-After': '10' },
-        },
-      )
+      throw new Problem(503, 'TOO_MANY_CLIENTS', 'too many open event streams; poll, or retry later', {
+        headers: { 'Retry-After': '10' },
+      })
     }
     const credentials = { address, authorization: header('Authorization'), session }
     const listener = app.feed.listen({

@@ -9,7 +9,7 @@ import { z } from '../schemas/zod.js'
 import { readDeadline } from './jobs.js'
 import { ownJob, ownTenant } from './tenancy.js'
 
-/** An action on one job, which answers with the job as it is then. */
+/** An action on one job, which returns the changed job. */
 function action(path: string, summary: string, act: (app: Application, id: string) => Promise<JobView>): Endpoint {
   return endpoint({
     method: 'post',
@@ -20,7 +20,7 @@ function action(path: string, summary: string, act: (app: Application, id: strin
     tenants: 'own',
     params: byId,
     body: z.strictObject({}),
-    answers: ok(jobSchema, 'The job as it is now'),
+    answers: ok(jobSchema, 'The changed job'),
     async handle(call): Promise<Answer> {
       const { id } = await ownJob(call, call.params.id)
       return { body: await act(call.app, id) }
@@ -28,15 +28,17 @@ function action(path: string, summary: string, act: (app: Application, id: strin
   })
 }
 
-const cancel = action('cancel', 'Stop it and keep its record', ({ chronos }, id) => chronos.jobs.cancel(id))
-const retry = action('retry', 'Start a dead or cancelled job again', ({ chronos }, id) => chronos.jobs.retry(id))
-const runNow = action('run-now', 'Skip the wait and keep the count', ({ chronos }, id) => chronos.jobs.runNow(id))
+const cancel = action('cancel', 'Cancel a job and keep its record', ({ chronos }, id) => chronos.jobs.cancel(id))
+const retry = action('retry', 'Retry a dead or cancelled job', ({ chronos }, id) => chronos.jobs.retry(id))
+const runNow = action('run-now', 'Run a waiting job now; its attempt count stays', ({ chronos }, id) =>
+  chronos.jobs.runNow(id),
+)
 
 const replay = endpoint({
   method: 'post',
   path: '/jobs/{id}/replay',
   tag: 'jobs',
-  summary: "Make a new job from this one's payload",
+  summary: "Create a new job from this job's payload",
   role: 'operator',
   tenants: 'own',
   creates: true,
@@ -56,12 +58,12 @@ const edit = endpoint({
   path: '/jobs/{id}',
   tag: 'jobs',
   summary: 'Change a waiting job',
-  description: 'With `If-Match` only if it is still as it was read: its `ETag`.',
+  description: 'With `If-Match` (the `ETag` that was read), only if the job has not changed since, otherwise 412.',
   role: 'operator',
   tenants: 'own',
   params: byId,
   body: jobEdit,
-  answers: ok(jobSchema, 'The job as it is now'),
+  answers: ok(jobSchema, 'The changed job'),
   async handle(call): Promise<Answer> {
     const { id } = await ownJob(call, call.params.id)
     const { jobs } = call.app.chronos
@@ -76,7 +78,7 @@ const remove = endpoint({
   method: 'delete',
   path: '/jobs/{id}',
   tag: 'jobs',
-  summary: 'Remove the record of a job that does not run',
+  summary: 'Delete the record of a job that is not running',
   role: 'operator',
   tenants: 'own',
   params: byId,
@@ -92,7 +94,7 @@ type BulkVerb = 'cancelAll' | 'retryAll' | 'deleteAll'
 
 const bulkBody = bulkRequest(jobFilterBody, 'BulkRequest')
 
-/** An action on all jobs that match. */
+/** An action on all matching jobs. */
 function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
   return endpoint({
     method: 'post',
@@ -100,7 +102,7 @@ function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
     tag: 'jobs',
     takesLong: true,
     summary,
-    description: 'Jobs made after the call began are left alone.',
+    description: 'Jobs that were created after the request began are not affected.',
     role: 'operator',
     tenants: 'own',
     body: bulkBody,
@@ -121,7 +123,7 @@ export const JOB_ACTIONS: readonly Endpoint[] = [
   replay,
   edit,
   remove,
-  bulk('cancel', 'Cancel all that match', 'cancelAll'),
-  bulk('retry', 'Retry all that match', 'retryAll'),
-  bulk('delete', 'Delete all that match', 'deleteAll'),
+  bulk('cancel', 'Cancel all matching jobs', 'cancelAll'),
+  bulk('retry', 'Retry all matching jobs', 'retryAll'),
+  bulk('delete', 'Delete all matching jobs', 'deleteAll'),
 ]

@@ -31,7 +31,7 @@ const ATTEMPTS_SHOWN = 200
 type NewJob = z.output<typeof newJob>
 type NewHttpJob = z.output<typeof newHttpJob>
 
-/** Which of the forms somebody meant. */
+/** The form that the caller meant. */
 function formOf(body: unknown): z.ZodType {
   if (isScheduleForm(body)) return scheduleForm
   return typeof body === 'object' && body !== null && 'http' in body ? newHttpJob : newJob
@@ -43,10 +43,10 @@ const create = endpoint({
   method: 'post',
   path: '/jobs',
   tag: 'jobs',
-  summary: 'Make a job',
+  summary: 'Create a job',
   description:
     'A job by name, a call to a URL (`http`), or a schedule of calls in its short form (`schedule`, `api`, …). ' +
-    'A repeated `key` answers 200 with the job that there is.',
+    'A repeated `key` returns 200 with the existing job.',
   role: 'operator',
   tenants: 'own',
   creates: true,
@@ -54,12 +54,12 @@ const create = endpoint({
   body: z.union([newJob, newHttpJob, scheduleForm]),
   choose: formOf,
   answers: {
-    200: { description: 'There was one with this key', schema: enqueuedSchema },
-    201: { description: 'Made', schema: z.union([enqueuedSchema, newSchedule]) },
+    200: { description: 'A job with this key exists already', schema: enqueuedSchema },
+    201: { description: 'Created', schema: z.union([enqueuedSchema, newSchedule]) },
   },
   async handle({ app, caller, body, idempotencyKey }): Promise<Answer> {
     if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm)
-    // If our answer is lost together with what we remember of it, the job is still made only once.
+    // The key makes sure that a repeated request creates one job, even if the stored answer was lost.
     const key = idempotencyKey === undefined ? {} : { key: `request:${idempotencyKey}` }
     const result = await enqueue(app, caller, { ...key, ...(body as NewJob | NewHttpJob) })
     const job = await app.chronos.jobs.get(result.id)
@@ -73,7 +73,7 @@ async function makeSchedule({ chronos }: Application, caller: Caller, form: Sche
   return { status: 201, body: { ...schedule, warnings } }
 }
 
-/** In JSON a time is a text, as a duration is. */
+/** In JSON both a time and a duration are strings. */
 export function readDeadline<T extends object>(given: T): T {
   const { deadline } = given as { readonly deadline?: unknown }
   if (typeof deadline !== 'string' || !isTime.safeParse(deadline).success) return given
@@ -105,8 +105,8 @@ const batch = endpoint({
   method: 'post',
   path: '/jobs:batch',
   tag: 'jobs',
-  summary: 'Make many jobs',
-  description: `Up to ${BATCH_MAX}; one result each, in the same order. One that is refused does not stop the others.`,
+  summary: 'Create many jobs',
+  description: `Up to ${BATCH_MAX}; one result each, in the same order. An invalid job does not affect the others.`,
   role: 'operator',
   tenants: 'own',
   creates: true,
@@ -137,7 +137,7 @@ async function one(app: Application, caller: Caller, job: unknown, key: string |
     const issue = checked.error?.issues[0]
     const detail = issue
       ? `/${issue.path.join('/')}: ${issue.message}`
-      : 'a schedule is made by itself, with POST /jobs'
+      : 'a schedule is not allowed in a batch; create it with POST /jobs'
     return { status: 'refused', code: 'INVALID_REQUEST', detail }
   }
   try {
@@ -154,7 +154,7 @@ const list = endpoint({
   path: '/jobs',
   tag: 'jobs',
   summary: 'List jobs, newest first',
-  description: 'Filters add up. The count is exact up to 10,000.',
+  description: 'A job must match every filter. The count is exact up to 10,000.',
   role: 'viewer',
   tenants: 'own',
   query: jobQuery,
@@ -172,8 +172,8 @@ const get = endpoint({
   method: 'get',
   path: '/jobs/{id}',
   tag: 'jobs',
-  summary: 'A job with its attempts',
-  description: 'The newest 200 attempts, newest first. The id of a schedule answers with the schedule.',
+  summary: 'Get a job with its attempts',
+  description: 'The newest 200 attempts, newest first. The id of a schedule returns the schedule.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
@@ -197,8 +197,8 @@ const history = endpoint({
   method: 'get',
   path: '/jobs/{id}/history',
   tag: 'jobs',
-  summary: 'The attempts of a job, newest first',
-  description: "With a schedule's id, the attempts of all its jobs.",
+  summary: 'List the attempts of a job, newest first',
+  description: 'The id of a schedule returns the attempts of all its jobs.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
@@ -218,7 +218,7 @@ const logs = endpoint({
   method: 'get',
   path: '/jobs/{id}/logs',
   tag: 'jobs',
-  summary: 'What its handlers said',
+  summary: 'List the log lines of a job',
   role: 'viewer',
   tenants: 'own',
   params: byId,
@@ -234,11 +234,11 @@ const explain = endpoint({
   method: 'get',
   path: '/jobs/{id}/explain',
   tag: 'jobs',
-  summary: 'Why it waits, and why it was or was not retried',
+  summary: 'Explain why a job waits, and why it was or was not retried',
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  answers: ok(explanationSchema, 'In plain words'),
+  answers: ok(explanationSchema, 'The explanation'),
   async handle(call): Promise<Answer> {
     const { id } = await ownJob(call, call.params.id)
     return { body: await call.app.chronos.jobs.explain(id) }
@@ -249,11 +249,11 @@ const timeline = endpoint({
   method: 'get',
   path: '/jobs/{id}/timeline',
   tag: 'jobs',
-  summary: 'What to draw of its life',
+  summary: 'Get the timeline of a job',
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  answers: ok(timelineSchema, 'Spans, attempts and what is to come'),
+  answers: ok(timelineSchema, 'Spans, attempts and planned runs'),
   async handle(call): Promise<Answer> {
     const { id } = await ownJob(call, call.params.id)
     const drawn = await call.app.chronos.jobs.timeline(id)

@@ -15,7 +15,7 @@ import { z } from '../schemas/zod.js'
 
 const byJob = z.object({ jobId: id })
 const WAIT_MAX_MS = 30_000
-/** The answer must be under way before the request is given up. */
+/** The claim must be answered before the request times out. */
 const ANSWER_MS = 1_000
 
 const claim = endpoint({
@@ -23,15 +23,18 @@ const claim = endpoint({
   path: '/leases:claim',
   takesLong: true,
   tag: 'leases',
-  summary: 'Take jobs to run',
+  summary: 'Claim jobs',
   description:
     'For workers in any language. Each job comes with a lease: the right to run it until a time. ' +
-    'With `wait` the answer comes as soon as there is work, or empty.',
+    'With `wait` the response comes as soon as a job is due, or empty after that time.',
   role: 'operator',
   tenants: 'none',
   audit: 'sum',
   body: claimBody,
-  answers: ok(z.object({ data: z.array(leaseSchema) }).openapi('Leases'), 'Jobs with their leases; there may be none'),
+  answers: ok(
+    z.object({ data: z.array(leaseSchema) }).openapi('Leases'),
+    'Jobs with their leases; the list may be empty',
+  ),
   async handle({ app, body, signal, note }): Promise<Answer> {
     const { chronos, settings, closing } = app
     const waitMs = toMs(body.wait ?? 0, 'wait', { max: WAIT_MAX_MS })
@@ -49,21 +52,21 @@ const extend = endpoint({
   method: 'post',
   path: '/leases/{jobId}/extend',
   tag: 'leases',
-  summary: 'A sign of life, with progress and log lines',
+  summary: 'Renew a lease, with progress and log lines',
   description:
-    'Never past the time that the run may take. 409 says that the run is over for this worker: it should stop.',
+    'A lease never exceeds the timeout of the run. 409 means that the lease is lost: the worker should stop.',
   role: 'operator',
   tenants: 'none',
   audit: 'sum',
   params: byJob,
   body: extendBody,
-  answers: ok(extendedSchema, 'Until when the lease holds, and whether somebody wants the job to stop'),
+  answers: ok(extendedSchema, 'When the lease expires, and whether the job should stop'),
   async handle({ app, params: { jobId }, body }): Promise<Answer> {
     return { body: await app.chronos.leases.extend(jobId, body as ExtendOptions) }
   },
 })
 
-/** The end of a run. Told again with the same token, it is answered again. */
+/** Reports the outcome of a run. A repeated report with the same token gets the same answer. */
 function end<Body extends z.ZodObject>(
   path: string,
   summary: string,
@@ -75,13 +78,13 @@ function end<Body extends z.ZodObject>(
     path: `/leases/{jobId}/${path}`,
     tag: 'leases',
     summary,
-    description: 'May be repeated with the same token. 409 says that the lease was lost before.',
+    description: 'May be repeated with the same token. 409 means that the lease was lost.',
     role: 'operator',
     tenants: 'none',
     audit: 'sum',
     params: byJob,
     body,
-    answers: ok(leaseEndSchema, 'What became of the job'),
+    answers: ok(leaseEndSchema, 'The new state of the job'),
     async handle({ app, params: { jobId }, body: given }): Promise<Answer> {
       return { body: await act(app.chronos.leases, jobId, given as never) }
     },
@@ -92,7 +95,7 @@ const completeBody = z.strictObject({ token, result: z.unknown().optional() })
 const snoozeBody = z.strictObject({ token, delay: duration, note: z.string().max(1000).optional() })
 const releaseBody = z.strictObject({
   token,
-  started: z.boolean().optional().openapi({ description: 'false: nothing of it was begun.' }),
+  started: z.boolean().optional().openapi({ description: 'false: the worker has not started the job.' }),
 })
 
 type Proof = { readonly token: string }
@@ -100,16 +103,22 @@ type Proof = { readonly token: string }
 export const LEASES: readonly Endpoint[] = [
   claim,
   extend,
-  end('complete', 'It is done', completeBody, (leases, jobId, given: Proof & { result?: unknown }) =>
+  end('complete', 'Complete a job', completeBody, (leases, jobId, given: Proof & { result?: unknown }) =>
     leases.complete(jobId, given),
   ),
-  end('fail', 'It failed', failBody, (leases, jobId, given: Proof & { error: ReportedError }) =>
+  end('fail', 'Report a failure', failBody, (leases, jobId, given: Proof & { error: ReportedError }) =>
     leases.fail(jobId, given),
   ),
-  end('snooze', 'Not yet; at no cost', snoozeBody, (leases, jobId, given: Proof & { delay: number }) =>
-    leases.snooze(jobId, given),
+  end(
+    'snooze',
+    'Snooze a job without using an attempt',
+    snoozeBody,
+    (leases, jobId, given: Proof & { delay: number }) => leases.snooze(jobId, given),
   ),
-  end('release', 'Hand it back; at no cost', releaseBody, (leases, jobId, given: Proof & { started?: boolean }) =>
-    leases.release(jobId, given),
+  end(
+    'release',
+    'Release a job without using an attempt',
+    releaseBody,
+    (leases, jobId, given: Proof & { started?: boolean }) => leases.release(jobId, given),
   ),
 ]

@@ -5,17 +5,17 @@ import type { Application } from '../application.js'
 import type { AuditLogQuery } from '../audit-log.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { seriesQuery, seriesSchema, statsSchema } from '../schemas/stats.js'
-import { auditLogList, auditLogQuery, auditSchema, systemSchema, workerList } from '../schemas/system.js'
+import { auditLogList, auditLogQuery, integritySchema, systemSchema, workerList } from '../schemas/system.js'
 import { VERSION } from '../version.js'
 
 const workers = endpoint({
   method: 'get',
   path: '/workers',
   tag: 'operations',
-  summary: 'Workers of the whole fleet, newest first',
+  summary: 'List the workers of the whole fleet, newest first',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(workerList, 'All of them'),
+  answers: ok(workerList, 'All workers'),
   async handle({ app }): Promise<Answer> {
     return { body: { data: await app.chronos.workers(), page: {} } }
   },
@@ -25,10 +25,10 @@ const stats = endpoint({
   method: 'get',
   path: '/stats',
   tag: 'operations',
-  summary: 'The whole fleet in numbers',
+  summary: 'Get statistics of the whole fleet',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(statsSchema, 'As it is now'),
+  answers: ok(statsSchema, 'The current statistics'),
   async handle({ app }): Promise<Answer> {
     return { body: await app.chronos.stats() }
   },
@@ -38,11 +38,11 @@ const series = endpoint({
   method: 'get',
   path: '/stats/series',
   tag: 'operations',
-  summary: 'What happened, step by step: for charts',
+  summary: 'Get statistics over time, for charts',
   role: 'viewer',
   tenants: 'none',
   query: seriesQuery,
-  answers: ok(seriesSchema, 'A point for every step, also for those in which nothing happened'),
+  answers: ok(seriesSchema, 'One point per step, including steps without activity'),
   async handle({ app, query }): Promise<Answer> {
     return { body: await app.chronos.series(query as SeriesQuery) }
   },
@@ -52,9 +52,9 @@ const auditLog = endpoint({
   method: 'get',
   path: '/audit',
   tag: 'operations',
-  summary: 'Who changed what, newest first',
+  summary: 'List the audit log, newest first',
   description:
-    'The audit log. Entries are kept for 90 days. Enqueues and lease calls are summed up per caller and second.',
+    'Who changed what. Entries are kept for 90 days. Enqueues and lease calls are summed up per caller, action and second.',
   role: 'admin',
   tenants: 'none',
   query: auditLogQuery,
@@ -65,19 +65,19 @@ const auditLog = endpoint({
 })
 
 const PROMISES: Readonly<Record<StoreInfo['durability'], string>> = {
-  none: 'in memory: what is acknowledged is gone when this process ends',
-  'process-crash': 'what is acknowledged survives a crash of Chronos, and may be lost with the power',
-  'power-loss': 'what is acknowledged survives a crash and a loss of power',
+  none: 'in memory: acknowledged writes are lost when this process ends',
+  'process-crash': 'acknowledged writes survive a crash of Chronos, but may be lost in a power failure',
+  'power-loss': 'acknowledged writes survive a crash and a power failure',
 }
 
 const system = endpoint({
   method: 'get',
   path: '/system',
   tag: 'operations',
-  summary: 'This server, its store and its settings',
+  summary: 'Get this server, its store and its settings',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(systemSchema, 'As it is now'),
+  answers: ok(systemSchema, 'The current state'),
   async handle({ app }): Promise<Answer> {
     const { chronos, feed, health, clock, settings } = app
     const [{ now, ...store }, { isReady, checks }] = await Promise.all([chronos.info(), health.readiness()])
@@ -99,7 +99,7 @@ const system = endpoint({
   },
 })
 
-/** Without secrets. */
+/** The settings without secrets. */
 function shownSettings({ settings, access }: Application): object {
   const { basePath, readOnly, allowedHosts, maxBodyBytes, requestTimeoutMs, closeTimeoutMs, env } = settings
   return {
@@ -114,19 +114,19 @@ function shownSettings({ settings, access }: Application): object {
   }
 }
 
-const audit = endpoint({
+const verify = endpoint({
   method: 'get',
   path: '/system/verify',
   tag: 'operations',
   takesLong: true,
-  summary: 'Whether every job that was ever enqueued is accounted for',
-  description: 'Looks at every job: on a large store it takes a while.',
+  summary: 'Run the integrity check: is every job that was ever enqueued accounted for?',
+  description: 'Reads every job, which takes a while on a large store.',
   role: 'operator',
   tenants: 'none',
-  answers: ok(auditSchema, 'What was found'),
+  answers: ok(integritySchema, 'The integrity report'),
   async handle({ app }): Promise<Answer> {
     return { body: await app.chronos.verify() }
   },
 })
 
-export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, auditLog, system, audit]
+export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, auditLog, system, verify]

@@ -17,7 +17,7 @@ import {
   simulationSchema,
 } from '../schemas/simulation.js'
 
-/** Jobs times runs: about a quarter of a second, in which nobody else is answered. */
+/** Jobs times runs: about a quarter of a second, during which no other request is answered. */
 const RUNS_MAX = 80_000
 
 const presetsOnce = once(() =>
@@ -33,10 +33,10 @@ const list = endpoint({
   method: 'get',
   path: '/policies',
   tag: 'policies',
-  summary: 'Presets, and the policies of queues',
+  summary: 'List presets and the policies of queues',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(policiesSchema, 'All of them'),
+  answers: ok(policiesSchema, 'All policies'),
   async handle({ app }): Promise<Answer> {
     const queues = await app.chronos.queues.list()
     const own = queues.flatMap(({ name: queue, retry }) => (retry ? [{ queue, retry }] : []))
@@ -48,13 +48,13 @@ const previewPolicy = endpoint({
   method: 'post',
   path: '/policies:preview',
   tag: 'policies',
-  summary: 'What a policy does, retry by retry',
-  description: `Up to ${RETRIES_MAX} retries. Nothing is changed.`,
+  summary: 'Preview the retries of a policy',
+  description: `Up to ${RETRIES_MAX} retries. Changes nothing.`,
   role: 'viewer',
   tenants: 'none',
   audit: 'none',
   body: policyPreviewRequest,
-  answers: ok(policyPreview, 'Its delays, how long an outage it survives, and what stands out'),
+  answers: ok(policyPreview, 'Its delays, the longest outage that it survives, and warnings'),
   async handle({ app, body }): Promise<Answer> {
     const policy = policyOf(body.policy)
     const isCustom = policy.backoff.type === 'custom'
@@ -70,15 +70,15 @@ const simulatePolicy = endpoint({
   method: 'post',
   path: '/policies:simulate',
   tag: 'policies',
-  summary: 'What a policy makes of an outage',
+  summary: 'Simulate an outage with a policy',
   description:
     `Up to ${SIMULATED_JOBS_MAX} jobs and ${RUNS_MAX} runs; \`chronos policy simulate\` takes more. ` +
-    'The same seed gives the same answer.',
+    'The same seed gives the same result.',
   role: 'viewer',
   tenants: 'none',
   audit: 'none',
   body: simulationRequest,
-  answers: ok(simulationSchema, 'How it went, with the jitter of the policy and without any'),
+  answers: ok(simulationSchema, 'The result, with the jitter of the policy and without jitter'),
   async handle({ body: { policy: given, scenario } }): Promise<Answer> {
     const policy = policyOf(given)
     const runs = scenario.jobs * (policy.maxRetries + 1)
@@ -98,12 +98,12 @@ function policyOf(given: unknown): Policy {
   if (policy.maxRetries <= RETRIES_MAX) return policy
   throw new ChronosError(
     'INVALID_OPTION',
-    `policy.maxRetries: a server looks at up to ${RETRIES_MAX} retries, got ${policy.maxRetries}; ` +
-      'the command line (`chronos policy preview`) takes more',
+    `policy.maxRetries: the server accepts up to ${RETRIES_MAX} retries, got ${policy.maxRetries}; ` +
+      '`chronos policy preview` accepts more',
   )
 }
 
-/** Lets others be answered between two pieces of work. */
+/** Lets other requests be answered between two pieces of work. */
 function breath({ clock }: Application): Promise<void> {
   return new Promise(resolve => void clock.timer(0, resolve))
 }

@@ -14,10 +14,10 @@ const list = endpoint({
   method: 'get',
   path: '/queues',
   tag: 'queues',
-  summary: 'What is in every queue, what it does and who works on it',
+  summary: 'List queues with their jobs, throughput and workers',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(queueList, 'All of them, by name'),
+  answers: ok(queueList, 'All queues, by name'),
   async handle({ app }): Promise<Answer> {
     return { body: { data: await app.chronos.queues.report(), page: {} } }
   },
@@ -27,8 +27,8 @@ const get = endpoint({
   method: 'get',
   path: '/queues/{name}',
   tag: 'queues',
-  summary: 'The same of one queue',
-  description: 'Its `ETag` stands for its settings, for `If-Match`.',
+  summary: 'Get a queue',
+  description: 'The `ETag` is the version of its settings, for `If-Match`.',
   role: 'viewer',
   tenants: 'none',
   params: byName,
@@ -43,15 +43,15 @@ const set = endpoint({
   method: 'put',
   path: '/queues/{name}',
   tag: 'queues',
-  summary: 'Give a queue a policy, from now on',
+  summary: 'Set the policy of a queue',
   description:
-    'Over what the code says; what is left out stays as it is. A queue that is not there yet is made. ' +
-    'With `If-Match` only if its settings are still as they were read, else 412.',
+    'The policy overrides the code; fields that are left out stay unchanged. A queue that does not exist is created. ' +
+    'With `If-Match`, only if the settings have not changed since they were read, otherwise 412.',
   role: 'admin',
   tenants: 'none',
   params: byName,
   body: queueSettings,
-  answers: ok(queueSchema, 'The queue as it is now'),
+  answers: ok(queueSchema, 'The changed queue'),
   async handle({ app, params: { name }, body, ifMatch, note }): Promise<Answer> {
     const { queues } = app.chronos
     if (ifMatch !== undefined) await checkSettings(app, name, ifMatch)
@@ -73,9 +73,9 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
     tenants: 'none',
     params: byName,
     body: z.strictObject({}),
-    answers: ok(queueSchema, 'The queue as it is now'),
+    answers: ok(queueSchema, 'The changed queue'),
     async handle({ app, params: { name } }): Promise<Answer> {
-      // A misspelt name must not look like a queue that was stopped.
+      // A misspelt name must not look like a paused queue.
       const queue = await app.chronos.queues.get(name)
       const { paused } = await app.chronos.queues[verb](name)
       app.feed.changed(['queues'])
@@ -88,12 +88,12 @@ const wave = endpoint({
   method: 'get',
   path: '/queues/{name}/retry-wave',
   tag: 'queues',
-  summary: 'When its waiting jobs fall due: the load before it arrives',
+  summary: 'Forecast the load: when waiting jobs become due',
   role: 'viewer',
   tenants: 'none',
   params: byName,
   query: waveQuery,
-  answers: ok(waveSchema, 'Retries, and first runs beside them'),
+  answers: ok(waveSchema, 'Retries and first runs over time'),
   async handle({ app, params: { name }, query: { window, buckets } }): Promise<Answer> {
     const asked = {
       ...(window !== undefined && { window: window as Duration }),
@@ -106,24 +106,24 @@ const wave = endpoint({
 async function checkSettings({ chronos }: Application, name: string, ifMatch: string): Promise<void> {
   const queue = (await chronos.queues.list()).find(each => each.name === name)
   if (queue && (ifMatch === '*' || tagOf(queue) === ifMatch)) return
-  const have = queue ? `has the version "${tagOf(queue)}"` : 'is not there'
+  const have = queue ? `has the version "${tagOf(queue)}"` : 'does not exist'
   throw new Problem(
     412,
     'PRECONDITION_FAILED',
-    `queue "${name}" ${have}, not "${ifMatch}": somebody changed it; read it again`,
+    `queue "${name}" ${have}, not "${ifMatch}": it was modified concurrently; read it again`,
   )
 }
 
 const tagOf = ({ paused, retry }: Settings): string => hash64(JSON.stringify([paused, retry ?? null]))
 
-/** For `If-Match` only: what is in a queue changes without its settings, so nobody may be told "not modified". */
+/** For `If-Match` only: the jobs of a queue change without its settings, so a GET must never return 304. */
 const settingsTag = (queue: Settings): Record<string, string> => ({ ETag: `"${tagOf(queue)}"` })
 
 export const QUEUES: readonly Endpoint[] = [
   list,
   get,
   set,
-  action('pause', 'Start no more of its jobs'),
-  action('resume', 'Go on'),
+  action('pause', 'Pause a queue: no more of its jobs start'),
+  action('resume', 'Resume a queue'),
   wave,
 ]

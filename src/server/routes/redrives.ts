@@ -12,17 +12,17 @@ const create = endpoint({
   method: 'post',
   path: '/redrives',
   tag: 'redrives',
-  summary: 'Send dead jobs round again, at a rate',
+  summary: 'Redrive dead jobs at a limited rate',
   description:
-    'A few go first (`canary`); when too many fail again (`stopWhenFailing`) it stops. An empty filter means every dead ' +
-    'letter. With `dryRun` nothing changes, and 200 says how many there are.',
+    'A few jobs run first (`canary`); the redrive stops when too many fail again (`stopWhenFailing`). An empty filter means every dead ' +
+    'letter. With `dryRun` nothing changes, and 200 returns the number of matching jobs.',
   role: 'operator',
   tenants: 'own',
   creates: true,
   body: newRedrive,
   answers: {
-    200: { description: 'How many there are (`dryRun`)', schema: dryRunSchema },
-    201: { description: 'It begins', schema: redriveSchema },
+    200: { description: 'The number of matching jobs (`dryRun`)', schema: dryRunSchema },
+    201: { description: 'The redrive that was started', schema: redriveSchema },
   },
   async handle({ app, caller, body: { filter, ...given }, note }): Promise<Answer> {
     const { redrives } = app.chronos
@@ -55,7 +55,7 @@ const get = endpoint({
   method: 'get',
   path: '/redrives/{id}',
   tag: 'redrives',
-  summary: 'How far a redrive has come',
+  summary: 'Get a redrive and its progress',
   role: 'viewer',
   tenants: 'own',
   params: byId,
@@ -69,12 +69,12 @@ const setRate = endpoint({
   method: 'patch',
   path: '/redrives/{id}',
   tag: 'redrives',
-  summary: 'Go faster, or slower',
+  summary: 'Change the rate of a redrive',
   role: 'operator',
   tenants: 'own',
   params: byId,
   body: redriveEdit,
-  answers: ok(redriveSchema, 'The redrive as it is now'),
+  answers: ok(redriveSchema, 'The changed redrive'),
   async handle({ app, caller, params: { id }, body: { rate }, note }): Promise<Answer> {
     await ownRedrive(app, caller, id)
     note({ rate })
@@ -94,7 +94,7 @@ function action(verb: Verb, summary: string): Endpoint {
     tenants: 'own',
     params: byId,
     body: z.strictObject({}),
-    answers: ok(redriveSchema, 'The redrive as it is now'),
+    answers: ok(redriveSchema, 'The changed redrive'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
       await ownRedrive(app, caller, id)
       return changed(app, await app.chronos.redrives[verb](id))
@@ -102,7 +102,7 @@ function action(verb: Verb, summary: string): Endpoint {
   })
 }
 
-/** The redrive, if it is one that this caller may see. */
+/** The redrive, if this caller may see it. */
 async function ownRedrive({ chronos }: Application, caller: Caller, id: string): Promise<RedriveView> {
   const redrive = await chronos.redrives.get(id)
   if (isOwn(caller, redrive)) return redrive
@@ -123,7 +123,7 @@ export const REDRIVES: readonly Endpoint[] = [
   list,
   get,
   setRate,
-  action('pause', 'Start no more; what has started goes on'),
-  action('resume', 'Go on; one that stopped goes on without a canary'),
-  action('abort', 'End it'),
+  action('pause', 'Pause a redrive; jobs that have started continue'),
+  action('resume', 'Resume a redrive; one that stopped continues without a canary'),
+  action('abort', 'Abort a redrive'),
 ]

@@ -40,18 +40,18 @@ const create = endpoint({
   method: 'post',
   path: '/schedules',
   tag: 'schedules',
-  summary: 'Make a schedule',
-  description: '`cron` or `every` says when, `job` or `http` what. An `id` that is taken is refused with 409.',
+  summary: 'Create a schedule',
+  description: '`cron` or `every` sets the time, `job` or `http` the work. An `id` that is taken is refused with 409.',
   role: 'operator',
   tenants: 'own',
   creates: true,
   body: newSchedule,
-  answers: { 201: { description: 'Made', schema: scheduleSchema } },
+  answers: { 201: { description: 'Created', schema: scheduleSchema } },
   async handle({ app, caller, body: { id: asked, ...options }, note }): Promise<Answer> {
     const id = asked ?? app.dice.id(app.clock.now())
     const schedule = await put(app, caller, id, options, 0).catch((error: unknown) => {
       throw isTaken(error)
-        ? new Problem(409, 'KEY_CONFLICT', `there is a schedule "${id}" already; PUT changes one`)
+        ? new Problem(409, 'KEY_CONFLICT', `schedule "${id}" exists already; change it with PUT`)
         : error
     })
     note({ scheduleId: id })
@@ -61,15 +61,15 @@ const create = endpoint({
 
 const isTaken = (error: unknown): boolean => error instanceof ChronosError && error.code === 'VERSION_CONFLICT'
 
-/** For `If-Match` only: ticks change what a schedule shows and not its version, so nobody may be told "not modified". */
+/** For `If-Match` only: occurrences change a schedule without changing its version, so a GET must never return 304. */
 const versionTag = ({ version }: ScheduleView): Record<string, string> => ({ ETag: `"${version}"` })
 
 const get = endpoint({
   method: 'get',
   path: '/schedules/{id}',
   tag: 'schedules',
-  summary: 'A schedule',
-  description: 'Its `ETag` is its version, for `If-Match`.',
+  summary: 'Get a schedule',
+  description: 'The `ETag` is its version, for `If-Match`.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
@@ -84,21 +84,21 @@ const replace = endpoint({
   method: 'put',
   path: '/schedules/{id}',
   tag: 'schedules',
-  summary: 'Make a schedule, or say it anew',
+  summary: 'Create or replace a schedule',
   description:
-    'What is not given goes back to its default. With `If-Match` only if it still has that version, else 412.',
+    'Fields that are left out return to their defaults. With `If-Match`, only if it still has that version, otherwise 412.',
   role: 'operator',
   tenants: 'own',
   params: byId,
   body: scheduleInput,
   answers: {
-    200: { description: 'As it is now', schema: scheduleSchema },
-    201: { description: 'Made', schema: scheduleSchema },
+    200: { description: 'Replaced', schema: scheduleSchema },
+    201: { description: 'Created', schema: scheduleSchema },
   },
   async handle({ app, caller, params: { id }, body, ifMatch }): Promise<Answer> {
     const current = await app.chronos.schedules.get(id)
     if (current && !isOwn(caller, current)) throw noSuch('schedule', id)
-    // What a tenant has not seen could be another's by now.
+    // An id that the tenant has not read may belong to another tenant by now.
     const seen = caller.tenantId === undefined ? undefined : (current?.version ?? 0)
     const schedule = await put(app, caller, id, body, ifMatch === undefined ? seen : versionOf(ifMatch, id, current))
     return { status: current ? 200 : 201, body: schedule, headers: versionTag(schedule) }
@@ -108,8 +108,8 @@ const replace = endpoint({
 function versionOf(ifMatch: string, id: string, current: ScheduleView | undefined): number {
   if (ifMatch === '*' && current) return current.version
   if (/^\d{1,15}$/.test(ifMatch)) return Number(ifMatch)
-  const have = current ? `has version ${current.version}` : 'is not there'
-  throw new Problem(412, 'PRECONDITION_FAILED', `schedule "${id}" ${have}, and If-Match says "${ifMatch}"`)
+  const have = current ? `has version ${current.version}` : 'does not exist'
+  throw new Problem(412, 'PRECONDITION_FAILED', `schedule "${id}" ${have}, but If-Match is "${ifMatch}"`)
 }
 
 async function put(
@@ -129,7 +129,7 @@ const remove = endpoint({
   method: 'delete',
   path: '/schedules/{id}',
   tag: 'schedules',
-  summary: 'Remove a schedule; the jobs that it made go on',
+  summary: 'Delete a schedule; its jobs continue',
   role: 'operator',
   tenants: 'own',
   params: byId,
@@ -152,7 +152,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
     tenants: 'own',
     params: byId,
     body: z.strictObject({}),
-    answers: ok(scheduleSchema, 'The schedule as it is now'),
+    answers: ok(scheduleSchema, 'The changed schedule'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
       await ownSchedule(app, caller, id)
       const schedule = await app.chronos.schedules[verb](id)
@@ -166,7 +166,7 @@ const run = endpoint({
   method: 'post',
   path: '/schedules/{id}/run',
   tag: 'schedules',
-  summary: 'Make one of its jobs now, beside its ticks',
+  summary: 'Run a schedule now, in addition to its occurrences',
   role: 'operator',
   tenants: 'own',
   creates: true,
@@ -186,7 +186,7 @@ const history = endpoint({
   method: 'get',
   path: '/schedules/{id}/history',
   tag: 'schedules',
-  summary: 'The attempts of all its jobs, newest job first',
+  summary: 'List the attempts of all its jobs, newest job first',
   role: 'viewer',
   tenants: 'own',
   params: byId,
@@ -202,13 +202,13 @@ const preview = endpoint({
   method: 'post',
   path: '/schedules:preview',
   tag: 'schedules',
-  summary: 'When it would happen',
-  description: 'Where the clocks are changed between two times, the second says so (`clocks`). Nothing is made.',
+  summary: 'Preview the occurrences of a schedule',
+  description: 'If the clocks change between two occurrences, the second one reports it (`clocks`). Creates nothing.',
   role: 'viewer',
   tenants: 'own',
   audit: 'none',
   body: previewRequest,
-  answers: ok(schedulePreview, 'The next times'),
+  answers: ok(schedulePreview, 'The next occurrences'),
   async handle({ app, body: { count, from, ...timing } }): Promise<Answer> {
     const asked = { ...(count !== undefined && { count }), ...(from !== undefined && { from }) }
     const data = app.chronos.schedules.preview(timing as TimingOptions, asked)
@@ -216,7 +216,7 @@ const preview = endpoint({
   },
 })
 
-/** The schedule, if it is one that this caller may see. */
+/** The schedule, if this caller may see it. */
 async function ownSchedule({ chronos }: Application, caller: Caller, id: string): Promise<ScheduleView> {
   const schedule = await chronos.schedules.get(id)
   if (schedule && isOwn(caller, schedule)) return schedule
@@ -229,8 +229,8 @@ export const SCHEDULES: readonly Endpoint[] = [
   get,
   replace,
   remove,
-  action('pause', 'Make no more jobs; those that there are go on'),
-  action('resume', 'Go on with the next tick'),
+  action('pause', 'Pause a schedule; its existing jobs continue'),
+  action('resume', 'Resume a schedule with its next occurrence'),
   run,
   history,
   preview,

@@ -36,10 +36,10 @@ const whoAmI = endpoint({
   method: 'get',
   path: '/session',
   tag: 'access',
-  summary: 'Who am I, and what may I do',
+  summary: 'Get the caller and its permissions',
   role: 'viewer',
   tenants: 'own',
-  answers: ok(sessionSchema, 'Whoever called'),
+  answers: ok(sessionSchema, 'The caller'),
   async handle({ app, caller }): Promise<Answer> {
     return { body: sessionOf(app, caller) }
   },

@@ -7,7 +7,7 @@ import { Problem } from '../http/problem.js'
 
 type AnyCall = Pick<Call<unknown, unknown, unknown>, 'app' | 'caller'>
 
-/** What a tenant's caller asks for is asked for that tenant, whatever else it says. */
+/** The token of one tenant limits every request to that tenant. */
 export function ownTenant<T extends { readonly tenantId?: string | undefined }>(caller: Caller, asked: T): T {
   if (caller.tenantId === undefined) return asked
   if (asked.tenantId !== undefined && asked.tenantId !== caller.tenantId) {
@@ -20,7 +20,7 @@ export function isOwn(caller: Caller, thing: { readonly tenantId?: string }): bo
   return caller.tenantId === undefined || thing.tenantId === caller.tenantId
 }
 
-/** The job, if there is one that this caller may see; another tenant's is as good as none. */
+/** The job, if this caller may see it; a job of another tenant is not found. */
 export async function ownJob({ app, caller }: AnyCall, id: string): Promise<JobView> {
   const job = await app.chronos.jobs.get(id)
   if (job && isOwn(caller, job)) return job
@@ -34,12 +34,12 @@ export function noSuch(what: string, id: string): ChronosError {
 const SECRET_HEADERS = /^(authorization|proxy-authorization|cookie|x-api-key|.*(token|secret|password|api-?key).*)$/i
 const HIDDEN = '•••'
 
-/** Whoever only looks sees no secrets of calls. */
+/** Viewers don't see the secrets of HTTP jobs. */
 export function shownTo(caller: Caller, job: JobView): JobView {
   return caller.role === 'viewer' && job.name === 'http' ? { ...job, payload: withoutSecrets(job.payload) } : job
 }
 
-/** The same for the calls that a schedule makes. */
+/** Viewers don't see the secrets of a schedule's HTTP jobs either. */
 export function scheduleShownTo(caller: Caller, schedule: ScheduleView): ScheduleView {
   if (caller.role !== 'viewer' || schedule.job !== 'http') return schedule
   return { ...schedule, payload: withoutSecrets(schedule.payload) }

@@ -24,11 +24,11 @@ const list = endpoint({
   method: 'get',
   path: '/webhooks',
   tag: 'webhooks',
-  summary: 'List webhooks, oldest first',
+  summary: 'List webhook endpoints, oldest first',
   role: 'viewer',
   tenants: 'own',
   query: webhookQuery,
-  answers: ok(webhookList, 'A page of webhooks'),
+  answers: ok(webhookList, 'A page of webhook endpoints'),
   async handle({ app, caller, query }): Promise<Answer> {
     return { body: await app.chronos.webhooks.list(ownTenant(caller, query)) }
   },
@@ -38,8 +38,8 @@ const create = endpoint({
   method: 'post',
   path: '/webhooks',
   tag: 'webhooks',
-  summary: 'Have somebody told when something happens',
-  description: 'The `secret` that messages are signed with is told in this answer and never again.',
+  summary: 'Create a webhook endpoint',
+  description: 'The `secret` that signs messages is shown in this response only.',
   role: 'admin',
   tenants: 'own',
   creates: true,
@@ -57,7 +57,7 @@ const get = endpoint({
   method: 'get',
   path: '/webhooks/{id}',
   tag: 'webhooks',
-  summary: 'A webhook',
+  summary: 'Get a webhook endpoint',
   role: 'viewer',
   tenants: 'own',
   params: byId,
@@ -71,13 +71,13 @@ const replace = endpoint({
   method: 'put',
   path: '/webhooks/{id}',
   tag: 'webhooks',
-  summary: 'Say a webhook anew',
-  description: 'What is not given goes back to its default. State, secrets and deliveries stay.',
+  summary: 'Replace a webhook endpoint',
+  description: 'Fields that are left out return to their defaults. State, secrets and deliveries stay.',
   role: 'admin',
   tenants: 'own',
   params: byId,
   body: webhookInput,
-  answers: ok(webhookSchema, 'The webhook as it is now'),
+  answers: ok(webhookSchema, 'The changed webhook endpoint'),
   async handle({ app, caller, params: { id }, body }): Promise<Answer> {
     await ownWebhook(app, caller, id)
     return changed(app, await app.chronos.webhooks.update(id, ownTenant(caller, body) as EndpointInput))
@@ -88,8 +88,8 @@ const remove = endpoint({
   method: 'delete',
   path: '/webhooks/{id}',
   tag: 'webhooks',
-  summary: 'Remove a webhook',
-  description: 'What is still on its way to it ends as `endpoint-disabled`.',
+  summary: 'Delete a webhook endpoint',
+  description: 'Its pending deliveries end as `endpoint-disabled`.',
   role: 'admin',
   tenants: 'own',
   params: byId,
@@ -112,7 +112,7 @@ function action(verb: 'enable' | 'disable', summary: string): Endpoint {
     tenants: 'own',
     params: byId,
     body: z.strictObject({}),
-    answers: ok(webhookSchema, 'The webhook as it is now'),
+    answers: ok(webhookSchema, 'The changed webhook endpoint'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
       await ownWebhook(app, caller, id)
       return changed(app, await app.chronos.webhooks[verb](id))
@@ -124,10 +124,10 @@ const rotate = endpoint({
   method: 'post',
   path: '/webhooks/{id}/rotate-secret',
   tag: 'webhooks',
-  summary: 'Make a new secret',
+  summary: 'Rotate the secret of a webhook endpoint',
   description:
-    'Told in this answer and never again; the old one signs beside it for another day. ' +
-    `\`${PER_JOB}\` is the one for addresses that jobs name themselves.`,
+    'The new secret is shown in this response only; the old one also signs for another day. ' +
+    `The id \`${PER_JOB}\` stands for the webhook URLs that jobs set themselves.`,
   role: 'admin',
   tenants: 'own',
   creates: true,
@@ -144,13 +144,13 @@ const test = endpoint({
   method: 'post',
   path: '/webhooks/{id}/test',
   tag: 'webhooks',
-  summary: 'Send it a message of the type `webhook.test`',
+  summary: 'Send a test message of the type `webhook.test`',
   role: 'operator',
   tenants: 'own',
   creates: true,
   params: byId,
   body: z.strictObject({}),
-  answers: created(jobSchema, 'The delivery, a job like any other'),
+  answers: created(jobSchema, 'The delivery, which is a job'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     tell(app, await ownWebhook(app, caller, id))
     const delivery = await app.chronos.webhooks.test(id)
@@ -162,13 +162,13 @@ const recover = endpoint({
   method: 'post',
   path: '/webhooks/{id}/recover',
   tag: 'webhooks',
-  summary: 'Send again what failed for good since a time',
+  summary: 'Redrive the dead deliveries since a time',
   role: 'operator',
   tenants: 'own',
   creates: true,
   params: byId,
   body: recoverRequest,
-  answers: created(redriveSchema, 'A redrive like any other'),
+  answers: created(redriveSchema, 'The redrive'),
   async handle({ app, caller, params: { id }, body, note }): Promise<Answer> {
     tell(app, await ownWebhook(app, caller, id))
     const redrive = await app.chronos.webhooks.recover(id, body as RecoverOptions)
@@ -182,12 +182,12 @@ const deliveries = endpoint({
   method: 'get',
   path: '/webhooks/{id}/deliveries',
   tag: 'webhooks',
-  summary: 'What was sent to it, newest first',
+  summary: 'List the deliveries of a webhook endpoint, newest first',
   role: 'viewer',
   tenants: 'own',
   params: byId,
   query: deliveryQuery,
-  answers: ok(listSchema(jobSchema, 'DeliveryList'), 'A page of deliveries: jobs like any other'),
+  answers: ok(listSchema(jobSchema, 'DeliveryList'), 'A page of deliveries, which are jobs'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
     await ownWebhook(app, caller, id)
     const found = await app.chronos.webhooks.deliveries(id, query)
@@ -195,7 +195,7 @@ const deliveries = endpoint({
   },
 })
 
-/** The webhook, if it is one that this caller may see. */
+/** The webhook endpoint, if this caller may see it. */
 async function ownWebhook({ chronos }: Application, caller: Caller, id: string): Promise<EndpointView> {
   const webhook = await chronos.webhooks.get(id)
   if (isOwn(caller, webhook)) return webhook
@@ -217,8 +217,8 @@ export const WEBHOOKS: readonly Endpoint[] = [
   get,
   replace,
   remove,
-  action('enable', 'Tell it again, from now on'),
-  action('disable', 'Tell it nothing more'),
+  action('enable', 'Enable a webhook endpoint'),
+  action('disable', 'Disable a webhook endpoint'),
   rotate,
   test,
   recover,

@@ -16,29 +16,29 @@ export const alertSchema = z
     id: z.string(),
     rule,
     labels,
-    state: alertState.openapi({ description: 'resolved: it fired within the last day, and is over.' }),
+    state: alertState.openapi({ description: 'resolved: the alert fired and ended within the last day.' }),
     severity: z.enum(['warning', 'critical']),
     value: z.number(),
     summary: z.string(),
     since: time,
     firedAt: time.optional(),
     resolvedAt: time.optional(),
-    notifiedAt: time.optional().openapi({ description: 'When people were last told; absent while it is silenced.' }),
+    notifiedAt: time.optional().openapi({ description: 'The last notification; absent while the alert is silenced.' }),
   })
   .openapi('Alert')
 
 const threshold = z
   .union([z.number().min(0).max(VALUE_MAX), z.string().min(1).max(40)])
-  .openapi({ description: 'A duration for rules of latency, a share for `retry-rate`, else a number.' })
+  .openapi({ description: 'A duration for latency rules, a ratio for `retry-rate`, otherwise a number.' })
 
 const settings = {
   enabled: z.boolean(),
-  fire: threshold.openapi({ description: 'Above this it begins …' }),
-  clear: threshold.openapi({ description: '… and at or below this it may end.' }),
+  fire: threshold.openapi({ description: 'The alert fires above this value.' }),
+  clear: threshold.openapi({ description: 'The alert may resolve at or below this value.' }),
   critical: threshold,
-  for: duration.openapi({ description: 'How long it must be true.' }),
-  keep: duration.openapi({ description: 'How long it must not be true any more.' }),
-  repeat: z.union([z.literal('doubled'), duration]).openapi({ description: 'When people are told again.' }),
+  for: duration.openapi({ description: 'How long the condition must hold before the alert fires.' }),
+  keep: duration.openapi({ description: 'How long the condition must be over before the alert resolves.' }),
+  repeat: z.union([z.literal('doubled'), duration]).openapi({ description: 'When the notification is repeated.' }),
   window: duration,
   minVolume: count.max(VALUE_MAX),
   minRetries: count.max(VALUE_MAX),
@@ -50,7 +50,7 @@ export const ruleSchema = z
   .openapi('AlertRule')
 
 const change = z.union([z.strictObject(settings).partial(), z.literal(false), z.null()]).openapi('AlertRuleSettings', {
-  description: 'What is left out stays as it is; false turns the rule off, null takes away what was set.',
+  description: 'Fields that are left out stay unchanged; false disables the rule, null removes the change.',
 })
 
 export const ruleChanges = z
@@ -64,7 +64,7 @@ export const newSilence = z
       .record(z.string().min(1).max(64), text)
       .refine(given => Object.keys(given).length <= LABELS_MAX, `at most ${LABELS_MAX} labels`)
       .optional()
-      .openapi({ description: 'Those that an alert must have; it may have others.' }),
+      .openapi({ description: 'The labels that an alert must have; it may have others.' }),
     for: duration.optional(),
     until: time.optional(),
     comment: text.optional(),

@@ -7,14 +7,16 @@ export const circuitSchema = z
   .object({
     key: z.string(),
     state: z.enum(['closed', 'open', 'half-open', 'ramping']),
-    forced: z.enum(['open', 'closed']).optional().openapi({ description: 'Held there by hand.' }),
+    forced: z.enum(['open', 'closed']).optional().openapi({ description: 'An operator forced this state.' }),
     reason: z.string().optional(),
     since: time,
     openUntil: time.optional().openapi({ description: 'When the next probe may be sent.' }),
-    notBefore: time.optional().openapi({ description: 'The other side asked to be left alone until then.' }),
+    notBefore: time
+      .optional()
+      .openapi({ description: 'The dependency asked for no calls before this time (`Retry-After`).' }),
     openings: count,
     probeJobId: z.string().optional(),
-    calls: z.object({ ok: count, failed: count }).openapi({ description: 'In the window of the circuit.' }),
+    calls: z.object({ ok: count, failed: count }).openapi({ description: 'Calls in the window of the circuit.' }),
   })
   .openapi('Circuit')
 
@@ -22,6 +24,9 @@ export const circuitList = listSchema(circuitSchema, 'CircuitList')
 
 export const closeRequest = z
   .strictObject({
-    hold: z.boolean().optional().openapi({ description: 'It stays closed whatever fails, until closed without.' }),
+    hold: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Keeps the circuit closed despite failures, until a close without `hold`.' }),
   })
   .openapi('CloseCircuit')

@@ -23,7 +23,7 @@ export const jobSchema = z
     name,
     queue: name,
     state,
-    phase: phase.openapi({ description: 'What `waiting` means just now, else the state.' }),
+    phase: phase.openapi({ description: 'The reason for `waiting`; otherwise the state.' }),
     reason: z.string().optional(),
     priority: z.number().int(),
     attempt: count,
@@ -80,7 +80,7 @@ export const jobList = z
     searched: z
       .object({ newest: count, complete: z.boolean() })
       .optional()
-      .openapi({ description: 'How far a search by `q` or `error` looked.' }),
+      .openapi({ description: 'How far back a search by `q` or `error` went.' }),
   })
   .openapi('JobList')
 
@@ -91,7 +91,7 @@ export const logList = listSchema(
   'LogList',
 )
 
-/** Which jobs; the same names as in TypeScript. */
+/** Selects jobs; the fields have the same names as in TypeScript. */
 const filters = {
   state: z.union([state, z.array(state)]).optional(),
   phase: phase.optional(),
@@ -108,7 +108,7 @@ const filters = {
   scheduleId: text.optional(),
   createdAfter: time.optional(),
   createdBefore: time.optional(),
-  q: text.optional().openapi({ description: 'Part of anything, among the newest 100,000 jobs.' }),
+  q: text.optional().openapi({ description: 'Text in any field, among the newest 100,000 jobs.' }),
 }
 
 export const jobQuery = z.strictObject({
@@ -119,7 +119,7 @@ export const jobQuery = z.strictObject({
     .max(8000)
     .transform(all => all.split(','))
     .optional()
-    .openapi({ type: 'string', description: 'Ids with commas between them.' }),
+    .openapi({ type: 'string', description: 'Ids, separated by commas.' }),
   ...paging,
 })
 
@@ -168,7 +168,7 @@ export const newHttpJob = z
   .strictObject({ http: httpRequest, ...enqueueFields })
   .openapi('NewHttpJob', { example: { http: { method: 'POST', url: 'https://api.example/charge' } } })
 
-/** The short form for calls that come again and again. */
+/** The short form for scheduled HTTP jobs. */
 export const scheduleForm = z
   .strictObject({
     schedule: z.string().min(1).max(256),

@@ -11,14 +11,16 @@ const names = z.array(name).min(1).max(100)
 
 export const claimBody = z
   .strictObject({
-    workerId: z.string().min(1).max(128).openapi({ description: 'Another one for every process.' }),
+    workerId: z.string().min(1).max(128).openapi({ description: 'Unique per process.' }),
     queues: names.optional().openapi({ description: 'Default: `default`.' }),
-    names: names.optional().openapi({ description: 'Only these jobs. Default: all but HTTP jobs.' }),
+    names: names
+      .optional()
+      .openapi({ description: 'Claim only jobs with these names. Default: all except HTTP jobs.' }),
     limit: z.number().int().min(1).max(100).optional().openapi({ description: 'Default 1.' }),
     lease: duration.optional().openapi({ description: '1s to 1h; default 30s.' }),
-    wait: duration.optional().openapi({ description: 'How long to wait for work where there is none: up to 30s.' }),
+    wait: duration.optional().openapi({ description: 'How long to wait if no job is due: up to 30s.' }),
     token: token.optional().openapi({
-      description: 'New for every claim; with the same one, a claim whose answer was lost can be repeated.',
+      description: 'New for every claim; the same value repeats a claim whose response was lost.',
     }),
     host: z.string().min(1).max(128).optional(),
     pid: z.number().int().min(0).max(2_147_483_647).optional(),
@@ -28,14 +30,14 @@ export const claimBody = z
 export const leaseSchema = z
   .object({
     job: jobSchema,
-    key: z.string().openapi({ description: 'The same over all attempts: for the idempotency of who is called.' }),
+    key: z.string().openapi({ description: 'The same for all attempts; use it as an idempotency key for calls.' }),
     token,
     leaseMs: count,
     expiresAt: time,
     timeoutMs: count,
     isLastAttempt: z.boolean(),
     deadline: time.optional(),
-    suspect: z.boolean().optional().openapi({ description: 'It may be what killed its last worker.' }),
+    suspect: z.boolean().optional().openapi({ description: 'The job may have crashed its last worker.' }),
     trace: z.record(z.string(), z.string()).optional(),
   })
   .openapi('Lease')
@@ -63,7 +65,7 @@ export const failBody = z
       retryable: z
         .boolean()
         .optional()
-        .openapi({ description: 'Goes before every rule: false ends the job, true gives it its retries.' }),
+        .openapi({ description: 'Overrides every rule: false ends the job, true allows its retries.' }),
     }),
     retryAfter: duration.optional(),
   })
@@ -80,6 +82,9 @@ export const leaseEndSchema = z
     nextRunAt: time.optional(),
     delayMs: count.optional(),
     decision: z.unknown().optional(),
-    repeated: z.boolean().optional().openapi({ description: 'It was told before; nothing was done twice.' }),
+    repeated: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'The outcome was already reported; nothing was done twice.' }),
   })
   .openapi('LeaseEnd')

@@ -32,7 +32,7 @@ const rule = z
   })
   .openapi('Rule')
 
-/** Settings of a dependency; the engine knows which there are. */
+/** Settings of a dependency; the engine checks their names. */
 const dependency = z.union([z.boolean(), z.record(z.string(), z.unknown())])
 
 const fields = {
@@ -59,7 +59,7 @@ export const policySchema = z
   })
   .openapi('Policy')
 
-/** A preset's name, (part of) a policy, or the other names for the same. */
+/** The name of a preset, or a policy or a part of one, with aliases of its fields. */
 export const policyInput = z
   .union([
     z.enum(Object.keys(PRESETS) as [string, ...string[]]),

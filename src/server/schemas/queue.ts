@@ -8,7 +8,7 @@ export const activitySchema = z
   .object({
     enqueued: count,
     started: count.openapi({ description: 'Runs that ended.' }),
-    retries: count.openapi({ description: 'Those of them with attempt > 1.' }),
+    retries: count.openapi({ description: 'Runs that ended with attempt > 1.' }),
     succeeded: count.openapi({ description: 'Jobs that succeeded.' }),
     failed: count.openapi({ description: 'Runs that failed, timed out or were lost.' }),
     dead: count,
@@ -20,7 +20,10 @@ export const queueSchema = z
   .object({
     name: z.string(),
     paused: z.boolean(),
-    retry: policySchema.partial().optional().openapi({ description: 'What was set, over what the code says.' }),
+    retry: policySchema
+      .partial()
+      .optional()
+      .openapi({ description: 'The override that was set; it takes precedence over the code.' }),
     counts: z
       .object({
         scheduled: countSchema,
@@ -30,8 +33,8 @@ export const queueSchema = z
         dead: countSchema,
       })
       .openapi({ description: 'Up to 10,000 of each.' }),
-    oldestDueAt: time.optional().openapi({ description: 'Since when its oldest due job waits.' }),
-    deadSince: time.optional().openapi({ description: 'When the oldest dead letter died that nobody has seen.' }),
+    oldestDueAt: time.optional().openapi({ description: 'When the oldest due job became due.' }),
+    deadSince: time.optional().openapi({ description: 'When the oldest unacknowledged dead letter died.' }),
     workers: count.openapi({ description: 'Live workers that take its jobs.' }),
     concurrency: count,
     hasWorkers: z.boolean(),
@@ -48,7 +51,7 @@ export const queueList = listSchema(queueSchema, 'QueueList')
 export const queueSettings = z
   .strictObject({
     paused: z.boolean().optional(),
-    retry: z.union([policyInput, z.null()]).optional().openapi({ description: 'null takes it away.' }),
+    retry: z.union([policyInput, z.null()]).optional().openapi({ description: 'null removes the override.' }),
   })
   .openapi('QueueSettings', { example: { retry: { maxRetries: 5, jitter: 'full' } } })
 
@@ -69,10 +72,10 @@ export const waveSchema = z
     from: time,
     to: time,
     bucketMs: z.number(),
-    buckets: z.array(count).openapi({ description: 'Jobs that wait for a retry, by when it is due.' }),
-    scheduled: z.array(count).openapi({ description: 'Those that wait for their first run.' }),
-    due: count.openapi({ description: 'Retries that are due already.' }),
+    buckets: z.array(count).openapi({ description: 'Jobs that wait for a retry, by due time.' }),
+    scheduled: z.array(count).openapi({ description: 'Jobs that wait for their first run, by due time.' }),
+    due: count.openapi({ description: 'Retries that are already due.' }),
     beyond: count.openapi({ description: 'Jobs that are due after `to`.' }),
-    complete: z.boolean().openapi({ description: 'false: there are so many that not all were looked at.' }),
+    complete: z.boolean().openapi({ description: 'false: there are too many jobs, and not all were counted.' }),
   })
   .openapi('RetryWave')

@@ -8,7 +8,7 @@ const rate = z
 
 const state = z.enum(['canary', 'running', 'paused', 'stopped', 'done', 'aborted'])
 
-/** How fast, how carefully. */
+/** The rate of a redrive and its safeguards. */
 export const redriveOptions = {
   rate: rate.optional(),
   canary: z
@@ -17,22 +17,22 @@ export const redriveOptions = {
     .min(0)
     .max(10_000)
     .optional()
-    .openapi({ description: 'How many go first, while the others wait for what becomes of them.' }),
-  stopWhenFailing: share.optional().openapi({ description: 'The share that fails again at which it stops.' }),
-  force: z.boolean().optional().openapi({ description: 'Also jobs of unknown outcome: they may run twice.' }),
+    .openapi({ description: 'How many jobs run first, while the others wait for their outcome.' }),
+  stopWhenFailing: share.optional().openapi({ description: 'The redrive stops when this share of jobs fails again.' }),
+  force: z.boolean().optional().openapi({ description: 'Include jobs with unknown outcome, which may run twice.' }),
 }
 
 export const newRedrive = z
   .strictObject({
     filter: deadFilterBody,
     ...redriveOptions,
-    dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and say how many there are.' }),
+    dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and return the number of matching jobs.' }),
   })
   .openapi('NewRedrive', { example: { filter: { queue: 'payments' }, rate: '20/s', canary: 10, stopWhenFailing: 0.2 } })
 
 export const redriveEdit = z.strictObject({ rate }).openapi('RedriveEdit')
 
-/** As the store keeps it: times are epoch milliseconds. */
+/** The stored form, in which times are epoch milliseconds. */
 const filter = z
   .object({
     ids: z.array(z.string()).optional(),
@@ -58,7 +58,7 @@ export const redriveSchema = z
     id: z.string(),
     tenantId: z.string().optional(),
     state,
-    why: z.string().optional().openapi({ description: 'Why it was stopped, in words.' }),
+    why: z.string().optional().openapi({ description: 'Why the redrive was stopped.' }),
     filter,
     rate: z.string(),
     canary: count,
@@ -66,7 +66,7 @@ export const redriveSchema = z
     total: countSchema,
     started: count,
     succeeded: count,
-    failing: count.openapi({ description: 'Died again, or wait for a retry.' }),
+    failing: count.openapi({ description: 'Jobs that died again or wait for a retry.' }),
     results: z.object({
       pending: count,
       running: count,
@@ -75,7 +75,7 @@ export const redriveSchema = z
       dead: count,
       cancelled: count,
     }),
-    skipped: count.openapi({ description: 'Left alone: discarded, or of unknown outcome without `force`.' }),
+    skipped: count.openapi({ description: 'Jobs that were discarded, or have an unknown outcome and no `force`.' }),
     conflicts: z.array(z.object({ jobId: z.string(), conflictId: z.string() })),
     conflictCount: count,
     createdAt: time,

@@ -8,10 +8,10 @@ const CATCH_UP_MAX = 100
 
 const overlap = z
   .enum(['skip', 'queue', 'allow'])
-  .openapi({ description: 'What a tick does while an earlier occurrence is not over.' })
+  .openapi({ description: 'What happens to an occurrence while an earlier one has not ended.' })
 const missed = z
   .union([z.enum(['run-once', 'skip']), z.strictObject({ all: z.number().int().min(1).max(CATCH_UP_MAX) })])
-  .openapi({ description: 'What becomes of ticks at which nobody was there.' })
+  .openapi({ description: 'What happens to occurrences that were missed because no scheduler was running.' })
 const state = z.enum(['active', 'paused', 'ended'])
 const delivery = z.enum(['at-least-once', 'at-most-once'])
 
@@ -65,18 +65,18 @@ const timing = {
     .max(CRON_MAX)
     .optional()
     .openapi({ description: 'Five fields, or six with seconds first.', example: '0 9 * * MON' }),
-  every: duration.optional().openapi({ description: 'In place of `cron`: at least 1s.' }),
+  every: duration.optional().openapi({ description: 'Instead of `cron`: at least 1s.' }),
   timeZone: z.string().min(1).max(64).optional().openapi({ example: 'Europe/Paris' }),
   startAt: time.optional(),
   endAt: time.optional(),
-  splay: duration.optional().openapi({ description: 'Jobs start up to so much after their tick.' }),
+  splay: duration.optional().openapi({ description: 'The maximum random delay of a job after its occurrence.' }),
 }
 
 const scheduleFields = {
   ...timing,
   job: name.optional().openapi({ description: 'The name of its jobs.' }),
   payload: z.unknown().optional(),
-  http: httpRequest.optional().openapi({ description: 'In place of `job`: a call to a URL.' }),
+  http: httpRequest.optional().openapi({ description: 'Instead of `job`: a call to a URL.' }),
   queue: name.optional(),
   priority: z.number().int().min(0).max(9).optional(),
   retry: policyInput.optional(),
@@ -90,7 +90,7 @@ const scheduleFields = {
   webhook: z.string().max(8192).optional(),
   overlap: overlap.optional(),
   missed: missed.optional(),
-  recurring: z.boolean().optional().openapi({ description: 'false: one occurrence, and it has ended.' }),
+  recurring: z.boolean().optional().openapi({ description: 'false: the schedule ends after one occurrence.' }),
 }
 
 export const scheduleInput = z.strictObject(scheduleFields).openapi('ScheduleInput', {
@@ -98,7 +98,7 @@ export const scheduleInput = z.strictObject(scheduleFields).openapi('ScheduleInp
 })
 
 export const newSchedule = z
-  .strictObject({ id: name.optional().openapi({ description: 'By default a new one.' }), ...scheduleFields })
+  .strictObject({ id: name.optional().openapi({ description: 'Default: a new id.' }), ...scheduleFields })
   .openapi('NewSchedule')
 
 export const previewRequest = z
@@ -116,8 +116,11 @@ export const schedulePreview = z
         at: time,
         local: z
           .string()
-          .openapi({ description: 'On the clock of its time zone.', example: '2026-03-29T03:30:00+02:00' }),
-        clocks: z.string().optional().openapi({ description: 'How the clocks were changed since the one before.' }),
+          .openapi({
+            description: 'Local time in the time zone of the schedule.',
+            example: '2026-03-29T03:30:00+02:00',
+          }),
+        clocks: z.string().optional().openapi({ description: 'How the clocks changed since the previous occurrence.' }),
       }),
     ),
     timeZone: z.string(),

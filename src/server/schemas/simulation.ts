@@ -2,7 +2,7 @@ import { policyInput, policySchema } from './policy.js'
 import { count, duration } from './words.js'
 import { z } from './zod.js'
 
-/** A server does other things too: what is larger is for the command line or the browser, on the same code. */
+/** Larger simulations would block the server; the command line and the browser run them with the same code. */
 export const SIMULATED_JOBS_MAX = 20_000
 export const RETRIES_MAX = 200
 
@@ -15,7 +15,7 @@ export const policiesSchema = z
     ),
     queues: z
       .array(z.object({ queue: z.string(), retry: policySchema.partial() }))
-      .openapi({ description: 'Queues that were given a policy of their own.' }),
+      .openapi({ description: 'Queues with a policy override.' }),
   })
   .openapi('Policies')
 
@@ -27,25 +27,28 @@ export const policyPreviewRequest = z
 
 export const policyPreview = z
   .object({
-    policy: policySchema.openapi({ description: 'As it would hold: what is not said is filled in.' }),
+    policy: policySchema.openapi({ description: 'The complete policy, with defaults filled in.' }),
     rows: z.array(
       z
         .object({
           retry: count,
           label: z.string(),
-          delayMs: z.number().nullable().openapi({ description: "Without jitter; null: a worker's function decides." }),
-          window: range.openapi({ description: 'The wait in milliseconds, at the least and at the most.' }),
-          totalMs: range.openapi({ description: 'All waits up to and with this one.' }),
+          delayMs: z
+            .number()
+            .nullable()
+            .openapi({ description: "Without jitter; null: a function in the worker's code decides." }),
+          window: range.openapi({ description: 'The shortest and the longest wait, in milliseconds.' }),
+          totalMs: range.openapi({ description: 'The sum of all waits up to and including this one.' }),
           typicalMs: z
             .number()
             .nullable()
-            .openapi({ description: 'When it starts on average, from the first failure.' }),
+            .openapi({ description: 'The average start, measured from the first failure.' }),
         })
         .openapi('PreviewRow'),
     ),
     outageSurvivedMs: count
       .nullable()
-      .openapi({ description: 'The longest that leaves 99 % of the jobs a run after it.' }),
+      .openapi({ description: 'The longest outage after which 99 % of the jobs still have a run left.' }),
     findings: z.array(
       z
         .object({ code: z.string(), severity: z.enum(['note', 'warning']), message: z.string() })
@@ -60,8 +63,8 @@ export const simulationRequest = z
     scenario: z
       .strictObject({
         jobs: z.number().int().min(1).max(SIMULATED_JOBS_MAX),
-        within: duration.optional().openapi({ description: 'Their first runs are spread over so long; default 0.' }),
-        outage: duration.openapi({ description: 'How long the target is away, from the first run on.' }),
+        within: duration.optional().openapi({ description: 'The first runs are spread over this time; default 0.' }),
+        outage: duration.openapi({ description: 'How long the dependency is down, from the first run on.' }),
         capacityPerSecond: z.number().int().min(1).max(1_000_000).optional(),
         seed: z
           .number()

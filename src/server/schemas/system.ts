@@ -4,11 +4,14 @@ import { z } from './zod.js'
 export const workerSchema = z
   .object({
     id: z.string(),
-    kind: z.enum(['pull']).optional().openapi({ description: 'pull: it asks for work with `POST /leases:claim`.' }),
+    kind: z
+      .enum(['pull'])
+      .optional()
+      .openapi({ description: 'pull: the worker claims jobs with `POST /leases:claim`.' }),
     host: z.string(),
     pid: z.number().int(),
     queues: z.array(z.string()),
-    names: z.array(z.string()).openapi({ description: 'The jobs that it has handlers for; `*` for all.' }),
+    names: z.array(z.string()).openapi({ description: 'The names of the jobs that it has handlers for; `*` for all.' }),
     concurrency: count,
     running: count,
     state: z.enum(['alive', 'silent']),
@@ -29,7 +32,7 @@ const entrySchema = z
     action: z.string().openapi({ example: 'POST /jobs/{id}/cancel' }),
     target: z.string().optional(),
     requestId: z.string().optional(),
-    count: count.optional().openapi({ description: 'The number of changes: of a bulk action, or within one second.' }),
+    count: count.optional().openapi({ description: 'The number of changes of a bulk action, or within one second.' }),
     facts: z.record(z.string(), z.unknown()).optional(),
   })
   .openapi('AuditLogEntry')
@@ -41,7 +44,7 @@ export const systemSchema = z
   .object({
     version: z.string(),
     node: z.string(),
-    now: time.openapi({ description: 'By the clock of the store.' }),
+    now: time.openapi({ description: 'The time of the store.' }),
     startedAt: time,
     uptimeMs: count,
     store: z.object({
@@ -52,7 +55,7 @@ export const systemSchema = z
       durability: z.enum(['none', 'process-crash', 'power-loss']),
       promise: z.string().openapi({ description: 'The durability in words.' }),
     }),
-    workers: count.openapi({ description: 'Those of this process.' }),
+    workers: count.openapi({ description: 'Workers in this process.' }),
     maintenance: z.boolean().openapi({ description: 'Whether sweeper, scheduler and the other loops run here.' }),
     events: z.object({ listeners: count, maxListeners: count }),
     ready: z.boolean(),
@@ -70,9 +73,9 @@ export const systemSchema = z
   })
   .openapi('System')
 
-export const auditSchema = z
+export const integritySchema = z
   .object({
-    isSound: z.boolean().openapi({ description: 'Nothing was lost.' }),
+    isSound: z.boolean().openapi({ description: 'Every job is accounted for.' }),
     at: time,
     queues: z.array(
       z
@@ -94,7 +97,7 @@ export const auditSchema = z
           what: z.enum(['success-runs', 'run-gap', 'lease-expired', 'orphan-attempts']),
           detail: z.string(),
         })
-        .openapi('AuditFinding'),
+        .openapi('IntegrityFinding'),
     ),
   })
-  .openapi('Audit')
+  .openapi('IntegrityReport')

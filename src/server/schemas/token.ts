@@ -6,7 +6,7 @@ export const newToken = z
   .strictObject({
     name: z.string().min(1).max(100).openapi({ description: 'The name that the audit log shows.' }),
     role: z.enum(ROLES),
-    tenantId: text.optional().openapi({ description: 'It sees and touches only what belongs to this tenant.' }),
+    tenantId: text.optional().openapi({ description: 'Limits the token to this tenant.' }),
     expiresIn: duration.optional(),
   })
   .openapi('NewToken', { example: { name: 'deploy', role: 'operator', expiresIn: '90d' } })
@@ -19,7 +19,7 @@ export const tokenSchema = z
     tenantId: z.string().optional(),
     createdAt: time,
     expiresAt: time.optional(),
-    usedAt: time.optional().openapi({ description: 'To the minute.' }),
+    usedAt: time.optional().openapi({ description: 'Precise to the minute.' }),
   })
   .openapi('Token')
 
@@ -28,7 +28,7 @@ export const createdToken = tokenSchema
     token: z
       .string()
       .optional()
-      .openapi({ description: '`chr_…`, told this once: a repeated request is answered without.' }),
+      .openapi({ description: '`chr_…`, shown only once: the response to a repeated request omits it.' }),
   })
   .openapi('CreatedToken')
 

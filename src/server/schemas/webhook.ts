@@ -12,8 +12,18 @@ export const webhookInput = z
   .strictObject({
     url: z.string().min(1).max(8192),
     events: z.array(event).min(1).max(LIST_MAX),
-    queues: z.array(name).min(1).max(LIST_MAX).optional().openapi({ description: 'Only of jobs in these.' }),
-    names: z.array(name).min(1).max(LIST_MAX).optional().openapi({ description: 'Only of jobs with these names.' }),
+    queues: z
+      .array(name)
+      .min(1)
+      .max(LIST_MAX)
+      .optional()
+      .openapi({ description: 'Only events of jobs in these queues.' }),
+    names: z
+      .array(name)
+      .min(1)
+      .max(LIST_MAX)
+      .optional()
+      .openapi({ description: 'Only events of jobs with these names.' }),
     tenantId: text.optional(),
     retry: policyInput.optional(),
   })
@@ -31,10 +41,12 @@ export const webhookSchema = z
     state: z.enum(['enabled', 'disabled']),
     disabledReason: z.enum(['gone', 'failing', 'by-hand']).optional(),
     disabledAt: time.optional(),
-    failingSince: time.optional().openapi({ description: 'The first failure since anything got through.' }),
+    failingSince: time.optional().openapi({ description: 'The first failure since the last successful delivery.' }),
     secrets: z
       .array(z.object({ createdAt: time, expiresAt: time.optional() }))
-      .openapi({ description: 'Those that sign at present; what they are is told once, when they are made.' }),
+      .openapi({
+        description: 'The secrets that currently sign messages; each is shown only once, when it is created.',
+      }),
     createdAt: time,
     updatedAt: time,
   })
@@ -43,7 +55,7 @@ export const webhookSchema = z
 const secret = z
   .string()
   .optional()
-  .openapi({ description: '`whsec_…`, told this once: a repeated request is answered without.' })
+  .openapi({ description: '`whsec_…`, shown only once: the response to a repeated request omits it.' })
 
 export const createdWebhook = webhookSchema.extend({ secret }).openapi('CreatedWebhook')
 export const secretSchema = z.object({ secret }).openapi('NewSecret')
@@ -56,5 +68,8 @@ export const deliveryQuery = z.strictObject({
 })
 
 export const recoverRequest = z
-  .strictObject({ since: time.openapi({ description: 'Of messages from this time on.' }), ...redriveOptions })
+  .strictObject({
+    since: time.openapi({ description: 'Redrive deliveries of messages from this time on.' }),
+    ...redriveOptions,
+  })
   .openapi('RecoverRequest')

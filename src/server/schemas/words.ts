@@ -8,7 +8,7 @@ import {
 } from '../../core/values/limits.js'
 import { z } from './zod.js'
 
-// Fields that come again and again, each with its bounds. The engine checks them once more, in its own words.
+// Common fields with their bounds. The engine checks them again.
 
 export const name = z.string().min(1).max(NAME_LENGTH_MAX)
 export const text = z.string().min(1).max(TEXT_LENGTH_MAX)
@@ -22,12 +22,12 @@ export const share = z.number().min(0).max(1)
 /** `'30s'`, or milliseconds. */
 export const duration = z
   .union([z.string().min(1).max(40), z.number().min(0)])
-  .openapi({ description: 'A text with a unit (250ms, 30s, 5m, 2h, 7d), or milliseconds.', example: '30s' })
+  .openapi({ description: 'A string with a unit (250ms, 30s, 5m, 2h, 7d), or milliseconds.', example: '30s' })
 
 export const byId = z.object({ id })
 export const byName = z.object({ name })
 
-/** What a list is asked for. Numbers in a query are texts. */
+/** The query of a list. Numbers in a query are strings. */
 export const paging = {
   limit: z.coerce
     .number()
@@ -36,7 +36,7 @@ export const paging = {
     .max(PAGE_MAX)
     .optional()
     .openapi({ description: `1 to ${PAGE_MAX}; default 50.` }),
-  cursor: z.string().min(1).max(2048).optional().openapi({ description: '`page.next` of the page before.' }),
+  cursor: z.string().min(1).max(2048).optional().openapi({ description: '`page.next` of the previous page.' }),
 }
 export const pageQuery = z.strictObject(paging)
 
@@ -47,7 +47,7 @@ export const flag = z
 
 export const countSchema = z
   .object({ value: count, relation: z.enum(['exact', 'at-least']) })
-  .openapi('Count', { description: 'Exact, or "at least" where counting on would take too long.' })
+  .openapi('Count', { description: 'An exact count, or "at least" if counting further would take too long.' })
 
 /** A page of a list. */
 export function listSchema(item: z.ZodType, name: string): z.ZodObject {
@@ -63,13 +63,13 @@ export const bulkSchema = z
   .object({ matched: count, changed: count, refused: count.optional(), dryRun: z.boolean() })
   .openapi('BulkResult')
 
-/** An action on all that a filter matches. */
+/** An action on everything that matches a filter. */
 export function bulkRequest<Filter extends z.ZodType>(filter: Filter, name: string) {
   return z
     .strictObject({
       filter,
-      dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and say how many there are.' }),
-      all: z.boolean().optional().openapi({ description: 'An empty filter means all of them; it has to be said.' }),
+      dryRun: z.boolean().optional().openapi({ description: 'Change nothing, and return the number of matches.' }),
+      all: z.boolean().optional().openapi({ description: 'Confirms that an empty filter means everything.' }),
     })
     .openapi(name)
 }

@@ -1,7 +1,7 @@
 import { extendZodWithOpenApi } from '@asteasolutions/zod-to-openapi'
 import { z } from 'zod'
 
-// Gives schemas `.openapi()`: names and words for the OpenAPI document.
+// Adds `.openapi()` to schemas, for names and descriptions in the OpenAPI document.
 extendZodWithOpenApi(z)
 
 export { z }

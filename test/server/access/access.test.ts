@@ -148,7 +148,7 @@ describe('access', () => {
     expect((await t.api('DELETE', '/session', undefined, session)).status).toBe(204)
   })
 
-  it('audits sign-outs of sessions only', async () => {
+  it('writes sign-outs of sessions to the audit log, and no others', async () => {
     await using t = await startServer({ token: TOKEN })
     expect((await t.api('DELETE', '/session')).status).toBe(204)
     expect((await t.api('DELETE', '/session', undefined, { Cookie: 'chronos_session=guess' })).status).toBe(204)

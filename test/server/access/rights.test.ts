@@ -11,7 +11,8 @@ type Who = Pick<Caller, 'role' | 'tenantId'> | undefined
 /** All kinds of callers: each role, for all tenants and for one, and no authentication. */
 const CALLERS: readonly Who[] = [undefined, ...ROLES.flatMap(role => [{ role }, { role, tenantId: 'acme' }])]
 
-const nameOf = (who: Who): string => (who ? `${who.role}${who.tenantId === undefined ? '' : ' of a tenant'}` : 'nobody')
+const nameOf = (who: Who): string =>
+  who ? `${who.role}${who.tenantId === undefined ? '' : ' of a tenant'}` : 'an unauthenticated caller'
 
 /** The status that refuses this caller; undefined if the call is allowed. */
 function refusal({ role, tenants, isOpen }: Endpoint, who: Who): number | undefined {

@@ -84,7 +84,7 @@ describe('leases', () => {
     for (const verb of ['extend', 'complete', 'release']) {
       const lost = await t.api<Problem>('POST', `/leases/${id}/${verb}`, { token: STALE })
       expect([lost.status, lost.body.code]).toEqual([409, 'LEASE_LOST'])
-      const none = await t.api<Problem>('POST', `/leases/nobody/${verb}`, { token: STALE })
+      const none = await t.api<Problem>('POST', `/leases/unknown/${verb}`, { token: STALE })
       expect([none.status, none.body.code]).toEqual([404, 'NOT_FOUND'])
     }
   })

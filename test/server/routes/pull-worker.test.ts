@@ -90,7 +90,7 @@ function behaves(example: Example): void {
     await using worker = await startWorker(example, t.url)
     const id = await enqueue(t, { seconds: 0.2 })
     const { token } = await claimed
-    await t.chronos.leases.fail(id, { token, error: { message: 'by somebody else', retryable: false } })
+    await t.chronos.leases.fail(id, { token, error: { message: 'by another worker', retryable: false } })
     expect(await worker.line()).toContain('is not held under this token any more')
     const next = await enqueue(t, { numbers: [4] })
     expect(await worker.line()).toBe(`${next} succeeded`)
