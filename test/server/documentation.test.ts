@@ -10,7 +10,7 @@ const rows = text.slice(text.indexOf('## Routes')).split('\n')
 const nameOf = ({ method, path }: Endpoint): string => `\`${method.toUpperCase()} ${path}\``
 const rowsOf = (endpoint: Endpoint): readonly string[] => rows.filter(row => row.includes(nameOf(endpoint)))
 
-/** The last cell of a row says who may; where calls of two roles share a row, so do their words. */
+/** The last cell of a row names the permissions; calls of two roles in one row name both. */
 function saysRole({ role }: Endpoint, row: string): boolean {
   return row.split('|').at(-2)!.includes(role)
 }

@@ -1,13 +1,13 @@
 import type { z } from 'zod'
 import { ENDPOINTS } from '../../src/server/routes/all.js'
 
-/** What the endpoint at this address says that it answers with this status. */
+/** The schema that the document declares for this endpoint and status. */
 export function successSchema(method: string, path: string, status: number): z.ZodType | undefined {
   const plain = path.replace(/\?.*$/, '')
   const fitting = ENDPOINTS.filter(
     endpoint => endpoint.method.toUpperCase() === method && patternOf(endpoint.path).test(plain),
   )
-  // `/jobs/{id}` fits `/jobs/x` only; where two fit, the one with fewer blanks was meant.
+  // Two paths may match, such as `/jobs/{id}` and `/jobs/x`; the one with fewer parameters is meant.
   const [endpoint] = fitting.sort((a, b) => blanks(a.path) - blanks(b.path))
   if (!endpoint) throw new Error(`no endpoint is at ${method} ${plain}`)
   const said = endpoint.answers[status]

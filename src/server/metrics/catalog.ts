@@ -19,7 +19,7 @@ const STORE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const JOB = ['queue', 'name'] as const
 
 export const CATALOG = {
-  // Counted in this process: what its calls enqueued and its workers did.
+  // Counted in this process: the jobs that it enqueued and the runs of its workers.
   jobs_enqueued_total: {
     type: 'counter',
     help: 'Jobs that this process enqueued, including jobs of schedules.',

@@ -114,12 +114,10 @@ export const schedulePreview = z
     data: z.array(
       z.object({
         at: time,
-        local: z
-          .string()
-          .openapi({
-            description: 'Local time in the time zone of the schedule.',
-            example: '2026-03-29T03:30:00+02:00',
-          }),
+        local: z.string().openapi({
+          description: 'Local time in the time zone of the schedule.',
+          example: '2026-03-29T03:30:00+02:00',
+        }),
         clocks: z.string().optional().openapi({ description: 'How the clocks changed since the previous occurrence.' }),
       }),
     ),

@@ -42,11 +42,9 @@ export const webhookSchema = z
     disabledReason: z.enum(['gone', 'failing', 'by-hand']).optional(),
     disabledAt: time.optional(),
     failingSince: time.optional().openapi({ description: 'The first failure since the last successful delivery.' }),
-    secrets: z
-      .array(z.object({ createdAt: time, expiresAt: time.optional() }))
-      .openapi({
-        description: 'The secrets that currently sign messages; each is shown only once, when it is created.',
-      }),
+    secrets: z.array(z.object({ createdAt: time, expiresAt: time.optional() })).openapi({
+      description: 'The secrets that currently sign messages; each is shown only once, when it is created.',
+    }),
     createdAt: time,
     updatedAt: time,
   })

@@ -57,7 +57,11 @@ describe('operations', () => {
     const system = await t.api('GET', '/system', undefined, admin)
     expect(system.body).toMatchObject({
       node: process.versions.node,
-      store: { kind: 'sqlite', durability: 'power-loss', promise: expect.stringContaining('loss of power') },
+      store: {
+        kind: 'sqlite',
+        durability: 'power-loss',
+        promise: expect.stringContaining('survive a crash and a power failure'),
+      },
       workers: 1,
       maintenance: true,
       events: { listeners: 0 },
