@@ -5,7 +5,7 @@ import chromium from '@sparticuz/chromium'
 import { type Browser, type BrowserContext, chromium as driver, type Page, type Request } from 'playwright-core'
 import { ROOT } from '../support/tree.js'
 
-/** How somebody looks at the dashboard. */
+/** The theme and size of the visitor's screen. */
 export interface Look {
   readonly theme: 'light' | 'dark'
   readonly width: 1440 | 390
@@ -36,11 +36,11 @@ export async function launch(): Promise<Browser> {
   })
 }
 
-/** Somebody at a screen, and all that went wrong there. */
+/** A visitor of the dashboard, with the errors of the visit. */
 export class Visitor implements AsyncDisposable {
   readonly page: Page
   readonly look: Look
-  /** Errors that the browser told of: of scripts, of the console, of the content security policy, of requests. */
+  /** Errors that the browser reported: scripts, console, content security policy and requests. */
   readonly troubles: string[] = []
   readonly #context: BrowserContext
   /** What the page asked for, and has no answer to yet. */
@@ -88,7 +88,7 @@ export class Visitor implements AsyncDisposable {
 
   /** Goes to a path of the dashboard and waits until everything that it asked for is there. */
   async open(path: string): Promise<void> {
-    // What the page before asked for, nobody waits for any more.
+    // Requests of the previous page no longer matter.
     this.#asked.clear()
     await this.page.goto(path.replace(/^\//, ''))
     await this.settled()
@@ -171,7 +171,7 @@ function twoFrames(): Promise<unknown> {
 
 let axeText: Promise<string> | undefined
 
-/** By the debugger's door: the page's own policy lets no script in that is not its own. */
+/** The script is injected through the debugger, because the content security policy of the page allows only its own. */
 function axe(): Promise<string> {
   axeText ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   return axeText

@@ -3,7 +3,7 @@ import { apiFilter, filterWords, jobTokens, typedFilter } from '../../src/dashbo
 
 const tokens = jobTokens()
 
-describe('what somebody types into the filter', () => {
+describe('text typed into the filter', () => {
   it.each([
     ['state:dead', { state: 'dead' }],
     ['state:dead queue:mail', { state: 'dead', queue: 'mail' }],
@@ -11,10 +11,10 @@ describe('what somebody types into the filter', () => {
     ['queue:mail card declined', { queue: 'mail', q: 'card declined' }],
     ['error:"too many connections" name:a', { error: 'too many connections', name: 'a' }],
     ['"two words"', { q: 'two words' }],
-    // No token of ours: it is text, such as an address.
+    // An unknown filter name is text, such as an address.
     ['https://shop.example/hooks', { q: 'https://shop.example/hooks' }],
     ['after:2026-11-16T08:00:00Z', { after: '2026-11-16T08:00:00Z' }],
-    // A name without a value narrows nothing yet.
+    // A name without a value does not filter yet.
     ['queue:', {}],
     ['  ', {}],
   ])('reads %j', (text, change) => {
@@ -23,7 +23,7 @@ describe('what somebody types into the filter', () => {
 })
 
 describe('a filter in the URL', () => {
-  it('is asked for by the names of the API, and without what is none', () => {
+  it('becomes API parameters, without parameters that are not filters', () => {
     const query = { state: 'retrying', schedule: 'digest', tenant: 'acme', after: 'x', q: 'y', cursor: 'c', tab: 't' }
     expect(apiFilter(query)).toEqual({
       phase: 'retrying',
@@ -34,7 +34,7 @@ describe('a filter in the URL', () => {
     })
   })
 
-  it('is told in words that can be typed again', () => {
+  it('becomes text that can be typed again', () => {
     const query = { state: 'dead', error: 'too many', q: 'card', cursor: 'c' }
     const words = filterWords(query)
     expect(words).toBe('state:dead error:"too many" "card"')

@@ -7,27 +7,27 @@ import { tryOut } from '../../src/dashboard/simulator/simulation.js'
 const FRAME = { width: 100, height: 50, spanMs: 100_000, topPerSecond: 10 }
 const series = (peaks: readonly number[], binMs = 1_000) => ({ binMs, peaks, attempts: peaks, served: [] })
 
-describe('the drawing of a herd', () => {
+describe('the chart of a thundering herd', () => {
   it('is as high as the worst second of each column', () => {
     const wave = Array.from({ length: 100 }, (_, i) => (i === 40 ? 10 : i === 41 ? 5 : 0))
     expect(herdPath(series(wave), FRAME)).toBe('M0 50H40V0H41V25H42V50H100V50Z')
   })
 
-  it('does not lose a wave of one second in a long story', () => {
+  it('does not lose a wave of one second in a long simulation', () => {
     const wave = Array.from({ length: 2_000 }, (_, i) => (i === 777 ? 8 : 0))
     expect(herdPath(series(wave), { ...FRAME, spanMs: 2_000_000 })).toContain('V10')
   })
 
-  it('ends at the top what is higher than the scale', () => {
+  it('clips values above the scale', () => {
     expect(herdPath(series([1_000]), FRAME)).toBe('M0 50H0V0H1V50H100V50Z')
   })
 
-  it('knows how many there were around a moment, and none after the end', () => {
+  it('finds the peak around a moment, and zero after the end', () => {
     expect([peakAt(series([3, 7]), 1_400), peakAt(series([3, 7]), 9_000)]).toEqual([7, 0])
   })
 })
 
-describe('the scale of a herd', () => {
+describe('the scale of the herd simulator', () => {
   it.each([
     [0, 1],
     [73, 80],
@@ -59,7 +59,7 @@ describe('the scale of a herd', () => {
 describe('a simulation for the screen', () => {
   const scenario = { jobs: 200, outage: '30s', capacityPerSecond: 50 } as const
 
-  it('is that of core, with what stands out and the delays', () => {
+  it('is the simulation of core, with findings and delays', () => {
     const answer = tryOut([{ policy: PRESETS.financial, scenario }])
     if ('problem' in answer) throw new Error(answer.problem)
     const [result] = answer.results
@@ -69,7 +69,7 @@ describe('a simulation for the screen', () => {
     expect(result?.findings.map(({ code }) => code)).toContain('full-jitter-halves')
   })
 
-  it('says what is wrong in the words of core', () => {
+  it('reports the error of core', () => {
     const answer = tryOut([{ policy: PRESETS.standard, scenario: { ...scenario, jobs: -1 } }])
     expect(answer).toEqual({ problem: expect.stringMatching(/^scenario\.jobs/) })
   })

@@ -3,28 +3,28 @@ import { RAMP_DEFAULT, type Ramp, rampDelayMs, rampedBy, rampLengthMs } from './
 import type { BudgetSettings, CircuitSettings } from './settings.js'
 
 /**
- * What all jobs that depend on one thing share: its circuit, its retry budget and the word of the other side that it
- * wants to be left alone. Plain data that is kept in the store; every function here returns the next state of it.
+ * The state that all jobs with the same dependency share: its circuit, its retry budget and the `Retry-After` that it
+ * sent. It is plain data in the store; every function here returns the next state.
  */
 export interface Dependency {
   readonly key: string
   readonly settings: DependencySettings
   readonly circuit: 'closed' | 'open' | 'ramping'
-  /** Grows when jobs must ask anew. A pass that a job was given names the round in which it holds. */
+  /** Incremented when jobs must ask again. The pass of a job names the round in which it is valid. */
   readonly round: number
   readonly changedAt: number
   readonly forced?: 'open' | 'closed'
-  /** What it shut for, in words. */
+  /** Why the circuit opened, in words. */
   readonly reason?: string
   readonly openUntil?: number
-  /** Open periods in a row, without a recovery that lasted. */
+  /** Consecutive open periods without a lasting recovery. */
   readonly openings: number
   readonly probe?: Probe
-  /** The next probe is another job's. */
+  /** The job of the last probe, so that the next probe is a different job. */
   readonly lastProbeId?: string
-  /** When a probe was last asked for, so that one process does it. */
+  /** When a process last requested a probe, so that only one process does. */
   readonly probeCalledAt?: number
-  /** Where the ramp begins, and how many of its slots are given away. */
+  /** When the ramp begins, and how many of its slots are taken. */
   readonly rampFrom?: number
   readonly taken: number
   readonly calls: readonly CallCount[]
@@ -41,7 +41,7 @@ export interface DependencySettings {
 export interface Probe {
   readonly jobId: string
   readonly workerId: string
-  /** Not heard of until then, it counts as nothing and another may try. */
+  /** Without a result by then, the probe counts as undecided and another job may probe. */
   readonly until: number
 }
 
@@ -57,7 +57,7 @@ interface StartCount {
   readonly retry: number
 }
 
-/** What was seen at a dependency since it was last told. */
+/** What a process observed at a dependency since its last report. */
 export interface Seen {
   readonly ok: number
   readonly failed: number
@@ -69,18 +69,18 @@ export interface Ask {
   readonly jobId: string
   readonly workerId: string
   readonly pass?: number
-  /** It has run before, so the budget counts it. */
+  /** The job has run before, so the budget counts it. */
   readonly isRetry: boolean
-  /** It may start twice, so it may be the one that is sent ahead. */
+  /** The job may start twice, so it may be the probe. */
   readonly isRepeatable: boolean
-  /** How long a probe of it may take. */
+  /** The maximum duration of a probe with this job. */
   readonly probeMs: number
 }
 
 export type Verdict =
   | { readonly kind: 'go' }
   | { readonly kind: 'probe' }
-  /** `pass` is the slot that it was given: at its time it need not ask again. */
+  /** `pass` is valid when the delay is over: the job does not have to ask again. */
   | {
       readonly kind: 'defer'
       readonly delayMs: number
@@ -89,13 +89,13 @@ export type Verdict =
       readonly by: 'circuit' | 'ramp' | 'budget'
     }
 
-/** Parked jobs come due by themselves this long after the dependency could have opened: nothing waits on a loop's word alone. */
+/** Deferred jobs become due this long after the circuit could have closed, even if no process releases them. */
 export const PARK_GRACE_MS = 40_000
-/** A job that was the last probe leaves the next one to others for so long. */
+/** The job of the last probe leaves the next probe to other jobs for this long. */
 const OTHERS_FIRST_MS = 5_000
-/** Slots of a budget are given away at most so far ahead. */
+/** Slots of a budget are reserved at most this far ahead. */
 const BUDGET_HORIZON_MS = 60_000
-/** Unused slots are lost after so long: what waited must not come all at once. */
+/** Unused slots expire after this time, so that waiting jobs do not all start at once. */
 const SLOT_LIFE_MS = 500
 const BUCKETS = 10
 
@@ -103,17 +103,17 @@ export function newDependency(key: string, settings: DependencySettings, now: nu
   return { key, settings, circuit: 'closed', round: 1, changedAt: now, openings: 0, taken: 0, calls: [], starts: [] }
 }
 
-/** What the policies of the jobs say now. */
+/** Applies the current policies of the jobs. */
 export function withSettings(dependency: Dependency, settings: DependencySettings): Dependency {
   return dependency.settings === settings ? dependency : { ...dependency, settings }
 }
 
-/** Whether a job may pass without asking: the common case, which must cost nothing. */
+/** Whether a job may start without a decision. This is the common case, so it must be cheap. */
 export function isFree(dependency: Dependency, isRetry: boolean): boolean {
   return dependency.circuit === 'closed' && dependency.forced !== 'open' && !(isRetry && dependency.settings.budget)
 }
 
-/** What time alone changes: a ramp that has been climbed is over. */
+/** Applies the passage of time: a completed ramp ends. */
 export function advanced(dependency: Dependency, now: number): Dependency {
   if (dependency.circuit !== 'ramping' || now < dependency.rampFrom! + rampLengthMs(rampOf(dependency)))
     return dependency
@@ -161,12 +161,12 @@ function mayProbe(dependency: Dependency, { jobId, isRepeatable }: Ask, now: num
   return jobId !== lastProbeId || now >= openUntil + OTHERS_FIRST_MS
 }
 
-/** Whether a probe is out there whose answer may still come. */
+/** Whether a probe is running whose result may still arrive. */
 export function isProbed({ probe }: Dependency, now: number): boolean {
   return probe !== undefined && now < probe.until
 }
 
-/** Jobs that may start only once are never sent ahead. Where there are no others, time has to open the dependency. */
+/** Jobs that may start only once are never probes. If there are no other jobs, the circuit closes after a time. */
 function isTiredOfWaiting(dependency: Dependency, { isRepeatable }: Ask, now: number): boolean {
   const { forced, openUntil = 0, changedAt } = dependency
   return (
@@ -213,7 +213,7 @@ function admitRetry(
   ]
 }
 
-/** How many retries may start in a second, by the first attempts of the last seconds. */
+/** How many retries may start per second, given the first attempts of the last seconds. */
 export function retriesPerSecond(
   dependency: Dependency,
   { ratio, minPerSecond, windowMs }: BudgetSettings,
@@ -223,7 +223,7 @@ export function retriesPerSecond(
   return (ratio * first * 1_000) / windowMs + minPerSecond
 }
 
-/** Slots were given when there were more first attempts; by now they may be too many. */
+/** Slots that were reserved while there were more first attempts may be too many now. */
 function isOverBudget(dependency: Dependency, budget: BudgetSettings, now: number): boolean {
   const retries = dependency.starts
     .filter(({ at }) => at > now - budget.windowMs)
@@ -231,7 +231,7 @@ function isOverBudget(dependency: Dependency, budget: BudgetSettings, now: numbe
   return retries > 1.1 * retriesPerSecond(dependency, budget, now) * (budget.windowMs / 1_000) + 1
 }
 
-/** Counts what was seen, and opens the circuit where it was too much. `why` is the last failure, in words. */
+/** Counts the observed calls, and opens the circuit if too many failed. `why` is the last failure, in words. */
 export function seen(given: Dependency, { ok, failed, first, retry }: Seen, now: number, why?: string): Dependency {
   const dependency = advanced(given, now)
   const { circuit, budget } = dependency.settings
@@ -261,7 +261,7 @@ function counted<T extends Readonly<Record<string, number>>>(
 function isTooMuch(dependency: Dependency, { minimumCalls, failureRate }: CircuitSettings): boolean {
   const failed = dependency.calls.reduce((sum, call) => sum + call.failed, 0)
   const all = dependency.calls.reduce((sum, call) => sum + call.ok, failed)
-  // What has just come back up and fails again is not given the benefit of a whole window.
+  // A dependency that fails again during its ramp does not get a whole window.
   const enough = dependency.circuit === 'ramping' ? Math.max(2, Math.ceil(minimumCalls / 4)) : minimumCalls
   return all >= enough && failed / all >= failureRate
 }
@@ -288,13 +288,13 @@ function opening(
   }
 }
 
-/** The circuit closes: what waited comes back step by step. */
+/** Closes the circuit; waiting jobs are released step by step. */
 function closing(dependency: Dependency, now: number, rampFrom = now): Dependency {
   const { openUntil, probe, probeCalledAt, reason, forced, nextRetryAt, ...rest } = dependency
   return { ...rest, circuit: 'ramping', round: dependency.round + 1, changedAt: now, rampFrom, taken: 0, calls: [] }
 }
 
-/** `unsure`: it ended without telling whether the other side is there; another job may try at once. */
+/** `unsure`: the probe ended without showing whether the dependency is up; another job may probe at once. */
 export function probed(
   dependency: Dependency,
   jobId: string,
@@ -312,7 +312,7 @@ export function probed(
     : closing(dependency, now)
 }
 
-/** One process asks for the probe; where nothing comes of it, another may a little later. */
+/** Lets one process request the probe. If there is no probe, another process may request one a little later. */
 export function callProbe(dependency: Dependency, now: number): Dependency | undefined {
   const { circuit, forced, openUntil = 0, probeCalledAt } = dependency
   if (circuit !== 'open' || forced || now < openUntil || isProbed(dependency, now)) return undefined
@@ -320,7 +320,7 @@ export function callProbe(dependency: Dependency, now: number): Dependency | und
   return { ...dependency, probeCalledAt: now }
 }
 
-/** The other side said for how long it wants to be left alone: true for everybody. */
+/** Applies a `Retry-After` of the dependency to all of its jobs. */
 export function throttled(given: Dependency, forMs: number, now: number): Dependency {
   const dependency = advanced(given, now)
   const until = Math.ceil(now + forMs)
@@ -330,7 +330,7 @@ export function throttled(given: Dependency, forMs: number, now: number): Depend
   return isKnown ? dependency : closing(dependency, now, until)
 }
 
-/** By hand: held open, held closed, or left to itself again (closed, with a ramp if it was open). */
+/** Forces the circuit open or closed, or returns it to automatic control (closed, with a ramp if it was open). */
 export function force(dependency: Dependency, to: 'open' | 'closed' | 'auto', now: number): Dependency {
   if (to === 'open') {
     const { probe, probeCalledAt, rampFrom, openUntil, reason, ...rest } = dependency
@@ -349,7 +349,7 @@ export function force(dependency: Dependency, to: 'open' | 'closed' | 'auto', no
   return to === 'closed' ? { ...auto, forced: 'closed', changedAt: now } : { ...auto, changedAt: now }
 }
 
-/** Takes this many slots of the ramp at once, for jobs that were parked. */
+/** Takes this many slots of the ramp at once, for deferred jobs. */
 export function takeSlots(
   dependency: Dependency,
   count: number,
@@ -363,7 +363,7 @@ export function takeSlots(
   return { dependency: { ...dependency, taken: dependency.taken + count }, delaysMs }
 }
 
-/** Where parked jobs of an open dependency go: behind the next probe, spread as they would be released. */
+/** The delays of deferred jobs while the circuit is open: after the next probe, spread like the ramp. */
 export function parkDelaysMs(dependency: Dependency, count: number, now: number): readonly number[] {
   const shutMs = Math.max(0, (dependency.openUntil ?? now) - now) + PARK_GRACE_MS
   const ramp = rampOf(dependency)
@@ -374,7 +374,7 @@ function rampOf({ settings }: Dependency): Ramp {
   return settings.circuit?.ramp ?? RAMP_DEFAULT
 }
 
-/** What people call the state of a dependency. */
+/** The state of a circuit as it is shown. */
 export type CircuitState = 'closed' | 'open' | 'half-open' | 'ramping'
 
 export function circuitState(dependency: Dependency, now: number): CircuitState {

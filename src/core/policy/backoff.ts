@@ -34,7 +34,7 @@ export function rawDelay(backoff: ComputedBackoff, n: number, stopAtMs = Number.
   }
 }
 
-/** 0 · ∞ is not a number; no base means no wait. */
+/** 0 · ∞ is NaN; without a base there is no wait. */
 function times(baseMs: number, factor: number): number {
   return baseMs === 0 ? 0 : baseMs * factor
 }
@@ -52,7 +52,7 @@ function fibonacciDelay(baseMs: number, n: number, stopAtMs: number): number {
   return current
 }
 
-/** The longest delay that a backoff names itself, in contrast to those that grow out of it. */
+/** The longest delay that a backoff names explicitly, in contrast to those that it computes. */
 export function longestNamedMs(backoff: Backoff): number {
   switch (backoff.type) {
     case 'fixed':
@@ -66,21 +66,21 @@ export function longestNamedMs(backoff: Backoff): number {
   }
 }
 
-/** The ceiling: the policy's own, or else 24 h, or the longest delay that somebody wrote down on purpose. */
+/** The maximum delay: the cap of the policy, or else the greater of 24 h and the longest delay that the backoff names. */
 export function capMs(policy: Pick<Policy, 'backoff' | 'cap'>): number {
   if (policy.cap !== undefined) return toMs(policy.cap, 'cap')
   return Math.max(CAP_DEFAULT_MS, longestNamedMs(policy.backoff))
 }
 
-/** What retry n waits without jitter, capped, in whole milliseconds. null: the list is over. */
+/** The delay before retry n without jitter, capped, in whole milliseconds. null: the list is over. */
 export function cappedDelay(backoff: ComputedBackoff, n: number, ceilingMs: number): number | null {
   const raw = rawDelay(backoff, n, ceilingMs)
   return raw === null ? null : Math.round(Math.min(raw, ceilingMs))
 }
 
 /**
- * From where the delay before retry n is drawn: cap, then jitter, then the window is cut to the cap.
- * null: no further retry. A custom backoff may answer anything up to the cap.
+ * The window from which the delay before retry n is drawn: cap, then jitter, then the window is cut to the cap.
+ * null: no further retry. A custom backoff may return anything up to the cap.
  */
 export function delayWindow(
   policy: Pick<Policy, 'backoff' | 'jitter' | 'cap'>,

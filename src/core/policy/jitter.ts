@@ -8,7 +8,7 @@ export interface DelayWindow {
 
 /**
  * The window around a delay that is already capped. It is cut to the cap; a *draw* never is: cutting draws would
- * put half of them on exactly the cap and bring the herd back.
+ * put half of them on exactly the cap and cause a thundering herd again.
  */
 export function jitterWindow(jitter: Jitter, delayMs: number, capMs: number): DelayWindow {
   switch (jitter) {
@@ -16,7 +16,7 @@ export function jitterWindow(jitter: Jitter, delayMs: number, capMs: number): De
       return { lo: delayMs, hi: delayMs }
     case 'full':
       return { lo: 0, hi: delayMs }
-    // Decorrelated builds on an exponential base. Where there is none, equal is the nearest: wide, and never at once.
+    // Decorrelated builds on an exponential base. Without one, equal jitter is the nearest: wide, and never immediate.
     case 'equal':
     case 'decorrelated':
       return { lo: Math.round(delayMs / 2), hi: delayMs }
@@ -36,7 +36,7 @@ export function decorrelatedWindow(baseMs: number, previousMs: number, capMs: nu
 /** The draw: every whole millisecond of the window is equally likely. 0 ≤ u < 1. */
 export function pick(window: DelayWindow, u: number): number {
   const drawn = window.lo + Math.floor(u * (window.hi - window.lo + 1))
-  // A generator that is off by a hair (u = 1, NaN) must not break the window.
+  // A faulty generator (u = 1, NaN) must not leave the window.
   return Math.max(window.lo, Math.min(window.hi, drawn || window.lo))
 }
 

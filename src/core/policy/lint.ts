@@ -55,7 +55,7 @@ interface Look {
   readonly survivedMs: number
 }
 
-/** What stands out about a policy, warnings first. A policy without findings is a good one, and one with notes may be. */
+/** The findings about a policy, warnings first. Notes are not necessarily problems. */
 export function lintPolicy(policy: Policy): readonly Finding[] {
   const { backoff, maxRetries, retryAfter, circuit, budget } = policy
   if (maxRetries === 0) return [noRetries()]
@@ -87,7 +87,7 @@ function noRetries(): Finding {
 function customBackoff(name: string, policy: Policy): Finding {
   return note(
     'custom-backoff',
-    `The worker's function "${name}" decides every delay, up to the cap of ${formatMs(capMs(policy))} and without jitter; nobody else can foresee it.`,
+    `The worker's function "${name}" decides every delay, up to the cap of ${formatMs(capMs(policy))} and without jitter; previews can't compute it.`,
   )
 }
 
@@ -182,7 +182,7 @@ function capFindings({ policy, backoff, rows }: Look): readonly Finding[] {
   const isOver = (retry: number): boolean => (rawDelay(backoff, retry, cap) ?? 0) > cap
   const reached = rows.find(({ retry }) => isOver(retry))?.retry
   if (reached === undefined) {
-    // A delay that is exactly the cap is what the cap is for.
+    // A delay that equals the cap reaches it.
     if (backoff.type === 'fixed' || backoff.type === 'list' || rows.some(({ delayMs }) => delayMs === cap)) return []
     const longest = rows.at(-1)!
     const grown = firstOver(backoff, cap)
@@ -262,7 +262,7 @@ function windowFindings({ policy, backoff, rows, survivedMs }: Look): readonly F
   if (backoff.type === 'list' && survivedMs < DELIVERY_MS) {
     const message =
       `The delays are over after ${formatMs(survivedMs)}. If these are deliveries, a receiver that is away for longer ` +
-      `never hears of it; "patient" holds out for ${formatMs(outageSurvived(PRESETS.patient))}.`
+      `never gets them; "patient" holds out for ${formatMs(outageSurvived(PRESETS.patient))}.`
     found.push(note('delivery-window', message))
   } else if (survivedMs < SHORT_MS) {
     const say = survivedMs < VERY_SHORT_MS ? warning : note
@@ -275,13 +275,13 @@ function windowFindings({ policy, backoff, rows, survivedMs }: Look): readonly F
   if (lastMs > LONG_MS) {
     const say = lastMs > VERY_LONG_MS ? warning : note
     const message =
-      `The last retry may run ${formatMs(lastMs)} after the first failure; a deadline or maxElapsed ends what nobody ` +
-      'waits for any more.'
+      `The last retry may run ${formatMs(lastMs)} after the first failure; a deadline or maxElapsed ends jobs whose ` +
+      'result is no longer needed.'
     found.push(say('long-window', message))
   }
   const retries = rows.filter(({ totalMs }) => totalMs[0] <= limit).length
   if (retries > MANY_RETRIES) {
-    const message = `A job may run ${retries + 1} times: a target that is down for long is called so often by every job.`
+    const message = `A job may run ${retries + 1} times: every job calls a dependency that stays down this often.`
     found.push(note('many-runs', message))
   }
   return found

@@ -25,11 +25,11 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   none: { ...standard, maxRetries: 0 },
 }
 
-/** What each is for, in a few words. */
+/** The purpose of each preset. */
 export const GOOD_FOR: Readonly<Record<PresetName, string>> = {
   standard: 'the default',
   http: 'HTTP jobs, unless told otherwise',
-  lowLatency: 'somebody waits for the answer',
+  lowLatency: 'a caller waits for the answer',
   financial: 'few, spread attempts at what must not stampede',
   queue: 'a quick second and third try',
   webhook: 'deliveries, unless told otherwise',

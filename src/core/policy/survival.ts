@@ -8,12 +8,12 @@ const DEATHS_ONE_IN = 100
 const LIVES = 10_000
 const LIVES_OF_MANY_RETRIES = 1_000
 const MANY_RETRIES = 50
-/** What a policy survives is its own property, so it does not depend on the seed of anybody's scenario. */
+/** The survived outage is a property of the policy, so it does not depend on the seed of a scenario. */
 const SEED = 1
 
 /**
- * The longest outage that leaves 99 % of the jobs alive: those that failed just when it began still have a run after it.
- * Runs take no time here, and nobody is turned away afterwards; in life runs that fail slowly survive a little longer.
+ * The longest outage that 99 % of the jobs survive: jobs that failed when it began still have a run after it.
+ * Runs take no time here, and no call is rejected afterwards; real runs that fail slowly survive a little longer.
  */
 export function outageSurvived(policy: Policy): number {
   refuseCustom(policy)
@@ -41,7 +41,7 @@ export function refuseCustom({ backoff }: Policy): void {
   if (backoff.type !== 'custom') return
   throw new ChronosError(
     'INVALID_POLICY',
-    `policy.backoff: "${backoff.name}" is a function that only workers have, so nobody else can tell what it does; ` +
-      'give a list of the delays that it answers',
+    `policy.backoff: "${backoff.name}" is a function that only workers have, so its delays are unknown here; ` +
+      'give a list of the delays that it returns',
   )
 }

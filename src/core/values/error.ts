@@ -7,7 +7,7 @@ export type ErrorCode =
   | 'INVALID_RESULT'
   | 'UNKNOWN_JOB'
   | 'KEY_CONFLICT'
-  /** Somebody changed it since it was read. */
+  /** It was modified since it was read. */
   | 'VERSION_CONFLICT'
   | 'NOT_FOUND'
   | 'NOT_ALLOWED'
@@ -29,7 +29,7 @@ export type ErrorCode =
   | 'STORE_CORRUPT'
   | 'STORE_NEWER'
   | 'STORE_NOT_SUPPORTED'
-  /** A webhook that nobody signed. */
+  /** A webhook without a signature. */
   | 'SIGNATURE_MISSING'
   | 'SIGNATURE_INVALID'
   /** Signed, but too long ago, or in the future. */

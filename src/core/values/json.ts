@@ -5,7 +5,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** The same JSON with sorted keys and no spaces: equal values give equal text, whoever wrote them. For hashing. */
+/** The same JSON with sorted keys and no spaces, for hashing: equal values give equal text. */
 export function canonicalJson(text: string): string {
   return writeJson(JSON.parse(text), keys => keys.sort(), JSON.stringify)
 }

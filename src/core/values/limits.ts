@@ -53,7 +53,7 @@ export function checkInteger(value: unknown, what: string, min: number, max: num
   )
 }
 
-/** Refuses options that nobody reads: a misspelt one must not be a silent default. */
+/** Refuses unknown options, so that a misspelt one does not silently use the default. */
 export function checkKeys(options: unknown, known: readonly string[], where: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new ChronosError('INVALID_OPTION', `${where}: expected an object of options, got ${shown(options)}`)

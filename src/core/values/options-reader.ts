@@ -6,7 +6,7 @@ export { suggest } from './suggest.js'
 
 const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** What somebody wrote as `{ … }`: only known keys, each value read once, absent and undefined the same. */
+/** An options object as given: only known keys, each value read once, absent and undefined the same. */
 export type Form = ReadonlyMap<string, unknown>
 
 export function readForm(input: unknown, where: string, keys: readonly string[], code: ErrorCode): Form {

@@ -3,13 +3,11 @@
  * most `bytes` long as JSON, where a control character takes six.
  */
 export function cleanText(text: string, bytes: number): string {
-  // Nearly every text: short enough whatever its characters take, and nothing to mend.
-  if (text.length * CHARACTER_BYTES_MAX <= bytes && !MAY_NEED_MENDING.test(text)) return text
-  // Cut first: what follows must not depend on how long the text was.
+  // The common case: short enough for any characters, and nothing to fix.
+  if (text.length * CHARACTER_BYTES_MAX <= bytes && !MAY_NEED_FIXING.test(text)) return text
+  // Cut first, so that the rest does not depend on the length of the text.
   const head = text.length > bytes ? text.slice(0, bytes) : text
-  const clean = MAY_NEED_MENDING.test(head)
-    ? head.replace(/\p{Surrogate}/gu, '\uFFFD').replaceAll('\0', '\u2400')
-    : head
+  const clean = MAY_NEED_FIXING.test(head) ? head.replace(/\p{Surrogate}/gu, '\uFFFD').replaceAll('\0', '\u2400') : head
   const end = fittingLength(clean, bytes)
   if (end === clean.length && head.length === text.length) return clean
   return `${clean.slice(0, fittingLength(clean, bytes - ELLIPSIS_BYTES))}…`
@@ -17,7 +15,7 @@ export function cleanText(text: string, bytes: number): string {
 
 const ELLIPSIS_BYTES = 3
 const CHARACTER_BYTES_MAX = 6
-const MAY_NEED_MENDING = /[\0\ud800-\udfff]/
+const MAY_NEED_FIXING = /[\0\ud800-\udfff]/
 
 /** How many code units fit; never splits a surrogate pair. `text` is well-formed. */
 function fittingLength(text: string, bytes: number): number {

@@ -61,7 +61,7 @@ export function HerdChart({ layers, outageMs, capacityPerSecond, spanMs }: HerdC
       legend={<Legend layers={layers} capacityPerSecond={capacityPerSecond} outageMs={outageMs} />}
     >
       <div
-        class="herd"
+        class="herd-chart"
         ref={element}
         role="img"
         aria-label={spokenOf(layers, outageMs, capacityPerSecond)}

@@ -5,7 +5,7 @@ import type { Answer, Trial } from './simulation.js'
 const NO_THREAD =
   'The browser refused to start a worker thread for the simulator. Use "chronos policy simulate" in a terminal instead.'
 
-/** Sends one request at a time to the thread. Of the requests in between, only the last is sent. */
+/** Sends one request at a time to the thread. While one is in progress, only the latest waiting request is kept. */
 class Desk {
   readonly answer = signal<Answer | undefined>(undefined)
   readonly isBusy = signal(false)

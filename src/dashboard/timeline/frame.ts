@@ -3,7 +3,7 @@ export interface Frame {
   readonly isDown: boolean
   /** The room that texts must stay inside: pixels. */
   readonly width: number
-  /** The lane of runs and waits, the tracks of jitter windows beside it, and where both end: pixels across the time axis. */
+  /** The row of runs and waits, the tracks of jitter windows beside it, and where both end: pixels across the time axis. */
   readonly lane: number
   readonly laneSize: number
   readonly track: number

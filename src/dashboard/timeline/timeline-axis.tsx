@@ -23,7 +23,7 @@ function ticksFor({ history, scale, mode }: Scene): readonly Tick[] {
   return mode === 'linear' ? roundTicks(history.from, to, scale) : logTicks(history.from, to, scale)
 }
 
-/** The axis below the lane, with a mark where a wait is longer than drawn. */
+/** The axis below the runs, with a mark where a wait is longer than drawn. */
 export function Axis({ scene, length }: { readonly scene: Scene; readonly length: number }) {
   const { edge } = scene.frame
   const cuts = scene.scale.pieces.filter(({ isCut }) => isCut).map(({ start, end }) => (start + end) / 2)

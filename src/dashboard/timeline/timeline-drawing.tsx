@@ -19,7 +19,7 @@ import {
 
 const PAD = 6
 
-/** All runs and waits of a job in one lane. */
+/** All runs and waits of a job in one row. */
 export function TimelineDrawing({ scene }: { readonly scene: Scene }) {
   const { history, scale, frame } = scene
   const placed = place(history, scale, frame)

@@ -192,7 +192,7 @@ export function roundTicks(from: number, to: number, scale: Scale): readonly Tic
   return ticks
 }
 
-/** The smallest round step in time that leaves at least this many pixels between two ticks. */
+/** The smallest round step in time that leaves at least this many pixels between two labels. */
 export function stepFor(spanMs: number, length: number, pixels: number): number {
   const least = (spanMs / Math.max(1, length)) * pixels
   return TICK_STEPS_MS.find(ms => ms >= least) ?? Math.max(1, Math.ceil(least / DAY_MS)) * DAY_MS

@@ -9,16 +9,16 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import { checkKeys, checkName, checkPriority, checkTags, checkText } from '../../core/values/limits.js'
 import type { Reconcile } from '../worker/reconcile.js'
 
-/** What a handler is told about its job, and what it can say about it. */
+/** What a handler knows about its job, and what it can report. */
 export interface JobContext {
   readonly id: string
   readonly name: string
   readonly queue: string
   readonly tenantId: string | undefined
   readonly tags: readonly string[]
-  /** The same over all attempts and redrives: the key given at enqueue, else the job's id. For the other side's idempotency. */
+  /** The same for all attempts and redrives: the key given at enqueue, else the job's id. Use it as an idempotency key. */
   readonly key: string
-  /** 1 for the first run that counts. */
+  /** 1 for the first run that counts as an attempt. */
   readonly attempt: number
   readonly maxAttempts: number
   readonly isLastAttempt: boolean
@@ -32,9 +32,9 @@ export interface JobContext {
   /** Aborts when the attempt times out, is cancelled, loses its lease, or the worker must stop. */
   readonly signal: AbortSignal
 
-  /** `return job.snooze('10s')`: not yet; costs no attempt. */
+  /** `return job.snooze('10s')` runs the job again later; it costs no attempt. */
   snooze(delay: Duration, note?: string): Snooze
-  /** Runs a side effect and remembers its result over all attempts. A throw is not remembered. */
+  /** Runs a side effect and stores its result for all attempts. An error is not stored. */
   once<T>(name: string, effect: () => T | Promise<T>, options?: OnceOptions): Promise<T>
   /**
    * Where the store is PostgreSQL: writes the success of this job into your own open transaction, as the last thing in
@@ -43,7 +43,7 @@ export interface JobContext {
   complete(tx: unknown, result?: unknown): Promise<void>
   /** A line in the job's own log. */
   log(message: string, data?: unknown): void
-  /** How far it has come: any JSON, shown to people. */
+  /** Reports progress: any JSON, shown in the dashboard. */
   progress(value: unknown): void
 }
 
@@ -65,12 +65,12 @@ interface CommonOptions {
   /** Per attempt. Default 15 minutes. */
   readonly timeout?: Duration
   readonly retry?: PolicyInput
-  /** No retry is started later than this after the first start. */
+  /** No retry starts later than this after the first start. */
   readonly maxElapsed?: Duration
-  /** Not started later than this after its enqueue. */
+  /** The job does not start later than this after its enqueue. */
   readonly deadline?: Duration
   readonly tags?: readonly string[]
-  /** What it needs to be up, by a name of yours: jobs with the same one share a circuit and a retry budget. */
+  /** The name of the dependency: jobs with the same one share a circuit and a retry budget. */
   readonly dependsOn?: string
   /**
    * At-most-once jobs whose handler makes one request and does nothing before it: where that request certainly never left
@@ -86,14 +86,14 @@ type Handler<Payload, Result> = (payload: Payload, job: JobContext) => Result | 
 export interface DefinitionWithSchema<Schema extends StandardSchemaV1, Result> extends CommonOptions {
   readonly payload: Schema
   readonly run: Handler<StandardSchemaV1.InferOutput<Schema>, Result>
-  /** At-most-once jobs: asked when nobody saw how a run ended. It may be asked more than once. */
+  /** For at-most-once jobs: called when the outcome of a run is unknown. It may be called more than once. */
   readonly reconcile?: Reconcile<StandardSchemaV1.InferOutput<Schema>>
 }
 
 export interface DefinitionWithoutSchema<Payload, Result> extends CommonOptions {
   readonly payload?: undefined
   readonly run: Handler<Payload, Result>
-  /** At-most-once jobs: asked when nobody saw how a run ended. It may be asked more than once. */
+  /** For at-most-once jobs: called when the outcome of a run is unknown. It may be called more than once. */
   readonly reconcile?: Reconcile<NoInfer<Payload>>
 }
 
@@ -113,9 +113,9 @@ export interface JobDefinition<Input = never> {
   readonly retryUnsent?: boolean
   readonly fingerprint?: string | FingerprintFunction
   readonly dependsOn?: string
-  /** What a job depends on, told from its payload as the schema reads it; `dependsOn` goes before it. */
+  /** Computes the dependency from the parsed payload; `dependsOn` takes precedence. */
   readonly dependencyOf?: (payload: never) => string
-  /** Only for the type of the payload; never there at run time. */
+  /** Only carries the type of the payload; absent at run time. */
   readonly input?: (input: Input) => void
 }
 
@@ -140,7 +140,7 @@ const OPTION_NAMES: readonly string[] = [
 export const TIMEOUT_DEFAULT_MS = 15 * 60_000
 const TIMEOUT_MAX_MS = DAY_MS
 export const QUEUE_DEFAULT = 'default'
-/** Jobs that every worker knows. */
+/** The built-in jobs, which every worker can run. */
 export const HTTP_JOB = 'http'
 const BUILT_IN_NAMES: readonly string[] = [HTTP_JOB]
 
@@ -159,7 +159,7 @@ export function defineJob(options: AnyDefinition): JobDefinition<unknown> {
 
 type AnyDefinition = DefinitionWithSchema<StandardSchemaV1, unknown> | DefinitionWithoutSchema<unknown, unknown>
 
-/** A job that comes with Chronos; its name is no one else's. */
+/** A built-in job, whose name is reserved. */
 export function defineBuiltIn<Schema extends StandardSchemaV1, Result>(
   options: DefinitionWithSchema<Schema, Result>,
   dependencyOf: (payload: StandardSchemaV1.InferOutput<Schema>) => string,
@@ -206,7 +206,7 @@ function define(options: AnyDefinition): JobDefinition<unknown> {
   }
 }
 
-/** What a definition says about failures beside its policy. */
+/** The settings of a definition for failures, besides its policy. */
 function afterFailure(
   options: AnyDefinition,
   where: string,

@@ -22,17 +22,17 @@ import type { PolicyLevels } from './policies.js'
 export interface ChronosOptions extends InstanceRetryOptions {
   /** A pino logger, or false for none. Default: lines on stderr. */
   readonly log?: Log | false
-  /** Policy for jobs that say nothing else. */
+  /** The policy of jobs without their own. */
   readonly retry?: PolicyInput
   readonly rules?: readonly Rule[]
-  /** Circuit breakers for jobs that say nothing else; off by default. */
+  /** The circuit breaker of jobs without their own; off by default. */
   readonly circuit?: CircuitInput
-  /** Retry budgets for jobs that say nothing else; off by default. */
+  /** The retry budget of jobs without their own; off by default. */
   readonly budget?: BudgetInput
   readonly queues?: Readonly<Record<string, QueueOptions>>
-  /** Where HTTP jobs and webhooks may go beyond public addresses. */
+  /** Which addresses HTTP jobs and webhooks may call besides public ones. */
   readonly egress?: EgressOptions
-  /** What needs a person, and how that person hears of it. Default: every rule, in the log. */
+  /** The alert rules and where alerts are sent. Default: every rule, in the log. */
   readonly alerts?: AlertsOptions
   /** How long ended jobs are kept. Default: for ever. */
   readonly retention?: Retention
@@ -50,19 +50,19 @@ export interface QueueOptions {
 }
 
 export interface WorkOptions extends InstanceRetryOptions {
-  /** Policy for this worker's jobs that say nothing else; before the instance's. */
+  /** The policy of this worker's jobs without their own; it takes precedence over the instance's. */
   readonly retry?: PolicyInput
-  /** Handlers at the same time. Default 10. */
+  /** The maximum number of concurrent handlers. Default 10. */
   readonly concurrency?: number
   /** Default: the queues of the definitions. */
   readonly queues?: readonly string[]
-  /** How long a claim holds without a sign of life. Default 30 s, at least 1 s. */
+  /** How long a lease lasts without a heartbeat. Default 30 s, at least 1 s. */
   readonly lease?: Duration
-  /** How often to look for work that nobody announced. Default 1 s; 5 s where PostgreSQL announces it (LISTEN). */
+  /** How often to poll for work without a notification. Default 1 s; 5 s where PostgreSQL sends notifications (LISTEN). */
   readonly poll?: Duration
-  /** How long running handlers may go on after `stop()`. Default 25 s. */
+  /** How long running handlers may continue after `stop()`. Default 25 s. */
   readonly grace?: Duration
-  /** Sweeper, pruner and the like beside this worker. Default true. */
+  /** Whether this worker also runs maintenance such as the sweeper and the pruner. Default true. */
   readonly maintenance?: boolean
   /** Stop on SIGTERM and SIGINT, and exit with 0. Default true. */
   readonly signals?: boolean
@@ -118,7 +118,7 @@ export function policyLevels(options: ChronosOptions): PolicyLevels {
   return { queues: byQueue, instance }
 }
 
-/** `retry`, `rules` and the short names say the same thing in three ways; each setting may be said once. */
+/** `retry`, `rules` and the short names are three ways to set the same settings; each may be set once. */
 export function instanceLevel(options: InstanceRetryOptions & QueueOptions, where: string): PartialPolicy | undefined {
   const short = Object.fromEntries(
     SHORT_NAMES.filter(name => options[name] !== undefined).map(name => [name, options[name]]),
@@ -130,7 +130,7 @@ export function instanceLevel(options: InstanceRetryOptions & QueueOptions, wher
   return level(named ? { ...options, retry: short } : options, where, named ? where : `${where}: retry`)
 }
 
-/** What stands beside `retry` goes before what stands in it; rules add up. */
+/** Settings beside `retry` take precedence over those in it; rules are combined. */
 function level(
   { retry, rules, circuit, budget }: QueueOptions,
   where: string,
@@ -148,7 +148,7 @@ function level(
   return { ...policy, ...own, ...(all.length > 0 && { rules: all }) }
 }
 
-/** Without definitions it is there for the jobs that every worker knows. */
+/** Without definitions, the worker runs the built-in jobs. */
 function queuesOf(definitions: readonly JobDefinition<never>[]): readonly string[] {
   const queues = new Set(definitions.map(definition => definition.queue))
   return queues.size === 0 ? [QUEUE_DEFAULT] : [...queues]

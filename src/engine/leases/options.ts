@@ -6,27 +6,27 @@ import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { NameChoice } from '../../store/store.js'
 import { HTTP_JOB, QUEUE_DEFAULT } from '../client/definition.js'
 
-// What a pull worker may ask for, and its limits.
+// The options of pull workers and their limits.
 
 export interface ClaimOptions {
-  /** Its name in the history of jobs and among the workers; another one for every process. */
+  /** Its name in the history of jobs and in the list of workers; unique for every process. */
   readonly workerId: string
   /** Default `default`. */
   readonly queues?: readonly string[]
-  /** Only jobs with these names. Default: all but those that Chronos runs itself. */
+  /** Only jobs with these names. Default: all except built-in jobs. */
   readonly names?: readonly string[]
   /** 1…100. Default 1. */
   readonly limit?: number
-  /** How long the claim holds without an extension: 1 s … 1 h. Default 30 s. */
+  /** How long the lease lasts unless it is renewed: 1 s … 1 h. Default 30 s. */
   readonly lease?: Duration
-  /** How long to wait for work where there is none: up to 30 s. Default: not at all. */
+  /** How long to wait for work if there is none: up to 30 s. Default: no wait. */
   readonly wait?: Duration
-  /** 128 random bits in hex, new for every claim: with the same one, a claim whose answer was lost can be repeated. */
+  /** 128 random bits in hex, new for every claim: a claim whose response was lost can be repeated with the same token. */
   readonly token?: string
-  /** Where it runs, for people who look at the list of workers. */
+  /** Where it runs, shown in the list of workers. */
   readonly host?: string
   readonly pid?: number
-  /** Nobody waits for the answer any more: what was claimed goes back. */
+  /** Aborted when the caller no longer waits for the response: claimed jobs are released. */
   readonly signal?: AbortSignal
 }
 
@@ -38,7 +38,7 @@ export interface ClaimPlan {
   readonly leaseMs: number
   readonly waitMs: number
   readonly token: string
-  /** The claim may be repeated by who made it, perhaps at this moment. */
+  /** The caller may repeat the claim, perhaps at this moment. */
   readonly isRepeatable: boolean
   readonly host: string
   readonly pid: number
@@ -51,7 +51,7 @@ export interface ReportedError {
   readonly code?: string
   readonly status?: number
   readonly stack?: string
-  /** Goes before every rule: false ends the job, true gives it its retries. Left out, the rules of its policy decide. */
+  /** Overrides every rule: false ends the job, true allows its retries. If absent, the rules of its policy decide. */
   readonly retryable?: boolean
 }
 
@@ -105,7 +105,7 @@ export function leaseMsOf(lease: Duration | undefined, where: string): number {
   return toMs(lease ?? LEASE_DEFAULT_MS, `${where}: lease`, { min: 1_000, max: HOUR_MS })
 }
 
-/** Every call about a lease carries its proof. */
+/** Every call for a lease carries its token. */
 export function checkLease(jobId: unknown, options: unknown, known: readonly string[], where: string): void {
   checkText(jobId, `${where}: jobId`)
   checkKeys(options, ['token', ...known], where)

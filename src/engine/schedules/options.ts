@@ -18,25 +18,25 @@ import { type JobReference, timeOf } from '../client/enqueuer.js'
 
 export type Moment = Date | string | number
 
-/** When: one of `cron` and `every`. */
+/** The timing: either `cron` or `every`. */
 export interface TimingOptions {
   /** Five fields, or six with seconds first. */
   readonly cron?: string
-  /** From when it was made (or `startAt`), at least 1 s. */
+  /** The interval from the creation of the schedule (or `startAt`), at least 1 s. */
   readonly every?: Duration
-  /** In which `cron` is read. Default UTC. */
+  /** The time zone of `cron`. Default UTC. */
   readonly timeZone?: string
   readonly startAt?: Moment
   readonly endAt?: Moment
-  /** Jobs start up to so much after their tick, always the same for one schedule. Default: at once. */
+  /** Jobs start up to this long after their occurrence, with a constant delay per schedule. Default: no delay. */
   readonly splay?: Duration
 }
 
 export interface ScheduleOptions<Input = unknown> extends TimingOptions {
-  /** A definition, or the name of a job whose definition lives elsewhere. */
+  /** A definition, or the name of a job that is defined elsewhere. */
   readonly job?: JobReference<Input>
   readonly payload?: Input
-  /** In place of `job`: a call to a URL. */
+  /** Calls a URL instead of a `job`. */
   readonly http?: HttpRequest
   readonly queue?: string
   readonly priority?: number
@@ -48,13 +48,13 @@ export interface ScheduleOptions<Input = unknown> extends TimingOptions {
   readonly maxElapsed?: Duration
   readonly dependsOn?: string
   readonly fingerprint?: string
-  /** Where the end of each of its jobs is told. */
+  /** The URL that receives the outcome of each job. */
   readonly webhook?: string
-  /** While an earlier occurrence waits, runs or is retried. Default `skip`. */
+  /** What happens while an earlier occurrence waits, runs or is retried. Default `skip`. */
   readonly overlap?: Overlap
-  /** Ticks at which no scheduler was alive. Default `run-once`. */
+  /** What happens to occurrences at which no scheduler was running. Default `run-once`. */
   readonly missed?: Missed
-  /** false: one occurrence, and the schedule has ended. Default true. */
+  /** false: the schedule ends after one occurrence. Default true. */
   readonly recurring?: boolean
 }
 
@@ -73,7 +73,7 @@ export const JOB = [
   'webhook',
 ] as const
 export const OPTIONS = [...TIMING, ...JOB, 'job', 'payload', 'http', 'overlap', 'missed', 'recurring']
-/** What a person says about a schedule; the rest of it is what has become of it. */
+/** The configuration of a schedule; its other fields are state. */
 type Said = Pick<Schedule, 'timing' | 'overlap' | 'missed' | 'recurring' | 'job'>
 
 export function saidOf(
@@ -111,7 +111,7 @@ export function timingInput(
   }
 }
 
-/** An interval that stays the same goes on from where it was. */
+/** An unchanged interval keeps its start. */
 function sameAnchor(timing: Timing, before: Timing): Timing {
   const isOn = timing.everyMs !== undefined && timing.everyMs === before.everyMs && timing.startAt === before.startAt
   return isOn && before.anchor !== undefined ? { ...timing, anchor: before.anchor } : timing
@@ -119,7 +119,7 @@ function sameAnchor(timing: Timing, before: Timing): Timing {
 
 export function isSame(current: Schedule, said: Said): boolean {
   const { timing, overlap, missed, recurring, job } = current
-  // As it is kept: what is undefined is not there.
+  // The stored form has no undefined fields.
   return isDeepStrictEqual({ timing, overlap, missed, recurring, job }, JSON.parse(JSON.stringify(said)))
 }
 
@@ -144,7 +144,7 @@ export function putOver(id: string, said: Said, current: Schedule | undefined, n
     state: current.state === 'ended' ? 'active' : current.state,
     revision: current.revision + 1,
     updatedAt: now,
-    // Ticks of the old times are over; those that were decided stay so.
+    // Past occurrences of the old timing are dropped; decided occurrences stay decided.
     decidedUntil: isTimed ? current.decidedUntil : Math.max(current.decidedUntil, now),
     ...(isTimed && current.queuedTick !== undefined && { queuedTick: current.queuedTick }),
   }

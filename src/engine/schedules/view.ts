@@ -6,10 +6,10 @@ import { ticksOf } from '../../core/schedule/timing.js'
 import { type Duration, durationText } from '../../core/values/duration.js'
 import { nextAfter } from './schedule-cache.js'
 
-/** A schedule as the world sees it: the same in TypeScript, REST and `--json`. */
+/** The public form of a schedule: the same in TypeScript, REST and `--json`. */
 export interface ScheduleView {
   readonly id: string
-  /** For `put` with `version`; grows with every change by a person. */
+  /** For `put` with `version`; incremented by every configuration change. */
   readonly version: number
   readonly state: ScheduleState
   readonly cron?: string
@@ -37,7 +37,7 @@ export interface ScheduleView {
   readonly nextOccurrenceAt?: string
   readonly lastOccurrenceAt?: string
   readonly lastJobId?: string
-  /** Ticks: that made jobs, that met an occurrence which was not over, at which no scheduler was alive. */
+  /** The numbers of occurrences that created jobs, that overlapped an earlier one, and at which no scheduler was running. */
   readonly fired: number
   readonly skipped: number
   readonly missedCount: number

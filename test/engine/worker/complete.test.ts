@@ -17,7 +17,10 @@ describe.each(['memory:', 'sqlite::memory:'])('job.complete on %s', store => {
     chronos.work([order], { signals: false })
     const { id } = await chronos.enqueue(order, null)
     await died
-    expect(told).toMatchObject({ code: 'STORE_NOT_SUPPORTED', message: expect.stringContaining('instead of `job.complete`, return from the handler') })
+    expect(told).toMatchObject({
+      code: 'STORE_NOT_SUPPORTED',
+      message: expect.stringContaining('instead of `job.complete`, return from the handler'),
+    })
     expect(await chronos.jobs.get(id)).toMatchObject({ state: 'dead', error: { code: 'ROLLED_BACK' } })
   })
 })

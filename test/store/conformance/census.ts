@@ -38,7 +38,7 @@ export function censusCases(bench: Bench, { describe, expect, it }: Suite): void
       ])
     })
 
-    it('counts one queue, or none that is not there', async () => {
+    it('counts one queue, and nothing for an unknown queue', async () => {
       await bench.add({ queue: 'a' })
       await bench.add({ queue: 'b' })
       expect(await bench.store.census({ cap: 10, queue: 'b' })).toMatchObject([{ queue: 'b', queued: exact(1) }])
@@ -55,7 +55,7 @@ export function censusCases(bench: Bench, { describe, expect, it }: Suite): void
   describe('wave', () => {
     const request = { windowMs: 60_000, buckets: 6, lookAt: 100 }
 
-    it('tells when retries and first runs fall due', async () => {
+    it('counts retries and first runs by due time', async () => {
       await retrying(5_000)
       await retrying(9_999)
       await retrying(10_000, 'other')
@@ -78,7 +78,7 @@ export function censusCases(bench: Bench, { describe, expect, it }: Suite): void
       })
     })
 
-    it('has nothing to tell of nothing', async () => {
+    it('is empty for an unknown queue', async () => {
       expect(await bench.store.wave({ ...request, queue: 'none' })).toMatchObject({
         retrying: [0, 0, 0, 0, 0, 0],
         scheduled: [0, 0, 0, 0, 0, 0],
@@ -86,7 +86,7 @@ export function censusCases(bench: Bench, { describe, expect, it }: Suite): void
       })
     })
 
-    it('says when there was too much to look at', async () => {
+    it('reports when it stopped at the limit', async () => {
       await bench.addMany(5, { runAt: { delayMs: 30_000 } })
       expect(await bench.store.wave({ ...request, lookAt: 4 })).toMatchObject({ complete: false })
       expect(await bench.store.wave({ ...request, lookAt: 5 })).toMatchObject({ complete: true })

@@ -25,7 +25,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
   }
 
   describe('counts', () => {
-    it('tell of jobs that were enqueued, by queue and name', async () => {
+    it('include enqueued jobs, by queue and name', async () => {
       await bench.addMany(3)
       await bench.add({ name: 'other' })
       await bench.add({ queue: 'mail' })
@@ -34,7 +34,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await counts('mail send-mail')).toEqual({ enqueued: 1 })
     })
 
-    it('tell only of jobs that came into being', async () => {
+    it('include only jobs that were created', async () => {
       const keyed = { key: 'k', payloadHash: 'h' }
       const job = bench.job()
       await bench.store.enqueue([
@@ -48,7 +48,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await counts()).toEqual({ enqueued: 3 })
     })
 
-    it('tell how runs ended, which of them were retries, and what they took', async () => {
+    it('include the outcomes of runs, retries and durations', async () => {
       const id = await bench.add()
       const runs = [snoozed(0), retry(0), lost({ attemptBack: true }), succeeded()]
       for (const end of runs) {
@@ -71,28 +71,28 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
       })
     })
 
-    it('tell of deaths by their reason', async () => {
+    it('include deaths by reason', async () => {
       await bench.ended(died('exhausted'))
       await bench.ended(died('poison'))
       const all = await counts()
       expect(all).toMatchObject({ 'end:dead': 2, 'dead:exhausted': 1, 'dead:poison': 1, 'run:failed': 2, first: 2 })
     })
 
-    it('tell of ends without a run', async () => {
+    it('include jobs that ended without a run', async () => {
       await bench.cancel([await bench.add()])
       await bench.add({ deadline: { delayMs: 0 } })
       await bench.expireDeadlines(5)
       expect(await counts()).toEqual({ enqueued: 2, 'end:cancelled': 1, 'end:dead': 1, 'dead:expired': 1 })
     })
 
-    it('tell of a retry that became a cancel', async () => {
+    it('include a retry that became a cancellation', async () => {
       const job = await bench.running()
       await bench.cancel([job.id])
       await bench.settle(job, retry(5))
       expect(await counts()).toMatchObject({ 'run:failed': 1, 'end:cancelled': 1 })
     })
 
-    it('do not tell of a run that was handed back, but of the cancel that it became', async () => {
+    it('leave out a released run, but include the cancellation that it became', async () => {
       await bench.settle(await bench.running(), handedBack())
       expect(await counts()).toEqual({ enqueued: 1 })
       const job = await bench.claimOne()
@@ -101,7 +101,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await counts()).toEqual({ enqueued: 1, 'end:cancelled': 1 })
     })
 
-    it('tell of nothing that did not happen: repeated, lost and refused', async () => {
+    it('ignore calls that change nothing: repeated, lost and refused', async () => {
       const job = await bench.running()
       await bench.settle(job, succeeded())
       const before = await counts()
@@ -115,7 +115,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await counts()).toEqual(before)
     })
 
-    it('tell of spawned jobs', async () => {
+    it('include spawned jobs', async () => {
       const spawn = [bench.job({ queue: 'deliveries' })]
       await bench.ended({ ...succeeded(), spawn })
       expect(await counts('deliveries send-mail')).toEqual({ enqueued: 1 })
@@ -137,7 +137,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
   })
 
   describe('error groups', () => {
-    it('tell of failures, deaths and dead letters', async () => {
+    it('count failures, deaths and dead letters', async () => {
       const job = await bench.running()
       await bench.settle(job, { ...retry(0), group: GROUP })
       expect(await group()).toMatchObject({ failures: 1, deaths: 0, dead: 0 })
@@ -174,7 +174,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
       ['given up', id => bench.discard([id])],
       ['removed', id => bench.store.remove([id])],
       ['pruned', () => bench.store.prune({ olderThanMs: { dead: 0 }, keyMs: 0, limit: 5 })],
-    ])('know of a dead letter that was %s, once', async (_word, act) => {
+    ])('count a dead letter that was %s, once', async (_word, act) => {
       const id = await bench.ended({ ...died(), group: GROUP })
       await bench.ended({ ...retry(1e6), group: GROUP })
       await act(id)

@@ -76,7 +76,7 @@ export function enqueueCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(await bench.store.count({}, 10)).toEqual({ value: 2, relation: 'exact' })
     })
 
-    it('changes nothing about a job that is enqueued again, whatever has become of it', async () => {
+    it('does not change a job that is enqueued again, in any state', async () => {
       const job = bench.job()
       await bench.store.enqueue([job])
       const { token, workerId, leaseUntil, ...facts } = await bench.claimOne()

@@ -25,8 +25,8 @@ import {
   timingOf,
 } from './schedule-draft.js'
 import { RuleFields, WhatFields, WhenFields } from './schedule-fields.js'
+import { NextRuns, reachOf } from './schedule-occurrences.js'
 import { fieldProblems } from './schedule-problems.js'
-import { NextRuns, reachOf } from './schedule-ticks.js'
 import './schedule.css'
 
 /** Creates a schedule, empty or as a copy, or edits one. */
@@ -221,7 +221,7 @@ function Preview({
 }) {
   const timeZone = draft.timeZone.value.trim() || 'UTC'
   const refused = Object.values(wrong)[0]
-  const ticks = answer.data?.data
+  const occurrences = answer.data?.data
   return (
     <Panel title="Upcoming runs" note={timeZone}>
       {refused !== undefined ? (
@@ -230,15 +230,15 @@ function Preview({
         </p>
       ) : answer.problem ? (
         <ProblemPanel problem={answer.problem} onRetry={answer.refetch} />
-      ) : ticks === undefined ? (
+      ) : occurrences === undefined ? (
         <p class="muted">Enter a cron expression or an interval to see the next ten runs.</p>
-      ) : ticks.length === 0 ? (
+      ) : occurrences.length === 0 ? (
         <p class="schedule-never">
           <Icon name="warning" /> This schedule never runs.
         </p>
       ) : (
         <div class={answer.isStale ? 'stale' : ''}>
-          <NextRuns ticks={draft.isOnce.value ? ticks.slice(0, 1) : ticks} timeZone={timeZone} />
+          <NextRuns occurrences={draft.isOnce.value ? occurrences.slice(0, 1) : occurrences} timeZone={timeZone} />
         </div>
       )}
     </Panel>

@@ -22,8 +22,8 @@ import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { pauseSchedules, resumeSchedules, runSchedule, ScheduleMenu } from './schedule-actions.js'
 import { ScheduleFacts } from './schedule-facts.js'
+import { Countdown, NextRuns, reachOf } from './schedule-occurrences.js'
 import { STRIP_MAX, stripOf } from './schedule-runs.js'
-import { Countdown, NextRuns, reachOf } from './schedule-ticks.js'
 import { expressionOf, whenWords } from './schedule-words.js'
 import '../jobs/jobs.css'
 import './schedule.css'
@@ -182,7 +182,7 @@ function Upcoming({ schedule }: { readonly schedule: ScheduleView }) {
     endAt,
     count: reachOf({ cron, timeZone }),
   }
-  const ticks = useQuery(`ticks ${JSON.stringify(timing)} ${nextOccurrenceAt ?? ''}`, signal =>
+  const occurrences = useQuery(`occurrences ${JSON.stringify(timing)} ${nextOccurrenceAt ?? ''}`, signal =>
     api.schedules.preview(timing, signal),
   )
   if (state === 'ended' || nextOccurrenceAt === undefined) {
@@ -193,9 +193,9 @@ function Upcoming({ schedule }: { readonly schedule: ScheduleView }) {
     )
   }
   return (
-    <Panel title="Upcoming runs" note={timeZone} stale={ticks.isStale}>
-      <Answer query={ticks} lines={10}>
-        {({ data }) => <NextRuns ticks={data} timeZone={timeZone} />}
+    <Panel title="Upcoming runs" note={timeZone} stale={occurrences.isStale}>
+      <Answer query={occurrences} lines={10}>
+        {({ data }) => <NextRuns occurrences={data} timeZone={timeZone} />}
       </Answer>
     </Panel>
   )

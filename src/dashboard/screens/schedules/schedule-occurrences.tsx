@@ -30,27 +30,27 @@ export function reachOf({ cron, timeZone }: { readonly cron?: string | undefined
 }
 
 interface NextRunsProps {
-  readonly ticks: readonly TickView[]
+  readonly occurrences: readonly TickView[]
   readonly timeZone: string
 }
 
 /** The upcoming occurrences in the time zone of the schedule, with clock changes. */
-export function NextRuns({ ticks, timeZone }: NextRunsProps) {
-  const usual = usualTime(ticks)
-  const shown = ticks.slice(0, SHOWN)
+export function NextRuns({ occurrences, timeZone }: NextRunsProps) {
+  const usual = usualTime(occurrences)
+  const shown = occurrences.slice(0, SHOWN)
   // The next clock change, even if it is months away.
-  const change = ticks.slice(SHOWN).find(({ clocks }) => clocks !== undefined)
+  const change = occurrences.slice(SHOWN).find(({ clocks }) => clocks !== undefined)
   return (
     <ol class="schedule-occurrences" aria-label={`Upcoming runs, ${timeZone}`}>
-      {shown.map(tick => (
-        <Tick key={tick.at} tick={tick} usual={usual} />
+      {shown.map(occurrence => (
+        <Occurrence key={occurrence.at} occurrence={occurrence} usual={usual} />
       ))}
       {change && (
         <>
           <li class="schedule-occurrences-gap muted" aria-hidden="true">
             …
           </li>
-          <Tick tick={change} usual={usual} />
+          <Occurrence occurrence={change} usual={usual} />
         </>
       )}
       {shown.length < SHOWN && <li class="muted">Then the schedule ends.</li>}
@@ -58,9 +58,9 @@ export function NextRuns({ ticks, timeZone }: NextRunsProps) {
   )
 }
 
-function Tick({ tick, usual }: { readonly tick: TickView; readonly usual: string | undefined }) {
-  const [date, time] = [tick.local.slice(0, 10), tick.local.slice(11, 19)]
-  const offset = /[+-]\d\d:\d\d$/.exec(tick.local)?.[0] ?? 'UTC'
+function Occurrence({ occurrence, usual }: { readonly occurrence: TickView; readonly usual: string | undefined }) {
+  const [date, time] = [occurrence.local.slice(0, 10), occurrence.local.slice(11, 19)]
+  const offset = /[+-]\d\d:\d\d$/.exec(occurrence.local)?.[0] ?? 'UTC'
   return (
     <li>
       <span class="schedule-occurrence-day muted">{DAY_NAMES[new Date(`${date}T12:00:00Z`).getUTCDay()]}</span>
@@ -68,12 +68,12 @@ function Tick({ tick, usual }: { readonly tick: TickView; readonly usual: string
       <span class="strong">{time}</span>
       <span class="schedule-occurrence-offset muted">{offset}</span>
       <span class="schedule-occurrence-in muted">
-        <Time at={tick.at} />
+        <Time at={occurrence.at} />
       </span>
-      {tick.clocks !== undefined && (
+      {occurrence.clocks !== undefined && (
         <span class="schedule-occurrence-clocks">
           <Badge hue="retry" icon="clock">
-            {clocksWords(tick.clocks, time, usual)}
+            {clocksWords(occurrence.clocks, time, usual)}
           </Badge>
         </span>
       )}
@@ -88,7 +88,9 @@ function clocksWords(clocks: string, time: string, usual: string | undefined): s
 }
 
 /** The common time of day; undefined if occurrences differ. */
-function usualTime(ticks: readonly TickView[]): string | undefined {
-  const times = new Set(ticks.filter(({ clocks }) => clocks === undefined).map(({ local }) => local.slice(11, 19)))
-  return times.size === 1 && ticks.length > 2 ? [...times][0] : undefined
+function usualTime(occurrences: readonly TickView[]): string | undefined {
+  const times = new Set(
+    occurrences.filter(({ clocks }) => clocks === undefined).map(({ local }) => local.slice(11, 19)),
+  )
+  return times.size === 1 && occurrences.length > 2 ? [...times][0] : undefined
 }
