@@ -187,7 +187,7 @@ function admitRamping(dependency: Dependency, now: number): readonly [Dependency
   if (delayMs <= 0) return [next, GO]
   const why =
     now < from
-      ? `"${dependency.key}" asked to be left alone for ${formatMs(from - now)}`
+      ? `"${dependency.key}" is throttled for ${formatMs(from - now)}`
       : `the circuit "${dependency.key}" has closed and lets jobs through step by step`
   return [next, { kind: 'defer', delayMs, why, pass: dependency.round, by: 'ramp' }]
 }

@@ -5,15 +5,15 @@ import { type DelayWindow, pick } from './jitter.js'
 import type { Policy } from './policy.js'
 
 /**
- * The course that jobs take under a policy when run after run fails: the windows and the draws of the engine itself, with
- * nothing around them; a test holds it against `decide`, step by step. Every job draws from a stream of its own, so its
- * course is the same whatever happens to the others.
+ * The retries of jobs under a policy when every run fails, with the windows and draws of the engine and nothing
+ * else; a test compares it with `decide`, step by step. Every job has its own random stream, so its path does not
+ * depend on other jobs.
  */
 export class Course {
   readonly #policy: Policy
   readonly #maxElapsedMs: number
   readonly #streams: SeededStreams
-  /** By retry. Only decorrelated jitter asks for more than its number: there each job has windows of its own. */
+  /** Windows by retry number. Only decorrelated jitter has windows per job. */
   readonly #windows: (DelayWindow | null)[] = []
   readonly #previousMs: Float64Array | undefined
   #isDrawn = false
@@ -26,12 +26,12 @@ export class Course {
     if (jitter === 'decorrelated') this.#previousMs = new Float64Array(jobs)
   }
 
-  /** False while nothing was left to chance: then every job takes the same course. */
+  /** False if nothing was random: then every job has the same path. */
   get isDrawn(): boolean {
     return this.#isDrawn
   }
 
-  /** When retry n starts, after the run before it failed at `atMs`; null where that was the last. */
+  /** When retry n starts after the previous run failed at `atMs`; null if that was the last run. */
   next(job: number, retry: number, atMs: number, firstMs: number): number | null {
     if (retry > this.#policy.maxRetries) return null
     const window = this.#windowOf(job, retry)

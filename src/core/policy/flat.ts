@@ -4,10 +4,10 @@ import { oneOf, type Schema } from '../values/schema.js'
 import { type Backoff, backoff, type Policy, partialPolicy } from './form.js'
 import { jitterLabel } from './jitter.js'
 
-// A policy as flat fields: what a command line and a form ask for. Names, words and reading come from its schemas.
+// A policy as flat fields for the command line and forms. Names, texts and parsers come from its schemas.
 
 const { custom: _, ...OFFERED } = backoff.members
-/** Kinds of backoff that a person can fill in; a custom one is a function of the worker. */
+/** The kinds of backoff that can be entered in a form; a custom backoff is a function of the worker. */
 export type Strategy = keyof typeof OFFERED
 export const STRATEGIES = Object.keys(OFFERED) as readonly Strategy[]
 export const strategy = oneOf(STRATEGIES)
@@ -51,7 +51,7 @@ function settingFields(): readonly FlatField[] {
   )
 }
 
-/** The fields of one kind of backoff, in its own words. */
+/** The fields of one kind of backoff, with its labels. */
 export function fieldsOf(type: Backoff['type']): readonly FlatField[] {
   const own: Readonly<Record<string, Schema>> = backoff.members[type].fields
   return FLAT_FIELDS.flatMap(field => {
@@ -62,7 +62,7 @@ export function fieldsOf(type: Backoff['type']): readonly FlatField[] {
 
 const BASE_DEFAULT: Duration = '60s'
 
-/** What the fields say, for `parsePolicy`. Fields of the backoff that are left out are taken `from` the present one. */
+/** The fields as input of `parsePolicy`. Missing fields of the backoff are taken `from` the current one. */
 export function fromFlat(values: Readonly<Record<string, unknown>>, from: Backoff): Readonly<Record<string, unknown>> {
   const settings = FLAT_FIELDS.flatMap(({ name, setting }) => (setting ? [[setting, values[name]] as const] : []))
   return present({ ...Object.fromEntries(settings), backoff: backoffFrom(values, from) })
@@ -82,12 +82,12 @@ function backoffFrom(values: Readonly<Record<string, unknown>>, from: Backoff): 
     unknown
   >
   const { delays } = made
-  // No field says what follows a list: more retries than delays can mean only one thing.
+  // There is no field for `afterEnd`: more retries than delays repeat the last delay.
   const isLonger = Array.isArray(delays) && Number(values['retries'] ?? 0) > delays.length
   return isLonger ? { ...made, afterEnd: 'repeat-last' } : made
 }
 
-/** The fields of a policy as texts, as a person would write them; a setting that is absent is an empty text. */
+/** The fields of a policy as text; an absent setting is an empty text. */
 export function toFlat(policy: Policy): Readonly<Record<string, string>> {
   const from = policy.backoff as unknown as Readonly<Record<string, unknown>>
   return Object.fromEntries(
@@ -103,7 +103,7 @@ function textOf(value: unknown, field: FlatField): string {
   if (Array.isArray(value)) return value.map(one => textOf(one, field)).join(', ')
   if (typeof value !== 'number') return String(value)
   if (field.setting === 'jitter') return jitterLabel(value).replace(/[± ]/g, '')
-  // Only durations are written as texts, too.
+  // Only durations accept both numbers and text.
   return field.schema.kinds.includes('number') && !field.schema.kinds.includes('string')
     ? String(value)
     : String(durationText(value))

@@ -25,7 +25,7 @@ import { rules } from './rules.js'
 const time = duration()
 const base = about(time, {
   flag: '--base <duration>',
-  description: 'the first delay; of fixed, every delay',
+  description: 'the first delay; with fixed, every delay',
   label: 'First delay',
 })
 
@@ -47,7 +47,7 @@ export const backoff = named(
       {
         factor: about(number(1, 100), {
           flag: '--factor <number>',
-          description: 'what an exponential delay grows by',
+          description: 'the growth factor of an exponential backoff',
           label: 'Factor',
         }),
       },
@@ -57,9 +57,9 @@ export const backoff = named(
       {
         increment: about(time, {
           flag: '--increment <duration>',
-          description: 'what a linear delay grows by',
+          description: 'the increment of a linear backoff',
           label: 'Increment',
-          placeholder: 'as the first',
+          placeholder: 'first delay',
         }),
       },
     ),
@@ -67,7 +67,11 @@ export const backoff = named(
     fibonacci: object({ base }),
     list: object(
       {
-        delays: about(delays, { flag: '--delays <list>', description: 'exactly these, 30s,60s,120s', label: 'Delays' }),
+        delays: about(delays, {
+          flag: '--delays <list>',
+          description: 'a list of delays: 30s,60s,120s',
+          label: 'Delays',
+        }),
       },
       { afterEnd: oneOf(['stop', 'repeat-last']) },
     ),
@@ -87,7 +91,7 @@ const jitter = {
   },
 }
 
-/** Every setting of a policy. One more is added here, and in the code that obeys it. */
+/** The settings of a policy. A new setting is added here and in the code that applies it. */
 const REQUIRED = {
   maxRetries: about(integer(0, MAX_RETRIES), {
     flag: '--retries <number>',
@@ -105,14 +109,14 @@ const REQUIRED = {
 const OPTIONAL = {
   cap: about(time, {
     flag: '--cap <duration>',
-    description: 'no delay is longer',
+    description: 'the longest delay',
     label: 'Cap',
-    hint: 'No wait is longer',
+    hint: 'The longest delay',
     placeholder: '1d',
   }),
   maxElapsed: about(time, {
     flag: '--max-elapsed <duration>',
-    description: 'no retry starts later after the first run',
+    description: 'no retry starts later than this after the first run',
     label: 'Max elapsed',
     hint: 'No retry starts later than this after the first run',
     placeholder: 'no limit',
@@ -171,11 +175,11 @@ export type Backoff = Infer<typeof backoff>
 /** A number r between 0 and 1 is ±r of the delay. */
 export type Jitter = Infer<typeof jitter>
 export type Policy = Infer<typeof policy>
-/** The settings of one level (job, definition, queue or instance); the next level fills what it leaves out. */
+/** The settings of one level (job, definition, queue or instance); the next level supplies missing ones. */
 export type PartialPolicy = Partial<Policy>
 
 export interface ParseOptions {
-  /** It will be stored, where functions can't go: a predicate is refused. Default false. */
+  /** Refuses predicates, because functions can't be stored. Default false. */
   readonly stored?: boolean
 }
 
@@ -212,7 +216,7 @@ export function parsePolicy(input: unknown, where: string, { stored = false }: P
 
 type Written = Infer<typeof written>
 
-/** The same setting under two names is a mistake, because either could be meant. */
+/** The same setting under two names is refused, because it is ambiguous. */
 function sayOnce(given: Written, where: string, ...groups: readonly (readonly (keyof Written)[])[]): void {
   const used = groups.map(group => group.find(key => given[key] !== undefined)).filter(key => key !== undefined)
   if (used.length > 1) throw invalid([], `"${used[0]}" and "${used[1]}" say the same thing; keep one of them`, where)
@@ -242,7 +246,7 @@ function checkStorable({ rules: all = [] }: PartialPolicy, where: string): void 
   throw invalid(['rules', index, 'when', 'predicate'], `a function can not be stored; ${wayOut}`, where)
 }
 
-/** The settings of one level must suit each other; between levels `mergePolicies` finds the sane reading. */
+/** The settings of one level must be consistent; `mergePolicies` resolves conflicts between levels. */
 function checkTogether({ backoff: own, jitter: spread, cap, maxRetries }: PartialPolicy, where: string): void {
   if (own === undefined) return
   if (spread === 'decorrelated' && own.type !== 'exponential') {

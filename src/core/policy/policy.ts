@@ -11,16 +11,16 @@ export type { Rule, StatusMatch } from './rules.js'
 
 export type FailureKind = 'transient' | 'throttled' | 'permanent' | 'gone' | 'blocked' | 'endpoint-disabled'
 
-/** A policy as people may write it: a preset, (part of) a policy, or other well-known names for the same settings. */
+/** The input forms of a policy: a preset, a whole or partial policy, or other well-known names of the same settings. */
 export type PolicyInput = PresetName | PartialPolicy | JobRetryOptions | InstanceRetryOptions
 export type JobRetryOptions = Infer<typeof jobRetryOptions>
 export type InstanceRetryOptions = Infer<typeof instanceRetryOptions>
 
 /**
- * The policy that holds, from the levels, most specific first; `standard` fills the rest.
+ * The effective policy of several levels, most specific first; `standard` supplies missing settings.
  *
- * `rules` add up, the most specific first. Everything else is taken whole from the first level that has it. Where
- * two levels do not suit each other, the more specific one gets what it asked for:
+ * `rules` add up, the most specific first. Every other setting is taken from the first level that has it. If
+ * two levels conflict, the more specific one takes precedence:
  * - a list brings its own number of retries, unless a level at least as specific names one;
  * - more retries than a list from further down has delays repeat its last delay;
  * - a cap from further down that is below a delay which the backoff names is left out;
@@ -62,7 +62,7 @@ function suits(cap: Duration, backoff: Backoff): boolean {
   return toMs(cap, 'cap') >= longestNamedMs(backoff)
 }
 
-/** The same policy without what only a worker's code has. Rules with a predicate go whole: half a rule matches too much. */
+/** The policy without functions. Rules with a predicate are dropped, because without it they would match too much. */
 export function storablePolicy<P extends PartialPolicy>(policy: P): P {
   if (policy.rules === undefined) return policy
   return { ...policy, rules: policy.rules.filter(rule => rule.when.predicate === undefined) }

@@ -1,6 +1,6 @@
 import type { Policy } from './policy.js'
 
-/** No policy retries for ever. */
+/** Every policy has a limit. */
 export const MAX_RETRIES = 1_000
 
 export type PresetName = 'standard' | 'http' | 'lowLatency' | 'financial' | 'queue' | 'webhook' | 'patient' | 'none'
@@ -12,7 +12,7 @@ const standard: Policy = {
   cap: '1h',
 }
 
-/** Named policies: `standard` and those that carry the numbers of other well-known documents. */
+/** Named policies: `standard`, and policies with the values of well-known documents. */
 export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   standard,
   http: { maxRetries: 3, backoff: { type: 'exponential', base: '1s' }, jitter: 'none', cap: '5m' },
@@ -28,13 +28,13 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
 /** The purpose of each preset. */
 export const GOOD_FOR: Readonly<Record<PresetName, string>> = {
   standard: 'the default',
-  http: 'HTTP jobs, unless told otherwise',
-  lowLatency: 'a caller waits for the answer',
-  financial: 'few, spread attempts at what must not stampede',
-  queue: 'a quick second and third try',
-  webhook: 'deliveries, unless told otherwise',
-  patient: 'outages of a day',
-  none: 'what must not run twice',
+  http: 'HTTP jobs (the default)',
+  lowLatency: 'jobs whose caller waits for the result',
+  financial: 'few, widely spread attempts',
+  queue: 'short failures: quick retries',
+  webhook: 'webhook deliveries (the default)',
+  patient: 'outages of up to a day',
+  none: 'jobs that must not run twice',
 }
 
 export function isPresetName(name: string): name is PresetName {

@@ -6,10 +6,10 @@ import { MAX_RETRIES } from './presets.js'
 export interface PreviewRow {
   readonly retry: number
   readonly label: string
-  /** Without jitter; null where the worker's own function decides. */
+  /** Without jitter; null if a function of the worker decides. */
   readonly delayMs: number | null
   readonly window: readonly [lo: number, hi: number]
-  /** All waits up to and with this one, at the least and at the most. */
+  /** The minimum and maximum sum of all waits up to and including this one. */
   readonly totalMs: readonly [min: number, max: number]
 }
 
@@ -25,7 +25,7 @@ export function preview(policy: Pick<Policy, 'maxRetries' | 'backoff' | 'jitter'
     if (window === null) break
     min += window.lo
     max += window.hi
-    // The widest case of decorrelated jitter: every wait before was the longest possible.
+    // The upper bound of decorrelated jitter: every earlier wait was the longest possible.
     previous = window.hi
     rows.push({
       retry,

@@ -5,16 +5,16 @@ import { type DelayWindow, jitterLabel, jitterWindow, pick } from './jitter.js'
 import type { Policy } from './policy.js'
 import { PRESETS } from './presets.js'
 
-/** The only wait that may exceed the cap, since it is the server's word; but no server's word counts for longer. */
+/** The longest `Retry-After` that is honoured. It is the only wait that may exceed the cap. */
 export const RETRY_AFTER_MAX_MS = DAY_MS
-/** Those who were told the same time come back spread over a tenth of it, later, never earlier. */
+/** Jobs with the same `Retry-After` are spread over a tenth of it, later and never earlier. */
 const RETRY_AFTER_SPREAD = 0.1
 
 export interface RetryPlan {
   readonly delayMs: number
-  /** What decorrelated jitter builds on next time; absent where the backoff did not speak. */
+  /** The input of decorrelated jitter for the next retry; absent if the backoff was not used. */
   readonly backoffMs?: number
-  /** More for the sentence, or nothing. */
+  /** An optional addition to the explanation. */
   readonly remark: string
 }
 
@@ -24,7 +24,7 @@ export interface Stop {
 
 type Told = Pick<Failure, 'delayMs' | 'retryAfterMs' | 'customDelayMs'>
 
-/** When retry n runs, as the failure, the policy and the dice say. How that came about goes into the record. */
+/** Decides when retry n runs, and records how that was computed. */
 export function planRetry(
   policy: Policy,
   n: number,
@@ -88,7 +88,7 @@ function computed(
   return { delayMs, backoffMs: delayMs, remark: '' }
 }
 
-/** A rule's delay stands in for the backoff of this one failure; it does not feed the next. */
+/** The delay of a rule replaces the backoff for this failure only. */
 function byRule(
   policy: Pick<Policy, 'backoff' | 'jitter' | 'cap'>,
   delayMs: number,
@@ -102,7 +102,7 @@ function byRule(
   return { delayMs: draw(window, random, record), remark: '' }
 }
 
-/** A function of the user's has the last word: capped, but not jittered. */
+/** The delay of a custom function is capped, but not jittered. */
 function custom(policy: Policy, askedMs: number, record: DecisionRecord): RetryPlan {
   const delayMs = Math.round(Math.min(askedMs, capMs(policy)))
   record.jitter = 'none'

@@ -45,7 +45,7 @@ const range = schema<readonly [number, number]>({
 /** `[200, '3xx', [500, 504]]` */
 export const statuses = refined(list(union(status, range), { min: 1, max: VALUES_MAX, of: 'values' }), given => {
   const [from, to] = given
-  // No server answers x99, so this is a range that was put where a list goes.
+  // Servers do not return x99, so this is a range in place of a list.
   return given.length === 2 && isStatus(from) && isStatus(to) && to % 100 === 99
     ? `a list of statuses, or a range in a list: [[${from}, ${to}]]`
     : undefined
@@ -70,7 +70,7 @@ const when = refined(
       : undefined,
 )
 
-/** All given fields must match; within one field any value may. */
+/** All given fields must match; a field matches if any of its values does. */
 export const rule = named(
   'Rule',
   object(

@@ -2,9 +2,9 @@ import { ChronosError } from '../values/error.js'
 import { Course } from './failure-path.js'
 import type { Policy } from './policy.js'
 
-/** One job in so many may die. */
+/** One job in this many may die. */
 const DEATHS_ONE_IN = 100
-/** How many lives are drawn where chance has a say: enough that the answer is right to about a hundredth. */
+/** The number of simulated jobs if delays are random: enough for a precision of about 1 %. */
 const LIVES = 10_000
 const LIVES_OF_MANY_RETRIES = 1_000
 const MANY_RETRIES = 50
@@ -24,7 +24,7 @@ export function outageSurvived(policy: Policy): number {
     lastRuns[life] = lastRun(course, life)
     if (!course.isDrawn) return lastRuns[0]!
   }
-  // An outage that ends at a job's last run is survived by it, so as many may be shorter as are allowed to die.
+  // A job survives an outage that ends at its last run, so the result is the percentile of the allowed deaths.
   return lastRuns.sort()[lives / DEATHS_ONE_IN]!
 }
 

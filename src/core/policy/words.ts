@@ -4,7 +4,7 @@ import type { Backoff, Policy } from './policy.js'
 
 const LISTED_MAX = 6
 
-/** A policy in one line: `exponential 1m ×2, ±20 %, cap 1h, 3 retries`. `span` says how lengths of time are written. */
+/** A policy in one line: `exponential 1m ×2, ±20 %, cap 1h, 3 retries`. `span` formats durations. */
 export function policyWords(policy: Policy, span: (ms: number) => string = formatMs): string {
   const { backoff, jitter, cap, maxRetries, maxElapsed, circuit, budget } = policy
   if (maxRetries === 0) return 'no retries'

@@ -1,4 +1,4 @@
-/** Time and chance, given to everything that needs them. `engine/time/system.ts` is the only file that reads the real ones. */
+/** Time and randomness are injected. Only `engine/time/system.ts` reads the real ones. */
 export interface Clock {
   /** Epoch milliseconds; never goes back within one process. */
   now(): number
@@ -6,7 +6,7 @@ export interface Clock {
   timer(ms: number, run: () => void): Timer
   /** Runs once after everything that is ready now. */
   soon(run: () => void): void
-  /** Only on a virtual clock, which must not move while real work is under way. */
+  /** Only on a virtual clock, which must not advance while real work is in progress. */
   readonly outstanding?: Outstanding
 }
 
@@ -14,22 +14,22 @@ export interface Timer {
   cancel(): void
 }
 
-/** How a virtual clock learns what is under way. */
+/** Reports work in progress to a virtual clock. */
 export interface Outstanding {
-  /** Time stands still until this call (to a store, a socket, a thread) has its answer. */
+  /** Stops time until this call (to a store, a socket or a thread) returns. */
   call<T>(work: () => Promise<T>): Promise<T>
-  /** Time stands still from now until this handler ends, except while it waits for time itself. */
+  /** Stops time until this handler ends, except while it waits on this clock. */
   handler(): RunningHandler
-  /** Waits for something that only comes when time passes. */
+  /** Waits for something that needs time to pass. */
   until<T>(promise: Promise<T>): Promise<T>
-  /** Waits in real time for another process, which knows nothing of virtual time. */
+  /** Waits in real time for another process, which has no virtual time. */
   pause(ms: number): Promise<void>
 }
 
 export interface RunningHandler {
-  /** Runs the handler's code; waits of this clock that it comes to are its own. */
+  /** Runs the code of the handler; its waits on this clock belong to it. */
   run<T>(work: () => T): T
-  /** It has ended, or its worker has given it up. */
+  /** The handler has ended, or its worker has abandoned it. */
   end(): void
 }
 

@@ -1,6 +1,6 @@
 import { ChronosError, shown } from './error.js'
 
-/** A number is milliseconds. Text carries its unit, and decimals if it likes: `'1.5s'`. */
+/** A number is milliseconds. Text has a unit and may have decimals: `'1.5s'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -59,7 +59,7 @@ export function formatMs(ms: number): string {
   return pair(Math.round(ms / HOUR_MS), 24, 'd', 'h')
 }
 
-/** The same duration as text that reads back as it: `90s`, `1500ms`, `2h`. */
+/** A duration as text that parses to the same value: `90s`, `1500ms`, `2h`. */
 export function durationText(ms: number): Duration {
   const unit = ['d', 'h', 'm', 's'].find(one => ms > 0 && ms % UNIT_MS[one]! === 0) ?? 'ms'
   return `${ms / UNIT_MS[unit]!}${unit}` as Duration

@@ -19,9 +19,9 @@ export type ErrorCode =
   | 'TIMED_OUT'
   | 'CANCELLED'
   | 'STOPPED'
-  /** Not done, and may be tried again. */
+  /** The operation was not performed and may be retried. */
   | 'STORE_UNAVAILABLE'
-  /** The answer was lost: it may have been done. Safe to repeat. */
+  /** The response was lost, so the operation may have been performed. It is safe to repeat. */
   | 'STORE_UNKNOWN'
   | 'STORE_FULL'
   | 'STORE_READ_ONLY'
@@ -32,14 +32,14 @@ export type ErrorCode =
   /** A webhook without a signature. */
   | 'SIGNATURE_MISSING'
   | 'SIGNATURE_INVALID'
-  /** Signed, but too long ago, or in the future. */
+  /** The timestamp of the signature is too old or in the future. */
   | 'SIGNATURE_EXPIRED'
 
-/** Everything that Chronos throws: a stable code, and a sentence that names the thing, the value and the way out. */
+/** Every error of Chronos: a stable code, and a message that names the setting, the value and a solution. */
 export class ChronosError extends Error {
   override readonly name: string = 'ChronosError'
   readonly code: ErrorCode
-  /** Facts behind the sentence, for programs. */
+  /** The facts of the message, for programs. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(
@@ -53,14 +53,14 @@ export class ChronosError extends Error {
   }
 }
 
-/** Thrown by a handler: no retry will help, the job dies at once. */
+/** Thrown by a handler if no retry can succeed: the job dies at once. */
 export class PermanentError extends Error {
   override readonly name: string = 'PermanentError'
 }
 
 const SHOWN_MAX = 60
 
-/** A value as error sentences show it: short, and without touching what is inside an object. */
+/** A value as error messages show it: short, and without reading the fields of an object. */
 export function shown(value: unknown): string {
   switch (typeof value) {
     case 'string':

@@ -1,6 +1,6 @@
-/** 64 bits of a text as 16 hex digits, the same on every machine and in every browser. It keeps no secrets. */
+/** 64 bits of a text as 16 hex digits, the same on every machine and in every browser. It is not cryptographic. */
 export function hash64(text: string): string {
-  // Two lanes with primes of their own: what collides in one does not in the other.
+  // Two lanes with different primes: texts that collide in one lane differ in the other.
   let a = 0x811c9dc5
   let b = 0x9e3779b9
   for (let i = 0; i < text.length; i++) {
@@ -13,7 +13,7 @@ export function hash64(text: string): string {
   return hex(stirred(a ^ Math.imul(b, 3))) + hex(stirred(b ^ Math.imul(a, 5)))
 }
 
-/** Every bit of the lane comes to depend on every other. */
+/** Mixes the lane, so that every bit depends on every other. */
 function stirred(lane: number): number {
   let mixed = lane
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x7feb352d)

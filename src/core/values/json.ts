@@ -34,7 +34,7 @@ function isWritten(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 }
 
-/** Whether text takes at most this many bytes as UTF-8; counts only when its length leaves a doubt. */
+/** Whether text takes at most this many bytes as UTF-8; counts only if the length is not conclusive. */
 export function fitsUtf8(text: string, bytes: number): boolean {
   if (text.length * 3 <= bytes) return true
   return text.length <= bytes && utf8Bytes(text) <= bytes

@@ -2,7 +2,7 @@ import { PRIORITY_MAX } from '../job/job.js'
 import { ChronosError, shown } from './error.js'
 import { suggest } from './options-reader.js'
 
-/** Bounds on everything that comes from outside. */
+/** Limits of all input. */
 export const NAME_LENGTH_MAX = 128
 export const TEXT_LENGTH_MAX = 1024
 export const TAGS_MAX = 16

@@ -6,16 +6,16 @@ import { suggest } from './suggest.js'
  * One description of a value. Its TypeScript type (`Infer`), its check with error sentences (`read`), its JSON Schema
  * (`json-schema.ts`), and the words of its command-line flag and form field are all derived from it.
  *
- * A schema checks a value and keeps it as it was written, because people read their settings back.
+ * A schema checks a value and keeps it as it was written, because users read their settings back.
  */
 export interface Schema<out T = unknown> {
-  /** JSON types that it takes; a union chooses its member by them. */
+  /** The accepted JSON types; a union selects its member by them. */
   readonly kinds: readonly Kind[]
-  /** What it takes, in words: `a whole number from 0 to 9`. */
+  /** The accepted values in words: `a whole number from 0 to 9`. */
   readonly expects: string
   /** Returns the checked value or throws `Flaws`. Call `read(schema, …)` instead, which throws a `ChronosError`. */
   readonly check: (value: unknown) => T
-  /** Absent for what lives in code only. */
+  /** Absent for values that exist only in code. */
   readonly json?: (to: Components) => JsonSchema
   /** The value that a text of a query string, a flag or a form field stands for; `check` decides whether it is valid. */
   readonly fromText?: (text: string) => unknown
@@ -51,17 +51,17 @@ export type Shape<R extends Fields, O extends Fields> = Simple<
 
 // ---------------------------------------------------------------- reading
 
-/** One thing that is wrong: where, and in which words. */
+/** One error: its place and its message. */
 export interface Flaw {
   /** Names and indexes from the top: `['backoff', 'delays', 2]`. */
   readonly path: readonly (string | number)[]
   readonly says: string
   readonly code: ErrorCode | undefined
-  /** The last step of the path is a key that does not exist, so the sentence names its parent. */
+  /** The last step of the path is an unknown key, so the message names its parent. */
   readonly isKey: boolean
 }
 
-/** Thrown while a value is read. Costs nothing until then: paths are only put together on the way out. */
+/** Thrown while a value is read. Paths are built only when an error is thrown, so valid values cost nothing. */
 export class Flaws {
   readonly list: readonly Flaw[]
 
@@ -89,7 +89,7 @@ export function read<T>(schema: Schema<T>, value: unknown, where: string, code: 
   }
 }
 
-/** The checked value, or what is wrong with it. */
+/** The checked value, or its errors. */
 export function tryRead<T>(
   schema: Schema<T>,
   value: unknown,
@@ -104,7 +104,7 @@ export function tryRead<T>(
 
 function refusal(error: unknown, where: string, code: ErrorCode): ChronosError {
   if (error instanceof ChronosError) return error
-  // A getter or a proxy of the caller's that throws.
+  // A getter or a proxy of the caller may throw.
   const flaws = error instanceof Flaws ? error.list : flaw('could not be read; give plain data').list
   const first = flaws[0]!
   return new ChronosError(first.code ?? code, sentence(first, where), {
@@ -121,12 +121,12 @@ function sentence({ path, says, isKey }: Flaw, where: string): string {
   return `${where}${isColon ? ` ${steps.replace(/^\./, '')}` : steps}: ${says}`
 }
 
-/** An error of a rule that the schema can't say, in the same form: `path` names the field that is to blame. */
+/** An error of a rule that the schema can't express, in the same form: `path` names the invalid field. */
 export function refuse(path: readonly (string | number)[], says: string, where: string, code: ErrorCode): ChronosError {
   return refusal(new Flaws([{ path, says, code: undefined, isKey: false }]), where, code)
 }
 
-/** The values that the texts of a query string, flags or a form stand for. A field that comes several times is a list. */
+/** Parses the texts of a query string, flags or a form. A repeated field is a list. */
 export function fromTexts(
   { fields }: { readonly fields: Fields },
   texts: Readonly<Record<string, string | readonly string[]>>,
@@ -143,7 +143,7 @@ export function fromTexts(
 
 // ---------------------------------------------------------------- words
 
-/** The same schema with words about it. A named schema keeps its own words, and gets these where it is used. */
+/** The schema with documentation. A named schema keeps its own; this applies to the field that uses it. */
 export function about<S extends Schema>(schema: S, words: string | About, more: About = {}): S {
   const given: About = typeof words === 'string' ? { description: words, ...more } : words
   if (schema.about.name === undefined) return { ...schema, about: { ...schema.about, ...given } }
@@ -156,7 +156,7 @@ export function named<S extends Schema>(name: string, schema: S, more: Omit<Abou
   return { ...schema, about: { ...schema.about, ...more, name } }
 }
 
-/** The JSON Schema of a value; named ones are put into `to` and referred to. */
+/** The JSON Schema of a value; named schemas are added to `to` and referenced. */
 export function jsonSchema(schema: Schema, to: Components): JsonSchema {
   return schema.about.name === undefined ? withWords(schema, schema.json?.(to) ?? {}) : componentOf(schema, to)
 }
@@ -174,7 +174,7 @@ function withWords({ about: { description, example } }: Schema, json: JsonSchema
   return { ...json, ...(description !== undefined && { description }), ...(example !== undefined && { example }) }
 }
 
-/** The same schema with a rule more: what is wrong with a value that fits so far, or undefined. */
+/** The schema with another rule, which returns the error of an otherwise valid value, or undefined. */
 export function refined<S extends Schema>(schema: S, problemOf: (value: Infer<S>) => string | undefined): S {
   const check = (given: unknown): unknown => {
     const kept = schema.check(given) as Infer<S>
@@ -199,7 +199,7 @@ export function schema<T>(parts: Parts<T>): Schema<T> {
   return { ...parts, about: {} }
 }
 
-/** A value that a test accepts. */
+/** A value that a predicate accepts. */
 export function value<T>(
   { json, ...parts }: Omit<Parts<T>, 'check' | 'json'> & { readonly json?: JsonSchema },
   fits: (value: unknown) => boolean,
@@ -257,7 +257,7 @@ export const boolean: Schema<boolean> = value(
 
 const LONE_SURROGATE = /\p{Surrogate}/u
 
-/** Text that is only ever compared or shown. */
+/** Text that is only compared or shown. */
 export function text(max: number, min = 1): Schema<string> {
   return value(
     {
@@ -269,13 +269,13 @@ export function text(max: number, min = 1): Schema<string> {
   )
 }
 
-/** Any text, where Chronos itself wrote it. */
+/** Any text that Chronos itself wrote. */
 export const anyText: Schema<string> = value(
   { kinds: ['string'], expects: 'a text', json: { type: 'string' } },
   given => typeof given === 'string',
 )
 
-/** Text that follows a pattern; `expects` says which in words. */
+/** Text that matches a pattern; `expects` describes it in words. */
 export function pattern(max: number, fits: RegExp, expects: string): Schema<string> {
   return value(
     { kinds: ['string'], expects, json: { type: 'string', minLength: 1, maxLength: max } },
@@ -313,7 +313,7 @@ export const anything: Schema<unknown> = value(
   () => true,
 )
 
-/** A value that lives in the code of the caller, such as a function. It has no JSON form. */
+/** A value in the caller's code, such as a function. It has no JSON form. */
 export function inCode<T>(expects: string, fits: (value: unknown) => boolean): Schema<T> {
   return value({ kinds: ['other', 'object'], expects }, fits)
 }
@@ -336,6 +336,6 @@ export function duration(limits: DurationLimits = {}): Schema<Duration> {
       description: 'A text with a unit (250ms, 30s, 5m, 2h, 7d), or milliseconds.',
       example: '30s',
     }),
-    // A bare number is milliseconds in code; in a text it would be a guess, and is refused.
+    // A number without a unit is milliseconds in code; in text it is ambiguous and refused.
   })
 }

@@ -39,7 +39,7 @@ export function object(required: Fields, optional: Fields = {}): ObjectSchema {
   return objectOf(required, optional, { additionalProperties: false })
 }
 
-/** The same for an answer, which may get more fields in a later version: its JSON Schema leaves room for them. */
+/** An object in a response. Its JSON Schema allows more fields, because a later version may add some. */
 export function view<R extends Fields>(required: R): ObjectSchema<R, NoFields>
 export function view<R extends Fields, O extends Fields>(required: R, optional: O): ObjectSchema<R, O>
 export function view(required: Fields, optional: Fields = {}): ObjectSchema {
@@ -139,9 +139,9 @@ export function omit<R extends Fields, O extends Fields, K extends keyof R | key
 export interface ListOptions {
   readonly min?: number
   readonly max: number
-  /** What is in it, for sentences: `rules`. */
+  /** The name of its items in messages: `rules`. */
   readonly of: string
-  /** The sentence for an empty one. */
+  /** The message for an empty list. */
   readonly empty?: string
 }
 
@@ -182,7 +182,7 @@ export function list<T>(item: Schema<T>, { min = 0, max, of, empty }: ListOption
   })
 }
 
-/** A list in an answer: as long as it happens to be. */
+/** A list of any length in a response. */
 export function listOf<T>(item: Schema<T>): Schema<readonly T[]> {
   return list(item, { max: Number.MAX_SAFE_INTEGER, of: 'values' })
 }
@@ -200,7 +200,7 @@ export function pair<T>(item: Schema<T>, expects: string): Schema<readonly [T, T
   })
 }
 
-/** Keys that are not known beforehand. */
+/** An object with arbitrary keys. */
 export function record<T>(
   item: Schema<T>,
   { max = Number.MAX_SAFE_INTEGER, of = 'values' }: { readonly max?: number; readonly of?: string } = {},
@@ -228,7 +228,7 @@ export function record<T>(
   })
 }
 
-/** One of several schemas. The type of the value chooses which; where that leaves a doubt, the first that fits. */
+/** One of several schemas, selected by the type of the value; if several match, the first valid one. */
 export function union<S extends readonly Schema[]>(...members: S): Schema<Infer<S[number]>> {
   const expects = members.map(member => member.expects).join(', or ')
   return schema<Infer<S[number]>>({
@@ -258,7 +258,7 @@ export function union<S extends readonly Schema[]>(...members: S): Schema<Infer<
   })
 }
 
-/** Where a text as a whole is wrong, the sentence names what the other members of the union take, too. */
+/** The message for an invalid text also names what the other members of the union accept. */
 function checkAs(member: Schema, expects: string, given: unknown): unknown {
   try {
     return member.check(given)
@@ -296,7 +296,7 @@ export interface VariantsSchema<Tag extends string, M extends Members> extends S
   readonly members: M
 }
 
-/** Objects that a field of their own tells apart: `{ type: 'fixed', … }`. */
+/** Objects with a discriminating field: `{ type: 'fixed', … }`. */
 export function variants<Tag extends string, M extends Members>(tag: Tag, members: M): VariantsSchema<Tag, M> {
   const whole = Object.fromEntries(
     Object.entries(members).map(([name, { required, optional }]) => [

@@ -3,7 +3,7 @@ import { ChronosError } from './error.js'
 
 const ISSUES_SHOWN = 10
 
-/** The value as a schema of any Standard Schema library sees it; at once, unless the schema itself is asynchronous. */
+/** Validates with a schema of any Standard Schema library; synchronous unless the schema is asynchronous. */
 export function parseWith<S extends StandardSchemaV1>(
   schema: S,
   value: unknown,

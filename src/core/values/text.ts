@@ -1,5 +1,5 @@
 /**
- * Text from outside, made safe for every database and terminal that may hold it: valid Unicode, no NUL, and at
+ * External text, made safe for databases and terminals: valid Unicode, no NUL, and at
  * most `bytes` long as JSON, where a control character takes six.
  */
 export function cleanText(text: string, bytes: number): string {

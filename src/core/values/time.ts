@@ -1,7 +1,7 @@
 import { ChronosError, shown } from './error.js'
 import { flaw, type Schema, schema } from './schema.js'
 
-/** A point in time as callers give it: a Date, an RFC 3339 text or epoch milliseconds. */
+/** A point in time: a Date, an RFC 3339 text or epoch milliseconds. */
 export type Time = Date | string | number
 
 const EXPECTS = 'a Date, a time such as "2026-12-24T18:00:00Z" or epoch milliseconds'

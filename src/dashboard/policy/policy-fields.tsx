@@ -10,12 +10,12 @@ interface StepFieldProps {
   readonly value: string
   readonly steps: readonly string[]
   readonly onChange: (value: string) => void
-  /** What an empty field means. */
+  /** The placeholder: the meaning of an empty field. */
   readonly empty?: string | undefined
   readonly hint?: string | undefined
 }
 
-/** A value to write, with a slider over round ones. */
+/** A text input with a slider over round values. */
 export function StepField({ label, value, steps, onChange, empty, hint }: StepFieldProps) {
   const id = useId()
   const at = nearestStep(steps, value)
@@ -62,13 +62,13 @@ const STEPS: Readonly<Record<string, readonly string[]>> = {
 }
 
 interface PolicyFieldsProps {
-  /** What tells two of them apart: `Policy A`. */
+  /** Distinguishes two policies: `Policy A`. */
   readonly title: string
   readonly choice: PolicyChoice
   readonly onChange: (choice: PolicyChoice) => void
 }
 
-/** A policy as a form: a preset to begin with, and every field of the policy's description that can be filled in. */
+/** The form of a policy: a preset, and every field of the policy's schema that can be entered. */
 export function PolicyFields({ title, choice, onChange }: PolicyFieldsProps) {
   const { form, preset } = choice
   const [isOpen, setIsOpen] = useState(form['maxElapsed'] !== '')
@@ -77,7 +77,7 @@ export function PolicyFields({ title, choice, onChange }: PolicyFieldsProps) {
   return (
     <fieldset class="policy-fields">
       <legend>{title}</legend>
-      <Field label="Begin with">
+      <Field label="Preset">
         <Select
           value={preset}
           options={Object.keys(PRESETS).map(name => ({
@@ -115,7 +115,7 @@ interface PolicyFieldProps {
   readonly onChange: (value: string) => void
 }
 
-/** One setting, with the words of its schema. */
+/** One setting, with the label and hint of its schema. */
 function PolicyField({ title, field: { name, schema }, value, onChange }: PolicyFieldProps) {
   const { label = name, hint, placeholder } = schema.about
   if (name === 'jitter') {

@@ -5,7 +5,7 @@ import { type Duration, toMs } from '../../core/values/duration.js'
 
 export { STRATEGIES } from '../../core/policy/flat.js'
 
-/** A policy as text fields, as a person writes it; the same names as in the URL and on the command line. */
+/** A policy as text fields, with the same names as in the URL and on the command line. */
 export type PolicyForm = Readonly<Record<string, string>> & { readonly strategy: Strategy }
 
 const FIELDS: readonly string[] = ['strategy', ...FLAT_FIELDS.map(({ name }) => name)]
@@ -14,7 +14,7 @@ export function hasField(strategy: Strategy, field: string): boolean {
   return fieldsOf(strategy).some(({ name }) => name === field)
 }
 
-/** For fields that the policy does not have: what they begin with once its backoff is changed. */
+/** The initial values of fields that the policy does not have, for when the backoff is changed. */
 const DEFAULTS = { base: '60s', factor: '2', delays: '30s, 60s, 120s' }
 
 export function formOf(policy: Policy): PolicyForm {
@@ -28,19 +28,19 @@ export function formOf(policy: Policy): PolicyForm {
   }
 }
 
-/** The policy that the fields mean. Throws the error of core, whose `details.path` names the field. */
+/** The policy of the fields. Throws the error of core, whose `details.path` names the field. */
 export function policyOf(form: PolicyForm): Policy {
   const shown = [...fieldsOf(form.strategy), ...FLAT_FIELDS.filter(({ setting }) => setting)]
   const values = shown.flatMap(({ name, schema }) => {
     const text = (form[name] ?? '').trim()
-    // A field with a placeholder may be empty: that is what the placeholder says.
+    // A field with a placeholder may be empty; then the placeholder applies.
     if (text === '' && schema.about.placeholder !== undefined) return []
     return [[name, schema.fromText?.(text) ?? text] as const]
   })
   const given = fromFlat({ ...Object.fromEntries(values), strategy: form.strategy }, { type: 'custom', name: 'none' })
   return mergePolicies(
     parsePolicy(given, 'policy'),
-    // A cap that the form leaves open is not filled from the standard policy.
+    // An empty cap is not taken from the standard policy.
     ...(given['cap'] === undefined ? [{ cap: '1d' as Duration }] : []),
   )
 }
@@ -83,7 +83,7 @@ export function isChanged({ preset, form }: PolicyChoice): boolean {
   return FIELDS.some(field => form[field] !== before[field])
 }
 
-/** Milliseconds of a text that a person wrote, or undefined. */
+/** The milliseconds of a typed duration; undefined if it is invalid. */
 export function msOf(written: string): number | undefined {
   try {
     return toMs(written.trim(), 'duration')
