@@ -14,16 +14,16 @@ export interface Look {
 export const LIGHT_WIDE: Look = { theme: 'light', width: 1440 }
 export const DARK_PHONE: Look = { theme: 'dark', width: 390 }
 
-/** All of every page takes long: `npm run test:long` keeps it, other runs what fits into the window. */
+/** Full-page screenshots are slow: only `npm run test:long` takes them, other runs capture the window. */
 const IS_LONG = process.env['CHRONOS_BROWSER'] === 'all'
 const ARTIFACTS = join(ROOT, 'test', 'browser', '.artifacts')
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 const HEIGHTS = { 1440: 900, 390: 844 } as const
 
-/** `--single-process` is meant for places where a browser has no room: it ends when the first page is closed. */
+/** With `--single-process` the browser would exit when the first page is closed. */
 const UNWANTED = /^--(single-process|in-process-gpu|ignore-gpu-blocklist|use-gl|use-angle|enable-unsafe-swiftshader)\b/
 
-/** Without a graphics card a pretended one draws every picture, three times slower than none. */
+/** Without a graphics card, the emulated one is three times slower than software rendering. */
 const PLAIN = ['--disable-gpu']
 
 /** The Chromium of `@sparticuz/chromium`, or the one that `CHRONOS_TEST_CHROMIUM` names. */
@@ -43,7 +43,7 @@ export class Visitor implements AsyncDisposable {
   /** Errors that the browser reported: scripts, console, content security policy and requests. */
   readonly troubles: string[] = []
   readonly #context: BrowserContext
-  /** What the page asked for, and has no answer to yet. */
+  /** The requests of the page without a response yet. */
   readonly #asked = new Set<Request>()
   #whenAnswered: (() => void) | undefined
 
@@ -62,7 +62,7 @@ export class Visitor implements AsyncDisposable {
     page.on('response', response => {
       if (response.status() >= 500) this.troubles.push(`${response.status()}: ${response.url()}`)
     })
-    // A stream of events has no end.
+    // The event stream never ends.
     page.on('request', request => request.resourceType() !== 'eventsource' && this.#asked.add(request))
     page.on('requestfinished', request => this.#answer(request))
     page.on('requestfailed', request => this.#answer(request))
@@ -81,12 +81,12 @@ export class Visitor implements AsyncDisposable {
       locale: 'en-US',
       reducedMotion: 'reduce',
     })
-    // Only what hangs takes that long, on any machine.
+    // Only a hanging page takes that long, on any machine.
     context.setDefaultTimeout(120_000)
     return new Visitor(context, await context.newPage(), look)
   }
 
-  /** Goes to a path of the dashboard and waits until everything that it asked for is there. */
+  /** Opens a path of the dashboard and waits until all of its requests are answered. */
   async open(path: string): Promise<void> {
     // Requests of the previous page no longer matter.
     this.#asked.clear()
@@ -94,7 +94,7 @@ export class Visitor implements AsyncDisposable {
     await this.settled()
   }
 
-  /** Turns to another path as a link does: without loading the page again, once it is there. */
+  /** Opens another path as a link does, without loading the page again. */
   async turn(path: string): Promise<void> {
     if (this.page.url() === 'about:blank') {
       await this.open(path)
@@ -107,7 +107,7 @@ export class Visitor implements AsyncDisposable {
     await this.settled()
   }
 
-  /** Nothing is loading any more, and what came is drawn: answers may ask for more. */
+  /** Resolves when no request is in flight and the results are drawn, because a response may cause more requests. */
   async settled(): Promise<void> {
     await this.page.locator('main').waitFor()
     do {
@@ -133,7 +133,7 @@ export class Visitor implements AsyncDisposable {
     await this.page.screenshot({ path: join(ARTIFACTS, `${name}-${theme}-${width}.png`), fullPage: IS_LONG })
   }
 
-  /** What axe-core finds serious or critical on this page, in words. */
+  /** The serious and critical findings of axe-core on this page, as text. */
   async barriers(): Promise<readonly string[]> {
     if (!(await this.page.evaluate(() => 'axe' in globalThis))) await this.page.evaluate(await axe())
     return this.page.evaluate(async runOnly => {
@@ -164,7 +164,7 @@ interface Axe {
   }>
 }
 
-/** In the first, components draw what they learned; in the second, that is on the screen. */
+/** Components render in the first frame, and the second frame shows the result. */
 function twoFrames(): Promise<unknown> {
   return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
 }

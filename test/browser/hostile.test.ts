@@ -4,7 +4,7 @@ import { defineJob } from '../../src/index.js'
 import { launch, Visitor } from './browser.js'
 import { emptyWorld } from './world.js'
 
-/** Sixty ways to make a page run what it should show; each would call `hit`. */
+/** Sixty script injection payloads; each would call `hit`. */
 const TAGS = [
   'script',
   'img src=x onerror',
@@ -49,8 +49,8 @@ beforeAll(async () => {
 
 afterAll(() => browser?.close())
 
-describe('what others wrote', () => {
-  it(`is shown and never run: ${PAYLOADS.length} payloads in every field`, async () => {
+describe('untrusted text', () => {
+  it(`is shown and never executed: ${PAYLOADS.length} payloads in every field`, async () => {
     expect(PAYLOADS.length).toBe(60)
     await using t = await emptyWorld()
     const { chronos } = t

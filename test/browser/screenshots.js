@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of the README: `npm run screenshots` (after a build). A demo runs for a while, then each screen is
- * photographed in light and dark.
+ * Takes the pictures of the README: `npm run screenshots` (after a build). The demo runs for a while, then each screen is
+ * captured in light and dark.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ async function api(path) {
   return (await fetch(`http://127.0.0.1:${PORT}/api/v1${path}`)).json()
 }
 
-/** A job that failed more than once: its timeline has something to tell. */
+/** A job that failed more than once, for a timeline with retries. */
 async function storiedJob() {
   for (const filter of ['state=succeeded', 'phase=retrying', 'state=dead']) {
     const { data } = await api(`/jobs?${filter}&limit=200`)

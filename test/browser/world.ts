@@ -4,7 +4,7 @@ import { defineJob, exponential, fixed, PermanentError } from '../../src/index.j
 import { type StartOptions, startServer, type TestServer } from '../server/server.js'
 import { ROOT } from '../support/tree.js'
 
-/** Ids of what there is to look at. */
+/** The ids of the test data. */
 export interface World extends TestServer {
   readonly ids: {
     readonly succeeded: string
@@ -19,7 +19,7 @@ export interface World extends TestServer {
 
 export const DASHBOARD = join(ROOT, 'dist', 'dashboard')
 
-/** A server whose dashboard is empty. */
+/** A server with an empty store. */
 export function emptyWorld(options: StartOptions = {}): Promise<TestServer> {
   return startServer({ dashboard: DASHBOARD, ...options })
 }
@@ -28,7 +28,7 @@ export function emptyWorld(options: StartOptions = {}): Promise<TestServer> {
 const ALERTS = 2
 const PAYMENTS = { queue: 'payments' }
 
-/** A server with something on every screen: what ran here really ran. */
+/** A server with data for every screen. Real workers ran its jobs. */
 export async function fullWorld(options: StartOptions = {}): Promise<World> {
   const t = await startServer({
     dashboard: DASHBOARD,
@@ -91,10 +91,10 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   })
   await chronos.schedules.pause('night-report')
   const webhook = await chronos.webhooks.create({ url: 'https://shop.example/hooks', events: ['job.dead'] })
-  // A dependency is written down by itself, soon after its first job.
+  // A dependency is stored shortly after its first job.
   await vi.waitUntil(async () => (await chronos.circuits.list()).length > 0, { timeout: 120_000 })
   await chronos.circuits.open('api.example')
-  // Alerts are looked for at once, and then only twice a minute.
+  // Alert rules are evaluated at once, and then only twice a minute.
   chronos.maintain()
   await vi.waitUntil(async () => (await chronos.alerts.list()).data.length >= ALERTS, { timeout: 120_000 })
   const { data: groups } = await chronos.dead.groups()
@@ -114,7 +114,7 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   }
 }
 
-/** Resolves when so many jobs have ended. */
+/** Resolves when this many jobs have ended. */
 function endsOf({ chronos }: TestServer, count: number): Promise<void> {
   return new Promise(resolve => {
     let left = count

@@ -5,8 +5,8 @@ import { ratesOf } from '../../src/dashboard/charts/rate.js'
 
 const point = { at: '2026-03-01T10:00:00.000Z', firstTry: 10, retried: 5, failed: 0, dead: 1 }
 
-describe('outcomes in a stack', () => {
-  it('lie on each other, what went well at the bottom', () => {
+describe('stacked outcomes', () => {
+  it('are summed from the bottom, successes first', () => {
     expect(stacked([point, { ...point, failed: 4 }])).toEqual([
       [10, 10],
       [15, 15],
@@ -26,7 +26,7 @@ describe('outcomes in a stack', () => {
 })
 
 describe('bars', () => {
-  it('are as high as their share, and seen however small they are', () => {
+  it('are as high as their share, and visible however small they are', () => {
     expect(barsOf([0, 1, 1_000], 30, 20).map(({ height }) => height)).toEqual([0, 1.5, 20])
   })
 
@@ -38,7 +38,7 @@ describe('bars', () => {
 })
 
 describe('failures by hour', () => {
-  it('go up to now, with the hours in which nothing happened', () => {
+  it('end now and include empty hours', () => {
     const trend = [
       { at: '2026-03-01T08:00:00.000Z', failures: 3 },
       { at: '2026-03-01T10:00:00.000Z', failures: 1 },
@@ -50,7 +50,7 @@ describe('failures by hour', () => {
 })
 
 describe('rates', () => {
-  it('are what was added per second between two looks', () => {
+  it('are the increase per second between two samples', () => {
     const samples = [
       { at: 0, started: 0, succeeded: 0, dead: 0 },
       { at: 2_000, started: 100, succeeded: 80, dead: 1 },

@@ -26,7 +26,7 @@ describe('cronWords', () => {
     expect(cronWords(expression)).toBe(words)
   })
 
-  // "Every 7 minutes" would be a lie: the count begins anew with each hour.
+  // "Every 7 minutes" would be wrong, because the count restarts with each hour.
   test.each(['*/7 * * * *', '0 */5 * * *', '7-47/13 3,15 1,15 */2 TUE', '0 0 * * FRI#2', '0 9 * *', 'nonsense', ''])(
     'has no words for %s',
     expression => {

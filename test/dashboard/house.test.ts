@@ -6,7 +6,7 @@ import { ROOT } from '../support/tree.js'
 
 const SCRIPT_MAX_BYTES = 120_000
 const FILE_LINES_MAX = 400
-/** Markup is longer than code, and read faster. */
+/** Markup is longer than code, but faster to read. */
 const COMPONENT_LINES_MAX = 100
 
 const source = join(ROOT, 'src', 'dashboard')
@@ -17,7 +17,7 @@ const files = readdirSync(source, { recursive: true, withFileTypes: true })
     return { path: path.slice(ROOT.length).replaceAll('\\', '/'), text: readFileSync(path, 'utf8') }
   })
 
-/** Where any of these files does this, by line. */
+/** The lines of these files that match. */
 function places(pattern: RegExp): string[] {
   return files.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
@@ -29,14 +29,14 @@ describe('the dashboard', () => {
     expect(files.map(({ path }) => path)).toEqual(expect.arrayContaining(['src/dashboard/screens/jobs/jobs.tsx']))
   })
 
-  it('puts no markup and no style together from text', () => {
+  it('builds no markup or style from text', () => {
     expect(
       places(/dangerouslySetInnerHTML|\.innerHTML|\.outerHTML|insertAdjacentHTML|document\.write|\beval\(/),
     ).toEqual([])
     expect(places(/\sstyle=[{"]/)).toEqual([])
   })
 
-  it('takes values from core alone, and from no package that is not made for it', () => {
+  it('imports values only from core and from its own packages', () => {
     const wrong = files.flatMap(({ path, text }) =>
       [...text.matchAll(/^import (type )?[^'"]*?(?:from )?'([^']+)'/gm)].flatMap(([, type, from = '']) => {
         const target = from.startsWith('.') ? posix.join(posix.dirname(path), from) : from

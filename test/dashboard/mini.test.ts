@@ -7,7 +7,7 @@ const mini = (phase: Phase, attempt: number) => miniOf({ phase, attempt, maxAtte
 const signs = (phase: Phase, attempt: number) =>
   mini(phase, attempt).dots.map(({ sign, isAhead }) => (isAhead ? 'ahead' : sign))
 
-describe('the life of a job in a row of a list', () => {
+describe('the history of a job in a table row', () => {
   it.each([
     ['scheduled', 0, ['ahead']],
     ['queued', 0, ['ahead']],
@@ -20,12 +20,12 @@ describe('the life of a job in a row of a list', () => {
     expect(signs(phase, attempt)).toEqual(expected)
   })
 
-  it('leaves out the first of many, and says how many', () => {
+  it('leaves out the first of many runs and shows their number', () => {
     const { dots, left } = mini('dead', 10)
     expect([dots.length, left]).toEqual([6, 4])
   })
 
-  it('has gaps that grow as the waits do, within 90 pixels', () => {
+  it('has gaps that grow with the waits, within 90 pixels', () => {
     const places = mini('retrying', 5).dots.map(({ x }) => x)
     const gaps = places.slice(1).map((x, i) => x - places[i]!)
     expect(gaps).toEqual([...gaps].sort((a, b) => a - b))
@@ -33,7 +33,7 @@ describe('the life of a job in a row of a list', () => {
     expect(places.at(-1)).toBeLessThanOrEqual(84)
   })
 
-  it('is said in words', () => {
+  it('has a text form', () => {
     expect(mini('retrying', 3).words).toBe('attempt 3 of 10, waiting for its next retry')
     expect(mini('scheduled', 0).words).toBe('not run yet, scheduled')
   })

@@ -15,16 +15,16 @@ import { policyWords } from '../../src/dashboard/policy/policy-words.js'
 import { isSame, SCENARIOS, scenarioFrom, scenarioOf, scenarioQuery } from '../../src/dashboard/simulator/scenario.js'
 
 const NAMES = Object.keys(PRESETS) as PresetName[]
-/** What of a query is there. */
+/** The defined parameters of a query. */
 const given = (query: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
 describe('a policy as a form', () => {
-  it.each(NAMES)('means the same again (%s)', name => {
+  it.each(NAMES)('converts back to the same policy (%s)', name => {
     expect(preview(policyOf(formOf(PRESETS[name])))).toEqual(preview(PRESETS[name]))
   })
 
-  it('means the same again with a factor, an increment and milliseconds', () => {
+  it('converts back to the same policy with a factor, an increment and milliseconds', () => {
     const exponential = {
       maxRetries: 4,
       backoff: { type: 'exponential', base: 1_500, factor: 3 },
@@ -55,7 +55,7 @@ describe('a policy as a form', () => {
     expect(policyOf({ ...formOf(PRESETS.standard), jitter }).jitter).toBe(expected)
   })
 
-  it('repeats the last of a list that has fewer delays than retries', () => {
+  it('repeats the last delay of a list with fewer delays than retries', () => {
     const form = { ...formOf(PRESETS.webhook), retries: '5' }
     expect(policyOf(form).backoff).toMatchObject({ afterEnd: 'repeat-last' })
   })
@@ -65,11 +65,11 @@ describe('a policy as a form', () => {
     [{ retries: 'many' }, /policy\.maxRetries/],
     [{ jitter: 'a lot' }, /policy\.jitter/],
     [{ factor: '' }, /policy\.backoff\.factor/],
-  ])('says what is wrong with %j', (change, problem) => {
+  ])('reports the error of %j', (change, problem) => {
     expect(() => policyOf({ ...formOf(PRESETS.standard), ...change })).toThrow(problem)
   })
 
-  it('asks only for what its strategy has', () => {
+  it('shows only the fields of its strategy', () => {
     expect([hasField('exponential', 'factor'), hasField('fixed', 'factor'), hasField('list', 'base')]).toEqual([
       true,
       false,
@@ -79,7 +79,7 @@ describe('a policy as a form', () => {
 })
 
 describe('a policy in the URL', () => {
-  it('is only what differs from its preset', () => {
+  it('has only the differences from its preset', () => {
     const choice = choiceOf('patient')
     expect(given(queryOf(choice))).toEqual({ policy: 'patient' })
     expect(given(queryOf({ ...choice, form: { ...choice.form, retries: '9' } }))).toEqual({
@@ -89,7 +89,7 @@ describe('a policy in the URL', () => {
     expect(given(queryOf(choiceOf('standard')))).toEqual({})
   })
 
-  it('comes back as it was, beside another one', () => {
+  it('is restored beside a second policy', () => {
     const first = { ...choiceOf('http'), form: { ...choiceOf('http').form, jitter: 'full' } }
     const other = choiceOf('queue')
     const query = given({ ...queryOf(first), ...queryOf(other, 'b.') })
@@ -97,7 +97,7 @@ describe('a policy in the URL', () => {
     expect([isChanged(first), isChanged(other)]).toEqual([true, false])
   })
 
-  it('falls back to what exists', () => {
+  it('falls back to valid values', () => {
     expect(choiceFrom({ policy: 'nonsense', strategy: 'magic' })).toMatchObject({
       preset: 'standard',
       form: { strategy: 'exponential' },
@@ -117,17 +117,17 @@ describe('a policy in words', () => {
 })
 
 describe('a scenario', () => {
-  it.each(SCENARIOS)('$name is in the URL as it is', ({ form }) => {
+  it.each(SCENARIOS)('$name is restored from the URL', ({ form }) => {
     expect(isSame(scenarioFrom(given(scenarioQuery(form))), form)).toBe(true)
   })
 
-  it('without a limit stays without one', () => {
+  it('keeps having no limit', () => {
     const form = { ...SCENARIOS[0]!.form, capacity: '' }
     expect(given(scenarioQuery(form))).toEqual({ capacity: 'none' })
     expect(scenarioOf(scenarioFrom({ capacity: 'none' }))).not.toHaveProperty('capacityPerSecond')
   })
 
-  it('is what core simulates', () => {
+  it('is the input of the simulation', () => {
     expect(scenarioOf(SCENARIOS[1]!.form)).toEqual({ jobs: 5_000, within: '20s', outage: '2m', capacityPerSecond: 200 })
   })
 })
@@ -138,7 +138,7 @@ describe('a slider', () => {
     [DELAY_STEPS, '55s', '1m'],
     [COUNT_STEPS, '1100', '1000'],
     [COUNT_STEPS, 'none', '10'],
-  ])('stands at the step nearest to what is written (%#)', (steps, written, step) => {
+  ])('is at the step nearest to the typed value (%#)', (steps, written, step) => {
     expect(steps[nearestStep(steps, written)]).toBe(step)
   })
 })

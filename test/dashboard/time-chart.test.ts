@@ -14,7 +14,7 @@ const FRAME: TimeFrame = { width: 100, height: 50, from: 0, to: 10_000, top: 10 
 const TIMES = [0, 5_000]
 
 describe('a chart over time', () => {
-  it('has a place for every moment and value, and none outside', () => {
+  it('has a position for every moment and value, clamped to the chart', () => {
     expect([xOf(2_500, FRAME), yOf(5, FRAME), yOf(99, FRAME), yOf(-3, FRAME)]).toEqual([25, 25, 0, 50])
   })
 
@@ -32,7 +32,7 @@ describe('a chart over time', () => {
     expect(high).toBe('M0 0h48V25h-48zM50 25h48V50h-48z')
   })
 
-  it('shows however little there is', () => {
+  it('shows even the smallest value', () => {
     expect(barPaths([0], 5_000, [[0.01]], FRAME)).toEqual(['M0 49h48V50h-48z'])
   })
 
@@ -40,7 +40,7 @@ describe('a chart over time', () => {
     expect(linePath([0, 2_500, 5_000, 7_500], [0, 5, null, 10], FRAME)).toBe('M0 50L25 25M75 0')
   })
 
-  it('closes an area at the bottom, and draws none of nothing', () => {
+  it('closes an area at the bottom, and draws nothing without values', () => {
     expect(areaPath(TIMES, [5, 5], FRAME)).toBe('M0 25L50 25L50 50L0 50Z')
     expect(areaPath([], [], FRAME)).toBe('')
   })
@@ -65,17 +65,17 @@ describe('the scale of time', () => {
     to: new Date(to).getTime(),
   })
 
-  it('has round times on the clock of this place', () => {
+  it('has round local times', () => {
     const ticks = clockTicks(frame('2026-03-02T10:07:00', '2026-03-02T11:07:00'))
     expect(ticks.map(({ text }) => text)).toEqual(['10:10', '10:20', '10:30', '10:40', '10:50', '11:00'])
   })
 
-  it('says the day where it begins', () => {
+  it('shows the date at midnight', () => {
     const ticks = clockTicks(frame('2026-03-02T18:00:00', '2026-03-03T06:00:00'))
     expect(ticks.map(({ text }) => text)).toContain('3 Mar')
   })
 
-  it('says seconds where there is little time', () => {
+  it('shows seconds for short ranges', () => {
     expect(clockTicks(frame('2026-03-02T10:00:00', '2026-03-02T10:00:40'))[1]?.text).toBe('10:00:05')
   })
 })

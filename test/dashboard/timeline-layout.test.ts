@@ -4,7 +4,7 @@ import { frameOf } from '../../src/dashboard/timeline/frame.js'
 import { type History, stretchesOf } from '../../src/dashboard/timeline/history.js'
 import { hatch, insideOf, place, stepFor, torn } from '../../src/dashboard/timeline/timeline-layout.js'
 
-describe('a text in a drawing', () => {
+describe('a text in a timeline', () => {
   it.each([
     [5, 'deadline', 25.6],
     [100, 'deadline', 100],
@@ -65,7 +65,7 @@ describe('the texts of a timeline', () => {
     return place(history, scale, frameOf(isDown, width)).map(({ label, took, written }) => [label, took, written])
   }
 
-  it('stand above the runs and on the waits where time runs sideways', () => {
+  it('are above the runs and on the waits of a horizontal timeline', () => {
     expect(textsOf(false, 900)).toEqual([
       ['Initial', '1 s', undefined],
       [undefined, undefined, '1 m'],
@@ -75,7 +75,7 @@ describe('the texts of a timeline', () => {
     ])
   })
 
-  it('say more beside each part where time runs down', () => {
+  it('are longer in a vertical timeline', () => {
     const [initial, ...others] = textsOf(true, 390)
     expect(initial).toEqual(['Initial · failed', expect.stringMatching(/^\d\d:\d\d:\d\d · 1 s$/), undefined])
     expect(others).toEqual([

@@ -7,7 +7,7 @@ import type { Suite } from './runner.js'
 export function auditCases(bench: Bench, { describe, expect, it }: Suite): void {
   const NOTHING = uuid(0).replace(/[^-]/g, '0')
 
-  /** What the ledger and the rows of a queue differ by. */
+  /** The difference between the ledger and the rows of a queue. */
   function differenceOf({ ledger, rows, idSum }: QueueAudit): { jobs: number; ids: string } {
     const live = Object.values(rows).reduce((sum, count) => sum + count, 0)
     const ids = IdSum.of(ledger.idSum)
@@ -23,7 +23,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
     expect(findings).toEqual([])
   }
 
-  /** Jobs with every kind of past that the verbs can give them. */
+  /** Jobs with every kind of history that the operations of a store can produce. */
   async function everything(): Promise<void> {
     await bench.addMany(5)
     await bench.cancel([await bench.add()])
@@ -45,7 +45,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.audit()).toEqual({ now: bench.now(), queues: [], findings: [] })
     })
 
-    it('counts the rows of every queue by state, and what the ledger says', async () => {
+    it('counts the rows of every queue by state, and returns the ledger', async () => {
       const ids = await bench.addMany(2)
       const dead = await bench.ended(died(), { queue: 'other' })
       const rows = { waiting: 0, running: 0, succeeded: 0, dead: 0, cancelled: 0 }
@@ -80,7 +80,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
       ])
     })
 
-    it('balances after everything that a store does, folded or not', async () => {
+    it('balances after every operation of a store, folded or not', async () => {
       await everything()
       const before = await bench.store.audit()
       expectBalance(before)
@@ -90,7 +90,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.audit()).toEqual(before)
     })
 
-    it('balances while others write', async () => {
+    it('balances during concurrent writes', async () => {
       await bench.addMany(200)
       const work = async () => {
         for (const job of await bench.claim({ limit: 20 })) await bench.settle(job, succeeded())
@@ -128,7 +128,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
 
   const { sql } = bench
   if (!sql) return
-  describe('audit after a change past the store', () => {
+  describe('audit after a direct change of the database', () => {
     const findings = async () => {
       const all = (await bench.store.audit()).findings
       return all.map(({ jobId, what }) => [jobId, what])
@@ -151,7 +151,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(differenceOf(queue!)).toEqual({ jobs: -1, ids: copy })
     })
 
-    it('sees a job that was put into another queue', async () => {
+    it('finds a job that was moved to another queue', async () => {
       const id = await bench.add()
       await sql(`UPDATE @jobs SET queue = 'elsewhere' WHERE id = ?`, id)
       const { queues } = await bench.store.audit()

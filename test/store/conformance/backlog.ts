@@ -6,7 +6,7 @@ export function backlogCases(bench: Bench, { describe, expect, it }: Suite): voi
     bench.store.backlog({ exceptTag: 'quiet', deadMax: 100, ...given })
 
   describe('backlog', () => {
-    it('is empty where nothing waits and nothing died', async () => {
+    it('is empty without waiting or dead jobs', async () => {
       expect(await backlog()).toEqual([])
       await bench.ended(succeeded())
       await bench.running()
@@ -14,7 +14,7 @@ export function backlogCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(await backlog()).toEqual([])
     })
 
-    it('tells since when the oldest due job of each queue waits, whatever its priority', async () => {
+    it('returns since when the oldest due job of each queue waits, regardless of priority', async () => {
       const from = bench.now()
       await bench.add({ queue: 'b', runAt: { delayMs: 2_000 }, priority: 9 })
       await bench.add({ queue: 'b', runAt: { delayMs: 1_000 }, priority: 0 })
@@ -27,7 +27,7 @@ export function backlogCases(bench: Bench, { describe, expect, it }: Suite): voi
       ])
     })
 
-    it('tells since when the oldest due retry waits', async () => {
+    it('returns since when the oldest due retry waits', async () => {
       await bench.settle(await bench.running(), retry(1_000))
       const from = bench.now()
       await bench.add()
@@ -59,7 +59,7 @@ export function backlogCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect((await backlog()).map(({ queue }) => queue)).toEqual(['b'])
     })
 
-    it('looks at no more dead jobs than asked for, the newest', async () => {
+    it('reads at most the requested number of dead jobs, newest first', async () => {
       for (let count = 0; count < 3; count++) {
         await bench.ended(died())
         bench.clock.advance(1_000)

@@ -29,7 +29,7 @@ export type Open = (clock: Clock) => Promise<Store>
  */
 export type Sql = (text: string, ...ids: readonly string[]) => Promise<void>
 
-/** Time that moves only when a test says so. */
+/** A clock that only tests advance. */
 export class TestClock implements Clock {
   #now = Date.UTC(2026, 0, 1)
   readonly #timers = new Set<{ at: number; run: () => void }>()
@@ -60,7 +60,7 @@ export class TestClock implements Clock {
 
 export const LEASE_MS = 30_000
 
-/** A store with short forms of its verbs. Every test gets a fresh one. */
+/** A store with short forms of its operations. Every test gets a new one. */
 export class Bench {
   readonly #open: Open
   #count = 0
@@ -97,7 +97,7 @@ export class Bench {
     return uuid(this.#count)
   }
 
-  /** 128 bits in hex, another one every time. */
+  /** 128 bits in hex, different for every call. */
   token(): string {
     this.#count += 1
     return this.#count.toString(16).padStart(32, '0')
@@ -117,7 +117,7 @@ export class Bench {
     }
   }
 
-  /** Enqueues one job and gives its id. */
+  /** Enqueues one job and returns its id. */
   async add(given: Partial<NewJob> = {}): Promise<string> {
     const [answer] = await this.store.enqueue([this.job(given)])
     return answer!.id
@@ -186,7 +186,7 @@ export class Bench {
     return job
   }
 
-  /** Ids of what a filter finds, in the order of the list. */
+  /** The ids of the jobs that match a filter, in the order of the list. */
   async listed(filter: JobFilter, page: Partial<PageRequest> = {}): Promise<string[]> {
     const { data } = await this.store.list(filter, { limit: 1000, ...page })
     return data.map(({ id }) => id)
@@ -315,7 +315,7 @@ export function handedBack(delayMs = 0): RunEnd {
   return { kind: 'handed-back', delayMs }
 }
 
-/** Text that databases and drivers like to change. */
+/** Text that databases and drivers tend to change. */
 export const STRANGE_TEXTS: [name: string, text: string][] = [
   ['a NUL', 'a\u0000b'],
   ['only a NUL', '\u0000'],

@@ -27,7 +27,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.get(id)).toMatchObject({ state: 'running', run: 1, attempt: 1, startedAt: bench.now() })
     })
 
-    it('gives everything about a job that a worker needs', async () => {
+    it('returns every field of a job that a worker needs', async () => {
       const given = {
         name: 'charge-card',
         priority: 7,
@@ -57,14 +57,14 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(idsOf(await bench.claim())).toEqual([id])
     })
 
-    it('takes no more than asked for', async () => {
+    it('takes no more than the limit', async () => {
       await bench.addMany(5)
       expect(await bench.claim({ limit: 2 })).toHaveLength(2)
       expect(await bench.claim({ limit: 2 })).toHaveLength(2)
       expect(await bench.claim({ limit: 2 })).toHaveLength(1)
     })
 
-    it('takes nothing when asked for nothing', async () => {
+    it('takes nothing with a limit of 0', async () => {
       await bench.add()
       expect(await bench.store.claim(bench.request({ limit: 0 }))).toEqual({ now: bench.now(), jobs: [] })
     })
@@ -84,12 +84,12 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(idsOf(await bench.claim())).toEqual([first, second, third])
     })
 
-    it('takes equal jobs in the order in which they came', async () => {
+    it('takes equal jobs in the order of their enqueue', async () => {
       const ids = await bench.addMany(30)
       expect(idsOf(await bench.claim())).toEqual(ids)
     })
 
-    it('lets no job of a higher priority that waits for its time hold back one that is due', async () => {
+    it('takes a due job while a job of a higher priority is not due yet', async () => {
       await bench.addMany(20, { priority: 9, runAt: { delayMs: 1000 } })
       const id = await bench.add({ priority: 0 })
       expect(idsOf(await bench.claim())).toEqual([id])
@@ -112,14 +112,14 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(idsOf(await bench.claim({ queues: ['a', 'b'] }))).toEqual([low])
     })
 
-    it('takes from the queues asked for only', async () => {
+    it('takes only from the requested queues', async () => {
       await bench.add({ queue: 'other' })
       const id = await bench.add({ queue: 'mine' })
       expect(idsOf(await bench.claim({ queues: ['mine', 'mine', 'unknown'] }))).toEqual([id])
       expect(await bench.claim({ queues: [] })).toEqual([])
     })
 
-    it('takes nothing from a paused queue, and from others as before', async () => {
+    it('takes nothing from a paused queue, and still takes from others', async () => {
       await bench.add({ queue: 'a' })
       const id = await bench.add({ queue: 'b' })
       await bench.store.setQueue('a', { paused: true })
@@ -153,7 +153,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(taken.sort()).toEqual(ids.sort())
     })
 
-    it('gives the same jobs to the same token, whose answer was lost', async () => {
+    it('returns the same jobs to the same token after a lost response', async () => {
       await bench.addMany(5)
       const request = bench.request({ limit: 3 })
       const first = await bench.store.claim(request)
@@ -169,7 +169,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.count({ state: 'waiting' }, 10)).toMatchObject({ value: 2 })
     })
 
-    it('gives the same jobs in the same order to the same token', async () => {
+    it('returns the same jobs in the same order to the same token', async () => {
       await bench.add({ priority: 1 })
       await bench.add({ priority: 9 })
       await bench.add({ runAt: { at: 5 } })
@@ -179,7 +179,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(idsOf((await bench.store.claim(request)).jobs)).toEqual(idsOf(first.jobs))
     })
 
-    it('gives the same token only what it still holds', async () => {
+    it('returns to the same token only the jobs that it still holds', async () => {
       await bench.addMany(3)
       const request = bench.request({ limit: 2 })
       const [first, second] = (await bench.store.claim(request)).jobs
@@ -206,7 +206,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.claimOne({ queues: [queue], policyIds: { other: 'p' } })).not.toHaveProperty('policyId')
     })
 
-    it('takes only jobs with the names that were asked for, and leaves the others in their place', async () => {
+    it('takes only jobs with the requested names, and leaves the others in their place', async () => {
       const [a1, b, a2, c] = [
         await bench.add({ name: 'a' }),
         await bench.add({ name: 'b' }),
@@ -257,7 +257,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       })
     })
 
-    it('tells a worker what earlier runs left', async () => {
+    it('returns the results of earlier runs to the worker', async () => {
       const job = await bench.running()
       await bench.settle(job, lost({ losses: 2, strikes: 1, releases: 3, snoozes: 4, backoffMs: 77 }))
       expect(await bench.claimOne()).toMatchObject({
@@ -272,7 +272,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       })
     })
 
-    it('starts a run that has not begun, whatever the last one did', async () => {
+    it('starts a run as not begun, regardless of the last one', async () => {
       const job = await bench.running()
       await bench.store.begin([leaseOf(job)])
       await bench.settle(job, snoozed(0))
@@ -286,7 +286,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.claim()).toEqual([])
     })
 
-    it('takes a job that was handed back', async () => {
+    it('takes a job that was released', async () => {
       const job = await bench.running()
       await bench.settle(job, handedBack())
       expect(await bench.claimOne()).toMatchObject({ id: job.id, run: 1, attempt: 1 })
@@ -297,7 +297,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
     const next = async (queues: string[] = ['default']) =>
       (await bench.store.claim(bench.request({ queues }))).nextDueAt
 
-    it('is when the first waiting job of the queues falls due, whatever its priority', async () => {
+    it('is when the first waiting job of the queues becomes due, regardless of priority', async () => {
       await bench.add({ runAt: { delayMs: 500 }, priority: 9 })
       await bench.add({ runAt: { delayMs: 300 }, priority: 1 })
       await bench.add({ runAt: { delayMs: 100 }, queue: 'other' })
@@ -311,7 +311,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await next()).toBeUndefined()
     })
 
-    it('is also told when fewer were due than asked for', async () => {
+    it('is also returned when fewer jobs were due than requested', async () => {
       await bench.add()
       await bench.add({ runAt: { delayMs: 500 } })
       const { jobs, nextDueAt } = await bench.store.claim(bench.request({ limit: 2 }))
@@ -319,7 +319,7 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(nextDueAt).toBe(bench.now() + 500)
     })
 
-    it('is absent when as many were due as asked for, and in the answer to a repeated claim', async () => {
+    it('is absent when as many jobs were due as requested, and in the response to a repeated claim', async () => {
       await bench.add()
       await bench.add({ runAt: { delayMs: 500 } })
       const request = bench.request({ limit: 1 })

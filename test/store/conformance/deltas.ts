@@ -10,7 +10,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
     while ((await bench.store.fold(100)) > 0);
   }
 
-  /** What was counted in this hour for a queue and a name. */
+  /** The counts of this hour for a queue and a name. */
   async function counts(place = 'default send-mail'): Promise<Counts> {
     await foldAll()
     const id = countsId('1h', bench.now(), place)
@@ -121,7 +121,7 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await counts('deliveries send-mail')).toEqual({ enqueued: 1 })
     })
 
-    it('go to the minute and the hour in which it happened', async () => {
+    it('belong to the minute and the hour of the event', async () => {
       const at = bench.now()
       await bench.add()
       bench.clock.advance(60_000)

@@ -6,13 +6,13 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
   const DEPENDENCY = 'https://api.example.com'
 
   describe('dependencies', () => {
-    it('stay with a job that was enqueued with one, and its claim tells', async () => {
+    it('stay with a job that was enqueued with one, and are returned by its claim', async () => {
       const job = await bench.running({ dependency: DEPENDENCY })
       expect(job).toMatchObject({ dependency: DEPENDENCY })
       expect(await bench.get(job.id)).toMatchObject({ dependency: DEPENDENCY })
     })
 
-    it('are absent where there is none, as are pass and fingerprint', async () => {
+    it('are absent by default, as are pass and fingerprint', async () => {
       const job = await bench.running()
       for (const field of ['dependency', 'pass', 'fingerprint', 'acknowledgedAt', 'redriveId']) {
         expect(await bench.get(job.id)).not.toHaveProperty(field)
@@ -41,7 +41,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await bench.listed({ dependency: DEPENDENCY, state: 'dead' })).toEqual([])
     })
 
-    it('come with the end of a run to a job that waits again and has none', async () => {
+    it('are set by the end of a run on a job that waits again and has none', async () => {
       const job = await bench.running()
       await bench.settle(job, { ...retry(0), dependency: DEPENDENCY })
       expect(await bench.claimOne()).toMatchObject({ id: job.id, dependency: DEPENDENCY })
@@ -56,12 +56,12 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
     it.each([
       ['succeeded', succeeded()],
       ['died', died()],
-    ])('do not come to a job that %s', async (_word, end) => {
+    ])('are not set on a job that %s', async (_word, end) => {
       const id = await bench.ended({ ...end, dependency: DEPENDENCY })
       expect(await bench.get(id)).not.toHaveProperty('dependency')
     })
 
-    it('do not come to a job that was cancelled instead', async () => {
+    it('are not set on a job that was cancelled instead', async () => {
       const job = await bench.running()
       await bench.cancel([job.id])
       await bench.settle(job, { ...retry(0), dependency: DEPENDENCY, pass: 3 })
@@ -69,7 +69,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect({ dependency, pass }).toEqual({})
     })
 
-    it('stay over a redrive', async () => {
+    it('are kept by a redrive', async () => {
       const id = await bench.ended(died(), { dependency: DEPENDENCY })
       await bench.redrive([id])
       expect(await bench.get(id)).toMatchObject({ dependency: DEPENDENCY })
@@ -77,7 +77,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
   })
 
   describe('passes', () => {
-    it('come with the end of a run, and the next claim tells', async () => {
+    it('are set by the end of a run and returned by the next claim', async () => {
       const job = await bench.running({ dependency: DEPENDENCY })
       await bench.settle(job, { ...snoozed(0), pass: 7 })
       expect(await bench.get(job.id)).toMatchObject({ pass: 7 })
@@ -94,21 +94,21 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       ['another wait', retry(0)],
       ['success', succeeded()],
       ['death', died()],
-    ])('go with %s', async (_word, end) => {
+    ])('are removed by %s', async (_word, end) => {
       const job = await bench.running({ dependency: DEPENDENCY })
       await bench.settle(job, { ...snoozed(0), pass: 7 })
       await bench.settle(await bench.claimOne(), end)
       expect(await bench.get(job.id)).not.toHaveProperty('pass')
     })
 
-    it('stay with a job that is handed back', async () => {
+    it('stay with a job that is released', async () => {
       const job = await bench.running({ dependency: DEPENDENCY })
       await bench.settle(job, { ...snoozed(0), pass: 7 })
       await bench.settle(await bench.claimOne(), handedBack())
       expect(await bench.get(job.id)).toMatchObject({ pass: 7 })
     })
 
-    it('go with a redrive', async () => {
+    it('are removed by a redrive', async () => {
       const id = await bench.add({ dependency: DEPENDENCY })
       await bench.store.park({ dependency: DEPENDENCY, from: { dueWithinMs: 0 }, delaysMs: [0], pass: 1 })
       await bench.cancel([id])
@@ -129,7 +129,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
     const add = (given: Partial<NewJob> = {}) => bench.add({ dependency: DEPENDENCY, ...given })
     const delayOf = async (id: string) => (await bench.get(id)).runAt - bench.now()
 
-    it('gives waiting jobs of a dependency other times, and its pass', async () => {
+    it('moves waiting jobs of a dependency to other times and sets their pass', async () => {
       const ids = [await add(), await add()]
       expect(await park()).toEqual({ moved: 2 })
       expect(await bench.claim()).toEqual([])
@@ -139,7 +139,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await bench.claim()).toMatchObject([{ id: ids[0], pass: 1 }])
     })
 
-    it('goes by their times, then by their ids', async () => {
+    it('takes jobs by time, then by id', async () => {
       const [a, b, c] = [uuid(0xc0), uuid(0xb0), uuid(0xa0)]
       await bench.store.enqueue([
         bench.job({ id: a!, dependency: DEPENDENCY }),
@@ -157,7 +157,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await park({ delaysMs: [] })).toEqual({ moved: 0 })
     })
 
-    it('takes those that fall due soon, if asked for, and none later', async () => {
+    it('takes only jobs that are due soon, on request', async () => {
       const soon = await add({ runAt: { delayMs: 1000 } })
       const late = await add({ runAt: { delayMs: 1001 } })
       expect(await park()).toEqual({ moved: 0 })
@@ -165,7 +165,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect([await delayOf(soon), await delayOf(late)]).toEqual([5000, 1001])
     })
 
-    it('moves none to an earlier time than it has, and counts it all the same', async () => {
+    it('moves no job to an earlier time, but counts it', async () => {
       const id = await add({ runAt: { delayMs: 1000 } })
       expect(await park({ from: { dueWithinMs: 2000 }, delaysMs: [10] })).toEqual({ moved: 1 })
       expect(await delayOf(id)).toBe(1000)
@@ -178,7 +178,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await delayOf(id)).toBe(11)
     })
 
-    it('leaves those that have its pass already: repeated, it goes on with the others', async () => {
+    it('leaves jobs that already have the pass, so that a repeated call continues with the others', async () => {
       const ids = await bench.addMany(3, { dependency: DEPENDENCY })
       const soon = { from: { dueWithinMs: 10_000 }, delaysMs: [50, 60] }
       expect(await park(soon)).toEqual({ moved: 2 })
@@ -187,7 +187,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await Promise.all(ids.map(delayOf))).toEqual([50, 60, 50])
     })
 
-    it('takes jobs of another pass, wherever they are, and may move them to an earlier time', async () => {
+    it('takes jobs with another pass at any time, and may move them to an earlier time', async () => {
       const ids = await bench.addMany(3, { dependency: DEPENDENCY })
       await park({ delaysMs: [60_000, 70_000] })
       expect(await park({ from: { pass: 1 }, delaysMs: [5, 6, 7], pass: 2 })).toEqual({ moved: 2 })
@@ -196,7 +196,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await bench.get(ids[2]!)).not.toHaveProperty('pass')
     })
 
-    it('takes none from a pass to the same', async () => {
+    it('takes no jobs if both passes are the same', async () => {
       await add()
       await park()
       expect(await park({ from: { pass: 1 } })).toEqual({ moved: 0 })
@@ -211,7 +211,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect((await bench.claim()).map(({ id }) => id)).toEqual(others)
     })
 
-    it('takes only retries, if asked for: a run that did not count is none', async () => {
+    it('takes only retries, on request; a run that did not count does not make a retry', async () => {
       const ids = await bench.addMany(2, { dependency: DEPENDENCY })
       const [first, second] = await bench.claim()
       await bench.settle(first!, retry(0))
@@ -221,7 +221,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await Promise.all(ids.map(delayOf))).toEqual([100, 0, 0])
     })
 
-    it('takes only jobs that may start twice, if asked for', async () => {
+    it('takes only jobs that may start twice, on request', async () => {
       const once = await add({ delivery: 'at-most-once' })
       const often = await add()
       expect(await park({ repeatableOnly: true })).toEqual({ moved: 1 })
@@ -253,7 +253,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await bench.history(id!)).toHaveLength(1)
     })
 
-    it('never gets hold of a job that is being claimed', async () => {
+    it('never takes a job that is being claimed', async () => {
       await bench.addMany(60, { dependency: DEPENDENCY })
       const calls = Array.from({ length: 6 }, (_, index) =>
         index % 2 === 0

@@ -40,13 +40,13 @@ export function editCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.get(id)).toMatchObject(becomes)
     })
 
-    it('times, by a delay or as they are', async () => {
+    it('changes times, relative or absolute', async () => {
       const id = await bench.add()
       await edit(id, { runAt: { delayMs: 5_000 }, deadline: { at: bench.now() + 90_000 } })
       expect(await bench.get(id)).toMatchObject({ runAt: bench.now() + 5_000, deadline: bench.now() + 90_000 })
     })
 
-    it('takes away what may be absent', async () => {
+    it('removes optional fields', async () => {
       const given = { timeoutMs: 5000, deadline: { delayMs: 60_000 }, override: { maxRetries: 1 } }
       const id = await bench.add(given)
       await edit(id, { timeoutMs: null, deadline: null, override: null })
@@ -66,7 +66,7 @@ export function editCases(bench: Bench, { describe, expect, it }: Suite): void {
       }
     })
 
-    it('leaves a job alone that was claimed since it was read', async () => {
+    it('does not change a job that was claimed since it was read', async () => {
       const id = await bench.add()
       const expect_ = await bench.get(id)
       const claimed = await bench.claimOne()
@@ -87,7 +87,7 @@ export function editCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect((await bench.get(id)).tags).toEqual(['first'])
     })
 
-    it('knows nothing of a job that is not there', async () => {
+    it('reports an unknown job', async () => {
       const read = await bench.get(await bench.add())
       expect(await bench.edit(uuid(999), { expect: read })).toEqual({ id: uuid(999), status: 'not-found' })
       expect(await bench.edit('nonsense', { expect: read })).toEqual({ id: 'nonsense', status: 'not-found' })

@@ -13,7 +13,7 @@ export function effectCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await begin(await bench.running())).toEqual({ status: 'new' })
     })
 
-    it('are still new to the lease that began them, whose answer was lost', async () => {
+    it('are still new to the lease that began them, after a lost response', async () => {
       const job = await bench.running()
       await begin(job)
       expect(await begin(job)).toEqual({ status: 'new' })
@@ -28,7 +28,7 @@ export function effectCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await begin(await bench.claimOne())).toEqual({ status: 'done', result: '{"id":1}' })
     })
 
-    it('say that they may have happened when an earlier run did not record their end', async () => {
+    it('are unknown when an earlier run did not record their end', async () => {
       const job = await bench.running()
       await begin(job)
       await bench.settle(job, retry(0))
@@ -53,7 +53,7 @@ export function effectCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await begin(job)).toEqual({ status: 'done', result: '1' })
     })
 
-    it('are told apart by name and by job', async () => {
+    it('are distinguished by name and job', async () => {
       await bench.addMany(2)
       const [one, two] = await bench.claim()
       await begin(one!)
@@ -62,7 +62,7 @@ export function effectCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await begin(two!)).toEqual({ status: 'new' })
     })
 
-    it('are remembered over generations', async () => {
+    it('are kept across generations', async () => {
       const job = await bench.running()
       await begin(job)
       await end(job, '1')
@@ -79,7 +79,7 @@ export function effectCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await begin(job)).toEqual({ status: 'new' })
     })
 
-    it('are lost to a worker whose job was taken away', async () => {
+    it('are lost to a worker whose lease was lost', async () => {
       const job = await bench.running()
       await begin(job)
       await bench.settle(job, retry(0))
@@ -90,7 +90,7 @@ export function effectCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await begin(second)).toEqual({ status: 'begun' })
     })
 
-    it('go with their job', async () => {
+    it('are removed with their job', async () => {
       const job = bench.job()
       await bench.store.enqueue([job])
       const first = await bench.claimOne()

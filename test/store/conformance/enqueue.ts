@@ -4,7 +4,7 @@ import type { Suite } from './runner.js'
 
 export function enqueueCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('enqueue', () => {
-    it('keeps a job with nothing but its facts', async () => {
+    it('stores a job with only the required fields', async () => {
       const id = await bench.add({ payload: '{"to":"ada"}' })
       expect(await bench.get(id)).toEqual({
         id,
@@ -30,7 +30,7 @@ export function enqueueCases(bench: Bench, { describe, expect, it }: Suite): voi
       })
     })
 
-    it('keeps everything that it was given', async () => {
+    it('stores every field', async () => {
       const given = {
         name: 'charge-card',
         queue: 'payments',
@@ -69,7 +69,7 @@ export function enqueueCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect((await bench.get(id)).runAt).toBe(bench.now() + 1)
     })
 
-    it('answers a repeated call as it did the first', async () => {
+    it('returns the same result for a repeated call', async () => {
       const jobs = [bench.job(), bench.job()]
       const first = await bench.store.enqueue(jobs)
       expect(await bench.store.enqueue(jobs)).toEqual(first)
@@ -99,14 +99,14 @@ export function enqueueCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(await bench.store.count({}, 10_000)).toEqual({ value: 2500, relation: 'exact' })
     })
 
-    it('takes a job twice in one batch as one', async () => {
+    it('creates one job if a batch contains it twice', async () => {
       const job = bench.job()
       const created = { status: 'created', id: job.id }
       expect(await bench.store.enqueue([job, job])).toEqual([created, created])
       expect(await bench.store.count({}, 10)).toMatchObject({ value: 1 })
     })
 
-    it('takes many calls made in the same moment', async () => {
+    it('accepts many concurrent calls', async () => {
       const answers = await Promise.all(Array.from({ length: 50 }, () => bench.store.enqueue([bench.job()])))
       expect(new Set(answers.flat().map(({ id }) => id)).size).toBe(50)
       expect(await bench.store.count({}, 100)).toMatchObject({ value: 50 })
@@ -117,21 +117,21 @@ export function enqueueCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect((await bench.claim()).map(({ id }) => id)).toEqual([uuid(9000), uuid(8000)])
     })
 
-    it('keeps what was said about retrying as it was then', async () => {
+    it('copies the policy, so that later changes have no effect', async () => {
       const override: { maxRetries: number } & PartialPolicy = { maxRetries: 3 }
       const id = await bench.add({ override })
       override.maxRetries = 4
       expect((await bench.get(id)).override).toEqual({ maxRetries: 3 })
     })
 
-    it('keeps tags as they were then', async () => {
+    it('copies the tags, so that later changes have no effect', async () => {
       const tags = ['a']
       const id = await bench.add({ tags })
       tags.push('b')
       expect((await bench.get(id)).tags).toEqual(['a'])
     })
 
-    it('refuses a transaction that it can not take part in', async () => {
+    it('refuses a transaction that it does not support', async () => {
       await expect(bench.store.enqueue([bench.job()], {})).rejects.toMatchObject({ code: 'STORE_NOT_SUPPORTED' })
       expect(await bench.store.count({}, 1)).toMatchObject({ value: 0 })
     })
@@ -145,7 +145,7 @@ export function enqueueCases(bench: Bench, { describe, expect, it }: Suite): voi
       ['an escaped lone surrogate', '"\\ud800"'],
       ['numbers as they were written', '[1.0,1e3,12345678901234567890]'],
       ...STRANGE_TEXTS,
-    ])('gives the payload back exactly: %s', async (_name, payload) => {
+    ])('returns the payload unchanged: %s', async (_name, payload) => {
       const id = await bench.add({ payload })
       expect((await bench.get(id)).payload).toBe(payload)
       expect((await bench.claimOne()).payload).toBe(payload)

@@ -22,13 +22,13 @@ export function foldCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.store.records(LEDGER, { limit: 10 })).toEqual([])
     })
 
-    it('adds what one call of a verb left as one', async () => {
+    it('folds the deltas of one call together', async () => {
       const ids = await bench.addMany(20)
       expect(await bench.store.fold(10)).toBe(1)
       expect(await ledger()).toEqual({ enqueued: 20, removed: 0, idSum: sumOf(...ids) })
     })
 
-    it('takes no more than asked for, the oldest first', async () => {
+    it('takes no more than the limit, oldest first', async () => {
       const ids = [await bench.add(), await bench.add(), await bench.add()]
       expect(await bench.store.fold(2)).toBe(2)
       expect(await ledger()).toEqual({ enqueued: 2, removed: 0, idSum: sumOf(ids[0]!, ids[1]!) })
@@ -48,7 +48,7 @@ export function foldCases(bench: Bench, { describe, expect, it }: Suite): void {
       ])
     })
 
-    it('knows of jobs that came and went', async () => {
+    it('includes jobs that were created and removed', async () => {
       const [kept, removed] = [await bench.add(), await bench.add()]
       const pruned = await bench.ended(succeeded(), { queue: 'other' })
       await bench.store.remove([removed])
@@ -59,7 +59,7 @@ export function foldCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await ledger('other')).toEqual({ enqueued: 1, removed: 1, idSum: sumOf(pruned, pruned) })
     })
 
-    it('adds everything once when many fold at the same time', async () => {
+    it('adds every delta once when several processes fold concurrently', async () => {
       for (let count = 0; count < 30; count++) await bench.add()
       const folds = Array.from({ length: 8 }, () => bench.store.fold(7))
       const taken = (await Promise.all(folds)).reduce((sum, count) => sum + count, 0)
@@ -70,7 +70,7 @@ export function foldCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(JSON.parse((await bench.store.records(COUNTS, { ids: [id] }))[0]!.body)).toEqual({ enqueued: 30 })
     })
 
-    it('loses nothing that is enqueued meanwhile', async () => {
+    it('loses no job that is enqueued concurrently', async () => {
       const acts = Array.from({ length: 40 }, (_, index) => (index % 2 ? bench.store.fold(3) : bench.addMany(2)))
       await Promise.all(acts)
       while ((await bench.store.fold(100)) > 0);

@@ -3,7 +3,7 @@ import type { NewJob, RunEnd } from '../../../src/store/store.js'
 import { type Bench, cancelled, died, handedBack, retry, snoozed, succeeded } from './bench.js'
 import type { Suite } from './runner.js'
 
-/** A follower for every job that it is asked about, and whom it was asked about. */
+/** Creates a follower for every job, and records the jobs. */
 function follower(bench: Bench) {
   const asked: Job[] = []
   const made: NewJob[] = []
@@ -19,7 +19,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
   const deliveries = () => bench.listed({ queue: 'deliveries' })
 
   describe('jobs that follow the change of another', () => {
-    it('are there when a waiting job is cancelled, and see it as it has become', async () => {
+    it('are created when a waiting job is cancelled, and see its new state', async () => {
       const id = await bench.add({ webhook: 'https://example.com/hook' })
       const { asked, made, following } = follower(bench)
       expect(await bench.cancel([id], following)).toMatchObject([{ status: 'changed' }])
@@ -30,7 +30,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       expect((await bench.store.queues()).map(({ name }) => name)).toContain('deliveries')
     })
 
-    it('do not come with a cancel that changes nothing yet, or nothing at all', async () => {
+    it('are not created by a cancel without effect, or without effect yet', async () => {
       const running = await bench.running()
       const done = await bench.ended(succeeded())
       const { asked, following } = follower(bench)
@@ -39,7 +39,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       expect(await deliveries()).toEqual([])
     })
 
-    it('do not come again when a cancel is repeated', async () => {
+    it('are not created again when a cancel is repeated', async () => {
       const id = await bench.add()
       const { made, following } = follower(bench)
       await bench.cancel([id], following)
@@ -47,7 +47,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       expect(made).toHaveLength(1)
     })
 
-    it('are there when a deadline has passed', async () => {
+    it('are created when a deadline has passed', async () => {
       const id = await bench.add({ deadline: { delayMs: 100 } })
       await bench.add({ deadline: { delayMs: 1000 } })
       bench.clock.advance(100)
@@ -59,7 +59,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       expect(await deliveries()).toHaveLength(1)
     })
 
-    it('are there when a dead job is discarded', async () => {
+    it('are created when a dead job is discarded', async () => {
       const id = await bench.ended(died())
       const alive = await bench.add()
       const { asked, made, following } = follower(bench)
@@ -72,7 +72,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       ['cancel', async (id: string, fail: () => never) => bench.cancel([id], fail)],
       ['discard', async (id: string, fail: () => never) => bench.discard([id], fail)],
       ['expireDeadlines', async (_id: string, fail: () => never) => bench.expireDeadlines(10, fail)],
-    ])('are of one piece with it: where they fail, %s has changed nothing', async (verb, act) => {
+    ])('are atomic with it: if they fail, %s has changed nothing', async (verb, act) => {
       const id = verb === 'discard' ? await bench.ended(died()) : await bench.add({ deadline: { delayMs: 100 } })
       bench.clock.advance(200)
       const before = await bench.get(id)
@@ -83,7 +83,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       expect(await bench.get(id)).toEqual(before)
     })
 
-    it('are on the ledger', async () => {
+    it('are in the ledger', async () => {
       const ids = await bench.addMany(2)
       await bench.cancel(ids, follower(bench).following)
       const { queues } = await bench.store.audit()
@@ -93,7 +93,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
     })
   })
 
-  describe('jobs that come into being when a cancel came in between', () => {
+  describe('jobs that are created when a run was cancelled meanwhile', () => {
     const ends: [string, RunEnd][] = [
       ['retry', retry(1000)],
       ['snooze', snoozed(1000)],
@@ -117,7 +117,7 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       expect(await bench.store.get(instead[0]!.id)).toBeUndefined()
     })
 
-    it('leave those of an end that is a cancel alone', async () => {
+    it('are not replaced if the outcome is a cancellation', async () => {
       const job = await bench.running()
       const spawn = [bench.job({ queue: 'cancelled' })]
       await bench.settle(job, { ...cancelled(), spawn })
@@ -135,13 +135,13 @@ export function followingCases(bench: Bench, { describe, expect, it }: Suite): v
       expect((await bench.store.expired({ workers: 10 })).jobs).toMatchObject([{ id, webhook }])
     })
 
-    it('is absent where there is none', async () => {
+    it('is absent by default', async () => {
       const id = await bench.add({ tenantId: 'a' })
       expect(await bench.get(id)).not.toHaveProperty('webhook')
       expect(await bench.claimOne()).not.toHaveProperty('webhook')
     })
 
-    it('stays over a redrive', async () => {
+    it('is kept by a redrive', async () => {
       const id = await bench.ended(died(), { webhook: 'https://example.com/' })
       await bench.redrive([id])
       expect(await bench.get(id)).toMatchObject({ webhook: 'https://example.com/' })

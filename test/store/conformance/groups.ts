@@ -6,7 +6,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
   const unknown = uuid(999_999)
 
   describe('fingerprints', () => {
-    it('stay with a job that was enqueued with one, and its claim tells', async () => {
+    it('stay with a job that was enqueued with one, and are returned by its claim', async () => {
       const job = await bench.running({ fingerprint: 'mine' })
       expect(job).toMatchObject({ fingerprint: 'mine' })
       expect(await bench.get(job.id)).toMatchObject({ fingerprint: 'mine' })
@@ -28,7 +28,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.get(job.id)).toMatchObject({ state: 'cancelled', fingerprint: 'f1' })
     })
 
-    it('are told by the next claim', async () => {
+    it('are returned by the next claim', async () => {
       await bench.settle(await bench.running(), { ...retry(0), group: GROUP })
       expect(await bench.claimOne()).toMatchObject({ fingerprint: 'f1' })
     })
@@ -44,7 +44,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(middle).not.toHaveProperty('fingerprint')
     })
 
-    it('stay over a redrive', async () => {
+    it('are kept by a redrive', async () => {
       const id = await bench.ended({ ...died(), group: GROUP })
       await bench.redrive([id])
       expect(await bench.get(id)).toMatchObject({ fingerprint: 'f1', state: 'waiting' })
@@ -84,7 +84,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
   })
 
   describe('acknowledge', () => {
-    it('says that a dead job was seen', async () => {
+    it('marks a dead job as seen', async () => {
       const id = await bench.ended(died())
       const before = await bench.get(id)
       bench.clock.advance(10)
@@ -93,7 +93,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.get(id)).toEqual(job)
     })
 
-    it('repeated answers the same, and keeps the first time', async () => {
+    it('returns the same result if repeated, and keeps the first time', async () => {
       const id = await bench.ended(died())
       const first = await bench.acknowledge([id])
       bench.clock.advance(10)
@@ -138,7 +138,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
   })
 
   describe('discard', () => {
-    it('gives a dead job up, and keeps its record', async () => {
+    it('discards a dead job and keeps its record', async () => {
       const id = await bench.ended({ ...died(), group: GROUP })
       const before = await bench.get(id)
       bench.clock.advance(10)
@@ -156,7 +156,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.discard([id])).toMatchObject([{ status: 'changed', job: { acknowledgedAt } }])
     })
 
-    it('repeated answers the same', async () => {
+    it('returns the same result if repeated', async () => {
       const id = await bench.ended(died())
       const first = await bench.discard([id])
       bench.clock.advance(10)
@@ -170,11 +170,11 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
       for (const id of ids) expect(await bench.get(id)).not.toHaveProperty('reason')
     })
 
-    it('does not find what is not there', async () => {
+    it('reports an unknown job', async () => {
       expect(await bench.discard([unknown])).toEqual([{ id: unknown, status: 'not-found' }])
     })
 
-    it('can be taken back by a redrive', async () => {
+    it('is undone by a redrive', async () => {
       const id = await bench.ended(died())
       await bench.discard([id])
       expect(await bench.redrive([id])).toMatchObject([{ status: 'changed', job: { generation: 2 } }])

@@ -29,7 +29,7 @@ export function heldCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await heldIds(second.token)).toEqual([second.id])
     })
 
-    it('leaves out runs that have ended or were handed back', async () => {
+    it('leaves out runs that have ended or were released', async () => {
       await bench.addMany(3)
       const [done, back, running] = await bench.claim()
       await bench.settle(done!, succeeded())

@@ -4,7 +4,7 @@ import type { Suite } from './runner.js'
 
 export function historyCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('history', () => {
-    it('has one row for every run, with everything about it', async () => {
+    it('has one row for every run, with every field', async () => {
       const job = await bench.running()
       const startedAt = bench.now()
       bench.clock.advance(30)
@@ -28,7 +28,7 @@ export function historyCases(bench: Bench, { describe, expect, it }: Suite): voi
       ])
     })
 
-    it('has the same of a success, whether or not there is more to say of it', async () => {
+    it('has the same fields for a success, with or without optional ones', async () => {
       const plain = { action: 'succeed', why: 'succeeded at retry 1' } as const
       for (const note of [undefined, 'the result was not kept']) {
         const job = await bench.running()
@@ -58,7 +58,7 @@ export function historyCases(bench: Bench, { describe, expect, it }: Suite): voi
       }
     })
 
-    it('says nothing of a next run where there is none', async () => {
+    it('has no next run if there is none', async () => {
       const [row] = await bench.history(await bench.ended(died()))
       expect(row).not.toHaveProperty('nextRunAt')
       expect(row).not.toHaveProperty('delayMs')
@@ -72,13 +72,13 @@ export function historyCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect((await bench.history(job.id))[0]).toMatchObject({ decision, status: 'succeeded' })
     })
 
-    it('keeps a decision of a success that says more', async () => {
+    it('keeps a decision of a success with more fields', async () => {
       const decision = { action: 'succeed', why: 'reconciled: it had been done' } as const
       const id = await bench.ended(succeeded(undefined, { decision }))
       expect((await bench.history(id))[0]?.decision).toEqual(decision)
     })
 
-    it('numbers runs without gaps over generations', async () => {
+    it('numbers runs without gaps across generations', async () => {
       const id = await bench.ended(died())
       await bench.redrive([id])
       await bench.settle(await bench.claimOne(), snoozed(0))

@@ -16,13 +16,13 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.store.count({}, 10)).toMatchObject({ value: 1 })
     })
 
-    it('says conflict, and whose hash it is, for another payload', async () => {
+    it('returns conflict and the stored hash for another payload', async () => {
       const id = await bench.add(KEYED)
       expect(await put({ ...KEYED, payloadHash: 'other' })).toEqual({ status: 'conflict', id, payloadHash: 'hash' })
       expect(await bench.store.count({}, 10)).toMatchObject({ value: 1 })
     })
 
-    it('says created again to the call that made the job, whose answer was lost', async () => {
+    it('returns created again to the call that created the job, after a lost response', async () => {
       const job = bench.job(KEYED)
       await bench.store.enqueue([job])
       expect(await bench.store.enqueue([job])).toEqual([{ status: 'created', id: job.id }])
@@ -37,7 +37,7 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
       ])
     })
 
-    it('has one winner among calls made in the same moment', async () => {
+    it('has one winner among concurrent calls', async () => {
       const answers = (await Promise.all(Array.from({ length: 20 }, () => put(KEYED)))) as readonly { status: string }[]
       expect(answers.filter(({ status }) => status === 'created')).toHaveLength(1)
       expect(answers.filter(({ status }) => status === 'existing')).toHaveLength(19)
@@ -56,7 +56,7 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await put({ ...KEYED, tenantId: 'acme' })).toMatchObject({ status: 'existing' })
     })
 
-    it('does not care about the queue', async () => {
+    it('is independent of the queue', async () => {
       await bench.add({ ...KEYED, queue: 'one' })
       expect(await put({ ...KEYED, queue: 'two' })).toMatchObject({ status: 'existing' })
     })
@@ -68,7 +68,7 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await put({ ...KEYED, key: `X${key}` })).toMatchObject({ status: 'created' })
     })
 
-    it('tells upper from lower case', async () => {
+    it('is case-sensitive', async () => {
       await bench.add({ ...KEYED, key: 'a' })
       expect(await put({ ...KEYED, key: 'A' })).toMatchObject({ status: 'created' })
     })
@@ -91,7 +91,7 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.store.get(id)).toBeUndefined()
     })
 
-    it('still says conflict after its job was pruned', async () => {
+    it('still returns conflict after its job was pruned', async () => {
       const id = await bench.ended(succeeded(), KEYED)
       await forgetJob(1000)
       expect(await put({ ...KEYED, payloadHash: 'other' })).toEqual({ status: 'conflict', id, payloadHash: 'hash' })
@@ -146,12 +146,12 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
   })
 
   describe('unique', () => {
-    it('gives the live job while that waits', async () => {
+    it('returns the live job while it waits', async () => {
       const id = await bench.add({ unique: 'u', runAt: { delayMs: 5000 } })
       expect(await put({ unique: 'u' })).toEqual({ status: 'existing', id })
     })
 
-    it('gives the live job while that runs', async () => {
+    it('returns the live job while it runs', async () => {
       const { id } = await bench.running({ unique: 'u' })
       expect(await put({ unique: 'u', payload: '"other"' })).toEqual({ status: 'existing', id })
     })
@@ -182,7 +182,7 @@ export function keyCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await put({ unique: 'u', queue: 'other' })).toMatchObject({ status: 'existing' })
     })
 
-    it('says created again to the call that made the job', async () => {
+    it('returns created again to the call that created the job', async () => {
       const job = bench.job({ unique: 'u' })
       await bench.store.enqueue([job])
       expect(await bench.store.enqueue([job])).toEqual([{ status: 'created', id: job.id }])

@@ -20,13 +20,13 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.begin([leaseOf(job)])).toEqual(['held'])
     })
 
-    it('takes the stricter delivery of the worker, and keeps it', async () => {
+    it('adopts the stricter delivery of the worker, and keeps it', async () => {
       const job = await bench.running()
       await bench.store.begin([{ ...leaseOf(job), delivery: 'at-most-once' }])
       expect(await bench.get(job.id)).toMatchObject({ begun: true, delivery: 'at-most-once' })
     })
 
-    it('does not take a laxer delivery', async () => {
+    it('does not adopt a laxer delivery', async () => {
       const job = await bench.running({ delivery: 'at-most-once' })
       await bench.store.begin([{ ...leaseOf(job), delivery: 'at-least-once' }])
       expect(await bench.get(job.id)).toMatchObject({ delivery: 'at-most-once' })
@@ -39,7 +39,7 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.get(job.id)).toMatchObject({ begun: false })
     })
 
-    it('leaves a job begun that is asked to stop afterwards', async () => {
+    it('keeps a job begun that is asked to stop afterwards', async () => {
       const job = await bench.running()
       await bench.store.begin([leaseOf(job)])
       await bench.cancel([job.id])
@@ -53,7 +53,7 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.get(job.id)).toMatchObject({ begun: false, delivery: 'at-least-once' })
     })
 
-    it('is lost after the job was settled, handed back or taken by another', async () => {
+    it('is lost after the job was settled, released or claimed by another worker', async () => {
       const settled = await bench.running()
       await bench.settle(settled, succeeded())
       const back = await bench.running()
@@ -174,7 +174,7 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       ])
     })
 
-    it('keeps the first thousand lines of a run, and says once that others were dropped', async () => {
+    it('keeps the first thousand lines of a run, and notes once that others were dropped', async () => {
       const job = await bench.running()
       const many = Array.from({ length: LOG_LINES_MAX - 1 }, (_, index) => ({ at: 1, message: `line ${index}` }))
       await bench.store.report([{ lease: leaseOf(job), logs: many }])
@@ -185,7 +185,7 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(messages.slice(-2)).toEqual(['last', LOG_LINES_DROPPED])
     })
 
-    it('keeps exactly a thousand lines without a word', async () => {
+    it('keeps exactly a thousand lines without a note', async () => {
       const job = await bench.running()
       const many = Array.from({ length: LOG_LINES_MAX }, (_, index) => ({ at: 1, message: `line ${index}` }))
       await bench.store.report([{ lease: leaseOf(job), logs: many, from: 0 }])

@@ -56,7 +56,7 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       ])
     })
 
-    it('finds nothing by something that is no id', async () => {
+    it('reports an invalid id as not found', async () => {
       expect(await bench.cancel(['', 'x', '%'])).toMatchObject(Array(3).fill({ status: 'not-found' }))
     })
 
@@ -67,7 +67,7 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.history(job.id)).toHaveLength(1)
     })
 
-    it('is heard by the sweep of a job whose worker is gone', async () => {
+    it('is respected by the sweep of a job whose worker is gone', async () => {
       const job = await bench.running()
       await bench.cancel([job.id])
       expect(await bench.settle(job, lost())).toMatchObject({ state: 'cancelled' })
@@ -109,7 +109,7 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.reschedule(ended, { delayMs: 5 })).toMatchObject({ status: 'refused' })
     })
 
-    it('does not find what is not there', async () => {
+    it('reports an unknown job', async () => {
       expect(await bench.reschedule(unknown, { delayMs: 5 })).toEqual({ id: unknown, status: 'not-found' })
     })
   })
@@ -156,7 +156,7 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       expect((await bench.claimOne()).firstStartedAt).toBe(bench.now())
     })
 
-    it('does it once: repeated, it is refused', async () => {
+    it('is refused if repeated', async () => {
       const id = await bench.ended(died())
       await bench.redrive([id])
       expect(await bench.redrive([id])).toMatchObject([{ status: 'refused', job: { state: 'waiting', generation: 2 } }])
@@ -214,7 +214,7 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(id)).not.toHaveProperty('error')
     })
 
-    it('leaves a settle of the old generation no way in', async () => {
+    it('refuses a settlement of the old generation', async () => {
       const job = await bench.running()
       await bench.settle(job, died())
       await bench.redrive([job.id])
@@ -224,13 +224,13 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(job.id)).toMatchObject({ state: 'waiting', generation: 2 })
     })
 
-    it('does not find what is not there', async () => {
+    it('reports an unknown job', async () => {
       expect(await bench.redrive([unknown])).toEqual([{ id: unknown, status: 'not-found' }])
     })
   })
 
   describe('remove', () => {
-    it('removes an ended job with all that belongs to it', async () => {
+    it('removes an ended job with all of its data', async () => {
       const job = await bench.running()
       await bench.store.report([{ lease: leaseOf(job), logs: [{ at: 1, message: 'x' }] }])
       await bench.settle(job, died())
@@ -255,7 +255,7 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(id)).toMatchObject({ state: 'running' })
     })
 
-    it('does not find what is not there, or is removed already', async () => {
+    it('reports an unknown or already removed job', async () => {
       const id = await bench.add()
       expect(await bench.store.remove([id, id, unknown])).toMatchObject([
         { status: 'changed' },
@@ -264,7 +264,7 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       ])
     })
 
-    it('gives nothing of a removed job to one with the same id', async () => {
+    it('keeps no data of a removed job for a new job with the same id', async () => {
       const job = bench.job({ payload: JSON.stringify('x'.repeat(2000)) })
       await bench.store.enqueue([job])
       await bench.settle(await bench.claimOne(), died())

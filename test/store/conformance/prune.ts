@@ -22,7 +22,7 @@ export function pruneCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.get(bad)).toBeDefined()
     })
 
-    it('keeps a state for ever that is not named', async () => {
+    it('keeps jobs in states that are not named', async () => {
       await bench.ended(succeeded())
       await bench.ended(died())
       bench.clock.advance(365 * 86_400_000)
@@ -52,7 +52,7 @@ export function pruneCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await prune({ succeeded: 1000 })).toMatchObject({ pruned: { succeeded: 1 } })
     })
 
-    it('removes no more than asked for, the oldest first', async () => {
+    it('removes no more than the limit, oldest first', async () => {
       const ids: string[] = []
       for (const end of [succeeded(), died(), succeeded(), died(), cancelled()]) {
         ids.push(await bench.ended(end))
@@ -100,7 +100,7 @@ export function pruneCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.get(id)).toMatchObject({ state: 'waiting' })
     })
 
-    it('never removes the key of a job that is there', async () => {
+    it('never removes the key of an existing job', async () => {
       await bench.add({ key: 'waiting', payloadHash: 'h', runAt: { delayMs: 1e12 } })
       await bench.ended(died(), { key: 'dead', payloadHash: 'h' })
       bench.clock.advance(1e11)

@@ -3,7 +3,7 @@ import type { Suite } from './runner.js'
 
 export function queueCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('queues', () => {
-    it('are none at first', async () => {
+    it('are empty at first', async () => {
       expect(await bench.store.queues()).toEqual([])
     })
 
@@ -18,7 +18,7 @@ export function queueCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.queues()).toEqual([{ name: 'q', paused: false }])
     })
 
-    it('keep what a change does not mention', async () => {
+    it('keep settings that a change does not mention', async () => {
       await bench.store.setQueue('q', { paused: true })
       await bench.store.setQueue('q', { retry: { maxRetries: 9 } })
       expect(await bench.store.setQueue('q', {})).toEqual({ name: 'q', paused: true, retry: { maxRetries: 9 } })
@@ -78,7 +78,7 @@ export function queueCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.policies(['a'])).toEqual([{ id: 'a', policy: '1' }])
     })
 
-    it('may be none', async () => {
+    it('may be empty', async () => {
       await bench.store.putPolicies([])
       expect(await bench.store.policies([])).toEqual([])
     })

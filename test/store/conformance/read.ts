@@ -5,7 +5,7 @@ import type { Suite } from './runner.js'
 export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
   const found = async (filter: JobFilter) => (await bench.store.list(filter, { limit: 1000 })).data.map(({ id }) => id)
 
-  /** All pages, as they are read one after the other. */
+  /** All pages, read one after the other. */
   async function pages(filter: JobFilter, limit: number): Promise<string[][]> {
     const all: string[][] = []
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
@@ -17,13 +17,13 @@ export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
   }
 
   describe('get', () => {
-    it('gives undefined for a job that is not there, or no id at all', async () => {
+    it('returns undefined for an unknown job or an invalid id', async () => {
       expect(await bench.store.get(uuid(5))).toBeUndefined()
       expect(await bench.store.get('nonsense')).toBeUndefined()
       expect(await bench.store.get('')).toBeUndefined()
     })
 
-    it('sees a write as soon as that was acknowledged', async () => {
+    it('sees a write as soon as it is acknowledged', async () => {
       for (let count = 0; count < 20; count++) expect(await bench.store.get(await bench.add())).toBeDefined()
     })
 
@@ -37,12 +37,12 @@ export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
   })
 
   describe('list', () => {
-    it('gives the newest first', async () => {
+    it('returns the newest first', async () => {
       const ids = await bench.addMany(5)
       expect(await found({})).toEqual(ids.reverse())
     })
 
-    it('gives whole jobs', async () => {
+    it('returns whole jobs', async () => {
       const id = await bench.ended(died(), { payload: JSON.stringify('x'.repeat(1000)), key: 'k', payloadHash: 'h' })
       expect((await bench.store.list({}, { limit: 5 })).data).toEqual([await bench.get(id)])
     })
@@ -59,7 +59,7 @@ export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await pages({}, 5)).toHaveLength(2)
     })
 
-    it('goes on where it was, whatever was added or removed meanwhile', async () => {
+    it('continues where it was, regardless of jobs added or removed meanwhile', async () => {
       const ids = (await bench.addMany(6)).reverse()
       const first = await bench.store.list({}, { limit: 2 })
       await bench.addMany(3)
@@ -206,7 +206,7 @@ export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.listed({}, { order: 'newest' })).toEqual([...ids].reverse())
     })
 
-    it('goes on in the order of the cursor, whatever else is asked for', async () => {
+    it('continues in the order of the cursor, regardless of the requested order', async () => {
       const ids = await bench.addMany(7)
       const first = await bench.store.list({}, { limit: 3, order: 'oldest' })
       const second = await bench.store.list({}, { limit: 3, cursor: first.next! })
@@ -249,7 +249,7 @@ export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.store.count({}, 0)).toEqual({ value: 0, relation: 'at-least' })
     })
 
-    it('counts what the filter finds', async () => {
+    it('counts the jobs that match the filter', async () => {
       await bench.ended(died())
       await bench.ended(succeeded())
       await bench.running()
@@ -293,7 +293,7 @@ export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(pageThree).not.toHaveProperty('next')
     })
 
-    it('gives nothing for a job that is not there', async () => {
+    it('returns nothing for an unknown job', async () => {
       expect(await bench.store.history(uuid(5), { limit: 5 })).toEqual({ data: [] })
       expect(await bench.store.logs('nonsense', { limit: 5 })).toEqual({ data: [] })
     })

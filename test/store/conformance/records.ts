@@ -38,13 +38,13 @@ export function recordCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await one('a')).toMatchObject({ body: '3' })
     })
 
-    it('come into being where none is expected', async () => {
+    it('are created if none is expected', async () => {
       expect(await put('a', '1', 0)).toEqual({ status: 'written', version: 1 })
       expect(await put('b', '1', 1)).toEqual({ status: 'conflict' })
       expect(await one('b')).toBeUndefined()
     })
 
-    it('are removed, whatever they are, or in the version that is expected', async () => {
+    it('are removed in any version, or only in the expected version', async () => {
       await put('a', '1')
       expect(await put('a', null, 7)).toMatchObject({ status: 'conflict', current: { version: 1 } })
       expect(await put('a', null, 1)).toEqual({ status: 'written', version: 0 })
@@ -74,7 +74,7 @@ export function recordCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.store.putRecords([])).toEqual([])
     })
 
-    it('let one of many writers win who expect the same', async () => {
+    it('let one of many writers win that expect the same version', async () => {
       await put('a', '0')
       const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => put('a', `${index + 1}`, 1)))
       const winners = answers.flatMap((answer, index) => (answer.status === 'written' ? [index + 1] : []))
@@ -82,20 +82,20 @@ export function recordCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await one('a')).toMatchObject({ version: 2, body: `${winners[0]}` })
     })
 
-    it('let one of many writers win who expect none', async () => {
+    it('let one of many writers win that expect no record', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => put('a', `${index}`, 0)))
       expect(answers.filter(({ status }) => status === 'written')).toHaveLength(1)
       expect(await one('a')).toMatchObject({ version: 1 })
     })
 
-    it('count every write of many writers who expect nothing', async () => {
+    it('count every write of many writers without an expected version', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => put('a', `${index}`)))
       expect(answers.map(answer => answer.status === 'written' && answer.version).sort((a, b) => +a - +b)).toEqual(
         Array.from({ length: 12 }, (_, index) => index + 1),
       )
     })
 
-    it('do not get in the way of each other in batches of another order', async () => {
+    it('do not deadlock in batches of a different order', async () => {
       const batch = ['a', 'b', 'c', 'd'].map(id => ({ kind: 'dependency', id, body: '1' }))
       await Promise.all(
         Array.from({ length: 8 }, (_, index) => bench.store.putRecords(index % 2 ? batch : [...batch].reverse())),
@@ -103,7 +103,7 @@ export function recordCases(bench: Bench, { describe, expect, it }: Suite): void
       expect((await read({ limit: 9 })).map(({ version }) => version)).toEqual([8, 8, 8, 8])
     })
 
-    it('of one kind know nothing of another', async () => {
+    it('of one kind are independent of another', async () => {
       await put('a', '1')
       await put('a', '2', 0, 'redrive')
       expect(await read({ ids: ['a'] })).toMatchObject([{ body: '1' }])
@@ -135,7 +135,7 @@ export function recordCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await idsOf({ from: 'b', limit: 2, order: 'up' })).toEqual(['b', 'c'])
     })
 
-    it('are in the order of their bytes, in no order of a language', async () => {
+    it('are in byte order, not in the order of a language', async () => {
       const ids = ['', ' ', 'Z', 'a', 'zz', 'z~', 'é', '\uffff', '😀']
       for (const id of [...ids].reverse()) await put(id, '1')
       expect(await idsOf({ limit: 99 })).toEqual(ids)

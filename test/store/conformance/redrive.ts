@@ -17,7 +17,7 @@ export function redriveCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(await bench.listed({ redriveId: 'r2' })).toEqual([])
     })
 
-    it('repeated answers the same, without another generation or another time', async () => {
+    it('returns the same result if repeated, without another generation or time', async () => {
       const id = await bench.ended(died())
       const first = await bench.redrive([id], { redriveId: 'r1', delaysMs: [100] })
       bench.clock.advance(10)
@@ -30,7 +30,7 @@ export function redriveCases(bench: Bench, { describe, expect, it }: Suite): voi
       ['succeeded', succeeded(), 'succeeded'],
       ['died again', died(), 'dead'],
       ['was cancelled', cancelled(), 'cancelled'],
-    ])('repeated leaves a job alone that %s since', async (_word, end, state) => {
+    ])('does not change a job if repeated that %s since', async (_word, end, state) => {
       const id = await bench.ended(died())
       await bench.redrive([id], { redriveId: 'r1' })
       await bench.settle(await bench.claimOne(), end)
@@ -102,7 +102,7 @@ export function redriveCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(delays).toEqual([0, 101, 0])
     })
 
-    it('counts them from its list, also past jobs that are not there', async () => {
+    it('assigns them by position in its list, including unknown jobs', async () => {
       const id = await bench.ended(died())
       await bench.redrive([uuid(999_999), id], { delaysMs: [5, 70] })
       expect((await bench.get(id)).runAt).toBe(bench.now() + 70)
@@ -121,7 +121,7 @@ export function redriveCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(await bench.store.tally('r1')).toEqual(NOTHING)
     })
 
-    it('tells how far the jobs of a redrive have come', async () => {
+    it('returns the progress of the jobs of a redrive', async () => {
       const ids: string[] = []
       for (let count = 0; count < 8; count++) ids.push(await bench.ended(died()))
       await bench.redrive(ids.slice(0, 7), { redriveId: 'r1', delaysMs: [0, 1, 2, 3, 4, 5, 6] })

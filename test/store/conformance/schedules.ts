@@ -36,7 +36,7 @@ export function scheduleCases(bench: Bench, { describe, expect, it }: Suite): vo
       expect(await bodyOf('s')).toBe('2')
     })
 
-    it('does neither where the record is gone', async () => {
+    it('does neither if the record is gone', async () => {
       const late = occurrence('s')
       expect(await fire(firing('s', 3, '4', late))).toEqual([{ status: 'conflict' }])
       expect(await bench.store.get(late.id)).toBeUndefined()
@@ -62,7 +62,7 @@ export function scheduleCases(bench: Bench, { describe, expect, it }: Suite): vo
       expect(await bench.listed({ state: 'waiting' }, { order: 'oldest' })).toHaveLength(3)
     })
 
-    it('makes one job of a key, whatever the record says', async () => {
+    it('creates one job per key, regardless of the record', async () => {
       const first = occurrence('s', 'noon')
       await fire(firing('s', 0, '1', first))
       expect(await fire(firing('s', 1, '2', occurrence('s', 'noon')))).toEqual([
@@ -87,7 +87,7 @@ export function scheduleCases(bench: Bench, { describe, expect, it }: Suite): vo
       expect(queues).toMatchObject([{ ledger: { enqueued: 1 }, rows: { waiting: 1 } }])
     })
 
-    it('does nothing with nothing', async () => {
+    it('accepts an empty batch', async () => {
       expect(await fire()).toEqual([])
     })
   })

@@ -15,7 +15,7 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
       ['error name', 'connectionerror'],
       ['error code', 'econnREFUSED'],
       ['error message', 'no listener'],
-    ])('finds a job by a part of its %s, whatever the case', async (_what, text) => {
+    ])('finds a job by a part of its %s, ignoring case', async (_what, text) => {
       await bench.ended(died())
       const error = { ...BOOM, name: 'ConnectionError', code: 'ECONNREFUSED', message: 'No listener on 10.0.0.1' }
       const job = await bench.running({
@@ -44,13 +44,13 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await found({ text: 'NEEDLE' })).toEqual([id])
     })
 
-    it.each(['100%', 'a_c', '50\\%', "it's", '"quoted"', '[a-z]*'])('takes %s as it is', async text => {
+    it.each(['100%', 'a_c', '50\\%', "it's", '"quoted"', '[a-z]*'])('searches for %s literally', async text => {
       const id = await bench.add({ key: `key ${text}`, payloadHash: 'h' })
       await bench.add({ key: '100x abc 50% its quoted a', payloadHash: 'h' })
       expect(await found({ text })).toEqual([id])
     })
 
-    it('goes with other conditions', async () => {
+    it('combines with other conditions', async () => {
       const dead = await bench.ended(died(), { payload: '"needle"' })
       await bench.ended(succeeded(), { payload: '"needle"' })
       await bench.add({ payload: '"needle"', queue: 'other' })
@@ -71,7 +71,7 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await found({ ids: [fine], error: 'boom' })).toEqual([])
     })
 
-    it('knows only the last error, and none of a job that succeeded', async () => {
+    it('searches only the last error, and none of a job that succeeded', async () => {
       const first = await bench.running()
       await bench.settle(first, retry(0, {}, { name: 'A', message: 'first' }))
       await bench.settle(await bench.claimOne(), retry(0, {}, { name: 'B', message: 'second' }))
@@ -89,7 +89,7 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
     })
   })
 
-  describe('a list that looks only so far', () => {
+  describe('a list with a scan limit', () => {
     /** All pages, however short. */
     async function pages(filter: JobFilter, limit: number, lookAt: number) {
       const all: string[] = []
@@ -106,7 +106,7 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
       [3, 4],
       [50, 7],
       [5, 1000],
-    ])('finds all of them in the end, each once, %i a page and looking at %i', async (limit, lookAt) => {
+    ])('finds every job once, with %i per page and a scan limit of %i', async (limit, lookAt) => {
       const wanted: string[] = []
       for (let count = 0; count < 6; count++) {
         wanted.unshift(await bench.add({ name: 'wanted', payload: '"needle"' }))
@@ -117,7 +117,7 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await pages({}, limit, lookAt)).toHaveLength(30)
     })
 
-    it('says how many jobs it looked at for a text', async () => {
+    it('returns how many jobs it scanned for a text', async () => {
       await bench.add({ name: 'wanted' })
       await bench.addMany(20)
       const page = await bench.store.list({ text: 'wanted' }, { limit: 5, lookAt: 1000 })
@@ -126,15 +126,15 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(page.next).toBeUndefined()
     })
 
-    it('does not stop short of the few that an index leads to', async () => {
+    it('does not stop before the few jobs that an index finds', async () => {
       const dead = await bench.ended(died())
       await bench.addMany(30, { queue: 'other' })
       expect(await pages({ state: 'dead' }, 5, 10)).toEqual([dead])
     })
   })
 
-  describe('a count that looks only so far', () => {
-    it('is exact where that is far enough', async () => {
+  describe('a count with a scan limit', () => {
+    it('is exact within the limit', async () => {
       await bench.addMany(5, { name: 'wanted' })
       expect(await bench.store.count({ name: 'wanted' }, 10, 1000)).toEqual({ value: 5, relation: 'exact' })
       expect(await bench.store.count({ name: 'wanted' }, 3, 1000)).toEqual({ value: 3, relation: 'at-least' })

@@ -42,7 +42,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       })
     })
 
-    it('leaves out what there is nothing to say about', async () => {
+    it('leaves out absent fields', async () => {
       const id = await bench.ended(succeeded())
       const job = await bench.get(id)
       for (const field of ['result', 'error', 'reason', 'backoffMs', 'progress']) expect(job).not.toHaveProperty(field)
@@ -77,13 +77,13 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.settle(job, retry(0.1))).toMatchObject({ runAt: bench.now() + 1 })
     })
 
-    it('gives an attempt back, but never a run', async () => {
+    it('returns an attempt, but never a run', async () => {
       const job = await bench.running()
       await bench.settle(job, snoozed(0))
       expect(await bench.get(job.id)).toMatchObject({ state: 'waiting', attempt: 0, run: 1, snoozes: 1 })
     })
 
-    it('keeps the counters that the transition says', async () => {
+    it('stores the counters of the transition', async () => {
       const job = await bench.running()
       await bench.settle(job, lost({ losses: 3, strikes: 2, releases: 1, snoozes: 9, suspect: true, backoffMs: 5 }))
       const counters = { losses: 3, strikes: 2, releases: 1, snoozes: 9, suspect: true, backoffMs: 5 }
@@ -151,7 +151,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.settle(job, succeeded())).toMatchObject({ status: 'settled' })
     })
 
-    it('answers in the order of the batch, and one that is lost does not disturb the others', async () => {
+    it('answers in the order of the batch, and a lost lease does not affect the others', async () => {
       const [one, two, three] = [await bench.running(), await bench.running(), await bench.running()]
       const gone = { ...two, token: bench.token() }
       const answers = await bench.store.settle([
@@ -197,13 +197,13 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.history(job.id)).toHaveLength(1)
     })
 
-    it('says already within one batch', async () => {
+    it('returns already within one batch', async () => {
       const job = await bench.running()
       const one = bench.settlement(job, succeeded())
       expect(await bench.store.settle([one, one])).toMatchObject([{ status: 'settled' }, { status: 'already' }])
     })
 
-    it('says already also while the next run goes on', async () => {
+    it('returns already even during the next run', async () => {
       const job = await bench.running()
       await bench.settle(job, retry(0))
       await bench.claimOne({ workerId: 'other' })
@@ -211,7 +211,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(job.id)).toMatchObject({ state: 'running', run: 2 })
     })
 
-    it('says already to the second of two sweepers', async () => {
+    it('returns already to the second of two sweepers', async () => {
       const job = await bench.running()
       bench.clock.advance(LEASE_MS + 1)
       expect(await bench.settle(job, lost(), { onlyIfExpired: true })).toMatchObject({ status: 'settled' })
@@ -274,8 +274,8 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
     })
   })
 
-  describe('settle, handed back', () => {
-    it('makes a job what it was before the claim', async () => {
+  describe('settle, released', () => {
+    it('restores a job to its state before the claim', async () => {
       const id = await bench.add()
       const before = await bench.get(id)
       bench.clock.advance(50)
@@ -289,7 +289,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.history(id)).toEqual([])
     })
 
-    it('keeps what the run before it left', async () => {
+    it('keeps the results of the previous run', async () => {
       const job = await bench.running()
       await bench.settle(job, retry(10))
       const before = await bench.get(job.id)
@@ -306,7 +306,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(id)).not.toHaveProperty('firstStartedAt')
     })
 
-    it('keeps its place in the line', async () => {
+    it('keeps its place in the queue', async () => {
       const [first, second] = await bench.addMany(2)
       await bench.settle(await bench.claimOne(), handedBack())
       bench.clock.advance(5)
@@ -334,7 +334,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(job.id)).toMatchObject({ state: 'cancelled', finishedAt: bench.now(), run: 0, attempt: 0 })
     })
 
-    it('is done once: repeated, or by another token, it is lost', async () => {
+    it('is lost if repeated or called with another token', async () => {
       const job = await bench.running()
       expect(await bench.settle({ ...job, token: bench.token() }, handedBack())).toEqual({ status: 'lost' })
       await bench.settle(job, handedBack())
@@ -344,7 +344,7 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(job.id)).toMatchObject({ state: 'running', run: 1 })
     })
 
-    it('leaves no log lines of the run that never was', async () => {
+    it('keeps no log lines of the released run', async () => {
       const job = await bench.running()
       await bench.store.report([{ lease: leaseOf(job), logs: [{ at: 1, message: 'x' }] }])
       await bench.settle(job, handedBack())

@@ -2,13 +2,13 @@ import { type Bench, cancelled, died, retry, succeeded } from './bench.js'
 import type { Suite } from './runner.js'
 
 export function spawnCases(bench: Bench, { describe, expect, it }: Suite): void {
-  describe('jobs that come into being with an end', () => {
+  describe('jobs that are created with the end of a run', () => {
     it.each([
       ['succeeded', succeeded()],
       ['died', died()],
       ['waits again', retry(1e6)],
       ['was cancelled', cancelled()],
-    ])('are there when a job %s', async (_word, end) => {
+    ])('are created when a job %s', async (_word, end) => {
       const spawn = [bench.job({ queue: 'deliveries', payload: '"hello"' }), bench.job({ runAt: { delayMs: 50 } })]
       const job = await bench.running()
       expect(await bench.settle(job, { ...end, spawn })).toMatchObject({ status: 'settled' })
@@ -17,7 +17,7 @@ export function spawnCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect((await bench.store.queues()).map(({ name }) => name)).toEqual(['default', 'deliveries'])
     })
 
-    it('are not there when the lease is lost', async () => {
+    it('are not created when the lease is lost', async () => {
       const job = await bench.running()
       const spawn = [bench.job()]
       expect(await bench.settle({ ...job, token: bench.token() }, { ...succeeded(), spawn })).toEqual({
@@ -26,7 +26,7 @@ export function spawnCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.get(spawn[0]!.id)).toBeUndefined()
     })
 
-    it('are not there again when an end is repeated', async () => {
+    it('are not created again when a settlement is repeated', async () => {
       const job = await bench.running()
       const spawn = [bench.job()]
       await bench.settle(job, { ...succeeded(), spawn })
@@ -54,7 +54,7 @@ export function spawnCases(bench: Bench, { describe, expect, it }: Suite): void 
       ])
     })
 
-    it('belong to those ends of a batch that were settled', async () => {
+    it('are created only for the settled runs of a batch', async () => {
       const [first, second] = [await bench.running(), await bench.running()]
       const spawn = [bench.job({ queue: 'a' }), bench.job({ queue: 'b' })]
       await bench.store.settle([

@@ -5,13 +5,13 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
   const expired = async (workers = 10) => (await bench.store.expired({ workers })).jobs
 
   describe('expired', () => {
-    it('finds nothing while leases hold', async () => {
+    it('finds nothing while leases are valid', async () => {
       await bench.running()
       bench.clock.advance(LEASE_MS)
       expect(await bench.store.expired({ workers: 10 })).toEqual({ now: bench.now(), jobs: [] })
     })
 
-    it('finds the one job of a worker whose lease ran out, and says that it was alone', async () => {
+    it('finds the only job of a worker whose lease expired, marked as alone', async () => {
       const job = await bench.running({ tenantId: 'acme', payload: '7' })
       bench.clock.advance(LEASE_MS + 1)
       const { workerId, token, leaseUntil } = job
@@ -28,7 +28,7 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       })
     })
 
-    it('finds all jobs of a worker that is gone, and says that none was alone', async () => {
+    it('finds all jobs of a worker that is gone, not marked as alone', async () => {
       const ids = await bench.addMany(3)
       await bench.claim({ limit: 2 })
       bench.clock.advance(5)
@@ -39,7 +39,7 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(jobs.every(({ alone }) => !alone)).toBe(true)
     })
 
-    it('does not yet doubt a worker that still holds another lease', async () => {
+    it('waits for a worker that still holds another lease', async () => {
       await bench.running()
       bench.clock.advance(LEASE_MS / 2)
       await bench.running()
@@ -47,7 +47,7 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await expired()).toEqual([])
     })
 
-    it('finds the jobs that ran out a lease time ago, and only those, of a worker that goes on with others', async () => {
+    it('finds only the leases that expired a lease time ago if the worker still renews others', async () => {
       const old = await bench.running()
       bench.clock.advance(LEASE_MS)
       const fresh = await bench.running()
@@ -58,7 +58,7 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await expired()).toMatchObject([{ id: old.id, alone: false }])
     })
 
-    it('tells workers apart', async () => {
+    it('distinguishes workers', async () => {
       const dead = await bench.running({}, { workerId: 'dead' })
       bench.clock.advance(1)
       await bench.running({}, { workerId: 'alive' })
@@ -66,7 +66,7 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await expired()).toMatchObject([{ id: dead.id, workerId: 'dead', alone: true }])
     })
 
-    it('finds as many workers as asked for, the longest silent first', async () => {
+    it('finds at most the requested number of workers, longest silent first', async () => {
       for (const workerId of ['c', 'a', 'b']) {
         await bench.running({}, { workerId })
         bench.clock.advance(1)
@@ -86,7 +86,7 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect((await expired(1)).map(({ workerId }) => workerId)).toEqual(['gone'])
     })
 
-    it('gives what settles them', async () => {
+    it('returns the fields that a settlement needs', async () => {
       await bench.running()
       bench.clock.advance(LEASE_MS + 1)
       const [job] = await expired()
@@ -100,7 +100,7 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await expired()).toEqual([])
     })
 
-    it('knows the lease time of every job, also a changed one', async () => {
+    it('uses the lease time of every job, including a changed one', async () => {
       const short = await bench.running({}, { leaseMs: 1000 })
       const long = await bench.running({}, { leaseMs: 1000 })
       await bench.store.extend([leaseOf(long)], LEASE_MS)
@@ -144,7 +144,7 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.get(running.id)).toMatchObject({ state: 'running' })
     })
 
-    it('ends as many as asked for, the longest overdue first', async () => {
+    it('ends at most the requested number of jobs, longest overdue first', async () => {
       const late = await bench.add({ deadline: { delayMs: 30 } })
       const first = await bench.add({ deadline: { delayMs: 10 } })
       const second = await bench.add({ deadline: { delayMs: 20 } })

@@ -3,7 +3,7 @@ import type { Suite } from './runner.js'
 
 export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
   describe('time', () => {
-    it('is the clock that the store was given', async () => {
+    it('comes from the clock of the store', async () => {
       expect((await bench.store.info()).now).toBe(bench.now())
       bench.clock.advance(123)
       expect((await bench.store.info()).now).toBe(bench.now())
@@ -11,7 +11,7 @@ export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect((await bench.store.expired({ workers: 1 })).now).toBe(bench.now())
     })
 
-    it('turns delays into times when they arrive', async () => {
+    it('is added to delays on arrival', async () => {
       bench.clock.advance(1000)
       const job = await bench.running()
       expect(job.createdAt).toBe(bench.now())
@@ -19,7 +19,7 @@ export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await bench.settle(job, retry(250))).toMatchObject({ runAt: bench.now() + 250 })
     })
 
-    it('reaches far: a job of a century from now waits for it', async () => {
+    it('supports a job that is due in a century', async () => {
       const century = 100 * 365 * 86_400_000
       const id = await bench.add({ runAt: { delayMs: century } })
       expect((await bench.store.claim(bench.request())).nextDueAt).toBe(bench.now() + century)
@@ -27,7 +27,7 @@ export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect((await bench.claimOne()).id).toBe(id)
     })
 
-    it('may stand still: what happens in one moment keeps its order', async () => {
+    it('may stand still: events of one moment keep their order', async () => {
       const job = await bench.running()
       await bench.settle(job, retry(0))
       const again = await bench.claimOne()
@@ -37,7 +37,7 @@ export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
   })
 
   describe('the store itself', () => {
-    it('says what it is', async () => {
+    it('reports its kind, versions and location', async () => {
       const info = await bench.store.info()
       expect(info.kind).toBe(bench.store.kind)
       expect(info.schemaVersion).toBeGreaterThan(0)
@@ -62,7 +62,7 @@ export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
       await bench.store.close()
     })
 
-    it('does what was asked for before it is closed', async () => {
+    it('completes earlier calls before it closes', async () => {
       const answers = Promise.all(Array.from({ length: 10 }, () => bench.store.enqueue([bench.job()])))
       await bench.store.close()
       expect((await answers).flat()).toHaveLength(10)
