@@ -75,6 +75,7 @@ async function run(lease) {
 
 process.once('SIGTERM', () => {
   stopping = true
+  console.log('stopping')
 })
 console.log('working as', me.workerId)
 while (!stopping) {

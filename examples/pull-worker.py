@@ -51,7 +51,7 @@ def run(lease):
     over.set()
     return tell(lease, "release") if lease["stop"].is_set() else tell(lease, verb, **said)
 
-signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+signal.signal(signal.SIGTERM, lambda *_: (stopping.set(), print("stopping", flush=True)))
 print("working as", ME["workerId"], flush=True)
 while not stopping.is_set():
     answer = call("/leases:claim", {**ASK, "token": secrets.token_hex(16)})

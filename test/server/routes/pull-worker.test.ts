@@ -125,6 +125,7 @@ function behaves(example: Example): void {
     const id = await enqueue(t, { seconds: 3, numbers: [1] })
     await extended
     worker.child.kill('SIGTERM')
+    expect(await worker.line()).toBe('stopping')
     expect(await worker.line()).toBe(`${id} succeeded`)
     expect(await exitOf(worker.child)).toEqual({ code: 0, signal: null })
   })
@@ -134,6 +135,7 @@ function behaves(example: Example): void {
     await using worker = await startWorker(example, t.url)
     while ((await t.chronos.workers()).length === 0) await new Promise(setImmediate)
     worker.child.kill('SIGTERM')
+    expect(await worker.line()).toBe('stopping')
     const id = await enqueue(t, { numbers: [1] })
     expect(await worker.line()).toBe(`${id} released`)
     expect(await exitOf(worker.child)).toEqual({ code: 0, signal: null })
