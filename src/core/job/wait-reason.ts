@@ -121,7 +121,7 @@ function dependencyWait({ dependency, budget, now }: ExplainFacts): Waiting | un
       return { because: 'circuit-probing', words: `one job probes whether "${dependency.key}" has recovered${because}` }
     }
     if (dependency.notBefore !== undefined && dependency.notBefore > now) {
-      const words = `"${dependency.key}" asked to be left alone; it may start ${moment(dependency.notBefore, now)}`
+      const words = `"${dependency.key}" is throttled; it may start ${moment(dependency.notBefore, now)}`
       return { because: 'not-before', words, until: dependency.notBefore }
     }
     if (dependency.state === 'ramping') {
