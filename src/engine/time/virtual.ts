@@ -39,6 +39,7 @@ export class VirtualClock implements Clock {
   /** Running handlers that are not waiting for virtual time. */
   #handlers = 0
   readonly #current = new AsyncLocalStorage<Handler>()
+  readonly #live = new Set<Handler>()
   readonly #onDone: (() => void)[] = []
 
   readonly outstanding: Outstanding = {
@@ -152,7 +153,13 @@ export class VirtualClock implements Clock {
       this.#handlers += by
       if (by < 0) this.#done()
     })
-    return { run: work => this.#current.run(handler, work), end: () => handler.end() }
+    this.#live.add(handler)
+    const end = (): void => {
+      handler.end()
+      // While a storage is in use, Node tracks every promise of the process, which doubles the cost of a test.
+      if (this.#live.delete(handler) && this.#live.size === 0) this.#current.disable()
+    }
+    return { run: work => this.#current.run(handler, work), end }
   }
 
   #done(): void {
