@@ -3,10 +3,8 @@ import { present } from '../values/present.js'
 import { about, boolean, type Infer, oneOf, read, text } from '../values/schema.js'
 import { list, object, omit, union } from '../values/shape.js'
 import { time, timeOf } from '../values/time.js'
-import type { Phase } from './job.js'
+import { JOB_STATES, PHASES, type Phase } from './job.js'
 
-export const JOB_STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
-export const PHASES = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled'] as const
 const IDS_MAX = 10_000
 
 const state = oneOf(JOB_STATES)
@@ -18,7 +16,10 @@ export const jobQuery = object(
   {
     ids: list(text(128), { max: IDS_MAX, of: 'ids' }),
     state: union(state, list(state, { max: JOB_STATES.length, of: 'states' })),
-    phase: about(oneOf([...PHASES, 'waiting']), 'A state, where `waiting` is told apart.'),
+    phase: about(
+      oneOf([...PHASES, 'waiting']),
+      'A state, with `waiting` split into `scheduled`, `queued` and `retrying`.',
+    ),
     queue: about(words, { label: 'queue' }),
     name: about(words, { label: 'name' }),
     tenantId: about(words, { label: 'tenant' }),
@@ -73,7 +74,7 @@ function phaseFilter(phase: Phase | 'waiting'): Pick<StoredFilter, 'phase' | 'st
   return phase === 'scheduled' || phase === 'queued' || phase === 'retrying' ? { phase } : { state: phase }
 }
 
-/** The filter of a redrive in words: `group 3f…, queue mail, error with ECONNRESET`. Nothing of it is left out. */
+/** The filter of a redrive in words: `error group 3f…, queue mail, error with ECONNRESET`. Nothing of it is left out. */
 export function redriveFilterWords(filter: RedriveFilter, timeWords: (ms: number) => string): string {
   const { ids, acknowledged, text: q, ...rest } = filter
   const traits: Readonly<Record<string, string | number | undefined>> = { ...rest, q }
@@ -85,7 +86,7 @@ export function redriveFilterWords(filter: RedriveFilter, timeWords: (ms: number
   const all = [
     ...(ids ? [`${ids.length} ${ids.length === 1 ? 'job' : 'jobs'} by id`] : []),
     ...said,
-    ...(acknowledged === undefined ? [] : [acknowledged ? 'acknowledged' : 'unseen']),
+    ...(acknowledged === undefined ? [] : [acknowledged ? 'acknowledged' : 'not acknowledged']),
   ]
   return all.length === 0 ? 'all dead jobs' : all.join(', ')
 }

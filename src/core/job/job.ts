@@ -1,9 +1,12 @@
 import type { PartialPolicy, Policy } from '../policy/policy.js'
 
 /** The stored state. `scheduled`, `queued` and `retrying` are labels that `phaseOf` derives. */
-export type JobState = 'waiting' | 'running' | 'succeeded' | 'dead' | 'cancelled'
+export const JOB_STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
+export type JobState = (typeof JOB_STATES)[number]
 
-export type Phase = 'scheduled' | 'queued' | 'retrying' | 'running' | 'succeeded' | 'dead' | 'cancelled'
+/** A state, with `waiting` split by what the job waits for. */
+export const PHASES = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled'] as const
+export type Phase = (typeof PHASES)[number]
 
 export type Delivery = 'at-least-once' | 'at-most-once'
 

@@ -59,11 +59,11 @@ interface Look {
 export function lintPolicy(policy: Policy): readonly Finding[] {
   const { backoff, maxRetries, retryAfter, circuit, budget } = policy
   if (maxRetries === 0) return [noRetries()]
-  const told = [
+  const notes = [
     ...(retryAfter === false ? [retryAfterOff()] : []),
     ...(circuit || budget ? [dependenciesLeftOut()] : []),
   ]
-  if (backoff.type === 'custom') return [customBackoff(backoff.name, policy), ...told]
+  if (backoff.type === 'custom') return [customBackoff(backoff.name, policy), ...notes]
   const look: Look = { policy, backoff, rows: preview(policy), survivedMs: outageSurvived(policy) }
   const findings = [
     ...jitterFindings(look),
@@ -71,7 +71,7 @@ export function lintPolicy(policy: Policy): readonly Finding[] {
     ...capFindings(look),
     ...elapsedFindings(look),
     ...windowFindings(look),
-    ...told,
+    ...notes,
   ]
   return [...findings.filter(isWarning), ...findings.filter(finding => !isWarning(finding))]
 }

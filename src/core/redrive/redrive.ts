@@ -113,7 +113,7 @@ export function allowance(perSecond: number, ms: number, isSteep: boolean): numb
   return 3 * first + (perSecond * (ms - 2 * RAMP_STEPS_MS)) / 1_000
 }
 
-/** Reasons of death that a bulk action skips unless it is told otherwise. */
+/** Reasons of death that a bulk action skips by default. */
 export function isLeftAlone(redrive: Pick<Redrive, 'filter' | 'force'>, reason: DeathReason | undefined): boolean {
   if (reason === 'discarded') return redrive.filter.reason !== 'discarded' && !redrive.filter.ids
   return reason === 'unknown-outcome' && !redrive.force

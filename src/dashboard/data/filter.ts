@@ -1,3 +1,5 @@
+import { PHASES } from '../../core/job/job.js'
+
 /** The query of a URL, as the router has it. */
 type Query = Readonly<Record<string, string>>
 
@@ -9,8 +11,6 @@ export interface FilterToken {
   /** Suggested values; others may be typed too. */
   readonly values?: readonly string[] | undefined
 }
-
-export const PHASES = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled'] as const
 
 export const REASONS = [
   'exhausted',

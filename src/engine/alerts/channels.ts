@@ -214,7 +214,7 @@ function mailText({ alert, at, notice }: Notification): string {
     ...labels,
     `severity: ${alert.severity}`,
     `since: ${alert.since}`,
-    `${notice === 'resolved' ? 'resolved' : 'told'}: ${timeText(at)}`,
+    `${notice === 'resolved' ? 'resolved' : 'sent'}: ${timeText(at)}`,
     `id: ${alert.id}`,
     '',
   ].join('\n')

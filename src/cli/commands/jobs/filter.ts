@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { PHASES } from '../../../core/job/job.js'
 import { parseDuration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
@@ -31,7 +32,6 @@ export interface DeadFilterOptions extends Omit<FilterOptions, 'state' | 'phase'
 }
 
 export const STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
-const PHASES = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled'] as const
 
 const GROUP = 'Filters:'
 

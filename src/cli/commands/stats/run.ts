@@ -1,4 +1,4 @@
-import type { Phase } from '../../../core/job/job.js'
+import { PHASES } from '../../../core/job/job.js'
 import { formatMs } from '../../../core/values/duration.js'
 import type { Activity, FleetStats } from '../../../engine/figures/statistics.js'
 import type { Count } from '../../../store/store.js'
@@ -33,8 +33,6 @@ function reportOf(stats: FleetStats, style: Style): string {
   ]
   return `${parts.join('\n')}\n${part('Workers', fleet(stats, style))}`
 }
-
-const PHASES: readonly Phase[] = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled']
 
 function phases({ jobs }: FleetStats, style: Style): string {
   const widest = Math.max(...PHASES.map(phase => cappedText(jobs[phase]).length))
