@@ -15,7 +15,8 @@ export interface Call<Params, Query, Body> {
   readonly requestId: string
   /** The version that the caller has read (`If-Match`), without quotes. */
   readonly ifMatch: string | undefined
-  readonly idempotencyKey: string | undefined
+  /** Made of the caller, the route and its `Idempotency-Key`. */
+  readonly repeatId: string | undefined
   /** Aborts when the client disconnects or the server stops. */
   readonly signal: AbortSignal
   /** The client's address. */
@@ -67,8 +68,11 @@ export interface Endpoint {
   readonly takesLong?: boolean
   /** Authentication is not required. */
   readonly isOpen?: boolean
-  /** It creates something, and honours `Idempotency-Key`. */
-  readonly creates?: boolean
+  /**
+   * It creates something, and honours `Idempotency-Key`. `keyed`: what it creates carries the key, so the request can run
+   * again after a lost response.
+   */
+  readonly creates?: true | 'keyed'
   /**
    * How the audit log records a change: one entry per request, or one per caller, action and second with a count (`sum`),
    * for routes that may be called thousands of times a second. `none`: the route changes nothing, so a read-only server

@@ -35,7 +35,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], basePath: string
   registry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',
-    description: 'A token from `chronos tokens create`. On loopback a token is required only if one is configured.',
+    description: 'A token from `chronos tokens create`. On loopback a token is required as soon as one exists.',
   })
   registry.registerComponent('securitySchemes', 'session', {
     type: 'apiKey',

@@ -171,14 +171,14 @@ export class ChronosServer {
   async #checkBind(host: string): Promise<void> {
     const { access } = this.#app
     if (isLoopback(host)) return
-    if (!(await access.hasTokens())) {
+    if (!(await access.isRequired())) {
       throw new ChronosError(
         'NOT_ALLOWED',
         `listen: ${host} is reachable from other machines, but there is no token; ` +
           'set CHRONOS_TOKEN, create a token with `chronos tokens create`, or listen on 127.0.0.1',
       )
     }
-    access.isRequired = true
+    access.require()
   }
 
   #routes(): Hono<Env> {

@@ -84,6 +84,7 @@ describe('untrusted text', () => {
       payload: { texts: PAYLOADS },
       tags: PAYLOADS.slice(0, 10).map(text => text.slice(0, 60)),
     })
+    const admin = await t.server.tokens.create({ name: 'ann', role: 'admin' })
     await t.server.tokens.create({ name: PAYLOADS[7]!.slice(0, 100), role: 'viewer', tenantId: PAYLOADS[8]! })
     const { data: groups } = await chronos.dead.groups({ limit: 200 })
     expect(groups).toHaveLength(PAYLOADS.length)
@@ -103,6 +104,7 @@ describe('untrusted text', () => {
       ...jobs.slice(0, 3).map(job => `/jobs/${job.id}`),
     ]
     await using visitor = await Visitor.at(browser, t.url)
+    await visitor.signIn(admin.token)
     const hits: string[] = []
     await visitor.page.exposeFunction('hit', () => void hits.push(visitor.page.url()))
     for (const path of paths) {

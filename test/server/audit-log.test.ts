@@ -13,7 +13,7 @@ function opened() {
   const dice = seededDice(1)
   const log = new AuditLog({ store: async () => store, clock, dice, log: silentLog })
   const change: Change = {
-    caller: { name: 'ann', role: 'operator', by: 'token' },
+    caller: { id: 'a', name: 'ann', role: 'operator', by: 'token' },
     action: 'POST /queues/{name}/pause',
     requestId: 'r',
   }

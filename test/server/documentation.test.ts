@@ -28,7 +28,7 @@ describe('docs/api.md', () => {
       const isRight =
         saysRole(endpoint, row) &&
         marks.includes('T') === (endpoint.tenants === 'own') &&
-        marks.includes('K') === (endpoint.creates ?? false)
+        marks.includes('K') === (endpoint.creates !== undefined)
       return !isRight
     })
     expect(wrong.map(nameOf)).toEqual([])

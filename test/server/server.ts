@@ -2,9 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import type { Clock } from '../../src/core/values/clock.js'
+import { systemClock, systemDice } from '../../src/engine/time/system.js'
 import { type Chronos, type CreateOptions, createChronos } from '../../src/index.js'
-import type { ChronosServer } from '../../src/server/server.js'
-import { createServer, type ServerOptions } from '../../src/server.js'
+import { ChronosServer } from '../../src/server/server.js'
+import type { ServerOptions } from '../../src/server.js'
 import { successSchema } from './schema.js'
 
 export interface Reply<T> {
@@ -28,21 +30,50 @@ export interface TestServer extends AsyncDisposable {
 }
 
 export interface StartOptions extends ServerOptions {
+  /** The server requires tokens, and calls without one are those of an admin. */
+  readonly asAdmin?: boolean
+  /** The clock of the server only. */
+  readonly clock?: Clock
   readonly chronos?: Partial<CreateOptions>
   readonly host?: string
 }
 
-export async function startServer({ chronos: given, host, ...options }: StartOptions = {}): Promise<TestServer> {
+/** The system's clock, which a test can set forward. */
+export class MovableClock implements Clock {
+  #aheadMs = 0
+  readonly soon = systemClock.soon
+  readonly timer = systemClock.timer
+
+  now(): number {
+    return systemClock.now() + this.#aheadMs
+  }
+
+  advance(ms: number): void {
+    this.#aheadMs += ms
+  }
+}
+
+const ADMIN_TOKEN = 'the-token-of-the-admin'
+
+export async function startServer({
+  chronos: given,
+  host,
+  asAdmin,
+  clock = systemClock,
+  ...rest
+}: StartOptions = {}): Promise<TestServer> {
+  const options = asAdmin ? { ...rest, token: ADMIN_TOKEN } : rest
+  const admin = asAdmin ? { Authorization: `Bearer ${ADMIN_TOKEN}` } : {}
   const folder = await mkdtemp(join(tmpdir(), 'chronos-server-'))
   const chronos = createChronos({ store: `sqlite:${join(folder, 'chronos.db')}`, log: false, ...given })
-  const server = createServer(chronos, { log: false, dashboard: false, ...options })
+  const server = new ChronosServer(chronos, { log: false, dashboard: false, ...options }, clock, systemDice)
   const { url } = await server.listen({ port: 0, ...(host !== undefined && { host }) })
   return {
     url,
     chronos,
     server,
     api: <T>(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) =>
-      call<T>(url, method, path, body, headers),
+      call<T>(url, method, path, body, { ...admin, ...headers }),
     async [Symbol.asyncDispose]() {
       await server.close()
       await chronos.close()

@@ -36,34 +36,38 @@ interface AccessOptions {
   readonly token: string | undefined
 }
 
-const ADMIN = { name: 'admin', role: 'admin' } as const
-const ANONYMOUS: Caller = { name: 'anonymous', role: 'admin', by: 'open' }
+const ADMIN = { id: 'admin', name: 'admin', role: 'admin' } as const
+const ANONYMOUS: Caller = { id: 'anonymous', name: 'anonymous', role: 'admin', by: 'open' }
 
 /** Authenticates requests, and opens and closes sessions. */
 export class Access {
   readonly #options: AccessOptions
   readonly #limiter: FailureLimiter
   readonly #configured: string | undefined
-  /** Without authentication every client on this machine is an admin; set when the server starts to listen. */
-  isRequired: boolean
+  #isAlwaysRequired: boolean
 
   constructor(options: AccessOptions) {
     this.#options = options
     this.#limiter = new FailureLimiter(options.clock, FAILURES_MAX, FAILURES_WINDOW_MS)
     this.#configured = options.token === undefined ? undefined : hashOf(options.token)
-    this.isRequired = options.token !== undefined
+    this.#isAlwaysRequired = options.token !== undefined
   }
 
-  /** Whether any token exists. */
-  async hasTokens(): Promise<boolean> {
-    return this.#configured !== undefined || this.#options.tokens.any()
+  /** From now on every request needs a token, even if none is left. */
+  require(): void {
+    this.#isAlwaysRequired = true
+  }
+
+  /** Any token closes the server, because a proxy may pass requests from anywhere on to the loopback address. */
+  async isRequired(): Promise<boolean> {
+    return this.#isAlwaysRequired || this.#options.tokens.exist()
   }
 
   async callerOf({ address, authorization, session }: Credentials): Promise<Caller> {
     if (authorization !== undefined) return (await this.#byToken(bearerOf(authorization), address)).caller
     const caller = session === undefined ? undefined : await this.#bySession(session)
     if (caller) return caller
-    if (!this.isRequired) return ANONYMOUS
+    if (!(await this.isRequired())) return ANONYMOUS
     throw unauthenticated('authentication required: send `Authorization: Bearer …` or sign in')
   }
 

@@ -4,6 +4,8 @@ export type Role = (typeof ROLES)[number]
 
 /** The authenticated sender of a request. */
 export interface Caller {
+  /** The id of its token: names may be equal. */
+  readonly id: string
   /** The name in the audit log. */
   readonly name: string
   readonly role: Role

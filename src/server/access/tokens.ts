@@ -65,6 +65,7 @@ export class Tokens {
   readonly #dice: Dice
   readonly #cached = new Map<string, Cached>()
   readonly #noted = new Map<string, number>()
+  #existing: { readonly isSo: boolean; readonly until: number } | undefined
 
   constructor(store: () => Promise<Store>, clock: Clock, dice: Dice) {
     this.#store = store
@@ -93,6 +94,7 @@ export class Tokens {
     })
     const store = await this.#store()
     await store.putRecords([{ kind: TOKEN, id, body: JSON.stringify(record), expect: 0 }])
+    this.#existing = undefined
     return { ...viewToken(record), token: `${PREFIX}_${id}_${secret}` }
   }
 
@@ -108,10 +110,17 @@ export class Tokens {
     if (!record) throw new ChronosError('NOT_FOUND', `there is no token ${shown(id)}`)
     await store.putRecords([{ kind: TOKEN, id, body: null }])
     this.#cached.delete(id)
+    this.#existing = undefined
   }
 
-  async any(): Promise<boolean> {
-    return (await (await this.#store()).records(TOKEN, { limit: 1 })).length > 0
+  /** Whether there is a token. Asked with every request that has none, so the answer is kept for a while. */
+  async exist(): Promise<boolean> {
+    const now = this.#clock.now()
+    if (this.#existing === undefined || this.#existing.until <= now) {
+      const found = await (await this.#store()).records(TOKEN, { limit: 1 })
+      this.#existing = { isSo: found.length > 0, until: now + CACHED_MS }
+    }
+    return this.#existing.isSo
   }
 
   /** The caller that the token belongs to; undefined if it is unknown, revoked or expired. */
@@ -177,8 +186,8 @@ export function equal(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-function callerOf({ name, role, tenantId }: TokenRecord, by: Caller['by']): Caller {
-  return present({ name, role, by, tenantId })
+function callerOf({ id, name, role, tenantId }: TokenRecord, by: Caller['by']): Caller {
+  return present({ id, name, role, by, tenantId })
 }
 
 function viewToken({ id, name, role, tenantId, createdAt, expiresAt, usedAt }: TokenRecord): TokenView {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../core/values/clock.js'
 import type { Store } from '../../store/store.js'
 import type { Answer } from '../endpoint.js'
-import { Problem } from './problem.js'
+import { Problem, problemOf } from './problem.js'
 
 const REPLY = 'reply'
 const KEPT_MS = 24 * 3_600_000
@@ -19,10 +19,16 @@ type Remembered = Pick<Answer, 'status' | 'body' | 'headers' | 'etag'>
 
 /** What identifies a repeated request. */
 export interface Repeatable {
-  readonly key: string
-  /** Caller and route: equal keys of two callers are independent. */
-  readonly scope: string
+  /** See `repeatId`. */
+  readonly id: string
   readonly body: string
+  /** What the request creates carries the id, so running the request again creates nothing more. */
+  readonly isKeyed: boolean
+}
+
+/** Identifies a request by caller, route and key: equal keys of two callers are independent. */
+export function repeatId(callerId: string, route: string, key: string): string {
+  return sha256(`${callerId}\n${route}\n${key}`)
 }
 
 /** Stores the responses to requests with an `Idempotency-Key`, and repeats them. */
@@ -39,33 +45,33 @@ export class Idempotency {
   /** Runs the request, or returns the stored answer of an earlier one. */
   async once(request: Repeatable, act: () => Promise<Answer>): Promise<Answer> {
     const store = await this.#store()
-    const id = sha256(`${request.scope}\n${request.key}`)
+    const { id } = request
     const body = sha256(request.body)
-    const version = await this.#begin(store, id, body)
+    const version = await this.#begin(store, request, body)
     if (typeof version !== 'number') return version
     void this.#sweep(store).catch(() => {})
-    try {
-      const answer = await act()
-      await store.putRecords([
-        write(id, { state: 'answered', request: body, at: this.#clock.now(), answer: repeatable(answer) }),
-      ])
-      return answer
-    } catch (error) {
-      // The request failed, so the key is free for another attempt.
-      await store.putRecords([{ kind: REPLY, id, body: null, expect: version }]).catch(() => {})
+    const answer = await act().catch(async error => {
+      // A refused request changed nothing, so its key is free. After any other error it may have taken effect.
+      if (request.isKeyed || problemOf(error).status < 500) {
+        await store.putRecords([{ kind: REPLY, id, body: null, expect: version }]).catch(() => {})
+      }
       throw error
-    }
+    })
+    const reply: Reply = { state: 'answered', request: body, at: this.#clock.now(), answer: repeatable(answer) }
+    // The request took effect. Without a stored answer its key stays in use.
+    await store.putRecords([write(id, reply)]).catch(() => {})
+    return answer
   }
 
   /** Returns the version of the new record, or the answer of an earlier request. */
-  async #begin(store: Store, id: string, request: string): Promise<number | Answer> {
+  async #begin(store: Store, { id, isKeyed }: Repeatable, request: string): Promise<number | Answer> {
     const now = this.#clock.now()
     const mine = write(id, { state: 'pending', request, at: now })
     const [put] = await store.putRecords([{ ...mine, expect: 0 }])
     if (put!.status === 'written') return put!.version
     const current = put!.current
     const reply = current && (JSON.parse(current.body) as Reply)
-    if (!reply || isOver(reply, now)) {
+    if (!reply || isOver(reply, now, isKeyed)) {
       const [again] = await store.putRecords([{ ...mine, expect: current?.version ?? 0 }])
       if (again!.status === 'written') return again!.version
       throw inUse()
@@ -74,7 +80,7 @@ export class Idempotency {
       const detail = 'Idempotency-Key: the key was used with a different request body; use a new key'
       throw new Problem(422, 'IDEMPOTENCY_KEY_REUSED', detail)
     }
-    if (reply.state === 'pending') throw inUse()
+    if (reply.state === 'pending') throw reply.at < now - PENDING_MS ? unknownOutcome() : inUse()
     return { ...reply.answer, headers: { ...reply.answer.headers, 'Idempotency-Replayed': 'true' } }
   }
 
@@ -95,8 +101,15 @@ export class Idempotency {
   }
 }
 
-function isOver({ state, at }: Reply, now: number): boolean {
-  return at < now - (state === 'pending' ? PENDING_MS : KEPT_MS)
+function isOver({ state, at }: Reply, now: number, isKeyed: boolean): boolean {
+  return at < now - (state === 'pending' && isKeyed ? PENDING_MS : KEPT_MS)
+}
+
+function unknownOutcome(): Problem {
+  const detail =
+    'Idempotency-Key: the first request with this key ended without a stored response, and may have taken effect; ' +
+    'check whether it did before you send it with a new key'
+  return new Problem(409, 'IDEMPOTENCY_OUTCOME_UNKNOWN', detail)
 }
 
 function inUse(): Problem {

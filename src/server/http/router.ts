@@ -8,6 +8,7 @@ import type { Application } from '../application.js'
 import { type Answer, type Call, type Endpoint, successOf } from '../endpoint.js'
 import type { z } from '../schemas/zod.js'
 import { readBody } from './body.js'
+import { repeatId } from './idempotency.js'
 import { type Fault, Problem } from './problem.js'
 import { LONG_MS, requestTimedOut, within } from './timeout.js'
 
@@ -16,7 +17,7 @@ export interface Env {
   readonly Variables: { requestId: string }
 }
 
-const ANONYMOUS: Caller = { name: 'anonymous', role: 'viewer', by: 'open' }
+const ANONYMOUS: Caller = { id: 'anonymous', name: 'anonymous', role: 'viewer', by: 'open' }
 /** Before authentication a client can only send a token. */
 const OPEN_BODY_MAX_BYTES = 1024
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/
@@ -75,7 +76,8 @@ async function answer(
   const text = endpoint.body === undefined ? '' : await readBody(context.req.raw, maxBytes, onBytes)
   const body = endpoint.body === undefined ? undefined : checkedBody(endpoint, endpoint.body, text)
   const facts: Record<string, unknown> = {}
-  const idempotencyKey = endpoint.creates ? keyOf(context) : undefined
+  const key = endpoint.creates ? keyOf(context) : undefined
+  const id = key === undefined ? undefined : repeatId(caller.id, `${endpoint.method} ${context.req.path}`, key)
   const call: Call<unknown, unknown, unknown> = {
     app,
     caller,
@@ -84,7 +86,7 @@ async function answer(
     body,
     requestId: context.get('requestId'),
     ifMatch: unquoted(context.req.header('If-Match')),
-    idempotencyKey,
+    repeatId: id,
     signal: context.req.raw.signal,
     address: addressOf(context),
     session: getCookie(context, SESSION_COOKIE),
@@ -93,11 +95,10 @@ async function answer(
     note: more => void Object.assign(facts, more),
   }
   const act = (): Promise<Answer> => endpoint.handle(call as Call<never, never, never>)
-  const scope = `${caller.name}\n${caller.tenantId ?? ''}\n${endpoint.method} ${context.req.path}`
   const given =
-    idempotencyKey === undefined
+    id === undefined
       ? await act()
-      : await app.idempotency.once({ key: idempotencyKey, scope, body: text }, act)
+      : await app.idempotency.once({ id, body: text, isKeyed: endpoint.creates === 'keyed' }, act)
   await audit(app, endpoint, call, facts, given)
   return respond(endpoint, given, context)
 }

@@ -1,5 +1,6 @@
 import type { HttpRequest } from '../../core/http/request.js'
-import { isScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
+import { isScheduleForm, parseScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
+import { present } from '../../core/values/present.js'
 import type { EnqueueOptions, EnqueueResult } from '../../engine/client/enqueuer.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
 import type { JobQuery } from '../../engine/jobs/query.js'
@@ -49,7 +50,7 @@ const create = endpoint({
     'A repeated `key` returns 200 with the existing job.',
   role: 'operator',
   tenants: 'own',
-  creates: true,
+  creates: 'keyed',
   audit: 'sum',
   body: z.union([newJob, newHttpJob, scheduleForm]),
   choose: formOf,
@@ -57,19 +58,27 @@ const create = endpoint({
     200: { description: 'A job with this key exists already', schema: enqueuedSchema },
     201: { description: 'Created', schema: z.union([enqueuedSchema, newSchedule]) },
   },
-  async handle({ app, caller, body, idempotencyKey }): Promise<Answer> {
-    if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm)
+  async handle({ app, caller, body, repeatId }): Promise<Answer> {
+    if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm, repeatId)
     // The key makes sure that a repeated request creates one job, even if the stored answer was lost.
-    const key = idempotencyKey === undefined ? {} : { key: `request:${idempotencyKey}` }
+    const key = repeatId === undefined ? {} : { key: `request:${repeatId}` }
     const result = await enqueue(app, caller, { ...key, ...(body as NewJob | NewHttpJob) })
     const job = await app.chronos.jobs.get(result.id)
     return { status: result.status === 'created' ? 201 : 200, body: { ...(job ?? result), status: result.status } }
   },
 })
 
-async function makeSchedule({ chronos }: Application, caller: Caller, form: ScheduleForm): Promise<Answer> {
-  const own = caller.tenantId === undefined ? {} : { tenantId: caller.tenantId }
-  const { schedule, warnings } = await chronos.schedules.create(form, own)
+/** The repeat id makes sure that a repeated request creates one schedule. */
+async function makeSchedule(
+  { chronos }: Application,
+  { tenantId }: Caller,
+  form: ScheduleForm,
+  repeatId: string | undefined,
+): Promise<Answer> {
+  const id = repeatId?.slice(0, 32)
+  const existing = id === undefined ? undefined : await chronos.schedules.get(id)
+  if (existing) return { status: 201, body: { ...existing, warnings: parseScheduleForm(form, 'job').warnings } }
+  const { schedule, warnings } = await chronos.schedules.create(form, present({ tenantId, id }))
   return { status: 201, body: { ...schedule, warnings } }
 }
 
@@ -109,7 +118,7 @@ const batch = endpoint({
   description: `Up to ${BATCH_MAX}; one result each, in the same order. An invalid job does not affect the others.`,
   role: 'operator',
   tenants: 'own',
-  creates: true,
+  creates: 'keyed',
   audit: 'sum',
   body: z.strictObject({
     jobs: z
@@ -119,10 +128,10 @@ const batch = endpoint({
   }),
   choose: () => z.strictObject({ jobs: z.array(z.unknown()).min(1).max(BATCH_MAX) }),
   answers: ok(z.object({ data: z.array(batchResult), created: count, refused: count }).openapi('BatchResults')),
-  async handle({ app, caller, body, idempotencyKey, note }): Promise<Answer> {
+  async handle({ app, caller, body, repeatId, note }): Promise<Answer> {
     const data = await Promise.all(
       body.jobs.map((job, index) =>
-        one(app, caller, job, idempotencyKey === undefined ? undefined : `request:${idempotencyKey}:${index}`),
+        one(app, caller, job, repeatId === undefined ? undefined : `request:${repeatId}:${index}`),
       ),
     )
     const made = data.filter(({ status }) => status === 'created').length

@@ -93,18 +93,18 @@ const system = endpoint({
         events: { listeners: feed.size, maxListeners: settings.maxListeners },
         ready: isReady,
         checks,
-        settings: shownSettings(app),
+        settings: await shownSettings(app),
       },
     }
   },
 })
 
 /** The settings without secrets. */
-function shownSettings({ settings, access }: Application): object {
+async function shownSettings({ settings, access }: Application): Promise<object> {
   const { basePath, readOnly, allowedHosts, maxBodyBytes, requestTimeoutMs, closeTimeoutMs, env } = settings
   return {
     basePath,
-    authRequired: access.isRequired,
+    authRequired: await access.isRequired(),
     readOnly,
     allowedHosts,
     maxBodyBytes,

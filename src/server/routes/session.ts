@@ -19,13 +19,13 @@ const sessionSchema = z
   })
   .openapi('Session')
 
-function sessionOf({ access, settings }: Application, { name, role, tenantId, by }: Caller): object {
+async function sessionOf({ access, settings }: Application, { name, role, tenantId, by }: Caller): Promise<object> {
   return {
     name,
     role,
     ...(tenantId !== undefined && { tenantId }),
     by,
-    authRequired: access.isRequired,
+    authRequired: await access.isRequired(),
     readOnly: settings.readOnly,
     version: VERSION,
     ...(settings.env && { env: settings.env }),
@@ -41,7 +41,7 @@ const whoAmI = endpoint({
   tenants: 'own',
   answers: ok(sessionSchema, 'The caller'),
   async handle({ app, caller }): Promise<Answer> {
-    return { body: sessionOf(app, caller) }
+    return { body: await sessionOf(app, caller) }
   },
 })
 
@@ -60,7 +60,7 @@ const signIn = endpoint({
   async handle({ app, body, address, isSecure, note }): Promise<Answer> {
     const { secret, caller } = await app.access.open(body.token, address)
     note({ name: caller.name })
-    return { body: sessionOf(app, caller), headers: { 'Set-Cookie': cookie(app, secret, SESSION_MS, isSecure) } }
+    return { body: await sessionOf(app, caller), headers: { 'Set-Cookie': cookie(app, secret, SESSION_MS, isSecure) } }
   },
 })
 
@@ -82,7 +82,7 @@ const signOut = endpoint({
   },
 })
 
-function cookie({ settings }: Application, secret: string, ms: number, isSecure: boolean): string {
+export function cookie({ settings }: Application, secret: string, ms: number, isSecure: boolean): string {
   const path = `${settings.basePath}/`
   return `${SESSION_COOKIE}=${secret}; Path=${path}; Max-Age=${ms / 1000}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }

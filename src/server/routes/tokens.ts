@@ -1,7 +1,10 @@
+import { SESSION_MS } from '../access/access.js'
 import type { TokenInput } from '../access/tokens.js'
 import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
+import { Problem } from '../http/problem.js'
 import { createdToken, newToken, tokenList } from '../schemas/token.js'
 import { byId } from '../schemas/words.js'
+import { cookie } from './session.js'
 
 const list = endpoint({
   method: 'get',
@@ -21,17 +24,27 @@ const create = endpoint({
   path: '/tokens',
   tag: 'access',
   summary: 'Create an API token',
-  description: 'The `token` is shown in this response only; the store keeps its hash.',
+  description:
+    'The `token` is shown in this response only; the store keeps its hash. The first token must be of an admin, because it ' +
+    'closes the server to callers without a token; a browser that creates it is signed in with it.',
   role: 'admin',
   tenants: 'none',
   creates: true,
   body: newToken,
   answers: created(createdToken),
-  async handle({ app, body, note }): Promise<Answer> {
+  async handle({ app, caller, body, address, isSecure, note }): Promise<Answer> {
+    const isFirst = caller.by === 'open'
+    if (isFirst && (body.role !== 'admin' || body.tenantId !== undefined)) {
+      const detail =
+        'the first token must be of an admin of all tenants: it closes the server to callers without a token'
+      throw new Problem(409, 'NOT_ALLOWED', detail)
+    }
     const made = await app.tokens.create(body as TokenInput)
     const { id: tokenId, name, role, tenantId } = made
     note({ tokenId, name, role, ...(tenantId !== undefined && { tenantId }) })
-    return { body: made, once: ['token'] }
+    if (!isFirst) return { body: made, once: ['token'] }
+    const { secret } = await app.access.open(made.token, address)
+    return { body: made, once: ['token'], headers: { 'Set-Cookie': cookie(app, secret, SESSION_MS, isSecure) } }
   },
 })
 

@@ -1,7 +1,9 @@
 import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
+import { systemClock, systemDice } from '../../../src/engine/time/system.js'
 import { ROLES, type Role } from '../../../src/server/access/caller.js'
-import { startServer, type TestServer } from '../server.js'
+import { Tokens } from '../../../src/server/access/tokens.js'
+import { MovableClock, startServer, type TestServer } from '../server.js'
 
 const TOKEN = 'a-token-of-the-configuration'
 const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
@@ -33,6 +35,37 @@ describe('access', () => {
   it('is open on loopback while there is no token', async () => {
     await using t = await startServer()
     expect((await t.api('GET', '/session')).body).toMatchObject({ role: 'admin', by: 'open', authRequired: false })
+  })
+
+  it('requires a token on loopback as soon as one exists, also if another process created it', async () => {
+    const clock = new MovableClock()
+    await using t = await startServer({ clock })
+    expect((await t.api('GET', '/jobs')).status).toBe(200)
+    const store = await t.chronos.store()
+    const others = new Tokens(async () => store, systemClock, systemDice)
+    const { id, token } = await others.create({ name: 'ann', role: 'admin' })
+    clock.advance(3_000)
+    expect((await t.api('GET', '/jobs')).status).toBe(401)
+    expect((await t.api('GET', '/session', undefined, bearer(token))).body).toMatchObject({ authRequired: true })
+    await others.revoke(id)
+    clock.advance(3_000)
+    expect((await t.api('GET', '/jobs')).status).toBe(200)
+  })
+
+  it('begins with the token of an admin, which signs in the browser that created it', async () => {
+    await using t = await startServer()
+    for (const token of [
+      { name: 'ann', role: 'viewer' },
+      { name: 'ann', role: 'admin', tenantId: 'acme' },
+    ]) {
+      const refused = await t.api('POST', '/tokens', token)
+      expect([refused.status, refused.body]).toMatchObject([409, { code: 'NOT_ALLOWED' }])
+    }
+    expect((await t.api('GET', '/session')).body).toMatchObject({ authRequired: false })
+    const made = await t.api('POST', '/tokens', { name: 'ann', role: 'admin' })
+    expect((await t.api('GET', '/session')).status).toBe(401)
+    const [Cookie = ''] = made.headers.get('Set-Cookie')!.split(';')
+    expect((await t.api('GET', '/session', undefined, { Cookie })).body).toMatchObject({ name: 'ann', by: 'session' })
   })
 
   it('requires the configured token', async () => {

@@ -9,7 +9,7 @@ interface Token {
 
 describe('tokens', () => {
   it('are created, shown once, used and revoked', async () => {
-    await using t = await startServer()
+    await using t = await startServer({ asAdmin: true })
     const made = await t.api<Token>('POST', '/tokens', { name: 'deploy', role: 'operator', expiresIn: '90d' })
     expect([made.status, made.body]).toMatchObject([
       201,
@@ -26,7 +26,7 @@ describe('tokens', () => {
   })
 
   it('are not shown again to a repeated request, and not in the audit log', async () => {
-    await using t = await startServer()
+    await using t = await startServer({ asAdmin: true })
     const key = { 'Idempotency-Key': 'token-1' }
     const first = await t.api<Required<Token>>('POST', '/tokens', { name: 'ci', role: 'viewer' }, key)
     const again = await t.api<Token>('POST', '/tokens', { name: 'ci', role: 'viewer' }, key)
@@ -39,7 +39,7 @@ describe('tokens', () => {
   })
 
   it('are created by admins of all tenants only', async () => {
-    await using t = await startServer()
+    await using t = await startServer({ asAdmin: true })
     const operator = await tokenOf(t, 'operator')
     const tenant = await tokenOf(t, 'admin', 'acme')
     for (const headers of [operator, tenant]) {

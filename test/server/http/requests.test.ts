@@ -1,9 +1,29 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { startServer } from '../server.js'
+import { ChronosError } from '../../../src/core/values/error.js'
+import { systemClock } from '../../../src/engine/time/system.js'
+import { memoryStore } from '../../../src/store/memory.js'
+import type { Store } from '../../../src/store/store.js'
+import { tokenOf } from '../deaths.js'
+import { MovableClock, startServer } from '../server.js'
 
 interface Job {
   readonly id: string
+}
+
+/** A store that fails once to keep the response of a request. */
+function forgetfulStore(): Store {
+  const store = memoryStore({ clock: systemClock })
+  const { putRecords } = store
+  let hasFailed = false
+  store.putRecords = async records => {
+    if (hasFailed || !records.some(({ kind, body }) => kind === 'reply' && body?.includes('answered'))) {
+      return putRecords.call(store, records)
+    }
+    hasFailed = true
+    throw new ChronosError('STORE_UNAVAILABLE', 'the disk is gone')
+  }
+  return store
 }
 
 describe('requests', () => {
@@ -44,6 +64,46 @@ describe('requests', () => {
       ).status,
     ).toBe(422)
     expect((await t.api('POST', '/jobs', { name: 'mail' }, key)).status).toBe(201)
+  })
+
+  it('with the same Idempotency-Key of two callers are independent', async () => {
+    await using t = await startServer({ asAdmin: true })
+    // Both tokens have the same name.
+    const callers = [await tokenOf(t, 'operator'), await tokenOf(t, 'operator')]
+    const replies = await Promise.all(
+      callers.map(caller => t.api<Job>('POST', '/jobs', { name: 'mail' }, { ...caller, 'Idempotency-Key': 'k' })),
+    )
+    expect(replies.map(({ status }) => status)).toEqual([201, 201])
+    expect(new Set(replies.map(({ body }) => body.id)).size).toBe(2)
+  })
+
+  it.each([
+    ['a job', '/jobs', { name: 'mail' }],
+    ['a schedule', '/jobs', { schedule: '0 0 1 1 *', api: 'https://api.example/ping', isRecurring: true }],
+  ])('whose response could not be stored create %s once', async (_, path, body) => {
+    const clock = new MovableClock()
+    await using t = await startServer({ clock, chronos: { store: forgetfulStore() } })
+    const key = { 'Idempotency-Key': 'k' }
+    const first = await t.api<Job>('POST', path, body, key)
+    expect(first.status).toBe(201)
+    expect((await t.api('POST', path, body, key)).body).toMatchObject({ code: 'IDEMPOTENCY_KEY_IN_USE' })
+    clock.advance(61_000)
+    const again = await t.api<Job>('POST', path, body, key)
+    expect(again.body.id).toBe(first.body.id)
+  })
+
+  it('whose response could not be stored are not repeated if that could create something twice', async () => {
+    const clock = new MovableClock()
+    await using t = await startServer({ clock, chronos: { store: forgetfulStore() } })
+    const body = { url: 'https://hooks.example/chronos', events: ['job.dead'] }
+    const key = { 'Idempotency-Key': 'k' }
+    expect((await t.api('POST', '/webhooks', body, key)).status).toBe(201)
+    clock.advance(61_000)
+    const again = await t.api('POST', '/webhooks', body, key)
+    expect([again.status, again.body]).toMatchObject([409, { code: 'IDEMPOTENCY_OUTCOME_UNKNOWN' }])
+    expect((await t.api<{ data: unknown[] }>('GET', '/webhooks')).body.data).toHaveLength(1)
+    clock.advance(86_400_000)
+    expect((await t.api('POST', '/webhooks', body, key)).status).toBe(201)
   })
 
   it('return their request id, or a new one', async () => {

@@ -82,7 +82,7 @@ describe('dead letters', () => {
   })
 
   it('of another tenant are hidden', async () => {
-    await using t = await startServer()
+    await using t = await startServer({ asAdmin: true })
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')
     const [id] = await deadJobs(t, 1, { tenantId: 'acme' })

@@ -79,7 +79,7 @@ describe('operations', () => {
   })
 
   it('list the audit log newest first and page by page', async () => {
-    await using t = await startServer()
+    await using t = await startServer({ asAdmin: true })
     const operator = await tokenOf(t, 'operator')
     await t.api('PUT', '/queues/mail', { retry: { maxRetries: 1 } })
     await t.api('POST', '/queues/mail/pause', {}, operator)

@@ -77,7 +77,7 @@ describe('redrives', () => {
   })
 
   it('of a tenant affect and show only its own jobs', async () => {
-    await using t = await startServer()
+    await using t = await startServer({ asAdmin: true })
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')
     await deadJobs(t, 2, { tenantId: 'acme' })
@@ -95,7 +95,7 @@ describe('redrives', () => {
   })
 
   it('do not reveal the errors of another tenant', async () => {
-    await using t = await startServer()
+    await using t = await startServer({ asAdmin: true })
     const globex = await tokenOf(t, 'operator', 'globex')
     await deadJobs(t, 1, { tenantId: 'acme' })
     const { body } = await t.api<{ data: { fingerprint: string }[] }>('GET', '/dead/groups?tenantId=acme')

@@ -100,7 +100,7 @@ describe('schedules', () => {
   })
 
   it("of another tenant are hidden and can't be created", async () => {
-    await using t = await startServer()
+    await using t = await startServer({ asAdmin: true })
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')
     const made = await t.api('PUT', '/schedules/nightly', DIGEST, acme)
@@ -125,7 +125,7 @@ describe('schedules', () => {
   })
 
   it('hide secret headers from viewers', async () => {
-    await using t = await startServer({ chronos: { egress: { allow: ['loopback'] } } })
+    await using t = await startServer({ asAdmin: true, chronos: { egress: { allow: ['loopback'] } } })
     const viewer = await tokenOf(t, 'viewer')
     const headers = { Authorization: 'Bearer secret', Accept: 'text/plain' }
     await t.api('PUT', '/schedules/ping', { every: '1h', http: { url: 'http://127.0.0.1:9/', headers } })
