@@ -1,6 +1,16 @@
 import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { codeOf, functionsOf, importsOf, lineAt, readTree, resolveImport, type Tree, under } from './support/tree.js'
+import {
+  codeOf,
+  functionsOf,
+  importsOf,
+  lineAt,
+  readFiles,
+  readTree,
+  resolveImport,
+  type Tree,
+  under,
+} from './support/tree.js'
 
 /** A house rule: what it asks for, why, who may break it, and small trees that break and keep it. */
 interface Rule {
@@ -9,6 +19,8 @@ interface Rule {
   /** Files that may do what is forbidden, each with its reason. */
   readonly except?: Readonly<Record<string, string>>
   readonly check: (tree: Tree) => readonly Finding[]
+  /** The files to check; our text files if absent. */
+  readonly files?: () => Tree
   /** Each must be found fault with: a rule that can't fail keeps nothing. */
   readonly breaks: readonly Tree[]
   readonly keeps: Tree
@@ -22,6 +34,7 @@ interface Finding {
 
 const FILE_LINES_MAX = 400
 const FUNCTION_LINES_MAX = 70
+const FOLDER_FILES_MAX = 20
 const ROOT_VALUES_MAX = 12
 
 const RULES: readonly Rule[] = [
@@ -158,6 +171,14 @@ const RULES: readonly Rule[] = [
     },
   },
   {
+    says: `a folder has at most ${FOLDER_FILES_MAX} files`,
+    because: 'Its name no longer says what is in it. Split it by domain, into folders whose names answer a question.',
+    files: () => readFiles(/./, ['src', 'test']),
+    check: fullFolders,
+    breaks: [folder('src/core/job', FOLDER_FILES_MAX + 1), folder('test/core/job', FOLDER_FILES_MAX + 1)],
+    keeps: { ...folder('src/core', FOLDER_FILES_MAX), ...folder('src/core/job', FOLDER_FILES_MAX) },
+  },
+  {
     says: `the root entry point exports at most ${ROOT_VALUES_MAX} values`,
     because: 'A newcomer has to know all of them. Export further values from a sub-path.',
     check: rootValues,
@@ -250,6 +271,11 @@ function long(header: string): string {
   return `${header} {\n${'  work()\n'.repeat(FUNCTION_LINES_MAX - 1)}}\n`
 }
 
+/** A folder with this many files. */
+function folder(path: string, files: number): Tree {
+  return Object.fromEntries(Array.from({ length: files }, (_, i) => [`${path}/${i}.tsx`, '']))
+}
+
 const OUR_FILES = ['src', 'test', 'bench', 'examples', 'deploy', 'docs', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
 const repository = readTree(...OUR_FILES)
 
@@ -258,10 +284,10 @@ describe('house rules', () => {
     expect(Object.keys(repository)).toEqual(expect.arrayContaining(['src/core/job/job.ts', 'test/tidy.test.ts']))
   })
 
-  for (const { says, because, check, except = {}, breaks, keeps } of RULES) {
+  for (const { says, because, check, files = () => repository, except = {}, breaks, keeps } of RULES) {
     describe(says, () => {
       it('holds', () => {
-        const found = check(repository).filter(({ path }) => !(path in except))
+        const found = check(files()).filter(({ path }) => !(path in except))
         expect(found.map(inWords), because).toEqual([])
       })
 
@@ -274,7 +300,7 @@ describe('house rules', () => {
       })
 
       it('needs each of its exceptions', () => {
-        const breaking = new Set(check(repository).map(({ path }) => path))
+        const breaking = new Set(check(files()).map(({ path }) => path))
         const spare = Object.keys(except).filter(path => !breaking.has(path))
         expect(spare, 'Take them off the list: they keep the rule now, or are gone.').toEqual([])
       })
@@ -434,6 +460,14 @@ function longFunctions(tree: Tree): Finding[] {
       .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
       .map(({ line, lines }) => ({ path, line, what: `has ${lines} lines` })),
   )
+}
+
+function fullFolders(tree: Tree): Finding[] {
+  const sizes = new Map<string, number>()
+  for (const path of Object.keys(tree)) sizes.set(posix.dirname(path), (sizes.get(posix.dirname(path)) ?? 0) + 1)
+  return [...sizes]
+    .filter(([, size]) => size > FOLDER_FILES_MAX)
+    .map(([path, size]) => ({ path, what: `has ${size} files` }))
 }
 
 function rootValues(tree: Tree): Finding[] {

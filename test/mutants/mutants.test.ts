@@ -2,7 +2,7 @@ import { copyFileSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, w
 import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compile, live, liveThese, ROOT } from '../simulation/children.js'
-import { FIRST_SEED_OF, MOOD_EVERY } from '../simulation/plan.js'
+import { FIRST_SEED_OF, MOOD_EVERY } from '../simulation/world/plan.js'
 import { MUTANTS, type Mutant } from './mutants.js'
 
 /** The number of seeds that a mutant may survive. */

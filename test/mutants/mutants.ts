@@ -1,4 +1,4 @@
-import type { Mood } from '../simulation/plan.js'
+import type { Mood } from '../simulation/world/plan.js'
 
 /** A bug that was, or could be, in the code: the simulation must catch it when it is reintroduced. */
 export interface Mutant {

@@ -1,4 +1,4 @@
-import type { Host } from './host.js'
+import type { Host } from './world/host.js'
 
 /** An enqueue as its client saw it. `call` is a tag of the job, so that the row names the call that made it. */
 export interface Invocation {

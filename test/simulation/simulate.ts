@@ -1,9 +1,9 @@
 import type { Coverage } from './coverage.js'
-import type { Plan } from './plan.js'
 import { checkEnd } from './promises/end.js'
 import type { Trace } from './trace.js'
 import type { Violation } from './verdict.js'
-import { World } from './world.js'
+import type { Plan } from './world/plan.js'
+import { World } from './world/world.js'
 
 export interface Life {
   readonly seed: number

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { copyText, type Sample } from '../data/copy.js'
 import { IconButton } from './button.js'
-import { Segmented } from './field.js'
+import { Segmented } from './form/field.js'
 
 const LANGUAGES = [
   { value: 'curl', text: 'curl' },

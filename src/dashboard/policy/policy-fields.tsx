@@ -2,7 +2,7 @@ import { useId, useState } from 'preact/hooks'
 import { FLAT_FIELDS, type FlatField, fieldsOf } from '../../core/policy/flat.js'
 import { PRESETS, type PresetName } from '../../core/policy/presets.js'
 import { DELAY_STEPS, FACTOR_STEPS, nearestStep, OUTAGE_STEPS, RETRY_STEPS } from '../charts/steps.js'
-import { Field, Select } from '../parts/field.js'
+import { Field, Select } from '../parts/form/field.js'
 import { choiceOf, isChanged, type PolicyChoice, STRATEGIES } from './policy-form.js'
 
 interface StepFieldProps {

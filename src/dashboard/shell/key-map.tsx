@@ -1,4 +1,4 @@
-import { Dialog } from '../parts/dialog.js'
+import { Dialog } from '../parts/layer/dialog.js'
 import { bindings, type KeyGroup } from './keys.js'
 
 const GROUPS: readonly KeyGroup[] = ['Everywhere', 'Go to', 'Lists', 'Actions']

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Page, PageRequest, Store } from '../../../src/store/store.js'
-import type { Process } from '../process.js'
-import type { World } from '../world.js'
+import type { Process } from '../world/process.js'
+import type { World } from '../world/world.js'
 import { checkEnqueues } from './enqueues.js'
 import { checkRuns, type StoredJob } from './runs.js'
 

@@ -1,7 +1,7 @@
 import type { Job } from '../../../src/core/job/job.js'
-import type { Payload } from '../handlers.js'
 import type { Invocation } from '../ledger.js'
-import type { World } from '../world.js'
+import type { Payload } from '../world/handlers.js'
+import type { World } from '../world/world.js'
 
 /** Compares the clients' records with the rows. */
 export function checkEnqueues(world: World, jobs: readonly Job[]): void {

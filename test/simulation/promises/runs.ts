@@ -1,10 +1,10 @@
 import type { Job, RunStatus } from '../../../src/core/job/job.js'
 import type { AttemptRecord, LogRecord } from '../../../src/store/store.js'
-import type { Payload } from '../handlers.js'
 import type { Start } from '../ledger.js'
-import { DEFINED, type JobPlan, type RetryPlan } from '../plan.js'
 import type { Promised } from '../verdict.js'
-import type { World } from '../world.js'
+import type { Payload } from '../world/handlers.js'
+import { DEFINED, type JobPlan, type RetryPlan } from '../world/plan.js'
+import type { World } from '../world/world.js'
 
 export interface StoredJob {
   readonly job: Job

@@ -1,5 +1,5 @@
 import type { Start } from '../ledger.js'
-import type { World } from '../world.js'
+import type { World } from '../world/world.js'
 
 /** Checked when a handler starts, against the true state of its job. */
 export function checkStart(world: World, start: Start, workerId: string): void {

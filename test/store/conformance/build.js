@@ -7,9 +7,11 @@ const compiled = new URL('test/store/conformance/', output)
 const shipped = new URL('dist/conformance/', root)
 
 rmSync(shipped, { recursive: true, force: true })
-mkdirSync(shipped, { recursive: true })
-for (const name of readdirSync(compiled).filter(each => /\.(js|d\.ts)$/.test(each))) {
+for (const path of readdirSync(compiled, { recursive: true, encoding: 'utf8' })) {
+  if (!/\.(js|d\.ts)$/.test(path)) continue
+  const name = path.replaceAll('\\', '/')
   const text = readFileSync(new URL(name, compiled), 'utf8')
-  writeFileSync(new URL(name, shipped), text.replace(/(['"])(?:\.\.\/){3}src\//g, '$1../'))
+  mkdirSync(new URL('.', new URL(name, shipped)), { recursive: true })
+  writeFileSync(new URL(name, shipped), text.replace(/(['"])((?:\.\.\/)*)(?:\.\.\/){3}src\//g, '$1$2../'))
 }
 rmSync(output, { recursive: true })

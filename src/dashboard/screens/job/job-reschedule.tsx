@@ -4,8 +4,8 @@ import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { Button } from '../../parts/button.js'
-import { Dialog } from '../../parts/dialog.js'
-import { DurationInput, Field, Input, Segmented } from '../../parts/field.js'
+import { DurationInput, Field, Input, Segmented } from '../../parts/form/field.js'
+import { Dialog } from '../../parts/layer/dialog.js'
 import { Time } from '../../parts/time.js'
 
 interface RescheduleJobProps {

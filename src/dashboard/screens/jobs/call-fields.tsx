@@ -1,4 +1,4 @@
-import { Field, Input, Segmented, Select, TextArea } from '../../parts/field.js'
+import { Field, Input, Segmented, Select, TextArea } from '../../parts/form/field.js'
 import { type CallDraft, METHODS } from './new-job-draft.js'
 
 interface CallFieldsProps {

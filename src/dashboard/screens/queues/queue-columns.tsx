@@ -1,8 +1,8 @@
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import { count, short } from '../../data/format.js'
 import { Badge } from '../../parts/badge.js'
+import type { Column } from '../../parts/list/table.js'
 import { Meter, Sparkline } from '../../parts/sparkline.js'
-import type { Column } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { href, segment } from '../../shell/router.js'
 

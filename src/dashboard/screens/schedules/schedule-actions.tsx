@@ -4,7 +4,7 @@ import * as api from '../../data/api.js'
 import { asCurl, asLiteral, copyText } from '../../data/copy.js'
 import { plural } from '../../data/format.js'
 import { may } from '../../data/session.js'
-import { Menu, type MenuItem } from '../../parts/menu.js'
+import { Menu, type MenuItem } from '../../parts/layer/menu.js'
 import { go, href, segment } from '../../shell/router.js'
 
 type Named = Pick<ScheduleView, 'id'>

@@ -1,6 +1,6 @@
 import { now } from '../../data/clock.js'
 import { isTenant } from '../../data/session.js'
-import { DurationInput, Field, Input, Segmented, Select, Toggle } from '../../parts/field.js'
+import { DurationInput, Field, Input, Segmented, Select, Toggle } from '../../parts/form/field.js'
 import { Panel } from '../../parts/panel.js'
 import { CallFields } from '../jobs/call-fields.js'
 import { POLICIES } from '../jobs/new-job-draft.js'

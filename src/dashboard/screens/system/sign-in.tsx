@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { asProblem, type Problem } from '../../data/http.js'
 import { signIn } from '../../data/session.js'
 import { Button } from '../../parts/button.js'
-import { Field, Input } from '../../parts/field.js'
+import { Field, Input } from '../../parts/form/field.js'
 import { Mark } from '../../parts/icon.js'
 import { useTitle } from '../../shell/title.js'
 

@@ -3,9 +3,9 @@ import { copyText } from '../../data/copy.js'
 import { Button, IconButton } from '../../parts/button.js'
 import { Code } from '../../parts/code-sample.js'
 import { Copyable } from '../../parts/copyable.js'
-import { Dialog } from '../../parts/dialog.js'
-import { Segmented } from '../../parts/field.js'
+import { Segmented } from '../../parts/form/field.js'
 import { Icon } from '../../parts/icon.js'
+import { Dialog } from '../../parts/layer/dialog.js'
 import './webhook.css'
 
 interface SecretDialogProps {

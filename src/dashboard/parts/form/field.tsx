@@ -1,0 +1,228 @@
+import type { Signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { createContext } from 'preact'
+import { useContext, useId } from 'preact/hooks'
+import { parseDuration } from '../../../core/values/duration.js'
+import { duration } from '../../data/format.js'
+
+interface FieldIds {
+  readonly id: string
+  readonly describedBy: string | undefined
+  readonly isWrong: boolean
+}
+
+const Ids = createContext<FieldIds | undefined>(undefined)
+
+export interface FieldProps {
+  readonly label: ComponentChildren
+  readonly hint?: ComponentChildren | undefined
+  /** The error of the field. */
+  readonly problem?: string | undefined
+  readonly children: ComponentChildren
+}
+
+/** A label, a control, and a hint or an error. The control inside connects to the label by context. */
+export function Field({ label, hint, problem, children }: FieldProps) {
+  const id = useId()
+  const says = problem ?? hint
+  return (
+    <div class={`field${problem === undefined ? '' : ' wrong'}`}>
+      <label for={id}>{label}</label>
+      <Ids.Provider
+        value={{ id, describedBy: says === undefined ? undefined : `${id}-says`, isWrong: problem !== undefined }}
+      >
+        {children}
+      </Ids.Provider>
+      {says !== undefined && (
+        <p class="says" id={`${id}-says`} role={problem === undefined ? undefined : 'alert'}>
+          {says}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function useControl() {
+  const ids = useContext(Ids)
+  return { id: ids?.id, 'aria-describedby': ids?.describedBy, 'aria-invalid': ids?.isWrong || undefined }
+}
+
+export interface InputProps {
+  readonly value: Signal<string>
+  readonly type?: 'text' | 'search' | 'password' | 'number' | 'url' | 'datetime-local' | undefined
+  readonly placeholder?: string | undefined
+  readonly inputMode?: 'numeric' | 'decimal' | 'text' | 'url' | undefined
+  readonly disabled?: boolean | undefined
+  readonly mono?: boolean | undefined
+  readonly autoFocus?: boolean | undefined
+  /** The accessible name outside a `Field`. */
+  readonly label?: string | undefined
+  readonly list?: string | undefined
+  readonly min?: number | undefined
+  readonly max?: number | undefined
+  readonly autoComplete?: string | undefined
+  readonly onInput?: ((value: string) => void) | undefined
+}
+
+export function Input({ value, label, mono, autoFocus = false, onInput, type = 'text', ...rest }: InputProps) {
+  const control = useControl()
+  return (
+    <input
+      {...control}
+      {...rest}
+      type={type as 'text'}
+      class={`input${mono ? ' mono' : ''}`}
+      aria-label={label}
+      spellcheck={false}
+      // A dialog focuses it by this attribute …
+      autofocus={autoFocus}
+      ref={element => {
+        // … and on a page it is focused once, when it is mounted.
+        if (!autoFocus || !element || element.dataset['seen'] !== undefined) return
+        element.dataset['seen'] = ''
+        element.focus()
+      }}
+      value={value.value}
+      onInput={event => {
+        value.value = event.currentTarget.value
+        onInput?.(value.value)
+      }}
+    />
+  )
+}
+
+export interface TextAreaProps {
+  readonly value: Signal<string>
+  readonly rows?: number | undefined
+  readonly mono?: boolean | undefined
+  readonly placeholder?: string | undefined
+  readonly label?: string | undefined
+  readonly disabled?: boolean | undefined
+}
+
+export function TextArea({ value, rows = 4, mono, label, ...rest }: TextAreaProps) {
+  return (
+    <textarea
+      {...useControl()}
+      {...rest}
+      class={`input${mono ? ' mono' : ''}`}
+      rows={rows}
+      aria-label={label}
+      spellcheck={false}
+      value={value.value}
+      onInput={event => {
+        value.value = event.currentTarget.value
+      }}
+    />
+  )
+}
+
+export interface Option<T extends string> {
+  readonly value: T
+  readonly text: string
+}
+
+export interface SelectProps<T extends string> {
+  readonly value: T
+  readonly options: readonly (T | Option<T>)[]
+  readonly onChange: (value: T) => void
+  readonly label?: string | undefined
+  readonly disabled?: boolean | undefined
+}
+
+export function Select<T extends string>({ value, options, onChange, label, disabled }: SelectProps<T>) {
+  return (
+    <select
+      {...useControl()}
+      class="input select"
+      aria-label={label}
+      disabled={disabled}
+      value={value}
+      onChange={event => onChange(event.currentTarget.value as T)}
+    >
+      {options.map(optionOf).map(({ value: each, text }) => (
+        <option key={each} value={each} selected={each === value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function optionOf<T extends string>(option: T | Option<T>): Option<T> {
+  return typeof option === 'string' ? { value: option, text: option } : option
+}
+
+/** A choice between a few options. */
+export function Segmented<T extends string>({ value, options, onChange, label, disabled }: SelectProps<T>) {
+  const name = useId()
+  return (
+    <fieldset class="segmented" aria-label={label} disabled={disabled}>
+      {options.map(optionOf).map(({ value: each, text }) => (
+        <label key={each}>
+          <input type="radio" name={name} value={each} checked={each === value} onChange={() => onChange(each)} />
+          <span>{text}</span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+export interface ToggleProps {
+  readonly on: boolean
+  readonly onChange: (on: boolean) => void
+  readonly label: ComponentChildren
+  readonly disabled?: boolean | undefined
+}
+
+export function Toggle({ on, onChange, label, disabled }: ToggleProps) {
+  return (
+    <label class="toggle">
+      <input
+        type="checkbox"
+        role="switch"
+        checked={on}
+        aria-checked={on}
+        disabled={disabled}
+        onChange={event => onChange(event.currentTarget.checked)}
+      />
+      <span class="track" aria-hidden="true" />
+      <span>{label}</span>
+    </label>
+  )
+}
+
+export function Checkbox({ on, onChange, label, disabled }: ToggleProps) {
+  return (
+    <label class="checkbox">
+      <input
+        type="checkbox"
+        checked={on}
+        disabled={disabled}
+        onChange={event => onChange(event.currentTarget.checked)}
+      />
+      <span>{label}</span>
+    </label>
+  )
+}
+
+export interface DurationInputProps {
+  readonly value: Signal<string>
+  readonly label?: string | undefined
+  readonly disabled?: boolean | undefined
+  readonly placeholder?: string | undefined
+}
+
+/** An input for a duration such as `30s` that shows the parsed value. */
+export function DurationInput({ value, label, disabled, placeholder = '30s' }: DurationInputProps) {
+  const ms = parseDuration(value.value.trim())
+  const words = value.value.trim() === '' ? '' : ms === undefined ? 'a number with ms, s, m, h or d' : duration(ms)
+  return (
+    <span class="duration-input">
+      <Input value={value} label={label} disabled={disabled} placeholder={placeholder} mono />
+      <span class={ms === undefined ? 'dead' : 'muted'} aria-hidden="true">
+        {words}
+      </span>
+    </span>
+  )
+}

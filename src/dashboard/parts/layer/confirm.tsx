@@ -1,0 +1,59 @@
+import { useSignal } from '@preact/signals'
+import { asked, itemsText, typedFor } from '../../data/actions.js'
+import { Button } from '../button.js'
+import { Field, Input } from '../form/field.js'
+import { Dialog } from './dialog.js'
+
+/** Shows the dialogs of `confirm` and `act`. Rendered once. */
+export function ConfirmHost() {
+  const question = asked.value
+  return question ? <Question key={question.title} question={question} /> : null
+}
+
+function Question({ question }: { readonly question: NonNullable<typeof asked.value> }) {
+  const typed = useSignal('')
+  const wanted = typedFor(question)
+  const isReady = wanted === undefined || typed.value.replace(/[\s,.]/g, '') === wanted
+  return (
+    <Dialog
+      size="sm"
+      title={question.title}
+      onClose={() => question.answer(false)}
+      foot={
+        <>
+          <Button onPress={() => question.answer(false)}>
+            {/^Cancel\b/.test(question.verb) ? 'Go back' : 'Cancel'}
+          </Button>
+          <Button
+            tone={question.tone === 'danger' ? 'danger' : 'primary'}
+            disabled={!isReady}
+            onPress={() => question.answer(true)}
+          >
+            {question.verb}
+          </Button>
+        </>
+      }
+    >
+      <form
+        class="stack"
+        onSubmit={event => {
+          event.preventDefault()
+          if (isReady) question.answer(true)
+        }}
+      >
+        <p>{question.effect}</p>
+        {question.filter !== undefined && (
+          <p class="filter-words">
+            <span class="muted">Filter </span>
+            <code>{question.filter}</code>
+          </p>
+        )}
+        {wanted !== undefined && (
+          <Field label={`Type ${itemsText(question)} to confirm`}>
+            <Input value={typed} inputMode="numeric" autoFocus />
+          </Field>
+        )}
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,180 @@
+import { ChronosError } from '../../../src/core/values/error.js'
+import type { Store } from '../../../src/store/store.js'
+import type { Counted, Coverage } from '../coverage.js'
+import { type AnswerOf, type Arguments, VERBS, type Verb } from '../verbs.js'
+import type { Witness } from '../witness.js'
+import type { Chance } from './chance.js'
+import type { Host } from './host.js'
+import type { Plan } from './plan.js'
+import type { Timeline } from './timeline.js'
+
+interface Fate {
+  /** `cut off`: no response, and the call was not executed; the caller can't distinguish it from `lost`. */
+  readonly kind: 'answered' | 'refused' | 'lost' | 'cut off' | 'strange'
+  /** The latency to the store, and back. */
+  readonly requestMs: number
+  readonly answerMs: number
+  /** Executes the call once more, this long after the first time. */
+  readonly againAfterMs?: number
+}
+
+/** The verbs that wake other processes, because they add or release work. */
+const WAKING: ReadonlySet<Verb> = new Set(['enqueue', 'change', 'settle'])
+
+/**
+ * The network between the simulated processes and the one real store: each process gets its own store, which may
+ * misbehave.
+ */
+export class Wire {
+  readonly #timeline: Timeline
+  readonly #witness: Witness
+  readonly #chance: Chance
+  readonly #coverage: Coverage
+  readonly #plan: Plan
+  readonly #watchers = new Map<Host, () => void>()
+  #awayUntil = 0
+  #healed = false
+  /** Called when a response was lost. */
+  onLost: (host: Host, verb: Verb) => void = () => {}
+  /** Calls on their way to the store: they are executed even if their caller has crashed. */
+  underway = 0
+
+  constructor(timeline: Timeline, witness: Witness, chance: Chance, coverage: Coverage, plan: Plan) {
+    this.#timeline = timeline
+    this.#witness = witness
+    this.#chance = chance
+    this.#coverage = coverage
+    this.#plan = plan
+  }
+
+  /** Makes the store unreachable for a while. */
+  cut(ms: number): void {
+    this.#awayUntil = Math.max(this.#awayUntil, this.#timeline.now() + ms)
+  }
+
+  heal(): void {
+    this.#healed = true
+    this.#awayUntil = 0
+  }
+
+  /** `guard` is left out, because it is a thread in real time. The type of the table requires every other verb. */
+  storeOf(host: Host, real: Store): Store {
+    const verbs = Object.keys(VERBS).map(name => {
+      const verb = name as Verb
+      return [verb, (...args: Arguments<typeof verb>) => this.#call(host, real, verb, args)]
+    })
+    const watch: Store['watch'] = onChange => {
+      this.#watchers.set(host, onChange)
+      return () => this.#watchers.delete(host)
+    }
+    const { commitsAlone } = this.#plan
+    return { kind: real.kind, commitsAlone, watch, ...Object.fromEntries(verbs) } as Store
+  }
+
+  #call<V extends Verb>(host: Host, real: Store, verb: V, args: Arguments<V>): Promise<AnswerOf<V>> {
+    return new Promise((resolve, reject) => {
+      if (host.isGone) return
+      if (VERBS[verb] === 'calm') return resolve(undefined as AnswerOf<V>)
+      const fate = this.#fateOf(verb, isSweep(verb, args))
+      const answer = (tell: () => void): void => this.#after(fate.answerMs, () => host.deliver('answer', tell))
+      this.underway++
+      this.#after(fate.requestMs, () => {
+        this.underway--
+        const isAway = this.#timeline.now() < this.#awayUntil
+        if (isAway || fate.kind === 'refused') return answer(() => reject(unavailable(verb)))
+        if (fate.kind === 'cut off') return answer(() => reject(unknown(verb)))
+        if (fate.kind === 'strange') return answer(() => reject(new Error(`${verb}: unknown store error`)))
+        this.#execute(host, real, verb, args, fate).then(
+          value => answer(() => (fate.kind === 'lost' ? reject(unknown(verb)) : resolve(value))),
+          error => answer(() => reject(error)),
+        )
+      })
+    })
+  }
+
+  async #execute<V extends Verb>(
+    host: Host,
+    real: Store,
+    verb: V,
+    args: Arguments<V>,
+    fate: Fate,
+  ): Promise<AnswerOf<V>> {
+    const value = await this.#witness.execute(host.name, real, verb, args, fate.kind === 'lost' ? 'answer lost' : '')
+    if (fate.kind === 'lost') this.onLost(host, verb)
+    if (fate.kind === 'lost' && hadEffect(verb, value)) {
+      this.#coverage.count('answer lost after commit')
+      const counted = `answer lost after commit: ${verb}`
+      if (verb === 'claim' || verb === 'settle' || verb === 'enqueue') this.#coverage.count(counted as Counted)
+    }
+    if (fate.againAfterMs !== undefined) {
+      this.#coverage.count('call executed twice')
+      const again = (): unknown => this.#witness.execute(host.name, real, verb, args, 'again')
+      if (fate.againAfterMs === 0) await again()
+      else {
+        this.underway++
+        this.#after(fate.againAfterMs, () => {
+          this.underway--
+          void again()
+        })
+      }
+    }
+    if (WAKING.has(verb)) this.#wakeOthers(host)
+    return value
+  }
+
+  /** A wake-up is optional: some never arrive. */
+  #wakeOthers(host: Host): void {
+    for (const [other, onChange] of this.#watchers) {
+      if (other === host || other.isGone || !this.#chance.is(0.3)) continue
+      this.#timeline.soon(() => other.deliver('answer', onChange))
+    }
+  }
+
+  #fateOf(verb: Verb, sweeps: boolean): Fate {
+    const { swarm, leaseMs } = this.#plan
+    const chance = this.#chance
+    const latency = (): number => (swarm.latencyMs === 0 ? 0 : chance.between(0, swarm.latencyMs))
+    if (this.#healed) return { kind: 'answered', requestMs: latency(), answerMs: latency() }
+    const roll = chance.share(0, 1)
+    const { refused, lost, strange } = swarm
+    const kind =
+      roll < refused
+        ? 'refused'
+        : roll < refused + lost
+          ? chance.pick(['lost', 'lost', 'cut off'] as const)
+          : roll < refused + lost + strange
+            ? 'strange'
+            : 'answered'
+    if (kind === 'refused') this.#coverage.count('call refused')
+    const twice = chance.is(swarm.twice) && (kind === 'answered' || kind === 'lost')
+    const late = VERBS[verb] === 'again' && chance.is(0.3)
+    const again = twice ? { againAfterMs: late ? chance.between(1, 2 * leaseMs) : 0 } : {}
+    const isSlow = chance.is(sweeps ? swarm.slowSweeps : swarm.slow)
+    if (!isSlow) return { kind, requestMs: latency(), answerMs: latency(), ...again }
+    this.#coverage.count('call answered late')
+    const ms = chance.between(1, !sweeps && chance.is(0.5) ? 300 : 2 * leaseMs)
+    const requestMs = Math.round(ms * (sweeps ? 1 : chance.pick([0, 0, 1, chance.share(0, 1)])))
+    return { kind, requestMs, answerMs: ms - requestMs, ...again }
+  }
+
+  /** Immediate if no time is to pass: most calls cost the simulation nothing. */
+  #after(ms: number, run: () => void): void {
+    if (ms <= 0) run()
+    else this.#timeline.at(this.#timeline.now() + ms, run)
+  }
+}
+
+function isSweep(verb: Verb, args: readonly unknown[]): boolean {
+  return verb === 'settle' && (args as Arguments<'settle'>)[0].some(({ onlyIfExpired }) => onlyIfExpired)
+}
+
+function hadEffect(verb: Verb, answer: unknown): boolean {
+  if (verb === 'claim') return (answer as AnswerOf<'claim'>).jobs.length > 0
+  if (verb === 'settle') return (answer as AnswerOf<'settle'>).some(({ status }) => status === 'settled')
+  if (verb === 'enqueue') return (answer as AnswerOf<'enqueue'>).some(({ status }) => status === 'created')
+  return ['begin', 'extend', 'report', 'change', 'endEffect', 'setQueue'].includes(verb)
+}
+
+const unavailable = (verb: Verb): ChronosError =>
+  new ChronosError('STORE_UNAVAILABLE', `${verb}: the store is unreachable`)
+const unknown = (verb: Verb): ChronosError => new ChronosError('STORE_UNKNOWN', `${verb}: the answer was lost`)

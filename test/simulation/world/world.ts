@@ -1,0 +1,311 @@
+import type { JobContext } from '../../../src/engine/client/definition.js'
+import type { ModelRow } from '../../model/model.js'
+import { Coverage } from '../coverage.js'
+import { Ledger, type Start } from '../ledger.js'
+import { checkStart } from '../promises/start.js'
+import { Trace } from '../trace.js'
+import type { Verb } from '../verbs.js'
+import { Verdict } from '../verdict.js'
+import { Witness } from '../witness.js'
+import { Chance } from './chance.js'
+import { Clients } from './clients.js'
+import { Wire } from './faulty-store.js'
+import type { Stage } from './handlers.js'
+import { Host } from './host.js'
+import { type Chaos, type JobPlan, type Plan, planOf, QUEUES } from './plan.js'
+import { type Process, startProcess } from './process.js'
+import { openStores, type Stores } from './stores.js'
+import { Timeline } from './timeline.js'
+
+/** Enough for every lost lease, backoff and strike that a plan can contain. */
+const HEALED_MAX_MS = 45 * 60_000
+const SKEW_MAX_MS = 600_000
+const RESPAWN_HEALED_MS = 1_000
+const OPERATOR_EVERY_MS = 10_000
+/** Longer than the longest wait before a call is retried, and than a handler that is given up on. */
+const CALM_AFTER_MS = 12_000
+/** Longer than any poll, and than the time that a handler has to react to its abort. */
+const QUIET_MS = 6_000
+
+/** The world of one seed: the processes, the store between them, and the faults. */
+export class World implements Stage {
+  readonly plan: Plan
+  readonly jobs: readonly JobPlan[]
+  readonly timeline = new Timeline()
+  readonly ledger = new Ledger()
+  readonly verdict = new Verdict()
+  readonly coverage = new Coverage()
+  readonly trace = new Trace(this.timeline.now())
+  readonly stores: Stores
+  readonly witness: Witness
+  readonly #wire: Wire
+  readonly #chance: Chance
+  readonly #clients: Clients
+  /** By slot: workers first, then clients. */
+  readonly #processes: (Process | undefined)[] = []
+  readonly born: Process[] = []
+  #healed = false
+
+  constructor(seed: number) {
+    this.plan = planOf(seed)
+    this.jobs = this.plan.jobs
+    this.#chance = new Chance(seed, 5)
+    this.stores = openStores(this.plan.store, this.timeline, seed)
+    this.witness = new Witness(this.timeline, this.verdict, this.coverage, this.trace)
+    this.#wire = new Wire(this.timeline, this.witness, new Chance(seed, 6), this.coverage, this.plan)
+    this.#wire.onLost = (host, verb) => this.#lost(host, verb)
+    this.witness.isCalm = this.plan.mood === 'crashes'
+    if (this.plan.mood === 'crashes' || this.plan.mood === 'outages')
+      this.witness.onSwept = (workerId, jobId) => this.#swept(workerId, jobId)
+    const { timeline, witness, verdict, trace } = this
+    this.#clients = new Clients({
+      ...{ timeline, witness, verdict, trace, stage: this, chance: new Chance(seed, 7) },
+      process: client => this.#usable(this.#processes[this.plan.workers.length + client]),
+      anyProcess: () => this.#usable(this.#chance.pick(this.#processes)),
+    })
+  }
+
+  /** Runs the faults, heals, and goes on until every job has ended. */
+  async live(): Promise<void> {
+    await this.timeline.settled(this.stores.main.migrate())
+    const { workers, clients, script, chaos, faultMs } = this.plan
+    for (let slot = 0; slot < workers.length + clients; slot++) this.#spawn(slot)
+    this.#clients.play(script)
+    const startAt = this.timeline.now()
+    for (const event of chaos) this.timeline.at(startAt + event.at, () => this.#befall(event))
+    await this.#until(startAt + faultMs)
+    if (this.verdict.isBroken) return
+    this.#heal()
+    await this.#until(this.timeline.now() + HEALED_MAX_MS, () => this.isDone())
+    if (this.verdict.isBroken || !this.#hasEnded()) return
+    // Nothing may change any more.
+    const quietSince = this.timeline.now()
+    // By then, the last of the late responses has arrived too.
+    const slowUntil = startAt + faultMs + 2 * this.plan.leaseMs
+    await this.#until(Math.max(quietSince, slowUntil) + this.plan.leaseMs + QUIET_MS)
+    for (const { host } of this.living()) {
+      const isAlive = this.witness.claimedAt.get(host.name)! >= quietSince
+      if (!isAlive) this.verdict.broken('a living worker goes on claiming', `${host.name} no longer asks for work`)
+    }
+  }
+
+  /** Stops every worker that is still running, as an operator would. */
+  async stopAll(): Promise<void> {
+    const workers = this.#processes.filter(process => process?.worker)
+    for (const process of workers) this.#stop(process!)
+    const graceMs = Math.max(...this.plan.workers.map(worker => worker.graceMs))
+    const isStopped = (): boolean => workers.every(process => process!.host.isGone)
+    await this.#until(this.timeline.now() + graceMs + 1_000 + this.plan.leaseMs + 1_000, isStopped)
+    const late = workers.filter(process => !process!.host.isGone).map(process => process!.host.name)
+    if (late.length > 0) this.verdict.broken('a clean stop leaves nothing behind', `${late.join(', ')} did not stop`)
+  }
+
+  /** Ends every process and deletes every file, whatever happened. */
+  async end(): Promise<void> {
+    for (const { host } of this.born) host.crash()
+    await this.timeline.settled(this.stores.close())
+  }
+
+  /** Workers that got every response, so that they know what they did. */
+  living(): Process[] {
+    return this.#processes.filter((process): process is Process => process?.worker !== undefined && process.host.isUp)
+  }
+
+  isDone(): boolean {
+    if (!this.#clients.isDone || this.#wire.underway > 0) return false
+    return this.witness.model.rows.every(({ job }) => isTerminal(job.state))
+  }
+
+  #hasEnded(): boolean {
+    const live = this.witness.model.rows.filter(({ job }) => !isTerminal(job.state))
+    for (const { job } of live) {
+      const { id, state, attempt, run, runAt } = job
+      const facts = JSON.stringify({ id, state, attempt, run, runAtInMs: runAt - this.timeline.now() })
+      this.verdict.broken('everything ends once the faults are over', `${HEALED_MAX_MS} ms after healing: ${facts}`)
+    }
+    return live.length === 0
+  }
+
+  #until(until: number, isEnough: () => boolean = () => false): Promise<void> {
+    return this.timeline.run(until, () => this.verdict.isBroken || isEnough())
+  }
+
+  #say(who: string, what: string, ...details: unknown[]): void {
+    this.trace.say(this.timeline.now(), who, what, ...details)
+  }
+
+  // Processes
+
+  #spawn(slot: number): void {
+    const { workers, seed, swarm } = this.plan
+    const plan = workers[slot]
+    const name = `${plan ? 'w' : 'c'}${plan ? slot : slot - workers.length}.${this.born.length}`
+    const skewMs = swarm.skewed ? this.#chance.between(-SKEW_MAX_MS, SKEW_MAX_MS) : 0
+    const host = new Host(this.timeline, name, skewMs)
+    this.#say(name, 'starts', { skewMs })
+    const process = startProcess({
+      ...{ slot, host, stage: this, trace: this.trace, now: () => this.timeline.now() },
+      onStuck: () => this.coverage.count('handler ignored its abort'),
+      store: this.#wire.storeOf(host, this.stores.connect()),
+      diceSeed: seed * 1_000 + this.born.length,
+      ...(plan && { plan }),
+      ...(plan?.unknown && !this.#healed && { unknown: plan.unknown }),
+    })
+    this.born.push(process)
+    this.#processes[slot] = process
+  }
+
+  #usable(process: Process | undefined): Process | undefined {
+    return process && !process.host.isGone && !process.stopping ? process : undefined
+  }
+
+  #respawnIn(slot: number, ms: number): void {
+    this.timeline.at(this.timeline.now() + (this.#healed ? RESPAWN_HEALED_MS : ms), () => this.#respawn(slot))
+  }
+
+  #respawn(slot: number): void {
+    if (this.#processes[slot]!.host.isGone) this.#spawn(slot)
+  }
+
+  /** A handler crashed it, or a fault did. */
+  crash(host: Host): void {
+    const process = this.born.find(one => one.host === host)!
+    if (host.isGone) return
+    this.coverage.count('process crashed')
+    this.#say(host.name, 'CRASHES')
+    host.crash()
+    this.#respawnIn(process.slot, this.#chance.between(0, 10_000))
+  }
+
+  #stop(process: Process, respawnMs?: number): void {
+    const { host, worker, plan } = process
+    const askedAt = this.timeline.now()
+    this.#say(host.name, 'stops')
+    process.stopping = process.chronos.close()
+    void process.stopping.then(() => {
+      if (host.isGone) return
+      this.#say(host.name, 'has stopped')
+      if (worker && plan && this.timeline.now() - askedAt < plan.leaseMs) this.#checkLeft(worker.id, host.name)
+      host.crash()
+      if (respawnMs !== undefined) this.#respawnIn(process.slot, respawnMs)
+    })
+  }
+
+  /** If it stopped before it could have given up on the store, it must have released every job. */
+  #checkLeft(workerId: string, name: string): void {
+    if (this.plan.swarm.strange > 0) return
+    const now = this.timeline.now()
+    const isHeld = ({ lease }: ModelRow): boolean => lease?.workerId === workerId && lease.until >= now
+    const left = this.witness.model.rows.filter(isHeld).map(({ job }) => job.id)
+    if (left.length > 0) this.verdict.broken('a clean stop leaves nothing behind', `${name} still holds ${left}`)
+  }
+
+  #swept(workerId: string, jobId: string): void {
+    const worker = this.born.find(process => process.worker?.id === workerId)
+    if (!worker?.host.isUp) return
+    this.verdict.broken('a living worker keeps its leases', `${worker.host.name} was well, and lost ${jobId}`)
+  }
+
+  // Faults
+
+  #befall({ kind, ms }: Chaos): void {
+    if (kind === 'outage') {
+      this.coverage.count('store away')
+      this.#say('store', `goes away for ${ms} ms`)
+      this.#wire.cut(ms)
+      return
+    }
+    const process = this.#usable(kind === 'pause' ? this.#busiest() : this.#chance.pick(this.#processes))
+    if (process?.host.isUp) this.#befallProcess(process, kind, ms)
+  }
+
+  /** A pause is worst for a process that has running jobs. */
+  #busiest(): Process | undefined {
+    const busy = this.living().filter(({ worker }) => worker!.getStats().running > 0)
+    return this.#chance.pick(busy.length > 0 ? busy : this.#processes)
+  }
+
+  #befallProcess(process: Process, kind: Exclude<Chaos['kind'], 'outage'>, ms: number): void {
+    const { host } = process
+    switch (kind) {
+      case 'crash':
+        this.crash(host)
+        break
+      case 'pause':
+        this.coverage.count('process paused')
+        this.#say(host.name, `stands still for ${ms} ms`)
+        host.pause()
+        this.timeline.at(this.timeline.now() + ms, () => this.#resume(host))
+        break
+      case 'stop':
+        this.coverage.count('process stopped')
+        this.#stop(process, ms)
+        break
+      case 'jump':
+        this.coverage.count('clock set forward')
+        this.#say(host.name, `has its clock set forward by ${ms} ms`)
+        host.jump(ms)
+        break
+    }
+  }
+
+  /** Faults often come together. */
+  #lost(host: Host, verb: Verb): void {
+    const { lossIsOutage, lossIsStop } = this.plan.swarm
+    // Clients see the responses, so a lost one of theirs is worth more.
+    if (this.#chance.is(verb === 'enqueue' ? 5 * lossIsOutage : lossIsOutage))
+      this.#befall({ at: 0, kind: 'outage', ms: this.#chance.between(1_000, 8_000) })
+    const process = this.#usable(this.born.find(one => one.host === host))
+    if (verb !== 'claim' || !process?.host.isUp || !this.#chance.is(lossIsStop)) return
+    this.timeline.at(this.timeline.now() + this.#chance.between(0, 200), () => {
+      if (this.#usable(process)?.host.isUp && !this.#healed) this.#befallProcess(process, 'stop', 1_000)
+    })
+  }
+
+  #resume(host: Host): void {
+    if (!host.isPaused) return
+    this.#say(host.name, 'goes on')
+    host.resume(this.#chance)
+  }
+
+  #heal(): void {
+    this.#healed = true
+    this.#say('world', 'HEALS')
+    this.#wire.heal()
+    this.#resumeQueues()
+    this.timeline.at(this.timeline.now() + 4 * this.plan.leaseMs + CALM_AFTER_MS, () => {
+      this.witness.isCalm = true
+    })
+    for (const process of this.#processes) {
+      const { host, slot, plan, stopping } = process!
+      this.#resume(host)
+      if (host.isGone) this.#respawnIn(slot, 0)
+      else if (plan?.unknown && !stopping) this.#stop(process!, 0)
+    }
+  }
+
+  /** An operator who checks now and then, since a pause may still have been on its way. */
+  #resumeQueues(): void {
+    for (const queue of QUEUES) {
+      if (this.witness.model.queues.get(queue)?.paused)
+        void this.witness.execute('world', this.stores.main, 'setQueue', [queue, { paused: false }])
+    }
+    if (!this.isDone()) this.timeline.at(this.timeline.now() + OPERATOR_EVERY_MS, () => this.#resumeQueues())
+  }
+
+  // Reports of handlers
+
+  started(host: Host, job: JobContext, plan: JobPlan): Start {
+    const { id, generation, run, attempt } = job
+    const start: Start = { id, ref: plan.ref, generation, run, attempt, by: host, at: this.timeline.now(), logged: 0 }
+    const row = this.witness.model.row(id)
+    this.#say(host.name, `runs #${plan.ref}`, `run ${run} attempt ${attempt} ${row?.job.suspect ? 'suspect' : ''}`)
+    const workerId = this.born.find(process => process.host === host)!.worker!.id
+    checkStart(this, start, workerId)
+    this.ledger.starts.push(start)
+    if (row?.job.suspect) this.coverage.count('suspect run again')
+    return start
+  }
+}
+
+const isTerminal = (state: string): boolean => state !== 'waiting' && state !== 'running'

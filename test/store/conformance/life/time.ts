@@ -1,0 +1,87 @@
+import { type Bench, LEASE_MS, leaseOf, retry } from '../bench.js'
+import type { Suite } from '../runner.js'
+
+export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
+  describe('time', () => {
+    it('comes from the clock of the store', async () => {
+      expect((await bench.store.info()).now).toBe(bench.now())
+      bench.clock.advance(123)
+      expect((await bench.store.info()).now).toBe(bench.now())
+      expect((await bench.store.claim(bench.request())).now).toBe(bench.now())
+      expect((await bench.store.expired({ workers: 1 })).now).toBe(bench.now())
+    })
+
+    it('is added to delays on arrival', async () => {
+      bench.clock.advance(1000)
+      const job = await bench.running()
+      expect(job.createdAt).toBe(bench.now())
+      bench.clock.advance(1000)
+      expect(await bench.settle(job, retry(250))).toMatchObject({ runAt: bench.now() + 250 })
+    })
+
+    it('supports a job that is due in a century', async () => {
+      const century = 100 * 365 * 86_400_000
+      const id = await bench.add({ runAt: { delayMs: century } })
+      expect((await bench.store.claim(bench.request())).nextDueAt).toBe(bench.now() + century)
+      bench.clock.advance(century)
+      expect((await bench.claimOne()).id).toBe(id)
+    })
+
+    it('may stand still: events of one moment keep their order', async () => {
+      const job = await bench.running()
+      await bench.settle(job, retry(0))
+      const again = await bench.claimOne()
+      expect(again).toMatchObject({ id: job.id, run: 2, startedAt: bench.now(), firstStartedAt: bench.now() })
+      expect(await bench.store.extend([leaseOf(again)], LEASE_MS)).toEqual(['held'])
+    })
+  })
+
+  describe('the store itself', () => {
+    it('reports its kind, versions and location', async () => {
+      const info = await bench.store.info()
+      expect(info.kind).toBe(bench.store.kind)
+      expect(info.schemaVersion).toBeGreaterThan(0)
+      expect(info.engine).toMatch(/\w/)
+      expect(info.location).toMatch(/\w/)
+    })
+
+    it('can be migrated again', async () => {
+      await bench.add()
+      const { to } = await bench.store.migrate()
+      expect(to).toBe((await bench.store.info()).schemaVersion)
+      expect(await bench.store.count({}, 5)).toMatchObject({ value: 1 })
+    })
+
+    it('refuses everything once it is closed, and may be closed again', async () => {
+      await bench.store.close()
+      const closed = { code: 'CLOSED' }
+      await expect(bench.store.enqueue([bench.job()])).rejects.toMatchObject(closed)
+      await expect(bench.store.claim(bench.request())).rejects.toMatchObject(closed)
+      await expect(bench.store.get(bench.id())).rejects.toMatchObject(closed)
+      await expect(bench.store.list({}, { limit: 1 })).rejects.toMatchObject(closed)
+      await bench.store.close()
+    })
+
+    it('completes earlier calls before it closes', async () => {
+      const answers = Promise.all(Array.from({ length: 10 }, () => bench.store.enqueue([bench.job()])))
+      await bench.store.close()
+      expect((await answers).flat()).toHaveLength(10)
+    })
+
+    it('does not wake its own watchers for its own work, and a watch can be stopped twice', async () => {
+      // A store that listens calls once when it starts to, because it may have missed earlier work.
+      const mostCalls = bench.store.announcesWork ? 1 : 0
+      const calls = [0, 0]
+      const stops = calls.map((_, watcher) =>
+        bench.store.watch(() => {
+          calls[watcher]! += 1
+        }),
+      )
+      await bench.addMany(3)
+      await bench.add()
+      await bench.claimOne()
+      for (const stop of [...stops, ...stops]) expect(stop()).toBeUndefined()
+      for (const count of calls) expect(count).toBeLessThanOrEqual(mostCalls)
+    })
+  })
+}

@@ -1,0 +1,95 @@
+import { type Bench, died, retry } from '../bench.js'
+import type { Suite } from '../runner.js'
+
+const exact = (value: number) => ({ value, relation: 'exact' })
+
+export function censusCases(bench: Bench, { describe, expect, it }: Suite): void {
+  const retrying = async (delayMs: number, queue = 'default') => {
+    await bench.settle(await bench.running({ queue, priority: 9 }), retry(delayMs))
+  }
+
+  describe('census', () => {
+    it('counts the jobs of each queue by phase', async () => {
+      await bench.ended(died(), { queue: 'b' })
+      await retrying(1_000)
+      await retrying(0)
+      await bench.running({ priority: 9, queue: 'b' })
+      await bench.addMany(3, { priority: 2 })
+      await bench.addMany(2, { runAt: { delayMs: 60_000 } })
+      await bench.store.setQueue('empty', {})
+      expect(await bench.store.census({ cap: 100 })).toEqual([
+        { queue: 'b', scheduled: exact(0), queued: exact(0), retrying: exact(0), running: exact(1), dead: exact(1) },
+        {
+          queue: 'default',
+          scheduled: exact(2),
+          queued: exact(3),
+          retrying: exact(2),
+          running: exact(0),
+          dead: exact(0),
+        },
+        {
+          queue: 'empty',
+          scheduled: exact(0),
+          queued: exact(0),
+          retrying: exact(0),
+          running: exact(0),
+          dead: exact(0),
+        },
+      ])
+    })
+
+    it('counts one queue, and nothing for an unknown queue', async () => {
+      await bench.add({ queue: 'a' })
+      await bench.add({ queue: 'b' })
+      expect(await bench.store.census({ cap: 10, queue: 'b' })).toMatchObject([{ queue: 'b', queued: exact(1) }])
+      expect(await bench.store.census({ cap: 10, queue: 'c' })).toEqual([])
+    })
+
+    it('stops at the cap and says so', async () => {
+      await bench.addMany(6)
+      const [queue] = await bench.store.census({ cap: 4 })
+      expect(queue).toMatchObject({ queued: { value: 4, relation: 'at-least' }, scheduled: exact(0) })
+    })
+  })
+
+  describe('wave', () => {
+    const request = { windowMs: 60_000, buckets: 6, lookAt: 100 }
+
+    it('counts retries and first runs by due time', async () => {
+      await retrying(5_000)
+      await retrying(9_999)
+      await retrying(10_000, 'other')
+      await retrying(600_000)
+      await retrying(0)
+      await bench.add({ runAt: { delayMs: 59_999 } })
+      await bench.add({ runAt: { delayMs: 60_000 } })
+      expect(await bench.store.wave(request)).toEqual({
+        from: expect.any(Number),
+        retrying: [2, 1, 0, 0, 0, 0],
+        scheduled: [0, 0, 0, 0, 0, 1],
+        due: 1,
+        beyond: exact(2),
+        complete: true,
+      })
+      expect(await bench.store.wave({ ...request, queue: 'other' })).toMatchObject({
+        retrying: [0, 1, 0, 0, 0, 0],
+        due: 0,
+        beyond: exact(0),
+      })
+    })
+
+    it('is empty for an unknown queue', async () => {
+      expect(await bench.store.wave({ ...request, queue: 'none' })).toMatchObject({
+        retrying: [0, 0, 0, 0, 0, 0],
+        scheduled: [0, 0, 0, 0, 0, 0],
+        complete: true,
+      })
+    })
+
+    it('reports when it stopped at the limit', async () => {
+      await bench.addMany(5, { runAt: { delayMs: 30_000 } })
+      expect(await bench.store.wave({ ...request, lookAt: 4 })).toMatchObject({ complete: false })
+      expect(await bench.store.wave({ ...request, lookAt: 5 })).toMatchObject({ complete: true })
+    })
+  })
+}
