@@ -25,7 +25,7 @@ describe('the schedule editor', () => {
 
   it.each([
     ['/cron', 'cron'],
-    ['/retry/maxRetries', 'policy'],
+    ['/retry/maxRetries', 'retry'],
     ['/missed/all', 'missedMax'],
     ['/http/url', 'url'],
     ['/http/headers/x-id', 'headers'],

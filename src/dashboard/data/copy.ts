@@ -1,4 +1,5 @@
 import { toast } from '../shell/toasts.js'
+import { quoted } from './command.js'
 import { apiUrl } from './http.js'
 
 /** Copies text to the clipboard, with a fallback for pages that are not served over https. */
@@ -50,11 +51,6 @@ export function asCurl(method: string, path: string, body?: unknown): string {
   const short = JSON.stringify(body)
   const data = short.length <= LINE_MAX ? short : JSON.stringify(body, null, 2)
   return `curl -s${verb} ${quoted(url)} \\\n  -H 'content-type: application/json' \\\n  -d ${quoted(data)}`
-}
-
-/** A word of a shell command, quoted if needed. */
-export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** A value as a TypeScript literal. */

@@ -85,6 +85,15 @@ export function clockText(at: number, mode: 'local' | 'utc', millis = false): st
   return `${iso.slice(0, 10)} ${iso.slice(11, millis ? 23 : 19)}${mode === 'utc' ? ' UTC' : ''}`
 }
 
+/** A time as an input for local times shows it: `2026-11-16T08:41:07`. */
+export const localText = (at: number): string => clockText(at, 'local').replace(' ', 'T')
+
+/** The time of such an input; undefined if it is incomplete. */
+export function isoOf(local: string): string | undefined {
+  const ms = Date.parse(local)
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+}
+
 function localIso(date: Date): string {
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`

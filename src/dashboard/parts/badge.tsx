@@ -33,6 +33,34 @@ export function Badge({ children, hue = 'off', icon, tip, href }: BadgeProps) {
   )
 }
 
+interface TagsProps {
+  readonly names: readonly string[]
+  /** The page that a tag opens. */
+  readonly to?: ((name: string) => string | undefined) | undefined
+  /** Further names are counted, and named in the tooltip. */
+  readonly max?: number | undefined
+  readonly wrap?: boolean | undefined
+}
+
+/** Several tags in a row. */
+export function Tags({ names, to, max = names.length, wrap = false }: TagsProps) {
+  const rest = names.slice(max)
+  return (
+    <span class={`row tight${wrap ? ' wrap' : ''}`}>
+      {names.slice(0, max).map(name => (
+        <Tag key={name} href={to?.(name)}>
+          {name}
+        </Tag>
+      ))}
+      {rest.length > 0 && (
+        <span class="muted" data-tip={rest.join('\n')}>
+          +{rest.length}
+        </span>
+      )}
+    </span>
+  )
+}
+
 /** A tag of a job. */
 export function Tag({ children, href }: { readonly children: string; readonly href?: string | undefined }) {
   return href === undefined ? (

@@ -1,39 +1,45 @@
 import { useSignal } from '@preact/signals'
-import { copyText, type Sample } from '../data/copy.js'
+import type { ComponentChildren } from 'preact'
+import { copyText } from '../data/copy.js'
 import { IconButton } from './button.js'
 import { Segmented } from './form/field.js'
 
-const LANGUAGES = [
-  { value: 'curl', text: 'curl' },
-  { value: 'ts', text: 'TypeScript' },
-  { value: 'cli', text: 'CLI' },
-] as const
+const LANGUAGES = {
+  curl: 'curl',
+  ts: 'TypeScript',
+  cli: 'CLI',
+  json: 'JSON',
+  node: 'Node.js alone',
+  python: 'Python',
+} as const
+
+export type Language = keyof typeof LANGUAGES
 
 export interface CodeSampleProps {
-  readonly sample: Sample
+  /** The text in each language, in the order of the choices. */
+  readonly sample: Readonly<Partial<Record<Language, string>>>
   readonly label: string
+  /** A note beside the choice. */
+  readonly note?: ComponentChildren | undefined
 }
 
-/** A code sample in three languages with a copy button. */
-export function CodeSample({ sample, label }: CodeSampleProps) {
-  const language = useSignal<keyof Sample>('curl')
+/** A code sample in several languages with a copy button. */
+export function CodeSample({ sample, label, note }: CodeSampleProps) {
+  const languages = Object.keys(sample) as Language[]
+  const language = useSignal(languages[0]!)
+  const text = sample[language.value] ?? ''
   return (
     <div class="code-sample">
       <div class="row apart">
         <Segmented
           label={label}
-          value={language.value}
-          options={LANGUAGES}
-          onChange={value => (language.value = value)}
+          value={language}
+          options={languages.map(each => ({ value: each, text: LANGUAGES[each] }))}
         />
-        <IconButton
-          size="sm"
-          icon="copy"
-          label={`Copy as ${language.value}`}
-          onPress={() => void copyText(sample[language.value])}
-        />
+        {note}
+        <IconButton size="sm" icon="copy" label={`Copy as ${language.value}`} onPress={() => void copyText(text)} />
       </div>
-      <Code text={sample[language.value]} label={label} />
+      <Code text={text} label={label} />
     </div>
   )
 }

@@ -98,3 +98,22 @@ export function Answer<T>({ query, children, lines = 6 }: AnswerProps<T>) {
     </>
   )
 }
+
+interface DetailProps<T> extends AnswerProps<T> {
+  /** Shown if the thing does not exist. */
+  readonly icon?: IconName | undefined
+  readonly missing: string
+  readonly why?: ComponentChildren | undefined
+  /** The list to go to instead. */
+  readonly list: { readonly href: string; readonly text: string }
+}
+
+/** The page of one thing: its data, or why there is none. */
+export function Detail<T>({ icon = 'search', missing, why, list, query, children, lines = 10 }: DetailProps<T>) {
+  if (query.problem?.status !== 404) return <Answer query={query} lines={lines} children={children} />
+  return (
+    <Empty icon={icon} title={missing} actions={<Button href={list.href}>{list.text}</Button>}>
+      {why}
+    </Empty>
+  )
+}

@@ -58,9 +58,11 @@ export function PageHead({ title, up, sub, actions }: PageHeadProps) {
   )
 }
 
+export type Fact = readonly [term: string, value: ComponentChildren]
+
 export interface FactsProps {
-  /** Undefined facts are left out. */
-  readonly facts: readonly (readonly [term: string, value: ComponentChildren] | undefined)[]
+  /** Facts without a value are left out. */
+  readonly facts: readonly Fact[]
   readonly columns?: 1 | 2 | undefined
 }
 
@@ -68,15 +70,14 @@ export interface FactsProps {
 export function Facts({ facts, columns = 1 }: FactsProps) {
   return (
     <dl class={`facts columns-${columns}`}>
-      {facts.map(
-        fact =>
-          fact && (
-            <div key={fact[0]}>
-              <dt>{fact[0]}</dt>
-              <dd>{fact[1]}</dd>
-            </div>
-          ),
-      )}
+      {facts
+        .filter(([, value]) => value !== undefined && value !== false)
+        .map(([term, value]) => (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   )
 }

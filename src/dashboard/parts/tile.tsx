@@ -9,17 +9,16 @@ export interface TileProps {
   readonly hue?: Hue | undefined
   readonly href?: string | undefined
   readonly tip?: string | undefined
-  readonly stale?: boolean | undefined
   /** A sparkline or a meter below the figure. */
   readonly children?: ComponentChildren | undefined
 }
 
 /** One key figure. */
-export function Tile({ label, value, note, hue, href, tip, stale = false, children }: TileProps) {
+export function Tile({ label, value, note, hue, href, tip, children }: TileProps) {
   const content = (
     <>
       <span class="label">{label}</span>
-      <span class={`value${hue ? ` ${hue}` : ''}${stale ? ' stale' : ''}`}>{value}</span>
+      <span class={`value${hue ? ` ${hue}` : ''}`}>{value}</span>
       {note !== undefined && <span class="note">{note}</span>}
       {children}
     </>
@@ -35,7 +34,13 @@ export function Tile({ label, value, note, hue, href, tip, stale = false, childr
   )
 }
 
+interface TilesProps {
+  readonly children: ComponentChildren
+  /** The figures are stale. */
+  readonly stale?: boolean | undefined
+}
+
 /** A row of tiles that wraps. */
-export function Tiles({ children }: { readonly children: ComponentChildren }) {
-  return <div class="tiles">{children}</div>
+export function Tiles({ children, stale = false }: TilesProps) {
+  return <div class={`tiles${stale ? ' stale' : ''}`}>{children}</div>
 }

@@ -77,6 +77,11 @@ function decoded(part: string): string {
 /** Encodes a name as a path segment: `/queues/${segment(name)}`. */
 export const segment = (name: string): string => encodeURIComponent(name)
 
+type Noun = 'jobs' | 'queues' | 'schedules' | 'webhooks' | 'redrives' | 'dead'
+
+/** The URL of the page of one thing: `pageOf('jobs', id)`. */
+export const pageOf = (noun: Noun, id: string, change?: QueryChange): string => href(`/${noun}/${segment(id)}`, change)
+
 /** Handles clicks on internal links without a page load. */
 export function startRouter(): void {
   window.addEventListener('popstate', () => {

@@ -1,14 +1,13 @@
 import './simulator.css'
-import type { ComponentChildren } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import type { Policy } from '../../core/policy/policy.js'
 import type { Scenario, SimulatedHerd } from '../../core/simulation/simulate.js'
 import { CAPACITY_STEPS, COUNT_STEPS, OUTAGE_STEPS, WITHIN_STEPS } from '../charts/steps.js'
-import { asLiteral, copyText, quoted } from '../data/copy.js'
+import { flagsOf, word } from '../data/command.js'
+import { asLiteral } from '../data/copy.js'
 import { count, plural } from '../data/format.js'
-import { Button, IconButton } from '../parts/button.js'
-import { Code } from '../parts/code-sample.js'
-import { Segmented } from '../parts/form/field.js'
+import { Button } from '../parts/button.js'
+import { CodeSample } from '../parts/code-sample.js'
 import { Icon } from '../parts/icon.js'
 import { PolicyFields, StepField } from '../policy/policy-fields.js'
 import { choiceOf, type PolicyChoice, policyOf } from '../policy/policy-form.js'
@@ -315,38 +314,23 @@ function Findings({ findings }: { readonly findings: TrialResult['findings'] }) 
   )
 }
 
-const LANGUAGES = [
-  { value: 'ts', text: 'TypeScript' },
-  { value: 'json', text: 'JSON' },
-  { value: 'cli', text: 'CLI' },
-] as const
-
-function PolicyCode({ trial: { policy, scenario } }: { readonly trial: Trial }): ComponentChildren {
-  const [language, setLanguage] = useState<'ts' | 'json' | 'cli'>('ts')
-  const text = codeOf(policy, scenario)[language]
+function PolicyCode({ trial: { policy, scenario } }: { readonly trial: Trial }) {
   return (
-    <div class="simulator-more code-sample">
-      <div class="row apart">
-        <Segmented label="Language" value={language} options={LANGUAGES} onChange={setLanguage} />
-        <span class="muted clip policy-line">{policyWords(policy)}</span>
-        <IconButton size="sm" icon="copy" label="Copy" onPress={() => void copyText(text, 'Policy copied')} />
-      </div>
-      <Code text={text} label="Policy as code" />
+    <div class="simulator-more">
+      <CodeSample
+        label="Policy as code"
+        sample={codeOf(policy, scenario)}
+        note={<span class="muted clip policy-line">{policyWords(policy)}</span>}
+      />
     </div>
   )
 }
 
-function codeOf(policy: Policy, { jobs, within, outage, capacityPerSecond }: Scenario) {
-  const json = JSON.stringify(policy)
-  const flags = [
-    `--jobs ${jobs}`,
-    `--within ${within}`,
-    `--outage ${outage}`,
-    ...(capacityPerSecond === undefined ? [] : [`--capacity ${capacityPerSecond}`]),
-  ]
+function codeOf(policy: Policy, { jobs, within, outage, capacityPerSecond: capacity }: Scenario) {
+  const flags = flagsOf({ jobs, within, outage, capacity })
   return {
     ts: `const chronos = createChronos({ retry: ${asLiteral(policy)} })`,
     json: JSON.stringify(policy, null, 2),
-    cli: `chronos policy simulate ${quoted(json)} \\\n  ${flags.join(' ')}`,
+    cli: `chronos policy simulate ${word(policy)} \\\n  ${flags.join(' ')}`,
   }
 }

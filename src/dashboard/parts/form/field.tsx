@@ -1,4 +1,4 @@
-import type { Signal } from '@preact/signals'
+import { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { createContext } from 'preact'
 import { useContext, useId } from 'preact/hooks'
@@ -117,28 +117,42 @@ export function TextArea({ value, rows = 4, mono, label, ...rest }: TextAreaProp
   )
 }
 
+/** What a control shows and sets: a signal, or a value with `onChange`. */
+interface Bound<T> {
+  readonly value: T | Signal<T>
+  readonly onChange?: ((value: T) => void) | undefined
+}
+
+function bound<T>({ value, onChange }: Bound<T>): readonly [value: T, set: (value: T) => void] {
+  if (!(value instanceof Signal)) return [value, next => onChange?.(next)]
+  return [
+    value.value,
+    next => {
+      value.value = next
+      onChange?.(next)
+    },
+  ]
+}
+
 export interface Option<T extends string> {
   readonly value: T
   readonly text: string
 }
 
-export interface SelectProps<T extends string> {
-  readonly value: T
+export interface SelectProps<T extends string> extends Bound<T> {
   readonly options: readonly (T | Option<T>)[]
-  readonly onChange: (value: T) => void
   readonly label?: string | undefined
-  readonly disabled?: boolean | undefined
 }
 
-export function Select<T extends string>({ value, options, onChange, label, disabled }: SelectProps<T>) {
+export function Select<T extends string>({ options, label, ...props }: SelectProps<T>) {
+  const [value, set] = bound(props)
   return (
     <select
       {...useControl()}
       class="input select"
       aria-label={label}
-      disabled={disabled}
       value={value}
-      onChange={event => onChange(event.currentTarget.value as T)}
+      onChange={event => set(event.currentTarget.value as T)}
     >
       {options.map(optionOf).map(({ value: each, text }) => (
         <option key={each} value={each} selected={each === value}>
@@ -154,13 +168,14 @@ function optionOf<T extends string>(option: T | Option<T>): Option<T> {
 }
 
 /** A choice between a few options. */
-export function Segmented<T extends string>({ value, options, onChange, label, disabled }: SelectProps<T>) {
+export function Segmented<T extends string>({ options, label, ...props }: SelectProps<T>) {
+  const [value, set] = bound(props)
   const name = useId()
   return (
-    <fieldset class="segmented" aria-label={label} disabled={disabled}>
+    <fieldset class="segmented" aria-label={label}>
       {options.map(optionOf).map(({ value: each, text }) => (
         <label key={each}>
-          <input type="radio" name={name} value={each} checked={each === value} onChange={() => onChange(each)} />
+          <input type="radio" name={name} value={each} checked={each === value} onChange={() => set(each)} />
           <span>{text}</span>
         </label>
       ))}
@@ -168,23 +183,20 @@ export function Segmented<T extends string>({ value, options, onChange, label, d
   )
 }
 
-export interface ToggleProps {
-  readonly on: boolean
-  readonly onChange: (on: boolean) => void
+export interface ToggleProps extends Bound<boolean> {
   readonly label: ComponentChildren
-  readonly disabled?: boolean | undefined
 }
 
-export function Toggle({ on, onChange, label, disabled }: ToggleProps) {
+export function Toggle({ label, ...props }: ToggleProps) {
+  const [isOn, set] = bound(props)
   return (
     <label class="toggle">
       <input
         type="checkbox"
         role="switch"
-        checked={on}
-        aria-checked={on}
-        disabled={disabled}
-        onChange={event => onChange(event.currentTarget.checked)}
+        checked={isOn}
+        aria-checked={isOn}
+        onChange={event => set(event.currentTarget.checked)}
       />
       <span class="track" aria-hidden="true" />
       <span>{label}</span>
@@ -192,15 +204,11 @@ export function Toggle({ on, onChange, label, disabled }: ToggleProps) {
   )
 }
 
-export function Checkbox({ on, onChange, label, disabled }: ToggleProps) {
+export function Checkbox({ label, ...props }: ToggleProps) {
+  const [isOn, set] = bound(props)
   return (
     <label class="checkbox">
-      <input
-        type="checkbox"
-        checked={on}
-        disabled={disabled}
-        onChange={event => onChange(event.currentTarget.checked)}
-      />
+      <input type="checkbox" checked={isOn} onChange={event => set(event.currentTarget.checked)} />
       <span>{label}</span>
     </label>
   )
@@ -208,18 +216,16 @@ export function Checkbox({ on, onChange, label, disabled }: ToggleProps) {
 
 export interface DurationInputProps {
   readonly value: Signal<string>
-  readonly label?: string | undefined
-  readonly disabled?: boolean | undefined
   readonly placeholder?: string | undefined
 }
 
 /** An input for a duration such as `30s` that shows the parsed value. */
-export function DurationInput({ value, label, disabled, placeholder = '30s' }: DurationInputProps) {
+export function DurationInput({ value, placeholder = '30s' }: DurationInputProps) {
   const ms = parseDuration(value.value.trim())
   const words = value.value.trim() === '' ? '' : ms === undefined ? 'a number with ms, s, m, h or d' : duration(ms)
   return (
     <span class="duration-input">
-      <Input value={value} label={label} disabled={disabled} placeholder={placeholder} mono />
+      <Input value={value} placeholder={placeholder} mono />
       <span class={ms === undefined ? 'dead' : 'muted'} aria-hidden="true">
         {words}
       </span>

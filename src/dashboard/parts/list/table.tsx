@@ -21,7 +21,8 @@ export interface TableProps<Row> {
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  readonly rowKey: (row: Row) => string
+  /** Distinguishes the rows; default their id. */
+  readonly rowKey?: ((row: Row) => string) | undefined
   /** The page that a click or Enter on a row opens. */
   readonly href?: ((row: Row) => string) | undefined
   /** The selected ids. Makes rows selectable (`x`, or Shift-click for a range). */
@@ -34,7 +35,7 @@ export interface TableProps<Row> {
 
 /** A table with keyboard navigation: `j` and `k` move, Enter opens, `x` selects, `X` selects a range. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, rowKey, href, selected, stale = false } = props
+  const { label, columns, rows, rowKey = idOf, href, selected, stale = false } = props
   const body = useRef<HTMLTableSectionElement>(null)
   const focused = useSignal<string | undefined>(undefined)
   const anchor = useRef<string | undefined>(undefined)
@@ -103,7 +104,7 @@ function useHold(selected: Signal<ReadonlySet<string>> | undefined): void {
 }
 
 function useRowKeys<Row>(
-  { rows, rowKey, href, selected, onFocusRow }: TableProps<Row>,
+  { rows, rowKey = idOf, href, selected, onFocusRow }: TableProps<Row>,
   body: { readonly current: HTMLElement | null },
   focused: Signal<string | undefined>,
   anchor: { current: string | undefined },
@@ -190,6 +191,16 @@ function AllBox<Row>({ rows, rowKey, selected }: AllBoxProps<Row>) {
       }}
     />
   )
+}
+
+const idOf = (row: unknown): string => (row as { readonly id: string }).id
+
+/** The last column: the buttons or the menu of a row. */
+export function actionColumn<Row>(
+  render: (row: Row) => ComponentChildren,
+  phone: Column<Row>['phone'] = 'hide',
+): Column<Row> {
+  return { key: 'actions', title: <span class="off-screen">Actions</span>, phone, render }
 }
 
 function cellClass<Row>({ align = 'start', width = 'fit', phone = 'show' }: Column<Row>): string {

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { RuleSettings, RuleView } from '../../../core/alert/rules.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { duration } from '../../data/format.js'
@@ -8,11 +9,11 @@ import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
-import { Answer } from '../../parts/empty.js'
-import { DurationInput, Field, Input, Toggle } from '../../parts/form/field.js'
-import { Dialog } from '../../parts/layer/dialog.js'
-import { type Column, Table } from '../../parts/list/table.js'
-import { Panel } from '../../parts/panel.js'
+import { Editor } from '../../parts/form/editor.js'
+import { Toggle } from '../../parts/form/field.js'
+import { Fields, useDraft, wrongOnes } from '../../parts/form/form.js'
+import { List } from '../../parts/list/list.js'
+import { actionColumn, type Column } from '../../parts/list/table.js'
 import { isFlag, RULES, thresholdText, type Unit, unitOf } from './alert-words.js'
 import './alert.css'
 
@@ -22,28 +23,15 @@ export function AlertRules() {
   const edited = useSignal<RuleView | undefined>(undefined)
   return (
     <>
-      <Answer query={rules} lines={9}>
-        {({ data }) => (
-          <Panel flush>
-            <Table
-              label="Alert rules"
-              columns={columns(rule => (edited.value = rule), rules.refetch)}
-              rows={data}
-              rowKey={({ name }) => name}
-              stale={rules.problem !== undefined}
-            />
-          </Panel>
-        )}
-      </Answer>
+      <List
+        query={rules}
+        label="Alert rules"
+        columns={columns(rule => (edited.value = rule), rules.refetch)}
+        rowKey={({ name }) => name}
+        lines={9}
+      />
       {edited.value && (
-        <RuleDialog
-          rule={edited.value}
-          onClose={() => (edited.value = undefined)}
-          onDone={() => {
-            edited.value = undefined
-            rules.refetch()
-          }}
-        />
+        <RuleEditor rule={edited.value} after={rules.refetch} onClose={() => (edited.value = undefined)} />
       )}
     </>
   )
@@ -105,24 +93,28 @@ function columns(onEdit: (rule: RuleView) => void, after: () => void): readonly 
       render: ({ repeat }) => (repeat === 'doubled' ? 'when doubled' : `after ${span(repeat)}`),
     },
     ...(may('admin')
-      ? [
-          {
-            key: 'edit',
-            title: <span class="off-screen">Actions</span>,
-            render: (rule: RuleView) => (
-              <span class="alert-rule-actions row tight">
-                <Button size="sm" onPress={() => void turn(rule, after)}>
-                  {rule.enabled ? 'Turn off' : 'Turn on'}
-                </Button>
-                <Button size="sm" icon="edit" onPress={() => onEdit(rule)}>
-                  Edit
-                </Button>
-              </span>
-            ),
-          },
-        ]
+      ? [actionColumn((rule: RuleView) => <Actions rule={rule} onEdit={onEdit} after={after} />, 'show')]
       : []),
   ]
+}
+
+interface ActionsProps {
+  readonly rule: RuleView
+  readonly onEdit: (rule: RuleView) => void
+  readonly after: () => void
+}
+
+function Actions({ rule, onEdit, after }: ActionsProps) {
+  return (
+    <span class="alert-rule-actions row tight">
+      <Button size="sm" onPress={() => void turn(rule, after)}>
+        {rule.enabled ? 'Turn off' : 'Turn on'}
+      </Button>
+      <Button size="sm" icon="edit" onPress={() => onEdit(rule)}>
+        Edit
+      </Button>
+    </span>
+  )
 }
 
 /** Needs no confirmation, because it can be undone. */
@@ -135,98 +127,84 @@ function turn({ name, enabled }: RuleView, after: () => void): Promise<unknown> 
   })
 }
 
-interface RuleDialogProps {
+interface RuleEditorProps {
   readonly rule: RuleView
+  readonly after: () => void
   readonly onClose: () => void
-  readonly onDone: () => void
 }
 
 const HINTS: Readonly<Record<Unit, string>> = { duration: 'such as 5m', share: 'percent', count: 'a number' }
 
-function RuleDialog({ rule, onClose, onDone }: RuleDialogProps) {
+function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
+  const { name } = rule
   const unit = unitOf(rule)
-  const fire = useSignal(typed(rule.fire, unit))
-  const clear = useSignal(typed(rule.clear, unit))
-  const critical = useSignal(typed(rule.critical, unit))
-  const lasts = useSignal(String(rule.for))
-  const keep = useSignal(String(rule.keep))
-  const enabled = useSignal(rule.enabled)
-  const settings: RuleSettings = {
-    enabled: enabled.value,
-    ...read('fire', fire.value, unit),
-    ...read('clear', clear.value, unit),
-    ...read('critical', critical.value, unit),
-    for: lasts.value.trim() as Duration,
-    keep: keep.value.trim() as Duration,
-  }
-  const isDuration = (text: string): boolean => parseDuration(text.trim()) !== undefined
-  const wrong = {
-    fire: settings.fire === undefined ? HINTS[unit] : undefined,
+  const draft = useDraft({
+    enabled: rule.enabled,
+    fire: typed(rule.fire, unit),
+    clear: typed(rule.clear, unit),
+    critical: typed(rule.critical, unit),
+    for: String(rule.for),
+    keep: String(rule.keep),
+  })
+  const [fire, clear, critical] = [draft.fire, draft.clear, draft.critical].map(({ value }) => read(value, unit))
+  const lasts = ({ value }: { readonly value: string }): string | undefined =>
+    parseDuration(value.trim()) === undefined ? 'such as 5m' : undefined
+  const wrong = wrongOnes({
+    fire: fire === undefined ? HINTS[unit] : undefined,
     clear:
-      settings.clear === undefined
-        ? HINTS[unit]
-        : isAbove(settings.clear, settings.fire)
-          ? 'must not exceed the firing threshold'
-          : undefined,
-    critical: critical.value.trim() !== '' && settings.critical === undefined ? HINTS[unit] : undefined,
-    for: isDuration(lasts.value) ? undefined : 'such as 5m',
-    keep: isDuration(keep.value) ? undefined : 'such as 5m',
-  }
-  const isRight = Object.values(wrong).every(problem => problem === undefined)
-  const save = (change: RuleSettings | null): Promise<unknown> =>
-    act({
-      run: () => api.alerts.setRules({ [rule.name]: change }),
-      done: change ? `Changed rule ${rule.name}` : `Removed the override of rule ${rule.name}`,
-      after: onDone,
-    })
+      clear === undefined ? HINTS[unit] : isAbove(clear, fire) ? 'must not exceed the firing threshold' : undefined,
+    critical: draft.critical.value.trim() !== '' && critical === undefined ? HINTS[unit] : undefined,
+    for: lasts(draft.for),
+    keep: lasts(draft.keep),
+  })
+  const save = (settings: RuleSettings | null, done: string): Promise<unknown> =>
+    act({ run: () => api.alerts.setRules({ [name]: settings }), done, after })
   return (
-    <Dialog
-      title={rule.name}
+    <Editor
+      title={name}
       onClose={onClose}
-      foot={
-        <>
-          <Button tone="quiet" tip="Use the settings of the code again" onPress={() => void save(null)}>
-            Remove override
-          </Button>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button tone="primary" disabled={!isRight} onPress={() => void save(settings)}>
-            Save
-          </Button>
-        </>
+      verb="Save"
+      isReady={Object.keys(wrong).length === 0}
+      onSave={() =>
+        save(
+          {
+            enabled: draft.enabled.value,
+            ...present({ fire, clear, critical }),
+            for: draft.for.value.trim() as Duration,
+            keep: draft.keep.value.trim() as Duration,
+          },
+          `Changed rule ${name}`,
+        )
+      }
+      more={
+        <Button
+          tone="quiet"
+          tip="Use the settings of the code again"
+          onPress={() => void save(null, `Removed the override of rule ${name}`).then(saved => saved && onClose())}
+        >
+          Remove override
+        </Button>
       }
     >
-      <div class="stack loose">
-        <p class="ink-2">{RULES[rule.name]}.</p>
-        <div class="fields">
-          {!isFlag(rule.name) && (
-            <>
-              <Field label="Fires above" hint={HINTS[unit]} problem={wrong.fire}>
-                <Input value={fire} mono autoFocus />
-              </Field>
-              <Field label="Resolves at or below" hint="A lower value avoids flapping" problem={wrong.clear}>
-                <Input value={clear} mono />
-              </Field>
-            </>
-          )}
-          <Field label="Critical above" hint="Empty: unchanged" problem={wrong.critical}>
-            <Input value={critical} mono placeholder="never" />
-          </Field>
-          <Field label="Pending for" problem={wrong.for}>
-            <DurationInput value={lasts} />
-          </Field>
-          <Field label="Resolves after" hint="Time below the threshold" problem={wrong.keep}>
-            <DurationInput value={keep} />
-          </Field>
-        </div>
-        <Toggle
-          on={enabled.value}
-          onChange={on => {
-            enabled.value = on
-          }}
-          label="Enabled"
-        />
-      </div>
-    </Dialog>
+      <p class="ink-2">{RULES[name]}.</p>
+      <Fields
+        draft={draft}
+        wrong={wrong}
+        fields={[
+          !isFlag(name) && { name: 'fire', label: 'Fires above', hint: HINTS[unit], kind: 'code', autoFocus: true },
+          !isFlag(name) && {
+            name: 'clear',
+            label: 'Resolves at or below',
+            hint: 'A lower value avoids flapping',
+            kind: 'code',
+          },
+          { name: 'critical', label: 'Critical above', hint: 'Empty: unchanged', placeholder: 'never', kind: 'code' },
+          { name: 'for', label: 'Pending for', kind: 'duration' },
+          { name: 'keep', label: 'Resolves after', hint: 'Time below the threshold', kind: 'duration' },
+        ]}
+      />
+      <Toggle value={draft.enabled} label="Enabled" />
+    </Editor>
   )
 }
 
@@ -236,14 +214,13 @@ function typed(value: number | Duration | undefined, unit: Unit): string {
   return unit === 'share' ? String(Math.round(Number(value) * 1_000) / 10) : String(value)
 }
 
-function read<Key extends string>(key: Key, text: string, unit: Unit): { readonly [K in Key]?: number | Duration } {
+function read(text: string, unit: Unit): number | Duration | undefined {
   const value = text.trim()
-  if (value === '') return {}
-  if (unit === 'duration')
-    return parseDuration(value) === undefined ? {} : ({ [key]: value } as { [K in Key]: Duration })
+  if (value === '') return undefined
+  if (unit === 'duration') return parseDuration(value) === undefined ? undefined : (value as Duration)
   const number = Number(value)
-  if (!Number.isFinite(number) || number < 0) return {}
-  return { [key]: unit === 'share' ? number / 100 : number } as { [K in Key]: number }
+  if (!Number.isFinite(number) || number < 0) return undefined
+  return unit === 'share' ? number / 100 : number
 }
 
 function isAbove(clear: number | Duration, fire: number | Duration | undefined): boolean {

@@ -1,22 +1,22 @@
-import { useSignal } from '@preact/signals'
 import type { Labels } from '../../../core/alert/alert.js'
 import type { RuleName } from '../../../core/alert/rules.js'
 import type { SilenceView } from '../../../core/alert/silence.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import type { QueryState } from '../../data/query.js'
 import { may } from '../../data/session.js'
-import { Tag } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
-import { Answer, Empty } from '../../parts/empty.js'
-import { DurationInput, Field, Input, Segmented, Select } from '../../parts/form/field.js'
-import { Dialog } from '../../parts/layer/dialog.js'
-import { type Column, Table } from '../../parts/list/table.js'
-import { Panel } from '../../parts/panel.js'
+import { Empty } from '../../parts/empty.js'
+import { Editor } from '../../parts/form/editor.js'
+import { Segmented } from '../../parts/form/field.js'
+import { Fields, listOf, TypedField, textOf, useDraft, wrongOnes } from '../../parts/form/form.js'
+import { List } from '../../parts/list/list.js'
+import { actionColumn, type Column } from '../../parts/list/table.js'
 import { Time } from '../../parts/time.js'
-import { placeOf, RULES } from './alert-words.js'
+import { LabelTags, RULES } from './alert-words.js'
 import './alert.css'
 
 type Silences = QueryState<{ readonly data: readonly SilenceView[] }>
@@ -24,25 +24,17 @@ type Silences = QueryState<{ readonly data: readonly SilenceView[] }>
 /** The active silences. */
 export function AlertSilences({ silences }: { readonly silences: Silences }) {
   return (
-    <Answer query={silences} lines={4}>
-      {({ data }) => (
-        <Panel flush>
-          {data.length === 0 ? (
-            <Empty icon="alerts" title="No silences">
-              A silence stops the notifications of some alerts for a while. The alerts themselves stay visible.
-            </Empty>
-          ) : (
-            <Table
-              label="Silences"
-              columns={columns(silences.refetch)}
-              rows={data}
-              rowKey={({ id }) => id}
-              stale={silences.problem !== undefined}
-            />
-          )}
-        </Panel>
-      )}
-    </Answer>
+    <List
+      query={silences}
+      label="Silences"
+      columns={columns(silences.refetch)}
+      lines={4}
+      empty={
+        <Empty icon="alerts" title="No silences">
+          A silence stops the notifications of some alerts for a while. The alerts themselves stay visible.
+        </Empty>
+      }
+    />
   )
 }
 
@@ -56,9 +48,7 @@ function columns(after: () => void): readonly Column<SilenceView>[] {
       render: ({ rule, labels }) => (
         <span class="row wrap tight">
           <span class="strong">{rule ?? 'All rules'}</span>
-          {Object.entries(labels).map(([label, value]) => (
-            <Tag key={label} href={placeOf(label, value)}>{`${label}: ${value}`}</Tag>
-          ))}
+          <LabelTags labels={labels} />
         </span>
       ),
     },
@@ -80,17 +70,16 @@ function columns(after: () => void): readonly Column<SilenceView>[] {
           </span>
         ),
     },
-    {
-      key: 'end',
-      title: <span class="off-screen">Actions</span>,
-      render: silence =>
+    actionColumn(
+      silence =>
         may('operator') &&
         Date.parse(silence.until) > now.value && (
           <Button size="sm" onPress={() => void end(silence, after)}>
             End
           </Button>
         ),
-    },
+      'show',
+    ),
   ]
 }
 
@@ -99,13 +88,7 @@ function end({ id, rule, labels, comment, until }: SilenceView, after: () => voi
   return act({
     run: () => api.alerts.unsilence(id),
     done: 'Removed silence',
-    undo: () =>
-      api.alerts.silence({
-        ...(rule !== undefined && { rule }),
-        labels,
-        until,
-        ...(comment !== undefined && { comment }),
-      }),
+    undo: () => api.alerts.silence(present({ rule, labels, until, comment })),
     after,
   })
 }
@@ -116,117 +99,88 @@ export interface SilenceStart {
   readonly labels?: Labels
 }
 
-interface SilenceDialogProps {
+interface SilenceEditorProps {
   readonly start: SilenceStart
+  readonly after: () => void
   readonly onClose: () => void
-  readonly onDone: () => void
 }
 
-const SPANS = ['30m', '2h', '8h', '1d', '7d'] as const
+const SPANS: readonly string[] = ['30m', '2h', '8h', '1d', '7d']
 
-export function SilenceDialog({ start, onClose, onDone }: SilenceDialogProps) {
-  const rule = useSignal<RuleName | ''>(start.rule ?? '')
-  const labels = useSignal(
-    Object.entries(start.labels ?? {})
+export function SilenceEditor({ start, after, onClose }: SilenceEditorProps) {
+  const draft = useDraft({
+    rule: start.rule ?? '',
+    labels: Object.entries(start.labels ?? {})
       .map(([label, value]) => `${label}=${value}`)
       .join(', '),
-  )
-  const lasts = useSignal<string>('2h')
-  const comment = useSignal('')
-  const isBusy = useSignal(false)
-  const found = labelsOf(labels.value)
-  const ms = parseDuration(lasts.value.trim())
-  const isAll = rule.value === '' && found !== undefined && Object.keys(found).length === 0
-  const canSave = found !== undefined && ms !== undefined && ms >= 1_000
-  const save = async (): Promise<void> => {
-    if (!canSave) return
-    isBusy.value = true
-    await act({
-      run: () =>
-        api.alerts.silence({
-          ...(rule.value !== '' && { rule: rule.value }),
-          labels: found,
-          for: lasts.value.trim() as Duration,
-          ...(comment.value.trim() !== '' && { comment: comment.value.trim() }),
-        }),
-      done: `Created silence for ${lasts.value}`,
-      undo: ({ id }) => api.alerts.unsilence(id),
-      after: onDone,
-    })
-    isBusy.value = false
-  }
+    for: '2h',
+    comment: '',
+  })
+  const labels = labelsOf(draft.labels.value)
+  const ms = parseDuration(draft.for.value.trim())
+  const isAll = draft.rule.value === '' && labels !== undefined && Object.keys(labels).length === 0
+  const wrong = wrongOnes({
+    labels: labels ? undefined : 'Use label=value, separated by commas',
+    for: ms === undefined ? 'Such as 30m, 2h or 7d' : ms < 1_000 ? '' : undefined,
+  })
+  const body = present({
+    rule: textOf(draft.rule) as RuleName | undefined,
+    labels,
+    for: draft.for.value.trim() as Duration,
+    comment: textOf(draft.comment),
+  })
   return (
-    <Dialog
+    <Editor
       title="New silence"
+      verb="Silence"
       onClose={onClose}
-      foot={
-        <>
-          <Button tone="quiet" onPress={onClose}>
-            Cancel
-          </Button>
-          <Button tone="primary" disabled={!canSave} busy={isBusy.value} onPress={() => void save()}>
-            Silence
-          </Button>
-        </>
+      isReady={Object.keys(wrong).length === 0}
+      onSave={() =>
+        act({
+          run: () => api.alerts.silence(body),
+          done: `Created silence for ${draft.for.value}`,
+          undo: ({ id }) => api.alerts.unsilence(id),
+          after,
+        })
       }
     >
-      <form
-        class="stack loose"
-        onSubmit={event => {
-          event.preventDefault()
-          void save()
-        }}
-      >
-        <p class="ink-2">
-          {isAll
-            ? 'No alert sends notifications during this time.'
-            : 'These alerts send no notifications during this time. They stay visible here.'}
-        </p>
-        <div class="fields">
-          <Field label="Rule">
-            <Select
-              value={rule.value}
-              options={[
-                { value: '', text: 'All rules' },
-                ...(Object.keys(RULES) as RuleName[]).map(name => ({ value: name, text: name })),
-              ]}
-              onChange={next => {
-                rule.value = next
-              }}
-            />
-          </Field>
-          <Field
-            label="Labels"
-            hint="Such as queue=mail, separated by commas"
-            problem={found ? undefined : 'Use label=value, separated by commas'}
-          >
-            <Input value={labels} mono placeholder="queue=reports" />
-          </Field>
-        </div>
-        <div class="stack tight">
-          <Field label="Duration" problem={ms === undefined ? 'Such as 30m, 2h or 7d' : undefined}>
-            <DurationInput value={lasts} />
-          </Field>
-          <Segmented
-            label="Common durations"
-            value={lasts.value as (typeof SPANS)[number]}
-            options={SPANS}
-            onChange={next => {
-              lasts.value = next
-            }}
-          />
-        </div>
-        <Field label="Comment" hint="Why the alerts are silenced">
-          <Input value={comment} placeholder="Migration of the mail server" autoFocus />
-        </Field>
-      </form>
-    </Dialog>
+      <p class="ink-2">
+        {isAll
+          ? 'No alert sends notifications during this time.'
+          : 'These alerts send no notifications during this time. They stay visible here.'}
+      </p>
+      <Fields
+        draft={draft}
+        wrong={wrong}
+        fields={[
+          { name: 'rule', label: 'Rule', options: [{ value: '', text: 'All rules' }, ...Object.keys(RULES)] },
+          {
+            name: 'labels',
+            label: 'Labels',
+            hint: 'Such as queue=mail, separated by commas',
+            placeholder: 'queue=reports',
+            kind: 'code',
+          },
+        ]}
+      />
+      <div class="stack tight">
+        <TypedField draft={draft} wrong={wrong} name="for" label="Duration" kind="duration" />
+        <Segmented label="Common durations" value={draft.for} options={SPANS} />
+      </div>
+      <TypedField
+        draft={draft}
+        name="comment"
+        label="Comment"
+        hint="Why the alerts are silenced"
+        placeholder="Migration of the mail server"
+        autoFocus
+      />
+    </Editor>
   )
 }
 
 function labelsOf(text: string): Labels | undefined {
-  const pairs = text.split(',').flatMap(pair => pair.trim() || [])
-  const found = pairs.map(pair => /^([^=\s]+)\s*[=:]\s*(.+)$/.exec(pair))
+  const found = listOf(text).map(pair => /^([^=\s]+)\s*[=:]\s*(.+)$/.exec(pair))
   return found.every(pair => pair !== null)
     ? Object.fromEntries(found.map(pair => [pair![1]!, pair![2]!.trim()]))
     : undefined

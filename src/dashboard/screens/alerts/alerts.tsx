@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
-import type { AlertView, Labels } from '../../../core/alert/alert.js'
+import type { AlertView } from '../../../core/alert/alert.js'
 import type { SilenceView } from '../../../core/alert/silence.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
-import { Badge, Tag } from '../../parts/badge.js'
+import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Answer, Empty } from '../../parts/empty.js'
 import { PageHead } from '../../parts/panel.js'
@@ -15,8 +15,8 @@ import { Tabs } from '../../parts/tabs.js'
 import { Time } from '../../parts/time.js'
 import { useTitle } from '../../shell/title.js'
 import { AlertRules } from './alert-rules.js'
-import { AlertSilences, SilenceDialog, type SilenceStart } from './alert-silences.js'
-import { placeOf, RULES, silenceOf, valueText } from './alert-words.js'
+import { AlertSilences, SilenceEditor, type SilenceStart } from './alert-silences.js'
+import { LabelTags, RULES, silenceOf, valueText } from './alert-words.js'
 import './alert.css'
 
 /** Alerts, their rules and silences. */
@@ -63,28 +63,13 @@ export default function Alerts() {
             <AlertSilences silences={silences} />
           ) : (
             <Answer query={alerts} lines={5}>
-              {({ data }) => (
-                <Now
-                  alerts={data}
-                  silences={inForce}
-                  onSilence={alert => {
-                    silencing.value = alert
-                  }}
-                />
-              )}
+              {({ data }) => <Now alerts={data} silences={inForce} onSilence={alert => (silencing.value = alert)} />}
             </Answer>
           )
         }
       </Tabs>
       {silencing.value && (
-        <SilenceDialog
-          start={silencing.value}
-          onClose={() => (silencing.value = undefined)}
-          onDone={() => {
-            silencing.value = undefined
-            silences.refetch()
-          }}
-        />
+        <SilenceEditor start={silencing.value} after={silences.refetch} onClose={() => (silencing.value = undefined)} />
       )}
     </>
   )
@@ -160,21 +145,14 @@ function Card({ alert, silence, onSilence }: CardProps) {
           <span>
             since <Time at={since} />
           </span>
-          {isOver && (
+          {isOver ? (
             <span>
-              {' '}
               resolved <Time at={resolvedAt} />
             </span>
-          )}
-          {!isOver && (
+          ) : (
             <span>
-              {notifiedAt === undefined ? (
-                'no notification sent yet'
-              ) : (
-                <>
-                  notified <Time at={notifiedAt} />
-                </>
-              )}
+              {notifiedAt === undefined ? 'no notification sent yet' : 'notified '}
+              {notifiedAt !== undefined && <Time at={notifiedAt} />}
             </span>
           )}
         </p>
@@ -188,16 +166,5 @@ function Card({ alert, silence, onSilence }: CardProps) {
         )}
       </div>
     </li>
-  )
-}
-
-/** The labels of an alert with links. */
-export function LabelTags({ labels }: { readonly labels: Labels }) {
-  return (
-    <>
-      {Object.entries(labels).map(([label, value]) => (
-        <Tag key={label} href={placeOf(label, value)}>{`${label}: ${value}`}</Tag>
-      ))}
-    </>
   )
 }

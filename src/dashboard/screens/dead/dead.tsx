@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
+import { present } from '../../../core/values/present.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
 import { TrendSpark } from '../../charts/trend-spark.js'
 import * as api from '../../data/api.js'
 import { apiFilter, jobTokens } from '../../data/filter.js'
 import { count, percent, plural } from '../../data/format.js'
-import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
@@ -12,12 +12,12 @@ import { Answer, Empty } from '../../parts/empty.js'
 import { Segmented } from '../../parts/form/field.js'
 import { Menu } from '../../parts/layer/menu.js'
 import { FilterBar } from '../../parts/list/filter-bar.js'
+import { List, usePage } from '../../parts/list/list.js'
 import { Pager } from '../../parts/list/pager.js'
-import { Table } from '../../parts/list/table.js'
-import { PageHead, Panel } from '../../parts/panel.js'
+import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
-import { href, query, segment, setQuery } from '../../shell/router.js'
+import { href, pageOf, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { acknowledgeAll, type DeadChoice, discardAll, setGroupState } from './dead-actions.js'
@@ -61,13 +61,11 @@ const STATES = [
 
 function Groups() {
   const state = (query.value['group'] ?? '') as (typeof STATES)[number]['value']
-  const { cursor } = query.value
   const filter = state === 'all' ? { all: 'true' } : state === '' ? {} : { state }
-  const groups = useQuery(
-    `groups ${state} ${cursor ?? ''}`,
-    signal => api.dead.groups({ ...filter, ...(cursor !== undefined && { cursor }) }, signal),
-    { topics: ['dead', 'redrives'], everyMs: 10_000 },
-  )
+  const groups = usePage(`groups ${state}`, (page, signal) => api.dead.groups({ ...filter, ...page }, signal), {
+    topics: ['dead', 'redrives'],
+    everyMs: 10_000,
+  })
   const redriving = useSignal<ErrorGroupView | undefined>(undefined)
   return (
     <>
@@ -91,9 +89,7 @@ function Groups() {
                     key={group.fingerprint + (group.tenantId ?? '')}
                     group={group}
                     most={Math.max(...data.map(({ dead }) => dead))}
-                    onRedrive={() => {
-                      redriving.value = group
-                    }}
+                    onRedrive={() => (redriving.value = group)}
                     after={groups.refetch}
                   />
                 ))}
@@ -104,19 +100,14 @@ function Groups() {
         }
       </Answer>
       {redriving.value && (
-        <RedriveDialog
-          choice={choiceOf(redriving.value)}
-          onClose={() => {
-            redriving.value = undefined
-          }}
-        />
+        <RedriveDialog choice={choiceOf(redriving.value)} onClose={() => (redriving.value = undefined)} />
       )}
     </>
   )
 }
 
 export function choiceOf({ fingerprint, tenantId, title, dead }: ErrorGroupView): DeadChoice {
-  return { filter: { fingerprint, ...(tenantId !== undefined && { tenantId }) }, words: title, items: dead }
+  return { filter: present({ fingerprint, tenantId }), words: title, items: dead }
 }
 
 function NothingDead({ state }: { readonly state: string }) {
@@ -187,7 +178,7 @@ function Group({ group, most, onRedrive, after }: GroupProps) {
 }
 
 export function groupHref({ fingerprint, tenantId }: ErrorGroupView): string {
-  return href(`/dead/${segment(fingerprint)}`, { tenant: tenantId })
+  return pageOf('dead', fingerprint, { tenant: tenantId })
 }
 
 /** The actions for a group besides a redrive. */
@@ -238,68 +229,37 @@ export function GroupMenu({ group, after }: { readonly group: ErrorGroupView; re
 function DeadJobs() {
   const tokens = jobTokens().filter(({ name }) => name !== 'state')
   const filter = apiFilter(query.value, tokens)
-  const { cursor } = query.value
-  const jobs = useQuery(
-    `dead ${JSON.stringify(filter)} ${cursor ?? ''}`,
-    signal => api.dead.list({ ...filter, ...(cursor !== undefined && { cursor }) }, signal),
+  const jobs = usePage(
+    `dead ${JSON.stringify(filter)}`,
+    (page, signal) => api.dead.list({ ...filter, ...page }, signal),
     { topics: ['dead'], everyMs: 10_000 },
   )
+  const total = jobs.data?.count
   const isRedriving = useSignal(false)
+  const words = Object.entries(filter).map(([name, value]) => `${name}:${value}`)
   return (
     <>
       <FilterBar tokens={tokens} label="Filter dead letters" placeholder="queue:payments reason:exhausted timeout" />
-      <Answer query={jobs} lines={10}>
-        {({ data, page, count: total }) =>
-          data.length === 0 ? (
-            <Empty
-              icon="check"
-              title={Object.keys(filter).length === 0 ? 'No dead letters' : 'No matching dead letters'}
-              good
-            />
-          ) : (
-            <>
-              <Panel flush>
-                <Table
-                  label="Dead letters"
-                  columns={jobColumns()}
-                  rows={data}
-                  rowKey={({ id }) => id}
-                  href={({ id }) => href(`/jobs/${segment(id)}`)}
-                  stale={jobs.isStale}
-                />
-              </Panel>
-              <Pager next={page.next}>
-                {count(data.length)} of {count(total)}
-              </Pager>
-              {may('operator') && (
-                <Button
-                  icon="redrive"
-                  onPress={() => {
-                    isRedriving.value = true
-                  }}
-                >
-                  Redrive all {count(total)} that match
-                </Button>
-              )}
-              {isRedriving.value && (
-                <RedriveDialog
-                  choice={{
-                    filter,
-                    words:
-                      Object.entries(filter)
-                        .map(([name, value]) => `${name}:${value}`)
-                        .join(' ') || 'all dead letters',
-                    items: total,
-                  }}
-                  onClose={() => {
-                    isRedriving.value = false
-                  }}
-                />
-              )}
-            </>
-          )
-        }
-      </Answer>
+      <List
+        query={jobs}
+        label="Dead letters"
+        columns={jobColumns()}
+        href={({ id }) => pageOf('jobs', id)}
+        size={({ data, count: all }) => `${count(data.length)} of ${count(all)}`}
+        lines={10}
+        empty={<Empty icon="check" title={words.length === 0 ? 'No dead letters' : 'No matching dead letters'} good />}
+      />
+      {may('operator') && total !== undefined && total.value > 0 && (
+        <Button icon="redrive" onPress={() => (isRedriving.value = true)}>
+          Redrive all {count(total)} that match
+        </Button>
+      )}
+      {isRedriving.value && total && (
+        <RedriveDialog
+          choice={{ filter, words: words.join(' ') || 'all dead letters', items: total }}
+          onClose={() => (isRedriving.value = false)}
+        />
+      )}
     </>
   )
 }

@@ -11,12 +11,12 @@ import type { ScreenProps } from '../../lazy.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Copyable } from '../../parts/copyable.js'
-import { Answer, Empty } from '../../parts/empty.js'
-import { Table } from '../../parts/list/table.js'
+import { Detail, Empty } from '../../parts/empty.js'
+import { List } from '../../parts/list/list.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
-import { href, query, segment } from '../../shell/router.js'
+import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { choiceOf, GroupMenu } from './dead.js'
@@ -35,18 +35,16 @@ export default function ErrorGroup({ params }: ScreenProps) {
     { topics: ['dead', 'redrives'], everyMs: 10_000 },
   )
   useTitle(group.data?.title ?? 'Error group')
-  if (group.problem?.status === 404) {
-    return (
-      <Empty
-        icon="search"
-        title="Error group not found"
-        actions={<Button href={href('/dead')}>Show dead letters</Button>}
-      >
-        A group is removed some time after its last dead letter, or the address is mistyped.
-      </Empty>
-    )
-  }
-  return <Answer query={group}>{data => <Found group={data} after={group.refetch} />}</Answer>
+  return (
+    <Detail
+      query={group}
+      missing="Error group not found"
+      why="A group is removed some time after its last dead letter, or the address is mistyped."
+      list={{ href: href('/dead'), text: 'Show dead letters' }}
+    >
+      {data => <Found group={data} after={group.refetch} />}
+    </Detail>
+  )
 }
 
 function Found({ group, after }: { readonly group: Group; readonly after: () => void }) {
@@ -70,14 +68,7 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
             </Button>
             {may('operator') && (
               <>
-                <Button
-                  tone="primary"
-                  icon="redrive"
-                  disabled={dead === 0}
-                  onPress={() => {
-                    isRedriving.value = true
-                  }}
-                >
+                <Button tone="primary" icon="redrive" disabled={dead === 0} onPress={() => (isRedriving.value = true)}>
                   Redrive
                 </Button>
                 <GroupMenu group={group} after={after} />
@@ -93,14 +84,7 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
         </div>
         <DeadOfIt group={group} />
       </div>
-      {isRedriving.value && (
-        <RedriveDialog
-          choice={choiceOf(group)}
-          onClose={() => {
-            isRedriving.value = false
-          }}
-        />
-      )}
+      {isRedriving.value && <RedriveDialog choice={choiceOf(group)} onClose={() => (isRedriving.value = false)} />}
     </>
   )
 }
@@ -117,7 +101,7 @@ function Samples({ group: { jobs = [] } }: { readonly group: Group }) {
         <div class="stack">
           {shown.map(({ id, error }) => (
             <section key={id} class="stack tight" aria-label={`Job ${id}`}>
-              <a class="mono" href={href(`/jobs/${segment(id)}`)}>
+              <a class="mono" href={pageOf('jobs', id)}>
                 {id}
               </a>
               <pre class="sample-text">{error!.stack ?? `${error!.name}: ${error!.message}`}</pre>
@@ -147,7 +131,7 @@ function About({ group }: { readonly group: Group }) {
             ['Last seen', <Time at={lastSeen} />],
             ['Jobs', names.join(', ')],
             ['Queues', queues.join(', ')],
-            group.tenantId === undefined ? undefined : ['Tenant', group.tenantId],
+            ['Tenant', group.tenantId],
             ['Fingerprint', <Copyable text={fingerprint} what="Fingerprint copied" />],
           ]}
         />
@@ -159,53 +143,29 @@ function About({ group }: { readonly group: Group }) {
 const LISTED = 20
 
 function DeadOfIt({ group: { fingerprint, tenantId } }: { readonly group: Group }) {
-  const filter = { fingerprint, ...(tenantId !== undefined && { tenantId }) }
   const jobs = useQuery(
     `dead of ${fingerprint} ${tenantId ?? ''}`,
-    signal => api.dead.list({ ...filter, limit: LISTED }, signal),
-    {
-      topics: ['dead', 'redrives'],
-    },
+    signal => api.dead.list({ fingerprint, tenantId, limit: LISTED }, signal),
+    { topics: ['dead', 'redrives'] },
   )
   return (
-    <Answer query={jobs}>
-      {({ data, count: total }) =>
-        data.length === 0 ? (
-          <Empty icon="check" title="No dead letters in this group" good />
-        ) : (
-          <Panel
-            title="Dead letters"
-            flush
-            actions={<a href={href('/dead', { view: 'jobs', fingerprint, tenant: tenantId })}>All {count(total)}</a>}
-          >
-            <Table
-              label="Dead letters of this group"
-              columns={jobColumns()}
-              rows={data}
-              rowKey={({ id }) => id}
-              href={({ id }) => href(`/jobs/${segment(id)}`)}
-              stale={jobs.isStale}
-            />
-          </Panel>
-        )
-      }
-    </Answer>
+    <List
+      query={jobs}
+      title="Dead letters"
+      label="Dead letters of this group"
+      columns={jobColumns()}
+      href={({ id }) => pageOf('jobs', id)}
+      actions={({ count: total }) => (
+        <a href={href('/dead', { view: 'jobs', fingerprint, tenant: tenantId })}>All {count(total)}</a>
+      )}
+      empty={<Empty icon="check" title="No dead letters in this group" good />}
+    />
   )
 }
 
 /** A report for an issue tracker. */
-function issueOf({
-  title,
-  error,
-  failures,
-  dead,
-  firstSeen,
-  lastSeen,
-  names,
-  queues,
-  fingerprint,
-  jobs = [],
-}: Group): string {
+function issueOf(group: Group): string {
+  const { title, error, failures, dead, firstSeen, lastSeen, names, queues, fingerprint, jobs = [] } = group
   const sample = jobs[0]?.error
   return [
     `## ${title}`,

@@ -3,10 +3,10 @@ import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { count, duration, percent, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
-import { Button } from '../../parts/button.js'
 import { Skeleton } from '../../parts/empty.js'
-import { Field, Input, Toggle } from '../../parts/form/field.js'
-import { Dialog } from '../../parts/layer/dialog.js'
+import { Editor } from '../../parts/form/editor.js'
+import { Toggle } from '../../parts/form/field.js'
+import { Fields, useDraft, wrongOnes } from '../../parts/form/form.js'
 import { go, segment } from '../../shell/router.js'
 import type { DeadChoice } from './dead-actions.js'
 import { RateSlider } from './rate-slider.js'
@@ -16,80 +16,75 @@ interface RedriveDialogProps {
   readonly onClose: () => void
 }
 
-const STOP_DEFAULT = '20'
-
 /** The settings of a redrive: canary, rate and stop condition. */
 export function RedriveDialog({ choice, onClose }: RedriveDialogProps) {
   const rate = useSignal(20)
-  const canary = useSignal('10')
-  const stop = useSignal(STOP_DEFAULT)
   const force = useSignal(false)
-  const isBusy = useSignal(false)
-  const canaryProblem = /^\d{1,4}$/.test(canary.value) ? undefined : 'A whole number up to 9999'
-  const stopProblem = /^(100|\d{1,2})$/.test(stop.value) ? undefined : '0 to 100'
+  const draft = useDraft({ canary: '10', stop: '20' })
+  const [canary, stop] = [Number(draft.canary.value), Number(draft.stop.value)]
+  const wrong = wrongOnes({
+    canary: /^\d{1,4}$/.test(draft.canary.value) ? undefined : 'A whole number up to 9999',
+    stop: /^(100|\d{1,2})$/.test(draft.stop.value) ? undefined : '0 to 100',
+  })
   const dry = useQuery(`redrive ${JSON.stringify(choice.filter)} ${force.value}`, () =>
     api.redrives.count({ filter: choice.filter, force: force.value }),
   )
   const total = dry.data?.count
-  const start = async (): Promise<void> => {
-    isBusy.value = true
-    const made = await act({
-      run: () =>
-        api.redrives.start({
-          filter: choice.filter,
-          rate: `${rate.value}/s`,
-          canary: Number(canary.value),
-          stopWhenFailing: Number(stop.value) / 100,
-          force: force.value,
-        }),
-      done: 'Started redrive',
-    })
-    isBusy.value = false
-    if (made) go(`/redrives/${segment(made.id)}`)
-  }
-  const canStart = total !== undefined && total.value > 0 && !canaryProblem && !stopProblem
   return (
-    <Dialog
+    <Editor
       title="Redrive dead letters"
+      verb={total === undefined ? 'Redrive' : `Redrive ${plural(total, 'job')}`}
+      icon="redrive"
       onClose={onClose}
-      foot={
-        <>
-          <Button tone="quiet" onPress={onClose}>
-            Cancel
-          </Button>
-          <Button tone="primary" icon="redrive" busy={isBusy.value} disabled={!canStart} onPress={() => void start()}>
-            {total === undefined ? 'Redrive' : `Redrive ${plural(total, 'job')}`}
-          </Button>
-        </>
+      isReady={total !== undefined && total.value > 0 && Object.keys(wrong).length === 0}
+      onSave={() =>
+        act({
+          run: () =>
+            api.redrives.start({
+              filter: choice.filter,
+              rate: `${rate.value}/s`,
+              canary,
+              stopWhenFailing: stop / 100,
+              force: force.value,
+            }),
+          done: 'Started redrive',
+          after: made => go(`/redrives/${segment(made.id)}`),
+        })
       }
     >
-      <div class="stack loose">
-        <p class="redrive-what">
-          {total === undefined ? <Skeleton lines={1} /> : <span class="strong">{count(total)} jobs</span>}{' '}
-          <span class="ink-2">{choice.words}</span>
-          {dry.data !== undefined && dry.data.skipped > 0 && (
-            <span class="muted"> · {count(dry.data.skipped)} left alone (discarded, or of unknown outcome)</span>
-          )}
-        </p>
-        <div class="fields">
-          <Field label="Canary" hint="Jobs that run first; the rest waits for their outcome" problem={canaryProblem}>
-            <Input value={canary} type="number" min={0} max={9999} />
-          </Field>
-          <Field label="Stop when failing" hint="Percentage of jobs that fail again" problem={stopProblem}>
-            <Input value={stop} type="number" min={0} max={100} />
-          </Field>
-        </div>
-        <RateSlider rate={rate} total={total?.value} />
-        <Toggle
-          on={force.value}
-          onChange={on => {
-            force.value = on
-          }}
-          label="Include jobs with unknown outcome"
-        />
-        <p class="muted">{wordsOf(rate.value, Number(canary.value), Number(stop.value), total?.value)}</p>
-      </div>
-    </Dialog>
+      <p class="redrive-what">
+        {total === undefined ? <Skeleton lines={1} /> : <span class="strong">{count(total)} jobs</span>}{' '}
+        <span class="ink-2">{choice.words}</span>
+        {dry.data !== undefined && dry.data.skipped > 0 && (
+          <span class="muted"> · {count(dry.data.skipped)} left alone (discarded, or of unknown outcome)</span>
+        )}
+      </p>
+      <Fields
+        draft={draft}
+        wrong={wrong}
+        fields={[
+          {
+            name: 'canary',
+            label: 'Canary',
+            hint: 'Jobs that run first; the rest waits for their outcome',
+            kind: 'number',
+            min: 0,
+            max: 9999,
+          },
+          {
+            name: 'stop',
+            label: 'Stop when failing',
+            hint: 'Percentage of jobs that fail again',
+            kind: 'number',
+            min: 0,
+            max: 100,
+          },
+        ]}
+      />
+      <RateSlider rate={rate} total={total?.value} />
+      <Toggle value={force} label="Include jobs with unknown outcome" />
+      <p class="muted">{wordsOf(rate.value, canary, stop, total?.value)}</p>
+    </Editor>
   )
 }
 

@@ -11,12 +11,12 @@ import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Button } from '../../parts/button.js'
 import { CopyableId } from '../../parts/copyable.js'
-import { Answer, Empty } from '../../parts/empty.js'
+import { Detail } from '../../parts/empty.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { Time } from '../../parts/time.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { RateSlider } from './rate-slider.js'
 import { filterText } from './redrives.js'
@@ -32,12 +32,11 @@ export default function Redrive({ params }: ScreenProps) {
     topics: ['redrives'],
     everyMs: 1_000,
   })
-  if (redrive.problem?.status === 404) {
-    return (
-      <Empty icon="search" title="Redrive not found" actions={<Button href={href('/redrives')}>All redrives</Button>} />
-    )
-  }
-  return <Answer query={redrive}>{data => <Found redrive={data} after={redrive.refetch} />}</Answer>
+  return (
+    <Detail query={redrive} missing="Redrive not found" list={{ href: href('/redrives'), text: 'All redrives' }}>
+      {data => <Found redrive={data} after={redrive.refetch} />}
+    </Detail>
+  )
 }
 
 interface FoundProps {
@@ -79,7 +78,7 @@ function Found({ redrive, after }: FoundProps) {
         <Tile
           label="Failing again"
           value={count(failing)}
-          {...(failing > 0 && { hue: 'dead' as const })}
+          hue={failing > 0 ? 'dead' : undefined}
           note={`stops at ${percent(redrive.stopWhenFailing)}`}
         />
         <Tile label="Remaining" value={count(Math.max(0, total.value - started - skipped))} note={etaOf(redrive)} />
@@ -100,7 +99,7 @@ function Found({ redrive, after }: FoundProps) {
               ['Rate', redrive.rate],
               ['Stops when failing', percent(redrive.stopWhenFailing)],
               ['Created', <Time at={redrive.createdAt} />],
-              redrive.finishedAt === undefined ? undefined : ['Finished', <Time at={redrive.finishedAt} />],
+              ['Finished', redrive.finishedAt && <Time at={redrive.finishedAt} />],
               ['Skipped', count(skipped)],
               ['Id', <CopyableId id={id} what="Redrive id" />],
             ]}
@@ -118,11 +117,11 @@ function Conflicts({ redrive: { conflicts, conflictCount } }: { readonly redrive
       <ul class="stack tight">
         {conflicts.map(({ jobId, conflictId }) => (
           <li key={jobId}>
-            <a class="mono" href={href(`/jobs/${segment(jobId)}`)}>
+            <a class="mono" href={pageOf('jobs', jobId)}>
               {jobId}
             </a>{' '}
             waits for{' '}
-            <a class="mono" href={href(`/jobs/${segment(conflictId)}`)}>
+            <a class="mono" href={pageOf('jobs', conflictId)}>
               {conflictId}
             </a>
           </li>

@@ -4,63 +4,50 @@ import type { RedriveView } from '../../../engine/dead/redrives.js'
 import { RedriveProgress } from '../../charts/redrive-chart.js'
 import * as api from '../../data/api.js'
 import { count, plural } from '../../data/format.js'
-import { useQuery } from '../../data/query.js'
 import { Button } from '../../parts/button.js'
-import { Answer, Empty } from '../../parts/empty.js'
-import { Pager } from '../../parts/list/pager.js'
-import { type Column, Table } from '../../parts/list/table.js'
-import { PageHead, Panel } from '../../parts/panel.js'
+import { Empty } from '../../parts/empty.js'
+import { List, usePage } from '../../parts/list/list.js'
+import type { Column } from '../../parts/list/table.js'
+import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
-import { href, query, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import './dead.css'
 
 /** All redrives, newest first. */
 export default function Redrives() {
   useTitle('Redrives')
-  const { cursor } = query.value
-  const redrives = useQuery(
-    `redrives ${cursor ?? ''}`,
-    signal => api.redrives.list({ ...(cursor !== undefined && { cursor }) }, signal),
-    { topics: ['redrives'], everyMs: 3_000 },
-  )
+  const redrives = usePage('redrives', api.redrives.list, { topics: ['redrives'], everyMs: 3_000 })
   return (
     <>
       <PageHead title="Redrives" sub="Restarts of dead letters: a canary first, then at a limited rate." />
-      <Answer query={redrives} lines={6}>
-        {({ data, page }) =>
-          data.length === 0 ? (
-            <Empty
-              icon="redrive"
-              title="No redrives"
-              actions={
-                <Button tone="primary" href={href('/dead')}>
-                  Show dead letters
-                </Button>
-              }
-            >
-              Select an error group and click Redrive. A canary runs first, and the redrive stops when too many jobs
-              fail again.
-            </Empty>
-          ) : (
-            <>
-              <Panel flush>
-                <Table
-                  label="Redrives"
-                  columns={COLUMNS}
-                  rows={data}
-                  rowKey={({ id }) => id}
-                  href={({ id }) => href(`/redrives/${segment(id)}`)}
-                  stale={redrives.isStale}
-                />
-              </Panel>
-              <Pager next={page.next}>{plural(data.length, 'redrive')}</Pager>
-            </>
-          )
-        }
-      </Answer>
+      <List
+        query={redrives}
+        label="Redrives"
+        columns={COLUMNS}
+        href={({ id }) => pageOf('redrives', id)}
+        size={({ data }) => plural(data.length, 'redrive')}
+        lines={6}
+        empty={<NoRedrives />}
+      />
     </>
+  )
+}
+
+function NoRedrives() {
+  return (
+    <Empty
+      icon="redrive"
+      title="No redrives"
+      actions={
+        <Button tone="primary" href={href('/dead')}>
+          Show dead letters
+        </Button>
+      }
+    >
+      Select an error group and click Redrive. A canary runs first, and the redrive stops when too many jobs fail again.
+    </Empty>
   )
 }
 
@@ -71,7 +58,7 @@ const COLUMNS: readonly Column<RedriveView>[] = [
     title: 'Filter',
     width: 'grow',
     render: redrive => (
-      <a class="strong clip" href={href(`/redrives/${segment(redrive.id)}`)}>
+      <a class="strong clip" href={pageOf('redrives', redrive.id)}>
         {filterText(redrive)}
       </a>
     ),

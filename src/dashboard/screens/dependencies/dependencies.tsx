@@ -10,11 +10,11 @@ import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Answer, Empty } from '../../parts/empty.js'
 import { Menu } from '../../parts/layer/menu.js'
-import { type Column, Table } from '../../parts/list/table.js'
+import { actionColumn, type Column, Table } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import './dependency.css'
 
@@ -51,7 +51,7 @@ export default function Dependencies() {
                     columns={columns(circuits.refetch)}
                     rows={well}
                     rowKey={({ key }) => key}
-                    stale={circuits.problem !== undefined}
+                    stale={circuits.isStale}
                   />
                 </Panel>
               )}
@@ -98,7 +98,7 @@ function Card({ circuit, after }: OfCircuit) {
           <Calls circuit={circuit} />
           {circuit.openings > 1 && <span>opened {count(circuit.openings)} times in a row</span>}
           {probeJobId !== undefined && (
-            <a class="link" href={href(`/jobs/${segment(probeJobId)}`)}>
+            <a class="link" href={pageOf('jobs', probeJobId)}>
               Show probe job
             </a>
           )}
@@ -119,7 +119,7 @@ function Name({ circuit: { key } }: { readonly circuit: CircuitView }) {
   return /^https?:/.test(rest) ? (
     <span class="dependency-key">Job webhooks to {rest}</span>
   ) : (
-    <a class="link dependency-key" href={href(`/webhooks/${segment(rest)}`)}>
+    <a class="link dependency-key" href={pageOf('webhooks', rest)}>
       Webhook {rest}
     </a>
   )
@@ -267,11 +267,7 @@ function columns(after: () => void): readonly Column<CircuitView>[] {
     { key: 'state', title: 'Circuit', render: ({ state }) => <StateMark state={state} /> },
     { key: 'calls', title: 'Calls in the window', render: circuit => <Calls circuit={circuit} /> },
     { key: 'since', title: 'Since', render: ({ since }) => <Time at={since} /> },
-    {
-      key: 'more',
-      title: <span class="off-screen">Actions</span>,
-      render: circuit => <Holds circuit={circuit} after={after} />,
-    },
+    actionColumn(circuit => <Holds circuit={circuit} after={after} />, 'show'),
   ]
 }
 

@@ -9,7 +9,7 @@ import { CodeSample } from '../../parts/code-sample.js'
 import { Dialog } from '../../parts/layer/dialog.js'
 import { Menu, type MenuItem } from '../../parts/layer/menu.js'
 import { type KeyBinding, useKeys } from '../../shell/keys.js'
-import { go, href, segment } from '../../shell/router.js'
+import { go, pageOf, segment } from '../../shell/router.js'
 import { EditJob } from './job-edit.js'
 import { RescheduleJob } from './job-reschedule.js'
 import { sampleOf } from './job-sample.js'
@@ -26,12 +26,8 @@ export function JobActions({ job, onChange }: JobActionsProps) {
   const open = useSignal<Layer | undefined>(undefined)
   const isOperator = may('operator')
   const deeds = deedsOf(job, onChange)
-  const show = (what: Layer) => (): void => {
-    open.value = what
-  }
-  const close = (): void => {
-    open.value = undefined
-  }
+  const show = (what: Layer) => () => (open.value = what)
+  const close = () => (open.value = undefined)
   useKeys(keysOf(job, isOperator, deeds, show('edit')))
   return (
     <>
@@ -158,7 +154,7 @@ function deedsOf(job: JobView, onChange: () => void) {
         done: made => ({
           text: 'Created a new job',
           tone: 'ok',
-          link: { href: href(`/jobs/${segment(made.id)}`), text: 'Open job' },
+          link: { href: pageOf('jobs', made.id), text: 'Open job' },
         }),
       }),
     cancel: () =>

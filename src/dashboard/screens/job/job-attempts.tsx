@@ -133,21 +133,10 @@ function Attempt({ attempt, isOpen, logs }: AttemptProps) {
 
 /** The retry decision with its figures. */
 function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; readonly decision: Decision }) {
-  const {
-    why,
-    kind,
-    rule,
-    strategy,
-    rawMs,
-    capMs,
-    jitter,
-    draw,
-    delayMs,
-    retryAfterMs,
-    dependency,
-    deferredBy,
-    source,
-  } = decision
+  const { why, kind, rule, strategy, rawMs, capMs, jitter, draw, windowMs } = decision
+  const { delayMs, retryAfterMs, dependency, deferredBy, source } = decision
+  const drawn = draw === undefined ? '' : `, drawn ${Math.round(draw * 1_000) / 1_000}`
+  const isOther = source !== undefined && source !== 'backoff'
   return (
     <div class="decision">
       <p class="decision-why">
@@ -157,29 +146,15 @@ function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; 
       <Facts
         columns={2}
         facts={[
-          kind === undefined ? undefined : ['Classified as', `${kind}${rule ? `, by ${rule}` : ''}`],
-          rawMs === undefined || strategy === undefined ? undefined : ['Backoff', `${strategy}: ${duration(rawMs)}`],
-          capMs !== undefined && rawMs !== undefined && rawMs > capMs ? ['Cap', duration(capMs)] : undefined,
-          decision.windowMs === undefined || jitter === undefined
-            ? undefined
-            : [
-                'Jitter',
-                `${jitter}: ${windowWords(attempt)}${draw === undefined ? '' : `, drawn ${Math.round(draw * 1_000) / 1_000}`}`,
-              ],
-          retryAfterMs === undefined ? undefined : ['Retry-After', duration(retryAfterMs)],
-          delayMs === undefined
-            ? undefined
-            : [
-                'Planned wait',
-                `${duration(delayMs)}${source === undefined || source === 'backoff' ? '' : `, by ${source}`}`,
-              ],
-          attempt.nextRunAt === undefined ? undefined : ['Next run', <Time key="next" at={attempt.nextRunAt} />],
-          dependency === undefined
-            ? undefined
-            : ['Depends on', `${dependency}${deferredBy ? `, deferred by its ${deferredBy}` : ''}`],
-          attempt.fingerprint === undefined
-            ? undefined
-            : ['Error group', <code key="group">{attempt.fingerprint}</code>],
+          ['Classified as', kind && `${kind}${rule ? `, by ${rule}` : ''}`],
+          ['Backoff', rawMs !== undefined && strategy && `${strategy}: ${duration(rawMs)}`],
+          ['Cap', capMs !== undefined && rawMs !== undefined && rawMs > capMs && duration(capMs)],
+          ['Jitter', windowMs && jitter && `${jitter}: ${windowWords(attempt)}${drawn}`],
+          ['Retry-After', retryAfterMs !== undefined && duration(retryAfterMs)],
+          ['Planned wait', delayMs !== undefined && `${duration(delayMs)}${isOther ? `, by ${source}` : ''}`],
+          ['Next run', attempt.nextRunAt && <Time at={attempt.nextRunAt} />],
+          ['Depends on', dependency && `${dependency}${deferredBy ? `, deferred by its ${deferredBy}` : ''}`],
+          ['Error group', attempt.fingerprint && <code>{attempt.fingerprint}</code>],
         ]}
       />
     </div>

@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { JobView } from '../../../core/job/view.js'
+import { present } from '../../../core/values/present.js'
 import { apiUrl, asProblem, Problem, parseJson, request, sendable } from '../../data/http.js'
-import { Button } from '../../parts/button.js'
 import { ProblemPanel } from '../../parts/empty.js'
-import { Field, Input, Select, TextArea } from '../../parts/form/field.js'
+import { Editor } from '../../parts/form/editor.js'
+import { type Draft, Fields, listOf, TypedField, useDraft, wrongOnes } from '../../parts/form/form.js'
 import { jsonText } from '../../parts/json.js'
-import { Dialog } from '../../parts/layer/dialog.js'
 import { segment } from '../../shell/router.js'
 import { announce, toast } from '../../shell/toasts.js'
 
@@ -23,90 +23,69 @@ const PRIORITIES = Array.from({ length: 10 }, (_, i) => ({
 
 /** Edits a waiting job. Saves only if the job has not changed since the dialog was opened. */
 export function EditJob({ job, onClose, onDone }: EditJobProps) {
-  const payload = useSignal(jsonText(job.payload))
-  const priority = useSignal(String(job.priority))
-  const queue = useSignal(job.queue)
-  const tags = useSignal(job.tags.join(', '))
+  const draft = useDraft(valuesOf(job))
   const problem = useSignal<Problem | undefined>(undefined)
-  const isBusy = useSignal(false)
   const version = useSignal<string | undefined>(undefined)
   useEffect(() => {
     void versionOf(job.id).then(found => (version.value = found))
   }, [])
-  const wrong = jsonProblem(payload.value)
-  const written = { payload: payload.value, priority: priority.value, queue: queue.value, tags: tags.value }
-  const changes = changesOf(job, written)
-  const isChanged = Object.keys(changes).length > 0
-  const save = async (): Promise<void> => {
-    isBusy.value = true
+  const wrong = wrongOnes({ payload: jsonProblem(draft.payload.value) })
+  const changes = changesOf(job, draft)
+  const save = async (): Promise<JobView | undefined> => {
     try {
-      await request<JobView>('PATCH', `/jobs/${segment(job.id)}`, { body: changes, ifMatch: version.value })
+      const saved = await request<JobView>('PATCH', `/jobs/${segment(job.id)}`, {
+        body: changes,
+        ifMatch: version.value,
+      })
       toast({ text: 'Saved the job', tone: 'ok' })
       announce('Saved the job')
       onDone()
-      onClose()
+      return saved
     } catch (error) {
       problem.value = told(asProblem(error))
-    } finally {
-      isBusy.value = false
+      return undefined
     }
   }
   return (
-    <Dialog
+    <Editor
       title={`Edit ${job.name}`}
+      verb="Save"
       size="lg"
       onClose={onClose}
-      foot={
-        <>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button
-            tone="primary"
-            busy={isBusy.value}
-            disabled={!isChanged || wrong !== undefined}
-            onPress={() => void save()}
-          >
-            Save
-          </Button>
-        </>
-      }
+      isReady={Object.keys(changes).length > 0 && wrong['payload'] === undefined}
+      onSave={save}
     >
       {problem.value && <ProblemPanel problem={problem.value} />}
-      <div class="stack">
-        <Field label="Payload" problem={wrong}>
-          <TextArea value={payload} rows={12} mono />
-        </Field>
-      </div>
-      <div class="fields">
-        <Field label="Priority">
-          <Select value={priority.value} options={PRIORITIES} onChange={chosen => (priority.value = chosen)} />
-        </Field>
-        <Field label="Queue">
-          <Input value={queue} mono />
-        </Field>
-        <Field label="Tags" hint="Separated by commas">
-          <Input value={tags} />
-        </Field>
-      </div>
-    </Dialog>
+      <TypedField draft={draft} wrong={wrong} name="payload" label="Payload" kind="lines" rows={12} />
+      <Fields
+        draft={draft}
+        fields={[
+          { name: 'priority', label: 'Priority', options: PRIORITIES },
+          { name: 'queue', label: 'Queue', kind: 'code' },
+          { name: 'tags', label: 'Tags', hint: 'Separated by commas' },
+        ]}
+      />
+    </Editor>
   )
 }
 
-interface Written {
-  readonly payload: string
-  readonly priority: string
-  readonly queue: string
-  readonly tags: string
-}
+const valuesOf = ({ payload, priority, queue, tags }: JobView) => ({
+  payload: jsonText(payload),
+  priority: String(priority),
+  queue,
+  tags: tags.join(', '),
+})
 
 /** Only the changed fields. */
-function changesOf(job: JobView, { payload, priority, queue, tags }: Written) {
-  const isPayload = payload !== jsonText(job.payload) && jsonProblem(payload) === undefined
-  return {
-    ...(isPayload && { payload: sendable(parseJson(payload)) }),
-    ...(priority !== String(job.priority) && { priority: Number(priority) }),
-    ...(queue.trim() !== job.queue && { queue: queue.trim() }),
-    ...(tags !== job.tags.join(', ') && { tags: tagsOf(tags) }),
-  }
+function changesOf(job: JobView, { payload, priority, queue, tags }: Draft<ReturnType<typeof valuesOf>>) {
+  const before = valuesOf(job)
+  const isPayload = payload.value !== before.payload && jsonProblem(payload.value) === undefined
+  return present({
+    payload: isPayload ? sendable(parseJson(payload.value)) : undefined,
+    priority: priority.value === before.priority ? undefined : Number(priority.value),
+    queue: queue.value.trim() === job.queue ? undefined : queue.value.trim(),
+    tags: tags.value === before.tags ? undefined : listOf(tags.value),
+  })
 }
 
 /** The ETag that must still match when the change is saved. */
@@ -139,9 +118,3 @@ function jsonProblem(text: string): string | undefined {
     return error instanceof Error ? error.message : 'not JSON'
   }
 }
-
-const tagsOf = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map(tag => tag.trim())
-    .filter(tag => tag !== '')

@@ -1,12 +1,12 @@
 import type { JobView } from '../../../core/job/view.js'
 import { duration } from '../../data/format.js'
-import { Tag } from '../../parts/badge.js'
+import { Tags } from '../../parts/badge.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
-import { Facts, Panel } from '../../parts/panel.js'
+import { type Fact, Facts, Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { formOf, queryOf } from '../../policy/policy-form.js'
 import { policyWords } from '../../policy/policy-words.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 
 /** The fields of a job and its links. */
 export function JobFacts({ job }: { readonly job: JobView }) {
@@ -15,39 +15,19 @@ export function JobFacts({ job }: { readonly job: JobView }) {
     <Panel title="Details">
       <Facts
         facts={[
-          ['Policy', <PolicyFact key="policy" job={job} />],
+          ['Policy', <PolicyFact job={job} />],
           ['Priority', `${job.priority}${job.priority === 5 ? ' (default)' : ''}`],
           ['Delivery', job.delivery],
-          isLive ? ['Runs at', <Time key="runs" at={job.runAt} />] : undefined,
-          job.startedAt ? ['Last started', <Time key="started" at={job.startedAt} />] : undefined,
-          job.finishedAt && !isLive ? ['Ended', <Time key="ended" at={job.finishedAt} />] : undefined,
-          job.deadline ? ['Deadline', <Time key="deadline" at={job.deadline} />] : undefined,
-          job.timeoutMs === undefined ? undefined : ['Timeout', duration(job.timeoutMs)],
-          job.key === undefined ? undefined : ['Key', <Copyable key="key" text={job.key} what="Key" />],
-          job.tenantId === undefined
-            ? undefined
-            : ['Tenant', <Copyable key="tenant" text={job.tenantId} what="Tenant" />],
-          job.tags.length === 0
-            ? undefined
-            : [
-                'Tags',
-                <span key="tags" class="row wrap tight">
-                  {job.tags.map(tag => (
-                    <Tag key={tag} href={href('/jobs', { tag })}>
-                      {tag}
-                    </Tag>
-                  ))}
-                </span>,
-              ],
-          job.dependency === undefined
-            ? undefined
-            : [
-                'Depends on',
-                <a key="dependency" class="link" href={href('/dependencies', { q: job.dependency })}>
-                  {job.dependency}
-                </a>,
-              ],
-          job.webhook === undefined ? undefined : ['Webhook', <code key="webhook">{job.webhook}</code>],
+          ['Runs at', isLive && <Time at={job.runAt} />],
+          ['Last started', job.startedAt && <Time at={job.startedAt} />],
+          ['Ended', job.finishedAt && !isLive && <Time at={job.finishedAt} />],
+          ['Deadline', job.deadline && <Time at={job.deadline} />],
+          ['Timeout', job.timeoutMs !== undefined && duration(job.timeoutMs)],
+          ['Key', job.key !== undefined && <Copyable text={job.key} what="Key" />],
+          ['Tenant', job.tenantId !== undefined && <Copyable text={job.tenantId} what="Tenant" />],
+          ['Tags', job.tags.length > 0 && <Tags names={job.tags} to={tag => href('/jobs', { tag })} wrap />],
+          ['Depends on', job.dependency !== undefined && <Dependency name={job.dependency} />],
+          ['Webhook', job.webhook && <code>{job.webhook}</code>],
           ...related(job),
         ]}
       />
@@ -67,50 +47,54 @@ function PolicyFact({ job }: { readonly job: JobView }) {
   )
 }
 
-type Fact = readonly [term: string, value: preact.ComponentChildren] | undefined
+function Dependency({ name }: { readonly name: string }) {
+  return (
+    <a class="link" href={href('/dependencies', { q: name })}>
+      {name}
+    </a>
+  )
+}
 
 /** The links to related things. */
-function related(job: JobView): readonly Fact[] {
-  const { scheduleId, fingerprint, redriveId, generation } = job
+function related({ scheduleId, fingerprint, redriveId, generation, name, key }: JobView): readonly Fact[] {
+  const restarted = generation === 2 ? 'once' : `${generation - 1} times`
   return [
-    generation > 1
-      ? ['Generation', `${generation}: restarted ${generation === 2 ? 'once' : `${generation - 1} times`}`]
-      : undefined,
-    scheduleId === undefined
-      ? undefined
-      : [
-          'Schedule',
-          <a key="schedule" class="link" href={href(`/schedules/${segment(scheduleId)}`)}>
-            {scheduleId}
-          </a>,
-        ],
-    fingerprint === undefined
-      ? undefined
-      : [
-          'Error group',
-          <a key="group" class="link mono" href={href(`/dead/${segment(fingerprint)}`)}>
-            {fingerprint}
-          </a>,
-        ],
-    redriveId === undefined
-      ? undefined
-      : [
-          'Redrive',
-          <span key="redrive" class="row tight">
-            <a class="link" href={href(`/redrives/${segment(redriveId)}`)}>
-              open
-            </a>
-            <CopyableId id={redriveId} what="Redrive id" />
-          </span>,
-        ],
+    ['Generation', generation > 1 && `${generation}: restarted ${restarted}`],
+    [
+      'Schedule',
+      scheduleId !== undefined && (
+        <a class="link" href={pageOf('schedules', scheduleId)}>
+          {scheduleId}
+        </a>
+      ),
+    ],
+    [
+      'Error group',
+      fingerprint !== undefined && (
+        <a class="link mono" href={pageOf('dead', fingerprint)}>
+          {fingerprint}
+        </a>
+      ),
+    ],
+    [
+      'Redrive',
+      redriveId !== undefined && (
+        <span class="row tight">
+          <a class="link" href={pageOf('redrives', redriveId)}>
+            open
+          </a>
+          <CopyableId id={redriveId} what="Redrive id" />
+        </span>
+      ),
+    ],
     [
       'Related jobs',
-      <span key="same" class="row wrap">
-        <a class="link" href={href('/jobs', { name: job.name })}>
-          all {job.name} jobs
+      <span class="row wrap">
+        <a class="link" href={href('/jobs', { name })}>
+          all {name} jobs
         </a>
-        {job.key !== undefined && (
-          <a class="link" href={href('/jobs', { key: job.key })}>
+        {key !== undefined && (
+          <a class="link" href={href('/jobs', { key })}>
             same key
           </a>
         )}

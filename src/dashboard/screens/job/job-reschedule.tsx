@@ -3,9 +3,10 @@ import type { JobView } from '../../../core/job/view.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
-import { Button } from '../../parts/button.js'
-import { DurationInput, Field, Input, Segmented } from '../../parts/form/field.js'
-import { Dialog } from '../../parts/layer/dialog.js'
+import { isoOf } from '../../data/format.js'
+import { Editor } from '../../parts/form/editor.js'
+import { Segmented } from '../../parts/form/field.js'
+import { TypedField, useDraft } from '../../parts/form/form.js'
 import { Time } from '../../parts/time.js'
 
 interface RescheduleJobProps {
@@ -14,60 +15,43 @@ interface RescheduleJobProps {
   readonly onDone: () => void
 }
 
+const WAYS = [
+  { value: 'delay', text: 'After a delay' },
+  { value: 'runAt', text: 'At a time' },
+] as const
+
 /** Changes the time of a waiting job. */
 export function RescheduleJob({ job, onClose, onDone }: RescheduleJobProps) {
-  const way = useSignal<'delay' | 'at'>('delay')
-  const delay = useSignal('5m')
-  const at = useSignal('')
-  const change = way.value === 'delay' ? { delay: delay.value.trim() as Duration } : { runAt: isoOf(at.value) ?? '' }
-  const isReady =
-    way.value === 'delay' ? parseDuration(delay.value.trim()) !== undefined : isoOf(at.value) !== undefined
-  const save = async (): Promise<void> => {
-    const done = await act({ run: () => api.jobs.edit(job.id, change), done: 'Rescheduled the job', after: onDone })
-    if (done) onClose()
-  }
+  const way = useSignal<'delay' | 'runAt'>('delay')
+  const draft = useDraft({ delay: '5m', runAt: '' })
+  const [delay, runAt] = [draft.delay.value.trim(), isoOf(draft.runAt.value)]
+  const isDelay = way.value === 'delay'
   return (
-    <Dialog
+    <Editor
       title="Reschedule"
+      verb="Reschedule"
       size="sm"
       onClose={onClose}
-      foot={
-        <>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button tone="primary" disabled={!isReady} onPress={() => void save()}>
-            Reschedule
-          </Button>
-        </>
+      isReady={isDelay ? parseDuration(delay) !== undefined : runAt !== undefined}
+      onSave={() =>
+        act({
+          run: () => api.jobs.edit(job.id, isDelay ? { delay: delay as Duration } : { runAt: runAt! }),
+          done: 'Rescheduled the job',
+          after: onDone,
+        })
       }
     >
       <p class="muted">
         It runs <Time at={job.runAt} /> as it is. The count of its attempts stays.
       </p>
       <div class="fields">
-        <Segmented
-          label="When"
-          value={way.value}
-          options={[
-            { value: 'delay', text: 'After a delay' },
-            { value: 'at', text: 'At a time' },
-          ]}
-          onChange={chosen => (way.value = chosen)}
-        />
-        {way.value === 'delay' ? (
-          <Field label="Delay">
-            <DurationInput value={delay} />
-          </Field>
+        <Segmented label="When" value={way} options={WAYS} />
+        {isDelay ? (
+          <TypedField draft={draft} name="delay" label="Delay" kind="duration" />
         ) : (
-          <Field label="Time" hint="Local time">
-            <Input type="datetime-local" value={at} />
-          </Field>
+          <TypedField draft={draft} name="runAt" label="Time" hint="Local time" kind="time" />
         )}
       </div>
-    </Dialog>
+    </Editor>
   )
-}
-
-function isoOf(local: string): string | undefined {
-  const ms = Date.parse(local)
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
 }

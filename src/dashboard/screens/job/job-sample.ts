@@ -1,39 +1,41 @@
 import type { JobView } from '../../../core/job/view.js'
-import { asCurl, asLiteral, quoted, type Sample } from '../../data/copy.js'
+import { present } from '../../../core/values/present.js'
+import type { NewJobBody } from '../../data/api.js'
+import { flagsOf, quoted, word } from '../../data/command.js'
+import { asCurl, asLiteral, type Sample } from '../../data/copy.js'
 import { jsonText } from '../../parts/json.js'
 
-/** Code that creates a job like this one, in three languages. */
-export function sampleOf(job: JobView): Sample {
-  const { name, payload, queue, priority, tags, delivery, tenantId, key } = job
-  const options = {
-    ...(queue !== 'default' && { queue }),
-    ...(priority !== 5 && { priority }),
-    ...(tags.length > 0 && { tags }),
-    ...(delivery !== 'at-least-once' && { delivery }),
-    ...(tenantId !== undefined && { tenantId }),
-    ...(key !== undefined && { key: `${key}-again` }),
-  }
-  const more = Object.keys(options).length > 0 ? `, ${asLiteral(options)}` : ''
-  if (name === 'http') {
-    return {
-      curl: asCurl('POST', '/jobs', { http: payload, ...options }),
-      ts: `await chronos.http(${asLiteral(payload)}${more})`,
-      cli: `chronos http ${httpWords(payload)}`,
-    }
-  }
-  const flags = [
-    ...(queue === 'default' ? [] : [`--queue ${quoted(queue)}`]),
-    ...(priority === 5 ? [] : [`--priority ${priority}`]),
-    ...tags.map(tag => `--tag ${quoted(tag)}`),
-  ]
-  return {
-    curl: asCurl('POST', '/jobs', { name, payload, ...options }),
-    ts: `await chronos.enqueue('${name}', ${asLiteral(payload)}${more})`,
-    cli: [`chronos enqueue ${quoted(name)} --payload ${quoted(jsonText(payload, 0))}`, ...flags].join(' '),
-  }
+/** Code that creates a job like this one. */
+export function sampleOf({ name, payload, queue, priority, tags, delivery, tenantId, key }: JobView): Sample {
+  return sampleOfBody({
+    ...(name === 'http' ? { http: payload as NonNullable<NewJobBody['http']> } : { name, payload }),
+    ...present({
+      queue: queue === 'default' ? undefined : queue,
+      priority: priority === 5 ? undefined : priority,
+      tags: tags.length === 0 ? undefined : tags,
+      delivery: delivery === 'at-least-once' ? undefined : delivery,
+      tenantId,
+      key: key === undefined ? undefined : `${key}-again`,
+    }),
+  })
 }
 
-function httpWords(payload: unknown): string {
-  const { method = 'GET', url = '' } = (payload ?? {}) as { readonly method?: string; readonly url?: string }
-  return `${method} ${quoted(url)}`
+/** A new job as code in three languages. */
+export function sampleOfBody(body: NewJobBody): Sample {
+  const { http, name = '', payload, ...options } = body
+  const more = Object.keys(options).length > 0 ? `, ${asLiteral(options)}` : ''
+  const curl = asCurl('POST', '/jobs', body)
+  if (http) {
+    const data = http.body === undefined ? [] : [`--data ${word(http.body)}`]
+    return {
+      curl,
+      ts: `await chronos.http(${asLiteral(http)}${more})`,
+      cli: [`chronos http ${http.method ?? 'GET'} ${quoted(http.url)}`, ...data, ...flagsOf(options)].join(' '),
+    }
+  }
+  return {
+    curl,
+    ts: `await chronos.enqueue(${asLiteral(name)}, ${asLiteral(payload)}${more})`,
+    cli: [`chronos enqueue ${quoted(name)} --payload ${quoted(jsonText(payload, 0))}`, ...flagsOf(options)].join(' '),
+  }
 }

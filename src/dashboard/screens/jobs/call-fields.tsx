@@ -1,78 +1,73 @@
-import { Field, Input, Segmented, Select, TextArea } from '../../parts/form/field.js'
+import { Segmented } from '../../parts/form/field.js'
+import { TypedField, type Wrong } from '../../parts/form/form.js'
 import { type CallDraft, METHODS } from './new-job-draft.js'
 
 interface CallFieldsProps {
   readonly draft: CallDraft
-  /** The errors by field. */
-  readonly wrong: Readonly<Record<string, string>>
+  readonly wrong: Wrong
   readonly autoFocus?: boolean | undefined
 }
+
+const KINDS = [
+  { value: 'http', text: 'Call a URL' },
+  { value: 'name', text: 'Run a named job' },
+] as const
 
 /** The fields of an HTTP call, or of a job with a name and a payload. */
 export function CallFields(props: CallFieldsProps) {
   const { kind } = props.draft
   return (
     <>
-      <Segmented
-        label="Kind of job"
-        value={kind.value}
-        options={[
-          { value: 'http', text: 'Call a URL' },
-          { value: 'name', text: 'Run a named job' },
-        ]}
-        onChange={next => {
-          kind.value = next
-        }}
-      />
+      <Segmented label="Kind of job" value={kind} options={KINDS} />
       {kind.value === 'http' ? <HttpFields {...props} /> : <NameFields {...props} />}
     </>
   )
 }
 
-function HttpFields({ draft, wrong, autoFocus }: CallFieldsProps) {
+const URL = { name: 'url', label: 'URL', kind: 'url', placeholder: 'https://api.example.com/charge' } as const
+const HEADERS = {
+  name: 'headers',
+  label: 'Headers',
+  hint: 'One per line: name: value',
+  kind: 'lines',
+  rows: 2,
+} as const
+const BODY = {
+  name: 'body',
+  label: 'Body',
+  hint: 'JSON is sent as JSON, anything else as text',
+  kind: 'lines',
+  rows: 4,
+} as const
+
+function HttpFields({ autoFocus, ...form }: CallFieldsProps) {
   return (
     <>
       <div class="row top">
-        <Field label="Method">
-          <Select
-            value={draft.method.value}
-            options={METHODS}
-            onChange={method => {
-              draft.method.value = method
-            }}
-          />
-        </Field>
+        <TypedField {...form} name="method" label="Method" options={METHODS} />
         <div class="grow">
-          <Field label="URL" problem={wrong['url'] || undefined}>
-            <Input
-              value={draft.url}
-              type="url"
-              mono
-              placeholder="https://api.example.com/charge"
-              autoFocus={autoFocus}
-            />
-          </Field>
+          <TypedField {...form} {...URL} autoFocus={autoFocus} />
         </div>
       </div>
-      <Field label="Headers" hint="One per line: name: value" problem={wrong['headers']}>
-        <TextArea value={draft.headers} rows={2} mono />
-      </Field>
-      <Field label="Body" hint="JSON is sent as JSON, anything else as text" problem={wrong['body']}>
-        <TextArea value={draft.body} rows={4} mono />
-      </Field>
+      <TypedField {...form} {...HEADERS} />
+      <TypedField {...form} {...BODY} />
     </>
   )
 }
 
-function NameFields({ draft, wrong, autoFocus }: CallFieldsProps) {
+const NAME = {
+  name: 'name',
+  label: 'Name',
+  hint: 'A job that a worker handles',
+  placeholder: 'charge-card',
+  kind: 'code',
+} as const
+
+function NameFields({ autoFocus, ...form }: CallFieldsProps) {
   return (
     <>
-      <Field label="Name" hint="A job that a worker handles" problem={wrong['name'] || undefined}>
-        <Input value={draft.name} mono placeholder="charge-card" autoFocus={autoFocus} />
-      </Field>
-      <Field label="Payload" hint="JSON" problem={wrong['payload']}>
-        <TextArea value={draft.payload} rows={6} mono />
-      </Field>
+      <TypedField {...form} {...NAME} autoFocus={autoFocus} />
+      <TypedField {...form} name="payload" label="Payload" hint="JSON" kind="lines" rows={6} />
     </>
   )
 }

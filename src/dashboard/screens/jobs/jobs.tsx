@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals'
 import { PHASES } from '../../../core/job/job.js'
 import type { JobView } from '../../../core/job/view.js'
 import * as api from '../../data/api.js'
-import { asCurl, copyText, quoted } from '../../data/copy.js'
+import { flagsOf } from '../../data/command.js'
+import { asCurl, copyText } from '../../data/copy.js'
 import { apiFilter, jobTokens } from '../../data/filter.js'
 import { count, plural } from '../../data/format.js'
 import { type QueryState, useQuery } from '../../data/query.js'
@@ -11,11 +12,12 @@ import { Answer } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { Menu } from '../../parts/layer/menu.js'
 import { FilterBar } from '../../parts/list/filter-bar.js'
+import { usePage } from '../../parts/list/list.js'
 import { Pager } from '../../parts/list/pager.js'
 import { Table } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { lookOf } from '../../parts/state.js'
-import { href, query, segment, setQuery } from '../../shell/router.js'
+import { href, pageOf, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { useSteadyRows } from '../steady-rows.js'
 import { JobsBulk } from './jobs-bulk.js'
@@ -31,11 +33,10 @@ export default function Jobs() {
   const queues = useQuery('queue-names', queueNames)
   const tokens = jobTokens({ queues: queues.data ?? [] })
   const filter = apiFilter(query.value, tokens)
-  const { cursor } = query.value
-  const jobs = useQuery(
-    `jobs ${JSON.stringify(filter)} ${cursor ?? ''}`,
-    signal => api.jobs.list({ ...filter, limit: LIMIT, ...(cursor !== undefined && { cursor }) }, signal),
-    { topics: ['jobs'], everyMs: 15_000 },
+  const jobs = usePage(
+    `jobs ${JSON.stringify(filter)}`,
+    (page, signal) => api.jobs.list({ ...filter, ...page }, signal),
+    { limit: LIMIT, topics: ['jobs'], everyMs: 15_000 },
   )
   return (
     <>
@@ -86,10 +87,9 @@ function JobList({ data, jobs, filter }: JobListProps) {
           label="Jobs"
           columns={jobColumns()}
           rows={rows}
-          rowKey={({ id }) => id}
-          href={({ id }) => href(`/jobs/${segment(id)}`)}
+          href={({ id }) => pageOf('jobs', id)}
           selected={may('operator') ? selected : undefined}
-          stale={jobs.problem !== undefined || jobs.isStale}
+          stale={jobs.isStale}
         />
       </Panel>
       <Pager next={data.page.next}>
@@ -112,36 +112,23 @@ function Searched({ newest, complete }: { readonly newest: number; readonly comp
 
 /** Links that filter by state. */
 function Phases() {
-  const now = query.value['state']
+  const states = [undefined, ...PHASES]
   return (
     <nav class="phases" aria-label="States">
-      <PhaseLink text="All" state={undefined} now={now} />
-      {PHASES.map(state => (
-        <PhaseLink key={state} text={lookOf(state).word} state={state} now={now} />
+      {states.map(state => (
+        <a
+          key={state ?? ''}
+          href={href('/jobs', { ...query.value, state, cursor: undefined })}
+          aria-current={state === query.value['state'] ? 'true' : undefined}
+          onClick={event => {
+            event.preventDefault()
+            setQuery({ state, cursor: undefined })
+          }}
+        >
+          {state === undefined ? 'All' : lookOf(state).word}
+        </a>
       ))}
     </nav>
-  )
-}
-
-interface PhaseLinkProps {
-  readonly text: string
-  readonly state: string | undefined
-  readonly now: string | undefined
-}
-
-function PhaseLink({ text, state, now }: PhaseLinkProps) {
-  const isNow = state === now
-  return (
-    <a
-      href={href('/jobs', { ...query.value, state, cursor: undefined })}
-      aria-current={isNow ? 'true' : undefined}
-      onClick={event => {
-        event.preventDefault()
-        setQuery({ state, cursor: undefined })
-      }}
-    >
-      {text}
-    </a>
   )
 }
 
@@ -159,7 +146,7 @@ function HeadActions({ filter }: { readonly filter: Readonly<Record<string, stri
         {
           text: 'Copy as command',
           icon: 'copy',
-          onPress: () => void copyText(commandOf(filter), 'Copied as command'),
+          onPress: () => void copyText(['chronos jobs list', ...flagsOf(filter)].join(' '), 'Copied as command'),
         },
         {
           text: 'Copy link',
@@ -170,12 +157,3 @@ function HeadActions({ filter }: { readonly filter: Readonly<Record<string, stri
     />
   )
 }
-
-const FLAGS: Readonly<Record<string, string>> = { phase: 'phase', tenantId: 'tenant', scheduleId: 'schedule' }
-
-function commandOf(filter: Readonly<Record<string, string>>): string {
-  const flags = Object.entries(filter).map(([name, value]) => `--${FLAGS[name] ?? kebab(name)} ${quoted(value)}`)
-  return ['chronos jobs list', ...flags].join(' ')
-}
-
-const kebab = (name: string): string => name.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)

@@ -1,11 +1,13 @@
 import type { Signal } from '@preact/signals'
 import type { HttpMethod, HttpRequest } from '../../../core/http/request.js'
-import type { PresetName } from '../../../core/policy/presets.js'
-import { PRESETS } from '../../../core/policy/presets.js'
-import { toMs } from '../../../core/values/duration.js'
+import type { PartialPolicy } from '../../../core/policy/policy.js'
+import { PRESETS, type PresetName } from '../../../core/policy/presets.js'
+import { parseDuration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import type { NewJobBody } from '../../data/api.js'
-import { asCurl, asLiteral, quoted, type Sample } from '../../data/copy.js'
 import { parseJson, sendable } from '../../data/http.js'
+import type { Option } from '../../parts/form/field.js'
+import { type Draft, listOf, textOf, type Wrong, wrongOnes } from '../../parts/form/form.js'
 import { policyWords } from '../../policy/policy-words.js'
 
 export const METHODS = [
@@ -18,10 +20,8 @@ export const METHODS = [
   'OPTIONS',
 ] as const satisfies readonly HttpMethod[]
 
-type Choice = PresetName | ''
-
 /** Without a choice, the job, its queue or the default decides. */
-export const POLICIES: readonly { readonly value: Choice; readonly text: string }[] = [
+const POLICIES: readonly Option<string>[] = [
   { value: '', text: 'Default' },
   ...(Object.keys(PRESETS) as PresetName[]).map(name => ({
     value: name,
@@ -29,40 +29,40 @@ export const POLICIES: readonly { readonly value: Choice; readonly text: string 
   })),
 ]
 
-/** An HTTP call or a named job as typed into the form. */
-export interface CallDraft {
-  readonly kind: Signal<'http' | 'name'>
-  readonly name: Signal<string>
-  readonly payload: Signal<string>
-  readonly method: Signal<(typeof METHODS)[number]>
-  readonly url: Signal<string>
-  readonly headers: Signal<string>
-  readonly body: Signal<string>
+/** The choices of a field for retries. `own` keeps a policy that is no preset. */
+export function policiesFor(own?: PartialPolicy): readonly Option<string>[] {
+  return own ? [{ value: 'own', text: 'Custom (unchanged)' }, ...POLICIES] : POLICIES
 }
+
+/** An HTTP call or a named job as typed into the form. */
+export const CALL = {
+  kind: 'http' as 'http' | 'name',
+  name: '',
+  payload: '{}',
+  method: 'POST' as HttpMethod,
+  url: '',
+  headers: '',
+  body: '',
+}
+
+export type CallDraft = Draft<typeof CALL>
 
 /** A new job as typed into the form. */
-export interface Draft extends CallDraft {
-  readonly queue: Signal<string>
-  readonly delay: Signal<string>
-  readonly priority: Signal<string>
-  readonly key: Signal<string>
-  readonly tags: Signal<string>
-  readonly policy: Signal<Choice>
-  readonly tenantId: Signal<string>
-}
+export const NEW_JOB = { ...CALL, queue: '', delay: '', priority: '5', key: '', tags: '', retry: '', tenantId: '' }
 
-/** The errors by field. A required field that is empty has an empty error. */
-export function problemsOf(draft: Draft): Readonly<Record<string, string>> {
+type NewJobDraft = Draft<typeof NEW_JOB>
+
+export function problemsOf(draft: NewJobDraft): Wrong {
   return {
     ...callProblems(draft),
     ...wrongOnes({
-      delay: draft.delay.value === '' || isDuration(draft.delay.value) ? undefined : 'Such as 30s, 5m or 2h',
+      delay: durationProblem(draft.delay, 'Such as 30s, 5m or 2h'),
       priority: /^[0-9]$/.test(draft.priority.value) ? undefined : '0 to 9',
     }),
   }
 }
 
-export function callProblems(draft: CallDraft): Readonly<Record<string, string>> {
+export function callProblems(draft: CallDraft): Wrong {
   const isHttp = draft.kind.value === 'http'
   const url = draft.url.value.trim()
   return wrongOnes({
@@ -75,38 +75,36 @@ export function callProblems(draft: CallDraft): Readonly<Record<string, string>>
   })
 }
 
-export function wrongOnes(found: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(found).filter((entry): entry is [string, string] => entry[1] !== undefined))
+/** A duration may be absent, but not misspelt. */
+export function durationProblem(typed: Signal<string>, says: string): string | undefined {
+  const text = textOf(typed)
+  return text === undefined || parseDuration(text) !== undefined ? undefined : says
 }
 
-export function bodyOf(draft: Draft): NewJobBody {
-  const { kind, name, payload, queue, delay, priority, key, tags, policy, tenantId } = draft
-  const text = (value: Signal<string>): string | undefined => value.value.trim() || undefined
-  const what =
-    kind.value === 'http'
+export function bodyOf(draft: NewJobDraft): NewJobBody {
+  const tags = listOf(draft.tags.value)
+  return present({
+    ...(draft.kind.value === 'http'
       ? { http: requestOf(draft) }
-      : { name: name.value.trim(), payload: parsed(payload.value)!.value }
-  const allTags = tags.value.split(',').flatMap(tag => tag.trim() || [])
-  return {
-    ...what,
-    ...(text(queue) && { queue: text(queue)! }),
-    ...(text(delay) && { delay: text(delay)! as NonNullable<NewJobBody['delay']> }),
-    ...(priority.value !== '5' && { priority: Number(priority.value) }),
-    ...(text(key) && { key: text(key)! }),
-    ...(allTags.length > 0 && { tags: allTags }),
-    ...(policy.value !== '' && { retry: policy.value }),
-    ...(text(tenantId) && { tenantId: text(tenantId)! }),
-  }
+      : { name: draft.name.value.trim(), payload: parsed(draft.payload.value)!.value }),
+    queue: textOf(draft.queue),
+    delay: textOf(draft.delay) as NewJobBody['delay'],
+    priority: draft.priority.value === '5' ? undefined : Number(draft.priority.value),
+    key: textOf(draft.key),
+    tags: tags.length === 0 ? undefined : tags,
+    retry: textOf(draft.retry) as NewJobBody['retry'],
+    tenantId: textOf(draft.tenantId),
+  })
 }
 
 export function requestOf({ method, url, headers, body }: CallDraft): HttpRequest {
   const own = headersOf(headers.value) ?? {}
-  return {
+  return present({
     method: method.value,
     url: url.value.trim(),
-    ...(Object.keys(own).length > 0 && { headers: own }),
-    ...(body.value !== '' && { body: parsed(body.value)?.value ?? body.value }),
-  }
+    headers: Object.keys(own).length === 0 ? undefined : own,
+    body: body.value === '' ? undefined : (parsed(body.value)?.value ?? body.value),
+  })
 }
 
 function headersOf(text: string): Readonly<Record<string, string>> | undefined {
@@ -124,38 +122,4 @@ export function parsed(text: string): { readonly value: unknown } | undefined {
   } catch {
     return undefined
   }
-}
-
-export function isDuration(text: string): boolean {
-  try {
-    toMs(text as Parameters<typeof toMs>[0], 'delay')
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** The job as code in three languages. */
-export function sampleOfBody(body: NewJobBody): Sample {
-  const { http, name, payload, ...options } = body
-  const more = Object.keys(options).length > 0 ? `, ${asLiteral(options)}` : ''
-  const curl = asCurl('POST', '/jobs', body)
-  const flags = flagsOf(options)
-  if (http) {
-    const data =
-      http.body === undefined
-        ? []
-        : [`-d ${quoted(typeof http.body === 'string' ? http.body : JSON.stringify(http.body))}`]
-    const cli = [`chronos http ${http.method ?? 'GET'} ${quoted(http.url)}`, ...data, ...flags].join(' ')
-    return { curl, ts: `await chronos.http(${asLiteral(http)}${more})`, cli }
-  }
-  const cli = [`chronos enqueue ${quoted(name ?? '')} --payload ${quoted(JSON.stringify(payload))}`, ...flags].join(' ')
-  return { curl, ts: `await chronos.enqueue(${asLiteral(name)}, ${asLiteral(payload)}${more})`, cli }
-}
-
-function flagsOf({ tags = [], ...options }: NewJobBody): string[] {
-  return [
-    ...Object.entries(options).map(([flag, value]) => `--${flag} ${quoted(String(value))}`),
-    ...tags.map(tag => `--tag ${quoted(tag)}`),
-  ]
 }

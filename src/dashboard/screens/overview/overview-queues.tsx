@@ -1,10 +1,8 @@
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import * as api from '../../data/api.js'
 import { useQuery } from '../../data/query.js'
-import { Answer } from '../../parts/empty.js'
-import { Table } from '../../parts/list/table.js'
-import { Panel } from '../../parts/panel.js'
-import { href, segment } from '../../shell/router.js'
+import { List } from '../../parts/list/list.js'
+import { href, pageOf } from '../../shell/router.js'
 import { QUEUE_COLUMNS } from '../queues/queue-columns.js'
 
 const SHOWN = 6
@@ -14,29 +12,21 @@ const HERE = QUEUE_COLUMNS.filter(({ key }) => key !== 'scheduled' && key !== 'o
 export function BusyQueues() {
   const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
   return (
-    <Panel
+    <List
+      query={queues}
       title="Busiest queues"
       note={queues.data && queues.data.data.length > SHOWN ? `${SHOWN} of ${queues.data.data.length}` : undefined}
-      actions={
+      actions={() => (
         <a class="link" href={href('/queues')}>
           All queues
         </a>
-      }
-      flush
-    >
-      <Answer query={queues}>
-        {({ data }) => (
-          <Table
-            label="Busiest queues"
-            columns={HERE}
-            rows={[...data].sort((a, b) => weight(b) - weight(a)).slice(0, SHOWN)}
-            rowKey={({ name }) => name}
-            href={({ name }) => href(`/queues/${segment(name)}`)}
-            stale={queues.problem !== undefined}
-          />
-        )}
-      </Answer>
-    </Panel>
+      )}
+      label="Busiest queues"
+      columns={HERE}
+      pick={rows => [...rows].sort((a, b) => weight(b) - weight(a)).slice(0, SHOWN)}
+      rowKey={({ name }) => name}
+      href={({ name }) => pageOf('queues', name)}
+    />
   )
 }
 

@@ -66,20 +66,13 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
   const share = ended < SHARE_FROM ? undefined : lastHour.succeeded / ended
   const waits = oldestDueAgeMs === undefined ? 'no due jobs' : `oldest ${age(oldestDueAgeMs)}`
   return (
-    <Tiles>
-      <Tile
-        label="Ready"
-        value={count(jobs.queued)}
-        note={waits}
-        href={href('/jobs', { state: 'queued' })}
-        stale={stale}
-      />
+    <Tiles stale={stale}>
+      <Tile label="Ready" value={count(jobs.queued)} note={waits} href={href('/jobs', { state: 'queued' })} />
       <Tile
         label="Running"
         value={count(jobs.running)}
         note={workers.concurrency === 0 ? 'no workers' : `of ${count(workers.concurrency)} slots`}
         href={href('/jobs', { state: 'running' })}
-        stale={stale}
       />
       <Tile
         label="Retrying"
@@ -87,7 +80,6 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         hue={jobs.retrying.value > 0 ? 'retry' : undefined}
         note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
         href={href('/jobs', { state: 'retrying' })}
-        stale={stale}
       />
       <Tile
         label="Dead letters"
@@ -96,7 +88,6 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         note={`${count(lastHour.dead)} in 1 h`}
         href={href('/dead')}
         tip="Dead jobs that are not acknowledged or discarded"
-        stale={stale}
       />
       <Tile
         label="Succeeded"
@@ -104,14 +95,12 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         note={`${count(lastHour.succeeded)} in 1 h`}
         href={href('/jobs', { state: 'succeeded' })}
         tip="Share of the jobs that ended in the last hour"
-        stale={stale}
       />
       <Tile
         label="Runs per job"
         value={ended < SHARE_FROM ? '–' : (lastHour.started / ended).toFixed(2)}
         note="1.00 means no retries"
         tip="Runs per ended job in the last hour: the extra load of failures"
-        stale={stale}
       />
     </Tiles>
   )

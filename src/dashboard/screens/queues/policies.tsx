@@ -12,7 +12,7 @@ import { type Column, Table } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { choiceFrom, choiceOf, queryOf } from '../../policy/policy-form.js'
 import { policyWords } from '../../policy/policy-words.js'
-import { href, type QueryChange, query, segment, setQuery } from '../../shell/router.js'
+import { pageOf, type QueryChange, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { scenarioFrom, scenarioQuery } from '../../simulator/scenario.js'
 import { Simulator, type SimulatorState } from '../../simulator/simulator.js'
@@ -140,7 +140,7 @@ function QueuePolicies({ queues }: Pick<PolicyList, 'queues'>) {
         label="Queue overrides"
         rows={queues}
         rowKey={({ queue }) => queue}
-        href={({ queue }) => href(`/queues/${segment(queue)}`)}
+        href={({ queue }) => pageOf('queues', queue)}
         columns={[
           { key: 'queue', title: 'Queue', phone: 'head', render: ({ queue }) => <code>{queue}</code> },
           { key: 'words', title: 'Policy', width: 'grow', render: ({ retry }) => policyWords(whole(retry)) },

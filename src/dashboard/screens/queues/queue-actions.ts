@@ -2,21 +2,13 @@ import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 
-/** Needs no confirmation, because it can be undone. */
-export function pauseQueue({ name }: Pick<QueueReport, 'name'>, after: () => void): Promise<unknown> {
+/** Pauses or resumes a queue. Needs no confirmation, because it can be undone. */
+export function turnQueue({ name, paused }: QueueReport, after: () => void): Promise<unknown> {
+  const [run, undo] = paused ? [api.queues.resume, api.queues.pause] : [api.queues.pause, api.queues.resume]
   return act({
-    run: () => api.queues.pause(name),
-    done: `Paused queue ${name}; running jobs continue`,
-    undo: () => api.queues.resume(name),
-    after,
-  })
-}
-
-export function resumeQueue(name: string, after: () => void): Promise<unknown> {
-  return act({
-    run: () => api.queues.resume(name),
-    done: `Resumed queue ${name}`,
-    undo: () => api.queues.pause(name),
+    run: () => run(name),
+    done: paused ? `Resumed queue ${name}` : `Paused queue ${name}; running jobs continue`,
+    undo: () => undo(name),
     after,
   })
 }

@@ -6,7 +6,7 @@ import { useQuery } from '../../data/query.js'
 import { Answer } from '../../parts/empty.js'
 import { Panel } from '../../parts/panel.js'
 import { Meter } from '../../parts/sparkline.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 
 const GROUPS_READ = 200
 const GROUPS_SHOWN = 5
@@ -28,7 +28,7 @@ export function QueueErrors({ name }: { readonly name: string }) {
             <ul class="attention">
               {own.map(({ fingerprint, title, dead, trend }) => (
                 <li key={fingerprint}>
-                  <a href={href(`/dead/${segment(fingerprint)}`)}>
+                  <a href={pageOf('dead', fingerprint)}>
                     <span class="grow">
                       <span class="title">{title}</span>
                       <span class="note">{count(dead)} dead</span>

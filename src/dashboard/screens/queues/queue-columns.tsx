@@ -4,7 +4,7 @@ import { Badge } from '../../parts/badge.js'
 import type { Column } from '../../parts/list/table.js'
 import { Meter, Sparkline } from '../../parts/sparkline.js'
 import { Time } from '../../parts/time.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 
 /** The columns of every list of queues. */
 export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
@@ -15,7 +15,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
     phone: 'head',
     render: queue => (
       <span class="row">
-        <a class="strong clip" href={href(`/queues/${segment(queue.name)}`)}>
+        <a class="strong clip" href={pageOf('queues', queue.name)}>
           {queue.name}
         </a>
         <QueueBadge queue={queue} />

@@ -8,7 +8,7 @@ import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { may } from '../../data/session.js'
 import { Button } from '../../parts/button.js'
-import { Dialog } from '../../parts/layer/dialog.js'
+import { Editor } from '../../parts/form/editor.js'
 import { Panel } from '../../parts/panel.js'
 import { PolicyFields } from '../../policy/policy-fields.js'
 import { choiceOf, formOf, type PolicyChoice, policyOf } from '../../policy/policy-form.js'
@@ -80,43 +80,34 @@ function PolicyDialog({ queue, after, onClose }: QueuePolicyProps & { readonly o
     queue.retry ? { preset: 'standard', form: formOf(whole(queue.retry)) } : choiceOf('standard'),
   )
   const policy = attempted(choice.value)
-  const save = async (): Promise<void> => {
-    if (!('policy' in policy)) return
-    const saved = await act({
-      run: () => api.queues.set(queue.name, { retry: policy.policy }),
-      done: `Set the policy of ${queue.name}; jobs use it from their next claim`,
-      after,
-    })
-    if (saved) onClose()
-  }
   return (
-    <Dialog
+    <Editor
       size="lg"
       title={`Retry policy of ${queue.name}`}
+      verb="Set policy"
       onClose={onClose}
-      foot={
-        <>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button tone="primary" disabled={!('policy' in policy)} onPress={() => void save()}>
-            Set policy
-          </Button>
-        </>
+      isReady={'policy' in policy}
+      onSave={async () =>
+        'policy' in policy &&
+        act({
+          run: () => api.queues.set(queue.name, { retry: policy.policy }),
+          done: `Set the policy of ${queue.name}; jobs use it from their next claim`,
+          after,
+        })
       }
     >
-      <div class="stack">
-        <PolicyFields title="Policy" choice={choice.value} onChange={next => (choice.value = next)} />
-        {'policy' in policy ? (
-          <>
-            <p class="ink-2">{policyWords(policy.policy)}</p>
-            <DelayTable rows={preview(policy.policy)} typicalMs={typicalStarts(policy.policy)} />
-          </>
-        ) : (
-          <p class="dead" role="alert">
-            {policy.problem}
-          </p>
-        )}
-      </div>
-    </Dialog>
+      <PolicyFields title="Policy" choice={choice.value} onChange={next => (choice.value = next)} />
+      {'policy' in policy ? (
+        <>
+          <p class="ink-2">{policyWords(policy.policy)}</p>
+          <DelayTable rows={preview(policy.policy)} typicalMs={typicalStarts(policy.policy)} />
+        </>
+      ) : (
+        <p class="dead" role="alert">
+          {policy.problem}
+        </p>
+      )}
+    </Editor>
   )
 }
 

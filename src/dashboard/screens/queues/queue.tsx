@@ -7,7 +7,7 @@ import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Button } from '../../parts/button.js'
-import { Answer, Empty } from '../../parts/empty.js'
+import { Answer, Detail } from '../../parts/empty.js'
 import { Segmented } from '../../parts/form/field.js'
 import { Icon } from '../../parts/icon.js'
 import { PageHead, Panel } from '../../parts/panel.js'
@@ -16,7 +16,7 @@ import { useKeys } from '../../shell/keys.js'
 import { href, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { Outcomes } from '../overview/overview-outcomes.js'
-import { pauseQueue, resumeQueue } from './queue-actions.js'
+import { turnQueue } from './queue-actions.js'
 import { QueueErrors, QueueWorkers } from './queue-around.js'
 import { QueueBadge } from './queue-columns.js'
 import { QueuePolicy } from './queue-policy.js'
@@ -29,36 +29,29 @@ export default function Queue({ params }: ScreenProps) {
     topics: ['queues', 'workers'],
     everyMs: 5_000,
   })
-  const { data: queue, problem, refetch } = found
-  useKeys([
-    ...(may('operator') && queue
-      ? [
-          {
-            keys: 'P',
-            does: queue.paused ? 'Resume queue' : 'Pause queue',
-            group: 'Actions',
-            run: () => void (queue.paused ? resumeQueue(name, refetch) : pauseQueue(queue, refetch)),
-          } as const,
-        ]
-      : []),
-  ])
-  if (problem?.status === 404) return <NoQueue name={name} detail={problem.detail} />
+  const { problem, refetch } = found
   return (
-    <>
-      <PageHead
-        up={{ href: href('/queues'), text: 'Queues' }}
-        title={
-          <>
-            {name}
-            {queue && <QueueBadge queue={queue} />}
-          </>
-        }
-        actions={queue && <Actions queue={queue} after={refetch} />}
-      />
-      <Answer query={found} lines={10}>
-        {data => (
+    <Detail
+      query={found}
+      icon="queues"
+      missing={`Queue ${name} not found`}
+      why={problem?.detail}
+      list={{ href: href('/queues'), text: 'All queues' }}
+    >
+      {data => (
+        <>
+          <PageHead
+            up={{ href: href('/queues'), text: 'Queues' }}
+            title={
+              <>
+                {name}
+                <QueueBadge queue={data} />
+              </>
+            }
+            actions={<Actions queue={data} after={refetch} />}
+          />
           <div class="stack">
-            {data.paused && <PausedNotice queue={data} after={refetch} />}
+            {data.paused && <PausedNotice queue={data} />}
             <Numbers queue={data} stale={problem !== undefined} />
             <div class="columns main-aside">
               <div class="stack">
@@ -72,17 +65,9 @@ export default function Queue({ params }: ScreenProps) {
               </div>
             </div>
           </div>
-        )}
-      </Answer>
-    </>
-  )
-}
-
-function NoQueue({ name, detail }: { readonly name: string; readonly detail: string }) {
-  return (
-    <Empty icon="queues" title={`Queue ${name} not found`} actions={<Button href={href('/queues')}>All queues</Button>}>
-      {detail}
-    </Empty>
+        </>
+      )}
+    </Detail>
   )
 }
 
@@ -93,31 +78,30 @@ interface OfQueue {
 
 function Actions({ queue, after }: OfQueue) {
   const { name, paused } = queue
+  const turn = (): void => void turnQueue(queue, after)
+  const does = paused ? 'Resume queue' : 'Pause queue'
+  useKeys(may('operator') ? [{ keys: 'P', does, group: 'Actions', run: turn }] : [])
   return (
     <>
       <Button icon="jobs" href={href('/jobs', { queue: name })}>
         Jobs
       </Button>
-      {may('operator') &&
-        (paused ? (
-          <Button icon="play" tone="primary" shortcut="P" onPress={() => void resumeQueue(name, after)}>
-            Resume
-          </Button>
-        ) : (
-          <Button
-            icon="pause"
-            shortcut="P"
-            tip="Running jobs continue; no new jobs start"
-            onPress={() => void pauseQueue(queue, after)}
-          >
-            Pause
-          </Button>
-        ))}
+      {may('operator') && (
+        <Button
+          icon={paused ? 'play' : 'pause'}
+          tone={paused ? 'primary' : 'normal'}
+          shortcut="P"
+          tip={paused ? undefined : 'Running jobs continue; no new jobs start'}
+          onPress={turn}
+        >
+          {paused ? 'Resume' : 'Pause'}
+        </Button>
+      )}
     </>
   )
 }
 
-function PausedNotice({ queue }: OfQueue) {
+function PausedNotice({ queue }: Pick<OfQueue, 'queue'>) {
   const waiting = queue.counts.queued.value + queue.counts.retrying.value
   return (
     <div class="notice retry">
@@ -133,20 +117,18 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
   const waits = oldestDueAt === undefined ? undefined : now.value - Date.parse(oldestDueAt)
   const perMinute = lastHour.succeeded / 60
   return (
-    <Tiles>
+    <Tiles stale={stale}>
       <Tile
         label="Ready"
         value={count(counts.queued)}
         note={waits === undefined ? 'no due jobs' : `oldest ${age(waits)}`}
         href={to('queued')}
-        stale={stale}
       />
       <Tile
         label="Running"
         value={count(running)}
         note={workers === 0 ? 'no workers' : `of ${count(concurrency)} slots`}
         href={to('running')}
-        stale={stale}
       />
       <Tile
         label="Retrying"
@@ -154,16 +136,14 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
         hue={counts.retrying.value > 0 ? 'retry' : undefined}
         note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
         href={to('retrying')}
-        stale={stale}
       />
-      <Tile label="Scheduled" value={count(counts.scheduled)} note="for later" href={to('scheduled')} stale={stale} />
+      <Tile label="Scheduled" value={count(counts.scheduled)} note="for later" href={to('scheduled')} />
       <Tile
         label="Dead"
         value={count(counts.dead)}
         hue={counts.dead.value > 0 ? 'dead' : undefined}
         note={`${count(lastHour.dead)} in 1 h`}
         href={href('/dead', { queue: name })}
-        stale={stale}
       />
       <Tile
         label="Throughput"
@@ -173,7 +153,6 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
             ? 'per minute'
             : `per minute, ${percent(lastHour.failed / lastHour.started)} failed runs`
         }
-        stale={stale}
       />
     </Tiles>
   )

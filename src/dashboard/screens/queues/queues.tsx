@@ -3,15 +3,16 @@ import * as api from '../../data/api.js'
 import { percent } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
-import { Answer, Empty } from '../../parts/empty.js'
+import { Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { Menu } from '../../parts/layer/menu.js'
-import { type Column, Table } from '../../parts/list/table.js'
-import { PageHead, Panel } from '../../parts/panel.js'
-import { href, query, segment, setQuery } from '../../shell/router.js'
+import { List } from '../../parts/list/list.js'
+import { actionColumn, type Column } from '../../parts/list/table.js'
+import { PageHead } from '../../parts/panel.js'
+import { href, pageOf, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { FirstSteps } from '../overview/overview-first-steps.js'
-import { pauseQueue, resumeQueue } from './queue-actions.js'
+import { turnQueue } from './queue-actions.js'
 import { QUEUE_COLUMNS } from './queue-columns.js'
 
 /** The list of queues. */
@@ -37,32 +38,22 @@ export default function Queues() {
           </span>
         }
       />
-      <Answer query={queues} lines={8}>
-        {({ data }) => {
-          const shown = data.filter(({ name }) => name.toLowerCase().includes(wanted))
-          if (data.length === 0) return <FirstSteps />
-          return (
-            <Panel flush>
-              {shown.length === 0 ? (
-                <Empty icon="search" title={`0 of ${data.length} queues match`}>
-                  <button type="button" class="link-button" onClick={() => setQuery({ q: undefined })}>
-                    Show all
-                  </button>
-                </Empty>
-              ) : (
-                <Table
-                  label="Queues"
-                  columns={columns(queues.refetch)}
-                  rows={shown}
-                  rowKey={({ name }) => name}
-                  href={({ name }) => href(`/queues/${segment(name)}`)}
-                  stale={queues.problem !== undefined}
-                />
-              )}
-            </Panel>
-          )
-        }}
-      </Answer>
+      <List
+        query={queues}
+        label="Queues"
+        columns={columns(queues.refetch)}
+        pick={rows => rows.filter(({ name }) => name.toLowerCase().includes(wanted))}
+        rowKey={({ name }) => name}
+        href={({ name }) => pageOf('queues', name)}
+        empty={<FirstSteps />}
+        none={all => (
+          <Empty icon="search" title={`0 of ${all} queues match`}>
+            <button type="button" class="link-button" onClick={() => setQuery({ q: undefined })}>
+              Show all
+            </button>
+          </Empty>
+        )}
+      />
     </>
   )
 }
@@ -78,12 +69,7 @@ function columns(after: () => void): readonly Column<QueueReport>[] {
       render: ({ lastHour }) =>
         lastHour.started === 0 ? <span class="muted">–</span> : percent(lastHour.failed / lastHour.started),
     },
-    {
-      key: 'more',
-      title: <span class="off-screen">Actions</span>,
-      phone: 'hide',
-      render: queue => <QueueMenu queue={queue} after={after} />,
-    },
+    actionColumn(queue => <QueueMenu queue={queue} after={after} />),
   ]
 }
 
@@ -96,15 +82,12 @@ function QueueMenu({ queue, after }: { readonly queue: QueueReport; readonly aft
       items={[
         { text: 'Show jobs', icon: 'jobs', href: href('/jobs', { queue: name }) },
         { text: 'Show dead letters', icon: 'dead', href: href('/dead', { queue: name }) },
-        may('operator') &&
-          (paused
-            ? { text: 'Resume', icon: 'play', onPress: () => void resumeQueue(name, after) }
-            : {
-                text: 'Pause',
-                icon: 'pause',
-                hint: 'No jobs start until it is resumed',
-                onPress: () => void pauseQueue(queue, after),
-              }),
+        may('operator') && {
+          text: paused ? 'Resume' : 'Pause',
+          icon: paused ? 'play' : 'pause',
+          hint: paused ? undefined : 'No jobs start until it is resumed',
+          onPress: () => void turnQueue(queue, after),
+        },
       ]}
     />
   )

@@ -1,3 +1,4 @@
+import { present } from '../../../core/values/present.js'
 import type { ScheduleView } from '../../../engine/schedules/view.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
@@ -5,7 +6,7 @@ import { asCurl, asLiteral, copyText } from '../../data/copy.js'
 import { plural } from '../../data/format.js'
 import { may } from '../../data/session.js'
 import { Menu, type MenuItem } from '../../parts/layer/menu.js'
-import { go, href, segment } from '../../shell/router.js'
+import { go, href, pageOf, segment } from '../../shell/router.js'
 
 type Named = Pick<ScheduleView, 'id'>
 
@@ -15,29 +16,20 @@ export function runSchedule({ id }: Named, after: () => void): Promise<unknown> 
     done: ({ id: jobId }) => ({
       text: `Started one run of ${id}`,
       tone: 'ok',
-      link: { href: href(`/jobs/${segment(jobId)}`), text: 'Open job' },
+      link: { href: pageOf('jobs', jobId), text: 'Open job' },
     }),
     after,
   })
 }
 
 /** Needs no confirmation, because it can be undone. */
-export function pauseSchedules(ids: readonly string[], after: () => void): Promise<unknown> {
+export function turnSchedules(ids: readonly string[], to: 'pause' | 'resume', after: () => void): Promise<unknown> {
   const names = ids.length === 1 ? ids[0]! : plural(ids.length, 'schedule')
+  const back = to === 'pause' ? 'resume' : 'pause'
   return act({
-    run: () => Promise.all(ids.map(api.schedules.pause)),
-    done: `Paused ${names}; existing jobs continue`,
-    undo: () => Promise.all(ids.map(api.schedules.resume)),
-    after,
-  })
-}
-
-export function resumeSchedules(ids: readonly string[], after: () => void): Promise<unknown> {
-  const names = ids.length === 1 ? ids[0]! : plural(ids.length, 'schedule')
-  return act({
-    run: () => Promise.all(ids.map(api.schedules.resume)),
-    done: `Resumed ${names} from the next occurrence`,
-    undo: () => Promise.all(ids.map(api.schedules.pause)),
+    run: () => Promise.all(ids.map(api.schedules[to])),
+    done: to === 'pause' ? `Paused ${names}; existing jobs continue` : `Resumed ${names} from the next occurrence`,
+    undo: () => Promise.all(ids.map(api.schedules[back])),
     after,
   })
 }
@@ -73,9 +65,9 @@ export function ScheduleMenu({ schedule, after, isOnPage = false }: ScheduleMenu
       onPress: () => void runSchedule(schedule, after),
     },
     !isOnPage &&
-      state === 'active' && { text: 'Pause', icon: 'pause', onPress: () => void pauseSchedules([id], after) },
+      state === 'active' && { text: 'Pause', icon: 'pause', onPress: () => void turnSchedules([id], 'pause', after) },
     !isOnPage &&
-      state === 'paused' && { text: 'Resume', icon: 'play', onPress: () => void resumeSchedules([id], after) },
+      state === 'paused' && { text: 'Resume', icon: 'play', onPress: () => void turnSchedules([id], 'resume', after) },
     !isOnPage && { text: 'Edit', icon: 'edit', href: href(`/schedules/${segment(id)}/edit`) },
     { text: 'Duplicate', icon: 'replay', href: href('/schedules/new', { from: id }) },
   ]
@@ -104,11 +96,7 @@ export function ScheduleMenu({ schedule, after, isOnPage = false }: ScheduleMenu
           text: 'Delete',
           icon: 'trash',
           tone: 'danger',
-          onPress: () =>
-            void deleteSchedule(schedule, () => {
-              if (isOnPage) go('/schedules')
-              else after()
-            }),
+          onPress: () => void deleteSchedule(schedule, isOnPage ? () => go('/schedules') : after),
         },
       ]}
     />
@@ -120,7 +108,7 @@ export function saidBy(schedule: ScheduleView): Readonly<Record<string, unknown>
   const { cron, every, timeZone, startAt, endAt, splay, overlap, missed, recurring } = schedule
   const { job, payload, queue, priority, delivery, tags, tenantId, timeout, retry, webhook, fingerprint } = schedule
   const dependsOn = schedule.dependsOn === originOf(payload) ? undefined : schedule.dependsOn
-  const said = {
+  return present({
     cron,
     every,
     timeZone: timeZone === 'UTC' ? undefined : timeZone,
@@ -141,8 +129,7 @@ export function saidBy(schedule: ScheduleView): Readonly<Record<string, unknown>
     overlap: overlap === 'skip' ? undefined : overlap,
     missed: missed === 'run-once' ? undefined : missed,
     recurring: recurring ? undefined : false,
-  }
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+  })
 }
 
 /** The default dependency of an HTTP job is the origin of its URL. */

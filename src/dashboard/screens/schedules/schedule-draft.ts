@@ -1,94 +1,74 @@
-import { type Signal, signal } from '@preact/signals'
+import type { Signal } from '@preact/signals'
 import type { HttpRequest } from '../../../core/http/request.js'
 import type { PartialPolicy } from '../../../core/policy/policy.js'
 import { PRESETS, type PresetName } from '../../../core/policy/presets.js'
 import type { Overlap } from '../../../core/schedule/schedule.js'
-import type { Duration } from '../../../core/values/duration.js'
+import { parseDuration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import type { ScheduleView } from '../../../engine/schedules/view.js'
-import { asCurl, asLiteral, quoted, type Sample } from '../../data/copy.js'
-import { clockText } from '../../data/format.js'
+import { flagsOf, quoted } from '../../data/command.js'
+import { asCurl, asLiteral, type Sample } from '../../data/copy.js'
+import { isoOf, localText } from '../../data/format.js'
+import { type Draft, draftOf, listOf, textOf, type Wrong, wrongOnes } from '../../parts/form/form.js'
 import { jsonText } from '../../parts/json.js'
 import { segment } from '../../shell/router.js'
-import {
-  type CallDraft,
-  callProblems,
-  isDuration,
-  METHODS,
-  parsed,
-  requestOf,
-  wrongOnes,
-} from '../jobs/new-job-draft.js'
+import { CALL, callProblems, durationProblem, METHODS, parsed, requestOf } from '../jobs/new-job-draft.js'
 import { saidBy } from './schedule-actions.js'
-import { type MissedChoice, missedChoice } from './schedule-words.js'
-
-/** A schedule as typed into the form. */
-export interface ScheduleDraft extends CallDraft {
-  readonly id: Signal<string>
-  readonly when: Signal<'cron' | 'every'>
-  readonly cron: Signal<string>
-  readonly every: Signal<string>
-  readonly timeZone: Signal<string>
-  /** Local time. */
-  readonly startAt: Signal<string>
-  readonly endAt: Signal<string>
-  readonly splay: Signal<string>
-  readonly overlap: Signal<Overlap>
-  readonly missed: Signal<MissedChoice>
-  readonly missedMax: Signal<string>
-  readonly isOnce: Signal<boolean>
-  readonly queue: Signal<string>
-  readonly priority: Signal<string>
-  /** `own`: a policy that is not a preset. */
-  readonly policy: Signal<PresetName | '' | 'own'>
-  readonly timeout: Signal<string>
-  readonly tags: Signal<string>
-  readonly tenantId: Signal<string>
-  /** The schedule that the form started with. */
-  readonly from: ScheduleView | undefined
-}
+import { missedChoice } from './schedule-words.js'
 
 const MISSED_MAX = '24'
 
-export function draftOf(from: ScheduleView | undefined, id: string): ScheduleDraft {
+/** A schedule as typed into the form; times are local. */
+function valuesOf(from: ScheduleView | undefined, id: string) {
   const isHttp = from === undefined || from.job === 'http'
   const call = isHttp ? ((from?.payload ?? {}) as Partial<HttpRequest>) : {}
   const missed = from?.missed ?? 'run-once'
   return {
-    from,
-    id: signal(id),
-    when: signal(from?.every === undefined ? 'cron' : 'every'),
-    cron: signal(from?.cron ?? (from ? '' : '0 9 * * MON-FRI')),
-    every: signal(String(from?.every ?? '')),
-    timeZone: signal(from?.timeZone ?? 'UTC'),
-    startAt: signal(localText(from?.startAt)),
-    endAt: signal(localText(from?.endAt)),
-    splay: signal(String(from?.splay ?? '')),
-    overlap: signal(from?.overlap ?? 'skip'),
-    missed: signal(missedChoice(missed)),
-    missedMax: signal(typeof missed === 'object' ? String(missed.all) : MISSED_MAX),
-    isOnce: signal(from?.recurring === false),
-    kind: signal(isHttp ? 'http' : 'name'),
-    name: signal(isHttp ? '' : from.job),
-    payload: signal(isHttp ? '{}' : jsonText(from.payload)),
-    method: signal(methodOf(call)),
-    url: signal(call.url ?? ''),
-    headers: signal(
-      Object.entries(call.headers ?? {})
-        .map(([name, value]) => `${name}: ${value}`)
-        .join('\n'),
-    ),
-    body: signal(bodyText(call.body)),
-    queue: signal(from?.queue ?? ''),
-    priority: signal(String(from?.priority ?? 5)),
-    policy: signal(policyOf(from?.retry)),
-    timeout: signal(String(from?.timeout ?? '')),
-    tags: signal(from?.tags.join(', ') ?? ''),
-    tenantId: signal(from?.tenantId ?? ''),
+    ...CALL,
+    kind: isHttp ? ('http' as const) : ('name' as const),
+    name: isHttp ? '' : from.job,
+    payload: isHttp ? '{}' : jsonText(from.payload),
+    method: methodOf(call),
+    url: call.url ?? '',
+    headers: Object.entries(call.headers ?? {})
+      .map(([name, value]) => `${name}: ${value}`)
+      .join('\n'),
+    body: bodyText(call.body),
+    id,
+    when: from?.every === undefined ? ('cron' as 'cron' | 'every') : 'every',
+    cron: from?.cron ?? (from ? '' : '0 9 * * MON-FRI'),
+    every: String(from?.every ?? ''),
+    timeZone: from?.timeZone ?? 'UTC',
+    startAt: typed(from?.startAt),
+    endAt: typed(from?.endAt),
+    splay: String(from?.splay ?? ''),
+    overlap: from?.overlap ?? ('skip' as Overlap),
+    missed: missedChoice(missed),
+    missedMax: typeof missed === 'object' ? String(missed.all) : MISSED_MAX,
+    isOnce: from?.recurring === false,
+    queue: from?.queue ?? '',
+    priority: String(from?.priority ?? 5),
+    retry: policyOf(from?.retry),
+    timeout: String(from?.timeout ?? ''),
+    tags: from?.tags.join(', ') ?? '',
+    tenantId: from?.tenantId ?? '',
   }
 }
 
-const localText = (at: string | undefined): string =>
-  at === undefined ? '' : clockText(Date.parse(at), 'local').replace(' ', 'T')
+export type ScheduleValues = ReturnType<typeof valuesOf>
+
+export interface ScheduleDraft {
+  readonly draft: Draft<ScheduleValues>
+  /** The schedule that the form started with. */
+  readonly from: ScheduleView | undefined
+}
+
+export const scheduleDraft = (from: ScheduleView | undefined, id: string): ScheduleDraft => ({
+  draft: draftOf(valuesOf(from, id)),
+  from,
+})
+
+const typed = (at: string | undefined): string => (at === undefined ? '' : localText(Date.parse(at)))
 
 function methodOf({ method, body, url }: Partial<HttpRequest>): (typeof METHODS)[number] {
   const asked = method?.toUpperCase() ?? (body === undefined && url !== undefined ? 'GET' : 'POST')
@@ -101,7 +81,8 @@ function bodyText(body: unknown): string {
   return typeof body === 'string' && parsed(body) === undefined ? body : jsonText(body)
 }
 
-function policyOf(retry: PartialPolicy | undefined): PresetName | '' | 'own' {
+/** `own`: a policy that is not a preset. */
+function policyOf(retry: PartialPolicy | undefined): string {
   if (retry === undefined) return ''
   const text = canonical(retry)
   const names = Object.keys(PRESETS) as PresetName[]
@@ -118,75 +99,62 @@ function canonical(value: unknown): string {
 }
 
 /** The timing as an API body; undefined while it is incomplete. */
-export function timingOf(draft: ScheduleDraft): Readonly<Record<string, unknown>> | undefined {
-  const { when, cron, every, timeZone, splay, from } = draft
-  const expression = (when.value === 'cron' ? cron : every).value.trim()
-  if (expression === '' || (when.value === 'every' && !isDuration(expression))) return undefined
-  return given({
+export function timingOf({ draft, from }: ScheduleDraft): Readonly<Record<string, unknown>> | undefined {
+  const { when, timeZone, splay, startAt, endAt } = draft
+  const expression = textOf(draft[when.value])
+  if (expression === undefined || (when.value === 'every' && parseDuration(expression) === undefined)) return undefined
+  return present({
     [when.value]: expression,
-    timeZone: timeZone.value.trim() === 'UTC' ? undefined : timeZone.value.trim() || undefined,
-    startAt: moment(draft.startAt.value, from?.startAt),
-    endAt: moment(draft.endAt.value, from?.endAt),
-    splay: isDuration(splay.value) ? splay.value.trim() : undefined,
+    timeZone: timeZone.value.trim() === 'UTC' ? undefined : textOf(timeZone),
+    startAt: moment(startAt.value, from?.startAt),
+    endAt: moment(endAt.value, from?.endAt),
+    splay: durationProblem(splay, '') === undefined ? textOf(splay) : undefined,
   })
 }
 
 /** An unchanged time keeps its precision. */
-function moment(text: string, before: string | undefined): string | undefined {
-  if (text === '') return undefined
-  if (text === localText(before)) return before
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? undefined : new Date(at).toISOString()
-}
-
-const given = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+const moment = (text: string, before: string | undefined): string | undefined =>
+  text === typed(before) ? before : isoOf(text)
 
 const NAME = /^\S.{0,254}$/
-const lasts = (text: string): boolean => text.trim() === '' || isDuration(text.trim())
 
-/** The errors by field. A required field that is empty has an empty error. */
-export function scheduleProblems(draft: ScheduleDraft): Readonly<Record<string, string>> {
+/** The errors by field. */
+export function scheduleProblems({ draft }: ScheduleDraft): Wrong {
   const { id, when, cron, every, splay, timeout, priority, missed, missedMax } = draft
   return {
     ...callProblems(draft),
     ...wrongOnes({
       id: NAME.test(id.value.trim()) ? undefined : '',
-      cron: when.value === 'cron' && cron.value.trim() === '' ? '' : undefined,
-      every: when.value === 'every' ? everyProblem(every.value.trim()) : undefined,
-      splay: lasts(splay.value) ? undefined : 'Such as 30s or 5m, at most 1h',
-      timeout: lasts(timeout.value) ? undefined : 'Such as 30s or 5m',
+      cron: when.value === 'cron' && textOf(cron) === undefined ? '' : undefined,
+      every: when.value === 'every' ? everyProblem(every) : undefined,
+      splay: durationProblem(splay, 'Such as 30s or 5m, at most 1h'),
+      timeout: durationProblem(timeout, 'Such as 30s or 5m'),
       priority: /^[0-9]$/.test(priority.value) ? undefined : '0 to 9',
       missedMax: missed.value !== 'all' || /^([1-9]\d?|100)$/.test(missedMax.value) ? undefined : '1 to 100',
     }),
   }
 }
 
-const everyProblem = (text: string): string | undefined =>
-  text === '' ? '' : isDuration(text) ? undefined : 'Such as 30s, 15m or 2h'
+const everyProblem = (every: Signal<string>): string | undefined =>
+  textOf(every) === undefined ? '' : durationProblem(every, 'Such as 30s, 15m or 2h')
 
 /** The API body. Settings without a field keep their values. */
-export function scheduleBody(draft: ScheduleDraft): Readonly<Record<string, unknown>> {
-  const text = (value: Signal<string>): string | undefined => value.value.trim() || undefined
-  const { delivery, webhook, fingerprint, dependsOn } = draft.from ? saidBy(draft.from) : {}
-  const { missed, overlap, isOnce, policy, priority, from } = draft
-  const tags = draft.tags.value.split(',').flatMap(tag => tag.trim() || [])
-  return given({
-    ...timingOf(draft),
-    ...whatOf(draft),
-    queue: text(draft.queue),
+export function scheduleBody(form: ScheduleDraft): Readonly<Record<string, unknown>> {
+  const { draft, from } = form
+  const { delivery, webhook, fingerprint, dependsOn } = from ? saidBy(from) : {}
+  const { missed, overlap, isOnce, retry, priority } = draft
+  const tags = listOf(draft.tags.value)
+  return present({
+    ...timingOf(form),
+    ...whatOf(form),
+    queue: textOf(draft.queue),
     priority: priority.value === '5' ? undefined : Number(priority.value),
-    retry: policy.value === 'own' ? from?.retry : policy.value || undefined,
-    timeout: text(draft.timeout) as Duration | undefined,
+    retry: retry.value === 'own' ? from?.retry : textOf(retry),
+    timeout: textOf(draft.timeout),
     tags: tags.length === 0 ? undefined : tags,
-    tenantId: text(draft.tenantId),
+    tenantId: textOf(draft.tenantId),
     overlap: overlap.value === 'skip' ? undefined : overlap.value,
-    missed:
-      missed.value === 'all'
-        ? { all: Number(draft.missedMax.value) }
-        : missed.value === 'skip'
-          ? missed.value
-          : undefined,
+    missed: { all: { all: Number(draft.missedMax.value) }, skip: 'skip', 'run-once': undefined }[missed.value],
     recurring: isOnce.value ? false : undefined,
     delivery,
     webhook,
@@ -195,19 +163,14 @@ export function scheduleBody(draft: ScheduleDraft): Readonly<Record<string, unkn
   })
 }
 
-function whatOf(draft: ScheduleDraft): object {
+function whatOf({ draft, from }: ScheduleDraft): object {
   if (draft.kind.value === 'name') {
     const { value } = parsed(draft.payload.value) ?? { value: null }
     return { job: draft.name.value.trim(), payload: value ?? undefined }
   }
   // Settings of the request without a field keep their values.
-  const {
-    method: _,
-    url: _url,
-    headers: _headers,
-    body: _body,
-    ...finer
-  } = draft.from?.job === 'http' ? (draft.from.payload as HttpRequest) : ({} as HttpRequest)
+  const before = from?.job === 'http' ? (from.payload as HttpRequest) : undefined
+  const { method: _, url: _url, headers: _headers, body: _body, ...finer } = before ?? ({} as HttpRequest)
   return { http: { ...requestOf(draft), ...finer } }
 }
 
@@ -216,45 +179,27 @@ export function scheduleSample(id: string, body: Readonly<Record<string, unknown
   return {
     curl: asCurl('PUT', `/schedules/${segment(id)}`, body),
     ts: `await chronos.schedules.put(${asLiteral(id)}, ${asLiteral(body)})`,
-    cli: [`chronos schedules put ${quoted(id)}`, ...flagsOf(body)].join(' ') + finerOf(body),
+    cli: commandOf(id, body),
   }
 }
 
-/** The command has no flags for these. */
-function finerOf({ http }: { readonly http?: HttpRequest }): string {
-  return http?.body === undefined && http?.headers === undefined
-    ? ''
-    : '\n# headers and a body: with chronos http --schedule, curl or TypeScript'
+/** The fields that the command has flags for, under the names of the flags. */
+function commandOf(id: string, body: Body): string {
+  const { http, recurring, missed, delivery: _, webhook: _w, fingerprint: _f, dependsOn: _d, ...same } = body
+  const flags = flagsOf({
+    ...same,
+    call: http?.url,
+    method: http?.method === 'POST' ? undefined : http?.method,
+    missed: typeof missed === 'object' ? `all:${missed.all}` : missed,
+  })
+  const once = recurring === false ? ['--once'] : []
+  const command = [`chronos schedules put ${quoted(id)}`, ...flags, ...once].join(' ')
+  if (http?.body === undefined && http?.headers === undefined) return command
+  return `${command}\n# headers and a body: with chronos http --schedule, curl or TypeScript`
 }
 
-const FLAGS: Readonly<Record<string, string>> = {
-  timeZone: 'tz',
-  startAt: 'start-at',
-  endAt: 'end-at',
-  tenantId: 'tenant',
-}
-const LEFT_OUT = new Set(['http', 'tags', 'recurring', 'missed', 'delivery', 'webhook', 'fingerprint', 'dependsOn'])
-
-function flagsOf(body: Readonly<Record<string, unknown>>): readonly string[] {
-  const {
-    http,
-    tags = [],
-    recurring,
-    missed,
-  } = body as {
-    http?: HttpRequest
-    tags?: readonly string[]
-    recurring?: false
-    missed?: 'skip' | { all: number }
-  }
-  const word = (value: unknown): string => quoted(typeof value === 'string' ? value : JSON.stringify(value))
-  return [
-    ...Object.entries(body).flatMap(([key, value]) =>
-      LEFT_OUT.has(key) ? [] : `--${FLAGS[key] ?? key} ${word(value)}`,
-    ),
-    ...(http ? [`--call ${quoted(http.url)}`, ...(http.method === 'POST' ? [] : [`--method ${http.method}`])] : []),
-    ...(missed ? [`--missed ${typeof missed === 'object' ? `all:${missed.all}` : missed}`] : []),
-    ...(recurring === false ? ['--once'] : []),
-    ...tags.map(tag => `--tag ${quoted(tag)}`),
-  ]
+interface Body extends Readonly<Record<string, unknown>> {
+  readonly http?: HttpRequest
+  readonly recurring?: false
+  readonly missed?: 'skip' | { readonly all: number }
 }

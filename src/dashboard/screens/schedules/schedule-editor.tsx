@@ -17,9 +17,9 @@ import { go, href, query, segment } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { ScheduleConflict } from './schedule-conflict.js'
 import {
-  draftOf,
   type ScheduleDraft,
   scheduleBody,
+  scheduleDraft,
   scheduleProblems,
   scheduleSample,
   timingOf,
@@ -69,12 +69,15 @@ interface EditorProps {
 
 function Editor({ id, from, current }: EditorProps) {
   const begun = useSignal(from)
-  const draft = useMemo(() => draftOf(begun.value, id ?? (begun.value ? `${begun.value.id}-copy` : '')), [begun.value])
+  const form = useMemo(
+    () => scheduleDraft(begun.value, id ?? (begun.value ? `${begun.value.id}-copy` : '')),
+    [begun.value],
+  )
   const refusal = useSignal<Refusal | undefined>(undefined)
   const isBusy = useSignal(false)
-  const preview = usePreview(draft)
-  const refused = refusal.value && refusal.value.typed === typedIn(draft) ? fieldProblems(refusal.value.problem) : {}
-  const wrong = { ...scheduleProblems(draft), ...refused, ...preview.wrong }
+  const preview = usePreview(form)
+  const refused = refusal.value && refusal.value.typed === typedIn(form) ? fieldProblems(refusal.value.problem) : {}
+  const wrong = { ...scheduleProblems(form), ...refused, ...preview.wrong }
   const isRight = Object.keys(wrong).length === 0 && preview.isSettled
   const theirs = current?.data && current.data.version !== begun.value?.version ? current.data : undefined
   const save = async (version: number | undefined): Promise<void> => {
@@ -82,9 +85,9 @@ function Editor({ id, from, current }: EditorProps) {
     refusal.value = undefined
     await act({
       run: () =>
-        saved(id, draft, version).catch((error: unknown) => {
+        saved(id, form, version).catch((error: unknown) => {
           const problem = asProblem(error)
-          refusal.value = { problem, typed: typedIn(draft) }
+          refusal.value = { problem, typed: typedIn(form) }
           if (problem.status === 412) current?.refetch()
           throw problem
         }),
@@ -122,31 +125,29 @@ function Editor({ id, from, current }: EditorProps) {
         {theirs && (
           <ScheduleConflict
             theirs={theirs}
-            mine={scheduleBody(draft)}
+            mine={scheduleBody(form)}
             canSave={isRight}
-            onLoad={() => {
-              begun.value = theirs
-            }}
+            onLoad={() => (begun.value = theirs)}
             onOverwrite={() => void save(theirs.version)}
           />
         )}
         {refusal.value && !isShownElsewhere(refusal.value.problem) && <ProblemPanel problem={refusal.value.problem} />}
         <div class="columns schedule-editor" key={begun.value?.version}>
           <div class="stack">
-            <WhenFields draft={draft} wrong={wrong} isNew={id === undefined} />
-            <WhatFields draft={draft} wrong={wrong} />
-            <RuleFields draft={draft} wrong={wrong} />
+            <WhenFields draft={form.draft} wrong={wrong} isNew={id === undefined} />
+            <WhatFields {...form} wrong={wrong} />
+            <RuleFields draft={form.draft} wrong={wrong} />
             {isRight && (
               <Panel title="Schedule as code">
                 <CodeSample
                   label="Schedule as code"
-                  sample={scheduleSample(draft.id.value.trim(), scheduleBody(draft))}
+                  sample={scheduleSample(form.draft.id.value.trim(), scheduleBody(form))}
                 />
               </Panel>
             )}
           </div>
           <div class="schedule-preview">
-            <Preview draft={draft} preview={preview} />
+            <Preview form={form} preview={preview} />
           </div>
         </div>
       </div>
@@ -154,9 +155,11 @@ function Editor({ id, from, current }: EditorProps) {
   )
 }
 
-function saved(id: string | undefined, draft: ScheduleDraft, version: number | undefined): Promise<ScheduleView> {
-  const body = scheduleBody(draft)
-  return id === undefined ? api.schedules.create(draft.id.value.trim(), body) : api.schedules.put(id, body, version)
+function saved(id: string | undefined, form: ScheduleDraft, version: number | undefined): Promise<ScheduleView> {
+  const body = scheduleBody(form)
+  return id === undefined
+    ? api.schedules.create(form.draft.id.value.trim(), body)
+    : api.schedules.put(id, body, version)
 }
 
 /** Why the server did not save a draft, and the draft: the errors disappear when the draft is edited. */
@@ -169,7 +172,7 @@ interface Refusal {
 const isShownElsewhere = (problem: Problem): boolean =>
   problem.status === 412 || Object.keys(fieldProblems(problem)).length > 0
 
-const typedIn = (draft: ScheduleDraft): string => JSON.stringify([draft.id.value.trim(), scheduleBody(draft)])
+const typedIn = (form: ScheduleDraft): string => JSON.stringify([form.draft.id.value.trim(), scheduleBody(form)])
 
 const SETTLED_MS = 250
 
@@ -181,17 +184,11 @@ interface PreviewState {
 }
 
 /** Loads the preview shortly after the last keystroke. */
-function usePreview(draft: ScheduleDraft): PreviewState {
-  const timing = timingOf(draft)
+function usePreview(form: ScheduleDraft): PreviewState {
+  const timing = timingOf(form)
   const key = timing ? JSON.stringify(timing) : ''
   const settled = useSignal(key)
-  useEffect(
-    () =>
-      later(SETTLED_MS, () => {
-        settled.value = key
-      }),
-    [key],
-  )
+  useEffect(() => later(SETTLED_MS, () => (settled.value = key)), [key])
   const asked = settled.value
   const answer = useQuery(`preview ${asked}`, async signal => {
     if (asked === '') return undefined
@@ -212,13 +209,12 @@ function timingProblems(problem: Problem): Readonly<Record<string, string>> {
   return Object.keys(found).length > 0 ? found : { timing: problem.detail }
 }
 
-function Preview({
-  draft,
-  preview: { answer, wrong },
-}: {
-  readonly draft: ScheduleDraft
+interface PreviewProps {
+  readonly form: ScheduleDraft
   readonly preview: PreviewState
-}) {
+}
+
+function Preview({ form: { draft }, preview: { answer, wrong } }: PreviewProps) {
   const timeZone = draft.timeZone.value.trim() || 'UTC'
   const refused = Object.values(wrong)[0]
   const occurrences = answer.data?.data

@@ -1,12 +1,13 @@
 import { mergePolicies } from '../../../core/policy/policy.js'
 import { PRESETS } from '../../../core/policy/presets.js'
+import type { Missed } from '../../../core/schedule/schedule.js'
 import type { ScheduleView } from '../../../engine/schedules/view.js'
 import { isTenant } from '../../data/session.js'
-import { Tag } from '../../parts/badge.js'
+import { Tags } from '../../parts/badge.js'
 import { Facts, Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { policyWords } from '../../policy/policy-words.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 import { jobNameOf, MISSED, missedChoice, missedText, OVERLAPS } from './schedule-words.js'
 
 /** The configuration of a schedule. */
@@ -18,38 +19,21 @@ export function ScheduleFacts({ schedule }: { readonly schedule: ScheduleView })
       <Facts
         facts={[
           ['Job', <span class="mono">{jobNameOf(schedule)}</span>],
-          ['Queue', isTenant.value ? queue : <a href={href(`/queues/${segment(queue)}`)}>{queue}</a>],
+          ['Queue', isTenant.value ? queue : <a href={pageOf('queues', queue)}>{queue}</a>],
           ['Overlap', <Rule word={overlap} means={OVERLAPS.find(({ value }) => value === overlap)?.means} />],
-          [
-            'Missed runs',
-            <Rule
-              word={missedText(missed)}
-              means={MISSED.find(({ value }) => value === missedChoice(missed))?.means}
-            />,
-          ],
-          recurring ? undefined : ['Recurring', 'no, runs once'],
-          splay === undefined ? undefined : ['Splay', `up to ${splay} later`],
-          startAt === undefined ? undefined : ['Starts', <Time at={startAt} />],
-          endAt === undefined ? undefined : ['Ends', <Time at={endAt} />],
+          ['Missed runs', <Rule word={missedText(missed)} means={missedMeans(missed)} />],
+          ['Recurring', !recurring && 'no, runs once'],
+          ['Splay', splay !== undefined && `up to ${splay} later`],
+          ['Starts', startAt && <Time at={startAt} />],
+          ['Ends', endAt && <Time at={endAt} />],
           ['Retries', retry ? policyWords(mergePolicies(retry, PRESETS.standard)) : 'default'],
-          priority === 5 ? undefined : ['Priority', priority],
-          delivery === 'at-least-once' ? undefined : ['Delivery', delivery],
-          timeout === undefined ? undefined : ['Timeout', timeout],
-          dependsOn === undefined ? undefined : ['Depends on', <span class="mono">{dependsOn}</span>],
-          webhook === undefined ? undefined : ['Webhook', <span class="mono">{webhook}</span>],
-          tenantId === undefined ? undefined : ['Tenant', tenantId],
-          tags.length === 0
-            ? undefined
-            : [
-                'Tags',
-                <span class="row wrap tight">
-                  {tags.map(tag => (
-                    <Tag key={tag} href={href('/jobs', { tag })}>
-                      {tag}
-                    </Tag>
-                  ))}
-                </span>,
-              ],
+          ['Priority', priority !== 5 && priority],
+          ['Delivery', delivery !== 'at-least-once' && delivery],
+          ['Timeout', timeout],
+          ['Depends on', dependsOn && <span class="mono">{dependsOn}</span>],
+          ['Webhook', webhook && <span class="mono">{webhook}</span>],
+          ['Tenant', tenantId],
+          ['Tags', tags.length > 0 && <Tags names={tags} to={tag => href('/jobs', { tag })} wrap />],
           ['Created', <Time at={createdAt} />],
           [
             'Changed',
@@ -62,6 +46,9 @@ export function ScheduleFacts({ schedule }: { readonly schedule: ScheduleView })
     </Panel>
   )
 }
+
+const missedMeans = (missed: Missed): string | undefined =>
+  MISSED.find(({ value }) => value === missedChoice(missed))?.means
 
 function Rule({ word, means }: { readonly word: string; readonly means: string | undefined }) {
   return (

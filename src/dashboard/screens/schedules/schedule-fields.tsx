@@ -1,87 +1,79 @@
+import type { Signal } from '@preact/signals'
 import { now } from '../../data/clock.js'
 import { isTenant } from '../../data/session.js'
-import { DurationInput, Field, Input, Segmented, Select, Toggle } from '../../parts/form/field.js'
+import { Segmented, Toggle } from '../../parts/form/field.js'
+import { type Draft, Fields, TypedField, type Wrong } from '../../parts/form/form.js'
 import { Panel } from '../../parts/panel.js'
 import { CallFields } from '../jobs/call-fields.js'
-import { POLICIES } from '../jobs/new-job-draft.js'
+import { policiesFor } from '../jobs/new-job-draft.js'
 import { cronWords } from './cron-words.js'
-import type { ScheduleDraft } from './schedule-draft.js'
+import type { ScheduleDraft, ScheduleValues } from './schedule-draft.js'
 import { MISSED, OVERLAPS } from './schedule-words.js'
 
-interface FieldsProps {
-  readonly draft: ScheduleDraft
-  /** The errors by field. */
-  readonly wrong: Readonly<Record<string, string>>
+interface FormProps {
+  readonly draft: Draft<ScheduleValues>
+  readonly wrong: Wrong
 }
 
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter(zone => zone !== 'UTC')]
 
-export function WhenFields({ draft, wrong, isNew }: FieldsProps & { readonly isNew: boolean }) {
-  const { id, when, cron, every, timeZone, startAt, endAt, splay, isOnce } = draft
+const TIMINGS = [
+  { value: 'cron', text: 'Cron expression' },
+  { value: 'every', text: 'Interval' },
+] as const
+
+const ID = { name: 'id', label: 'Id', hint: 'Can’t be changed later', placeholder: 'weekly-digest' } as const
+const EVERY = {
+  name: 'every',
+  label: 'Every',
+  hint: 'Counted from its creation or start; at least 1s',
+  placeholder: '15m',
+  kind: 'duration',
+} as const
+
+export function WhenFields({ isNew, ...form }: FormProps & { readonly isNew: boolean }) {
+  const { when, cron, timeZone, isOnce } = form.draft
+  const hint = cronWords(cron.value) ?? 'minute hour day month weekday; optionally seconds first'
   return (
     <Panel title="Timing">
       <div class="stack">
-        {isNew && (
-          <Field label="Id" hint="Can’t be changed later" problem={wrong['id'] || undefined}>
-            <Input value={id} mono placeholder="weekly-digest" autoFocus />
-          </Field>
-        )}
-        <Segmented
-          label="Kind of timing"
-          value={when.value}
-          options={[
-            { value: 'cron', text: 'Cron expression' },
-            { value: 'every', text: 'Interval' },
+        {isNew && <TypedField {...form} {...ID} kind="code" autoFocus />}
+        <Segmented label="Kind of timing" value={when} options={TIMINGS} />
+        <Fields
+          {...form}
+          fields={[
+            when.value === 'cron'
+              ? { name: 'cron', label: 'Cron', hint, placeholder: '0 9 * * MON', kind: 'code' }
+              : EVERY,
+            {
+              name: 'timeZone',
+              label: 'Time zone',
+              hint: clockIn(timeZone.value),
+              placeholder: 'UTC',
+              list: 'time-zones',
+            },
           ]}
-          onChange={next => {
-            when.value = next
-          }}
         />
-        <div class="fields">
-          {when.value === 'cron' ? (
-            <Field
-              label="Cron"
-              hint={cronWords(cron.value) ?? 'minute hour day month weekday; optionally seconds first'}
-              problem={wrong['cron'] || undefined}
-            >
-              <Input value={cron} mono placeholder="0 9 * * MON" />
-            </Field>
-          ) : (
-            <Field
-              label="Every"
-              hint="Counted from its creation or start; at least 1s"
-              problem={wrong['every'] || undefined}
-            >
-              <DurationInput value={every} placeholder="15m" />
-            </Field>
-          )}
-          <Field label="Time zone" hint={clockIn(timeZone.value)} problem={wrong['timeZone']}>
-            <Input value={timeZone} list="time-zones" placeholder="UTC" />
-          </Field>
-        </div>
         <datalist id="time-zones">
           {ZONES.map(zone => (
             <option key={zone} value={zone} />
           ))}
         </datalist>
-        <div class="fields">
-          <Field label="Start" hint="Local time; empty: immediately" problem={wrong['startAt']}>
-            <Input value={startAt} type="datetime-local" />
-          </Field>
-          <Field label="End" hint="Local time; empty: never" problem={wrong['endAt']}>
-            <Input value={endAt} type="datetime-local" />
-          </Field>
-          <Field label="Splay" hint="Delays each job by up to this time" problem={wrong['splay']}>
-            <DurationInput value={splay} placeholder="none" />
-          </Field>
-        </div>
-        <Toggle
-          on={isOnce.value}
-          onChange={on => {
-            isOnce.value = on
-          }}
-          label="Run once, then end"
+        <Fields
+          {...form}
+          fields={[
+            { name: 'startAt', label: 'Start', hint: 'Local time; empty: immediately', kind: 'time' },
+            { name: 'endAt', label: 'End', hint: 'Local time; empty: never', kind: 'time' },
+            {
+              name: 'splay',
+              label: 'Splay',
+              hint: 'Delays each job by up to this time',
+              placeholder: 'none',
+              kind: 'duration',
+            },
+          ]}
         />
+        <Toggle value={isOnce} label="Run once, then end" />
       </div>
     </Panel>
   )
@@ -97,83 +89,55 @@ function clockIn(timeZone: string): string {
   }
 }
 
-export function WhatFields({ draft, wrong }: FieldsProps) {
-  const { queue, priority, policy, timeout, tags, tenantId, from } = draft
-  const policies = [...(from?.retry ? [{ value: 'own', text: 'Custom (unchanged)' } as const] : []), ...POLICIES]
+export function WhatFields({ from, ...form }: FormProps & Pick<ScheduleDraft, 'from'>) {
   return (
     <Panel title="Job">
       <div class="stack">
-        <CallFields draft={draft} wrong={wrong} />
-        <div class="fields">
-          <Field label="Queue" problem={wrong['queue']}>
-            <Input value={queue} placeholder="default" />
-          </Field>
-          <Field label="Priority" hint="9 first, 0 last" problem={wrong['priority']}>
-            <Input value={priority} type="number" min={0} max={9} />
-          </Field>
-          <Field label="Retries" problem={wrong['policy']}>
-            <Select
-              value={policy.value}
-              options={policies}
-              onChange={next => {
-                policy.value = next
-              }}
-            />
-          </Field>
-          <Field label="Timeout" hint="Per attempt" problem={wrong['timeout']}>
-            <DurationInput value={timeout} placeholder="none" />
-          </Field>
-          <Field label="Tags" hint="Separated by commas" problem={wrong['tags']}>
-            <Input value={tags} />
-          </Field>
-          {!isTenant.value && (
-            <Field label="Tenant" hint="The owner of the jobs" problem={wrong['tenantId']}>
-              <Input value={tenantId} />
-            </Field>
-          )}
-        </div>
+        <CallFields {...form} />
+        <Fields
+          {...form}
+          fields={[
+            { name: 'queue', label: 'Queue', placeholder: 'default' },
+            { name: 'priority', label: 'Priority', hint: '9 first, 0 last', kind: 'number', min: 0, max: 9 },
+            { name: 'retry', label: 'Retries', options: policiesFor(from?.retry) },
+            { name: 'timeout', label: 'Timeout', hint: 'Per attempt', placeholder: 'none', kind: 'duration' },
+            { name: 'tags', label: 'Tags', hint: 'Separated by commas' },
+            !isTenant.value && { name: 'tenantId', label: 'Tenant', hint: 'The owner of the jobs' },
+          ]}
+        />
       </div>
     </Panel>
   )
 }
 
-export function RuleFields({ draft, wrong }: FieldsProps) {
-  const { overlap, missed, missedMax } = draft
+export function RuleFields(form: FormProps) {
+  const { overlap, missed } = form.draft
   return (
     <Panel title="Overlapping and missed runs">
       <div class="stack">
-        <div class="stack tight">
-          <span class="ink-2 strong">Overlap</span>
-          <Segmented
-            label="Overlap"
-            value={overlap.value}
-            options={OVERLAPS}
-            onChange={next => {
-              overlap.value = next
-            }}
-          />
-          <span class="muted">{OVERLAPS.find(({ value }) => value === overlap.value)?.means}</span>
-        </div>
-        <div class="stack tight">
-          <span class="ink-2 strong">Missed runs</span>
-          <Segmented
-            label="Missed runs"
-            value={missed.value}
-            options={MISSED}
-            onChange={next => {
-              missed.value = next
-            }}
-          />
-          <span class="muted">{MISSED.find(({ value }) => value === missed.value)?.means}</span>
-        </div>
+        <Rule title="Overlap" value={overlap} choices={OVERLAPS} />
+        <Rule title="Missed runs" value={missed} choices={MISSED} />
         {missed.value === 'all' && (
-          <div class="fields">
-            <Field label="Maximum" problem={wrong['missedMax']}>
-              <Input value={missedMax} type="number" min={1} max={100} />
-            </Field>
-          </div>
+          <Fields {...form} fields={[{ name: 'missedMax', label: 'Maximum', kind: 'number', min: 1, max: 100 }]} />
         )}
       </div>
     </Panel>
+  )
+}
+
+interface RuleProps<T extends string> {
+  readonly title: string
+  readonly value: Signal<T>
+  readonly choices: readonly { readonly value: T; readonly text: string; readonly means: string }[]
+}
+
+/** A choice with its meaning below. */
+function Rule<T extends string>({ title, value, choices }: RuleProps<T>) {
+  return (
+    <div class="stack tight">
+      <span class="ink-2 strong">{title}</span>
+      <Segmented label={title} value={value} options={choices} />
+      <span class="muted">{choices.find(choice => choice.value === value.value)?.means}</span>
+    </div>
   )
 }

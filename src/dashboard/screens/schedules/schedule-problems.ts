@@ -13,7 +13,7 @@ function fieldOf(pointer: string): string {
   return pointer === '/missed/all' ? 'missedMax' : (FIELD_NAMES[first] ?? first)
 }
 
-const FIELD_NAMES: Readonly<Record<string, string>> = { job: 'name', retry: 'policy' }
+const FIELD_NAMES: Readonly<Record<string, string>> = { job: 'name' }
 
 /** The field already shows the value that an error begins with. */
 function sentence(detail: string): string {

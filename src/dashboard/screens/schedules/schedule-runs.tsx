@@ -6,7 +6,7 @@ import { clockText } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
-import { href, segment } from '../../shell/router.js'
+import { pageOf } from '../../shell/router.js'
 import './schedule.css'
 
 export const STRIP_MAX = 30
@@ -24,7 +24,7 @@ export function LastRuns({ schedule: { id, lastJobId } }: { readonly schedule: S
       {newest && (
         <>
           <RunStrip label={`Last runs of ${id}`} runs={stripOf(jobs.data!.data)} max={jobs.data!.data.length} />
-          <a class="row tight" href={href(`/jobs/${segment(newest.id)}`)}>
+          <a class="row tight" href={pageOf('jobs', newest.id)}>
             <StateMark state={newest.phase} reason={newest.reason} />
             <span class="muted">
               <Time at={newest.finishedAt ?? newest.runAt} />
@@ -45,6 +45,6 @@ export function stripOf(jobs: readonly JobView[]): readonly StripRun[] {
     at: clockText(Date.parse(finishedAt ?? startedAt ?? runAt), 'local'),
     durationMs:
       startedAt !== undefined && finishedAt !== undefined ? Date.parse(finishedAt) - Date.parse(startedAt) : undefined,
-    href: href(`/jobs/${segment(id)}`),
+    href: pageOf('jobs', id),
   }))
 }

@@ -7,20 +7,21 @@ import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Tag } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
-import { Answer, Empty } from '../../parts/empty.js'
+import { Answer, Detail, Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { Json } from '../../parts/json.js'
-import { type Column, Table } from '../../parts/list/table.js'
+import { List } from '../../parts/list/list.js'
+import type { Column } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Tabs } from '../../parts/tabs.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { Time } from '../../parts/time.js'
 import { useKeys } from '../../shell/keys.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf, segment } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
-import { pauseSchedules, resumeSchedules, runSchedule, ScheduleMenu } from './schedule-actions.js'
+import { runSchedule, ScheduleMenu, turnSchedules } from './schedule-actions.js'
 import { ScheduleFacts } from './schedule-facts.js'
 import { Countdown, NextRuns, reachOf } from './schedule-occurrences.js'
 import { STRIP_MAX, stripOf } from './schedule-runs.js'
@@ -36,25 +37,20 @@ export default function Schedule({ params }: ScreenProps) {
     topics: ['schedules'],
     everyMs: 10_000,
   })
-  if (found.problem?.status === 404) {
-    return (
-      <Empty
-        icon="schedules"
-        title={`Schedule ${id} not found`}
-        actions={<Button href={href('/schedules')}>All schedules</Button>}
-      >
-        The schedule was deleted, or the address is mistyped.
-      </Empty>
-    )
-  }
   return (
-    <Answer query={found} lines={10}>
+    <Detail
+      query={found}
+      icon="schedules"
+      missing={`Schedule ${id} not found`}
+      why="The schedule was deleted, or the address is mistyped."
+      list={{ href: href('/schedules'), text: 'All schedules' }}
+    >
       {data => <Found schedule={data} after={found.refetch} />}
-    </Answer>
+    </Detail>
   )
 }
 
-export interface OfSchedule {
+interface OfSchedule {
   readonly schedule: ScheduleView
   readonly after: () => void
 }
@@ -109,28 +105,17 @@ function Found({ schedule, after }: OfSchedule) {
 function Actions({ schedule, after }: OfSchedule) {
   const { id, state } = schedule
   const isActive = state === 'active'
-  const turn = (): void => void (isActive ? pauseSchedules([id], after) : resumeSchedules([id], after))
+  const turn = (): void => void turnSchedules([id], isActive ? 'pause' : 'resume', after)
+  const run = (): void => void runSchedule(schedule, after)
   const isOperator = may('operator')
-  useKeys(
-    isOperator
-      ? [
-          { keys: 'n', does: 'Run now', group: 'Actions', run: () => void runSchedule(schedule, after) },
-          ...(state === 'ended'
-            ? []
-            : [{ keys: 'P', does: isActive ? 'Pause' : 'Resume', group: 'Actions', run: turn } as const]),
-        ]
-      : [],
-  )
+  const turning = { keys: 'P', does: isActive ? 'Pause' : 'Resume', group: 'Actions', run: turn } as const
+  const running = { keys: 'n', does: 'Run now', group: 'Actions', run } as const
+  useKeys(isOperator ? [running, ...(state === 'ended' ? [] : [turning])] : [])
   return (
     <>
       {isOperator && (
         <>
-          <Button
-            icon="play"
-            shortcut="n"
-            tip="Creates one job immediately"
-            onPress={() => void runSchedule(schedule, after)}
-          >
+          <Button icon="play" shortcut="n" tip="Creates one job immediately" onPress={run}>
             Run now
           </Button>
           {state !== 'ended' && (
@@ -159,7 +144,7 @@ function Numbers({ schedule }: { readonly schedule: ScheduleView }) {
       <Tile
         label="Last run"
         value={<Time at={lastOccurrenceAt} none="never" />}
-        href={lastJobId === undefined ? undefined : href(`/jobs/${segment(lastJobId)}`)}
+        href={lastJobId === undefined ? undefined : pageOf('jobs', lastJobId)}
       />
       <Tile label="Runs" value={count(fired)} note="jobs created" href={href('/jobs', { schedule: id })} />
       <Tile label="Skipped" value={count(skipped)} note="previous run still active" />
@@ -219,32 +204,22 @@ function Runs({ id }: { readonly id: string }) {
         open === 'attempts' ? (
           <Attempts id={id} />
         ) : (
-          <Answer query={jobs} lines={6}>
-            {({ data, count: total }) =>
-              data.length === 0 ? (
-                <Panel>
-                  <Empty icon="clock" title="No runs yet">
-                    The jobs of this schedule are listed here with their outcomes.
-                  </Empty>
-                </Panel>
-              ) : (
-                <Panel
-                  flush
-                  title={<RunStrip label="Last runs" runs={stripOf(data)} max={data.length} />}
-                  actions={<a href={href('/jobs', { schedule: id })}>All {count(total)}</a>}
-                >
-                  <Table
-                    label="Jobs of this schedule"
-                    columns={jobColumns().filter(({ key }) => key !== 'queue')}
-                    rows={data.slice(0, LISTED)}
-                    rowKey={job => job.id}
-                    href={job => href(`/jobs/${segment(job.id)}`)}
-                    stale={jobs.problem !== undefined}
-                  />
-                </Panel>
-              )
+          <List
+            query={jobs}
+            title={<RunStrip label="Last runs" runs={stripOf(jobs.data?.data ?? [])} max={STRIP_MAX} />}
+            actions={({ count: total }) => <a href={href('/jobs', { schedule: id })}>All {count(total)}</a>}
+            label="Jobs of this schedule"
+            columns={jobColumns().filter(({ key }) => key !== 'queue')}
+            pick={rows => rows.slice(0, LISTED)}
+            href={job => pageOf('jobs', job.id)}
+            empty={
+              <Panel>
+                <Empty icon="clock" title="No runs yet">
+                  The jobs of this schedule are listed here with their outcomes.
+                </Empty>
+              </Panel>
             }
-          </Answer>
+          />
         )
       }
     </Tabs>
@@ -257,24 +232,18 @@ function Attempts({ id }: { readonly id: string }) {
     everyMs: 10_000,
   })
   return (
-    <Answer query={runs} lines={6}>
-      {({ data }) => (
+    <List
+      query={runs}
+      label="Attempts"
+      columns={ATTEMPTS}
+      rowKey={({ jobId, run }) => `${jobId} ${run}`}
+      href={({ jobId, run }) => pageOf('jobs', jobId, { run: String(run) })}
+      empty={
         <Panel flush>
-          {data.length === 0 ? (
-            <Empty icon="clock" title="No finished runs yet" />
-          ) : (
-            <Table
-              label="Attempts"
-              columns={ATTEMPTS}
-              rows={data}
-              rowKey={({ jobId, run }) => `${jobId} ${run}`}
-              href={({ jobId, run }) => href(`/jobs/${segment(jobId)}`, { run: String(run) })}
-              stale={runs.problem !== undefined}
-            />
-          )}
+          <Empty icon="clock" title="No finished runs yet" />
         </Panel>
-      )}
-    </Answer>
+      }
+    />
   )
 }
 

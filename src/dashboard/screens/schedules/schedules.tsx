@@ -3,19 +3,18 @@ import type { ScheduleView } from '../../../engine/schedules/view.js'
 import * as api from '../../data/api.js'
 import { asCurl } from '../../data/copy.js'
 import { count, plural } from '../../data/format.js'
-import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import { Tag } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
-import { Answer, Empty } from '../../parts/empty.js'
-import { Pager } from '../../parts/list/pager.js'
-import { type Column, Table } from '../../parts/list/table.js'
+import { Empty } from '../../parts/empty.js'
+import { List, usePage } from '../../parts/list/list.js'
+import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
-import { href, query, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
-import { pauseSchedules, resumeSchedules, ScheduleMenu } from './schedule-actions.js'
+import { ScheduleMenu, turnSchedules } from './schedule-actions.js'
 import { Countdown } from './schedule-occurrences.js'
 import { LastRuns } from './schedule-runs.js'
 import { expressionOf, jobNameOf, missedText, whenWords } from './schedule-words.js'
@@ -27,12 +26,8 @@ const LIMIT = 25
 /** The list of schedules. */
 export default function Schedules() {
   useTitle('Schedules')
-  const { cursor } = query.value
-  const schedules = useQuery(
-    `schedules ${cursor ?? ''}`,
-    signal => api.schedules.list({ limit: LIMIT, ...(cursor !== undefined && { cursor }) }, signal),
-    { topics: ['schedules'], everyMs: 10_000 },
-  )
+  const schedules = usePage('schedules', api.schedules.list, { limit: LIMIT, topics: ['schedules'], everyMs: 10_000 })
+  const selected = useSignal<ReadonlySet<string>>(new Set())
   return (
     <>
       <PageHead
@@ -45,49 +40,24 @@ export default function Schedules() {
           )
         }
       />
-      <Answer query={schedules} lines={8}>
-        {({ data, page }) =>
-          data.length === 0 ? (
-            <NoSchedules />
-          ) : (
-            <List rows={data} next={page.next} stale={schedules.problem !== undefined} after={schedules.refetch} />
-          )
-        }
-      </Answer>
+      <List
+        query={schedules}
+        label="Schedules"
+        columns={columns(schedules.refetch)}
+        href={({ id }) => pageOf('schedules', id)}
+        selected={may('operator') ? selected : undefined}
+        size={({ data }) => plural(data.length, 'schedule')}
+        empty={<NoSchedules />}
+      />
+      <Bulk rows={schedules.data?.data ?? []} selected={selected} after={schedules.refetch} />
     </>
   )
 }
 
-interface ListProps {
+interface BulkProps {
   readonly rows: readonly ScheduleView[]
-  readonly next: string | undefined
-  readonly stale: boolean
-  readonly after: () => void
-}
-
-function List({ rows, next, stale, after }: ListProps) {
-  const selected = useSignal<ReadonlySet<string>>(new Set())
-  return (
-    <>
-      <Panel flush>
-        <Table
-          label="Schedules"
-          columns={columns(after)}
-          rows={rows}
-          rowKey={({ id }) => id}
-          href={({ id }) => href(`/schedules/${segment(id)}`)}
-          selected={may('operator') ? selected : undefined}
-          stale={stale}
-        />
-      </Panel>
-      <Pager next={next}>{plural(rows.length, 'schedule')}</Pager>
-      <Bulk rows={rows} selected={selected} after={after} />
-    </>
-  )
-}
-
-interface BulkProps extends Pick<ListProps, 'rows' | 'after'> {
   readonly selected: Signal<ReadonlySet<string>>
+  readonly after: () => void
 }
 
 function Bulk({ rows, selected, after }: BulkProps) {
@@ -96,27 +66,25 @@ function Bulk({ rows, selected, after }: BulkProps) {
   const idsOf = (state: ScheduleView['state']): readonly string[] =>
     chosen.filter(schedule => schedule.state === state).map(({ id }) => id)
   const [active, paused] = [idsOf('active'), idsOf('paused')]
-  const done = (): void => {
+  const clear = (): void => {
     selected.value = new Set()
-    after()
   }
+  const turn = (ids: readonly string[], to: 'pause' | 'resume') => () =>
+    void turnSchedules(ids, to, () => {
+      clear()
+      after()
+    })
   return (
     <div class="bulk-bar">
       <span>{count(chosen.length)} selected</span>
-      <Button icon="pause" disabled={active.length === 0} onPress={() => void pauseSchedules(active, done)}>
+      <Button icon="pause" disabled={active.length === 0} onPress={turn(active, 'pause')}>
         {`Pause ${plural(active.length, 'schedule')}`}
       </Button>
-      <Button icon="play" disabled={paused.length === 0} onPress={() => void resumeSchedules(paused, done)}>
+      <Button icon="play" disabled={paused.length === 0} onPress={turn(paused, 'resume')}>
         {`Resume ${plural(paused.length, 'schedule')}`}
       </Button>
-      <Button
-        tone="quiet"
-        onPress={() => {
-          selected.value = new Set()
-        }}
-      >
-        {' '}
-        Clear selection{' '}
+      <Button tone="quiet" onPress={clear}>
+        Clear selection
       </Button>
     </div>
   )
@@ -134,12 +102,7 @@ function columns(after: () => void): readonly Column<ScheduleView>[] {
       ),
     },
     { key: 'last', title: 'Last runs', render: schedule => <LastRuns schedule={schedule} /> },
-    {
-      key: 'counts',
-      title: 'Runs',
-      align: 'end',
-      render: schedule => <Counts schedule={schedule} />,
-    },
+    { key: 'counts', title: 'Runs', align: 'end', render: schedule => <Counts schedule={schedule} /> },
     {
       key: 'rules',
       title: 'Overlap, missed runs',
@@ -151,12 +114,7 @@ function columns(after: () => void): readonly Column<ScheduleView>[] {
         </span>
       ),
     },
-    {
-      key: 'more',
-      title: <span class="off-screen">Actions</span>,
-      phone: 'hide',
-      render: schedule => <ScheduleMenu schedule={schedule} after={after} />,
-    },
+    actionColumn(schedule => <ScheduleMenu schedule={schedule} after={after} />),
   ]
 }
 
@@ -166,7 +124,7 @@ function What({ schedule }: { readonly schedule: ScheduleView }) {
   return (
     <span class="schedule-what">
       <span class="row tight">
-        <a class="strong clip" href={href(`/schedules/${segment(id)}`)}>
+        <a class="strong clip" href={pageOf('schedules', id)}>
           {id}
         </a>
         {tenantId !== undefined && <Tag>{tenantId}</Tag>}

@@ -1,13 +1,12 @@
 import type { AuditLogEntry } from '../../../server/audit-log.js'
 import * as api from '../../data/api.js'
 import { count } from '../../data/format.js'
-import { useQuery } from '../../data/query.js'
 import { Badge } from '../../parts/badge.js'
 import { CopyableId } from '../../parts/copyable.js'
-import { Answer, Empty } from '../../parts/empty.js'
-import { Pager } from '../../parts/list/pager.js'
-import { type Column, Table } from '../../parts/list/table.js'
-import { PageHead, Panel } from '../../parts/panel.js'
+import { Empty } from '../../parts/empty.js'
+import { List, usePage } from '../../parts/list/list.js'
+import type { Column } from '../../parts/list/table.js'
+import { PageHead } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { href, query, segment } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
@@ -17,35 +16,23 @@ const LIMIT = 50
 /** The audit log. */
 export default function AuditLog() {
   useTitle('Audit log')
-  const cursor = query.value['cursor']
-  const entries = useQuery(`audit ${cursor ?? ''}`, signal => api.audit.list({ limit: LIMIT, cursor }, signal), {
-    ...(cursor === undefined && { everyMs: 5_000 }),
-  })
+  const isFirst = query.value['cursor'] === undefined
+  const entries = usePage('audit', api.audit.list, { limit: LIMIT, ...(isFirst && { everyMs: 5_000 }) })
   return (
     <>
       <PageHead title="Audit log" sub="Every change made through this server, kept for 90 days" />
-      <Answer query={entries} lines={10}>
-        {({ data, page }) => (
-          <Panel flush>
-            {data.length === 0 ? (
-              <Empty icon="audit" title="No changes yet">
-                Every change is listed here with its author: cancelled jobs, redrives, paused queues, new tokens.
-              </Empty>
-            ) : (
-              <>
-                <Table
-                  label="Audit log"
-                  columns={COLUMNS}
-                  rows={data}
-                  rowKey={({ id }) => id}
-                  stale={entries.isStale && entries.problem !== undefined}
-                />
-                <Pager next={page.next}>Newest first</Pager>
-              </>
-            )}
-          </Panel>
-        )}
-      </Answer>
+      <List
+        query={entries}
+        label="Audit log"
+        columns={COLUMNS}
+        size={() => 'Newest first'}
+        lines={10}
+        empty={
+          <Empty icon="audit" title="No changes yet">
+            Every change is listed here with its author: cancelled jobs, redrives, paused queues, new tokens.
+          </Empty>
+        }
+      />
     </>
   )
 }

@@ -33,9 +33,9 @@ export function StoreDown({ problem }: { readonly problem: Problem }) {
         <p role="alert">{problem.detail}</p>
         <Facts
           facts={[
-            ['Request', <code key="a">{`${window.location.origin}${base}api/v1/session`}</code>],
+            ['Request', <code>{`${window.location.origin}${base}api/v1/session`}</code>],
             ['Response', problem.status === 0 ? 'none' : `${problem.status} ${problem.code}`],
-            problem.requestId === undefined ? undefined : ['Request id', <code key="r">{problem.requestId}</code>],
+            ['Request id', problem.requestId && <code>{problem.requestId}</code>],
             ['Attempts', `${tries.value}, repeated every 2 s`],
           ]}
         />

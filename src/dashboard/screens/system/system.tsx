@@ -13,7 +13,7 @@ import { Icon } from '../../parts/icon.js'
 import { type Column, Table } from '../../parts/list/table.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
-import { base, href, segment } from '../../shell/router.js'
+import { base, pageOf } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 
 /** The server, its store, health checks and the integrity check. */
@@ -63,7 +63,7 @@ function StorePanel({ system: { store, now: storeNow } }: OfSystem) {
       <Facts
         facts={[
           ['Engine', store.engine],
-          ['Location', <Copyable key="where" text={store.location} what="Location" />],
+          ['Location', <Copyable text={store.location} what="Location" />],
           ['Schema', String(store.schemaVersion)],
           ['Durability', store.promise],
           ['Clock', skew < SKEW_MS ? 'in sync with this browser' : `differs from this browser by ${duration(skew)}`],
@@ -83,8 +83,8 @@ function ServerPanel({ system: { version, node, startedAt, uptimeMs, workers, ma
         facts={[
           ['Chronos', version],
           ['Node.js', node],
-          ['Uptime', <span key="up">{duration(uptimeMs)}</span>],
-          ['Started', <Time key="started" at={startedAt} />],
+          ['Uptime', duration(uptimeMs)],
+          ['Started', <Time at={startedAt} />],
           ['Workers here', workers === 0 ? 'none' : count(workers)],
           ['Maintenance', maintenance ? 'runs in this process' : 'not in this process'],
           ['Listeners', `${count(events.listeners)} of ${count(events.maxListeners)}`],
@@ -128,7 +128,7 @@ const BALANCE: readonly Column<QueueBalance>[] = [
     title: 'Queue',
     width: 'grow',
     phone: 'head',
-    render: ({ queue }) => <a href={href(`/queues/${segment(queue)}`)}>{queue}</a>,
+    render: ({ queue }) => <a href={pageOf('queues', queue)}>{queue}</a>,
   },
   { key: 'enqueued', title: 'Enqueued', align: 'end', render: ({ enqueued }) => count(enqueued) },
   { key: 'waiting', title: '= waiting', align: 'end', render: ({ rows }) => count(rows.waiting) },
@@ -183,7 +183,7 @@ function Balance() {
           <Table label="Balance of each queue" columns={BALANCE} rows={found.queues} rowKey={({ queue }) => queue} />
           {found.findings.map(({ jobId, what, detail }) => (
             <p key={`${jobId} ${what}`} class="nothing dead">
-              <a class="link" href={href(`/jobs/${segment(jobId)}`)}>
+              <a class="link" href={pageOf('jobs', jobId)}>
                 {jobId}
               </a>{' '}
               {detail}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { Duration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import type { NewToken, TokenView } from '../../../server/access/tokens.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
@@ -9,11 +10,13 @@ import type { Role } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
-import { Answer, Empty } from '../../parts/empty.js'
-import { Field, Input, Select } from '../../parts/form/field.js'
+import { Empty } from '../../parts/empty.js'
+import { Editor } from '../../parts/form/editor.js'
+import { TypedField, textOf, useDraft } from '../../parts/form/form.js'
 import { Dialog } from '../../parts/layer/dialog.js'
-import { type Column, Table } from '../../parts/list/table.js'
-import { PageHead, Panel } from '../../parts/panel.js'
+import { List } from '../../parts/list/list.js'
+import { actionColumn, type Column } from '../../parts/list/table.js'
+import { PageHead } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { useTitle } from '../../shell/title.js'
 
@@ -31,24 +34,21 @@ export default function Tokens() {
   return (
     <>
       <PageHead title="Tokens" sub="Access to the API and this dashboard" actions={make} />
-      <Answer query={tokens}>
-        {({ data }) => (
-          <Panel flush>
-            {data.length === 0 ? (
-              <Empty icon="tokens" title="No tokens">
-                Access from this machine needs no token. Access from any other address requires one.
-              </Empty>
-            ) : (
-              <Table label="Tokens" columns={columns(tokens.refetch)} rows={data} rowKey={({ id }) => id} />
-            )}
-          </Panel>
-        )}
-      </Answer>
+      <List
+        query={tokens}
+        label="Tokens"
+        columns={columns(tokens.refetch)}
+        lines={6}
+        empty={
+          <Empty icon="tokens" title="No tokens">
+            Access from this machine needs no token. Access from any other address requires one.
+          </Empty>
+        }
+      />
       {isMaking.value && (
-        <NewTokenDialog
+        <TokenEditor
           onClose={() => (isMaking.value = false)}
-          onMade={token => {
-            isMaking.value = false
+          after={token => {
             made.value = token
             tokens.refetch()
           }}
@@ -99,15 +99,14 @@ function columns(after: () => void): readonly Column<TokenView>[] {
         ),
     },
     { key: 'id', title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Token id" /> },
-    {
-      key: 'revoke',
-      title: <span class="off-screen">Actions</span>,
-      render: token => (
+    actionColumn(
+      token => (
         <Button size="sm" tone="danger" onPress={() => void revoke(token, after)}>
           Revoke
         </Button>
       ),
-    },
+      'show',
+    ),
   ]
 }
 
@@ -132,59 +131,39 @@ const LASTS = [
   { value: '', text: 'no expiry' },
 ] as const
 
-function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (token: NewToken) => void }) {
-  const name = useSignal('')
-  const tenant = useSignal('')
-  const role = useSignal<Role>('viewer')
-  const lasts = useSignal<(typeof LASTS)[number]['value']>('90d')
-  const make = async (): Promise<void> => {
-    const token = await act({
-      run: () =>
-        api.tokens.create({
-          name: name.value.trim(),
-          role: role.value,
-          ...(tenant.value.trim() !== '' && { tenantId: tenant.value.trim() }),
-          ...(lasts.value !== '' && { expiresIn: lasts.value as Duration }),
-        }),
-      done: 'Created token',
-    })
-    if (token) onMade(token)
-  }
-  const isReady = name.value.trim() !== ''
+interface TokenEditorProps {
+  readonly onClose: () => void
+  readonly after: (token: NewToken) => void
+}
+
+function TokenEditor({ onClose, after }: TokenEditorProps) {
+  const draft = useDraft({ name: '', role: 'viewer' as Role, tenantId: '', expiresIn: '90d' })
+  const body = present({
+    name: draft.name.value.trim(),
+    role: draft.role.value,
+    tenantId: textOf(draft.tenantId),
+    expiresIn: textOf(draft.expiresIn) as Duration | undefined,
+  })
   return (
-    <Dialog
+    <Editor
       title="New token"
+      verb="Create token"
       onClose={onClose}
-      foot={
-        <>
-          <Button onPress={onClose}>Cancel</Button>
-          <Button tone="primary" disabled={!isReady} onPress={() => void make()}>
-            Create token
-          </Button>
-        </>
-      }
+      isReady={body.name !== ''}
+      onSave={() => act({ run: () => api.tokens.create(body), done: 'Created token', after })}
     >
-      <form
-        class="stack"
-        onSubmit={event => {
-          event.preventDefault()
-          if (isReady) void make()
-        }}
-      >
-        <Field label="Name" hint="The owner or purpose, shown in the audit log">
-          <Input value={name} autoFocus placeholder="deploy-bot" />
-        </Field>
-        <Field label="Role" hint={ROLES[role.value]}>
-          <Select value={role.value} options={['viewer', 'operator', 'admin']} onChange={next => (role.value = next)} />
-        </Field>
-        <Field label="Tenant" hint="Limits access to one tenant; empty: all tenants">
-          <Input value={tenant} />
-        </Field>
-        <Field label="Valid for">
-          <Select value={lasts.value} options={LASTS} onChange={next => (lasts.value = next)} />
-        </Field>
-      </form>
-    </Dialog>
+      <TypedField
+        draft={draft}
+        name="name"
+        label="Name"
+        hint="The owner or purpose, shown in the audit log"
+        placeholder="deploy-bot"
+        autoFocus
+      />
+      <TypedField draft={draft} name="role" label="Role" hint={ROLES[draft.role.value]} options={Object.keys(ROLES)} />
+      <TypedField draft={draft} name="tenantId" label="Tenant" hint="Limits access to one tenant; empty: all tenants" />
+      <TypedField draft={draft} name="expiresIn" label="Valid for" options={LASTS} />
+    </Editor>
   )
 }
 

@@ -2,16 +2,17 @@ import type { WorkerView } from '../../../engine/worker/fleet.js'
 import * as api from '../../data/api.js'
 import { count, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
-import { Badge, Tag } from '../../parts/badge.js'
+import { Badge, Tag, Tags } from '../../parts/badge.js'
 import { Code } from '../../parts/code-sample.js'
 import { CopyableId } from '../../parts/copyable.js'
-import { Answer, Empty } from '../../parts/empty.js'
-import { type Column, Table } from '../../parts/list/table.js'
-import { PageHead, Panel } from '../../parts/panel.js'
+import { Empty } from '../../parts/empty.js'
+import { List } from '../../parts/list/list.js'
+import type { Column } from '../../parts/list/table.js'
+import { PageHead } from '../../parts/panel.js'
 import { Meter } from '../../parts/sparkline.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 
 const SHOWN_MAX = 3
@@ -23,23 +24,13 @@ export default function Workers() {
   return (
     <>
       <PageHead title="Workers" sub={workers.data && summaryOf(workers.data.data)} />
-      <Answer query={workers} lines={8}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <NoWorkers />
-          ) : (
-            <Panel flush>
-              <Table
-                label="Workers"
-                columns={COLUMNS}
-                rows={[...data].sort(silentFirst)}
-                rowKey={({ id }) => id}
-                stale={workers.problem !== undefined}
-              />
-            </Panel>
-          )
-        }
-      </Answer>
+      <List
+        query={workers}
+        label="Workers"
+        columns={COLUMNS}
+        pick={rows => [...rows].sort(silentFirst)}
+        empty={<NoWorkers />}
+      />
     </>
   )
 }
@@ -98,7 +89,7 @@ const COLUMNS: readonly Column<WorkerView>[] = [
   {
     key: 'queues',
     title: 'Queues',
-    render: ({ queues }) => <Names names={queues} to={name => href(`/queues/${segment(name)}`)} />,
+    render: ({ queues }) => <Names names={queues} to={name => pageOf('queues', name)} />,
   },
   {
     key: 'names',
@@ -112,19 +103,5 @@ const COLUMNS: readonly Column<WorkerView>[] = [
 ]
 
 function Names({ names, to }: { readonly names: readonly string[]; readonly to: (name: string) => string }) {
-  const rest = names.slice(SHOWN_MAX)
-  return (
-    <span class="row tight">
-      {names.slice(0, SHOWN_MAX).map(name => (
-        <Tag key={name} href={name === '*' ? undefined : to(name)}>
-          {name === '*' ? 'all' : name}
-        </Tag>
-      ))}
-      {rest.length > 0 && (
-        <span class="muted" data-tip={rest.join('\n')}>
-          +{rest.length}
-        </span>
-      )}
-    </span>
-  )
+  return names.includes('*') ? <Tag>all</Tag> : <Tags names={names} to={to} max={SHOWN_MAX} />
 }

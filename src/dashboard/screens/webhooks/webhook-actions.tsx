@@ -4,8 +4,8 @@ import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { may } from '../../data/session.js'
 import { Menu } from '../../parts/layer/menu.js'
-import { go, href, segment } from '../../shell/router.js'
-import { WebhookForm } from './webhook-form.js'
+import { go, pageOf } from '../../shell/router.js'
+import { WebhookEditor } from './webhook-editor.js'
 import { RecoverDialog } from './webhook-recover.js'
 import { SecretDialog } from './webhook-secret.js'
 
@@ -15,7 +15,7 @@ export function testWebhook({ id }: EndpointView, after: () => void): Promise<un
     done: ({ id: jobId }) => ({
       text: 'Sent a test delivery',
       tone: 'ok',
-      link: { href: href(`/jobs/${segment(jobId)}`), text: 'Open delivery' },
+      link: { href: pageOf('jobs', jobId), text: 'Open delivery' },
     }),
     after,
   })
@@ -107,25 +107,10 @@ export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuPro
           },
         ]}
       />
-      {open.value === 'edit' && (
-        <WebhookForm
-          webhook={webhook}
-          onClose={close}
-          onDone={() => {
-            close()
-            after()
-          }}
-        />
-      )}
+      {open.value === 'edit' && <WebhookEditor webhook={webhook} after={after} onClose={close} />}
       {open.value === 'recover' && <RecoverDialog webhook={webhook} onClose={close} />}
       {secret.value !== undefined && (
-        <SecretDialog
-          title="New secret"
-          secret={secret.value}
-          onClose={() => {
-            secret.value = undefined
-          }}
-        />
+        <SecretDialog title="New secret" secret={secret.value} onClose={() => (secret.value = undefined)} />
       )}
     </>
   )

@@ -3,10 +3,10 @@ import type { EndpointView } from '../../../core/webhook/webhook.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { serverNow } from '../../data/clock.js'
-import { clockText } from '../../data/format.js'
+import { localText } from '../../data/format.js'
 import { Button } from '../../parts/button.js'
+import { Editor } from '../../parts/form/editor.js'
 import { Field, Input } from '../../parts/form/field.js'
-import { Dialog } from '../../parts/layer/dialog.js'
 import { go, segment } from '../../shell/router.js'
 import { RateSlider } from '../dead/rate-slider.js'
 import '../dead/dead.css'
@@ -30,47 +30,36 @@ export function RecoverDialog({ webhook, onClose }: RecoverDialogProps) {
     ['1 day ago', serverNow() - 24 * HOUR_MS],
     ['1 week ago', serverNow() - 7 * 24 * HOUR_MS],
   ]
-  const recover = async (): Promise<void> => {
-    const made = await act({
-      run: () => api.webhooks.recover(id, { since: new Date(at).toISOString(), rate: `${rate.value}/s` }),
-      done: 'Started recovering deliveries',
-    })
-    if (made) go(`/redrives/${segment(made.id)}`)
-  }
   return (
-    <Dialog
+    <Editor
       title="Recover deliveries"
+      verb="Recover deliveries"
+      icon="redrive"
       onClose={onClose}
-      foot={
-        <>
-          <Button tone="quiet" onPress={onClose}>
-            Cancel
-          </Button>
-          <Button tone="primary" icon="redrive" disabled={Number.isNaN(at)} onPress={() => void recover()}>
-            Recover deliveries
-          </Button>
-        </>
+      isReady={!Number.isNaN(at)}
+      onSave={() =>
+        act({
+          run: () => api.webhooks.recover(id, { since: new Date(at).toISOString(), rate: `${rate.value}/s` }),
+          done: 'Started recovering deliveries',
+          after: made => go(`/redrives/${segment(made.id)}`),
+        })
       }
     >
-      <div class="stack loose">
-        <p>
-          Failed deliveries to <span class="mono">{url}</span> are sent again by a redrive that you can slow down, pause
-          or abort. The receiver recognizes duplicates by their <code>webhook-id</code>.
-        </p>
-        <Field label="Since" hint="Local time" problem={Number.isNaN(at) ? 'Enter a date and a time' : undefined}>
-          <Input value={since} type="datetime-local" />
-        </Field>
-        <div class="row wrap">
-          {presets.map(([text, from]) => (
-            <Button key={text} size="sm" onPress={() => (since.value = localText(from))}>
-              {text}
-            </Button>
-          ))}
-        </div>
-        <RateSlider rate={rate} />
+      <p>
+        Failed deliveries to <span class="mono">{url}</span> are sent again by a redrive that you can slow down, pause
+        or abort. The receiver recognizes duplicates by their <code>webhook-id</code>.
+      </p>
+      <Field label="Since" hint="Local time" problem={Number.isNaN(at) ? 'Enter a date and a time' : undefined}>
+        <Input value={since} type="datetime-local" />
+      </Field>
+      <div class="row wrap">
+        {presets.map(([text, from]) => (
+          <Button key={text} size="sm" onPress={() => (since.value = localText(from))}>
+            {text}
+          </Button>
+        ))}
       </div>
-    </Dialog>
+      <RateSlider rate={rate} />
+    </Editor>
   )
 }
-
-const localText = (at: number): string => clockText(at, 'local').replace(' ', 'T')

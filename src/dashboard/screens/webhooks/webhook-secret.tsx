@@ -1,9 +1,6 @@
-import { useSignal } from '@preact/signals'
-import { copyText } from '../../data/copy.js'
-import { Button, IconButton } from '../../parts/button.js'
-import { Code } from '../../parts/code-sample.js'
+import { Button } from '../../parts/button.js'
+import { CodeSample } from '../../parts/code-sample.js'
 import { Copyable } from '../../parts/copyable.js'
-import { Segmented } from '../../parts/form/field.js'
 import { Icon } from '../../parts/icon.js'
 import { Dialog } from '../../parts/layer/dialog.js'
 import './webhook.css'
@@ -40,32 +37,8 @@ export function SecretDialog({ secret, title, onClose }: SecretDialogProps) {
   )
 }
 
-const LANGUAGES = [
-  { value: 'ts', text: 'TypeScript' },
-  { value: 'node', text: 'Node.js alone' },
-  { value: 'python', text: 'Python' },
-] as const
-
 /** Sample code that verifies the signature of a delivery. */
-export function VerifySample() {
-  const language = useSignal<keyof typeof SAMPLES>('ts')
-  return (
-    <div class="code-sample">
-      <div class="row apart">
-        <Segmented
-          label="Language"
-          value={language.value}
-          options={LANGUAGES}
-          onChange={value => {
-            language.value = value
-          }}
-        />
-        <IconButton size="sm" icon="copy" label="Copy" onPress={() => void copyText(SAMPLES[language.value])} />
-      </div>
-      <Code text={SAMPLES[language.value]} label="Signature verification" />
-    </div>
-  )
-}
+export const VerifySample = () => <CodeSample label="Signature verification" sample={SAMPLES} />
 
 const SAMPLES = {
   ts: `import { verifyWebhook } from 'chronos-jobs'

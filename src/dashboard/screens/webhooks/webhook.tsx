@@ -7,19 +7,18 @@ import { age, count, percent } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
-import { Tag } from '../../parts/badge.js'
+import { Tags } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { CopyableId } from '../../parts/copyable.js'
-import { Answer, Empty } from '../../parts/empty.js'
+import { Detail, Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
-import { Pager } from '../../parts/list/pager.js'
-import { Table } from '../../parts/list/table.js'
+import { List, usePage } from '../../parts/list/list.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { policyWords } from '../../policy/policy-words.js'
-import { href, query, segment, setQuery } from '../../shell/router.js'
+import { href, pageOf, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { enableWebhook, testWebhook, WebhookMenu } from './webhook-actions.js'
@@ -35,17 +34,16 @@ export default function Webhook({ params }: ScreenProps) {
     topics: ['webhooks'],
     everyMs: 10_000,
   })
-  if (found.problem?.status === 404) {
-    return (
-      <Empty icon="webhooks" title="Webhook not found" actions={<Button href={href('/webhooks')}>All webhooks</Button>}>
-        The webhook was deleted, or the address is mistyped.
-      </Empty>
-    )
-  }
   return (
-    <Answer query={found} lines={10}>
+    <Detail
+      query={found}
+      icon="webhooks"
+      missing="Webhook not found"
+      why="The webhook was deleted, or the address is mistyped."
+      list={{ href: href('/webhooks'), text: 'All webhooks' }}
+    >
       {data => <Found webhook={data} after={found.refetch} />}
-    </Answer>
+    </Detail>
   )
 }
 
@@ -146,22 +144,19 @@ function Numbers({ webhook: { id } }: { readonly webhook: EndpointView }) {
   const { done, waiting, dead } = counts.data ?? {}
   const ended = (done?.value ?? 0) + (dead?.value ?? 0)
   const to = (state: string): string => href('/jobs', { dependency: dependencyOf(id), state })
-  const stale = counts.problem !== undefined
   return (
-    <Tiles>
+    <Tiles stale={counts.problem !== undefined}>
       <Tile
         label="Delivered"
         value={done ? count(done) : '–'}
         note={ended === 0 ? 'no deliveries yet' : `${percent((done?.value ?? 0) / ended)} of finished deliveries`}
         href={to('succeeded')}
-        stale={stale}
       />
       <Tile
         label="Pending"
         value={waiting ? count(waiting) : '–'}
         note="including retries"
         href={href('/jobs', { dependency: dependencyOf(id) })}
-        stale={stale}
       />
       <Tile
         label="Failed"
@@ -169,7 +164,6 @@ function Numbers({ webhook: { id } }: { readonly webhook: EndpointView }) {
         hue={dead && dead.value > 0 ? 'dead' : undefined}
         note="can be recovered"
         href={to('dead')}
-        stale={stale}
       />
     </Tiles>
   )
@@ -185,11 +179,11 @@ const STATES = [
 const LIMIT = 25
 
 function Deliveries({ id }: { readonly id: string }) {
-  const { state, cursor } = query.value
-  const jobs = useQuery(
-    `deliveries ${id} ${state ?? ''} ${cursor ?? ''}`,
-    signal => api.webhooks.deliveries(id, { limit: LIMIT, state, cursor }, signal),
-    { topics: ['webhooks', 'jobs'], everyMs: 10_000 },
+  const { state } = query.value
+  const jobs = usePage(
+    `deliveries ${id} ${state ?? ''}`,
+    (page, signal) => api.webhooks.deliveries(id, { ...page, state }, signal),
+    { limit: LIMIT, topics: ['webhooks', 'jobs'], everyMs: 10_000 },
   )
   return (
     <div>
@@ -197,7 +191,7 @@ function Deliveries({ id }: { readonly id: string }) {
         {STATES.map(([text, value]) => (
           <a
             key={text}
-            href={href(`/webhooks/${segment(id)}`, { state: value })}
+            href={pageOf('webhooks', id, { state: value })}
             aria-current={value === state ? 'true' : undefined}
             onClick={event => {
               event.preventDefault()
@@ -208,31 +202,21 @@ function Deliveries({ id }: { readonly id: string }) {
           </a>
         ))}
       </nav>
-      <Answer query={jobs} lines={8}>
-        {({ data, page }) =>
-          data.length === 0 ? (
-            <Panel>
-              <Empty icon="webhooks" title={state === undefined ? 'No deliveries yet' : 'No matching deliveries'}>
-                {state === undefined && 'Send test delivery to check the endpoint.'}
-              </Empty>
-            </Panel>
-          ) : (
-            <>
-              <Panel flush title="Deliveries">
-                <Table
-                  label="Deliveries"
-                  columns={jobColumns().filter(({ key }) => key !== 'queue' && key !== 'name')}
-                  rows={data}
-                  rowKey={job => job.id}
-                  href={job => href(`/jobs/${segment(job.id)}`)}
-                  stale={jobs.isStale}
-                />
-              </Panel>
-              <Pager next={page.next}>{count(data.length)} shown</Pager>
-            </>
-          )
+      <List
+        query={jobs}
+        title="Deliveries"
+        label="Deliveries"
+        columns={jobColumns().filter(({ key }) => key !== 'queue' && key !== 'name')}
+        href={job => pageOf('jobs', job.id)}
+        size={({ data }) => `${count(data.length)} shown`}
+        empty={
+          <Panel>
+            <Empty icon="webhooks" title={state === undefined ? 'No deliveries yet' : 'No matching deliveries'}>
+              {state === undefined && 'Send test delivery to check the endpoint.'}
+            </Empty>
+          </Panel>
         }
-      </Answer>
+      />
     </div>
   )
 }
@@ -244,17 +228,10 @@ function About({ webhook }: { readonly webhook: EndpointView }) {
     <Panel title="Configuration">
       <Facts
         facts={[
-          [
-            'Events',
-            <span class="row wrap tight">
-              {events.map(event => (
-                <Tag key={event}>{event}</Tag>
-              ))}
-            </span>,
-          ],
-          queues ? ['Queues', queues.join(', ')] : undefined,
-          names ? ['Job names', names.join(', ')] : undefined,
-          tenantId === undefined ? undefined : ['Tenant', tenantId],
+          ['Events', <Tags names={events} wrap />],
+          ['Queues', queues?.join(', ')],
+          ['Job names', names?.join(', ')],
+          ['Tenant', tenantId],
           ['Retries', policyWords(retry ? mergePolicies(retry, PRESETS.webhook) : PRESETS.webhook)],
           [
             'Secret',

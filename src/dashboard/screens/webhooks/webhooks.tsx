@@ -6,20 +6,20 @@ import { asCurl } from '../../data/copy.js'
 import { plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
-import { Badge, Tag } from '../../parts/badge.js'
+import { Badge, Tags } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
-import { Answer, Empty } from '../../parts/empty.js'
-import { Pager } from '../../parts/list/pager.js'
-import { type Column, Table } from '../../parts/list/table.js'
+import { Empty } from '../../parts/empty.js'
+import { List, usePage } from '../../parts/list/list.js'
+import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
-import { go, href, query, segment } from '../../shell/router.js'
+import { go, pageOf, segment } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { stripOf } from '../schedules/schedule-runs.js'
 import { WebhookMenu } from './webhook-actions.js'
-import { WebhookForm } from './webhook-form.js'
+import { WebhookEditor } from './webhook-editor.js'
 import { SecretDialog } from './webhook-secret.js'
 import './webhook.css'
 
@@ -30,12 +30,7 @@ const STRIP_MAX = 20
 /** The list of webhook endpoints. */
 export default function Webhooks() {
   useTitle('Webhooks')
-  const { cursor } = query.value
-  const webhooks = useQuery(
-    `webhooks ${cursor ?? ''}`,
-    signal => api.webhooks.list({ limit: LIMIT, ...(cursor !== undefined && { cursor }) }, signal),
-    { topics: ['webhooks'], everyMs: 10_000 },
-  )
+  const webhooks = usePage('webhooks', api.webhooks.list, { limit: LIMIT, topics: ['webhooks'], everyMs: 10_000 })
   const isMaking = useSignal(false)
   const made = useSignal<(EndpointView & { readonly secret?: string }) | undefined>(undefined)
   const make = may('admin') && (
@@ -46,32 +41,19 @@ export default function Webhooks() {
   return (
     <>
       <PageHead title="Webhooks" sub="Endpoints that receive signed events, with retries" actions={make} />
-      <Answer query={webhooks} lines={6}>
-        {({ data, page }) =>
-          data.length === 0 ? (
-            <NoWebhooks />
-          ) : (
-            <>
-              <Panel flush>
-                <Table
-                  label="Webhooks"
-                  columns={columns(webhooks.refetch)}
-                  rows={data}
-                  rowKey={({ id }) => id}
-                  href={({ id }) => href(`/webhooks/${segment(id)}`)}
-                  stale={webhooks.problem !== undefined}
-                />
-              </Panel>
-              <Pager next={page.next}>{plural(data.length, 'webhook')}</Pager>
-            </>
-          )
-        }
-      </Answer>
+      <List
+        query={webhooks}
+        label="Webhooks"
+        columns={columns(webhooks.refetch)}
+        href={({ id }) => pageOf('webhooks', id)}
+        size={({ data }) => plural(data.length, 'webhook')}
+        lines={6}
+        empty={<NoWebhooks />}
+      />
       {isMaking.value && (
-        <WebhookForm
+        <WebhookEditor
           onClose={() => (isMaking.value = false)}
-          onDone={webhook => {
-            isMaking.value = false
+          after={webhook => {
             made.value = webhook
             webhooks.refetch()
           }}
@@ -108,37 +90,22 @@ function columns(after: () => void): readonly Column<EndpointView>[] {
         </span>
       ),
     },
-    {
-      key: 'more',
-      title: <span class="off-screen">Actions</span>,
-      phone: 'hide',
-      render: webhook => <WebhookMenu webhook={webhook} after={after} />,
-    },
+    actionColumn(webhook => <WebhookMenu webhook={webhook} after={after} />),
   ]
 }
 
 const EVENTS_SHOWN = 4
 
-function Where({
-  webhook: { id, url, events, queues = [], names = [], tenantId },
-}: {
-  readonly webhook: EndpointView
-}) {
+function Where({ webhook }: { readonly webhook: EndpointView }) {
+  const { id, url, events, queues = [], names = [], tenantId } = webhook
   const narrowed = [...queues.map(queue => `queue ${queue}`), ...names]
   return (
     <span class="webhook-where">
-      <a class="strong clip" href={href(`/webhooks/${segment(id)}`)}>
+      <a class="strong clip" href={pageOf('webhooks', id)}>
         {url.replace(/^https:\/\//, '')}
       </a>
       <span class="row wrap tight">
-        {events.slice(0, EVENTS_SHOWN).map(event => (
-          <Tag key={event}>{event}</Tag>
-        ))}
-        {events.length > EVENTS_SHOWN && (
-          <span class="muted" data-tip={events.slice(EVENTS_SHOWN).join(', ')}>
-            and {events.length - EVENTS_SHOWN} more
-          </span>
-        )}
+        <Tags names={events} max={EVENTS_SHOWN} wrap />
         {narrowed.length > 0 && <span class="muted">· only {narrowed.join(', ')}</span>}
         {tenantId !== undefined && <span class="muted">· tenant {tenantId}</span>}
       </span>

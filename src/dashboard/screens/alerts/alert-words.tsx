@@ -1,9 +1,10 @@
-import type { AlertView } from '../../../core/alert/alert.js'
+import type { AlertView, Labels } from '../../../core/alert/alert.js'
 import type { RuleName } from '../../../core/alert/rules.js'
 import type { SilenceView } from '../../../core/alert/silence.js'
 import { parseDuration } from '../../../core/values/duration.js'
 import { count, duration, percent } from '../../data/format.js'
-import { href, segment } from '../../shell/router.js'
+import { Tag } from '../../parts/badge.js'
+import { href, pageOf } from '../../shell/router.js'
 
 /** What each rule measures. */
 export const RULES: Readonly<Record<RuleName, string>> = {
@@ -46,19 +47,30 @@ export function thresholdText(value: number | string | undefined, unit: Unit): s
 }
 
 /** The page of the thing that a label names. */
-export function placeOf(label: string, value: string): string | undefined {
+function placeOf(label: string, value: string): string | undefined {
   switch (label) {
     case 'queue':
-      return href(`/queues/${segment(value)}`)
+      return pageOf('queues', value)
     case 'circuit':
       return href('/dependencies')
     case 'endpoint':
-      return href(`/webhooks/${segment(value)}`)
+      return pageOf('webhooks', value)
     case 'schedule':
-      return href(`/schedules/${segment(value)}`)
+      return pageOf('schedules', value)
     default:
       return undefined
   }
+}
+
+/** The labels of an alert with links. */
+export function LabelTags({ labels }: { readonly labels: Labels }) {
+  return (
+    <>
+      {Object.entries(labels).map(([label, value]) => (
+        <Tag key={label} href={placeOf(label, value)}>{`${label}: ${value}`}</Tag>
+      ))}
+    </>
+  )
 }
 
 /** The silence that applies to an alert. */

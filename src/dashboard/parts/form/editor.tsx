@@ -1,0 +1,61 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { Button } from '../button.js'
+import type { IconName } from '../icon.js'
+import { Dialog, Drawer } from '../layer/dialog.js'
+
+export interface EditorProps {
+  readonly title: string
+  readonly onClose: () => void
+  /** The text of the button that saves. */
+  readonly verb: string
+  readonly icon?: IconName | undefined
+  /** Whether what was typed can be saved. */
+  readonly isReady: boolean
+  /** Saves. The editor closes if the result is not undefined. */
+  readonly onSave: () => Promise<unknown>
+  /** Further buttons. */
+  readonly more?: ComponentChildren | undefined
+  /** A drawer has room for long forms. */
+  readonly as?: 'dialog' | 'drawer' | undefined
+  readonly size?: 'sm' | 'md' | 'lg' | undefined
+  readonly children: ComponentChildren
+}
+
+/** A form in a layer: saves once at a time, and closes when it is saved. */
+export function Editor({ title, onClose, verb, icon, isReady, onSave, more, as, size, children }: EditorProps) {
+  const isBusy = useSignal(false)
+  const save = async (): Promise<void> => {
+    if (!isReady || isBusy.value) return
+    isBusy.value = true
+    const saved = await onSave()
+    isBusy.value = false
+    if (saved !== undefined) onClose()
+  }
+  const submit = (
+    <Button tone="primary" icon={icon} disabled={!isReady} busy={isBusy.value} onPress={() => void save()}>
+      {verb}
+    </Button>
+  )
+  const form = (
+    <form
+      class="stack loose"
+      onSubmit={event => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      {children}
+    </form>
+  )
+  if (as === 'drawer') {
+    const close = (
+      <Button tone="quiet" onPress={onClose}>
+        Close
+      </Button>
+    )
+    return <Drawer title={title} onClose={onClose} foot={[submit, more, close]} children={form} />
+  }
+  const cancel = <Button onPress={onClose}>Cancel</Button>
+  return <Dialog title={title} size={size} onClose={onClose} foot={[more, cancel, submit]} children={form} />
+}
