@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { barsOf, hoursOf } from '../../src/dashboard/charts/bars.js'
+import { hoursOf } from '../../src/dashboard/charts/hours.js'
 import { outcomeAt, stacked } from '../../src/dashboard/charts/outcomes.js'
 import { ratesOf } from '../../src/dashboard/charts/rate.js'
 
@@ -22,18 +22,6 @@ describe('stacked outcomes', () => {
     [17, undefined],
   ])('at a height of %d are %s', (value, outcome) => {
     expect(outcomeAt(point, value)).toBe(outcome)
-  })
-})
-
-describe('bars', () => {
-  it('are as high as their share, and visible however small they are', () => {
-    expect(barsOf([0, 1, 1_000], 30, 20).map(({ height }) => height)).toEqual([0, 1.5, 20])
-  })
-
-  it('share the width', () => {
-    const bars = barsOf([1, 1, 1, 1], 40, 20)
-    expect(bars.map(({ x }) => x)).toEqual([0, 10, 20, 30])
-    expect(bars.every(({ width }) => width < 10)).toBe(true)
   })
 })
 

@@ -4,14 +4,16 @@ import { short } from '../data/format.js'
 import type { Facts } from '../timeline/facts.js'
 import { Picture, type PictureTable } from './picture.js'
 import { clamp } from './scale.js'
-import { clockTicks, type TimeFrame, valueScale, xOf, yOf } from './time-chart.js'
+import { clockTicks, type TimeFrame, type TimeTick, xOf, yOf } from './time-chart.js'
 import { Tip } from './tip.js'
 import { useWidth } from './use-width.js'
 
-export interface ChartProps {
+interface ChartProps {
   readonly title: string
   /** The summary for screen readers. */
   readonly spoken: string
+  /** One sentence that summarizes the chart. */
+  readonly summary?: string | undefined
   readonly table: PictureTable
   readonly legend: ComponentChildren
   readonly controls?: ComponentChildren
@@ -19,9 +21,14 @@ export interface ChartProps {
   readonly times: readonly number[]
   /** The length of each bar; 0 for points. */
   readonly stepMs: number
-  readonly max: number
+  /** The top of the value axis and its grid lines. */
+  readonly scale: { readonly top: number; readonly ticks: readonly number[] }
   readonly height: number
+  /** Room above the top, for texts; default 12 pixels. */
+  readonly above?: number
   readonly format?: (value: number) => string
+  /** The labels of the time axis; default the time of day. */
+  readonly ticks?: (frame: TimeFrame) => readonly TimeTick[]
   readonly draw: (frame: TimeFrame) => ComponentChildren
   /** The tip of a point. `value` is the value under the pointer, undefined for the keyboard. */
   readonly factsAt: (index: number, value: number | undefined) => Facts
@@ -35,22 +42,21 @@ interface Pointed {
   readonly value: number | undefined
 }
 
-const TOP = 12
 const BOTTOM = 24
 const LEFT = 48
 const RIGHT = 18
 
 /** A chart over time with axes, and a tip that follows the pointer and the arrow keys. */
 export function Chart(props: ChartProps) {
-  const { title, spoken, times, stepMs, height, onPick, onStep, factsAt } = props
+  const { title, spoken, times, stepMs, scale, height, above = 12, onPick, onStep, factsAt } = props
   const [element, width] = useWidth<HTMLDivElement>()
   const [pointed, setPointed] = useState<Pointed>()
   const frame: TimeFrame = {
     width: Math.max(80, width - LEFT - RIGHT),
-    height: height - TOP - BOTTOM,
+    height: height - above - BOTTOM,
     from: times[0] ?? 0,
     to: Math.max((times.at(-1) ?? 1) + stepMs, (times[0] ?? 0) + 1),
-    top: valueScale(props.max).top,
+    top: scale.top,
   }
   const last = times.length - 1
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -65,12 +71,12 @@ export function Chart(props: ChartProps) {
   const point = (event: MouseEvent & { readonly currentTarget: Element }): void => {
     const box = event.currentTarget.getBoundingClientRect()
     const at = frame.from + ((event.clientX - box.left - LEFT) / frame.width) * (frame.to - frame.from)
-    const value = frame.top * (1 - (event.clientY - box.top - TOP) / frame.height)
+    const value = frame.top * (1 - (event.clientY - box.top - above) / frame.height)
     setPointed(last < 0 ? undefined : { index: nearest(times, at, stepMs), value })
   }
   const middle = pointed && xOf(times[pointed.index]! + stepMs / 2, frame)
   return (
-    <Picture title={title} table={props.table} controls={props.controls} legend={props.legend}>
+    <Picture title={title} summary={props.summary} table={props.table} controls={props.controls} legend={props.legend}>
       {/* biome-ignore lint/a11y: no HTML element exists for a drawing with arrow key navigation */}
       <div
         class={`chart${onPick ? ' is-pickable' : ''}`}
@@ -87,15 +93,20 @@ export function Chart(props: ChartProps) {
       >
         {width > 0 && (
           <svg width={width} height={height} aria-hidden="true" focusable="false">
-            <g transform={`translate(${LEFT} ${TOP})`}>
-              <Axes frame={frame} max={props.max} format={props.format ?? short} />
+            <g transform={`translate(${LEFT} ${above})`}>
+              <Axes
+                frame={frame}
+                values={scale.ticks}
+                format={props.format ?? short}
+                ticks={(props.ticks ?? clockTicks)(frame)}
+              />
               {props.draw(frame)}
               {middle !== undefined && <path class="chart-cursor" d={`M${middle} 0V${frame.height}`} />}
             </g>
           </svg>
         )}
         {pointed && middle !== undefined && (
-          <Tip facts={factsAt(pointed.index, pointed.value)} x={LEFT + middle} y={TOP + 8} bottom={height - BOTTOM} />
+          <Tip facts={factsAt(pointed.index, pointed.value)} x={LEFT + middle} y={above + 8} bottom={height - BOTTOM} />
         )}
       </div>
     </Picture>
@@ -104,15 +115,16 @@ export function Chart(props: ChartProps) {
 
 interface AxesProps {
   readonly frame: TimeFrame
-  readonly max: number
+  readonly values: readonly number[]
   readonly format: (value: number) => string
+  readonly ticks: readonly TimeTick[]
 }
 
-function Axes({ frame, max, format }: AxesProps) {
+function Axes({ frame, values, format, ticks }: AxesProps) {
   const { width, height } = frame
   return (
     <>
-      {valueScale(max).ticks.map(value => (
+      {values.map(value => (
         <g key={value}>
           <path class="grid-line" d={`M0 ${yOf(value, frame)}H${width}`} />
           <text class="axis-text" x="-8" y={yOf(value, frame) + 4} text-anchor="end">
@@ -121,7 +133,7 @@ function Axes({ frame, max, format }: AxesProps) {
         </g>
       ))}
       <path class="axis-line" d={`M0 ${height}H${width}`} />
-      {clockTicks(frame).map(({ x, text }) => (
+      {ticks.map(({ x, text }) => (
         <text key={x} class="axis-text" x={clamp(x, 14, width)} y={height + 16} text-anchor="middle">
           {text}
         </text>

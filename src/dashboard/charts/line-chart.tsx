@@ -1,6 +1,6 @@
 import { clockText, short } from '../data/format.js'
 import { Chart } from './chart.js'
-import { areaPath, linePath } from './time-chart.js'
+import { areaPath, linePath, valueScale } from './time-chart.js'
 
 /** The colour tokens of lines. */
 export type LineToken = 'accent' | 'ok-fill' | 'run-fill' | 'retry-fill' | 'dead-fill' | 'wait-fill' | 'ink-3'
@@ -48,7 +48,7 @@ export function LineChart({ title, times, lines, format = short, height = 180 }:
       stepMs={0}
       height={height}
       format={format}
-      max={Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0)))}
+      scale={valueScale(Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0))))}
       factsAt={index => ({
         title: clockText(times[index]!, 'local'),
         lines: lines.map(({ name, values }) => [name, written(values[index])] as const),

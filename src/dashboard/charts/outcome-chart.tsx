@@ -5,7 +5,7 @@ import type { Facts } from '../timeline/facts.js'
 import { Chart } from './chart.js'
 import { OUTCOMES, type Outcome, type OutcomePick, type OutcomePoint, outcomeAt, stacked } from './outcomes.js'
 import { clamp } from './scale.js'
-import { barPaths } from './time-chart.js'
+import { barPaths, valueScale } from './time-chart.js'
 
 export type { OutcomePick, OutcomePoint } from './outcomes.js'
 
@@ -39,7 +39,7 @@ export function OutcomeChart(props: OutcomeChartProps) {
       times={times}
       stepMs={stepMs}
       height={height}
-      max={Math.max(0, ...(sums.at(-1) ?? []))}
+      scale={valueScale(Math.max(0, ...(sums.at(-1) ?? [])))}
       factsAt={(index, value) => factsOf(points[index]!, stepMs, outcomeOf(index, value))}
       onStep={by => {
         const at = OUTCOMES.findIndex(({ key }) => key === walked)

@@ -10,7 +10,7 @@ export interface PictureTable {
 interface PictureProps {
   readonly title: ComponentChildren
   /** One sentence that summarizes the picture. */
-  readonly summary?: string
+  readonly summary?: string | undefined
   /** The same data as a table. */
   readonly table: PictureTable
   /** Controls beside the title. */

@@ -1,116 +1,43 @@
-import { useState } from 'preact/hooks'
 import type { RetryWave as Wave } from '../../engine/jobs/queue-report.js'
 import { clockText, count, plural } from '../data/format.js'
-import { roundUp, timeTicks } from '../simulator/herd.js'
+import { timeTicks } from '../simulator/herd.js'
 import type { Facts } from '../timeline/facts.js'
 import { spanText } from '../timeline/span-text.js'
-import { barsOf } from './bars.js'
-import { Picture } from './picture.js'
-import { clamp } from './scale.js'
-import { Tip } from './tip.js'
-import { useWidth } from './use-width.js'
+import { Chart } from './chart.js'
+import { barPaths, valueScale } from './time-chart.js'
 
 interface RetryWaveProps {
   readonly wave: Wave
   readonly controls?: preact.ComponentChildren
 }
 
-const HEIGHT = 150
-const TOP = 16
-const BOTTOM = 24
-const LEFT = 44
-
 /** The coming runs of waiting jobs over time. */
 export function RetryWave({ wave, controls }: RetryWaveProps) {
-  const [element, width] = useWidth<HTMLDivElement>()
-  const [chosen, setChosen] = useState<number>()
-  const { buckets, scheduled } = wave
-  const inner = Math.max(100, width - LEFT)
+  const { buckets, scheduled, bucketMs } = wave
   const both = buckets.map((retries, i) => retries + (scheduled[i] ?? 0))
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const at = chosen ?? -1
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: both.length - 1 }[event.key]
-    if (to === undefined) return
-    event.preventDefault()
-    setChosen(clamp(to, 0, both.length - 1))
-  }
+  const times = buckets.map((_, i) => i * bucketMs)
   return (
-    <Picture
+    <Chart
       title="Upcoming runs"
       summary={summaryOf(wave)}
+      spoken={summaryOf(wave)}
       table={tableOf(wave)}
       controls={controls}
       legend={<Legend />}
-    >
-      {/* biome-ignore lint/a11y/useSemanticElements: no HTML element exists for a drawing with arrow key navigation */}
-      <div
-        class="wave"
-        ref={element}
-        role="group"
-        aria-label={`${summaryOf(wave)} Use the arrow keys to move between bars.`}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move between bars
-        tabIndex={0}
-        onKeyDown={onKeyDown}
-        onBlur={() => setChosen(undefined)}
-        onMouseLeave={() => setChosen(undefined)}
-        onMouseMove={event => {
-          const x = event.clientX - event.currentTarget.getBoundingClientRect().left - LEFT
-          setChosen(clamp(Math.floor((x / inner) * both.length), 0, both.length - 1))
-        }}
-      >
-        {width > 0 && <Bars wave={wave} both={both} width={inner} chosen={chosen} />}
-        {chosen !== undefined && (
-          <Tip
-            x={LEFT + ((chosen + 0.5) / both.length) * inner}
-            y={TOP + 30}
-            bottom={HEIGHT}
-            facts={factsOf(wave, chosen)}
-          />
-        )}
-      </div>
-    </Picture>
-  )
-}
-
-interface BarsProps {
-  readonly wave: Wave
-  /** The sum of retries and first runs. */
-  readonly both: readonly number[]
-  readonly width: number
-  readonly chosen: number | undefined
-}
-
-function Bars({ wave: { buckets, bucketMs }, both, width, chosen }: BarsProps) {
-  const high = HEIGHT - TOP - BOTTOM
-  const top = roundUp(Math.max(1, ...both))
-  const look = (kind: string, i: number): string => `wave-bar is-${kind}${i === chosen ? ' is-chosen' : ''}`
-  return (
-    <svg width={width + LEFT} height={HEIGHT} aria-hidden="true" focusable="false">
-      <g transform={`translate(${LEFT} ${TOP})`}>
-        <path class="grid-line" d={`M0 0H${width}M0 ${high / 2}H${width}`} />
-        <text class="axis-text" x="-8" y="4" text-anchor="end">
-          {count(top)}
-        </text>
-        {barsOf(both, width, high, top).map((bar, i) => (
-          <rect key={i} class={look('scheduled', i)} {...bar} />
-        ))}
-        {barsOf(buckets, width, high, top).map((bar, i) => (
-          <rect key={i} class={look('retry', i)} {...bar} />
-        ))}
-        <path class="axis-line" d={`M0 ${high}H${width}`} />
-        {timeTicks(bucketMs * both.length, width).map(({ at, text }) => (
-          <text
-            key={at}
-            class="axis-text"
-            x={at}
-            y={high + 16}
-            text-anchor={at === 0 ? 'start' : at > width - 20 ? 'end' : 'middle'}
-          >
-            {at === 0 ? 'now' : `+${text}`}
-          </text>
-        ))}
-      </g>
-    </svg>
+      times={times}
+      stepMs={bucketMs}
+      scale={valueScale(Math.max(0, ...both))}
+      height={150}
+      ticks={({ width }) =>
+        timeTicks(bucketMs * both.length, width).map(({ at, text }) => ({ x: at, text: at === 0 ? 'now' : `+${text}` }))
+      }
+      factsAt={index => factsOf(wave, index)}
+      draw={frame =>
+        barPaths(times, bucketMs, [buckets, both], frame).map((path, i) => (
+          <path key={i} class={`wave-bar is-${i === 0 ? 'retry' : 'scheduled'}`} d={path} />
+        ))
+      }
+    />
   )
 }
 

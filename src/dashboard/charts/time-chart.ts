@@ -84,13 +84,19 @@ const TICK_PIXELS = 64
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const two = (value: number): string => String(value).padStart(2, '0')
 
+/** A label of the time axis. */
+export interface TimeTick {
+  readonly x: number
+  readonly text: string
+}
+
 /** Round local times: `14:05`, or the date at midnight and for daily steps. */
-export function clockTicks(frame: TimeFrame): readonly { readonly x: number; readonly text: string }[] {
+export function clockTicks(frame: TimeFrame): readonly TimeTick[] {
   const { from, to, width } = frame
   const least = ((to - from) / Math.max(1, width)) * TICK_PIXELS
   const step = STEPS_MS.find(ms => ms >= least) ?? Math.ceil(least / DAY_MS) * DAY_MS
   const offset = new Date(from).getTimezoneOffset() * 60_000
-  const ticks: { x: number; text: string }[] = []
+  const ticks: TimeTick[] = []
   for (let at = Math.ceil((from - offset) / step) * step + offset; at <= to; at += step) {
     ticks.push({ x: xOf(at, frame), text: clockText(new Date(at), step) })
   }

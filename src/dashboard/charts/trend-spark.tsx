@@ -1,7 +1,7 @@
 import { now } from '../data/clock.js'
 import { plural } from '../data/format.js'
 import { Sparkline } from '../parts/sparkline.js'
-import { hoursOf } from './bars.js'
+import { hoursOf } from './hours.js'
 
 interface TrendSparkProps {
   /** The `trend` of an error group. */

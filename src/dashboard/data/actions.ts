@@ -23,7 +23,7 @@ interface Asked extends Confirmation {
 }
 
 /** Above this number of items, the number must be typed. */
-export const TYPED_ABOVE = 100
+const TYPED_ABOVE = 100
 
 export const asked = signal<Asked | undefined>(undefined)
 
@@ -61,14 +61,9 @@ export interface Action<T> {
   readonly after?: (result: T) => void
 }
 
-const running = signal(0)
-/** The number of actions in progress. */
-export const isActing = running
-
 /** Confirms, runs and reports an action, and offers to undo it. Returns undefined if it was cancelled or failed. */
 export async function act<T>(action: Action<T>): Promise<T | undefined> {
   if (action.confirm && !(await confirm(action.confirm))) return undefined
-  running.value++
   try {
     const result = await action.run()
     tell(action, result)
@@ -80,8 +75,6 @@ export async function act<T>(action: Action<T>): Promise<T | undefined> {
     toast({ text: `${problem.detail}${id}`, tone: 'problem' })
     announce(problem.detail)
     return undefined
-  } finally {
-    running.value--
   }
 }
 

@@ -6,10 +6,9 @@ import type { Explanation } from '../../core/job/explain.js'
 import type { AttemptView, JobView } from '../../core/job/view.js'
 import type { PolicyInput } from '../../core/policy/policy.js'
 import type { TickView } from '../../core/schedule/occurrences.js'
-import type { Duration } from '../../core/values/duration.js'
 import type { EndpointInput, EndpointView } from '../../core/webhook/webhook.js'
 import type { RuleChanges } from '../../engine/alerts/alerts.js'
-import type { EnqueueResult } from '../../engine/client/enqueuer.js'
+import type { EnqueueOptions, EnqueueResult } from '../../engine/client/enqueuer.js'
 import type { BulkResult, ErrorGroupView } from '../../engine/dead/dead.js'
 import type { DryRun, RedriveView } from '../../engine/dead/redrives.js'
 import type { CircuitView } from '../../engine/dependencies/circuits.js'
@@ -40,24 +39,11 @@ export interface Page {
 /** A list with the total count. */
 export type Counted<T> = List<T> & { readonly count: Count }
 
-export type JobWithAttempts = JobView & { readonly attempts: readonly AttemptView[] }
-
 /** The body of a new job. With `http` it calls a URL. */
-export interface NewJobBody {
+export interface NewJobBody extends Omit<EnqueueOptions, 'runAt' | 'deadline' | 'tx'> {
   readonly name?: string
   readonly payload?: unknown
   readonly http?: HttpRequest
-  readonly queue?: string
-  readonly priority?: number
-  readonly delay?: Duration
-  readonly runAt?: string
-  readonly key?: string
-  readonly tenantId?: string
-  readonly delivery?: JobView['delivery']
-  readonly retry?: PolicyInput
-  readonly timeout?: Duration
-  readonly webhook?: string
-  readonly tags?: readonly string[]
 }
 
 export interface RedriveBody {
@@ -78,9 +64,6 @@ const job = (id: string, verb = ''): string => `/jobs/${segment(id)}${verb}`
 export const jobs = {
   list: (filter: Filter & Page, signal?: Signal) =>
     request<Counted<JobView>>('GET', '/jobs', { query: { ...filter }, signal }),
-  get: (id: string, signal?: Signal) => request<JobWithAttempts>('GET', job(id), { signal }),
-  history: (id: string, page: Page = {}, signal?: Signal) =>
-    request<List<AttemptView>>('GET', job(id, '/history'), { query: { ...page }, signal }),
   timeline: (id: string, signal?: Signal) => request<JobTimeline>('GET', job(id, '/timeline'), { signal }),
   explain: (id: string, signal?: Signal) => request<Explanation>('GET', job(id, '/explain'), { signal }),
   logs: (id: string, page: Page = {}, signal?: Signal) =>

@@ -107,3 +107,10 @@ export function exactTimes(at: number, now: number): string {
 
 /** The end of a UUIDv7 is unique; its beginning is the time. */
 export const shortId = (id: string): string => (id.length > 16 ? `…${id.slice(-8)}` : id)
+
+/** A job in words: its name, or the method and URL of a call. */
+export function jobTitle(name: string, payload: unknown): string {
+  const { method, url, body } = (payload ?? {}) as Readonly<Record<string, unknown>>
+  if (name !== 'http' || typeof url !== 'string') return name
+  return `${typeof method === 'string' ? method.toUpperCase() : body === undefined ? 'GET' : 'POST'} ${url}`
+}

@@ -44,14 +44,7 @@ function keep(key: string, data: unknown): void {
   if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!)
 }
 
-interface Facts<T> {
-  readonly data: T | undefined
-  readonly problem: Problem | undefined
-  readonly isLoading: boolean
-  readonly isStale: boolean
-  readonly isSlow: boolean
-  readonly at: number | undefined
-}
+type Facts<T> = Omit<QueryState<T>, 'refetch'>
 
 class Question<T> {
   readonly facts: Signal<Facts<T>>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useTitle } from '../shell/title.js'
 import { Icon } from './icon.js'
 
 export interface PanelProps {
@@ -39,8 +40,9 @@ export interface PageHeadProps {
   readonly actions?: ComponentChildren | undefined
 }
 
-/** The title of a screen and its actions. */
+/** The title of a screen and its actions. The browser shows a title of plain text, too. */
 export function PageHead({ title, up, sub, actions }: PageHeadProps) {
+  useTitle(typeof title === 'string' ? title : undefined)
   return (
     <header class="page-head">
       <div class="titles">

@@ -60,8 +60,6 @@ export function lookOf(state: string): Look {
   return LOOKS[state] ?? { hue: 'off', icon: 'info', word: state }
 }
 
-export const hueOf = (state: Phase | string): Hue => lookOf(state).hue
-
 export interface StateMarkProps {
   readonly state: Phase | string
   /** The reason behind the state: `Dead · exhausted`. */

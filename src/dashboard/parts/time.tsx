@@ -21,11 +21,6 @@ export function Time({ at, none = '–' }: TimeProps) {
   )
 }
 
-/** A duration. */
-export function Duration({ ms }: { readonly ms: number | undefined }) {
-  return <span class="nowrap">{duration(ms)}</span>
-}
-
 /** The time since a moment, updated every second. */
 export function Elapsed({ since }: { readonly since: string | number }) {
   const from = typeof since === 'number' ? since : Date.parse(since)

@@ -1,7 +1,7 @@
 import { FLAT_FIELDS, fieldsOf, fromFlat, STRATEGIES, type Strategy, toFlat } from '../../core/policy/flat.js'
 import { mergePolicies, type Policy, parsePolicy } from '../../core/policy/policy.js'
 import { isPresetName, PRESETS, type PresetName } from '../../core/policy/presets.js'
-import { type Duration, toMs } from '../../core/values/duration.js'
+import type { Duration } from '../../core/values/duration.js'
 
 export { STRATEGIES } from '../../core/policy/flat.js'
 
@@ -81,13 +81,4 @@ export function queryOf({ preset, form }: PolicyChoice, prefix = ''): Readonly<R
 export function isChanged({ preset, form }: PolicyChoice): boolean {
   const before = formOf(PRESETS[preset])
   return FIELDS.some(field => form[field] !== before[field])
-}
-
-/** The milliseconds of a typed duration; undefined if it is invalid. */
-export function msOf(written: string): number | undefined {
-  try {
-    return toMs(written.trim(), 'duration')
-  } catch {
-    return undefined
-  }
 }

@@ -28,8 +28,3 @@ export function startTheme(): void {
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.peek()) + 1) % THEMES.length]!
 }
-
-/** The current value of a colour token: `color('accent')`. */
-export function color(token: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${token}`).trim()
-}

@@ -14,9 +14,10 @@ const title = computed(() => {
   return `${dead}${name.value === '' ? '' : `${name.value} · `}Chronos${env}`
 })
 
-export function useTitle(text: string): void {
+/** Sets the title of the browser tab, unless another component does. */
+export function useTitle(text: string | undefined): void {
   useEffect(() => {
-    name.value = text
+    if (text !== undefined) name.value = text
   }, [text])
 }
 

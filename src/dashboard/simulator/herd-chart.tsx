@@ -1,13 +1,11 @@
-import { useState } from 'preact/hooks'
 import type { Series } from '../../core/simulation/series.js'
-import { Picture } from '../charts/picture.js'
+import { Chart } from '../charts/chart.js'
 import { clamp } from '../charts/scale.js'
-import { Tip } from '../charts/tip.js'
-import { useWidth } from '../charts/use-width.js'
+import { type TimeFrame, xOf, yOf } from '../charts/time-chart.js'
 import { count } from '../data/format.js'
 import type { Facts } from '../timeline/facts.js'
 import { spanText } from '../timeline/span-text.js'
-import { type HerdFrame, herdPath, peakAt, roundUp, timeTicks, valueTicks } from './herd.js'
+import { herdPath, peakAt, roundUp, timeTicks, valueTicks } from './herd.js'
 
 /** One series of the chart. */
 export interface HerdLayer {
@@ -28,67 +26,33 @@ interface HerdChartProps {
   readonly spanMs: number
 }
 
-const HEIGHT = 230
-const TOP = 20
-const BOTTOM = 26
-const LEFT = 52
-const RIGHT = 10
+/** The places that the pointer and the arrow keys can reach. */
+const POINTS = 120
+
+const perSecond = (value: number): string => `${count(value)}/s`
 
 /** Attempts per second over time: the peak of every column and the capacity of the dependency. */
 export function HerdChart({ layers, outageMs, capacityPerSecond, spanMs }: HerdChartProps) {
-  const [element, width] = useWidth<HTMLDivElement>()
-  const [at, setAt] = useState<number>()
-  const frame: HerdFrame = {
-    width: Math.max(120, width - LEFT - RIGHT),
-    height: HEIGHT - TOP - BOTTOM,
-    spanMs,
-    topPerSecond: topFor(layers, capacityPerSecond),
-  }
-  const point = (event: MouseEvent & { readonly currentTarget: Element }): void => {
-    const x = event.clientX - event.currentTarget.getBoundingClientRect().left - LEFT
-    setAt(clamp((x / frame.width) * spanMs, 0, spanMs))
-  }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = STEPS[event.key]
-    if (step === undefined) return
-    event.preventDefault()
-    setAt(clamp((at ?? outageMs) + (step * spanMs) / 60, 0, spanMs))
-  }
+  const top = topFor(layers, capacityPerSecond)
+  const times = Array.from({ length: POINTS + 1 }, (_, i) => (i * spanMs) / POINTS)
   return (
-    <Picture
+    <Chart
       title="Attempts per second"
+      spoken={spokenOf(layers, outageMs, capacityPerSecond)}
       table={tableOf(layers, outageMs)}
       legend={<Legend layers={layers} capacityPerSecond={capacityPerSecond} outageMs={outageMs} />}
-    >
-      <div
-        class="herd-chart"
-        ref={element}
-        role="img"
-        aria-label={spokenOf(layers, outageMs, capacityPerSecond)}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move along the time axis
-        tabIndex={0}
-        onMouseMove={point}
-        onMouseLeave={() => setAt(undefined)}
-        onKeyDown={onKeyDown}
-        onBlur={() => setAt(undefined)}
-      >
-        {width > 0 && (
-          <Drawing frame={frame} layers={layers} outageMs={outageMs} capacity={capacityPerSecond} at={at} />
-        )}
-        {at !== undefined && (
-          <Tip
-            facts={factsAt(at, layers, outageMs, capacityPerSecond)}
-            x={LEFT + (at / spanMs) * frame.width}
-            y={TOP + 20}
-            bottom={HEIGHT}
-          />
-        )}
-      </div>
-    </Picture>
+      times={times}
+      stepMs={0}
+      scale={{ top, ticks: valueTicks(top) }}
+      height={230}
+      above={20}
+      format={perSecond}
+      ticks={({ width }) => timeTicks(spanMs, width).map(({ at, text }) => ({ x: at, text }))}
+      factsAt={index => factsAt(times[index]!, layers, outageMs, capacityPerSecond)}
+      draw={frame => <Drawing frame={frame} layers={layers} outageMs={outageMs} capacity={capacityPerSecond} />}
+    />
   )
 }
-
-const STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, Home: -1_000, End: 1_000 }
 
 /**
  * The scale fits the capacity and the peak after recovery. The first runs and a series without jitter may exceed it; they are cut and labelled with their height.
@@ -101,74 +65,55 @@ function topFor(layers: readonly HerdLayer[], capacity: number | undefined): num
 }
 
 interface DrawingProps {
-  readonly frame: HerdFrame
+  readonly frame: TimeFrame
   readonly layers: readonly HerdLayer[]
   readonly outageMs: number
   readonly capacity: number | undefined
-  readonly at: number | undefined
 }
 
-function Drawing({ frame, layers, outageMs, capacity, at }: DrawingProps) {
-  const { width, height, spanMs, topPerSecond } = frame
-  const y = (value: number): number => height - (Math.min(value, topPerSecond) / topPerSecond) * height
-  const downWidth = Math.min(width, (outageMs / spanMs) * width)
+function Drawing({ frame, layers, outageMs, capacity }: DrawingProps) {
+  const { width, height, to, top } = frame
+  const downWidth = Math.min(width, xOf(outageMs, frame))
   return (
-    <svg width={width + LEFT + RIGHT} height={HEIGHT} aria-hidden="true" focusable="false">
-      <g transform={`translate(${LEFT} ${TOP})`}>
-        {outageMs > 0 && <rect class="herd-down" x="0" y={-TOP + 4} width={downWidth} height={height + TOP - 4} />}
-        {outageMs > 0 && downWidth > 100 && (
-          <text class="herd-down-text" x="8" y="-4">
-            {downWidth > 190 ? `dependency down for ${spanText(outageMs)}` : 'down'}
-          </text>
-        )}
-        {valueTicks(topPerSecond).map(value => (
-          <g key={value}>
-            <path class="grid-line" d={`M0 ${y(value)}H${width}`} />
-            <text class="axis-text" x="-8" y={y(value) + 4} text-anchor="end">{`${count(value)}/s`}</text>
-          </g>
-        ))}
-        {[...layers].reverse().map(({ name, look, series }) => (
-          <path key={name} class={`herd-layer is-${look}`} d={herdPath(series, frame)} />
-        ))}
-        {capacity !== undefined && capacity <= topPerSecond && (
-          <g>
-            <path class="herd-limit" d={`M0 ${y(capacity)}H${width}`} />
-            <text
-              class="herd-limit-text"
-              x={width - 4}
-              y={y(capacity) - 5}
-              text-anchor="end"
-            >{`capacity ${count(capacity)}/s`}</text>
-          </g>
-        )}
-        <path class="axis-line" d={`M0 ${height}H${width}`} />
-        {timeTicks(spanMs, width).map(({ at: x, text }) => (
+    <>
+      {outageMs > 0 && <rect class="herd-down" x="0" y="-16" width={downWidth} height={height + 16} />}
+      {outageMs > 0 && downWidth > 100 && (
+        <text class="herd-down-text" x="8" y="-4">
+          {downWidth > 190 ? `dependency down for ${spanText(outageMs)}` : 'down'}
+        </text>
+      )}
+      {[...layers].reverse().map(({ name, look, series }) => (
+        <path
+          key={name}
+          class={`herd-layer is-${look}`}
+          d={herdPath(series, { width, height, spanMs: to, topPerSecond: top })}
+        />
+      ))}
+      {capacity !== undefined && capacity <= top && (
+        <g>
+          <path class="herd-limit" d={`M0 ${yOf(capacity, frame)}H${width}`} />
           <text
-            key={x}
-            class="axis-text"
-            x={x}
-            y={height + 17}
-            text-anchor={x === 0 ? 'start' : x > width - 20 ? 'end' : 'middle'}
-          >
-            {text}
-          </text>
-        ))}
-        <Over frame={frame} layers={layers} outageMs={outageMs} />
-        {at !== undefined && <path class="herd-cursor" d={`M${(at / spanMs) * width} 0V${height}`} />}
-      </g>
-    </svg>
+            class="herd-limit-text"
+            x={width - 4}
+            y={yOf(capacity, frame) - 5}
+            text-anchor="end"
+          >{`capacity ${perSecond(capacity)}`}</text>
+        </g>
+      )}
+      <Over frame={frame} layers={layers} outageMs={outageMs} />
+    </>
   )
 }
 
 /** The height of a peak that exceeds the scale. */
 function Over({ frame, layers, outageMs }: Pick<DrawingProps, 'frame' | 'layers' | 'outageMs'>) {
-  const { width, spanMs, topPerSecond } = frame
-  const over = layers.filter(({ peakPerSecond }) => peakPerSecond > topPerSecond)
+  const { width, top } = frame
+  const over = layers.filter(({ peakPerSecond }) => peakPerSecond > top)
   return (
     <>
       {over.map(({ name, look, series, peakPerSecond }) => {
         const bin = series.peaks.findIndex((peak, i) => peak === peakPerSecond && (i + 1) * series.binMs > outageMs)
-        const x = clamp(((bin * series.binMs) / spanMs) * width, 34, width - 34)
+        const x = clamp(xOf(bin * series.binMs, frame), 34, width - 34)
         return (
           <text
             key={name}

@@ -4,6 +4,7 @@ import { createContext } from 'preact'
 import { useContext, useId } from 'preact/hooks'
 import { parseDuration } from '../../../core/values/duration.js'
 import { duration } from '../../data/format.js'
+import { query, setQuery } from '../../shell/router.js'
 
 interface FieldIds {
   readonly id: string
@@ -181,6 +182,26 @@ export function Segmented<T extends string>({ options, label, ...props }: Select
       ))}
     </fieldset>
   )
+}
+
+interface UrlChoiceProps<T extends string> {
+  readonly label: string
+  /** The parameter of the URL. */
+  readonly name: string
+  /** The first one is the default, and not in the URL. */
+  readonly options: readonly Option<T>[]
+}
+
+/** The option that the URL names. */
+export function chosenIn<T extends string, O extends Option<T>>(name: string, options: readonly O[]): O {
+  return options.find(({ value }) => value === query.value[name]) ?? options[0]!
+}
+
+/** A choice that is kept in the URL. Another choice begins at the first page. */
+export function UrlChoice<T extends string>({ label, name, options }: UrlChoiceProps<T>) {
+  const { value } = chosenIn(name, options)
+  const set = (next: T): void => setQuery({ [name]: next === options[0]?.value ? undefined : next, cursor: undefined })
+  return <Segmented label={label} value={value} options={options} onChange={set} />
 }
 
 export interface ToggleProps extends Bound<boolean> {

@@ -6,8 +6,10 @@ import { useKeys } from '../../shell/keys.js'
 import { navigate } from '../../shell/router.js'
 
 export interface Column<Row> {
-  readonly key: string
-  readonly title: ComponentChildren
+  /** Distinguishes the column, too. */
+  readonly title: string
+  /** The title is only for screen readers. */
+  readonly isUntitled?: boolean | undefined
   readonly render: (row: Row) => ComponentChildren
   readonly align?: 'start' | 'end' | undefined
   /** `grow` takes the remaining width and truncates its text. */
@@ -27,9 +29,6 @@ export interface TableProps<Row> {
   readonly href?: ((row: Row) => string) | undefined
   /** The selected ids. Makes rows selectable (`x`, or Shift-click for a range). */
   readonly selected?: Signal<ReadonlySet<string>> | undefined
-  /** Called with the focused row, for shortcuts of the screen. */
-  readonly onFocusRow?: ((row: Row | undefined) => void) | undefined
-  readonly rowHue?: ((row: Row) => string | undefined) | undefined
   readonly stale?: boolean | undefined
 }
 
@@ -52,8 +51,8 @@ export function Table<Row>(props: TableProps<Row>) {
               </th>
             )}
             {columns.map(column => (
-              <th key={column.key} scope="col" class={cellClass(column)}>
-                {column.title}
+              <th key={column.title} scope="col" class={cellClass(column)}>
+                {column.isUntitled ? <span class="off-screen">{column.title}</span> : column.title}
               </th>
             ))}
           </tr>
@@ -65,7 +64,6 @@ export function Table<Row>(props: TableProps<Row>) {
               <tr
                 key={id}
                 data-row={id}
-                data-hue={props.rowHue?.(row)}
                 class={`${href ? 'opens' : ''}${focused.value === id ? ' focused' : ''}${selected?.value.has(id) ? ' selected' : ''}`}
                 onClick={event => open(event, href?.(row))}
               >
@@ -84,7 +82,11 @@ export function Table<Row>(props: TableProps<Row>) {
                   </td>
                 )}
                 {columns.map(column => (
-                  <td key={column.key} class={cellClass(column)} data-label={textOf(column.title)}>
+                  <td
+                    key={column.title}
+                    class={cellClass(column)}
+                    data-label={column.isUntitled ? undefined : column.title}
+                  >
                     {column.render(row)}
                   </td>
                 ))}
@@ -104,7 +106,7 @@ function useHold(selected: Signal<ReadonlySet<string>> | undefined): void {
 }
 
 function useRowKeys<Row>(
-  { rows, rowKey = idOf, href, selected, onFocusRow }: TableProps<Row>,
+  { rows, rowKey = idOf, href, selected }: TableProps<Row>,
   body: { readonly current: HTMLElement | null },
   focused: Signal<string | undefined>,
   anchor: { current: string | undefined },
@@ -116,7 +118,6 @@ function useRowKeys<Row>(
     // Moves the focus to the row, so that Enter opens it.
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
     focused.value = ids[next]
-    onFocusRow?.(rows[next])
     body.current?.querySelectorAll('tr')[next]?.scrollIntoView({ block: 'nearest' })
   }
   const select = (isRange: boolean): void => {
@@ -200,11 +201,9 @@ export function actionColumn<Row>(
   render: (row: Row) => ComponentChildren,
   phone: Column<Row>['phone'] = 'hide',
 ): Column<Row> {
-  return { key: 'actions', title: <span class="off-screen">Actions</span>, phone, render }
+  return { title: 'Actions', isUntitled: true, phone, render }
 }
 
 function cellClass<Row>({ align = 'start', width = 'fit', phone = 'show' }: Column<Row>): string {
   return `${align} ${width} phone-${phone}`
 }
-
-const textOf = (title: ComponentChildren): string | undefined => (typeof title === 'string' ? title : undefined)

@@ -47,7 +47,6 @@ function columns(onEdit: (rule: RuleView) => void, after: () => void): readonly 
     thresholdText(rule[key], unitOf(rule))
   return [
     {
-      key: 'name',
       title: 'Rule',
       width: 'grow',
       phone: 'head',
@@ -61,32 +60,16 @@ function columns(onEdit: (rule: RuleView) => void, after: () => void): readonly 
         </span>
       ),
     },
+    { title: 'State', render: ({ enabled }) => <Badge hue={enabled ? 'ok' : 'off'}>{enabled ? 'on' : 'off'}</Badge> },
+    { title: 'Fires above', align: 'end', render: rule => (isFlag(rule.name) ? '–' : threshold(rule, 'fire')) },
+    { title: 'Resolves at', align: 'end', render: rule => (isFlag(rule.name) ? '–' : threshold(rule, 'clear')) },
     {
-      key: 'on',
-      title: 'State',
-      render: ({ enabled }) => <Badge hue={enabled ? 'ok' : 'off'}>{enabled ? 'on' : 'off'}</Badge>,
-    },
-    {
-      key: 'fire',
-      title: 'Fires above',
-      align: 'end',
-      render: rule => (isFlag(rule.name) ? '–' : threshold(rule, 'fire')),
-    },
-    {
-      key: 'clear',
-      title: 'Resolves at',
-      align: 'end',
-      render: rule => (isFlag(rule.name) ? '–' : threshold(rule, 'clear')),
-    },
-    {
-      key: 'critical',
       title: 'Critical above',
       align: 'end',
       render: rule => (isFlag(rule.name) && rule.critical === 0 ? 'always' : threshold(rule, 'critical')),
     },
-    { key: 'for', title: 'Pending for', align: 'end', render: rule => span(rule.for) },
+    { title: 'Pending for', align: 'end', render: rule => span(rule.for) },
     {
-      key: 'repeat',
       title: 'Repeated',
       align: 'end',
       phone: 'hide',

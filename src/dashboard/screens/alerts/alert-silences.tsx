@@ -41,7 +41,6 @@ export function AlertSilences({ silences }: { readonly silences: Silences }) {
 function columns(after: () => void): readonly Column<SilenceView>[] {
   return [
     {
-      key: 'what',
       title: 'Alerts',
       width: 'grow',
       phone: 'head',
@@ -53,13 +52,11 @@ function columns(after: () => void): readonly Column<SilenceView>[] {
       ),
     },
     {
-      key: 'why',
       title: 'Comment',
       render: ({ comment }) => <span class="alert-why">{comment ?? <span class="muted">none</span>}</span>,
     },
-    { key: 'made', title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
     {
-      key: 'until',
       title: 'Ends',
       render: ({ until }) =>
         Date.parse(until) > now.value ? (

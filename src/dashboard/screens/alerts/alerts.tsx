@@ -13,7 +13,6 @@ import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Tabs } from '../../parts/tabs.js'
 import { Time } from '../../parts/time.js'
-import { useTitle } from '../../shell/title.js'
 import { AlertRules } from './alert-rules.js'
 import { AlertSilences, SilenceEditor, type SilenceStart } from './alert-silences.js'
 import { LabelTags, RULES, silenceOf, valueText } from './alert-words.js'
@@ -21,7 +20,6 @@ import './alert.css'
 
 /** Alerts, their rules and silences. */
 export default function Alerts() {
-  useTitle('Alerts')
   const alerts = useQuery('alerts', signal => api.alerts.list({}, signal), { topics: ['alerts'], everyMs: 5_000 })
   const silences = useQuery('silences', api.alerts.silences, { topics: ['alerts'], everyMs: 15_000 })
   const silencing = useSignal<SilenceStart | undefined>(undefined)

@@ -9,7 +9,7 @@ import { may } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Answer, Empty } from '../../parts/empty.js'
-import { Segmented } from '../../parts/form/field.js'
+import { chosenIn, UrlChoice } from '../../parts/form/field.js'
 import { Menu } from '../../parts/layer/menu.js'
 import { FilterBar } from '../../parts/list/filter-bar.js'
 import { List, usePage } from '../../parts/list/list.js'
@@ -17,8 +17,7 @@ import { Pager } from '../../parts/list/pager.js'
 import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
-import { href, pageOf, query, setQuery } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
+import { href, pageOf, query } from '../../shell/router.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { acknowledgeAll, type DeadChoice, discardAll, setGroupState } from './dead-actions.js'
 import { RedriveDialog } from './redrive-dialog.js'
@@ -31,23 +30,14 @@ const VIEWS = [
 
 /** Dead letters by error group, or as single jobs. */
 export default function Dead() {
-  useTitle('Dead letters')
-  const view = query.value['view'] === 'jobs' ? 'jobs' : 'groups'
   return (
     <>
       <PageHead
         title="Dead letters"
         sub="Jobs that failed for good. They stay until they are redriven or discarded."
-        actions={
-          <Segmented
-            label="View"
-            value={view}
-            options={VIEWS}
-            onChange={next => setQuery({ view: next === 'groups' ? undefined : next, cursor: undefined })}
-          />
-        }
+        actions={<UrlChoice label="View" name="view" options={VIEWS} />}
       />
-      {view === 'groups' ? <Groups /> : <DeadJobs />}
+      {chosenIn('view', VIEWS).value === 'groups' ? <Groups /> : <DeadJobs />}
     </>
   )
 }
@@ -60,7 +50,7 @@ const STATES = [
 ] as const
 
 function Groups() {
-  const state = (query.value['group'] ?? '') as (typeof STATES)[number]['value']
+  const state = chosenIn('group', STATES).value
   const filter = state === 'all' ? { all: 'true' } : state === '' ? {} : { state }
   const groups = usePage(`groups ${state}`, (page, signal) => api.dead.groups({ ...filter, ...page }, signal), {
     topics: ['dead', 'redrives'],
@@ -70,12 +60,7 @@ function Groups() {
   return (
     <>
       <div class="row wrap dead-states">
-        <Segmented
-          label="Groups"
-          value={state}
-          options={STATES}
-          onChange={group => setQuery({ group, cursor: undefined })}
-        />
+        <UrlChoice label="Groups" name="group" options={STATES} />
       </div>
       <Answer query={groups} lines={8}>
         {({ data, page }) =>

@@ -9,15 +9,14 @@ import { count, duration, percent } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
-import { Button } from '../../parts/button.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Detail } from '../../parts/empty.js'
+import { PageActions } from '../../parts/layer/actions.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 import { RateSlider } from './rate-slider.js'
 import { filterText } from './redrives.js'
 import './dead.css'
@@ -26,7 +25,6 @@ const SAMPLES_MAX = 600
 
 /** One redrive: progress, rate, outcomes and controls. */
 export default function Redrive({ params }: ScreenProps) {
-  useTitle('Redrive')
   const id = params['id']!
   const redrive = useQuery(`redrive ${id}`, signal => api.redrives.get(id, signal), {
     topics: ['redrives'],
@@ -138,82 +136,64 @@ function Reins({ redrive, after }: FoundProps) {
   const rate = useSignal(perSecondOf(redrive))
   const { id, state } = redrive
   const canResume = state === 'paused' || state === 'stopped'
-  if (!isActive(redrive) && !canResume) return null
+  const isOpen = isActive(redrive) || state === 'paused'
+  const setRate = (next: number): Promise<unknown> =>
+    act({
+      run: () => api.redrives.setRate(id, `${next}/s`),
+      done: `Changed rate to ${count(next)} per second`,
+      after,
+    })
   return (
     <span class="row wrap">
-      {(isActive(redrive) || state === 'paused') && (
-        <RateSlider
-          rate={rate}
-          onDone={next =>
-            void act({
-              run: () => api.redrives.setRate(id, `${next}/s`),
-              done: `Changed rate to ${count(next)} per second`,
-              after,
-            })
-          }
-        />
-      )}
-      {isActive(redrive) && (
-        <Button
-          icon="pause"
-          onPress={() =>
-            void act({
-              run: () => api.redrives.pause(id),
-              done: 'Paused redrive',
-              undo: () => api.redrives.resume(id),
-              after,
-            })
-          }
-        >
-          Pause
-        </Button>
-      )}
-      {canResume && (
-        <Button
-          icon="play"
-          tone="primary"
-          onPress={() =>
-            void act({
-              ...(state === 'stopped' && {
-                confirm: {
-                  title: 'Resume this redrive?',
-                  effect:
-                    'It stopped because too many jobs failed again. Resuming resets the failure count and starts the remaining jobs at the configured rate.',
-                  verb: 'Resume redrive',
-                },
-              }),
-              run: () => api.redrives.resume(id),
-              done: 'Resumed redrive',
-              after,
-            })
-          }
-        >
-          Resume
-        </Button>
-      )}
-      {(isActive(redrive) || state === 'paused') && (
-        <Button
-          tone="danger"
-          icon="cancel"
-          onPress={() =>
-            void act({
-              confirm: {
-                title: 'Abort this redrive?',
-                effect: 'Started jobs continue. The remaining jobs stay dead letters.',
-                verb: 'Abort redrive',
-                tone: 'danger',
-              },
-              run: () => api.redrives.abort(id),
-              done: 'Aborted redrive',
-              after,
-            })
-          }
-        >
-          Abort
-        </Button>
-      )}
+      {isOpen && <RateSlider rate={rate} onDone={next => void setRate(next)} />}
+      <PageActions
+        label="Actions for this redrive"
+        actions={[
+          isActive(redrive) && { text: 'Pause', icon: 'pause', as: 'button', onPress: () => void pause(id, after) },
+          canResume && { text: 'Resume', icon: 'play', as: 'primary', onPress: () => void resume(redrive, after) },
+          isOpen && {
+            text: 'Abort',
+            icon: 'cancel',
+            tone: 'danger',
+            as: 'button',
+            onPress: () => void abort(id, after),
+          },
+        ]}
+      />
     </span>
   )
+}
+
+const pause = (id: string, after: () => void): Promise<unknown> =>
+  act({ run: () => api.redrives.pause(id), done: 'Paused redrive', undo: () => api.redrives.resume(id), after })
+
+function resume({ id, state }: RedriveView, after: () => void): Promise<unknown> {
+  const confirm = {
+    title: 'Resume this redrive?',
+    effect:
+      'It stopped because too many jobs failed again. Resuming resets the failure count and starts the remaining jobs at the configured rate.',
+    verb: 'Resume redrive',
+  }
+  return act({
+    ...(state === 'stopped' && { confirm }),
+    run: () => api.redrives.resume(id),
+    done: 'Resumed redrive',
+    after,
+  })
+}
+
+function abort(id: string, after: () => void): Promise<unknown> {
+  return act({
+    confirm: {
+      title: 'Abort this redrive?',
+      effect: 'Started jobs continue. The remaining jobs stay dead letters.',
+      verb: 'Abort redrive',
+      tone: 'danger',
+    },
+    run: () => api.redrives.abort(id),
+    done: 'Aborted redrive',
+    after,
+  })
 }
 
 function perSecondOf({ rate }: RedriveView): number {

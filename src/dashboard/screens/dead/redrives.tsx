@@ -12,12 +12,10 @@ import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 import './dead.css'
 
 /** All redrives, newest first. */
 export default function Redrives() {
-  useTitle('Redrives')
   const redrives = usePage('redrives', api.redrives.list, { topics: ['redrives'], everyMs: 3_000 })
   return (
     <>
@@ -52,9 +50,8 @@ function NoRedrives() {
 }
 
 const COLUMNS: readonly Column<RedriveView>[] = [
-  { key: 'state', title: 'State', phone: 'head', render: ({ state }) => <StateMark state={state} /> },
+  { title: 'State', phone: 'head', render: ({ state }) => <StateMark state={state} /> },
   {
-    key: 'what',
     title: 'Filter',
     width: 'grow',
     render: redrive => (
@@ -63,9 +60,8 @@ const COLUMNS: readonly Column<RedriveView>[] = [
       </a>
     ),
   },
-  { key: 'progress', title: 'Progress', render: redrive => <RedriveProgress redrive={redrive} /> },
+  { title: 'Progress', render: redrive => <RedriveProgress redrive={redrive} /> },
   {
-    key: 'done',
     title: 'Started',
     align: 'end',
     render: ({ started, total }) => (
@@ -74,8 +70,8 @@ const COLUMNS: readonly Column<RedriveView>[] = [
       </span>
     ),
   },
-  { key: 'rate', title: 'Rate', align: 'end', phone: 'hide', render: ({ rate }) => rate },
-  { key: 'when', title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Rate', align: 'end', phone: 'hide', render: ({ rate }) => rate },
+  { title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
 /** The filter in the words of core. */

@@ -15,12 +15,10 @@ import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 import './dependency.css'
 
 /** The dependencies of jobs and their circuits; unhealthy ones first. */
 export default function Dependencies() {
-  useTitle('Dependencies')
   const circuits = useQuery('circuits', api.circuits.list, { topics: ['circuits'], everyMs: 3_000 })
   return (
     <>
@@ -263,10 +261,10 @@ function holdClosed({ key }: CircuitView, after: () => void): Promise<unknown> {
 
 function columns(after: () => void): readonly Column<CircuitView>[] {
   return [
-    { key: 'key', title: 'Dependency', width: 'grow', phone: 'head', render: circuit => <Name circuit={circuit} /> },
-    { key: 'state', title: 'Circuit', render: ({ state }) => <StateMark state={state} /> },
-    { key: 'calls', title: 'Calls in the window', render: circuit => <Calls circuit={circuit} /> },
-    { key: 'since', title: 'Since', render: ({ since }) => <Time at={since} /> },
+    { title: 'Dependency', width: 'grow', phone: 'head', render: circuit => <Name circuit={circuit} /> },
+    { title: 'Circuit', render: ({ state }) => <StateMark state={state} /> },
+    { title: 'Calls in the window', render: circuit => <Calls circuit={circuit} /> },
+    { title: 'Since', render: ({ since }) => <Time at={since} /> },
     actionColumn(circuit => <Holds circuit={circuit} after={after} />, 'show'),
   ]
 }

@@ -4,11 +4,10 @@ import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { asCurl, copyText } from '../../data/copy.js'
 import { may } from '../../data/session.js'
-import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
+import { type Action, PageActions } from '../../parts/layer/actions.js'
 import { Dialog } from '../../parts/layer/dialog.js'
-import { Menu, type MenuItem } from '../../parts/layer/menu.js'
-import { type KeyBinding, useKeys } from '../../shell/keys.js'
+import { useKeys } from '../../shell/keys.js'
 import { go, pageOf, segment } from '../../shell/router.js'
 import { EditJob } from './job-edit.js'
 import { RescheduleJob } from './job-reschedule.js'
@@ -24,97 +23,28 @@ type Layer = 'edit' | 'reschedule' | 'copy'
 /** The actions for a job that its state and the role allow. */
 export function JobActions({ job, onChange }: JobActionsProps) {
   const open = useSignal<Layer | undefined>(undefined)
-  const isOperator = may('operator')
-  const deeds = deedsOf(job, onChange)
-  const show = (what: Layer) => () => (open.value = what)
-  const close = () => (open.value = undefined)
-  useKeys(keysOf(job, isOperator, deeds, show('edit')))
+  const show = (layer: Layer) => () => {
+    open.value = layer
+  }
+  const close = (): void => {
+    open.value = undefined
+  }
+  const copyId = (): void => void copyText(job.id, 'Job id copied')
+  useKeys([{ keys: 'y', does: 'Copy id', group: 'Actions', run: copyId }])
   return (
     <>
-      <Button icon="copy" onPress={show('copy')} tip="curl, TypeScript, CLI">
-        Copy as
-      </Button>
-      {isOperator && <MainDeed job={job} deeds={deeds} />}
-      {isOperator && <Menu label="More actions" tone="normal" items={itemsOf(job, deeds, show)} />}
+      <PageActions
+        label="More actions"
+        actions={[
+          { text: 'Copy as', icon: 'copy', hint: 'curl, TypeScript, CLI', as: 'button', onPress: show('copy') },
+          ...(may('operator') ? changesOf(job, onChange, show) : []),
+        ]}
+      />
       {open.value === 'edit' && <EditJob job={job} onClose={close} onDone={onChange} />}
       {open.value === 'reschedule' && <RescheduleJob job={job} onClose={close} onDone={onChange} />}
       {open.value === 'copy' && <CopyAs job={job} onClose={close} />}
     </>
   )
-}
-
-type Deeds = ReturnType<typeof deedsOf>
-
-function keysOf(job: JobView, isOperator: boolean, deeds: Deeds, edit: () => void): readonly KeyBinding[] {
-  const key = (keys: string, does: string, run: () => void): KeyBinding => ({ keys, does, run, group: 'Actions' })
-  const copyId = key('y', 'Copy id', () => void copyText(job.id, 'Job id copied'))
-  if (!isOperator) return [copyId]
-  return [
-    copyId,
-    ...(job.state === 'waiting' ? [key('n', 'Run now', deeds.runNow), key('e', 'Edit', edit)] : []),
-    ...(isOver(job) ? [key('r', 'Retry', deeds.retry)] : []),
-    ...(isEnded(job) ? [] : [key('C', 'Cancel', deeds.cancel)]),
-    ...(job.state === 'running' ? [] : [key('D', 'Delete', deeds.remove)]),
-  ]
-}
-
-/** The main action. */
-function MainDeed({ job, deeds }: { readonly job: JobView; readonly deeds: Deeds }) {
-  if (job.state === 'waiting') {
-    return (
-      <Button
-        icon="skip"
-        tone="primary"
-        shortcut="n"
-        tip="Skips the wait; keeps the attempt count"
-        onPress={deeds.runNow}
-      >
-        Run now
-      </Button>
-    )
-  }
-  if (!isOver(job)) return null
-  return (
-    <Button icon="retry" tone="primary" shortcut="r" tip="Starts it again with all attempts" onPress={deeds.retry}>
-      Retry
-    </Button>
-  )
-}
-
-function itemsOf(job: JobView, deeds: Deeds, show: (what: Layer) => () => void): readonly (MenuItem | false)[] {
-  const isWaiting = job.state === 'waiting'
-  return [
-    isWaiting && {
-      text: 'Reschedule …',
-      icon: 'clock',
-      hint: 'Changes the time; keeps the attempt count',
-      onPress: show('reschedule'),
-    },
-    isWaiting && {
-      text: 'Edit …',
-      icon: 'edit',
-      hint: 'Payload, priority, queue, tags',
-      shortcut: 'e',
-      onPress: show('edit'),
-    },
-    { text: 'Replay', icon: 'replay', hint: 'Creates a new job with the same payload', onPress: deeds.replay },
-    !isEnded(job) && {
-      text: 'Cancel',
-      icon: 'cancel',
-      hint: 'Stops it and keeps the record',
-      shortcut: 'C',
-      tone: 'danger',
-      onPress: deeds.cancel,
-    },
-    job.state !== 'running' && {
-      text: 'Delete',
-      icon: 'trash',
-      hint: 'Removes the record and its history',
-      shortcut: 'D',
-      tone: 'danger',
-      onPress: deeds.remove,
-    },
-  ]
 }
 
 function CopyAs({ job, onClose }: { readonly job: JobView; readonly onClose: () => void }) {
@@ -137,53 +67,100 @@ function CopyAs({ job, onClose }: { readonly job: JobView; readonly onClose: () 
   )
 }
 
-const isOver = ({ state }: JobView): boolean => state === 'dead' || state === 'cancelled'
-const isEnded = ({ state }: JobView): boolean => state !== 'waiting' && state !== 'running'
-
-/** The actions of a job, with confirmation and message. */
-function deedsOf(job: JobView, onChange: () => void) {
-  const { id, name } = job
-  return {
-    runNow: () =>
-      void act({ run: () => api.jobs.runNow(id), done: 'The job runs as soon as a worker is free', after: onChange }),
-    retry: () =>
-      void act({ run: () => api.jobs.retry(id), done: 'Restarted the job with all attempts', after: onChange }),
-    replay: () =>
-      void act({
-        run: () => api.jobs.replay(id),
-        done: made => ({
-          text: 'Created a new job',
-          tone: 'ok',
-          link: { href: pageOf('jobs', made.id), text: 'Open job' },
+/** The actions that change a job, with confirmation and message. */
+function changesOf(job: JobView, after: () => void, show: (layer: Layer) => () => void): readonly (Action | false)[] {
+  const { id, name, state } = job
+  const isWaiting = state === 'waiting'
+  const isRunning = state === 'running'
+  return [
+    isWaiting && {
+      text: 'Run now',
+      icon: 'skip',
+      hint: 'Skips the wait; keeps the attempt count',
+      shortcut: 'n',
+      as: 'primary',
+      onPress: () =>
+        void act({ run: () => api.jobs.runNow(id), done: 'The job runs as soon as a worker is free', after }),
+    },
+    (state === 'dead' || state === 'cancelled') && {
+      text: 'Retry',
+      icon: 'retry',
+      hint: 'Starts it again with all attempts',
+      shortcut: 'r',
+      as: 'primary',
+      onPress: () => void act({ run: () => api.jobs.retry(id), done: 'Restarted the job with all attempts', after }),
+    },
+    isWaiting && {
+      text: 'Reschedule …',
+      icon: 'clock',
+      hint: 'Changes the time; keeps the attempt count',
+      onPress: show('reschedule'),
+    },
+    isWaiting && {
+      text: 'Edit …',
+      icon: 'edit',
+      hint: 'Payload, priority, queue, tags',
+      shortcut: 'e',
+      onPress: show('edit'),
+    },
+    {
+      text: 'Replay',
+      icon: 'replay',
+      hint: 'Creates a new job with the same payload',
+      onPress: () =>
+        void act({
+          run: () => api.jobs.replay(id),
+          done: made => ({
+            text: 'Created a new job',
+            tone: 'ok',
+            link: { href: pageOf('jobs', made.id), text: 'Open job' },
+          }),
         }),
-      }),
-    cancel: () =>
-      void act({
-        confirm: {
-          title: `Cancel job ${name}?`,
-          effect:
-            job.state === 'running'
-              ? 'The handler is asked to stop; its effects so far are not undone. The record stays, and Retry starts the job again.'
-              : 'The job does not run. The record stays, and Retry starts it again.',
-          verb: 'Cancel job',
-          tone: 'danger',
-        },
-        run: () => api.jobs.cancel(id),
-        done: job.state === 'running' ? 'Asked the job to stop' : 'Cancelled the job',
-        after: onChange,
-        ...(job.state === 'waiting' && { undo: () => api.jobs.retry(id) }),
-      }),
-    remove: () =>
-      void act({
-        confirm: {
-          title: `Delete job ${name}?`,
-          effect: "Its record, payload and history are removed. This can't be undone.",
-          verb: 'Delete job',
-          tone: 'danger',
-        },
-        run: () => api.jobs.delete(id),
-        done: 'Deleted the job',
-        after: () => go('/jobs'),
-      }),
-  }
+    },
+    (isWaiting || isRunning) && {
+      text: 'Cancel',
+      icon: 'cancel',
+      hint: 'Stops it and keeps the record',
+      shortcut: 'C',
+      tone: 'danger',
+      onPress: () => void cancel(job, after),
+    },
+    !isRunning && {
+      text: 'Delete',
+      icon: 'trash',
+      hint: 'Removes the record and its history',
+      shortcut: 'D',
+      tone: 'danger',
+      onPress: () =>
+        void act({
+          confirm: {
+            title: `Delete job ${name}?`,
+            effect: "Its record, payload and history are removed. This can't be undone.",
+            verb: 'Delete job',
+            tone: 'danger',
+          },
+          run: () => api.jobs.delete(id),
+          done: 'Deleted the job',
+          after: () => go('/jobs'),
+        }),
+    },
+  ]
+}
+
+function cancel({ id, name, state }: JobView, after: () => void): Promise<unknown> {
+  const isRunning = state === 'running'
+  return act({
+    confirm: {
+      title: `Cancel job ${name}?`,
+      effect: isRunning
+        ? 'The handler is asked to stop; its effects so far are not undone. The record stays, and Retry starts the job again.'
+        : 'The job does not run. The record stays, and Retry starts it again.',
+      verb: 'Cancel job',
+      tone: 'danger',
+    },
+    run: () => api.jobs.cancel(id),
+    done: isRunning ? 'Asked the job to stop' : 'Cancelled the job',
+    after,
+    ...(state === 'waiting' && { undo: () => api.jobs.retry(id) }),
+  })
 }

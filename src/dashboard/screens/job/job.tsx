@@ -5,7 +5,7 @@ import type { JobTimeline } from '../../../engine/jobs/timeline.js'
 import type { AxisMode } from '../../charts/scale.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
-import { shortId } from '../../data/format.js'
+import { jobTitle, shortId } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Button } from '../../parts/button.js'
@@ -48,7 +48,7 @@ export default function JobScreen({ params }: ScreenProps) {
     <div class="stack job">
       <PageHead
         up={{ href: href('/jobs'), text: 'Jobs' }}
-        title={titleOf(data)}
+        title={jobTitle(job.name, job.payload)}
         sub={
           <span class="row wrap">
             <StateMark state={job.phase} reason={job.reason} as="badge" />
@@ -80,17 +80,6 @@ export default function JobScreen({ params }: ScreenProps) {
       </div>
     </div>
   )
-}
-
-function titleOf({ job }: JobTimeline): string {
-  const { method, url } = requestOf(job.payload) ?? {}
-  return method !== undefined && url !== undefined && job.name === 'http' ? `${method} ${url}` : job.name
-}
-
-function requestOf(payload: unknown): { readonly method?: string; readonly url?: string } | undefined {
-  if (typeof payload !== 'object' || payload === null) return undefined
-  const { method, url } = payload as Record<string, unknown>
-  return { ...(typeof method === 'string' && { method }), ...(typeof url === 'string' && { url }) }
 }
 
 function attemptWords({ job }: JobTimeline): string {

@@ -1,5 +1,5 @@
 import type { JobView } from '../../../core/job/view.js'
-import { shortId } from '../../data/format.js'
+import { jobTitle, shortId } from '../../data/format.js'
 import { isTenant } from '../../data/session.js'
 import { Tag } from '../../parts/badge.js'
 import type { Column } from '../../parts/list/table.js'
@@ -11,33 +11,25 @@ import { MiniTimeline } from '../../timeline/mini-timeline.js'
 /** The columns of a list of jobs. */
 export function jobColumns(): readonly Column<JobView>[] {
   return [
+    { title: 'State', phone: 'head', render: job => <StateMark state={job.phase} reason={job.reason} /> },
     {
-      key: 'state',
-      title: 'State',
-      phone: 'head',
-      render: job => <StateMark state={job.phase} reason={job.reason} />,
-    },
-    {
-      key: 'name',
       title: 'Job',
       phone: 'head',
       render: job => (
         <span class="stack tight">
           <a class="strong jobs-name" href={href(`/jobs/${segment(job.id)}`)}>
-            {titleOf(job)}
+            {jobTitle(job.name, job.payload).replace(/https?:\/\//, '')}
           </a>
           <span class="muted mono nowrap jobs-id">{shortId(job.id)}</span>
         </span>
       ),
     },
     {
-      key: 'queue',
       title: 'Queue',
       phone: 'hide',
       render: job => (isTenant.value ? job.queue : <a href={href(`/queues/${segment(job.queue)}`)}>{job.queue}</a>),
     },
     {
-      key: 'attempts',
       title: 'Attempts',
       render: job => (
         <span class="row tight nowrap">
@@ -48,9 +40,8 @@ export function jobColumns(): readonly Column<JobView>[] {
         </span>
       ),
     },
-    { key: 'when', title: 'When', render: job => <When job={job} /> },
+    { title: 'When', render: job => <When job={job} /> },
     {
-      key: 'error',
       title: 'Last error, tags',
       width: 'grow',
       render: job => (
@@ -65,14 +56,6 @@ export function jobColumns(): readonly Column<JobView>[] {
       ),
     },
   ]
-}
-
-/** The name of an HTTP job is its method and URL. */
-function titleOf(job: JobView): string {
-  if (job.name !== 'http') return job.name
-  const { method, url } = (job.payload ?? {}) as { readonly method?: unknown; readonly url?: unknown }
-  if (typeof url !== 'string') return job.name
-  return `${typeof method === 'string' ? method.toUpperCase() : 'GET'} ${url.replace(/^https?:\/\//, '')}`
 }
 
 function errorLine({ error }: JobView): string {

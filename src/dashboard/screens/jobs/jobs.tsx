@@ -18,7 +18,6 @@ import { Table } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { lookOf } from '../../parts/state.js'
 import { href, pageOf, query, setQuery } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 import { useSteadyRows } from '../steady-rows.js'
 import { JobsBulk } from './jobs-bulk.js'
 import { jobColumns } from './jobs-columns.js'
@@ -29,7 +28,6 @@ const LIMIT = 50
 
 /** The list of jobs with the filter of the URL. */
 export default function Jobs() {
-  useTitle('Jobs')
   const queues = useQuery('queue-names', queueNames)
   const tokens = jobTokens({ queues: queues.data ?? [] })
   const filter = apiFilter(query.value, tokens)

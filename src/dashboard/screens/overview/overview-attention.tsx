@@ -6,7 +6,7 @@ import { useQuery } from '../../data/query.js'
 import { Answer, Empty } from '../../parts/empty.js'
 import { Icon, type IconName } from '../../parts/icon.js'
 import { Panel } from '../../parts/panel.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 
 interface Item {
   readonly key: string
@@ -20,16 +20,9 @@ interface Item {
 const GROUPS_SHOWN = 4
 const LISTED = 50
 
-interface Around {
-  readonly queues: Awaited<ReturnType<typeof api.queues.list>>['data']
-  readonly alerts: Awaited<ReturnType<typeof api.alerts.list>>['data']
-  readonly circuits: Awaited<ReturnType<typeof api.circuits.list>>['data']
-  readonly groups: Awaited<ReturnType<typeof api.dead.groups>>['data']
-  readonly redrives: Awaited<ReturnType<typeof api.redrives.list>>['data']
-  readonly webhooks: Awaited<ReturnType<typeof api.webhooks.list>>['data']
-}
+type Around = Awaited<ReturnType<typeof look>>
 
-async function look(signal: AbortSignal): Promise<Around> {
+async function look(signal: AbortSignal) {
   const [queues, alerts, circuits, groups, redrives, webhooks] = await Promise.all([
     api.queues.list(signal),
     api.alerts.list({ state: 'firing' }, signal),
@@ -122,7 +115,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           hue: 'retry',
           title: `The webhook to ${hostOf(url)} is disabled`,
           note: disabledReason ?? '',
-          to: href(`/webhooks/${segment(id)}`),
+          to: pageOf('webhooks', id),
         }),
       ),
     ...redrives
@@ -134,7 +127,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           hue: state === 'stopped' ? 'dead' : 'run',
           title: state === 'stopped' ? 'A redrive has stopped' : 'A redrive is running',
           note: why ?? `${count(started)} of ${count(total)} started`,
-          to: href(`/redrives/${segment(id)}`),
+          to: pageOf('redrives', id),
         }),
       ),
     ...groups
@@ -146,7 +139,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           hue: 'dead',
           title,
           note: `${plural(dead, 'dead job')}${state === 'regressed' ? ', regressed' : ''} · last ${relative(Date.parse(lastSeen), now.value)}`,
-          to: href(`/dead/${segment(fingerprint)}`),
+          to: pageOf('dead', fingerprint),
         }),
       ),
   ]
@@ -162,7 +155,7 @@ function queueItem({ name, paused, hasWorkers, counts }: Around['queues'][number
       hue: paused ? 'retry' : 'dead',
       title: paused ? `Queue ${name} is paused` : `Queue ${name} has no workers`,
       note: `${plural(waiting, 'job waits', 'jobs wait')}`,
-      to: href(`/queues/${segment(name)}`),
+      to: pageOf('queues', name),
     },
   ]
 }

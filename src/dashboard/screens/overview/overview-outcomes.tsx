@@ -8,14 +8,14 @@ import { count, percent } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import type { Hue } from '../../parts/badge.js'
 import { Answer } from '../../parts/empty.js'
-import { Segmented } from '../../parts/form/field.js'
+import { chosenIn, UrlChoice } from '../../parts/form/field.js'
 import { Panel } from '../../parts/panel.js'
 import { ShareBar } from '../../parts/sparkline.js'
-import { go, query, setQuery } from '../../shell/router.js'
+import { go } from '../../shell/router.js'
 
 const HOUR_MS = 3_600_000
 
-export const RANGES = [
+const RANGES = [
   { value: '1h', text: '1 h', ms: HOUR_MS },
   { value: '6h', text: '6 h', ms: 6 * HOUR_MS },
   { value: '24h', text: '24 h', ms: 24 * HOUR_MS },
@@ -23,27 +23,9 @@ export const RANGES = [
   { value: '30d', text: '30 d', ms: 30 * 24 * HOUR_MS },
 ] as const
 
-type Range = (typeof RANGES)[number]['value']
-
-export function rangeOf(): (typeof RANGES)[number] {
-  return RANGES.find(({ value }) => value === query.value['range']) ?? RANGES[0]
-}
-
-/** The time range of the charts, kept in the URL. */
-export function RangeChoice() {
-  return (
-    <Segmented<Range>
-      label="Time range"
-      value={rangeOf().value}
-      options={RANGES}
-      onChange={range => setQuery({ range: range === '1h' ? undefined : range }, { replace: true })}
-    />
-  )
-}
-
 /** The outcomes of jobs, of all queues or one. */
 export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
-  const range = rangeOf()
+  const range = chosenIn('range', RANGES)
   const series = useQuery(
     `series ${range.value} ${queue ?? ''}`,
     signal => api.stats.series({ from: new Date(serverNow() - range.ms).toISOString(), queue }, signal),
@@ -58,7 +40,7 @@ export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
               title="Job outcomes"
               points={data.points}
               stepMs={toMs(data.step, 'step')}
-              controls={<RangeChoice />}
+              controls={<UrlChoice label="Time range" name="range" options={RANGES} />}
               onPick={pick => showJobs(pick, queue)}
             />
             <Shares series={data} />

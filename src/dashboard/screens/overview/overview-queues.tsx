@@ -6,7 +6,7 @@ import { href, pageOf } from '../../shell/router.js'
 import { QUEUE_COLUMNS } from '../queues/queue-columns.js'
 
 const SHOWN = 6
-const HERE = QUEUE_COLUMNS.filter(({ key }) => key !== 'scheduled' && key !== 'oldest')
+const HERE = QUEUE_COLUMNS.filter(({ title }) => title !== 'Scheduled' && title !== 'Oldest due')
 
 /** The queues with the most activity. */
 export function BusyQueues() {

@@ -6,7 +6,6 @@ import { Answer } from '../../parts/empty.js'
 import { PageHead } from '../../parts/panel.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { href } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 import { Attention } from './overview-attention.js'
 import { FirstSteps } from './overview-first-steps.js'
 import { Outcomes } from './overview-outcomes.js'
@@ -14,7 +13,6 @@ import { BusyQueues } from './overview-queues.js'
 
 /** Key figures, alerts, outcomes and queues. */
 export default function Overview() {
-  useTitle('Overview')
   const stats = useQuery('stats', api.stats.get, { topics: ['jobs', 'queues', 'dead', 'workers'], everyMs: 5_000 })
   return (
     <>

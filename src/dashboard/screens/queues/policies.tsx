@@ -13,14 +13,12 @@ import { PageHead, Panel } from '../../parts/panel.js'
 import { choiceFrom, choiceOf, queryOf } from '../../policy/policy-form.js'
 import { policyWords } from '../../policy/policy-words.js'
 import { pageOf, type QueryChange, query, setQuery } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 import { scenarioFrom, scenarioQuery } from '../../simulator/scenario.js'
 import { Simulator, type SimulatorState } from '../../simulator/simulator.js'
 import { spanText } from '../../timeline/span-text.js'
 
 /** The presets, the policies of queues, and the simulator. */
 export default function Policies(_props: ScreenProps) {
-  useTitle('Retry policies')
   const state = useSignal(stateFrom(query.peek()))
   const simulator = useRef<HTMLDivElement>(null)
   const known = useQuery('policies', signal => request<PolicyList>('GET', '/policies', { signal }), {
@@ -98,17 +96,11 @@ function Presets({ known, onOpen, chosen }: PresetsProps) {
     return ms === undefined ? '' : spanText(ms)
   }
   const columns: readonly Column<PresetName>[] = [
-    { key: 'name', title: 'Preset', phone: 'head', render: name => <code>{name}</code> },
-    { key: 'words', title: 'Policy', width: 'grow', render: name => policyWords(PRESETS[name]) },
+    { title: 'Preset', phone: 'head', render: name => <code>{name}</code> },
+    { title: 'Policy', width: 'grow', render: name => policyWords(PRESETS[name]) },
+    { title: 'Survives', align: 'end', render: survives },
+    { title: 'Good for', render: name => <span class="muted">{GOOD_FOR[name]}</span> },
     {
-      key: 'survives',
-      title: 'Survives',
-      align: 'end',
-      render: survives,
-    },
-    { key: 'for', title: 'Good for', render: name => <span class="muted">{GOOD_FOR[name]}</span> },
-    {
-      key: 'open',
       title: 'Simulator',
       align: 'end',
       render: name => (
@@ -142,8 +134,8 @@ function QueuePolicies({ queues }: Pick<PolicyList, 'queues'>) {
         rowKey={({ queue }) => queue}
         href={({ queue }) => pageOf('queues', queue)}
         columns={[
-          { key: 'queue', title: 'Queue', phone: 'head', render: ({ queue }) => <code>{queue}</code> },
-          { key: 'words', title: 'Policy', width: 'grow', render: ({ retry }) => policyWords(whole(retry)) },
+          { title: 'Queue', phone: 'head', render: ({ queue }) => <code>{queue}</code> },
+          { title: 'Policy', width: 'grow', render: ({ retry }) => policyWords(whole(retry)) },
         ]}
       />
     </Panel>

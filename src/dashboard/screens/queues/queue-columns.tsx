@@ -9,7 +9,6 @@ import { href, pageOf } from '../../shell/router.js'
 /** The columns of every list of queues. */
 export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
   {
-    key: 'name',
     title: 'Queue',
     width: 'grow',
     phone: 'head',
@@ -22,9 +21,8 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
       </span>
     ),
   },
-  { key: 'queued', title: 'Ready', align: 'end', render: queue => <Phase queue={queue} phase="queued" /> },
+  { title: 'Ready', align: 'end', render: queue => <Phase queue={queue} phase="queued" /> },
   {
-    key: 'running',
     title: 'Running',
     render: queue => (
       <Meter
@@ -35,16 +33,9 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
       />
     ),
   },
-  { key: 'retrying', title: 'Retrying', align: 'end', render: queue => <Phase queue={queue} phase="retrying" /> },
+  { title: 'Retrying', align: 'end', render: queue => <Phase queue={queue} phase="retrying" /> },
+  { title: 'Scheduled', align: 'end', phone: 'hide', render: queue => <Phase queue={queue} phase="scheduled" /> },
   {
-    key: 'scheduled',
-    title: 'Scheduled',
-    align: 'end',
-    phone: 'hide',
-    render: queue => <Phase queue={queue} phase="scheduled" />,
-  },
-  {
-    key: 'dead',
     title: 'Dead',
     align: 'end',
     render: queue => (
@@ -53,8 +44,8 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
       </span>
     ),
   },
-  { key: 'oldest', title: 'Oldest due', render: queue => <Time at={queue.oldestDueAt} none="–" /> },
-  { key: 'spark', title: 'Last 15 min', render: ({ spark }) => <Spark spark={spark} /> },
+  { title: 'Oldest due', render: queue => <Time at={queue.oldestDueAt} none="–" /> },
+  { title: 'Last 15 min', render: ({ spark }) => <Spark spark={spark} /> },
 ]
 
 interface PhaseProps {

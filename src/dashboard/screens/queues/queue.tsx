@@ -4,19 +4,17 @@ import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import { age, count, percent, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
-import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
-import { Button } from '../../parts/button.js'
 import { Answer, Detail } from '../../parts/empty.js'
-import { Segmented } from '../../parts/form/field.js'
+import { chosenIn, UrlChoice } from '../../parts/form/field.js'
 import { Icon } from '../../parts/icon.js'
+import { PageActions } from '../../parts/layer/actions.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { Tile, Tiles } from '../../parts/tile.js'
-import { useKeys } from '../../shell/keys.js'
-import { href, query, setQuery } from '../../shell/router.js'
+import { href } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { Outcomes } from '../overview/overview-outcomes.js'
-import { turnQueue } from './queue-actions.js'
+import { queueActions } from './queue-actions.js'
 import { QueueErrors, QueueWorkers } from './queue-around.js'
 import { QueueBadge } from './queue-columns.js'
 import { QueuePolicy } from './queue-policy.js'
@@ -48,7 +46,7 @@ export default function Queue({ params }: ScreenProps) {
                 <QueueBadge queue={data} />
               </>
             }
-            actions={<Actions queue={data} after={refetch} />}
+            actions={<PageActions label={`Actions for ${name}`} actions={queueActions(data, refetch)} />}
           />
           <div class="stack">
             {data.paused && <PausedNotice queue={data} />}
@@ -71,37 +69,7 @@ export default function Queue({ params }: ScreenProps) {
   )
 }
 
-interface OfQueue {
-  readonly queue: QueueReport
-  readonly after: () => void
-}
-
-function Actions({ queue, after }: OfQueue) {
-  const { name, paused } = queue
-  const turn = (): void => void turnQueue(queue, after)
-  const does = paused ? 'Resume queue' : 'Pause queue'
-  useKeys(may('operator') ? [{ keys: 'P', does, group: 'Actions', run: turn }] : [])
-  return (
-    <>
-      <Button icon="jobs" href={href('/jobs', { queue: name })}>
-        Jobs
-      </Button>
-      {may('operator') && (
-        <Button
-          icon={paused ? 'play' : 'pause'}
-          tone={paused ? 'primary' : 'normal'}
-          shortcut="P"
-          tip={paused ? undefined : 'Running jobs continue; no new jobs start'}
-          onPress={turn}
-        >
-          {paused ? 'Resume' : 'Pause'}
-        </Button>
-      )}
-    </>
-  )
-}
-
-function PausedNotice({ queue }: Pick<OfQueue, 'queue'>) {
+function PausedNotice({ queue }: { readonly queue: QueueReport }) {
   const waiting = queue.counts.queued.value + queue.counts.retrying.value
   return (
     <div class="notice retry">
@@ -166,7 +134,7 @@ const WINDOWS = [
 
 /** The upcoming runs of the queue. */
 function Wave({ name }: { readonly name: string }) {
-  const ahead = WINDOWS.find(({ value }) => value === query.value['ahead'])?.value ?? '15m'
+  const ahead = chosenIn('ahead', WINDOWS).value
   const wave = useQuery(`wave ${name} ${ahead}`, signal => api.queues.retryWave(name, ahead, signal), {
     topics: ['queues'],
     everyMs: 10_000,
@@ -174,19 +142,7 @@ function Wave({ name }: { readonly name: string }) {
   return (
     <Panel stale={wave.problem !== undefined}>
       <Answer query={wave} lines={6}>
-        {data => (
-          <RetryWave
-            wave={data}
-            controls={
-              <Segmented
-                label="Time range"
-                value={ahead}
-                options={WINDOWS}
-                onChange={value => setQuery({ ahead: value === '15m' ? undefined : value }, { replace: true })}
-              />
-            }
-          />
-        )}
+        {data => <RetryWave wave={data} controls={<UrlChoice label="Time range" name="ahead" options={WINDOWS} />} />}
       </Answer>
     </Panel>
   )

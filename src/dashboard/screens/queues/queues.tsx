@@ -2,22 +2,19 @@ import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import * as api from '../../data/api.js'
 import { percent } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
-import { may } from '../../data/session.js'
 import { Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
-import { Menu } from '../../parts/layer/menu.js'
+import { RowActions } from '../../parts/layer/actions.js'
 import { List } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
-import { href, pageOf, query, setQuery } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
+import { pageOf, query, setQuery } from '../../shell/router.js'
 import { FirstSteps } from '../overview/overview-first-steps.js'
-import { turnQueue } from './queue-actions.js'
+import { queueActions } from './queue-actions.js'
 import { QUEUE_COLUMNS } from './queue-columns.js'
 
 /** The list of queues. */
 export default function Queues() {
-  useTitle('Queues')
   const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
   const wanted = (query.value['q'] ?? '').toLowerCase()
   return (
@@ -62,33 +59,12 @@ function columns(after: () => void): readonly Column<QueueReport>[] {
   return [
     ...QUEUE_COLUMNS,
     {
-      key: 'errors',
       title: 'Failed runs, 1 h',
       align: 'end',
       phone: 'hide',
       render: ({ lastHour }) =>
         lastHour.started === 0 ? <span class="muted">–</span> : percent(lastHour.failed / lastHour.started),
     },
-    actionColumn(queue => <QueueMenu queue={queue} after={after} />),
+    actionColumn(queue => <RowActions label={`Actions for ${queue.name}`} actions={queueActions(queue, after)} />),
   ]
-}
-
-function QueueMenu({ queue, after }: { readonly queue: QueueReport; readonly after: () => void }) {
-  const { name, paused } = queue
-  return (
-    <Menu
-      label={`Actions for ${name}`}
-      size="sm"
-      items={[
-        { text: 'Show jobs', icon: 'jobs', href: href('/jobs', { queue: name }) },
-        { text: 'Show dead letters', icon: 'dead', href: href('/dead', { queue: name }) },
-        may('operator') && {
-          text: paused ? 'Resume' : 'Pause',
-          icon: paused ? 'play' : 'pause',
-          hint: paused ? undefined : 'No jobs start until it is resumed',
-          onPress: () => void turnQueue(queue, after),
-        },
-      ]}
-    />
-  )
 }

@@ -5,12 +5,12 @@ import * as api from '../../data/api.js'
 import { asCurl, asLiteral, copyText } from '../../data/copy.js'
 import { plural } from '../../data/format.js'
 import { may } from '../../data/session.js'
-import { Menu, type MenuItem } from '../../parts/layer/menu.js'
-import { go, href, pageOf, segment } from '../../shell/router.js'
+import type { Action } from '../../parts/layer/actions.js'
+import { href, pageOf, segment } from '../../shell/router.js'
 
 type Named = Pick<ScheduleView, 'id'>
 
-export function runSchedule({ id }: Named, after: () => void): Promise<unknown> {
+function runSchedule({ id }: Named, after: () => void): Promise<unknown> {
   return act({
     run: () => api.schedules.run(id),
     done: ({ id: jobId }) => ({
@@ -34,7 +34,7 @@ export function turnSchedules(ids: readonly string[], to: 'pause' | 'resume', af
   })
 }
 
-export function deleteSchedule({ id, fired }: Pick<ScheduleView, 'id' | 'fired'>, after: () => void): Promise<unknown> {
+function deleteSchedule({ id, fired }: Pick<ScheduleView, 'id' | 'fired'>, after: () => void): Promise<unknown> {
   return act({
     confirm: {
       title: `Delete schedule ${id}?`,
@@ -48,59 +48,56 @@ export function deleteSchedule({ id, fired }: Pick<ScheduleView, 'id' | 'fired'>
   })
 }
 
-interface ScheduleMenuProps {
-  readonly schedule: ScheduleView
-  readonly after: () => void
-  /** The page of the schedule has buttons for the other actions. */
-  readonly isOnPage?: boolean
-}
-
-export function ScheduleMenu({ schedule, after, isOnPage = false }: ScheduleMenuProps) {
+/** The actions for a schedule. `deleted` is called when it is gone. */
+export function scheduleActions(
+  schedule: ScheduleView,
+  after: () => void,
+  deleted = after,
+): readonly (Action | false)[] {
   const { id, state } = schedule
-  const changes: readonly (MenuItem | false)[] = [
-    !isOnPage && {
+  const mayChange = may('operator')
+  const isActive = state === 'active'
+  return [
+    mayChange && {
       text: 'Run now',
       icon: 'play',
       hint: 'Creates one job immediately',
+      shortcut: 'n',
+      as: 'button',
       onPress: () => void runSchedule(schedule, after),
     },
-    !isOnPage &&
-      state === 'active' && { text: 'Pause', icon: 'pause', onPress: () => void turnSchedules([id], 'pause', after) },
-    !isOnPage &&
-      state === 'paused' && { text: 'Resume', icon: 'play', onPress: () => void turnSchedules([id], 'resume', after) },
-    !isOnPage && { text: 'Edit', icon: 'edit', href: href(`/schedules/${segment(id)}/edit`) },
-    { text: 'Duplicate', icon: 'replay', href: href('/schedules/new', { from: id }) },
+    mayChange &&
+      state !== 'ended' && {
+        text: isActive ? 'Pause' : 'Resume',
+        icon: isActive ? 'pause' : 'play',
+        shortcut: 'P',
+        as: 'button',
+        onPress: () => void turnSchedules([id], isActive ? 'pause' : 'resume', after),
+      },
+    mayChange && { text: 'Edit', icon: 'edit', as: 'button', href: href(`/schedules/${segment(id)}/edit`) },
+    mayChange && { text: 'Duplicate', icon: 'replay', href: href('/schedules/new', { from: id }) },
+    { text: 'Show jobs', icon: 'jobs', href: href('/jobs', { schedule: id }) },
+    {
+      text: 'Copy as curl',
+      icon: 'copy',
+      onPress: () => void copyText(asCurl('PUT', `/schedules/${segment(id)}`, saidBy(schedule)), 'Copied as curl'),
+    },
+    {
+      text: 'Copy as TypeScript',
+      icon: 'copy',
+      onPress: () =>
+        void copyText(
+          `await chronos.schedules.put(${asLiteral(id)}, ${asLiteral(saidBy(schedule))})`,
+          'Copied as TypeScript',
+        ),
+    },
+    mayChange && {
+      text: 'Delete',
+      icon: 'trash',
+      tone: 'danger',
+      onPress: () => void deleteSchedule(schedule, deleted),
+    },
   ]
-  return (
-    <Menu
-      label={`Actions for ${id}`}
-      size={isOnPage ? 'md' : 'sm'}
-      items={[
-        ...(may('operator') ? changes : []),
-        { text: 'Show jobs', icon: 'jobs', href: href('/jobs', { schedule: id }) },
-        {
-          text: 'Copy as curl',
-          icon: 'copy',
-          onPress: () => void copyText(asCurl('PUT', `/schedules/${segment(id)}`, saidBy(schedule)), 'Copied as curl'),
-        },
-        {
-          text: 'Copy as TypeScript',
-          icon: 'copy',
-          onPress: () =>
-            void copyText(
-              `await chronos.schedules.put(${asLiteral(id)}, ${asLiteral(saidBy(schedule))})`,
-              'Copied as TypeScript',
-            ),
-        },
-        may('operator') && {
-          text: 'Delete',
-          icon: 'trash',
-          tone: 'danger',
-          onPress: () => void deleteSchedule(schedule, isOnPage ? () => go('/schedules') : after),
-        },
-      ]}
-    />
-  )
 }
 
 /** The configuration as an API body, without default values. */

@@ -2,13 +2,14 @@ import { mergePolicies } from '../../../core/policy/policy.js'
 import { PRESETS } from '../../../core/policy/presets.js'
 import type { Missed } from '../../../core/schedule/schedule.js'
 import type { ScheduleView } from '../../../engine/schedules/view.js'
+import { jobTitle } from '../../data/format.js'
 import { isTenant } from '../../data/session.js'
 import { Tags } from '../../parts/badge.js'
 import { Facts, Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { policyWords } from '../../policy/policy-words.js'
 import { href, pageOf } from '../../shell/router.js'
-import { jobNameOf, MISSED, missedChoice, missedText, OVERLAPS } from './schedule-words.js'
+import { MISSED, missedChoice, missedText, OVERLAPS } from './schedule-words.js'
 
 /** The configuration of a schedule. */
 export function ScheduleFacts({ schedule }: { readonly schedule: ScheduleView }) {
@@ -18,7 +19,7 @@ export function ScheduleFacts({ schedule }: { readonly schedule: ScheduleView })
     <Panel title="Configuration">
       <Facts
         facts={[
-          ['Job', <span class="mono">{jobNameOf(schedule)}</span>],
+          ['Job', <span class="mono">{jobTitle(schedule.job, schedule.payload)}</span>],
           ['Queue', isTenant.value ? queue : <a href={pageOf('queues', queue)}>{queue}</a>],
           ['Overlap', <Rule word={overlap} means={OVERLAPS.find(({ value }) => value === overlap)?.means} />],
           ['Missed runs', <Rule word={missedText(missed)} means={missedMeans(missed)} />],

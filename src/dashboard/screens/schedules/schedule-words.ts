@@ -16,15 +16,6 @@ export function whenWords({ cron, every }: When): string | undefined {
 /** The expression as entered. */
 export const expressionOf = ({ cron, every }: When): string => cron ?? `every ${every}`
 
-/** The name of the job, or the HTTP call. */
-export function jobNameOf({ job, payload }: Pick<ScheduleView, 'job' | 'payload'>): string {
-  if (job !== 'http') return job
-  const { method, url, body } = (payload ?? {}) as { method?: unknown; url?: unknown; body?: unknown }
-  if (typeof url !== 'string') return job
-  const verb = typeof method === 'string' ? method.toUpperCase() : body === undefined ? 'GET' : 'POST'
-  return `${verb} ${url}`
-}
-
 export const OVERLAPS: readonly { readonly value: Overlap; readonly text: string; readonly means: string }[] = [
   { value: 'skip', text: 'Skip', means: 'A run is skipped while the previous one is active.' },
   { value: 'queue', text: 'Queue', means: 'One run waits while the previous one is active.' },

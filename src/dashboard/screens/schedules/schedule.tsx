@@ -3,13 +3,12 @@ import { RunStrip } from '../../charts/run-strip.js'
 import * as api from '../../data/api.js'
 import { count, duration } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
-import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Tag } from '../../parts/badge.js'
-import { Button } from '../../parts/button.js'
 import { Answer, Detail, Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { Json } from '../../parts/json.js'
+import { PageActions } from '../../parts/layer/actions.js'
 import { List } from '../../parts/list/list.js'
 import type { Column } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
@@ -17,11 +16,10 @@ import { StateMark } from '../../parts/state.js'
 import { Tabs } from '../../parts/tabs.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { Time } from '../../parts/time.js'
-import { useKeys } from '../../shell/keys.js'
-import { href, pageOf, segment } from '../../shell/router.js'
+import { go, href, pageOf } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
-import { runSchedule, ScheduleMenu, turnSchedules } from './schedule-actions.js'
+import { scheduleActions } from './schedule-actions.js'
 import { ScheduleFacts } from './schedule-facts.js'
 import { Countdown, NextRuns, reachOf } from './schedule-occurrences.js'
 import { STRIP_MAX, stripOf } from './schedule-runs.js'
@@ -76,7 +74,9 @@ function Found({ schedule, after }: OfSchedule) {
             {cron !== undefined && ` · ${timeZone}`}
           </>
         }
-        actions={<Actions schedule={schedule} after={after} />}
+        actions={
+          <PageActions label={`Actions for ${id}`} actions={scheduleActions(schedule, after, () => go('/schedules'))} />
+        }
       />
       <div class="stack">
         {state === 'paused' && (
@@ -98,37 +98,6 @@ function Found({ schedule, after }: OfSchedule) {
           </div>
         </div>
       </div>
-    </>
-  )
-}
-
-function Actions({ schedule, after }: OfSchedule) {
-  const { id, state } = schedule
-  const isActive = state === 'active'
-  const turn = (): void => void turnSchedules([id], isActive ? 'pause' : 'resume', after)
-  const run = (): void => void runSchedule(schedule, after)
-  const isOperator = may('operator')
-  const turning = { keys: 'P', does: isActive ? 'Pause' : 'Resume', group: 'Actions', run: turn } as const
-  const running = { keys: 'n', does: 'Run now', group: 'Actions', run } as const
-  useKeys(isOperator ? [running, ...(state === 'ended' ? [] : [turning])] : [])
-  return (
-    <>
-      {isOperator && (
-        <>
-          <Button icon="play" shortcut="n" tip="Creates one job immediately" onPress={run}>
-            Run now
-          </Button>
-          {state !== 'ended' && (
-            <Button icon={isActive ? 'pause' : 'play'} shortcut="P" onPress={turn}>
-              {isActive ? 'Pause' : 'Resume'}
-            </Button>
-          )}
-          <Button icon="edit" href={href(`/schedules/${segment(id)}/edit`)}>
-            Edit
-          </Button>
-        </>
-      )}
-      <ScheduleMenu schedule={schedule} after={after} isOnPage />
     </>
   )
 }
@@ -209,7 +178,7 @@ function Runs({ id }: { readonly id: string }) {
             title={<RunStrip label="Last runs" runs={stripOf(jobs.data?.data ?? [])} max={STRIP_MAX} />}
             actions={({ count: total }) => <a href={href('/jobs', { schedule: id })}>All {count(total)}</a>}
             label="Jobs of this schedule"
-            columns={jobColumns().filter(({ key }) => key !== 'queue')}
+            columns={jobColumns().filter(({ title }) => title !== 'Queue')}
             pick={rows => rows.slice(0, LISTED)}
             href={job => pageOf('jobs', job.id)}
             empty={
@@ -248,12 +217,11 @@ function Attempts({ id }: { readonly id: string }) {
 }
 
 const ATTEMPTS: readonly Column<api.ScheduleRun>[] = [
-  { key: 'status', title: 'Outcome', phone: 'head', render: ({ status }) => <StateMark state={status} /> },
-  { key: 'label', title: 'Run', render: ({ label }) => <Tag>{label}</Tag> },
-  { key: 'started', title: 'Started', render: ({ startedAt }) => <Time at={startedAt} /> },
-  { key: 'took', title: 'Duration', align: 'end', render: ({ durationMs }) => duration(durationMs) },
+  { title: 'Outcome', phone: 'head', render: ({ status }) => <StateMark state={status} /> },
+  { title: 'Run', render: ({ label }) => <Tag>{label}</Tag> },
+  { title: 'Started', render: ({ startedAt }) => <Time at={startedAt} /> },
+  { title: 'Duration', align: 'end', render: ({ durationMs }) => duration(durationMs) },
   {
-    key: 'error',
     title: 'Error',
     width: 'grow',
     render: ({ error, note }) => <span class="clip">{error?.message.split('\n')[0] ?? note ?? ''}</span>,

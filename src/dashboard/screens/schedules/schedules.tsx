@@ -2,22 +2,22 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ScheduleView } from '../../../engine/schedules/view.js'
 import * as api from '../../data/api.js'
 import { asCurl } from '../../data/copy.js'
-import { count, plural } from '../../data/format.js'
+import { count, jobTitle, plural } from '../../data/format.js'
 import { may } from '../../data/session.js'
 import { Tag } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
 import { Empty } from '../../parts/empty.js'
+import { RowActions } from '../../parts/layer/actions.js'
 import { List, usePage } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { href, pageOf } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
-import { ScheduleMenu, turnSchedules } from './schedule-actions.js'
+import { scheduleActions, turnSchedules } from './schedule-actions.js'
 import { Countdown } from './schedule-occurrences.js'
 import { LastRuns } from './schedule-runs.js'
-import { expressionOf, jobNameOf, missedText, whenWords } from './schedule-words.js'
+import { expressionOf, missedText, whenWords } from './schedule-words.js'
 import './schedule.css'
 
 /** Each row requests its last runs, so pages are small. */
@@ -25,7 +25,6 @@ const LIMIT = 25
 
 /** The list of schedules. */
 export default function Schedules() {
-  useTitle('Schedules')
   const schedules = usePage('schedules', api.schedules.list, { limit: LIMIT, topics: ['schedules'], everyMs: 10_000 })
   const selected = useSignal<ReadonlySet<string>>(new Set())
   return (
@@ -92,19 +91,17 @@ function Bulk({ rows, selected, after }: BulkProps) {
 
 function columns(after: () => void): readonly Column<ScheduleView>[] {
   return [
-    { key: 'what', title: 'Schedule', width: 'grow', phone: 'head', render: schedule => <What schedule={schedule} /> },
-    { key: 'state', title: 'State', render: ({ state }) => <StateMark state={state} /> },
+    { title: 'Schedule', width: 'grow', phone: 'head', render: schedule => <What schedule={schedule} /> },
+    { title: 'State', render: ({ state }) => <StateMark state={state} /> },
     {
-      key: 'next',
       title: 'Next run',
       render: ({ state, nextOccurrenceAt }) => (
         <Countdown at={state === 'active' ? nextOccurrenceAt : undefined} none={state === 'active' ? 'never' : '–'} />
       ),
     },
-    { key: 'last', title: 'Last runs', render: schedule => <LastRuns schedule={schedule} /> },
-    { key: 'counts', title: 'Runs', align: 'end', render: schedule => <Counts schedule={schedule} /> },
+    { title: 'Last runs', render: schedule => <LastRuns schedule={schedule} /> },
+    { title: 'Runs', align: 'end', render: schedule => <Counts schedule={schedule} /> },
     {
-      key: 'rules',
       title: 'Overlap, missed runs',
       phone: 'hide',
       render: ({ overlap, missed }) => (
@@ -114,7 +111,9 @@ function columns(after: () => void): readonly Column<ScheduleView>[] {
         </span>
       ),
     },
-    actionColumn(schedule => <ScheduleMenu schedule={schedule} after={after} />),
+    actionColumn(schedule => (
+      <RowActions label={`Actions for ${schedule.id}`} actions={scheduleActions(schedule, after)} />
+    )),
   ]
 }
 
@@ -135,7 +134,7 @@ function What({ schedule }: { readonly schedule: ScheduleView }) {
       </span>
       <span class="muted mono clip">
         {words !== undefined && cron !== undefined ? `${cron} → ` : '→ '}
-        {jobNameOf(schedule)}
+        {jobTitle(schedule.job, schedule.payload)}
       </span>
     </span>
   )

@@ -9,13 +9,11 @@ import type { Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { href, query, segment } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 
 const LIMIT = 50
 
 /** The audit log. */
 export default function AuditLog() {
-  useTitle('Audit log')
   const isFirst = query.value['cursor'] === undefined
   const entries = usePage('audit', api.audit.list, { limit: LIMIT, ...(isFirst && { everyMs: 5_000 }) })
   return (
@@ -38,9 +36,8 @@ export default function AuditLog() {
 }
 
 const COLUMNS: readonly Column<AuditLogEntry>[] = [
-  { key: 'at', title: 'When', render: ({ at }) => <Time at={at} /> },
+  { title: 'When', render: ({ at }) => <Time at={at} /> },
   {
-    key: 'actor',
     title: 'Author',
     phone: 'head',
     render: ({ actor, role, tenantId }) => (
@@ -51,10 +48,9 @@ const COLUMNS: readonly Column<AuditLogEntry>[] = [
       </span>
     ),
   },
-  { key: 'action', title: 'Action', render: entry => <span>{wordsOf(entry)}</span> },
-  { key: 'target', title: 'Object', render: entry => <Target entry={entry} /> },
+  { title: 'Action', render: entry => <span>{wordsOf(entry)}</span> },
+  { title: 'Object', render: entry => <Target entry={entry} /> },
   {
-    key: 'facts',
     title: 'Details',
     width: 'grow',
     render: ({ facts }) => (
@@ -64,7 +60,6 @@ const COLUMNS: readonly Column<AuditLogEntry>[] = [
     ),
   },
   {
-    key: 'request',
     title: 'Request',
     phone: 'hide',
     render: ({ requestId }) => (requestId === undefined ? null : <CopyableId id={requestId} what="Request id" />),

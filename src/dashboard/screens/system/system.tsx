@@ -14,11 +14,9 @@ import { type Column, Table } from '../../parts/list/table.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { base, pageOf } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 
 /** The server, its store, health checks and the integrity check. */
 export default function System() {
-  useTitle('System')
   const system = useQuery('system', api.system.get, { everyMs: 5_000 })
   return (
     <>
@@ -124,21 +122,19 @@ type QueueBalance = IntegrityReport['queues'][number]
 
 const BALANCE: readonly Column<QueueBalance>[] = [
   {
-    key: 'queue',
     title: 'Queue',
     width: 'grow',
     phone: 'head',
     render: ({ queue }) => <a href={pageOf('queues', queue)}>{queue}</a>,
   },
-  { key: 'enqueued', title: 'Enqueued', align: 'end', render: ({ enqueued }) => count(enqueued) },
-  { key: 'waiting', title: '= waiting', align: 'end', render: ({ rows }) => count(rows.waiting) },
-  { key: 'running', title: '+ running', align: 'end', render: ({ rows }) => count(rows.running) },
-  { key: 'succeeded', title: '+ succeeded', align: 'end', render: ({ rows }) => count(rows.succeeded) },
-  { key: 'dead', title: '+ dead', align: 'end', render: ({ rows }) => count(rows.dead) },
-  { key: 'cancelled', title: '+ cancelled', align: 'end', render: ({ rows }) => count(rows.cancelled) },
-  { key: 'removed', title: '+ removed', align: 'end', render: ({ removed }) => count(removed) },
+  { title: 'Enqueued', align: 'end', render: ({ enqueued }) => count(enqueued) },
+  { title: '= waiting', align: 'end', render: ({ rows }) => count(rows.waiting) },
+  { title: '+ running', align: 'end', render: ({ rows }) => count(rows.running) },
+  { title: '+ succeeded', align: 'end', render: ({ rows }) => count(rows.succeeded) },
+  { title: '+ dead', align: 'end', render: ({ rows }) => count(rows.dead) },
+  { title: '+ cancelled', align: 'end', render: ({ rows }) => count(rows.cancelled) },
+  { title: '+ removed', align: 'end', render: ({ removed }) => count(removed) },
   {
-    key: 'sound',
     title: 'Balanced',
     render: ({ isBalanced, problem }) => (
       <span class={`row tight ${isBalanced ? 'ok' : 'dead'}`}>

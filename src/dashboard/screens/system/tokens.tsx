@@ -9,20 +9,18 @@ import { useQuery } from '../../data/query.js'
 import type { Role } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
-import { Copyable, CopyableId } from '../../parts/copyable.js'
+import { CopyableId } from '../../parts/copyable.js'
 import { Empty } from '../../parts/empty.js'
 import { Editor } from '../../parts/form/editor.js'
 import { TypedField, textOf, useDraft } from '../../parts/form/form.js'
-import { Dialog } from '../../parts/layer/dialog.js'
+import { SecretDialog } from '../../parts/layer/secret.js'
 import { List } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
-import { useTitle } from '../../shell/title.js'
 
 /** The API tokens. */
 export default function Tokens() {
-  useTitle('Tokens')
   const tokens = useQuery('tokens', api.tokens.list, { everyMs: 15_000 })
   const isMaking = useSignal(false)
   const made = useSignal<NewToken | undefined>(undefined)
@@ -54,7 +52,15 @@ export default function Tokens() {
           }}
         />
       )}
-      {made.value && <MadeDialog token={made.value} onClose={() => (made.value = undefined)} />}
+      {made.value && (
+        <SecretDialog
+          title={`Token ${made.value.name}`}
+          secret={made.value.token}
+          what="Token"
+          where="in a safe place"
+          onClose={() => (made.value = undefined)}
+        />
+      )}
     </>
   )
 }
@@ -67,15 +73,8 @@ const ROLES: Readonly<Record<Role, string>> = {
 
 function columns(after: () => void): readonly Column<TokenView>[] {
   return [
+    { title: 'Name', width: 'grow', phone: 'head', render: ({ name }) => <span class="strong">{name}</span> },
     {
-      key: 'name',
-      title: 'Name',
-      width: 'grow',
-      phone: 'head',
-      render: ({ name }) => <span class="strong">{name}</span>,
-    },
-    {
-      key: 'role',
       title: 'Role',
       render: ({ role }) => (
         <Badge hue={role === 'admin' ? 'accent' : 'off'} tip={ROLES[role]}>
@@ -83,11 +82,10 @@ function columns(after: () => void): readonly Column<TokenView>[] {
         </Badge>
       ),
     },
-    { key: 'tenant', title: 'Tenant', render: ({ tenantId }) => tenantId ?? <span class="muted">all</span> },
-    { key: 'created', title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
-    { key: 'used', title: 'Last used', render: ({ usedAt }) => <Time at={usedAt} none="never" /> },
+    { title: 'Tenant', render: ({ tenantId }) => tenantId ?? <span class="muted">all</span> },
+    { title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Last used', render: ({ usedAt }) => <Time at={usedAt} none="never" /> },
     {
-      key: 'expires',
       title: 'Expires',
       render: ({ expiresAt }) =>
         expiresAt !== undefined && Date.parse(expiresAt) < serverNow() ? (
@@ -98,7 +96,7 @@ function columns(after: () => void): readonly Column<TokenView>[] {
           <Time at={expiresAt} none="never" />
         ),
     },
-    { key: 'id', title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Token id" /> },
+    { title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Token id" /> },
     actionColumn(
       token => (
         <Button size="sm" tone="danger" onPress={() => void revoke(token, after)}>
@@ -164,26 +162,5 @@ function TokenEditor({ onClose, after }: TokenEditorProps) {
       <TypedField draft={draft} name="tenantId" label="Tenant" hint="Limits access to one tenant; empty: all tenants" />
       <TypedField draft={draft} name="expiresIn" label="Valid for" options={LASTS} />
     </Editor>
-  )
-}
-
-function MadeDialog({ token, onClose }: { readonly token: NewToken; readonly onClose: () => void }) {
-  return (
-    <Dialog
-      title={`Token ${token.name}`}
-      onClose={onClose}
-      foot={
-        <Button tone="primary" onPress={onClose}>
-          Done
-        </Button>
-      }
-    >
-      <div class="stack">
-        <p>The token is shown only once. Store it in a safe place.</p>
-        <p class="filter-words">
-          <Copyable text={token.token} what="Token" />
-        </p>
-      </div>
-    </Dialog>
   )
 }

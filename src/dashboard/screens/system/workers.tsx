@@ -13,13 +13,11 @@ import { Meter } from '../../parts/sparkline.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 
 const SHOWN_MAX = 3
 
 /** The workers; silent ones first. */
 export default function Workers() {
-  useTitle('Workers')
   const workers = useQuery('workers', api.workers.list, { topics: ['workers'], everyMs: 5_000 })
   return (
     <>
@@ -63,7 +61,6 @@ function NoWorkers() {
 
 const COLUMNS: readonly Column<WorkerView>[] = [
   {
-    key: 'host',
     title: 'Worker',
     phone: 'head',
     render: ({ host, pid, kind }) => (
@@ -78,28 +75,22 @@ const COLUMNS: readonly Column<WorkerView>[] = [
       </span>
     ),
   },
-  { key: 'state', title: 'State', render: ({ state }) => <StateMark state={state} /> },
+  { title: 'State', render: ({ state }) => <StateMark state={state} /> },
   {
-    key: 'slots',
     title: 'Slots',
     render: ({ running, concurrency }) => (
       <Meter value={running} max={concurrency} text={`${running} / ${concurrency}`} label="Slots in use" />
     ),
   },
+  { title: 'Queues', render: ({ queues }) => <Names names={queues} to={name => pageOf('queues', name)} /> },
   {
-    key: 'queues',
-    title: 'Queues',
-    render: ({ queues }) => <Names names={queues} to={name => pageOf('queues', name)} />,
-  },
-  {
-    key: 'names',
     title: 'Job names',
     width: 'grow',
     render: ({ names }) => <Names names={names} to={name => href('/jobs', { name })} />,
   },
-  { key: 'seen', title: 'Last heartbeat', render: ({ seenAt }) => <Time at={seenAt} /> },
-  { key: 'up', title: 'Uptime', phone: 'hide', render: ({ startedAt }) => <Elapsed since={startedAt} /> },
-  { key: 'id', title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Worker id" /> },
+  { title: 'Last heartbeat', render: ({ seenAt }) => <Time at={seenAt} /> },
+  { title: 'Uptime', phone: 'hide', render: ({ startedAt }) => <Elapsed since={startedAt} /> },
+  { title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Worker id" /> },
 ]
 
 function Names({ names, to }: { readonly names: readonly string[]; readonly to: (name: string) => string }) {

@@ -3,13 +3,13 @@ import type { EndpointView } from '../../../core/webhook/webhook.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { may } from '../../data/session.js'
-import { Menu } from '../../parts/layer/menu.js'
+import { PageActions, RowActions } from '../../parts/layer/actions.js'
 import { go, pageOf } from '../../shell/router.js'
 import { WebhookEditor } from './webhook-editor.js'
 import { RecoverDialog } from './webhook-recover.js'
-import { SecretDialog } from './webhook-secret.js'
+import { WebhookSecret } from './webhook-secret.js'
 
-export function testWebhook({ id }: EndpointView, after: () => void): Promise<unknown> {
+function testWebhook({ id }: EndpointView, after: () => void): Promise<unknown> {
   return act({
     run: () => api.webhooks.test(id),
     done: ({ id: jobId }) => ({
@@ -22,7 +22,7 @@ export function testWebhook({ id }: EndpointView, after: () => void): Promise<un
 }
 
 /** Needs no confirmation, because it can be undone. */
-export function enableWebhook({ id }: EndpointView, after: () => void): Promise<unknown> {
+function enableWebhook({ id }: EndpointView, after: () => void): Promise<unknown> {
   return act({
     run: () => api.webhooks.enable(id),
     done: 'Enabled the webhook. Failed deliveries can be recovered.',
@@ -31,7 +31,7 @@ export function enableWebhook({ id }: EndpointView, after: () => void): Promise<
   })
 }
 
-export function disableWebhook({ id, url }: EndpointView, after: () => void): Promise<unknown> {
+function disableWebhook({ id, url }: EndpointView, after: () => void): Promise<unknown> {
   return act({
     confirm: {
       title: 'Disable this webhook?',
@@ -60,15 +60,14 @@ function deleteWebhook({ id, url }: EndpointView, after: () => void): Promise<un
   })
 }
 
-interface WebhookMenuProps {
+interface WebhookActionsProps {
   readonly webhook: EndpointView
   readonly after: () => void
-  /** The page of the webhook has buttons for the other actions. */
   readonly isOnPage?: boolean
 }
 
 /** The actions for a webhook and their dialogs. */
-export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuProps) {
+export function WebhookActions({ webhook, after, isOnPage = false }: WebhookActionsProps) {
   const open = useSignal<'edit' | 'recover' | undefined>(undefined)
   const secret = useSignal<string | undefined>(undefined)
   const close = (): void => {
@@ -76,13 +75,19 @@ export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuPro
   }
   if (!may('operator')) return null
   const isEnabled = webhook.state === 'enabled'
+  const Place = isOnPage ? PageActions : RowActions
   return (
     <>
-      <Menu
+      <Place
         label={`Actions for ${webhook.url}`}
-        size={isOnPage ? 'md' : 'sm'}
-        items={[
-          !isOnPage && { text: 'Send test', icon: 'play', onPress: () => void testWebhook(webhook, after) },
+        actions={[
+          !isEnabled && {
+            text: 'Enable',
+            icon: 'play',
+            as: 'primary',
+            onPress: () => void enableWebhook(webhook, after),
+          },
+          { text: 'Send test', icon: 'play', as: 'button', onPress: () => void testWebhook(webhook, after) },
           may('admin') && { text: 'Edit', icon: 'edit', onPress: () => (open.value = 'edit') },
           {
             text: 'Recover deliveries …',
@@ -96,9 +101,7 @@ export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuPro
             hint: 'The old secret stays valid for a day',
             onPress: () => void rotate(webhook, after).then(made => (secret.value = made?.secret)),
           },
-          isEnabled
-            ? { text: 'Disable', icon: 'pause', onPress: () => void disableWebhook(webhook, after) }
-            : !isOnPage && { text: 'Enable', icon: 'play', onPress: () => void enableWebhook(webhook, after) },
+          isEnabled && { text: 'Disable', icon: 'pause', onPress: () => void disableWebhook(webhook, after) },
           may('admin') && {
             text: 'Delete',
             icon: 'trash',
@@ -110,7 +113,7 @@ export function WebhookMenu({ webhook, after, isOnPage = false }: WebhookMenuPro
       {open.value === 'edit' && <WebhookEditor webhook={webhook} after={after} onClose={close} />}
       {open.value === 'recover' && <RecoverDialog webhook={webhook} onClose={close} />}
       {secret.value !== undefined && (
-        <SecretDialog title="New secret" secret={secret.value} onClose={() => (secret.value = undefined)} />
+        <WebhookSecret title="New secret" secret={secret.value} onClose={() => (secret.value = undefined)} />
       )}
     </>
   )

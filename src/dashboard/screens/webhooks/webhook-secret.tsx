@@ -1,39 +1,18 @@
-import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
-import { Copyable } from '../../parts/copyable.js'
-import { Icon } from '../../parts/icon.js'
-import { Dialog } from '../../parts/layer/dialog.js'
-import './webhook.css'
+import { SecretDialog } from '../../parts/layer/secret.js'
 
-interface SecretDialogProps {
+interface WebhookSecretProps {
   readonly secret: string
   readonly title: string
   readonly onClose: () => void
 }
 
-/** Shows a new secret once. */
-export function SecretDialog({ secret, title, onClose }: SecretDialogProps) {
+/** A new secret with code that uses it. */
+export function WebhookSecret(props: WebhookSecretProps) {
   return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      size="lg"
-      foot={
-        <Button tone="primary" onPress={onClose}>
-          Done
-        </Button>
-      }
-    >
-      <div class="stack">
-        <p class="notice retry">
-          <Icon name="warning" /> The secret is shown only once. Store it where the receiver can read it.
-        </p>
-        <p class="webhook-secret">
-          <Copyable text={secret} what="Secret" />
-        </p>
-        <VerifySample />
-      </div>
-    </Dialog>
+    <SecretDialog {...props} what="Secret" where="where the receiver can read it">
+      <VerifySample />
+    </SecretDialog>
   )
 }
 

@@ -5,10 +5,8 @@ import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import { age, count, percent } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
-import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Tags } from '../../parts/badge.js'
-import { Button } from '../../parts/button.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Detail, Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
@@ -21,7 +19,7 @@ import { policyWords } from '../../policy/policy-words.js'
 import { href, pageOf, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
-import { enableWebhook, testWebhook, WebhookMenu } from './webhook-actions.js'
+import { WebhookActions } from './webhook-actions.js'
 import { VerifySample } from './webhook-secret.js'
 import '../jobs/jobs.css'
 import './webhook.css'
@@ -64,21 +62,7 @@ function Found({ webhook, after }: OfWebhook) {
             <StateMark state={state} reason={webhook.disabledReason?.replace('-', ' ')} as="badge" />
           </>
         }
-        actions={
-          may('operator') && (
-            <>
-              {state === 'disabled' && (
-                <Button icon="play" tone="primary" onPress={() => void enableWebhook(webhook, after)}>
-                  Enable
-                </Button>
-              )}
-              <Button icon="play" onPress={() => void testWebhook(webhook, after)}>
-                Send test
-              </Button>
-              <WebhookMenu webhook={webhook} after={after} isOnPage />
-            </>
-          )
-        }
+        actions={<WebhookActions webhook={webhook} after={after} isOnPage />}
       />
       <div class="stack">
         <Trouble webhook={webhook} />
@@ -206,7 +190,7 @@ function Deliveries({ id }: { readonly id: string }) {
         query={jobs}
         title="Deliveries"
         label="Deliveries"
-        columns={jobColumns().filter(({ key }) => key !== 'queue' && key !== 'name')}
+        columns={jobColumns().filter(({ title }) => title !== 'Queue' && title !== 'Job')}
         href={job => pageOf('jobs', job.id)}
         size={({ data }) => `${count(data.length)} shown`}
         empty={

@@ -16,11 +16,10 @@ import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { go, pageOf, segment } from '../../shell/router.js'
-import { useTitle } from '../../shell/title.js'
 import { stripOf } from '../schedules/schedule-runs.js'
-import { WebhookMenu } from './webhook-actions.js'
+import { WebhookActions } from './webhook-actions.js'
 import { WebhookEditor } from './webhook-editor.js'
-import { SecretDialog } from './webhook-secret.js'
+import { WebhookSecret } from './webhook-secret.js'
 import './webhook.css'
 
 /** Each row requests its last deliveries, so pages are small. */
@@ -29,7 +28,6 @@ const STRIP_MAX = 20
 
 /** The list of webhook endpoints. */
 export default function Webhooks() {
-  useTitle('Webhooks')
   const webhooks = usePage('webhooks', api.webhooks.list, { limit: LIMIT, topics: ['webhooks'], everyMs: 10_000 })
   const isMaking = useSignal(false)
   const made = useSignal<(EndpointView & { readonly secret?: string }) | undefined>(undefined)
@@ -60,7 +58,7 @@ export default function Webhooks() {
         />
       )}
       {made.value?.secret !== undefined && (
-        <SecretDialog
+        <WebhookSecret
           title="Secret"
           secret={made.value.secret}
           onClose={() => {
@@ -76,11 +74,10 @@ export default function Webhooks() {
 
 function columns(after: () => void): readonly Column<EndpointView>[] {
   return [
-    { key: 'url', title: 'Endpoint', width: 'grow', phone: 'head', render: webhook => <Where webhook={webhook} /> },
-    { key: 'state', title: 'State', render: webhook => <WebhookState webhook={webhook} /> },
-    { key: 'last', title: 'Last deliveries', render: webhook => <LastDeliveries webhook={webhook} /> },
+    { title: 'Endpoint', width: 'grow', phone: 'head', render: webhook => <Where webhook={webhook} /> },
+    { title: 'State', render: webhook => <WebhookState webhook={webhook} /> },
+    { title: 'Last deliveries', render: webhook => <LastDeliveries webhook={webhook} /> },
     {
-      key: 'secret',
       title: 'Secret',
       phone: 'hide',
       render: ({ secrets }) => (
@@ -90,7 +87,7 @@ function columns(after: () => void): readonly Column<EndpointView>[] {
         </span>
       ),
     },
-    actionColumn(webhook => <WebhookMenu webhook={webhook} after={after} />),
+    actionColumn(webhook => <WebhookActions webhook={webhook} after={after} />),
   ]
 }
 
