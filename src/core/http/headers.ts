@@ -1,5 +1,6 @@
-import { ChronosError, shown } from '../values/error.js'
+import { shown } from '../values/error.js'
 import { isPlainObject } from '../values/json.js'
+import { Flaws, flaw, inside, schema } from '../values/schema.js'
 
 export const HEADERS_MAX = 64
 export const HEADERS_MAX_BYTES = 16 * 1024
@@ -34,42 +35,40 @@ export function isSecretHeader(name: string): boolean {
   return SECRET.test(lower) || SECRET_ENDING.test(lower)
 }
 
-/** Lower-cases the names. Refuses headers that would change the framing of a request, or that only Chronos may set. */
-export function parseHeaders(input: unknown, where: string): Readonly<Record<string, string>> {
-  if (!isPlainObject(input)) throw refused(`${where}: expected an object of texts, got ${shown(input)}`)
-  const entries = Object.entries(input)
-  if (entries.length > HEADERS_MAX)
-    throw refused(`${where}: ${entries.length} headers; at most ${HEADERS_MAX} are sent`)
-  const headers: Record<string, string> = Object.create(null) as Record<string, string>
-  let bytes = 0
-  for (const [given, value] of entries) {
-    const name = checkedName(given, where)
-    if (name in headers) throw refused(`${where}: ${shown(name)} is given twice; names differ by more than capitals`)
-    if (typeof value !== 'string' || !VALUE.test(value)) {
-      // The value may be a secret.
-      const what = typeof value === 'string' ? 'a text with a line break or another control character' : shown(value)
-      throw refused(`${where}.${name}: expected text of one line in Latin letters, got ${what}`)
+/** Refuses headers that would change the framing of a request, or that only Chronos may set. */
+export const headers = schema<Readonly<Record<string, string>>>({
+  kinds: ['object'],
+  expects: 'an object of texts',
+  check(given) {
+    if (!isPlainObject(given)) throw flaw(`expected ${headers.expects}, got ${shown(given)}`)
+    const entries = Object.entries(given)
+    if (entries.length > HEADERS_MAX) throw flaw(`${entries.length} headers; at most ${HEADERS_MAX} are sent`)
+    const names = new Set<string>()
+    let bytes = 0
+    for (const [key, value] of entries) {
+      const name = checkedName(key)
+      if (names.has(name)) throw flaw(`${shown(name)} is given twice; names differ by more than capitals`)
+      names.add(name)
+      bytes += name.length + checkedValue(name, value).length + 4
     }
-    bytes += name.length + value.length + 4
-    headers[name] = value
-  }
-  if (bytes > HEADERS_MAX_BYTES) {
-    throw refused(
-      `${where}: ${bytes} bytes of headers; at most ${HEADERS_MAX_BYTES} are sent, so move some to the body`,
-    )
-  }
-  return headers
-}
+    if (bytes <= HEADERS_MAX_BYTES) return given as Record<string, string>
+    throw flaw(`${bytes} bytes of headers; at most ${HEADERS_MAX_BYTES} are sent, so move some to the body`)
+  },
+  json: () => ({ type: 'object', additionalProperties: { type: 'string' } }),
+})
 
-function checkedName(given: string, where: string): string {
-  if (!NAME.test(given)) throw refused(`${where}: ${shown(given)} is no name of a header`)
+function checkedName(given: string): string {
+  if (!NAME.test(given)) throw flaw(`${shown(given)} is no name of a header`)
   const name = given.toLowerCase()
   if (OURS.has(name) || OUR_BEGINNINGS.some(beginning => name.startsWith(beginning)) || name === '__proto__') {
-    throw refused(`${where}: ${shown(given)} is set by Chronos and can't be overridden; remove it`)
+    throw flaw(`${shown(given)} is set by Chronos and can't be overridden; remove it`)
   }
   return name
 }
 
-function refused(message: string): ChronosError {
-  return new ChronosError('INVALID_PAYLOAD', message)
+function checkedValue(name: string, value: unknown): string {
+  if (typeof value === 'string' && VALUE.test(value)) return value
+  // The value may be a secret.
+  const what = typeof value === 'string' ? 'a text with a line break or another control character' : shown(value)
+  throw new Flaws(inside(name, flaw(`expected text of one line in Latin letters, got ${what}`)))
 }

@@ -42,8 +42,15 @@ const range = schema<readonly [number, number]>({
   json: () => ({ type: 'array', items: { type: 'integer', minimum: 100, maximum: 599 }, minItems: 2, maxItems: 2 }),
 })
 
+const listed = list(union(status, range), {
+  min: 1,
+  max: VALUES_MAX,
+  of: 'statuses',
+  empty: 'expected a list such as [200, "3xx", [500, 504]], got an empty one',
+})
+
 /** `[200, '3xx', [500, 504]]` */
-export const statuses = refined(list(union(status, range), { min: 1, max: VALUES_MAX, of: 'values' }), given => {
+export const statuses = refined(listed, given => {
   const [from, to] = given
   // Servers do not return x99, so this is a range in place of a list.
   return given.length === 2 && isStatus(from) && isStatus(to) && to % 100 === 99

@@ -1,10 +1,11 @@
-import { type HttpRequest, parseUrl } from '../http/request.js'
+import { type HttpRequest, url, urlOf } from '../http/request.js'
 import type { Delivery } from '../job/job.js'
 import type { Policy } from '../policy/policy.js'
 import { PRESETS } from '../policy/presets.js'
 import { ChronosError, shown } from '../values/error.js'
 import { checkInteger } from '../values/limits.js'
 import { readForm } from '../values/options-reader.js'
+import { read } from '../values/schema.js'
 
 /** A schedule of HTTP calls, in the short form: `{ schedule, api, type, isRecurring, maxRetryCount }`. */
 export interface ScheduleForm {
@@ -63,10 +64,10 @@ export function parseScheduleForm(input: unknown, where: string): ParsedForm {
   }
   const maxRetries = form.get('maxRetryCount') ?? PRESETS.http.maxRetries
   checkInteger(maxRetries, `${where}.maxRetryCount`, 0, RETRIES_MAX)
-  const url = parseUrl(form.get('api'), `${where}.api`)
+  const { href } = urlOf(read(url, form.get('api'), `${where}.api`))
   return {
     cron: schedule,
-    http: { method: 'POST', url: url.href, retryClientErrors: true },
+    http: { method: 'POST', url: href, retryClientErrors: true },
     delivery,
     retry: { ...PRESETS.http, maxRetries, rules: [{ when: { status: ['3xx', '5xx'] }, as: 'transient' }] },
     recurring,

@@ -1,8 +1,9 @@
-import { parseUrl } from '../http/request.js'
+import { url, urlOf } from '../http/request.js'
 import { timeText } from '../job/view.js'
 import { type PartialPolicy, type PolicyInput, parsePolicy } from '../policy/policy.js'
 import { ChronosError, shown } from '../values/error.js'
 import { checkKeys, checkName, checkText, checkWord } from '../values/limits.js'
+import { read } from '../values/schema.js'
 
 /** Deliveries are jobs of this queue. They raise no events, and do not count as retries of the user's jobs. */
 export const DELIVERIES = 'chronos:deliveries'
@@ -85,7 +86,7 @@ export const SECRETS_MAX = 5
 
 export function parseEndpoint(input: unknown, where: string): EndpointSettings {
   checkKeys(input, KEYS, where)
-  const { url, events, queues, names, tenantId, retry } = input as EndpointInput
+  const { url: given, events, queues, names, tenantId, retry } = input as EndpointInput
   if (tenantId !== undefined) checkText(tenantId, `${where}: tenantId`)
   checkList(events, `${where}: events`)
   for (const event of events) checkWord(event, WEBHOOK_EVENTS, `${where}: events`)
@@ -95,7 +96,7 @@ export function parseEndpoint(input: unknown, where: string): EndpointSettings {
     for (const name of list) checkName(name, `${where}: ${key}`)
   }
   return {
-    url: webhookUrl(url, `${where}: url`),
+    url: webhookUrl(given, `${where}: url`),
     events: [...new Set(events)],
     ...(queues && { queues: [...new Set(queues)] }),
     ...(names && { names: [...new Set(names)] }),
@@ -106,12 +107,7 @@ export function parseEndpoint(input: unknown, where: string): EndpointSettings {
 
 /** A URL as webhooks accept it; the egress rules decide whether it may be reached. */
 export function webhookUrl(value: unknown, where: string): string {
-  try {
-    return parseUrl(value, where).href
-  } catch (error) {
-    if (!(error instanceof ChronosError)) throw error
-    throw new ChronosError('INVALID_OPTION', error.message)
-  }
+  return urlOf(read(url, value, where)).href
 }
 
 function checkList(list: unknown, where: string): void {

@@ -75,9 +75,15 @@ describe('an HTTP request', () => {
       { url: URL_, expectedStatuses: [200, 299] },
       'http.expectedStatuses: a list of statuses, or a range in a list: [[200, 299]]',
     ],
-    [{ url: URL_, expectedStatuses: [] }, 'http.expectedStatuses: expected a list such as'],
+    [
+      { url: URL_, expectedStatuses: [] },
+      'http.expectedStatuses: expected a list such as [200, "3xx", [500, 504]], got an empty one',
+    ],
     [{ url: URL_, expectedStatuses: [200, '9xx'] }, 'http.expectedStatuses[1]: expected a status from 100 to 599'],
-    [{ url: URL_, expectedStatuses: [[300, 200]] }, 'http.expectedStatuses[0]: expected a status from 100 to 599'],
+    [
+      { url: URL_, expectedStatuses: [[300, 200]] },
+      'http.expectedStatuses[0]: expected a range of statuses such as [500, 503]',
+    ],
     [{ url: URL_, followRedirects: 4 }, 'http.followRedirects: expected a whole number from 0 to 3, got 4'],
     [{ url: URL_, followRedirects: true }, 'http.followRedirects: expected a whole number from 0 to 3, got true'],
     [{ url: URL_, retryClientErrors: 'yes' }, 'http.retryClientErrors: expected true or false, got "yes"'],
