@@ -1,8 +1,8 @@
 import type { EventJob } from '../job/event.js'
 import type { StoredError } from '../job/job.js'
 import type { FailureKind } from '../policy/policy.js'
-import { ChronosError, shown } from '../values/error.js'
 import { hash64 } from '../values/hash.js'
+import { type Schema, value } from '../values/schema.js'
 import { maskMessage } from './mask.js'
 
 /** A group name chosen by the user; undefined leaves the choice to Chronos. */
@@ -53,8 +53,12 @@ export function isOwnFingerprint(value: unknown): value is string {
   return isFingerprint(value) && !COMPUTED.test(value)
 }
 
-export function checkFingerprint(value: unknown, what: string): asserts value is string {
-  if (isOwnFingerprint(value)) return
-  const expected = `expected 1 to ${FINGERPRINT_LENGTH_MAX} letters, digits or : _ . - (and not 16 hex digits, which Chronos gives itself)`
-  throw new ChronosError('INVALID_OPTION', `${what}: ${expected}, got ${shown(value)}`)
-}
+/** A group name that a user gives. */
+export const fingerprint: Schema<string> = value(
+  {
+    kinds: ['string'],
+    expects: `1 to ${FINGERPRINT_LENGTH_MAX} letters, digits or : _ . - (and not 16 hex digits, which Chronos gives itself)`,
+    json: { type: 'string', minLength: 1, maxLength: FINGERPRINT_LENGTH_MAX },
+  },
+  isOwnFingerprint,
+)

@@ -8,7 +8,8 @@ export type JobState = (typeof JOB_STATES)[number]
 export const PHASES = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled'] as const
 export type Phase = (typeof PHASES)[number]
 
-export type Delivery = 'at-least-once' | 'at-most-once'
+export const DELIVERIES = ['at-least-once', 'at-most-once'] as const
+export type Delivery = (typeof DELIVERIES)[number]
 
 export type DeathReason =
   | 'exhausted'

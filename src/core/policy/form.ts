@@ -1,12 +1,15 @@
 import { budgetInput, circuitInput } from '../dependency/settings.js'
-import { toMs } from '../values/duration.js'
-import { type ChronosError, shown } from '../values/error.js'
+import { type Duration, toMs } from '../values/duration.js'
+import { shown } from '../values/error.js'
 import { present } from '../values/present.js'
 import {
   about,
   boolean,
+  coded,
   duration,
+  Flaws,
   flaw,
+  flawAt,
   type Infer,
   integer,
   named,
@@ -14,7 +17,7 @@ import {
   oneOf,
   pattern,
   read,
-  refuse,
+  type Schema,
   schema,
 } from '../values/schema.js'
 import { list, object, union, variants } from '../values/shape.js'
@@ -167,9 +170,32 @@ const written = object({}, { ...REQUIRED, ...OPTIONAL, ...jobRetryOptions.fields
 
 export const policy = named('Policy', object(REQUIRED, OPTIONAL))
 export const partialPolicy = object({}, { ...REQUIRED, ...OPTIONAL })
-export const policyInput = named('PolicyInput', union(preset, written), {
-  description: 'The name of a preset, a policy or a part of one, or other well-known names for the same settings.',
+
+/** The checks of a whole policy, which its fields alone can't express; `stored` refuses functions. */
+const policyOf = (stored: boolean): Schema<PresetName | Written> => ({
+  ...union(preset, written),
+  check(given) {
+    try {
+      if (typeof given === 'string') return preset.check(given)
+      const kept = written.check(given)
+      sayOnce(kept, ['backoff'], ['retryDelay', 'useExponentialBackoff'], ['baseRetryDelay', 'retryStrategy'])
+      sayOnce(kept, ['jitter'], ['jitterEnabled', 'jitterFactor'])
+      sayOnce(kept, ['cap'], ['maxRetryDelay'])
+      if (stored) checkStorable(kept)
+      checkTogether(delaysOf(kept), kept.maxRetries)
+      return kept
+    } catch (error) {
+      throw error instanceof Flaws ? coded(error, 'INVALID_POLICY') : error
+    }
+  },
 })
+
+const POLICY_INPUT = {
+  description: 'The name of a preset, a policy or a part of one, or other well-known names for the same settings.',
+}
+export const policyInput = named('PolicyInput', policyOf(false), POLICY_INPUT)
+/** The same without predicates, because functions can't be stored. */
+export const storedPolicyInput = named('PolicyInput', policyOf(true), POLICY_INPUT)
 
 export type Backoff = Infer<typeof backoff>
 /** A number r between 0 and 1 is ±r of the delay. */
@@ -188,11 +214,12 @@ export interface ParseOptions {
  * with numbers in milliseconds. `where` names the place in errors: `queues.mail.retry`.
  */
 export function parsePolicy(input: unknown, where: string, { stored = false }: ParseOptions = {}): PartialPolicy {
-  if (typeof input === 'string') return PRESETS[read(preset, input, where, 'INVALID_POLICY')]
-  const given = read(written, input, where, 'INVALID_POLICY')
-  sayOnce(given, where, ['backoff'], ['retryDelay', 'useExponentialBackoff'], ['baseRetryDelay', 'retryStrategy'])
-  sayOnce(given, where, ['jitter'], ['jitterEnabled', 'jitterFactor'])
-  sayOnce(given, where, ['cap'], ['maxRetryDelay'])
+  return policyLevel(read(stored ? storedPolicyInput : policyInput, input, where, 'INVALID_POLICY'))
+}
+
+/** The settings of a checked policy under their own names. */
+export function policyLevel(given: PresetName | Written): PartialPolicy {
+  if (typeof given === 'string') return PRESETS[given]
   const {
     retryDelay,
     useExponentialBackoff,
@@ -203,23 +230,26 @@ export function parsePolicy(input: unknown, where: string, { stored = false }: P
     jitterFactor,
     ...own
   } = given
-  const level: PartialPolicy = present({
-    ...own,
-    backoff: own.backoff ?? simpleBackoff(given),
-    jitter: own.jitter ?? simpleJitter(given),
-    cap: own.cap ?? maxRetryDelay,
-  })
-  if (stored) checkStorable(level, where)
-  checkTogether(level, where)
-  return level
+  return present({ ...own, ...delaysOf(given) })
 }
 
+const delaysOf = (given: Written): Delays => ({
+  backoff: given.backoff ?? simpleBackoff(given),
+  jitter: given.jitter ?? simpleJitter(given),
+  cap: given.cap ?? given.maxRetryDelay,
+})
+
 type Written = Infer<typeof written>
+interface Delays {
+  readonly backoff: Backoff | undefined
+  readonly jitter: Jitter | undefined
+  readonly cap: Duration | undefined
+}
 
 /** The same setting under two names is refused, because it is ambiguous. */
-function sayOnce(given: Written, where: string, ...groups: readonly (readonly (keyof Written)[])[]): void {
+function sayOnce(given: Written, ...groups: readonly (readonly (keyof Written)[])[]): void {
   const used = groups.map(group => group.find(key => given[key] !== undefined)).filter(key => key !== undefined)
-  if (used.length > 1) throw invalid([], `"${used[0]}" and "${used[1]}" say the same thing; keep one of them`, where)
+  if (used.length > 1) throw flaw(`"${used[0]}" and "${used[1]}" say the same thing; keep one of them`)
 }
 
 function simpleBackoff({
@@ -239,32 +269,28 @@ function simpleJitter({ jitterEnabled, jitterFactor }: Written): Jitter | undefi
   return jitterEnabled === undefined ? jitterFactor : (jitterFactor ?? PRESETS.standard.jitter)
 }
 
-function checkStorable({ rules: all = [] }: PartialPolicy, where: string): void {
+function checkStorable({ rules: all = [] }: Written): void {
   const index = all.findIndex(({ when }) => when.predicate !== undefined)
   if (index < 0) return
   const wayOut = 'give the rule in the definition of the job, or match by name, code or status'
-  throw invalid(['rules', index, 'when', 'predicate'], `a function can not be stored; ${wayOut}`, where)
+  throw flawAt(['rules', index, 'when', 'predicate'], `a function can not be stored; ${wayOut}`)
 }
 
 /** The settings of one level must be consistent; `mergePolicies` resolves conflicts between levels. */
-function checkTogether({ backoff: own, jitter: spread, cap, maxRetries }: PartialPolicy, where: string): void {
+function checkTogether({ backoff: own, jitter: spread, cap }: Delays, maxRetries: number | undefined): void {
   if (own === undefined) return
   if (spread === 'decorrelated' && own.type !== 'exponential') {
-    throw invalid(['jitter'], `"decorrelated" needs exponential backoff, got ${own.type}; use "full" or "equal"`, where)
+    throw flawAt(['jitter'], `"decorrelated" needs exponential backoff, got ${own.type}; use "full" or "equal"`)
   }
   if (own.type !== 'list') return
   const count = own.delays.length
   if (maxRetries !== undefined && maxRetries > count && own.afterEnd !== 'repeat-last') {
     const wayOut = `add delays, lower it, or set backoff.afterEnd to "repeat-last"`
-    throw invalid(['maxRetries'], `${maxRetries} retries, but the list has ${count} delays; ${wayOut}`, where)
+    throw flawAt(['maxRetries'], `${maxRetries} retries, but the list has ${count} delays; ${wayOut}`)
   }
   if (cap === undefined) return
   const over = own.delays.findIndex(delay => toMs(delay, 'delay') > toMs(cap, 'cap'))
   if (over < 0) return
   const wayOut = `is over the cap of ${shown(cap)}; raise the cap or shorten the delay`
-  throw invalid(['backoff', 'delays', over], `${shown(own.delays[over])} ${wayOut}`, where)
-}
-
-function invalid(path: readonly (string | number)[], says: string, where: string): ChronosError {
-  return refuse(path, says, where, 'INVALID_POLICY')
+  throw flawAt(['backoff', 'delays', over], `${shown(own.delays[over])} ${wayOut}`)
 }

@@ -5,7 +5,7 @@ import { longestNamedMs } from './backoff.js'
 import type { Backoff, instanceRetryOptions, jobRetryOptions, PartialPolicy, Policy } from './form.js'
 import { PRESETS, type PresetName } from './presets.js'
 
-export { type Backoff, type Jitter, type PartialPolicy, type Policy, parsePolicy } from './form.js'
+export { type Backoff, type Jitter, type PartialPolicy, type Policy, parsePolicy, policyLevel } from './form.js'
 export { MAX_RETRIES } from './presets.js'
 export type { Rule, StatusMatch } from './rules.js'
 

@@ -1,6 +1,8 @@
 import { PRIORITY_MAX } from '../job/job.js'
 import { ChronosError, shown } from './error.js'
 import { suggest } from './options-reader.js'
+import { pattern, text } from './schema.js'
+import { list } from './shape.js'
 
 /** Limits of all input. */
 export const NAME_LENGTH_MAX = 128
@@ -12,6 +14,16 @@ export const PAGE_MAX = 200
 
 const LONE_SURROGATE = /\p{Surrogate}/u
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/
+
+/** Names of jobs and queues. */
+export const name = pattern(
+  NAME_LENGTH_MAX,
+  NAME,
+  `1 to ${NAME_LENGTH_MAX} letters, digits or . _ : / - that begin with a letter or digit`,
+)
+/** Keys, tenants and other text that is only compared. */
+export const freeText = text(TEXT_LENGTH_MAX)
+export const tags = list(text(TAG_LENGTH_MAX), { max: TAGS_MAX, of: 'tags' })
 
 /** Names of jobs and queues. */
 export function checkName(value: unknown, what: string): asserts value is string {

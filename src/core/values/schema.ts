@@ -74,6 +74,15 @@ export function flaw(says: string, code?: ErrorCode): Flaws {
   return new Flaws([{ path: [], says, code, isKey: false }])
 }
 
+/** An error of a part of the value. */
+export function flawAt(path: readonly (string | number)[], says: string): Flaws {
+  return new Flaws([{ path, says, code: undefined, isKey: false }])
+}
+
+/** The same errors with a code, where they have none. */
+export const coded = ({ list }: Flaws, code: ErrorCode): Flaws =>
+  new Flaws(list.map(one => ({ ...one, code: one.code ?? code })))
+
 export const inside = (key: string | number, { list }: Flaws): readonly Flaw[] =>
   list.map(one => ({ ...one, path: [key, ...one.path] }))
 
@@ -123,7 +132,7 @@ function sentence({ path, says, isKey }: Flaw, where: string): string {
 
 /** An error of a rule that the schema can't express, in the same form: `path` names the invalid field. */
 export function refuse(path: readonly (string | number)[], says: string, where: string, code: ErrorCode): ChronosError {
-  return refusal(new Flaws([{ path, says, code: undefined, isKey: false }]), where, code)
+  return refusal(flawAt(path, says), where, code)
 }
 
 /** Parses the texts of a query string, flags or a form. A repeated field is a list. */
@@ -322,7 +331,7 @@ export function inCode<T>(expects: string, fits: (value: unknown) => boolean): S
 export function duration(limits: DurationLimits = {}): Schema<Duration> {
   return schema<Duration>({
     kinds: ['string', 'number'],
-    expects: 'a duration such as "30s"',
+    expects: 'a duration such as "30s" or a number of milliseconds',
     check(given) {
       const problem = durationProblem(given, limits)
       if (problem === undefined) return given as Duration

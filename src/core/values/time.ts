@@ -1,5 +1,6 @@
+import { durationProblem } from './duration.js'
 import { ChronosError, shown } from './error.js'
-import { flaw, type Schema, schema } from './schema.js'
+import { duration, flaw, jsonSchema, type Schema, schema } from './schema.js'
 
 /** A point in time: a Date, an RFC 3339 text or epoch milliseconds. */
 export type Time = Date | string | number
@@ -25,4 +26,17 @@ export const time: Schema<Time> = schema<Time>({
     throw flaw(`expected ${EXPECTS}, got ${shown(given)}`)
   },
   json: () => ({ type: 'string', format: 'date-time', example: '2026-11-16T09:00:00.000Z' }),
+})
+
+/** A duration from now, of at least a millisecond, or a time. A number is milliseconds from now. */
+export const timeOrDuration: Schema<Time> = schema<Time>({
+  kinds: ['string', 'number', 'object'],
+  expects: 'a duration such as "30s", a Date or a time such as "2026-12-24T18:00:00Z"',
+  check(given) {
+    if (given instanceof Date || (typeof given === 'string' && /^\d{4}-\d\d-\d\d/.test(given))) return time.check(given)
+    const problem = durationProblem(given, { min: 1 })
+    if (problem !== undefined) throw flaw(problem, 'INVALID_DURATION')
+    return given as Time
+  },
+  json: to => ({ anyOf: [jsonSchema(time, to), jsonSchema(duration({ min: 1 }), to)] }),
 })

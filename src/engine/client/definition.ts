@@ -1,12 +1,16 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { checkFingerprint, type FingerprintFunction } from '../../core/failure/fingerprint.js'
+import { type FingerprintFunction, fingerprint } from '../../core/failure/fingerprint.js'
 import type { Snooze } from '../../core/failure/outcome.js'
 import type { Delivery } from '../../core/job/job.js'
-import type { PartialPolicy } from '../../core/policy/policy.js'
-import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
+import { jobSettings } from '../../core/job/options.js'
+import { policyInput } from '../../core/policy/form.js'
+import { type PartialPolicy, type PolicyInput, policyLevel } from '../../core/policy/policy.js'
 import { DAY_MS, type Duration, toMs } from '../../core/values/duration.js'
-import { ChronosError, shown } from '../../core/values/error.js'
-import { checkKeys, checkName, checkPriority, checkTags, checkText } from '../../core/values/limits.js'
+import { ChronosError } from '../../core/values/error.js'
+import { name as jobName } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
+import { about, boolean, duration, type Infer, inCode, read, refuse, type Schema } from '../../core/values/schema.js'
+import { object, union } from '../../core/values/shape.js'
 import type { Reconcile } from '../worker/reconcile.js'
 
 /** What a handler knows about its job, and what it can report. */
@@ -55,31 +59,40 @@ export interface OnceOptions {
   readonly whenUnknown?: 'run' | 'fail'
 }
 
-interface CommonOptions {
-  readonly name: string
-  /** Default `default`. */
-  readonly queue?: string
-  /** 0–9, 9 first. Default 5. */
-  readonly priority?: number
-  readonly delivery?: Delivery
-  /** Per attempt. Default 15 minutes. */
-  readonly timeout?: Duration
-  readonly retry?: PolicyInput
-  /** No retry starts later than this after the first start. */
-  readonly maxElapsed?: Duration
-  /** The job does not start later than this after its enqueue. */
-  readonly deadline?: Duration
-  readonly tags?: readonly string[]
-  /** The name of the dependency: jobs with the same one share a circuit and a retry budget. */
-  readonly dependsOn?: string
-  /**
-   * At-most-once jobs whose handler makes one request and does nothing before it: where that request certainly never left
-   * (no such name, connection refused), the policy may try again. Default false.
-   */
-  readonly retryUnsent?: boolean
-  /** Groups errors of this job by a name of your own instead of by their text; undefined leaves it to Chronos. */
-  readonly fingerprint?: string | FingerprintFunction
+const isFunction = (given: unknown): boolean => typeof given === 'function'
+const isSchema = (given: unknown): boolean =>
+  (typeof given === 'object' || isFunction(given)) && '~standard' in (given as object)
+
+const TIMEOUT_MAX_MS = DAY_MS
+
+/** The settings of a definition, besides its functions. */
+const settings = {
+  ...jobSettings,
+  timeout: about(duration({ min: 1, max: TIMEOUT_MAX_MS }), 'Per attempt. Default 15m.'),
+  retry: policyInput as Schema<PolicyInput>,
+  deadline: about(duration({ min: 1 }), 'The job does not start later than this after its enqueue.'),
+  retryUnsent: about(
+    boolean,
+    'At-most-once jobs whose handler makes one request and does nothing before it: where that request certainly never ' +
+      'left (no such name, connection refused), the policy may try again. Default false.',
+  ),
+  fingerprint: about(
+    union(fingerprint, inCode<FingerprintFunction>('a function', isFunction)),
+    'Groups errors of this job by a name of your own instead of by their text.',
+  ),
 }
+
+const definition = object(
+  { name: jobName, run: inCode<Handler<never, unknown>>('a function', isFunction) },
+  {
+    ...settings,
+    payload: inCode<StandardSchemaV1>('a schema of a Standard Schema library', isSchema),
+    reconcile: inCode<Reconcile<never>>('a function', isFunction),
+  },
+)
+
+const common = object({ name: jobName }, settings)
+type CommonOptions = Infer<typeof common>
 
 type Handler<Payload, Result> = (payload: Payload, job: JobContext) => Result | Snooze | Promise<Result | Snooze>
 
@@ -119,26 +132,7 @@ export interface JobDefinition<Input = never> {
   readonly input?: (input: Input) => void
 }
 
-const OPTION_NAMES: readonly string[] = [
-  'name',
-  'queue',
-  'priority',
-  'delivery',
-  'timeout',
-  'retry',
-  'maxElapsed',
-  'deadline',
-  'tags',
-  'payload',
-  'run',
-  'reconcile',
-  'retryUnsent',
-  'fingerprint',
-  'dependsOn',
-]
-
 export const TIMEOUT_DEFAULT_MS = 15 * 60_000
-const TIMEOUT_MAX_MS = DAY_MS
 export const QUEUE_DEFAULT = 'default'
 /** The built-in jobs, which every worker can run. */
 export const HTTP_JOB = 'http'
@@ -168,85 +162,30 @@ export function defineBuiltIn<Schema extends StandardSchemaV1, Result>(
 }
 
 function define(options: AnyDefinition): JobDefinition<unknown> {
-  checkKeys(options, OPTION_NAMES, 'defineJob')
-  const {
-    name,
-    queue = QUEUE_DEFAULT,
-    delivery = 'at-least-once',
-    timeout,
-    payload,
-    priority,
-    deadline,
-    tags,
-    run,
-  } = options
-  checkName(name, 'defineJob: name')
-  const where = `job "${name}"`
-  checkName(queue, `${where}: queue`)
-  if (priority !== undefined) checkPriority(priority, where)
-  checkDelivery(delivery, where)
-  if (tags !== undefined) checkTags(tags, `${where}: tags`)
-  const retry = retryOf(options, where)
-  if (typeof run !== 'function') {
-    throw new ChronosError('INVALID_OPTION', `${where}: run must be a function, got ${typeof run}`)
-  }
-  return {
-    name,
-    queue,
-    ...(priority !== undefined && { priority }),
-    delivery,
-    timeoutMs:
-      timeout === undefined ? TIMEOUT_DEFAULT_MS : toMs(timeout, `${where}: timeout`, { min: 1, max: TIMEOUT_MAX_MS }),
-    ...(deadline !== undefined && { deadlineMs: toMs(deadline, `${where}: deadline`, { min: 1 }) }),
-    ...(tags && { tags }),
-    ...(retry && { retry }),
-    ...(payload && { schema: payload }),
-    handler: run as Handler<never, unknown>,
-    ...afterFailure(options, where),
-  }
-}
-
-/** The settings of a definition for failures, besides its policy. */
-function afterFailure(
-  options: AnyDefinition,
-  where: string,
-): Pick<JobDefinition, 'reconcile' | 'retryUnsent' | 'fingerprint' | 'dependsOn'> {
-  const { reconcile, retryUnsent, fingerprint, dependsOn, delivery } = options
-  if (dependsOn !== undefined) checkText(dependsOn, `${where}: dependsOn`)
-  if (reconcile !== undefined && typeof reconcile !== 'function') {
-    throw new ChronosError('INVALID_OPTION', `${where}: reconcile must be a function, got ${shown(reconcile)}`)
-  }
-  if (retryUnsent !== undefined && typeof retryUnsent !== 'boolean') {
-    throw new ChronosError('INVALID_OPTION', `${where}: retryUnsent must be true or false, got ${shown(retryUnsent)}`)
-  }
-  const idle = reconcile ? 'reconcile' : retryUnsent ? 'retryUnsent' : undefined
+  const own = read(jobName, (options as { readonly name?: unknown } | undefined)?.name, 'defineJob: name')
+  const where = `job "${own}":`
+  const given = read(definition, options, where)
+  const { queue = QUEUE_DEFAULT, delivery = 'at-least-once', timeout, deadline, retry, maxElapsed, retryUnsent } = given
+  const level = retry === undefined ? undefined : policyLevel(retry)
+  const idle = given.reconcile ? 'reconcile' : retryUnsent ? 'retryUnsent' : undefined
   if (idle !== undefined && delivery !== 'at-most-once') {
     const why = 'an at-least-once job is retried by its policy anyway'
-    throw new ChronosError('INVALID_OPTION', `${where}: ${idle} is for delivery "at-most-once"; ${why}`)
+    throw refuse([], `${idle} is for delivery "at-most-once"; ${why}`, where, 'INVALID_OPTION')
   }
-  if (fingerprint !== undefined && typeof fingerprint !== 'function') {
-    checkFingerprint(fingerprint, `${where}: fingerprint`)
-  }
-  return {
-    ...(reconcile && { reconcile: reconcile as Reconcile<never> }),
-    ...(retryUnsent && { retryUnsent }),
-    ...(fingerprint !== undefined && { fingerprint }),
-    ...(dependsOn !== undefined && { dependsOn }),
-  }
-}
-
-function retryOf({ retry, maxElapsed }: CommonOptions, where: string): PartialPolicy | undefined {
-  const policy = retry === undefined ? undefined : parsePolicy(retry, `${where}: retry`)
-  return maxElapsed === undefined
-    ? policy
-    : { ...policy, maxElapsed: toMs(maxElapsed, `${where}: maxElapsed`, { min: 1 }) }
-}
-
-export function checkDelivery(value: unknown, where: string): asserts value is Delivery {
-  if (value !== 'at-least-once' && value !== 'at-most-once') {
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${where}: delivery must be "at-least-once" or "at-most-once", got ${JSON.stringify(value)}`,
-    )
-  }
+  return present({
+    name: own,
+    queue,
+    priority: given.priority,
+    delivery,
+    timeoutMs: timeout === undefined ? TIMEOUT_DEFAULT_MS : toMs(timeout, 'timeout'),
+    deadlineMs: deadline === undefined ? undefined : toMs(deadline, 'deadline'),
+    tags: given.tags,
+    retry: maxElapsed === undefined ? level : { ...level, maxElapsed: toMs(maxElapsed, 'maxElapsed') },
+    schema: given.payload,
+    handler: given.run,
+    reconcile: given.reconcile,
+    retryUnsent: retryUnsent || undefined,
+    fingerprint: given.fingerprint,
+    dependsOn: given.dependsOn,
+  })
 }

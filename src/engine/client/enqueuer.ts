@@ -1,75 +1,27 @@
 import { createHash } from 'node:crypto'
-import { checkFingerprint } from '../../core/failure/fingerprint.js'
+import { urlOf } from '../../core/http/request.js'
 import { type Delivery, PRIORITY_DEFAULT } from '../../core/job/job.js'
+import { deadlineOf, type EnqueueOptions, enqueueOptions, runTimeOf } from '../../core/job/options.js'
 import { canonicalJson, toPayload } from '../../core/job/payload.js'
-import type { PartialPolicy } from '../../core/policy/policy.js'
-import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
+import { type PartialPolicy, policyLevel } from '../../core/policy/policy.js'
 import { type Clock, type Dice, wait } from '../../core/values/clock.js'
-import { type Duration, toMs } from '../../core/values/duration.js'
+import { toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { BATCH_MAX, checkKeys, checkName, checkPriority, checkTags, checkText } from '../../core/values/limits.js'
+import { BATCH_MAX, name as jobName } from '../../core/values/limits.js'
+import { read } from '../../core/values/schema.js'
 import { parseWith } from '../../core/values/standard-schema.js'
-import { timeOf } from '../../core/values/time.js'
-import { webhookUrl } from '../../core/webhook/webhook.js'
 import type { Enqueued, NewJob, RunTime } from '../../store/store.js'
 import type { Telemetry } from '../figures/telemetry.js'
 import { Batcher } from '../time/batcher.js'
 import { backOffMs } from '../time/loop.js'
 import type { Worker } from '../worker/worker.js'
 import { type Connection, isRepeatable, isUnknown } from './connection.js'
-import { checkDelivery, type JobDefinition, QUEUE_DEFAULT } from './definition.js'
+import { type JobDefinition, QUEUE_DEFAULT } from './definition.js'
 import type { EventHub } from './events.js'
 import type { Policies } from './policies.js'
 
+export type { EnqueueOptions } from '../../core/job/options.js'
 export { timeOf } from '../../core/values/time.js'
-
-export interface EnqueueOptions {
-  /** Idempotency key, per tenant and job name: the same key gives the same job. */
-  readonly key?: string
-  /** At most one waiting or running job per tenant, job name and value. */
-  readonly unique?: string
-  readonly delay?: Duration
-  readonly runAt?: Date | string | number
-  /** The job is not started after this: a time, or a duration from now. */
-  readonly deadline?: Date | Duration
-  /** 0–9, 9 first. Default 5. */
-  readonly priority?: number
-  readonly queue?: string
-  readonly tenantId?: string
-  readonly tags?: readonly string[]
-  readonly delivery?: Delivery
-  readonly timeout?: Duration
-  readonly retry?: PolicyInput
-  readonly maxElapsed?: Duration
-  /** The dependency of the job; takes precedence over the definition's. */
-  readonly dependsOn?: string
-  /** The error group of its failures. */
-  readonly fingerprint?: string
-  /** A URL that gets a POST when the job ends. */
-  readonly webhook?: string
-  /** The caller's database transaction, if the store can join one. */
-  readonly tx?: unknown
-}
-
-const OPTION_NAMES: readonly (keyof EnqueueOptions)[] = [
-  'key',
-  'unique',
-  'delay',
-  'runAt',
-  'deadline',
-  'priority',
-  'queue',
-  'tenantId',
-  'tags',
-  'delivery',
-  'timeout',
-  'retry',
-  'maxElapsed',
-  'dependsOn',
-  'fingerprint',
-  'webhook',
-  'tx',
-]
 
 export interface EnqueueResult {
   readonly id: string
@@ -84,6 +36,15 @@ export type JobReference<Input> = JobDefinition<Input> | string
 const ROWS_PER_INSERT = 1000
 const UNKNOWN_TRIES_MAX = 5
 const NO_OPTIONS: EnqueueOptions = {}
+const NOW: RunTime = { delayMs: 0 }
+
+type PerPayload<Input> = (payload: Input, index: number) => EnqueueOptions
+
+/** A name, and its definition if this process has it. */
+interface Target {
+  readonly definition: JobDefinition | undefined
+  readonly name: string
+}
 
 interface EnqueuerOptions {
   readonly connection: Connection
@@ -117,8 +78,10 @@ export class Enqueuer {
     this.#batcher = new Batcher(options.clock, ROWS_PER_INSERT, jobs => this.#insert(jobs))
   }
 
-  async enqueue(reference: JobReference<never>, payload: unknown, options = NO_OPTIONS): Promise<EnqueueResult> {
-    const job = await this.#newJob(reference, payload, options)
+  async enqueue(reference: JobReference<never>, payload: unknown, given = NO_OPTIONS): Promise<EnqueueResult> {
+    const target = this.#target(reference)
+    const options = checkedOptions(given, target.name)
+    const job = await this.#newJob(target, payload, options)
     const { tracing } = this.#options.telemetry
     const enqueued = await (tracing
       ? tracing.send([job], ([traced]) => this.#store(traced!, options.tx))
@@ -131,7 +94,7 @@ export class Enqueuer {
   async enqueueMany<Input>(
     reference: JobReference<never>,
     payloads: readonly Input[],
-    options: EnqueueOptions | ((payload: Input, index: number) => EnqueueOptions) = NO_OPTIONS,
+    options: EnqueueOptions | PerPayload<Input> = NO_OPTIONS,
   ): Promise<readonly EnqueueManyResult[]> {
     if (!Array.isArray(payloads)) {
       throw new ChronosError('INVALID_OPTION', `enqueueMany: expected an array of payloads, got ${shown(payloads)}`)
@@ -143,13 +106,14 @@ export class Enqueuer {
       )
     }
     if (payloads.length === 0) return []
-    const optionsOf = typeof options === 'function' ? options : () => options
+    const target = this.#target(reference)
+    const common = typeof options === 'function' ? undefined : checkedOptions(options, target.name)
     const jobs: NewJob[] = []
     let tx: unknown
     for (const [index, payload] of payloads.entries()) {
-      const own = optionsOf(payload, index)
+      const own = common ?? checkedOptions((options as PerPayload<Input>)(payload, index), target.name)
       tx = own.tx
-      jobs.push(await this.#newJob(reference, payload, own))
+      jobs.push(await this.#newJob(target, payload, own))
     }
     const { tracing } = this.#options.telemetry
     const enqueued = await (tracing ? tracing.send(jobs, traced => this.#insert(traced, tx)) : this.#insert(jobs, tx))
@@ -157,8 +121,9 @@ export class Enqueuer {
   }
 
   /** A job as it would be enqueued: everything is checked and nothing stored. */
-  prepare(reference: JobReference<never>, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
-    return this.#newJob(reference, payload, options)
+  async prepare(reference: JobReference<never>, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
+    const target = this.#target(reference)
+    return this.#newJob(target, payload, checkedOptions(options, target.name))
   }
 
   /** Enqueues a prepared job. */
@@ -216,12 +181,12 @@ export class Enqueuer {
     }
   }
 
-  async #newJob(reference: JobReference<never>, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
+  #target(reference: JobReference<never>): Target {
     const definition = typeof reference === 'string' ? this.#options.builtIns.get(reference) : reference
-    const name = definition ? definition.name : (reference as string)
-    if (!definition) checkName(name, 'enqueue: name')
-    const where = `enqueue "${name}"`
-    if (options !== NO_OPTIONS) checkOptions(options, where)
+    return { definition, name: definition ? definition.name : read(jobName, reference, 'enqueue: name') }
+  }
+
+  async #newJob({ definition, name }: Target, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
     const input: unknown = definition?.schema
       ? await parseWith(definition.schema, payload, `payload of "${name}"`)
       : payload
@@ -231,10 +196,10 @@ export class Enqueuer {
     const text = toPayload(payload, 'payload')
     const { key, unique, tenantId, fingerprint } = options
     const dependency = options.dependsOn ?? definition?.dependsOn ?? definition?.dependencyOf?.(input as never)
-    const override = overrideOf(options, where)
+    const override = overrideOf(options)
     const policyId = definition && (await policies.publish(definition, queue))
-    const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, `${where}: timeout`, { min: 1 })
-    const deadline = deadlineOf(options.deadline ?? definition?.deadlineMs, where)
+    const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout')
+    const notAfter = options.deadline ?? definition?.deadlineMs
     return {
       id: dice.id(now),
       name,
@@ -242,65 +207,40 @@ export class Enqueuer {
       priority: options.priority ?? definition?.priority ?? PRIORITY_DEFAULT,
       delivery: strictest(options.delivery, definition?.delivery),
       payload: text,
-      runAt: runTimeOf(options, where),
+      runAt: runTimeOf(options) ?? NOW,
       tags: options.tags ?? definition?.tags ?? [],
       ...(key !== undefined && { key, payloadHash: sha256(canonicalJson(text)) }),
       ...(unique !== undefined && { unique }),
       ...(tenantId !== undefined && { tenantId }),
-      ...(deadline && { deadline }),
+      ...(notAfter !== undefined && { deadline: deadlineOf(notAfter) }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(override && { override }),
       ...(policyId !== undefined && { policyId }),
       ...(dependency !== undefined && { dependency }),
       ...(fingerprint !== undefined && { fingerprint }),
-      ...(options.webhook !== undefined && { webhook: this.#webhook(options.webhook, `${where}: webhook`) }),
+      ...(options.webhook !== undefined && { webhook: this.#webhook(options.webhook, name) }),
     }
   }
 
-  #webhook(given: string, where: string): string {
-    const url = webhookUrl(given, where)
-    this.#options.checkWebhook(url, where)
-    return url
+  #webhook(given: string, name: string): string {
+    const { href } = urlOf(given)
+    this.#options.checkWebhook(href, `enqueue "${name}": webhook`)
+    return href
   }
 }
 
-function checkOptions(options: EnqueueOptions, where: string): void {
-  checkKeys(options, OPTION_NAMES, where)
-  if (options.key !== undefined) checkText(options.key, `${where}: key`)
-  if (options.unique !== undefined) checkText(options.unique, `${where}: unique`)
-  if (options.tenantId !== undefined) checkText(options.tenantId, `${where}: tenantId`)
-  if (options.tags !== undefined) checkTags(options.tags, `${where}: tags`)
-  if (options.priority !== undefined) checkPriority(options.priority, where)
-  if (options.queue !== undefined) checkName(options.queue, `${where}: queue`)
-  if (options.delivery !== undefined) checkDelivery(options.delivery, where)
-  if (options.dependsOn !== undefined) checkText(options.dependsOn, `${where}: dependsOn`)
-  if (options.fingerprint !== undefined) checkFingerprint(options.fingerprint, `${where}: fingerprint`)
+function checkedOptions(options: EnqueueOptions, name: string): EnqueueOptions {
+  return options === NO_OPTIONS ? options : read(enqueueOptions, options, `enqueue "${name}":`)
 }
 
-function overrideOf(options: EnqueueOptions, where: string): PartialPolicy | undefined {
-  const retry =
-    options.retry === undefined ? undefined : parsePolicy(options.retry, `${where}: retry`, { stored: true })
-  if (options.maxElapsed === undefined) return retry
-  return { ...retry, maxElapsed: toMs(options.maxElapsed, `${where}: maxElapsed`, { min: 1 }) }
+function overrideOf({ retry, maxElapsed }: EnqueueOptions): PartialPolicy | undefined {
+  const level = retry === undefined ? undefined : policyLevel(retry)
+  return maxElapsed === undefined ? level : { ...level, maxElapsed: toMs(maxElapsed, 'maxElapsed') }
 }
 
 /** Either side can require at-most-once, and neither can revoke it. */
 function strictest(asked: Delivery | undefined, defined: Delivery | undefined): Delivery {
   return asked === 'at-most-once' || defined === 'at-most-once' ? 'at-most-once' : 'at-least-once'
-}
-
-function runTimeOf({ delay, runAt }: EnqueueOptions, where: string): RunTime {
-  if (delay !== undefined && runAt !== undefined) {
-    throw new ChronosError('INVALID_OPTION', `${where}: give delay or runAt, not both`)
-  }
-  if (delay !== undefined) return { delayMs: toMs(delay, `${where}: delay`) }
-  return runAt === undefined ? { delayMs: 0 } : { at: timeOf(runAt, `${where}: runAt`) }
-}
-
-function deadlineOf(deadline: Date | Duration | undefined, where: string): RunTime | undefined {
-  if (deadline === undefined) return undefined
-  if (deadline instanceof Date) return { at: timeOf(deadline, `${where}: deadline`) }
-  return { delayMs: toMs(deadline, `${where}: deadline`, { min: 1 }) }
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

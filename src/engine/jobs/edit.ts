@@ -2,40 +2,26 @@ import { createHash } from 'node:crypto'
 import type { HttpRequest } from '../../core/http/request.js'
 import { edit } from '../../core/job/changes.js'
 import type { Job } from '../../core/job/job.js'
+import { deadlineOf, type JobChanges, jobEdit, runTimeOf } from '../../core/job/options.js'
 import { toPayload } from '../../core/job/payload.js'
 import type { JobView } from '../../core/job/view.js'
-import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
-import { type Duration, toMs } from '../../core/values/duration.js'
+import { policyLevel } from '../../core/policy/policy.js'
+import { toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { canonicalJson } from '../../core/values/json.js'
-import { checkKeys, checkName, checkPriority, checkTags } from '../../core/values/limits.js'
-import type { JobEdit, RunTime, Store } from '../../store/store.js'
+import { present } from '../../core/values/present.js'
+import { read } from '../../core/values/schema.js'
+import type { JobEdit, Store } from '../../store/store.js'
 import { HTTP_JOB } from '../client/definition.js'
-import { type Enqueuer, timeOf } from '../client/enqueuer.js'
+import type { Enqueuer } from '../client/enqueuer.js'
 
-/** What to change of a waiting job; what is left out stays. */
-export interface JobChanges {
-  readonly payload?: unknown
-  /** 0–9, 9 first. */
-  readonly priority?: number
-  readonly tags?: readonly string[]
-  /** null: as its definition says. */
-  readonly timeout?: Duration | null
-  /** Not started after this: a time, or a duration from now; null takes it away. */
-  readonly deadline?: Date | Duration | null
-  /** Over what definition, queue and instance say; null takes what the enqueue said away. */
-  readonly retry?: PolicyInput | null
-  readonly runAt?: Date | string | number
-  readonly delay?: Duration
-  readonly queue?: string
-}
+export type { JobChanges } from '../../core/job/options.js'
 
 export interface EditOptions {
   /** Only if it still has this version (see `jobVersion`). */
   readonly version?: string
 }
 
-const CHANGES = ['payload', 'priority', 'tags', 'timeout', 'deadline', 'retry', 'runAt', 'delay', 'queue'] as const
 const TRIES_MAX = 5
 
 /** What of a job can be edited, and what stands against it, as one short text: for `edit` with `version`, and as an ETag. */
@@ -50,41 +36,18 @@ export function jobVersion(job: JobView): string {
 
 /** Checked as an enqueue is. */
 export function parseChanges(changes: JobChanges, where: string): Omit<JobEdit, 'expect'> {
-  checkKeys(changes, CHANGES, where)
-  const { payload, priority, tags, timeout, deadline, retry, queue } = changes
-  if (priority !== undefined) checkPriority(priority, where)
-  if (tags !== undefined) checkTags(tags, `${where}: tags`)
-  if (queue !== undefined) checkName(queue, `${where}: queue`)
-  const runAt = runTimeOf(changes, where)
-  const edit: Omit<JobEdit, 'expect'> = {
-    ...(payload !== undefined && { payload: toPayload(payload, 'payload') }),
-    ...(priority !== undefined && { priority }),
-    ...(tags !== undefined && { tags }),
-    ...(queue !== undefined && { queue }),
-    ...(runAt && { runAt }),
-    ...(timeout !== undefined && {
-      timeoutMs: timeout === null ? null : toMs(timeout, `${where}: timeout`, { min: 1 }),
-    }),
-    ...(deadline !== undefined && { deadline: deadline === null ? null : deadlineOf(deadline, where) }),
-    ...(retry !== undefined && {
-      override: retry === null ? null : parsePolicy(retry, `${where}: retry`, { stored: true }),
-    }),
-  }
-  if (Object.keys(edit).length > 0) return edit
-  throw new ChronosError('INVALID_OPTION', `${where}: nothing to change; give one of ${CHANGES.join(', ')}`)
-}
-
-function runTimeOf({ delay, runAt }: JobChanges, where: string): RunTime | undefined {
-  if (delay !== undefined && runAt !== undefined) {
-    throw new ChronosError('INVALID_OPTION', `${where}: give delay or runAt, not both`)
-  }
-  if (delay !== undefined) return { delayMs: toMs(delay, `${where}: delay`) }
-  return runAt === undefined ? undefined : { at: timeOf(runAt, `${where}: runAt`) }
-}
-
-function deadlineOf(deadline: Date | Duration, where: string): RunTime {
-  if (deadline instanceof Date) return { at: timeOf(deadline, `${where}: deadline`) }
-  return { delayMs: toMs(deadline, `${where}: deadline`, { min: 1 }) }
+  const given = read(jobEdit, changes, `${where}:`)
+  const { payload, priority, tags, timeout, deadline, retry, queue } = given
+  return present({
+    payload: payload === undefined ? undefined : toPayload(payload, 'payload'),
+    priority,
+    tags,
+    queue,
+    runAt: runTimeOf(given),
+    timeoutMs: timeout == null ? timeout : toMs(timeout, 'timeout'),
+    deadline: deadline == null ? deadline : deadlineOf(deadline),
+    override: retry == null ? retry : policyLevel(retry),
+  })
 }
 
 interface Editing {

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkFingerprint, fingerprintOf } from '../../../src/core/failure/fingerprint.js'
+import { fingerprint, fingerprintOf } from '../../../src/core/failure/fingerprint.js'
 import { MASKED_LENGTH_MAX, maskMessage } from '../../../src/core/failure/mask.js'
 import type { StoredError } from '../../../src/core/job/job.js'
 import { hash64 } from '../../../src/core/values/hash.js'
+import { read } from '../../../src/core/values/schema.js'
 
 // Real messages, and what remains of them.
 const MESSAGES: readonly (readonly [message: string, masked: string])[] = [
@@ -199,13 +200,13 @@ describe('a fingerprint', () => {
   })
 
   it.each([['declined'], ['stripe:card_declined.v2'], ['a'.repeat(64)]])('given by the user may be %s', value => {
-    expect(() => checkFingerprint(value, 'fingerprint')).not.toThrow()
+    expect(() => read(fingerprint, value, 'fingerprint')).not.toThrow()
   })
 
   it.each([[''], ['a b'], ['a/b'], ['é'], ['a'.repeat(65)], ['0123456789abcdef'], [5], [null], [undefined]])(
     'given by the user may not be %j',
     value => {
-      expect(() => checkFingerprint(value, 'job "x": fingerprint')).toThrow(
+      expect(() => read(fingerprint, value, 'job "x": fingerprint')).toThrow(
         /job "x": fingerprint: expected 1 to 64 letters, digits or : _ \. - .*, got /,
       )
     },

@@ -100,7 +100,7 @@ describe('parsePolicy refuses', () => {
     [null, 'retry: expected an object, got null'],
     [7, 'retry: expected an object, got 7'],
     [[], 'retry: expected an object, got an array'],
-    [new Map(), 'retry: expected an object, got an object'],
+    [new Map(), 'retry: expected a plain object, got an instance of a class'],
     [{ maxRetry: 1 }, 'retry: unknown key "maxRetry"; did you mean "maxRetries"?'],
     [{ speed: 1 }, 'retry: unknown key "speed"; expected one of maxRetries, backoff, '],
     [JSON.parse('{"__proto__": {}}'), 'retry: the key "__proto__" is not allowed; remove it'],

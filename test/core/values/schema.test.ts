@@ -108,7 +108,7 @@ describe('a schema', () => {
     [pair(integer(), 'two numbers'), [1], 'retry: expected two numbers, got an array'],
     [inCode('a function', given => typeof given === 'function'), {}, 'retry: expected a function, got an object'],
     [policy, 'x', 'retry: expected an object, got "x"'],
-    [policy, new Date(), 'retry: expected an object, got an object'],
+    [policy, new Date(), 'retry: expected a plain object, got an instance of a class'],
     [policy, {}, 'retry.maxRetries: expected a whole number from 0 to 1000, got undefined'],
     [policy, { maxRetries: 'x' }, 'retry.maxRetries: expected a whole number from 0 to 1000, got "x"'],
     [policy, { maxRetry: 3 }, 'retry: unknown key "maxRetry"; did you mean "maxRetries"?'],

@@ -131,15 +131,23 @@ describe.each(STORES)('enqueue on %s', (_, store) => {
     await expect(t.enqueue(noop, deep)).rejects.toMatchObject({ code: 'INVALID_PAYLOAD' })
   })
 
+  test('a deadline may be a time in text, as REST and the command line give it', async () => {
+    await using t = testChronos({ jobs: [noop], store })
+    const { id } = await t.enqueue(noop, {}, { deadline: '2100-01-01T00:00:00Z' })
+    expect(await t.jobs.get(id)).toMatchObject({ deadline: '2100-01-01T00:00:00.000Z' })
+  })
+
   test.each<[object, RegExp]>([
     [{ priority: 10 }, /priority: expected a whole number from 0 to 9, got 10/],
-    [{ prioritty: 1 }, /unknown option "prioritty"; did you mean "priority"\?/],
+    [{ prioritty: 1 }, /unknown key "prioritty"; did you mean "priority"\?/],
     [{ delay: 'soon' }, /delay: expected a duration such as "30s".*"soon"/],
     [{ delay: '1s', runAt: 0 }, /delay or runAt, not both/],
     [{ runAt: 'tomorrow' }, /runAt: expected a Date.*"tomorrow"/],
     [{ key: '' }, /key: expected a text of 1 to 1024 characters/],
-    [{ tags: 'a' }, /tags: expected an array/],
+    [{ tags: 'a' }, /tags: expected a list of tags, got "a"/],
     [{ delivery: 'exactly-once' }, /at-least-once.*exactly-once/],
+    [{ deadline: '2026-13-01T00:00:00Z' }, /deadline: expected a Date.*"2026-13-01T00:00:00Z"/],
+    [Object.create({ key: 'a' }), /enqueue "noop": expected a plain object, got an instance of a class/],
     [{ retry: { maxRetrys: 1 } }, /maxRetrys.*did you mean "maxRetries"/],
     [{ retry: { rules: [{ when: { predicate: () => true }, as: 'permanent' }] } }, /predicate/],
     [{ retry: 'standart' }, /standart.*did you mean "standard"/],

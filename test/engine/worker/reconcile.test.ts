@@ -361,12 +361,12 @@ describe('a definition', () => {
     [
       'a reconcile that is no function',
       { delivery: 'at-most-once', reconcile: 'ask' },
-      /job "x": reconcile must be a function, got "ask"/,
+      /job "x": reconcile: expected a function, got "ask"/,
     ],
     [
       'a retryUnsent that is no yes or no',
       { delivery: 'at-most-once', retryUnsent: 'yes' },
-      /job "x": retryUnsent must be true or false, got "yes"/,
+      /job "x": retryUnsent: expected true or false, got "yes"/,
     ],
     [
       'a fingerprint that is none',

@@ -1,5 +1,4 @@
 import { timeText } from '../../../core/job/view.js'
-import type { Duration } from '../../../core/values/duration.js'
 import { timeOf } from '../../../engine/client/enqueuer.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 
@@ -29,6 +28,6 @@ export function queryFilter(query: JobQuery): Record<string, unknown> {
 }
 
 /** A time, or a duration from now. */
-export function wireDeadline(deadline: Date | Duration): string | number {
+export function wireDeadline(deadline: Moment): string | number {
   return deadline instanceof Date ? timeText(deadline.getTime()) : deadline
 }

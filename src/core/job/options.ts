@@ -1,0 +1,119 @@
+import { fingerprint } from '../failure/fingerprint.js'
+import { url } from '../http/request.js'
+import { storedPolicyInput } from '../policy/form.js'
+import type { PolicyInput } from '../policy/policy.js'
+import { parseDuration, toMs } from '../values/duration.js'
+import { freeText, name, tags } from '../values/limits.js'
+import {
+  about,
+  anything,
+  duration,
+  type Infer,
+  inCode,
+  integer,
+  named,
+  oneOf,
+  refined,
+  type Schema,
+} from '../values/schema.js'
+import { nullable, object, quickObject } from '../values/shape.js'
+import { type Time, time, timeOf, timeOrDuration } from '../values/time.js'
+import { DELIVERIES, PRIORITY_MAX } from './job.js'
+import type { RunTime } from './run-time.js'
+
+const atLeast1ms = duration({ min: 1 })
+
+/** Settings of a job that definitions, enqueues and schedules share. */
+export const jobSettings = {
+  queue: about(name, 'The queue of the job. Default `default`.'),
+  priority: about(integer(0, PRIORITY_MAX), '0 to 9; jobs with 9 start first. Default 5.'),
+  delivery: about(
+    oneOf(DELIVERIES),
+    '`at-most-once`: the job is never started again if the outcome of a run is unknown. Default `at-least-once`.',
+  ),
+  maxElapsed: about(atLeast1ms, 'No retry starts later than this after the first run.'),
+  dependsOn: about(freeText, 'The dependency of the job: jobs with the same one share a circuit and a retry budget.'),
+  tags,
+}
+
+/** Settings of a single job, which schedules pass on to their jobs. */
+export const ownSettings = {
+  ...jobSettings,
+  tenantId: freeText,
+  timeout: about(atLeast1ms, 'Per attempt. Default: the timeout of the definition.'),
+  retry: about(
+    storedPolicyInput as Schema<PolicyInput>,
+    'Takes precedence over the policies of definition, queue and instance.',
+  ),
+  fingerprint: about(fingerprint, 'The error group of its failures.'),
+  webhook: about(url, 'A URL that gets a POST when the job ends.'),
+}
+
+const delay = about(duration(), 'The job starts this long after now, not before.')
+const runAt = about(time, 'The job starts at this time, not before.')
+const deadline = about(timeOrDuration, 'The job is not started after this: a time, or a duration from now.')
+
+interface When {
+  readonly delay?: unknown
+  readonly runAt?: unknown
+}
+
+const twoTimes = (given: When): string | undefined =>
+  given.delay !== undefined && given.runAt !== undefined ? 'give delay or runAt, not both' : undefined
+
+/** The options of an enqueue in the library, REST and the command line. */
+export const enqueueOptions = refined(
+  quickObject({
+    key: about(freeText, 'Idempotency key, per tenant and job name: the same key gives the same job.'),
+    unique: about(freeText, 'At most one waiting or running job per tenant, job name and value.'),
+    delay,
+    runAt,
+    deadline,
+    ...ownSettings,
+    tx: inCode<unknown>("the caller's database transaction, if the store can join one", () => true),
+  }),
+  twoTimes,
+)
+
+export type EnqueueOptions = Infer<typeof enqueueOptions>
+
+const changes = object(
+  {},
+  {
+    payload: anything,
+    priority: jobSettings.priority,
+    tags,
+    timeout: about(nullable(atLeast1ms), 'null: the timeout of the definition.'),
+    deadline: about(nullable(timeOrDuration), 'The job is not started after this; null removes the deadline.'),
+    retry: about(
+      nullable(ownSettings.retry),
+      'Takes precedence over the policies of definition, queue and instance; null removes it.',
+    ),
+    runAt,
+    delay,
+    queue: name,
+  },
+)
+
+/** The changes of a waiting job; absent fields stay unchanged. */
+export const jobEdit = named(
+  'JobEdit',
+  refined(changes, given =>
+    Object.keys(given).length === 0
+      ? `nothing to change; give one of ${Object.keys(changes.fields).join(', ')}`
+      : twoTimes(given),
+  ),
+)
+
+export type JobChanges = Infer<typeof jobEdit>
+
+/** When a job runs, as checked options say it. */
+export function runTimeOf({ delay: after, runAt: at }: Pick<EnqueueOptions, 'delay' | 'runAt'>): RunTime | undefined {
+  if (after !== undefined) return { delayMs: toMs(after, 'delay') }
+  return at === undefined ? undefined : { at: timeOf(at, 'runAt') }
+}
+
+export function deadlineOf(given: Time): RunTime {
+  const isTime = typeof given === 'string' ? parseDuration(given) === undefined : given instanceof Date
+  return isTime ? { at: timeOf(given, 'deadline') } : { delayMs: toMs(given, 'deadline') }
+}
