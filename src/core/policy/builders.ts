@@ -32,7 +32,7 @@ export function fibonacci(options: Shared & { readonly base?: Duration } = {}): 
   return build('fibonacci', options, { base: BASE_DEFAULT })
 }
 
-/** Exactly these delays; as many retries as delays, unless `maxRetries` says otherwise. */
+/** Exactly these delays, unless `jitter` is given; as many retries as delays, unless `maxRetries` says otherwise. */
 export function list(
   delays: readonly Duration[],
   options: Shared & { readonly afterEnd?: 'stop' | 'repeat-last' } = {},

@@ -21,7 +21,7 @@ export type InstanceRetryOptions = Infer<typeof instanceRetryOptions>
  *
  * `rules` add up, the most specific first. Every other setting is taken from the first level that has it. If
  * two levels conflict, the more specific one takes precedence:
- * - a list brings its own number of retries, unless a level at least as specific names one;
+ * - a list brings its own number of retries and no jitter, unless a level at least as specific names them;
  * - more retries than a list from further down has delays repeat its last delay;
  * - a cap from further down that is below a delay which the backoff names is left out;
  * - decorrelated jitter, which needs exponential backoff, becomes equal jitter with any other.
@@ -35,7 +35,8 @@ export function mergePolicies(...levels: readonly (PartialPolicy | undefined)[])
   const ownBackoff = first('backoff') ?? PRESETS.standard.backoff
   const maxRetries = retriesOf(ownBackoff, first('maxRetries') ?? 0, rank('maxRetries') <= rank('backoff'))
   const backoff = lengthened(ownBackoff, maxRetries)
-  const jitter = first('jitter') ?? PRESETS.standard.jitter
+  const isExact = backoff.type === 'list' && rank('jitter') > rank('backoff')
+  const jitter = isExact ? 'none' : (first('jitter') ?? PRESETS.standard.jitter)
   const cap = first('cap')
   const rules = all.flatMap(level => level.rules ?? [])
   return present({

@@ -312,6 +312,13 @@ describe('mergePolicies (R4, R5)', () => {
       expect(mergePolicies(list(['1s', '2s'], { maxRetries: 1 }), { maxRetries: 9 }).maxRetries).toBe(1)
     })
 
+    it('a list is exact (R53)', () => {
+      expect(mergePolicies(list(['1s', '2s']), { jitter: 'full' }).jitter).toBe('none')
+      expect(mergePolicies({ maxRetries: 1 }, list(['1s', '2s'])).jitter).toBe('none')
+      expect(mergePolicies({ jitter: 'full' }, list(['1s', '2s'])).jitter).toBe('full')
+      expect(mergePolicies(list(['1s', '2s'], { jitter: 0.1 }), { jitter: 'full' }).jitter).toBe(0.1)
+    })
+
     it('a list that repeats is at least used up', () => {
       const repeating = list(['1s', '2s'], { afterEnd: 'repeat-last' })
       expect(mergePolicies(repeating, { maxRetries: 9 }).maxRetries).toBe(9)

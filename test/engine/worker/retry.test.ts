@@ -255,6 +255,32 @@ describe.each(STORES)('retries on %s', (_, store) => {
     expect(waited).toBeLessThanOrEqual(7_920_000)
   })
 
+  test.each([
+    ['exact', {}, [0, 30, 90, 210]],
+    ['exact below an instance with jitter', { retry: { jitter: 'full' } as const }, [0, 30, 90, 210]],
+  ])('R53: the delays of a list are %s', async (_, options, expected) => {
+    const { job, timeline, use } = failing(boom(9), { retry: list(['30s', '60s', '120s']) })
+    await using t = testChronos({ jobs: [job], store, ...options })
+    use(() => t.clock.now())
+    await t.enqueue(job, {})
+    await t.drain()
+    expect(timeline()).toEqual(expected)
+  })
+
+  test('R53: jitter on the list, or above it, spreads its delays', async () => {
+    const { job } = failing(boom(9), { retry: list(['30s'], { jitter: 0.2 }) })
+    await using t = testChronos({ jobs: [job], store })
+    const own = await t.enqueue(job, {})
+    const asked = await t.enqueue(job, {}, { retry: { jitter: 'equal' } })
+    await t.drain()
+    for (const [id, windowMs] of [
+      [own.id, [24_000, 36_000]],
+      [asked.id, [15_000, 30_000]],
+    ] as const) {
+      expect((await t.jobs.history(id)).data.at(-1)?.decision).toMatchObject({ windowMs })
+    }
+  })
+
   test('R10: each run is its own record, with its number, its error and the delay that followed', async () => {
     const { job } = failing(boom(2), { retry: list(['30s', '60s']) })
     await using t = testChronos({ jobs: [job], store, retry: { jitter: 'none' } })

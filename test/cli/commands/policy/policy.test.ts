@@ -111,7 +111,13 @@ describe('policy preview', () => {
       'delays',
       ['--delays', '1s, 5s'],
       'standard, changed',
-      { maxRetries: 2, backoff: { type: 'list', delays: ['1s', '5s'] } },
+      { maxRetries: 2, backoff: { type: 'list', delays: ['1s', '5s'] }, jitter: 'none' },
+    ],
+    [
+      'delays with jitter',
+      ['--delays', '1s, 5s', '--jitter', '20%'],
+      'standard, changed',
+      { maxRetries: 2, backoff: { type: 'list', delays: ['1s', '5s'] }, jitter: 0.2 },
     ],
     [
       'delays and more retries than delays',
