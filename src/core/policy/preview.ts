@@ -1,6 +1,6 @@
 import { attemptLabel } from '../job/job.js'
 import { type ComputedBackoff, capMs, cappedDelay, delayWindow } from './backoff.js'
-import type { Policy } from './policy.js'
+import { mergePolicies, type Policy, type PolicyInput, parsePolicy } from './policy.js'
 import { MAX_RETRIES } from './presets.js'
 
 export interface PreviewRow {
@@ -13,7 +13,12 @@ export interface PreviewRow {
   readonly totalMs: readonly [min: number, max: number]
 }
 
-/** The waits of a policy, retry by retry. */
+/** The waits of whatever an enqueue accepts as `retry`; the standard policy supplies missing settings. */
+export function previewInput(retry: PolicyInput): readonly PreviewRow[] {
+  return preview(mergePolicies(parsePolicy(retry, 'policy')))
+}
+
+/** The waits of a whole policy, retry by retry. */
 export function preview(policy: Pick<Policy, 'maxRetries' | 'backoff' | 'jitter' | 'cap'>): readonly PreviewRow[] {
   const rows: PreviewRow[] = []
   const ceiling = capMs(policy)
