@@ -98,7 +98,6 @@ const STATUSES: readonly StatusRow[] = [
   { statuses: [408, 425], thrown: 'transient', answer: 'transient' },
   { statuses: [429], thrown: 'throttled', answer: 'throttled' },
   { statuses: ['4xx'], answer: 'permanent' },
-  { statuses: [501, 505, 506, 508, 510, 511], thrown: 'transient', answer: 'permanent' },
   { statuses: ['5xx'], thrown: 'transient', answer: 'transient' },
 ]
 

@@ -177,11 +177,10 @@ function delayDetails(decision: Decision | undefined): readonly string[] {
   if (source === 'custom')
     details.push(`The wait of ${formatMs(delayMs ?? 0)} was computed by the worker's backoff function.`)
   if (retryAfterMs !== undefined) {
-    const spread = `it waits ${formatMs(delayMs ?? 0)}, a little longer, to spread the retries`
-    const effect = source === 'retry-after' ? spread : 'which the backoff covers'
-    details.push(
-      `The other side asked to wait ${formatMs(retryAfterMs)}${source === 'retry-after' ? ';' : ','} ${effect}.`,
-    )
+    const isCut = delayMs !== undefined && delayMs < retryAfterMs
+    const exact = isCut ? `; it waits ${formatMs(delayMs)}, the longest Retry-After that is honoured` : ', so it does'
+    const effect = source === 'retry-after' ? exact : ', which the backoff covers'
+    details.push(`The other side asked to wait ${formatMs(retryAfterMs)}${effect}.`)
   }
   return details
 }

@@ -7,8 +7,6 @@ import { PRESETS } from './presets.js'
 
 /** The longest `Retry-After` that is honoured. It is the only wait that may exceed the cap. */
 export const RETRY_AFTER_MAX_MS = DAY_MS
-/** Jobs with the same `Retry-After` are spread over a tenth of it, later and never earlier. */
-const RETRY_AFTER_SPREAD = 0.1
 
 export interface RetryPlan {
   readonly delayMs: number
@@ -41,10 +39,11 @@ export function planRetry(
 
   const asked = Math.min(told.retryAfterMs, RETRY_AFTER_MAX_MS)
   record.retryAfterMs = told.retryAfterMs
-  const delayMs = pick({ lo: asked, hi: asked + Math.round(asked * RETRY_AFTER_SPREAD) }, random())
-  if (delayMs <= plan.delayMs) return plan
+  // Only a backoff that is longer by itself waits longer than the server asked; its jitter alone does not.
+  const isLonger = Math.min(record.rawMs ?? 0, record.capMs) > asked
+  if (isLonger && plan.delayMs >= asked) return plan
   record.source = 'retry-after'
-  return { ...plan, delayMs, remark: `${plan.remark}; told to wait ${formatMs(asked)}` }
+  return { ...plan, delayMs: asked, remark: `${plan.remark}; told to wait ${formatMs(asked)}` }
 }
 
 function plannedBackoff(

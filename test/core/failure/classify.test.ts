@@ -300,7 +300,7 @@ describe('a response to an HTTP job', () => {
     ['is transient', [408, 425], 'transient'],
     ['is throttled', [429], 'throttled'],
     ['is transient', [500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529, 530, 599], 'transient'],
-    ['is permanent', [501, 505, 506, 508, 510, 511], 'permanent'],
+    ['is transient', [501, 505, 506, 508, 510, 511], 'transient'],
   ])('%s: %j', (_, statuses, kind) => {
     for (const status of statuses) {
       expect(knownAnswer({ status }), String(status)).toEqual(kind && { kind, word: `HTTP ${status}` })

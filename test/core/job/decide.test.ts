@@ -130,10 +130,12 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
 
   'Retry-After': [
-    { is: 'is a floor, spread a tenth later', after: failed('throttled', { retryAfterMs: 120_000 }), dice: [0], becomes: { delayMs: 120_000, backoffMs: 1_000 }, why: 'retry 1 of 3 in 2m: ECONNRESET is throttled (default); told to wait 2m' },
-    { is: 'never comes more than a tenth late', after: failed('throttled', { retryAfterMs: 120_000 }), dice: [0.999999], becomes: { delayMs: 132_000 } },
+    { is: 'is a floor', after: failed('throttled', { retryAfterMs: 120_000 }), becomes: { delayMs: 120_000, backoffMs: 1_000 }, why: 'retry 1 of 3 in 2m: ECONNRESET is throttled (default); told to wait 2m' },
+    { is: 'is never exceeded by jitter', job: { policy: { jitter: 0.2 } }, after: failed('throttled', { retryAfterMs: 1_000 }), dice: [0.999999], becomes: { delayMs: 1_000, backoffMs: 1_200 } },
+    { is: 'is the least of a longer backoff with jitter', job: { attempt: 2, policy: { jitter: 'full' } }, after: failed('throttled', { retryAfterMs: 1_500 }), dice: [0.5], becomes: { delayMs: 1_500 } },
+    { is: 'leaves the jitter of a longer backoff alone', job: { attempt: 2, policy: { jitter: 0.2 } }, after: failed('throttled', { retryAfterMs: 1_500 }), dice: [0.999999], becomes: { delayMs: 2_400 } },
     { is: 'yields to a longer backoff', job: { attempt: 2 }, after: failed('throttled', { retryAfterMs: 0 }), becomes: { delayMs: 2_000 } },
-    { is: 'may exceed the cap, up to 24 hours', after: failed('throttled', { retryAfterMs: 10 * DAY }), dice: [0], becomes: { delayMs: DAY } },
+    { is: 'may exceed the cap, up to 24 hours', after: failed('throttled', { retryAfterMs: 10 * DAY }), dice: [0.999999], becomes: { delayMs: DAY } },
     { is: 'adds no attempt', job: { attempt: 4 }, after: failed('throttled', { retryAfterMs: 1_000 }), becomes: dead('exhausted') },
     { is: 'is ignored where the policy says so', job: { policy: { retryAfter: false } }, after: failed('throttled', { retryAfterMs: 120_000 }), becomes: { delayMs: 1_000 } },
     { is: 'is a floor for a custom backoff too', job: { policy: custom }, after: failed('throttled', { retryAfterMs: 50_000, customDelayMs: 5 }), dice: [0], becomes: { delayMs: 50_000, backoffMs: 5 } },

@@ -242,17 +242,19 @@ describe.each(STORES)('retries on %s', (_, store) => {
     }
   })
 
-  test('RetryAfter waits at least as long as the other side asked for, even past the cap', async () => {
-    const { job, starts, use } = failing([new RetryAfter(7200)], {
-      retry: { maxRetries: 1, backoff: { type: 'fixed', delay: '1s' }, jitter: 'none', cap: '1m' },
+  test.each([
+    ['past the cap', '2h', 7_200_000],
+    ['without jitter on top', '1s', 1_000],
+    ['for 24 h at most', '3d', 86_400_000],
+  ])('RetryAfter waits exactly as long as the other side asked for, %s', async (_, asked, waitedMs) => {
+    const { job, starts, use } = failing([new RetryAfter(asked)], {
+      retry: { maxRetries: 1, backoff: { type: 'fixed', delay: '1s' }, jitter: 0.5, cap: '1m' },
     })
     await using t = testChronos({ jobs: [job], store })
     use(() => t.clock.now())
     await t.enqueue(job, {})
     await t.drain()
-    const waited = starts[1]! - starts[0]!
-    expect(waited).toBeGreaterThanOrEqual(7_200_000)
-    expect(waited).toBeLessThanOrEqual(7_920_000)
+    expect(starts[1]! - starts[0]!).toBe(waitedMs)
   })
 
   test.each([
