@@ -227,6 +227,8 @@ export interface Tally {
  */
 export interface ParkRequest {
   readonly dependency: string
+  /** Only jobs of this tenant; null: only jobs without a tenant. If absent, the tenant does not matter. */
+  readonly tenantId?: string | null
   readonly from: { readonly dueWithinMs: number } | { readonly pass: number }
   readonly delaysMs: readonly number[]
   readonly pass: number

@@ -366,6 +366,7 @@ const parkRequest: fc.Arbitrary<ParkRequest> = fc.record(
     pass: fc.nat(3),
     retriesOnly: fc.boolean(),
     repeatableOnly: fc.boolean(),
+    tenantId: fc.constantFrom(null, 't1', 't2'),
   },
   { requiredKeys: ['dependency', 'from', 'delaysMs', 'pass'] },
 )

@@ -253,6 +253,7 @@ export class StoreModel {
         job =>
           job.state === 'waiting' && job.dependency === dependency && job.pass !== pass && job.id !== only.exceptId,
       )
+      .filter(job => only.tenantId === undefined || (job.tenantId ?? null) === only.tenantId)
       .filter(job => ('pass' in from ? job.pass === from.pass : job.runAt <= now + from.dueWithinMs))
       .filter(job => (job.deadline ?? NO_MS) > now)
       .filter(

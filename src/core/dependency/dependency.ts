@@ -1,13 +1,13 @@
 import { formatMs } from '../values/duration.js'
 import { RAMP_DEFAULT, type Ramp, rampDelayMs, rampedBy, rampLengthMs } from './ramp.js'
 import type { BudgetSettings, CircuitSettings } from './settings.js'
+import { counted } from './window.js'
 
 /**
  * The state that all jobs with the same dependency share: its circuit, its retry budget and the `Retry-After` that it
  * sent. It is plain data in the store; every function here returns the next state.
  */
-export interface Dependency {
-  readonly key: string
+export interface Dependency extends DependencyName {
   readonly settings: DependencySettings
   readonly circuit: 'closed' | 'open' | 'ramping'
   /** Incremented when jobs must ask again. The pass of a job names the round in which it is valid. */
@@ -31,6 +31,12 @@ export interface Dependency {
   readonly starts: readonly StartCount[]
   /** When the next retry over the budget may start. */
   readonly nextRetryAt?: number
+}
+
+/** The jobs of a tenant share a dependency only with each other, and so do jobs without a tenant. */
+export interface DependencyName {
+  readonly key: string
+  readonly tenantId?: string
 }
 
 export interface DependencySettings {
@@ -97,10 +103,24 @@ const OTHERS_FIRST_MS = 5_000
 const BUDGET_HORIZON_MS = 60_000
 /** Unused slots expire after this time, so that waiting jobs do not all start at once. */
 const SLOT_LIFE_MS = 500
-const BUCKETS = 10
 
-export function newDependency(key: string, settings: DependencySettings, now: number): Dependency {
-  return { key, settings, circuit: 'closed', round: 1, changedAt: now, openings: 0, taken: 0, calls: [], starts: [] }
+export function newDependency(
+  { key, tenantId }: DependencyName,
+  settings: DependencySettings,
+  now: number,
+): Dependency {
+  return {
+    key,
+    ...(tenantId !== undefined && { tenantId }),
+    settings,
+    circuit: 'closed',
+    round: 1,
+    changedAt: now,
+    openings: 0,
+    taken: 0,
+    calls: [],
+    starts: [],
+  }
 }
 
 /** Applies the current policies of the jobs. */
@@ -241,21 +261,6 @@ export function seen(given: Dependency, { ok, failed, first, retry }: Seen, now:
   const calls = counted(dependency.calls, { ok, failed }, circuit.windowMs, now)
   const next = { ...dependency, starts, calls }
   return !dependency.forced && failed > 0 && isTooMuch(next, circuit) ? opening(next, circuit, now, why) : next
-}
-
-function counted<T extends Readonly<Record<string, number>>>(
-  old: readonly (T & { readonly at: number })[],
-  count: T,
-  windowMs: number,
-  now: number,
-): readonly (T & { readonly at: number })[] {
-  const sizeMs = windowMs / BUCKETS
-  const at = Math.floor(now / sizeMs) * sizeMs
-  const kept = old.filter(bucket => bucket.at > now - windowMs)
-  const last = kept.at(-1)
-  if (last?.at !== at) return [...kept, { ...count, at }]
-  const sum = Object.fromEntries(Object.entries(count).map(([what, by]) => [what, last[what]! + by]))
-  return [...kept.slice(0, -1), { ...last, ...sum }]
 }
 
 function isTooMuch(dependency: Dependency, { minimumCalls, failureRate }: CircuitSettings): boolean {

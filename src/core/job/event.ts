@@ -33,8 +33,13 @@ export interface Events {
   'job.dead': { readonly job: EventJob; readonly reason: DeathReason; readonly error?: StoredError }
   'job.cancelled': { readonly job: EventJob }
   'attempt.failed': { readonly job: EventJob; readonly error: StoredError; readonly timedOut: boolean }
-  'circuit.opened': { readonly key: string; readonly reason?: string; readonly openUntil?: string }
-  'circuit.closed': { readonly key: string }
+  'circuit.opened': {
+    readonly key: string
+    readonly tenantId?: string
+    readonly reason?: string
+    readonly openUntil?: string
+  }
+  'circuit.closed': { readonly key: string; readonly tenantId?: string }
   'schedule.skipped': {
     readonly scheduleId: string
     readonly tenantId?: string

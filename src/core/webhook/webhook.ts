@@ -9,6 +9,15 @@ import { read } from '../values/schema.js'
 export const DELIVERIES = 'chronos:deliveries'
 export const DELIVERY_JOB = 'chronos:delivery'
 
+const ENDPOINT = 'webhook:'
+
+/** The dependency of deliveries to an endpoint id, or to the origin of a job's own URL. */
+export const endpointKey = (endpoint: string): string => ENDPOINT + endpoint
+
+/** Whether the dependency is an endpoint, and not a URL that a job named. */
+export const isEndpointKey = (key: string): boolean =>
+  key.startsWith(ENDPOINT) && !/^https?:/.test(key.slice(ENDPOINT.length))
+
 export const WEBHOOK_EVENTS = [
   'job.succeeded',
   'job.dead',

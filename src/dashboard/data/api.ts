@@ -151,11 +151,14 @@ export const webhooks = {
     request<List<JobView>>('GET', webhook(id, '/deliveries'), { query: { ...filter }, signal }),
 }
 
+type CircuitName = Pick<CircuitView, 'key' | 'tenantId'>
+
 export const circuits = {
   list: (signal?: Signal) => request<{ readonly data: readonly CircuitView[] }>('GET', '/circuits', { signal }),
-  open: (key: string) => request<CircuitView>('POST', `/circuits/${segment(key)}/open`),
-  close: (key: string, hold = false) =>
-    request<CircuitView>('POST', `/circuits/${segment(key)}/close`, { body: { hold } }),
+  open: ({ key, tenantId }: CircuitName) =>
+    request<CircuitView>('POST', `/circuits/${segment(key)}/open`, { query: { tenantId } }),
+  close: ({ key, tenantId }: CircuitName, hold = false) =>
+    request<CircuitView>('POST', `/circuits/${segment(key)}/close`, { query: { tenantId }, body: { hold } }),
 }
 
 export const alerts = {

@@ -3,14 +3,13 @@ import type { AlertRule, RuleName } from '../../core/alert/rules.js'
 import { circuitState, type Dependency } from '../../core/dependency/dependency.js'
 import type { Schedule } from '../../core/schedule/schedule.js'
 import { DAY_MS, formatMs } from '../../core/values/duration.js'
-import { DELIVERIES, type Endpoint } from '../../core/webhook/webhook.js'
+import { DELIVERIES, type Endpoint, endpointKey } from '../../core/webhook/webhook.js'
 import { COUNTS, countsId } from '../../store/fold.js'
 import type { Backlog, QueueRecord, Store } from '../../store/store.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { bodyOf } from '../records/records.js'
 import { SCHEDULE } from '../schedules/schedule-cache.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
-import { endpointKey } from '../webhooks/outbox.js'
 import { isAlive, WORKER, type WorkerRecord } from '../worker/fleet.js'
 
 /** A tag on every delivery of an alert, because their failures must not raise alerts. */
@@ -172,10 +171,10 @@ async function openCircuits({ store, now }: Scene): Promise<readonly Reading[]> 
     dependency =>
       !dependency.key.startsWith(endpointKey('')) && ['open', 'half-open'].includes(circuitState(dependency, now)),
   )
-  return open.map(({ key, reason }) => ({
-    labels: { circuit: key },
+  return open.map(({ key, tenantId, reason }) => ({
+    labels: { circuit: key, ...(tenantId !== undefined && { tenant: tenantId }) },
     value: 1,
-    summary: `the circuit of ${key} is open${reason === undefined ? '' : `: ${reason}`}`,
+    summary: `the circuit of ${key}${tenantId === undefined ? '' : ` for tenant ${tenantId}`} is open${reason === undefined ? '' : `: ${reason}`}`,
   }))
 }
 

@@ -1,21 +1,22 @@
-import type { DependencySettings } from '../../core/dependency/dependency.js'
+import { createHash } from 'node:crypto'
+import type { DependencyName, DependencySettings } from '../../core/dependency/dependency.js'
 import { budgetSettings, circuitSettings } from '../../core/dependency/settings.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
+import { DELIVERY_JOB, isEndpointKey } from '../../core/webhook/webhook.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 
 /** The dependency of a job, and what its policy says about dependencies. */
-export interface SharedDependency {
-  readonly key: string
+export interface SharedDependency extends DependencyName {
+  readonly id: string
   readonly settings: DependencySettings
 }
 
 /** What a policy says about dependencies, cached because every job needs it. */
 interface Known {
   readonly settings: DependencySettings
-  readonly given: Map<string, SharedDependency>
-  readonly byDefault: Map<string, SharedDependency>
+  readonly places: Map<string, SharedDependency>
 }
 
 const known = new WeakMap<Policy, Known>()
@@ -27,28 +28,43 @@ export function dependencyOf(
   policy: Policy,
 ): SharedDependency | undefined {
   if (!policy.circuit && !policy.budget) return undefined
-  const { settings, given, byDefault } = knownOf(policy)
   const asked = claimed.dependency ?? definition.dependsOn
-  if (asked !== undefined) return placeOf(given, asked, asked, settings)
-  return policy.circuit
-    ? placeOf(byDefault, claimed.name, `job:${claimed.name}`, settings)
-    : placeOf(byDefault, claimed.queue, `queue:${claimed.queue}`, settings)
+  const key = asked ?? (policy.circuit ? `job:${claimed.name}` : `queue:${claimed.queue}`)
+  return placeOf(knownOf(policy), key, ownerOf(claimed, key))
+}
+
+/**
+ * The tenant whose jobs share this dependency. Deliveries to a webhook endpoint share it whichever tenant they report
+ * about, because the endpoint itself belongs to one tenant or to the operator.
+ */
+export function ownerOf({ name, tenantId }: Pick<Claimed, 'name' | 'tenantId'>, key: string): string | undefined {
+  return name === DELIVERY_JOB && isEndpointKey(key) ? undefined : tenantId
+}
+
+/** Marks the ids of dependencies of tenants. It sorts after letters, so that a list begins with the others. */
+const OF_TENANT = '~'
+/** An index of PostgreSQL has no room for much longer ids. */
+const ID_BYTES_MAX = 2_000
+
+/** The id of the dependency's record. Without a tenant it is the key itself. */
+export function dependencyId({ key, tenantId }: DependencyName): string {
+  const isPlain = tenantId === undefined && !key.startsWith(OF_TENANT)
+  const id = isPlain ? key : OF_TENANT + JSON.stringify([tenantId ?? null, key])
+  if (Buffer.byteLength(id) <= ID_BYTES_MAX) return id
+  return OF_TENANT + createHash('sha256').update(id).digest('hex')
 }
 
 /** There may be many dependencies, for example one per customer address. */
 const PLACES_MAX = 10_000
 
-function placeOf(
-  places: Map<string, SharedDependency>,
-  id: string,
-  key: string,
-  settings: DependencySettings,
-): SharedDependency {
-  const place = places.get(id)
-  if (place) return place
+function placeOf({ places, settings }: Known, key: string, tenantId: string | undefined): SharedDependency {
+  const name = tenantId === undefined ? key : `${tenantId} ${key}`
+  const place = places.get(name)
+  if (place?.tenantId === tenantId && place?.key === key) return place
   if (places.size >= PLACES_MAX) places.clear()
-  const made = { key, settings }
-  places.set(id, made)
+  const dependency = tenantId === undefined ? { key } : { key, tenantId }
+  const made = { ...dependency, id: dependencyId(dependency), settings }
+  places.set(name, made)
   return made
 }
 
@@ -58,7 +74,7 @@ function knownOf(policy: Policy): Known {
   const circuit = circuitSettings(policy.circuit)
   const budget = budgetSettings(policy.budget)
   const settings = { ...(circuit && { circuit }), ...(budget && { budget }) }
-  const made = { settings, given: new Map(), byDefault: new Map() }
+  const made = { settings, places: new Map() }
   known.set(policy, made)
   return made
 }

@@ -1,12 +1,19 @@
-import { type CircuitState, circuitState, type Dependency, force, isProbed } from '../../core/dependency/dependency.js'
+import {
+  type CircuitState,
+  circuitState,
+  type Dependency,
+  type DependencyName,
+  force,
+  isProbed,
+} from '../../core/dependency/dependency.js'
 import { timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import type { Environment } from '../client/environment.js'
+import { dependencyId } from './answer.js'
 import { DEPENDENCIES_MAX, DEPENDENCY, type Dependencies } from './dependencies.js'
 
 /** The shared state of a dependency as the API shows it. */
-export interface CircuitView {
-  readonly key: string
+export interface CircuitView extends DependencyName {
   readonly state: CircuitState
   /** An operator holds the circuit in this state. */
   readonly forced?: 'open' | 'closed'
@@ -20,6 +27,11 @@ export interface CircuitView {
   readonly probeJobId?: string
   /** Calls in the circuit's window. */
   readonly calls: { readonly ok: number; readonly failed: number }
+}
+
+/** Whose circuit it is: a tenant's, or the one of jobs without a tenant. */
+interface CircuitOf {
+  readonly tenantId?: string
 }
 
 /** `chronos.circuits`: the circuits of the fleet's dependencies. */
@@ -39,40 +51,44 @@ export class Circuits {
     return records.map(({ body }) => viewDependency(JSON.parse(body) as Dependency, now))
   }
 
-  async get(key: string): Promise<CircuitView> {
-    const store = await this.#env.connection.store()
-    const [record] = await store.records(DEPENDENCY, { ids: [key] })
-    if (!record) throw notFound(key)
-    const { now } = await store.info()
-    return viewDependency(JSON.parse(record.body) as Dependency, now)
+  async get(key: string, of: CircuitOf = {}): Promise<CircuitView> {
+    const dependency = await this.#find({ ...of, key })
+    const { now } = await (await this.#env.connection.store()).info()
+    return viewDependency(dependency, now)
   }
 
   /** Opens the circuit: its jobs wait without losing an attempt, and no probe is sent until `close`. */
-  open(key: string): Promise<CircuitView> {
-    return this.#force(key, 'open')
+  open(key: string, of: CircuitOf = {}): Promise<CircuitView> {
+    return this.#force({ ...of, key }, 'open')
   }
 
   /**
    * Closes the circuit; waiting jobs return at the pace of the ramp. With `hold` it stays closed despite failures,
    * until `close` is called without `hold`.
    */
-  close(key: string, { hold = false }: { readonly hold?: boolean } = {}): Promise<CircuitView> {
-    return this.#force(key, hold ? 'closed' : 'auto')
+  close(key: string, { hold = false, ...of }: CircuitOf & { readonly hold?: boolean } = {}): Promise<CircuitView> {
+    return this.#force({ ...of, key }, hold ? 'closed' : 'auto')
   }
 
-  async #force(key: string, to: 'open' | 'closed' | 'auto'): Promise<CircuitView> {
-    const store = await this.#env.connection.store()
-    const [record] = await store.records(DEPENDENCY, { ids: [key] })
-    if (!record) throw notFound(key)
-    const dependency = await this.#dependencies.change(key, (each, now) => force(each, to, now))
+  async #force(name: DependencyName, to: 'open' | 'closed' | 'auto'): Promise<CircuitView> {
+    await this.#find(name)
+    const dependency = await this.#dependencies.change(name, (each, now) => force(each, to, now))
     return viewDependency(dependency, this.#env.time.now())
+  }
+
+  async #find(name: DependencyName): Promise<Dependency> {
+    const store = await this.#env.connection.store()
+    const [record] = await store.records(DEPENDENCY, { ids: [dependencyId(name)] })
+    if (!record) throw notFound(name)
+    return JSON.parse(record.body) as Dependency
   }
 }
 
 export function viewDependency(dependency: Dependency, now: number): CircuitView {
-  const { key, forced, reason, openUntil, openings, probe, rampFrom } = dependency
+  const { key, tenantId, forced, reason, openUntil, openings, probe, rampFrom } = dependency
   return {
     key,
+    ...(tenantId !== undefined && { tenantId }),
     state: circuitState(dependency, now),
     ...(forced && { forced }),
     ...(reason !== undefined && { reason }),
@@ -88,7 +104,10 @@ export function viewDependency(dependency: Dependency, now: number): CircuitView
   }
 }
 
-function notFound(key: string): ChronosError {
-  const wayOut = 'a dependency is known once a job with a circuit or a budget has passed it'
-  return new ChronosError('NOT_FOUND', `there is no circuit ${shown(key)}; ${wayOut}`, { details: { key } })
+function notFound({ key, tenantId }: DependencyName): ChronosError {
+  const [whose, jobs] = tenantId === undefined ? ['', 'a job'] : [` of tenant ${shown(tenantId)}`, 'its job']
+  const wayOut = `a dependency is known once ${jobs} with a circuit or a budget has passed it`
+  return new ChronosError('NOT_FOUND', `there is no circuit ${shown(key)}${whose}; ${wayOut}`, {
+    details: { key, ...(tenantId !== undefined && { tenantId }) },
+  })
 }

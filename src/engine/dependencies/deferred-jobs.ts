@@ -1,5 +1,13 @@
-import { advanced, callProbe, type Dependency, parkDelaysMs, takeSlots } from '../../core/dependency/dependency.js'
-import type { Store } from '../../store/store.js'
+import {
+  advanced,
+  callProbe,
+  type Dependency,
+  type DependencyName,
+  parkDelaysMs,
+  takeSlots,
+} from '../../core/dependency/dependency.js'
+import { isEndpointKey } from '../../core/webhook/webhook.js'
+import type { ParkRequest, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 
 /** A dependency as this process knows it. */
@@ -39,7 +47,7 @@ export class DeferredJobs<One extends CircuitEntry> {
   }
 
   async #updateOpen(store: Store, entry: One): Promise<void> {
-    const { key, round } = entry.dependency
+    const { round } = entry.dependency
     if (entry.movedRound < round) {
       await this.#defer(store, entry.dependency, { pass: round - 1 })
       entry.movedRound = round
@@ -54,7 +62,7 @@ export class DeferredJobs<One extends CircuitEntry> {
     })
     if (!called) return
     const one = {
-      dependency: key,
+      ...jobsOf(entry.dependency),
       from: { pass: entry.dependency.round },
       delaysMs: [0],
       pass: -entry.dependency.round,
@@ -69,14 +77,14 @@ export class DeferredJobs<One extends CircuitEntry> {
   async #defer(store: Store, dependency: Dependency, from: { pass: number } | { dueWithinMs: number }): Promise<void> {
     for (;;) {
       const delaysMs = parkDelaysMs(dependency, BATCH, this.#options.env.time.now())
-      const { moved } = await store.park({ dependency: dependency.key, from, delaysMs, pass: dependency.round })
+      const { moved } = await store.park({ ...jobsOf(dependency), from, delaysMs, pass: dependency.round })
       if (moved < BATCH) return
     }
   }
 
   /** Jobs that waited while the circuit was open get the slots of the ramp, in their order. */
   async #updateRamp(store: Store, entry: One): Promise<void> {
-    const { key, round } = entry.dependency
+    const { key, tenantId, round } = entry.dependency
     if (entry.movedRound >= round) {
       // The ramp is over: write that for all processes.
       if (advanced(entry.dependency, this.#options.env.time.now()) !== entry.dependency)
@@ -84,7 +92,9 @@ export class DeferredJobs<One extends CircuitEntry> {
       return
     }
     for (;;) {
-      const { value } = await store.count({ dependency: key, state: 'waiting' }, BATCH)
+      // Without a tenant this counts jobs of tenants too; the slots of jobs that do not move are given back.
+      const filter = { dependency: key, state: 'waiting', ...(tenantId !== undefined && { tenantId }) } as const
+      const { value } = await store.count(filter, BATCH)
       let slots: readonly number[] = []
       await this.#options.change(entry, dependency => {
         if (dependency.circuit !== 'ramping' || dependency.round !== round) return dependency
@@ -93,7 +103,8 @@ export class DeferredJobs<One extends CircuitEntry> {
         return taken.dependency
       })
       if (slots.length === 0) break
-      const { moved } = await store.park({ dependency: key, from: { pass: round - 1 }, delaysMs: slots, pass: round })
+      const jobs = jobsOf(entry.dependency)
+      const { moved } = await store.park({ ...jobs, from: { pass: round - 1 }, delaysMs: slots, pass: round })
       const unused = value - moved
       if (unused > 0)
         await this.#options.change(entry, dependency =>
@@ -104,4 +115,10 @@ export class DeferredJobs<One extends CircuitEntry> {
     entry.movedRound = round
     this.#options.onMoved()
   }
+}
+
+/** The jobs that share the dependency. Only deliveries to a webhook endpoint share it across tenants. */
+export function jobsOf({ key, tenantId }: DependencyName): Pick<ParkRequest, 'dependency' | 'tenantId'> {
+  if (tenantId === undefined && isEndpointKey(key)) return { dependency: key }
+  return { dependency: key, tenantId: tenantId ?? null }
 }

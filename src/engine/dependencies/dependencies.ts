@@ -3,6 +3,7 @@ import {
   admit,
   advanced,
   type Dependency,
+  type DependencyName,
   type DependencySettings,
   isFree,
   newDependency,
@@ -21,7 +22,7 @@ import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
 import type { Attempt } from '../worker/attempt.js'
-import { answerOf, whyOf } from './answer.js'
+import { answerOf, dependencyId, type SharedDependency, whyOf } from './answer.js'
 import { type CircuitEntry, DeferredJobs } from './deferred-jobs.js'
 
 export const DEPENDENCY = 'dependency'
@@ -41,6 +42,7 @@ interface Waiting {
 
 /** A dependency as this process knows it, and the observations that it has not written yet. */
 interface KnownDependency extends CircuitEntry {
+  readonly id: string
   version: number
   isLoaded: boolean
   unwritten: { -readonly [Count in keyof Seen]: Seen[Count] }
@@ -77,7 +79,7 @@ export class Dependencies {
   /** Whether the attempt may start. Undefined: it may start at once. */
   ask(attempt: Attempt): Promise<Verdict> | undefined {
     const place = attempt.dependency!
-    const entry = this.#entry(place.key, place.settings)
+    const entry = this.#entryOf(place)
     this.#use(entry)
     const isRetry = attempt.attempt > 1
     if (entry.isLoaded && isFree(entry.dependency, isRetry) && entry.asks.length === 0 && !this.#willOpen(entry))
@@ -100,7 +102,7 @@ export class Dependencies {
   started(attempt: Attempt): void {
     const place = attempt.dependency!
     if (!place.settings.budget) return
-    const entry = this.#entry(place.key, place.settings)
+    const entry = this.#entryOf(place)
     if (attempt.attempt > 1) entry.unwritten.retry++
     else entry.unwritten.first++
     this.#writeSoon(entry)
@@ -112,7 +114,7 @@ export class Dependencies {
    */
   ended(attempt: Attempt, outcome: Outcome): Outcome {
     const place = attempt.dependency!
-    const entry = this.#entry(place.key, place.settings)
+    const entry = this.#entryOf(place)
     const answer = answerOf(outcome)
     const why = whyOf(outcome)
     if (outcome.kind === 'failed' && outcome.retryAfterMs !== undefined && attempt.policy.retryAfter !== false)
@@ -152,7 +154,7 @@ export class Dependencies {
       await this.#deferredJobs.update(entry)
     } catch (error) {
       this.#env.log.warn(
-        { event: 'dependency.failed', dependency: entry.dependency.key, err: error },
+        { event: 'dependency.failed', ...named(entry.dependency), err: error },
         'failed to move waiting jobs, retrying',
       )
     }
@@ -177,8 +179,8 @@ export class Dependencies {
   }
 
   /** Changes a dependency for an operator or because of an observation. Returns the new state. */
-  async change(key: string, change: (dependency: Dependency, now: number) => Dependency): Promise<Dependency> {
-    const entry = this.#entry(key)
+  async change(name: DependencyName, change: (dependency: Dependency, now: number) => Dependency): Promise<Dependency> {
+    const entry = this.#entry(dependencyId(name), name)
     await this.#change(entry, dependency => change(dependency, this.#env.time.now()))
     await this.#moveJobsNow(entry)
     return entry.dependency
@@ -191,14 +193,18 @@ export class Dependencies {
     if (wasIdle) this.onUse()
   }
 
-  #entry(key: string, settings?: DependencySettings): KnownDependency {
-    const known = this.#entries.get(key)
-    if (known) {
-      if (settings) known.dependency = withSettings(known.dependency, settings)
-      return known
-    }
+  #entryOf(place: SharedDependency): KnownDependency {
+    const entry = this.#entry(place.id, place, place.settings)
+    entry.dependency = withSettings(entry.dependency, place.settings)
+    return entry
+  }
+
+  #entry(id: string, name: DependencyName, settings: DependencySettings = {}): KnownDependency {
+    const known = this.#entries.get(id)
+    if (known) return known
     const entry: KnownDependency = {
-      dependency: newDependency(key, settings ?? {}, this.#env.time.now()),
+      id,
+      dependency: newDependency(name, settings, this.#env.time.now()),
       version: 0,
       isLoaded: false,
       unwritten: { ...NOTHING },
@@ -211,15 +217,18 @@ export class Dependencies {
       movedRound: 0,
       usedAt: Number.NEGATIVE_INFINITY,
     }
-    this.#entries.set(key, entry)
+    this.#entries.set(id, entry)
     return entry
   }
 
   #hear({ id, version, body }: StoredRecord): void {
-    const entry = this.#entry(id)
+    const known = this.#entries.get(id)
+    if (known) known.isLoaded = true
+    if (known && version <= known.version) return
+    const dependency = JSON.parse(body) as Dependency
+    const entry = known ?? this.#entry(id, dependency)
     entry.isLoaded = true
-    if (version <= entry.version) return
-    this.#became(entry, JSON.parse(body) as Dependency, version)
+    this.#became(entry, dependency, version)
   }
 
   #became(entry: KnownDependency, dependency: Dependency, version: number): void {
@@ -289,7 +298,7 @@ export class Dependencies {
         const next = change(throttleMs > 0 ? throttled(updated, throttleMs, now) : updated)
         if (next === before) return
         const [put] = await store.putRecords([
-          { kind: DEPENDENCY, id: before.key, body: JSON.stringify(next), expect: entry.version },
+          { kind: DEPENDENCY, id: entry.id, body: JSON.stringify(next), expect: entry.version },
         ])
         if (put!.status === 'written') {
           this.#became(entry, next, put!.version)
@@ -309,7 +318,7 @@ export class Dependencies {
         if (connection.isClosed) return
         const retryInMs = backOffMs(failures++, dice)
         log.warn(
-          { event: 'dependency.failed', dependency: entry.dependency.key, retryInMs, err: error },
+          { event: 'dependency.failed', ...named(entry.dependency), retryInMs, err: error },
           'failed to save circuit state, retrying',
         )
         await wait(clock, retryInMs)
@@ -318,7 +327,7 @@ export class Dependencies {
   }
 
   async #load(store: Store, entry: KnownDependency): Promise<void> {
-    const [record] = await store.records(DEPENDENCY, { ids: [entry.dependency.key] })
+    const [record] = await store.records(DEPENDENCY, { ids: [entry.id] })
     entry.isLoaded = true
     if (record)
       this.#became(
@@ -331,18 +340,21 @@ export class Dependencies {
   #announce(before: Dependency, after: Dependency): void {
     if (before.circuit === after.circuit) return
     const { events, log } = this.#env
-    const { key, reason, openUntil } = after
-    const facts = { key, ...(reason !== undefined && { reason }) }
+    const { key, tenantId, reason, openUntil } = after
+    const name = { key, ...(tenantId !== undefined && { tenantId }) }
+    const facts = { ...name, ...(reason !== undefined && { reason }) }
     if (after.circuit === 'open') {
       const until = openUntil === undefined ? {} : { openUntil: new Date(openUntil).toISOString() }
       log.warn({ event: 'circuit.opened', ...facts, ...until }, 'circuit opened')
       events.emit('circuit.opened', { ...facts, ...until })
     } else if (before.circuit === 'open') {
-      log.info({ event: 'circuit.closed', key }, 'circuit closed')
-      events.emit('circuit.closed', { key })
+      log.info({ event: 'circuit.closed', ...name }, 'circuit closed')
+      events.emit('circuit.closed', name)
     }
   }
 }
+
+const named = ({ key: dependency, tenantId }: DependencyName) => ({ dependency, tenantId })
 
 const hasSeen = ({ ok, failed, first, retry }: Seen): boolean => ok + failed + first + retry > 0
 

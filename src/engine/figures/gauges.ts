@@ -1,18 +1,22 @@
-import { type CircuitState, circuitState, type Dependency } from '../../core/dependency/dependency.js'
-import { DELIVERIES, type Endpoint } from '../../core/webhook/webhook.js'
+import {
+  type CircuitState,
+  circuitState,
+  type Dependency,
+  type DependencyName,
+} from '../../core/dependency/dependency.js'
+import { DELIVERIES, type Endpoint, endpointKey } from '../../core/webhook/webhook.js'
 import type { Backlog, QueueCensus, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX, liveWorkers, RECORDS_MAX } from '../alerts/readings.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { bodyOf } from '../records/records.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
-import { endpointKey } from '../webhooks/outbox.js'
 
 /** The state of the whole fleet at one moment, in numbers. The work is bounded whatever the store contains. */
 export interface Gauges {
   readonly queues: readonly QueueGauges[]
   readonly workers: number
   readonly slots: { readonly busy: number; readonly total: number }
-  readonly circuits: readonly { readonly key: string; readonly state: CircuitState }[]
+  readonly circuits: readonly (DependencyName & { readonly state: CircuitState })[]
   readonly endpointsDisabled: number
 }
 
@@ -96,7 +100,11 @@ async function readDependencies(store: Store, now: number): Promise<Pick<Gauges,
     // Circuits of webhook endpoints are left out: their keys contain ids, and webhooks have their own metric.
     circuits: dependencies
       .filter(({ key }) => !key.startsWith(endpointKey('')))
-      .map(dependency => ({ key: dependency.key, state: circuitState(dependency, now) })),
+      .map(dependency => ({
+        key: dependency.key,
+        ...(dependency.tenantId !== undefined && { tenantId: dependency.tenantId }),
+        state: circuitState(dependency, now),
+      })),
     endpointsDisabled: off.length,
   }
 }

@@ -5,6 +5,7 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { dependencyId, ownerOf } from '../dependencies/answer.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { isAlive, knows, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
 
@@ -49,9 +50,12 @@ async function workersFor(
   return { forQueue: alive.length, forName: alive.filter(worker => knows(worker, name)).length }
 }
 
-async function dependencyOf(store: Store, { dependency: key }: Job, now: number): Promise<DependencyFacts | undefined> {
+async function dependencyOf(store: Store, job: Job, now: number): Promise<DependencyFacts | undefined> {
+  const { dependency: key } = job
   if (key === undefined) return undefined
-  const [record] = await store.records(DEPENDENCY, { ids: [key] })
+  const tenantId = ownerOf(job, key)
+  const id = dependencyId({ key, ...(tenantId !== undefined && { tenantId }) })
+  const [record] = await store.records(DEPENDENCY, { ids: [id] })
   if (!record) return undefined
   const { openUntil, forced, reason, rampFrom, ...dependency } = JSON.parse(record.body) as Dependency
   return {

@@ -61,7 +61,7 @@ export class LeaseEnds {
     const claimed = jobs.find(job => job.id === id.toLowerCase())
     if (!claimed) return undefined
     const attempt = await this.attemptOf(claimed)
-    if (attempt.dependency) attempt.isProbe = await this.#isProbe(attempt, attempt.dependency.key)
+    if (attempt.dependency) attempt.isProbe = await this.#isProbe(attempt, attempt.dependency.id)
     return attempt
   }
 
@@ -131,9 +131,9 @@ export class LeaseEnds {
   }
 
   /** Another process may have claimed the job, so the shared record says whether it is a probe. */
-  async #isProbe({ id }: Attempt, key: string): Promise<boolean> {
+  async #isProbe({ id }: Attempt, dependencyId: string): Promise<boolean> {
     const store = await this.#env.connection.store()
-    const [record] = await store.records(DEPENDENCY, { ids: [key] })
+    const [record] = await store.records(DEPENDENCY, { ids: [dependencyId] })
     if (!record) return false
     const { circuit, probe } = JSON.parse(record.body) as Dependency
     return circuit === 'open' && probe?.jobId === id

@@ -51,7 +51,7 @@ export class Deliverer implements Health {
     this.#env = { ...env, events: new EventHub(env.log) }
     this.#limiter = new EndpointLimiter(env)
     const { time } = env
-    const onTook = (key: string, ms: number): void => this.#limiter.took(key, ms)
+    const onTook: EndpointLimiter['took'] = (delivery, ms) => this.#limiter.took(delivery, ms)
     this.#definition = deliveryJob({ endpoints, egress, time, health: this, onTook }) as JobDefinition
   }
 

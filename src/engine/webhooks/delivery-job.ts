@@ -1,12 +1,13 @@
 import { HttpError } from '../../core/failure/http-error.js'
 import { formatMs } from '../../core/values/duration.js'
 import { cleanText } from '../../core/values/text.js'
-import { DELIVERIES, DELIVERY_JOB, liveSecrets } from '../../core/webhook/webhook.js'
+import { DELIVERIES, DELIVERY_JOB, endpointKey, liveSecrets } from '../../core/webhook/webhook.js'
+import type { Claimed } from '../../store/store.js'
 import { defineJob, type JobContext, type JobDefinition } from '../client/definition.js'
 import type { Egress, EgressAnswer } from '../egress/egress.js'
 import type { StoreTime } from '../time/store-time.js'
 import type { Endpoints } from './endpoints.js'
-import { type DeliveryPayload, endpointKey } from './outbox.js'
+import type { DeliveryPayload } from './outbox.js'
 import { sign } from './signature.js'
 
 const TIMEOUT_MS = 15_000
@@ -28,7 +29,7 @@ interface DeliveryParts {
   readonly time: StoreTime
   readonly health: Health
   /** Called with the time until the response came. */
-  readonly onTook: (endpointKey: string, ms: number) => void
+  readonly onTook: (delivery: Pick<Claimed, 'name' | 'tenantId' | 'dependency'>, ms: number) => void
 }
 
 /** One message to one endpoint. The payload is the message; every attempt sends the same bytes with the same id. */
@@ -73,7 +74,10 @@ async function deliver(payload: DeliveryPayload, job: JobContext, parts: Deliver
     if (endpointId !== undefined) parts.health.failed(endpointId)
     throw again(error)
   } finally {
-    parts.onTook(endpointKey(endpointId ?? new URL(url).origin), parts.time.now() - sentAt)
+    const { name, tenantId } = job
+    const dependency = endpointKey(endpointId ?? new URL(url).origin)
+    const delivery = { name, dependency, ...(tenantId !== undefined && { tenantId }) }
+    parts.onTook(delivery, parts.time.now() - sentAt)
   }
 }
 

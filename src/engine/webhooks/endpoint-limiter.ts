@@ -1,5 +1,8 @@
+import type { DependencyName } from '../../core/dependency/dependency.js'
 import type { Claimed } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { dependencyId, ownerOf } from '../dependencies/answer.js'
+import { jobsOf } from '../dependencies/deferred-jobs.js'
 
 /** The maximum number of concurrent deliveries to one endpoint, per process. */
 export const ENDPOINT_CONCURRENCY = 5
@@ -32,17 +35,20 @@ export class EndpointLimiter {
   }
 
   /** Undefined if the delivery may start; otherwise how long to defer it. */
-  admit({ dependency }: Claimed, running: Iterable<Claimed>): number | undefined {
+  admit(delivery: Claimed, running: Iterable<Claimed>): number | undefined {
+    const dependency = nameOf(delivery)
     if (dependency === undefined) return undefined
+    const id = dependencyId(dependency)
     const now = this.#env.clock.now()
     let [busy, oldestMs] = [0, 0]
     for (const other of running) {
-      if (other.dependency !== dependency) continue
+      const same = other.dependency === dependency.key && ownerOf(other, dependency.key) === dependency.tenantId
+      if (!same) continue
       busy++
       oldestMs = Math.max(oldestMs, this.#env.time.now() - (other.startedAt ?? now))
     }
     if (busy < ENDPOINT_CONCURRENCY) return undefined
-    const pace = this.#pace(dependency)
+    const pace = this.#pace(id)
     // A pending delivery says more about the endpoint than those that ended before.
     pace.tookMs = Math.max(pace.tookMs, oldestMs)
     const [delayMs] = turnsOf(pace, 1, now)
@@ -52,22 +58,22 @@ export class EndpointLimiter {
   }
 
   /** Records the duration of a delivery. */
-  took(dependency: string, ms: number): void {
-    const pace = this.#pace(dependency)
+  took(delivery: Delivery, ms: number): void {
+    const pace = this.#pace(dependencyId(nameOf(delivery)!))
     pace.tookMs += (ms - pace.tookMs) * NEWEST_SHARE
   }
 
-  #pace(dependency: string): EndpointPace {
-    const known = this.#paces.get(dependency)
+  #pace(id: string): EndpointPace {
+    const known = this.#paces.get(id)
     if (known) return known
     const pace = { tookMs: FIRST_GUESS_MS, lastTurnAt: 0, isDeferring: false }
     if (this.#paces.size >= ENDPOINTS_MAX) this.#paces.clear()
-    this.#paces.set(dependency, pace)
+    this.#paces.set(id, pace)
     return pace
   }
 
   /** Defers the other due deliveries together; otherwise each would be claimed only to be deferred. */
-  async #defer(dependency: string, pace: EndpointPace): Promise<void> {
+  async #defer(dependency: DependencyName, pace: EndpointPace): Promise<void> {
     if (pace.isDeferring) return
     pace.isDeferring = true
     const { connection, clock, log } = this.#env
@@ -77,16 +83,25 @@ export class EndpointLimiter {
       for (;;) {
         const now = clock.now()
         const delaysMs = turnsOf(pace, BATCH, now)
-        const { moved } = await store.park({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass })
+        const { moved } = await store.park({ ...jobsOf(dependency), from: { dueWithinMs: 0 }, delaysMs, pass })
         if (moved > 0) pace.lastTurnAt = now + delaysMs[moved - 1]!
         if (moved < BATCH) break
       }
     } catch (error) {
       if (!connection.isClosed)
-        log.warn({ event: 'park.failed', dependency, err: error }, 'failed to defer webhook deliveries')
+        log.warn({ event: 'park.failed', dependency: dependency.key, err: error }, 'failed to defer webhook deliveries')
     }
     pace.isDeferring = false
   }
+}
+
+type Delivery = Pick<Claimed, 'name' | 'tenantId' | 'dependency'>
+
+function nameOf(delivery: Delivery): DependencyName | undefined {
+  const { dependency: key } = delivery
+  if (key === undefined) return undefined
+  const tenantId = ownerOf(delivery, key)
+  return { key, ...(tenantId !== undefined && { tenantId }) }
 }
 
 /** The next start times, in milliseconds from now. */

@@ -5,6 +5,7 @@ import {
   DELIVERIES,
   DELIVERY_JOB,
   type Endpoint,
+  endpointKey,
   type MessageType,
   type Subject,
   type WebhookEvent,
@@ -181,13 +182,6 @@ export class Outbox {
   }
 }
 
-/** The dependency of deliveries to one endpoint: they share a circuit and a limit with each other only. */
-export function endpointKey(endpoint: string): string {
-  return ENDPOINT + endpoint
-}
-
-const ENDPOINT = 'webhook:'
-
 /** Undefined if the run changed nothing that is reported. */
 function newsOf(
   { startedAt, finishedAt: at }: Settlement,
@@ -230,6 +224,6 @@ export function relay(events: EventHub, outbox: Outbox, log: Log): void {
   events.on('schedule.skipped', event => notify('schedule.skipped', event, event.tenantId))
   for (const type of ['circuit.opened', 'circuit.closed'] as const) {
     // Circuits of webhook endpoints are not reported, because deliveries raise no events.
-    events.on(type, event => event.key.startsWith(ENDPOINT) || notify(type, event))
+    events.on(type, event => event.key.startsWith(endpointKey('')) || notify(type, event, event.tenantId))
   }
 }

@@ -111,7 +111,7 @@ export const CATALOG = {
   },
   workers: { type: 'gauge', help: 'Live workers.', labels: [] },
   worker_slots: { type: 'gauge', help: 'Slots for concurrent handlers: busy, and in total.', labels: ['state'] },
-  circuit_state: { type: 'gauge', help: '0 closed, 1 half-open or ramping, 2 open.', labels: ['key'] },
+  circuit_state: { type: 'gauge', help: '0 closed, 1 half-open or ramping, 2 open.', labels: ['key', 'tenant'] },
   webhook_endpoints_disabled: { type: 'gauge', help: 'Webhook endpoints that Chronos disabled.', labels: [] },
 } as const satisfies Readonly<Record<string, MetricFacts>>
 

@@ -130,11 +130,12 @@ function both(one: QueueGauges, other: QueueGauges): QueueGauges {
 
 /** Open circuits come first, so that the limit cuts off closed ones. */
 function circuits(all: Gauges['circuits']): readonly Sample[] {
-  const byLabel = new Map<string, number>()
-  for (const { key, state } of all) {
-    const label = circuitLabel(key)
-    byLabel.set(label, Math.max(byLabel.get(label) ?? 0, CIRCUIT[state]))
+  const byLabels = new Map<string, Sample & { readonly value: number }>()
+  for (const { key, tenantId, state } of all) {
+    const labels = { key: circuitLabel(key), ...(tenantId !== undefined && { tenant: circuitLabel(tenantId) }) }
+    const name = JSON.stringify(labels)
+    byLabels.set(name, { labels, value: Math.max(byLabels.get(name)?.value ?? 0, CIRCUIT[state]) })
   }
-  const worstFirst = [...byLabel].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
-  return worstFirst.slice(0, SERIES_MAX).map(([key, value]) => ({ labels: { key }, value }))
+  const worstFirst = [...byLabels].sort(([a, one], [b, other]) => other.value - one.value || (a < b ? -1 : 1))
+  return worstFirst.slice(0, SERIES_MAX).map(([, sample]) => sample)
 }

@@ -1,7 +1,8 @@
+import { present } from '../../core/values/present.js'
 import type { CircuitView } from '../../engine/dependencies/circuits.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import { byKey, circuitList, circuitSchema, closeRequest } from '../schemas/circuit.js'
+import { byKey, circuitList, circuitSchema, closeRequest, ofTenant } from '../schemas/circuit.js'
 import { z } from '../schemas/zod.js'
 
 const list = endpoint({
@@ -26,9 +27,10 @@ const get = endpoint({
   role: 'viewer',
   tenants: 'none',
   params: byKey,
+  query: ofTenant,
   answers: ok(circuitSchema, 'The circuit'),
-  async handle({ app, params: { key } }): Promise<Answer> {
-    return { body: await app.chronos.circuits.get(key) }
+  async handle({ app, params: { key }, query }): Promise<Answer> {
+    return { body: await app.chronos.circuits.get(key, present(query)) }
   },
 })
 
@@ -40,10 +42,11 @@ const open = endpoint({
   role: 'operator',
   tenants: 'none',
   params: byKey,
+  query: ofTenant,
   body: z.strictObject({}),
   answers: ok(circuitSchema, 'The changed circuit'),
-  async handle({ app, params: { key } }): Promise<Answer> {
-    return changed(app, await app.chronos.circuits.open(key))
+  async handle({ app, params: { key }, query }): Promise<Answer> {
+    return changed(app, await app.chronos.circuits.open(key, present(query)))
   },
 })
 
@@ -55,11 +58,12 @@ const close = endpoint({
   role: 'operator',
   tenants: 'none',
   params: byKey,
+  query: ofTenant,
   body: closeRequest,
   answers: ok(circuitSchema, 'The changed circuit'),
-  async handle({ app, params: { key }, body, note }): Promise<Answer> {
+  async handle({ app, params: { key }, query, body, note }): Promise<Answer> {
     note(body)
-    return changed(app, await app.chronos.circuits.close(key, body))
+    return changed(app, await app.chronos.circuits.close(key, present({ ...query, ...body })))
   },
 })
 

@@ -3,9 +3,16 @@ import { z } from './zod.js'
 
 export const byKey = z.object({ key: text })
 
+export const ofTenant = z.object({
+  tenantId: text
+    .optional()
+    .openapi({ description: 'The circuit of this tenant; without it, of jobs without a tenant.' }),
+})
+
 export const circuitSchema = z
   .object({
     key: z.string(),
+    tenantId: z.string().optional().openapi({ description: 'Only the jobs of this tenant share the circuit.' }),
     state: z.enum(['closed', 'open', 'half-open', 'ramping']),
     forced: z.enum(['open', 'closed']).optional().openapi({ description: 'An operator forced this state.' }),
     reason: z.string().optional(),

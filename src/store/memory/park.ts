@@ -18,6 +18,7 @@ function isMeant({ job }: Row, { dependency, from, pass, ...only }: ParkRequest,
   return (
     job.state === 'waiting' &&
     job.dependency === dependency &&
+    (only.tenantId === undefined || (job.tenantId ?? null) === only.tenantId) &&
     job.pass !== pass &&
     ('pass' in from ? job.pass === from.pass : job.runAt <= now + from.dueWithinMs) &&
     (job.deadline === undefined || job.deadline > now) &&

@@ -25,7 +25,7 @@ const circuits = (argv: readonly string[], around?: Surroundings): Promise<Said>
   say(['circuits', ...argv, '--store', store], around)
 
 /** Opens the circuit of a dependency that refuses every connection. */
-async function trip(): Promise<void> {
+async function trip(of: { readonly tenantId?: string } = {}): Promise<void> {
   const charge = defineJob({
     name: 'charge',
     dependsOn: DEPENDENCY,
@@ -39,7 +39,7 @@ async function trip(): Promise<void> {
     startAt: new Date(systemClock.now() - 60_000),
     store: clock => sqliteStore({ path: join(folder, 'chronos.db'), clock, dice: seededDice(7) }),
   })
-  for (let n = 0; n < 6; n++) await t.enqueue(charge, undefined)
+  for (let n = 0; n < 6; n++) await t.enqueue(charge, undefined, of)
   await t.advance('10s')
   await t.close()
 }
@@ -79,6 +79,19 @@ describe('circuits', () => {
     )
     const { data } = JSON.parse((await circuits(['list', '--json'])).stdout) as { data: CircuitView[] }
     expect(data[0]).not.toHaveProperty('forced')
+  })
+
+  it('of a tenant are listed with the tenant, and opened and closed with --tenant', async () => {
+    await trip({ tenantId: 'acme' })
+    const { stdout } = await circuits(['list'], TERMINAL)
+    expect(stdout).toMatch(/^State .* Dependency +Tenant\n✗ open .* https:\/\/pay\.example +acme\n/)
+    expect((await circuits(['close', DEPENDENCY])).code).toBe(3)
+    expect((await circuits(['open', DEPENDENCY, '--tenant', 'acme'])).stdout).toBe(
+      `circuit ${DEPENDENCY} of tenant acme ✗ held open: until \`chronos circuits close ${DEPENDENCY} --tenant acme\`\n`,
+    )
+    expect((await circuits(['close', DEPENDENCY, '--tenant', 'acme'])).stdout).toBe(
+      `circuit ${DEPENDENCY} of tenant acme ↗ ramping: jobs start again step by step\n`,
+    )
   })
 
   it.each([

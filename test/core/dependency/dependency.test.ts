@@ -23,7 +23,7 @@ const BUDGET = budgetSettings(true)!
 const half = (): number => 0.5
 
 const closed = (settings: Dependency['settings'] = { circuit: CIRCUIT }): Dependency =>
-  newDependency('api', settings, 0)
+  newDependency({ key: 'api' }, settings, 0)
 const calls = (dependency: Dependency, at: number, { ok = 0, failed = 0 }): Dependency =>
   seen(dependency, { ok, failed, first: 0, retry: 0 }, at, 'ECONNREFUSED')
 const ask = (jobId: string, more: Partial<Ask> = {}): Ask => ({

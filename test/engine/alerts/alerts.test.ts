@@ -245,7 +245,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     world.start()
     const now = world.clock.now()
     const dependency = {
-      ...newDependency('api.example', {}, now),
+      ...newDependency({ key: 'api.example' }, {}, now),
       circuit: 'open',
       openUntil: now + 3_600_000,
       reason: '9 of 10 failed',
@@ -254,6 +254,22 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     await world.advance('150s')
     expect(world.told).toMatchObject([
       { rule: 'circuit-open', labels: { circuit: 'api.example' }, summary: expect.stringContaining('9 of 10 failed') },
+    ])
+  })
+
+  it('circuit-open names the tenant whose jobs wait', async () => {
+    await using world = new World(open)
+    world.start()
+    const now = world.clock.now()
+    const tenant = newDependency({ key: 'api.example', tenantId: 'acme' }, {}, now)
+    const dependency = { ...tenant, circuit: 'open', openUntil: now + 3_600_000 }
+    await world.store.putRecords([{ kind: 'dependency', id: 'any', body: JSON.stringify(dependency) }])
+    await world.advance('150s')
+    expect(world.told).toMatchObject([
+      {
+        labels: { circuit: 'api.example', tenant: 'acme' },
+        summary: 'the circuit of api.example for tenant acme is open',
+      },
     ])
   })
 

@@ -34,7 +34,7 @@ describe('the limit per endpoint', () => {
 
   test('gives one turn after the other, at the pace of the responses', () => {
     const { lanes, job, full } = bench()
-    lanes.took('a', 10)
+    lanes.took(job('a'), 10)
     const turns = [1, 2, 3].map(() => lanes.admit(job('a'), full('a')))
     expect(turns).toEqual([2, 4, 6])
   })

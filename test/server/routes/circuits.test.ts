@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { newDependency } from '../../../src/core/dependency/dependency.js'
+import { dependencyId } from '../../../src/engine/dependencies/answer.js'
 import { defineJob } from '../../../src/index.js'
 import { startServer } from '../server.js'
 
@@ -25,6 +27,21 @@ describe('circuits', () => {
     expect((await t.api('POST', `${path}/close`, { hold: true })).body).toMatchObject({ forced: 'closed' })
     const closed = await t.api('POST', `${path}/close`)
     expect(closed.body).not.toHaveProperty('forced')
+  })
+
+  it('name their tenant, and are opened and closed for one tenant', async () => {
+    await using t = await startServer()
+    const store = await t.chronos.store()
+    const dependency = newDependency({ key: KEY, tenantId: 'acme' }, {}, 0)
+    const id = dependencyId(dependency)
+    await store.putRecords([{ kind: 'dependency', id, body: JSON.stringify(dependency) }])
+    expect((await t.api('GET', '/circuits')).body).toMatchObject({ data: [{ key: KEY, tenantId: 'acme' }] })
+    expect((await t.api('POST', `${path}/open`)).status).toBe(404)
+    const forced = { tenantId: 'acme', forced: 'open' }
+    expect((await t.api('POST', `${path}/open?tenantId=acme`)).body).toMatchObject(forced)
+    expect((await t.api('GET', `${path}?tenantId=acme`)).body).toMatchObject(forced)
+    const closed = await t.api('POST', `${path}/close?tenantId=acme`, { hold: true })
+    expect(closed.body).toMatchObject({ tenantId: 'acme', forced: 'closed' })
   })
 
   it('exist once a job has used them, and refuse invalid requests', async () => {

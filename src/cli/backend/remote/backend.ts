@@ -118,8 +118,8 @@ function circuits(rest: Rest): Backend['circuits'] {
   const at = (key: string): string => `/circuits/${part(key)}`
   return {
     list: async () => (await rest.get<All<CircuitView>>('/circuits')).data,
-    open: key => rest.post(`${at(key)}/open`),
-    close: (key, options = {}) => rest.post(`${at(key)}/close`, { body: options }),
+    open: (key, query = {}) => rest.post(`${at(key)}/open`, { query: { ...query } }),
+    close: (key, { tenantId, ...body } = {}) => rest.post(`${at(key)}/close`, { query: { tenantId }, body }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { present } from '../../../core/values/present.js'
 import type { CircuitView } from '../../../engine/dependencies/circuits.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
@@ -18,6 +19,7 @@ export function listCircuits(options: BackendOptions, io: Io): Promise<void> {
 }
 
 function circuitTable(circuits: readonly CircuitView[], now: number, style: Style): string {
+  const hasTenants = circuits.some(({ tenantId }) => tenantId !== undefined)
   const entries = circuits.map((circuit): Entry => {
     const { key, calls, openings, since } = circuit
     const next = nextWords(circuit, now)
@@ -29,6 +31,7 @@ function circuitTable(circuits: readonly CircuitView[], now: number, style: Styl
         countText(openings),
         `${brief(now - timeOf(since))} ago`,
         { text: key, tone: 'strong' },
+        ...(hasTenants ? [circuit.tenantId ?? '-'] : []),
       ],
       below: [reason, next].filter(words => words !== ''),
       beside: [next || '-', reason || '-'],
@@ -40,6 +43,7 @@ function circuitTable(circuits: readonly CircuitView[], now: number, style: Styl
     { title: 'Openings', align: 'right' },
     { title: 'Since', align: 'right' },
     { title: 'Dependency' },
+    ...(hasTenants ? [{ title: 'Tenant' }] : []),
   ] as const
   return entryTable(columns, ['Next', 'Why'], entries, style)
 }
@@ -53,9 +57,11 @@ function markOf({ state, forced }: CircuitView): Mark {
   return forced ? { ...CIRCUIT_MARKS[forced], word: `held ${forced}` } : CIRCUIT_MARKS[state]
 }
 
-function nextWords({ key, state, forced, openUntil, notBefore, probeJobId }: CircuitView, now: number): string {
-  if (forced === 'open') return `until \`chronos circuits close ${key}\``
-  if (forced === 'closed') return `even if calls fail, until \`chronos circuits close ${key}\``
+function nextWords(circuit: CircuitView, now: number): string {
+  const { key, tenantId, state, forced, openUntil, notBefore, probeJobId } = circuit
+  const close = `chronos circuits close ${key}${tenantId === undefined ? '' : ` --tenant ${tenantId}`}`
+  if (forced === 'open') return `until \`${close}\``
+  if (forced === 'closed') return `even if calls fail, until \`${close}\``
   if (probeJobId !== undefined) return `probing with job ${probeJobId}`
   if (state === 'open' && openUntil !== undefined) {
     return timeOf(openUntil) > now ? `next probe ${relative(openUntil, now)}` : 'the next job is the probe'
@@ -64,12 +70,15 @@ function nextWords({ key, state, forced, openUntil, notBefore, probeJobId }: Cir
   return state === 'ramping' ? 'jobs start again step by step' : ''
 }
 
-export function openCircuit(key: string, options: BackendOptions, io: Io): Promise<void> {
-  return change(({ circuits }) => circuits.open(key), options, io)
+type CircuitFlags = BackendOptions & { readonly tenant?: string; readonly hold?: true }
+
+export function openCircuit(key: string, options: CircuitFlags, io: Io): Promise<void> {
+  return change(({ circuits }) => circuits.open(key, present({ tenantId: options.tenant })), options, io)
 }
 
-export function closeCircuit(key: string, options: BackendOptions & { readonly hold?: true }, io: Io): Promise<void> {
-  return change(({ circuits }) => circuits.close(key, { hold: options.hold === true }), options, io)
+export function closeCircuit(key: string, options: CircuitFlags, io: Io): Promise<void> {
+  const of = present({ tenantId: options.tenant, hold: options.hold === true })
+  return change(({ circuits }) => circuits.close(key, of), options, io)
 }
 
 async function change(
@@ -82,7 +91,8 @@ async function change(
     const { now } = await backend.info()
     show(io, options, circuit, style => {
       const next = nextWords(circuit, now)
-      return `circuit ${oneLine(circuit.key)} ${markText(markOf(circuit), style)}${next === '' ? '' : `: ${oneLine(next)}`}\n`
+      const whose = circuit.tenantId === undefined ? '' : ` of tenant ${oneLine(circuit.tenantId)}`
+      return `circuit ${oneLine(circuit.key)}${whose} ${markText(markOf(circuit), style)}${next === '' ? '' : `: ${oneLine(next)}`}\n`
     })
   })
 }

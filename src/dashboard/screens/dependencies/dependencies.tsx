@@ -1,3 +1,4 @@
+import { endpointKey, isEndpointKey } from '../../../core/webhook/webhook.js'
 import type { CircuitView } from '../../../engine/dependencies/circuits.js'
 import { CircuitStrip } from '../../charts/circuit-strip.js'
 import { act } from '../../data/actions.js'
@@ -36,7 +37,7 @@ export default function Dependencies() {
               {troubled.length > 0 ? (
                 <ul class="target-cards">
                   {troubled.map(circuit => (
-                    <Card key={circuit.key} circuit={circuit} after={circuits.refetch} />
+                    <Card key={rowKey(circuit)} circuit={circuit} after={circuits.refetch} />
                   ))}
                 </ul>
               ) : (
@@ -48,7 +49,7 @@ export default function Dependencies() {
                     label="Dependencies with a closed circuit"
                     columns={columns(circuits.refetch)}
                     rows={well}
-                    rowKey={({ key }) => key}
+                    rowKey={rowKey}
                     stale={circuits.isStale}
                   />
                 </Panel>
@@ -61,10 +62,14 @@ export default function Dependencies() {
   )
 }
 
-const isTroubled = ({ state, forced }: CircuitView): boolean => state !== 'closed' || forced !== undefined
+const rowKey = ({ key, tenantId }: CircuitView): string => JSON.stringify([tenantId ?? null, key])
 
-/** The dependency key of deliveries to a webhook endpoint. */
-const LANE = 'webhook:'
+/** The dependency and the tenant whose jobs share it, as words. */
+const nameOf = ({ key, tenantId }: CircuitView): string => (tenantId === undefined ? key : `${key} for ${tenantId}`)
+
+const jobsOf = ({ key, tenantId }: CircuitView) => ({ dependency: key, ...(tenantId !== undefined && { tenantId }) })
+
+const isTroubled = ({ state, forced }: CircuitView): boolean => state !== 'closed' || forced !== undefined
 
 interface OfCircuit {
   readonly circuit: CircuitView
@@ -110,16 +115,26 @@ function Card({ circuit, after }: OfCircuit) {
   )
 }
 
-function Name({ circuit: { key } }: { readonly circuit: CircuitView }) {
-  if (!key.startsWith(LANE)) return <span class="mono dependency-key">{key}</span>
-  const rest = key.slice(LANE.length)
+function Name({ circuit: { key, tenantId } }: { readonly circuit: CircuitView }) {
+  return (
+    <>
+      <Key name={key} />
+      {tenantId !== undefined && <Badge>tenant {tenantId}</Badge>}
+    </>
+  )
+}
+
+function Key({ name }: { readonly name: string }) {
+  const prefix = endpointKey('')
+  if (!name.startsWith(prefix)) return <span class="mono dependency-key">{name}</span>
+  const rest = name.slice(prefix.length)
   // A URL in the `webhook` option of a job has no webhook endpoint.
-  return /^https?:/.test(rest) ? (
-    <span class="dependency-key">Job webhooks to {rest}</span>
-  ) : (
+  return isEndpointKey(name) ? (
     <a class="link dependency-key" href={pageOf('webhooks', rest)}>
       Webhook {rest}
     </a>
+  ) : (
+    <span class="dependency-key">Job webhooks to {rest}</span>
   )
 }
 
@@ -147,16 +162,16 @@ function wordsOf({ state, forced, openUntil, notBefore }: CircuitView, at: numbe
 }
 
 /** The jobs that wait for the circuit. They lose no attempt. */
-function Waiting({ circuit: { key } }: { readonly circuit: CircuitView }) {
+function Waiting({ circuit }: { readonly circuit: CircuitView }) {
   const waiting = useQuery(
-    `waits for ${key}`,
-    async signal => (await api.jobs.list({ dependency: key, state: 'waiting', limit: 1 }, signal)).count,
+    `waits for ${rowKey(circuit)}`,
+    async signal => (await api.jobs.list({ ...jobsOf(circuit), state: 'waiting', limit: 1 }, signal)).count,
     { topics: ['circuits'], everyMs: 5_000 },
   )
   if (!waiting.data) return null
   if (waiting.data.value === 0) return <span class="muted">No jobs are waiting for it.</span>
   return (
-    <a class="link" href={href('/jobs', { dependency: key })}>
+    <a class="link" href={href('/jobs', jobsOf(circuit))}>
       {plural(waiting.data, 'job waits', 'jobs wait')} for it and {waiting.data.value === 1 ? 'loses' : 'lose'} no
       attempt.
     </a>
@@ -195,13 +210,13 @@ function Reins({ circuit, after }: OfCircuit) {
 }
 
 function Holds({ circuit, after }: OfCircuit) {
-  const { key, forced } = circuit
+  const { forced } = circuit
   return (
     <Menu
-      label={`Actions for ${key}`}
+      label={`Actions for ${nameOf(circuit)}`}
       size="sm"
       items={[
-        { text: 'Show jobs', icon: 'jobs', href: href('/jobs', { dependency: key }) },
+        { text: 'Show jobs', icon: 'jobs', href: href('/jobs', jobsOf(circuit)) },
         may('operator') &&
           forced !== 'open' && {
             text: 'Force open',
@@ -221,40 +236,40 @@ function Holds({ circuit, after }: OfCircuit) {
   )
 }
 
-function release({ key }: CircuitView, after: () => void): Promise<unknown> {
+function release(circuit: CircuitView, after: () => void): Promise<unknown> {
   return act({
-    run: () => api.circuits.close(key),
-    done: `Closed the circuit of ${key}; waiting jobs resume step by step`,
+    run: () => api.circuits.close(circuit),
+    done: `Closed the circuit of ${nameOf(circuit)}; waiting jobs resume step by step`,
     after,
   })
 }
 
-function holdOpen({ key }: CircuitView, after: () => void): Promise<unknown> {
+function holdOpen(circuit: CircuitView, after: () => void): Promise<unknown> {
   return act({
     confirm: {
-      title: `Force the circuit of ${key} open?`,
+      title: `Force the circuit of ${nameOf(circuit)} open?`,
       effect: 'All jobs that depend on it wait and lose no attempt. No probe is sent until the circuit is closed.',
       verb: 'Force open',
     },
-    run: () => api.circuits.open(key),
-    done: `Forced the circuit of ${key} open`,
-    undo: () => api.circuits.close(key),
+    run: () => api.circuits.open(circuit),
+    done: `Forced the circuit of ${nameOf(circuit)} open`,
+    undo: () => api.circuits.close(circuit),
     after,
   })
 }
 
-function holdClosed({ key }: CircuitView, after: () => void): Promise<unknown> {
+function holdClosed(circuit: CircuitView, after: () => void): Promise<unknown> {
   return act({
     confirm: {
-      title: `Force the circuit of ${key} closed?`,
+      title: `Force the circuit of ${nameOf(circuit)} closed?`,
       effect:
         'Its jobs run regardless of failures and use up their attempts. The dependency is not protected until the circuit is released.',
       verb: 'Force closed',
       tone: 'danger',
     },
-    run: () => api.circuits.close(key, true),
-    done: `Forced the circuit of ${key} closed`,
-    undo: () => api.circuits.close(key),
+    run: () => api.circuits.close(circuit, true),
+    done: `Forced the circuit of ${nameOf(circuit)} closed`,
+    undo: () => api.circuits.close(circuit),
     after,
   })
 }

@@ -97,11 +97,11 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
     ...circuits
       .filter(({ state }) => state === 'open' || state === 'half-open')
       .map(
-        ({ key, reason }): Item => ({
-          key: `circuit ${key}`,
+        ({ key, tenantId, reason }): Item => ({
+          key: `circuit ${key} ${tenantId ?? ''}`,
           icon: 'dependencies',
           hue: 'retry',
-          title: `The circuit of ${key} is open`,
+          title: `The circuit of ${key}${tenantId === undefined ? '' : ` for ${tenantId}`} is open`,
           note: reason ?? 'Jobs wait and lose no attempt',
           to: href('/dependencies'),
         }),

@@ -1,6 +1,6 @@
 import { mergePolicies } from '../../../core/policy/policy.js'
 import { PRESETS } from '../../../core/policy/presets.js'
-import { type EndpointView, FAILING_MAX_MS } from '../../../core/webhook/webhook.js'
+import { type EndpointView, endpointKey, FAILING_MAX_MS } from '../../../core/webhook/webhook.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import { age, count, percent } from '../../data/format.js'
@@ -112,22 +112,19 @@ function Trouble({ webhook: { state, disabledReason, disabledAt, failingSince } 
   )
 }
 
-/** The dependency key of its deliveries. */
-const dependencyOf = (id: string): string => `webhook:${id}`
-
 function Numbers({ webhook: { id } }: { readonly webhook: EndpointView }) {
   const counts = useQuery(
     `webhook counts ${id}`,
     async signal => {
       const of = async (state: string) =>
-        (await api.jobs.list({ dependency: dependencyOf(id), state, limit: 1 }, signal)).count
+        (await api.jobs.list({ dependency: endpointKey(id), state, limit: 1 }, signal)).count
       return { done: await of('succeeded'), waiting: await of('waiting'), dead: await of('dead') }
     },
     { topics: ['webhooks'], everyMs: 15_000 },
   )
   const { done, waiting, dead } = counts.data ?? {}
   const ended = (done?.value ?? 0) + (dead?.value ?? 0)
-  const to = (state: string): string => href('/jobs', { dependency: dependencyOf(id), state })
+  const to = (state: string): string => href('/jobs', { dependency: endpointKey(id), state })
   return (
     <Tiles stale={counts.problem !== undefined}>
       <Tile
@@ -140,7 +137,7 @@ function Numbers({ webhook: { id } }: { readonly webhook: EndpointView }) {
         label="Pending"
         value={waiting ? count(waiting) : '–'}
         note="including retries"
-        href={href('/jobs', { dependency: dependencyOf(id) })}
+        href={href('/jobs', { dependency: endpointKey(id) })}
       />
       <Tile
         label="Failed"

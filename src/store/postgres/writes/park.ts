@@ -28,6 +28,7 @@ const parkText = (from: 'line' | 'pass'): string => `
       AND (deadline IS NULL OR deadline > (SELECT now FROM clock))
       AND (NOT $5::boolean OR attempt > 0) AND (NOT $6::boolean OR NOT at_most_once)
       AND ($7::uuid IS NULL OR id <> $7::uuid)
+      AND ($8::boolean OR tenant_id IS NOT DISTINCT FROM $9::text)
     ORDER BY run_at, id LIMIT cardinality($2::float8[]) FOR UPDATE SKIP LOCKED
   ),
   place AS MATERIALIZED (
@@ -46,11 +47,13 @@ const parkText = (from: 'line' | 'pass'): string => `
 const PARK = { line: parkText('line'), pass: parkText('pass') } as const
 
 export async function park(db: Database, request: ParkRequest): Promise<Parked> {
-  const { dependency, from, delaysMs, pass, retriesOnly = false, repeatableOnly = false, exceptId } = request
+  const { dependency, from, delaysMs, pass, retriesOnly = false, repeatableOnly = false, exceptId, tenantId } = request
   if (delaysMs.length === 0) return { moved: 0 }
   const [sql, bound] = 'pass' in from ? [PARK.pass, from.pass] : [PARK.line, from.dueWithinMs]
   const except = exceptId !== undefined && isId(exceptId) ? exceptId : null
-  const values = [toText(dependency), numbers(delaysMs), pass, bound, retriesOnly, repeatableOnly, except]
+  const tenant = tenantId === undefined || tenantId === null ? null : toText(tenantId)
+  const only = [retriesOnly, repeatableOnly, except, tenantId === undefined, tenant]
+  const values = [toText(dependency), numbers(delaysMs), pass, bound, ...only]
   const [rows] = await db.write('control', [{ sql, values }])
   return { moved: rows![0]![0] as number }
 }

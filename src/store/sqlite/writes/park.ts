@@ -1,5 +1,5 @@
 import { timeOf } from '../../../core/job/run-time.js'
-import { toText } from '../../columns.js'
+import { toText, toTextOrNull } from '../../columns.js'
 import type { Parked, ParkRequest } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
@@ -12,6 +12,7 @@ export function park(db: Connection, { dependency, from, delaysMs, pass, ...only
     conditions.push(sql)
     values.push(...more)
   }
+  if (only.tenantId !== undefined) add('tenant_id IS ?', toTextOrNull(only.tenantId ?? undefined))
   if ('pass' in from) add('pass = ?', from.pass)
   else add('run_at <= ?', now + from.dueWithinMs)
   if (only.retriesOnly) add('attempt > 0')

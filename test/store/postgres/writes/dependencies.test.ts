@@ -19,6 +19,19 @@ beforeEach(async () => {
 afterEach(() => Promise.all(stores.map(store => store.close())))
 
 describe('park', () => {
+  it('moves only jobs of the tenant, or only jobs without one', async () => {
+    const [store] = stores as [Store]
+    await store.enqueue([
+      ...jobs(3, { dependency, tenantId: 'acme' }),
+      ...jobs(2, { dependency, tenantId: 'globex' }),
+      ...jobs(4, { dependency }),
+    ])
+    const all = { dependency, from: { dueWithinMs: 0 }, delaysMs: Array.from({ length: 20 }, () => 3_600_000) }
+    expect(await store.park({ ...all, pass: 1, tenantId: 'acme' })).toEqual({ moved: 3 })
+    expect(await store.park({ ...all, pass: 1, tenantId: null })).toEqual({ moved: 4 })
+    expect(await store.park({ ...all, pass: 1 })).toEqual({ moved: 2 })
+  })
+
   it('and concurrent claims share the jobs of a dependency without waiting: each job is deferred or claimed', async () => {
     await stores[0]!.enqueue(jobs(600, { dependency }))
     const delaysMs = Array.from({ length: 40 }, (_, index) => 3_600_000 + index)
