@@ -47,6 +47,8 @@ export interface DependencySettings {
 export interface Probe {
   readonly jobId: string
   readonly workerId: string
+  /** The run of the job; absent in records of older versions. */
+  readonly run?: number
   /** Without a result by then, the probe counts as undecided and another job may probe. */
   readonly until: number
 }
@@ -74,6 +76,7 @@ export interface Seen {
 export interface Ask {
   readonly jobId: string
   readonly workerId: string
+  readonly run: number
   readonly pass?: number
   /** The job has run before, so the budget counts it. */
   readonly isRetry: boolean
@@ -161,7 +164,8 @@ function admitOpen(
   random: () => number,
 ): readonly [Dependency, Verdict] {
   if (mayProbe(dependency, ask, now)) {
-    const probe = { jobId: ask.jobId, workerId: ask.workerId, until: now + ask.probeMs }
+    const { jobId, workerId, run } = ask
+    const probe = { jobId, workerId, run, until: now + ask.probeMs }
     return [{ ...dependency, probe }, { kind: 'probe' }]
   }
   if (isTiredOfWaiting(dependency, ask, now)) return admitRamping(closing(dependency, now), now)

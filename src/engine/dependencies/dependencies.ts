@@ -24,6 +24,7 @@ import { backOffMs } from '../time/loop.js'
 import type { Attempt } from '../worker/attempt.js'
 import { answerOf, dependencyId, type SharedDependency, whyOf } from './answer.js'
 import { type CircuitEntry, DeferredJobs } from './deferred-jobs.js'
+import { lostProbe, type ProbedEntry } from './lost-probe.js'
 
 export const DEPENDENCY = 'dependency'
 
@@ -41,7 +42,7 @@ interface Waiting {
 }
 
 /** A dependency as this process knows it, and the observations that it has not written yet. */
-interface KnownDependency extends CircuitEntry {
+interface KnownDependency extends CircuitEntry, ProbedEntry {
   readonly id: string
   version: number
   isLoaded: boolean
@@ -89,6 +90,7 @@ export class Dependencies {
       const ask: Ask = {
         jobId,
         workerId: claimed.workerId,
+        run: claimed.run,
         isRetry,
         isRepeatable: !atMostOnce,
         probeMs: timeoutMs + 5_000,
@@ -172,10 +174,23 @@ export class Dependencies {
     let isInUse = false
     for (const entry of this.#entries.values()) {
       const isShut = entry.isLoaded && entry.dependency.circuit !== 'closed'
-      if (isShut) await this.#deferredJobs.update(entry)
+      if (isShut) {
+        await this.#reportLostProbe(store, entry)
+        await this.#deferredJobs.update(entry)
+      }
       if (isShut || now - entry.usedAt < IN_USE_MS) isInUse = true
     }
     return isInUse ? Math.min(LOOK_MS, idleMs) : idleMs
+  }
+
+  /** Without this, the circuit would be half-open until the timeout of the lost run. */
+  async #reportLostProbe(store: Store, entry: KnownDependency): Promise<void> {
+    const probe = await lostProbe(this.#env, store, entry)
+    if (!probe) return
+    const { jobId, workerId } = probe
+    const facts = { ...named(entry.dependency), jobId, workerId }
+    this.#env.log.warn({ event: 'probe.lost', ...facts }, 'probe of a circuit was lost')
+    await this.#change(entry, dependency => probed(dependency, jobId, 'unsure', this.#env.time.now()))
   }
 
   /** Changes a dependency for an operator or because of an observation. Returns the new state. */
@@ -214,6 +229,7 @@ export class Dependencies {
       writing: Promise.resolve(),
       isAnswering: false,
       isWriteDue: false,
+      probeOverAt: undefined,
       movedRound: 0,
       usedAt: Number.NEGATIVE_INFINITY,
     }

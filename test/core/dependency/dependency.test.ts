@@ -28,6 +28,7 @@ const calls = (dependency: Dependency, at: number, { ok = 0, failed = 0 }): Depe
   seen(dependency, { ok, failed, first: 0, retry: 0 }, at, 'ECONNREFUSED')
 const ask = (jobId: string, more: Partial<Ask> = {}): Ask => ({
   jobId,
+  run: 1,
   workerId: 'w',
   isRetry: false,
   isRepeatable: true,

@@ -149,6 +149,37 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
     await t.close()
   })
 
+  it('sends another probe soon after the process of a probe has died', async () => {
+    const target = new Target()
+    const pay = defineJob({
+      name: 'pay',
+      dependsOn: 'pay',
+      retry: { maxRetries: 9, backoff: { type: 'fixed', delay: '1s' }, jitter: 'none', circuit: { minimumCalls: 4 } },
+      run: () => target.call(t.clock.now()),
+    })
+    const t = testChronos({ jobs: [pay], store: open, work: { lease: '30s' } })
+    target.isUp = false
+    await t.enqueueMany(
+      pay,
+      Array.from({ length: 6 }, () => undefined),
+    )
+    await t.advance('2s')
+    expect(await t.chronos.circuits.get('pay')).toMatchObject({ state: 'open' })
+    await t.queues.pause('default')
+    target.isUp = true
+    // A pull worker claims the probe and is never heard of again.
+    await t.advance('45s')
+    await t.enqueue('remote', {}, { queue: 'remote', dependsOn: 'pay', retry: { circuit: true } })
+    const { data: leases } = await t.chronos.leases.claim({ workerId: 'gone', queues: ['remote'], lease: '30s' })
+    expect(leases).toHaveLength(1)
+    expect(await t.chronos.circuits.get('pay')).toMatchObject({ state: 'half-open', probeJobId: leases[0]!.job.id })
+    await t.queues.resume('default')
+    await t.advance('90s')
+    expect(target.calls.filter(({ ok }) => ok)).toHaveLength(6)
+    expect((await t.chronos.circuits.get('pay')).state).toBe('closed')
+    await t.close()
+  })
+
   it('is opened and closed by an operator', async () => {
     const target = new Target()
     const pay = defineJob({
