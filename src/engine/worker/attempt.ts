@@ -55,6 +55,8 @@ export class Attempt implements JobContext {
   #logs: LogLine[] = []
   #reported = 0
   #progress: string | undefined
+  /** Effects of `job.once` in progress: a second call with the same name shares the first one's result. */
+  readonly #effects = new Map<string, Promise<unknown>>()
 
   constructor(held: Held, definition: JobDefinition, policy: Policy, port: AttemptPort) {
     // The job and its definition each set a delivery guarantee; the stricter one applies.
@@ -230,7 +232,12 @@ export class Attempt implements JobContext {
     checkText(name, 'job.once: name')
     this.#mustBeHeld('job.once')
     this.#mustBeOpen('job.once')
-    return this.#port.runOnce(this, name, effect, options.whenUnknown ?? (this.atMostOnce ? 'fail' : 'run'))
+    const running = this.#effects.get(name)
+    if (running) return running as Promise<T>
+    const whenUnknown = options.whenUnknown ?? (this.atMostOnce ? 'fail' : 'run')
+    const started = this.#port.runOnce(this, name, effect, whenUnknown).finally(() => this.#effects.delete(name))
+    this.#effects.set(name, started)
+    return started
   }
 
   async complete(tx: unknown, result?: unknown): Promise<void> {

@@ -2,9 +2,10 @@ import { toPayload } from '../../core/job/payload.js'
 import { wait } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { EffectStatus, Lease, Store } from '../../store/store.js'
-import { isRepeatable } from '../client/connection.js'
+import { isOutage, isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
+import type { Attempt } from './attempt.js'
 
 const TRIES_MAX = 5
 /** JSON has no undefined; the result of an effect that returns nothing is stored as this. */
@@ -17,12 +18,15 @@ const NOTHING = 'null'
  */
 export async function runOnce<T>(
   env: Environment,
-  lease: Lease,
+  attempt: Attempt,
   name: string,
   effect: () => T | Promise<T>,
   whenUnknown: 'run' | 'fail',
 ): Promise<T> {
-  const before: EffectStatus = await repeated(env, store => store.beginEffect(lease, name))
+  const { lease } = attempt
+  const begin = (store: Store): Promise<EffectStatus> => store.beginEffect(lease, name)
+  const mayBegin = (error: unknown): boolean => mayWait(attempt, error) && attempt.interruption === undefined
+  const before = await repeated(env, begin, mayBegin)
   if (before.status === 'done') return JSON.parse(before.result) as T
   if (before.status === 'lost') throw leaseLost(lease, name)
   if (before.status === 'begun' && whenUnknown === 'fail') {
@@ -35,18 +39,28 @@ export async function runOnce<T>(
   }
   const value = await effect()
   const result = value === undefined ? NOTHING : toPayload(value, `result of job.once("${name}")`)
-  const recorded = await repeated(env, store => store.endEffect(lease, name, result))
+  const end = (store: Store): Promise<'done' | 'lost'> => store.endEffect(lease, name, result)
+  const recorded = await repeated(env, end, error => mayWait(attempt, error))
   if (recorded === 'lost') throw leaseLost(lease, name)
   return value
 }
 
+/** An outage of the store is awaited as long as the run holds its lease, as for the outcome of a run. */
+function mayWait(attempt: Attempt, error: unknown): boolean {
+  return !attempt.over && (isRepeatable(error) || isOutage(error))
+}
+
 /** Repeats a store call that failed or got no answer. Use it only for calls that are safe to repeat. */
-export async function repeated<T>(env: Environment, call: (store: Store) => Promise<T>): Promise<T> {
+export async function repeated<T>(
+  env: Environment,
+  call: (store: Store) => Promise<T>,
+  mayRepeat = (error: unknown, tries: number): boolean => isRepeatable(error) && tries < TRIES_MAX,
+): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await call(env.connection.opened ?? (await env.connection.store()))
     } catch (error) {
-      if (!isRepeatable(error) || tries === TRIES_MAX) throw error
+      if (!mayRepeat(error, tries)) throw error
       await wait(env.clock, backOffMs(tries, env.dice))
     }
   }

@@ -137,7 +137,7 @@ export class Worker {
       now: () => env.time.now(),
       complete: (attempt, ...success) => complete(env, attempt, ...success),
       hasNews: attempt => this.#reporter.hasNews(attempt),
-      runOnce: (attempt, ...effect) => runOnce(env, attempt.lease, ...effect),
+      runOnce: (attempt, ...effect) => runOnce(env, attempt, ...effect),
     }
     void this.#open()
   }

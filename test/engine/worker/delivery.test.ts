@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { RetryAfter } from '../../../src/core/failure/retry-after.js'
 import { fixed } from '../../../src/core/policy/builders.js'
+import { ChronosError } from '../../../src/core/values/error.js'
 import { defineJob, type JobContext } from '../../../src/engine/client/definition.js'
+import type { VirtualClock } from '../../../src/engine/time/virtual.js'
+import type { Store } from '../../../src/store/store.js'
 import { testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
@@ -165,6 +168,60 @@ describe.each(STORES)('delivery on %s', (_, store) => {
     await t.enqueue(job, {})
     await t.drain()
     expect(codes).toEqual(['cut off', 'EFFECT_UNKNOWN'])
+  })
+
+  test.each(['at-least-once', 'at-most-once'] as const)(
+    'once records its effect after an outage of the store that is shorter than the lease: %s',
+    async delivery => {
+      let charges = 0
+      const job = defineJob({
+        name: 'charge',
+        delivery,
+        retry,
+        run: (_payload: unknown, context) =>
+          context.once('charge', () => {
+            awayUntil = t.clock.now() + 20_000
+            return ++charges
+          }),
+      })
+      let awayUntil = 0
+      const away =
+        <A extends unknown[], R>(clock: VirtualClock, verb: (...args: A) => Promise<R>) =>
+        (...args: A): Promise<R> =>
+          clock.now() < awayUntil
+            ? Promise.reject(new ChronosError('STORE_UNAVAILABLE', 'connection refused'))
+            : verb(...args)
+      const unsteady = (clock: VirtualClock): Store => {
+        const all = store(clock)
+        const { endEffect, extend, settle } = all
+        return {
+          ...all,
+          endEffect: away(clock, endEffect),
+          extend: away(clock, extend),
+          settle: away(clock, settle),
+        }
+      }
+      await using t = testChronos({ jobs: [job], store: unsteady, work: { lease: '30s' } })
+      const { id } = await t.enqueue(job, {})
+      await t.drain()
+      expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', result: 1 })
+      expect(charges).toBe(1)
+    },
+  )
+
+  test('once runs one effect for concurrent calls with the same name', async () => {
+    let charges = 0
+    const job = defineJob({
+      name: 'charge',
+      retry,
+      run: (_payload: unknown, context) =>
+        Promise.all([1, 2, 3].map(() => context.once('charge', async () => ++charges))),
+    })
+    await using t = testChronos({ jobs: [job], store })
+    const { id } = await t.enqueue(job, {})
+    await t.drain()
+    expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', result: [1, 1, 1] })
+    expect(charges).toBe(1)
   })
 
   test('a snooze costs no attempt and says so', async () => {
