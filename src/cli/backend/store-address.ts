@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
 import type { Config, Level } from '../config/load.js'
+import { addSettingFlags } from '../config/settings.js'
 import type { Io } from '../io.js'
 
 export interface AddressOptions {
@@ -24,10 +25,6 @@ export type StoreAddress =
 /** A store, or a server in front of one. */
 export type BackendAddress = StoreAddress | { readonly kind: 'server'; readonly url: string; readonly token?: string }
 
-const STORE_DEFAULT = 'sqlite:./chronos.db'
-
-const GROUP = 'Common options:'
-
 /** The common options of commands that work on a store or through a server. */
 export function addBackendOptions(command: Command): Command {
   return addStoreOptions(command, true)
@@ -35,18 +32,16 @@ export function addBackendOptions(command: Command): Command {
 
 /** The common options of commands that need the store itself. */
 export function addStoreOptions(command: Command, hasServer = false): Command {
-  command
-    .optionsGroup(GROUP)
-    .option('--store <url>', `sqlite:PATH or postgres://… (default: CHRONOS_STORE, or ${STORE_DEFAULT})`)
-  if (hasServer) {
-    command
-      .option('--url <url>', 'use a server instead: http://127.0.0.1:4100 (default: CHRONOS_URL)')
-      .option('--token <token>', 'API token for the server (default: CHRONOS_TOKEN)')
-  }
-  return command
-    .option('--config <file>', 'configuration file (default: chronos.config.json or .mjs in this folder)')
+  addSettingFlags(command.optionsGroup(COMMON_GROUP), 'store', ...(hasServer ? (['url', 'token'] as const) : []))
+  return addConfigOption(command)
     .option('--json', 'print JSON, with the same fields as in TypeScript')
     .option('--log', "also print the engine's log lines to stderr")
+}
+
+export const COMMON_GROUP = 'Common options:'
+
+export function addConfigOption(command: Command): Command {
+  return command.option('--config <file>', 'configuration file (default: chronos.config.json or .mjs in this folder)')
 }
 
 export async function configOf({ store, url, token, config }: AddressOptions, io: Io): Promise<Config> {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { suggest } from '../../core/values/options-reader.js'
+import { tryRead } from '../../core/values/schema.js'
 import type { Environment, Io } from '../io.js'
 import { readConfigFile } from './file.js'
-import { SETTING_NAMES, SETTINGS, type SettingName, type Settings } from './settings.js'
+import { flagOf, SETTING_NAMES, SETTINGS, type SettingName, type Settings } from './settings.js'
 
 /** The sources of a setting, by increasing precedence. */
 export type Level = 'default' | 'file' | 'environment' | 'flag'
@@ -44,33 +45,34 @@ interface Said {
 
 function ofFlag(name: SettingName, given: unknown): Said | undefined {
   if (given === undefined) return undefined
-  const value = typeof given === 'string' ? SETTINGS[name].read(given) : given
+  const value = typeof given === 'string' ? parsed(name, given) : given
   return { value, source: { level: 'flag', name: flagOf(name) } }
 }
 
-/** `egressAllow` → `--egress-allow`, `retention.dead` → `--retention-dead`. */
-const flagOf = (name: string): string =>
-  `--${name.replace('.', '-').replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
+const parsed = (name: SettingName, text: string): unknown => SETTINGS[name].schema.fromText?.(text) ?? text
 
 /** An empty variable counts as not set: compose files and shells often set one. */
 function ofEnvironment(name: SettingName, env: Environment): Said | undefined {
-  const { env: variable, read, isSecret } = SETTINGS[name]
+  const { env: variable, isSecret } = SETTINGS[name]
   const [plain, path] = [env[variable] || undefined, (isSecret && env[`${variable}_FILE`]) || undefined]
   if (plain !== undefined && path !== undefined) {
     throw problem(`${variable} and ${variable}_FILE are both set; keep one`)
   }
-  if (plain !== undefined) return { value: read(plain), source: { level: 'environment', name: variable } }
+  if (plain !== undefined) return { value: parsed(name, plain), source: { level: 'environment', name: variable } }
   if (path === undefined) return undefined
   return {
-    value: read(contentOf(path, `${variable}_FILE`)),
+    value: parsed(name, contentOf(path, `${variable}_FILE`)),
     source: { level: 'environment', name: `${variable}_FILE` },
   }
 }
 
 function ofFile(name: SettingName, value: unknown, path: string): Said | undefined {
   if (value === undefined) return undefined
-  const isAlike = typeof value === 'string' && Array.isArray(SETTINGS[name].otherwise)
-  return { value: isAlike ? SETTINGS[name].read(value) : value, source: { level: 'file', name: path } }
+  const isList = SETTINGS[name].schema.kinds.includes('array')
+  return {
+    value: isList && typeof value === 'string' ? parsed(name, value) : value,
+    source: { level: 'file', name: path },
+  }
 }
 
 function contentOf(path: string, variable: string): string {
@@ -82,12 +84,12 @@ function contentOf(path: string, variable: string): string {
 }
 
 function checked(name: SettingName, { value, source }: Said): unknown {
-  const { schema, expects, isSecret } = SETTINGS[name]
-  const answer = schema.safeParse(value)
-  if (answer.success) return answer.data
+  const { schema, isSecret } = SETTINGS[name]
+  const answer = tryRead(schema, value)
+  if ('value' in answer) return answer.value
   const where = source.level === 'file' ? `${source.name}: ${name}` : source.name
   const got = isSecret ? 'another value' : shown(value)
-  throw problem(`${where}: expected ${expects}, got ${got}${hint(name, value)}`)
+  throw problem(`${where}: expected ${schema.expects}, got ${got}${hint(name, value)}`)
 }
 
 /** Kubernetes sets CHRONOS_PORT for a Service named chronos. */

@@ -1,278 +1,233 @@
-import { z } from 'zod'
+import type { Command } from 'commander'
 import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
 import { isPresetName } from '../../core/policy/presets.js'
-import { HOUR_MS, toMs } from '../../core/values/duration.js'
+import { HOUR_MS } from '../../core/values/duration.js'
+import { isPlainObject } from '../../core/values/json.js'
 import { checkName } from '../../core/values/limits.js'
+import {
+  type About,
+  about,
+  boolean,
+  duration,
+  flaw,
+  integer,
+  literal,
+  oneOf,
+  pattern,
+  type Schema,
+  schema,
+  text,
+  value,
+} from '../../core/values/schema.js'
+import { list, union } from '../../core/values/shape.js'
 import type { AlertsOptions } from '../../engine/alerts/alerts.js'
+import { collect } from '../argument.js'
 
 /** A setting, which a flag, an environment variable or a file can set. */
 interface Setting<T> {
-  readonly env: string
-  readonly tells: string
-  /** In an error: `expected …`. */
-  readonly expects: string
-  /** Parses the text of an environment variable or a flag; the schema checks the result. */
-  read(text: string): unknown
-  readonly schema: z.ZodType<T>
+  /** Checks the value; `fromText` parses a flag or a variable, and `expects` describes it in an error. */
+  readonly schema: Schema<T>
   /** The default. */
   readonly otherwise: T
   /** Never shown, and can be read from a file: `…_FILE`. */
   readonly isSecret?: true
 }
 
-const text = (value: string): string => value
-const number = (value: string): unknown => (/^\d{1,15}$/.test(value) ? Number(value) : value)
-const list = (value: string): readonly string[] =>
-  value
-    .split(',')
-    .map(entry => entry.trim())
-    .filter(entry => entry !== '')
+/** The schema with other words for what it accepts. */
+const expecting = <T>(expects: string, schema: Schema<T>): Schema<T> => ({ ...schema, expects })
 
-function flag(value: string): unknown {
-  if (['1', 'true', 'yes', 'on'].includes(value.toLowerCase())) return true
-  return ['0', 'false', 'no', 'off'].includes(value.toLowerCase()) ? false : value
+const words = (expects: string): Schema<readonly string[]> =>
+  expecting(expects, list(text(1_024), { max: 1_000, of: 'values' }))
+
+const FALSE: readonly string[] = ['0', 'false', 'no', 'off']
+const yesOrNo: Schema<boolean> = {
+  ...boolean,
+  fromText(given) {
+    if (['1', 'true', 'yes', 'on'].includes(given.toLowerCase())) return true
+    return FALSE.includes(given.toLowerCase()) ? false : given
+  },
 }
 
-function json(value: string): unknown {
+function json(given: string): unknown {
   try {
-    return JSON.parse(value)
+    return JSON.parse(given)
   } catch {
-    return value
+    return given
   }
 }
 
 const MEGABYTE = 1_000_000
 const BODY_MAX_BYTES = 64 * MEGABYTE
 const UNITS: Readonly<Record<string, number>> = { '': 1, kb: 1_000, mb: MEGABYTE }
+const byteCount = integer(1_000, BODY_MAX_BYTES)
 
 /** Bytes, or `512kb`, `2mb`. */
-function bytes(value: string): unknown {
-  const [, digits, unit] = /^(\d{1,9})(kb|mb)?$/i.exec(value.trim()) ?? []
-  return digits === undefined ? value : Number(digits) * UNITS[(unit ?? '').toLowerCase()]!
-}
+const size = schema<number>({
+  kinds: ['string', 'number'],
+  expects: `a size from 1kb to ${BODY_MAX_BYTES / MEGABYTE}mb`,
+  check(given) {
+    const [, digits, unit] = (typeof given === 'string' && /^(\d{1,9})(kb|mb)?$/i.exec(given.trim())) || []
+    return byteCount.check(digits === undefined ? given : Number(digits) * UNITS[(unit ?? '').toLowerCase()]!)
+  },
+})
 
-/** Whether a check of the engine accepts the value. */
-function accepts(check: (value: unknown) => void): (value: unknown) => boolean {
-  return value => {
-    try {
-      check(value)
-      return true
-    } catch {
-      return false
-    }
+/** A value that a check of the engine accepts. */
+function checkedBy<T>(expects: string, schema: Schema<T>, check: (given: T) => void): Schema<T> {
+  return {
+    ...schema,
+    expects,
+    check(given) {
+      const kept = schema.check(given)
+      try {
+        check(kept)
+      } catch {
+        throw flaw(`expected ${expects}`)
+      }
+      return kept
+    },
   }
 }
 
-const nonEmpty = z.string().min(1).max(4_096)
-const words = z.array(z.string().min(1).max(1_024)).max(1_000).readonly()
-const names = words.refine(accepts(list => (list as string[]).forEach(name => void checkName(name, 'queue'))))
-const duration = (min: number, max: number): z.ZodType<string | number> =>
-  z.union([z.string(), z.number()]).refine(accepts(value => void toMs(value, 'duration', { min, max })))
-const age = z.union([z.literal(false), duration(1, 10 * 365 * 24 * HOUR_MS)])
-const policy = z.custom<PolicyInput>(accepts(value => void parsePolicy(value as PolicyInput, 'retry')))
-const httpUrl = z.url({ protocol: /^https?$/ })
+const policy: Schema<PolicyInput> = {
+  ...checkedBy(
+    'a preset such as financial, or a policy such as {"maxRetries": 5}',
+    value<PolicyInput>({ kinds: ['string', 'object'], expects: '' }, () => true),
+    given => void parsePolicy(given, 'retry'),
+  ),
+  fromText: given => (isPresetName(given) ? given : json(given)),
+}
+
+const retention = optional({
+  ...expecting(
+    'a duration such as 7d, or false',
+    union(duration({ min: 1, max: 10 * 365 * 24 * HOUR_MS }), literal(false)),
+  ),
+  fromText: given => (FALSE.includes(given.toLowerCase()) ? false : given),
+})
 
 /** `config show` keeps this order. */
-export const SETTINGS = {
-  store: setting({
-    env: 'CHRONOS_STORE',
-    tells: 'where jobs are stored: sqlite:PATH or postgres://…',
-    expects: 'sqlite:PATH or postgres://…',
-    read: text,
-    schema: nonEmpty,
-    otherwise: 'sqlite:./chronos.db',
+const TABLE = {
+  store: {
+    ...setting(expecting('sqlite:PATH or postgres://…', text(4_096)), 'sqlite:./chronos.db', {
+      flag: '--store <url>',
+      description: 'sqlite:PATH or postgres://… (default: CHRONOS_STORE, or sqlite:./chronos.db)',
+    }),
     isSecret: true,
-  }),
-  url: optional({
-    env: 'CHRONOS_URL',
-    tells: 'server that commands work on, instead of a store',
-    expects: 'the address of a server, such as http://127.0.0.1:4100',
-    read: text,
-    schema: httpUrl,
-  }),
-  token: optional({
-    env: 'CHRONOS_TOKEN',
-    tells: "server: an administrator's token; commands: the token they send to a server",
-    expects: 'a token of 16 to 512 printable characters',
-    read: text,
-    schema: z.string().regex(/^[\x21-\x7e]{16,512}$/),
-    isSecret: true,
-  }),
-  host: setting({
-    env: 'CHRONOS_HOST',
-    tells: 'address to listen on; any other than loopback requires a token',
-    expects: 'an address or a name, such as 127.0.0.1 or 0.0.0.0',
-    read: text,
-    schema: nonEmpty.max(253),
-    otherwise: '127.0.0.1',
-  }),
-  port: setting({
-    env: 'CHRONOS_PORT',
-    tells: 'port to listen on; 0 chooses a free one',
-    expects: 'a port from 0 to 65535',
-    read: number,
-    schema: z.int().min(0).max(65_535),
-    otherwise: 4100,
-  }),
-  basePath: setting({
-    env: 'CHRONOS_BASE_PATH',
-    tells: 'path under which a proxy serves it: /jobs',
-    expects: 'a path such as /jobs',
-    read: text,
-    schema: z.string().regex(/^\/(?:[\w.~-]+(?:\/[\w.~-]+)*)?$/),
-    otherwise: '/',
-  }),
-  allowedHosts: setting({
-    env: 'CHRONOS_ALLOWED_HOSTS',
-    tells: 'host names that requests may use, besides the address',
-    expects: 'host names, such as jobs.example.com',
-    read: list,
-    schema: words,
-    otherwise: [],
-  }),
-  readOnly: setting({
-    env: 'CHRONOS_READ_ONLY',
-    tells: 'reject every change through the server',
-    expects: 'true or false',
-    read: flag,
-    schema: z.boolean(),
-    otherwise: false,
-  }),
-  envName: optional({
-    env: 'CHRONOS_ENV_NAME',
-    tells: 'badge on the dashboard: production',
-    expects: 'up to 40 characters',
-    read: text,
-    schema: z.string().min(1).max(40),
-  }),
-  envColor: optional({
-    env: 'CHRONOS_ENV_COLOR',
-    tells: 'its colour: crimson, or #c0392b',
-    expects: 'a colour such as crimson or #c0392b',
-    read: text,
-    schema: z.string().regex(/^(#[0-9a-fA-F]{3,8}|[a-z]{3,20})$/),
-  }),
-  maxBody: setting({
-    env: 'CHRONOS_MAX_BODY',
-    tells: 'maximum request size in bytes, or as 512kb, 2mb',
-    expects: `a size from 1kb to ${BODY_MAX_BYTES / MEGABYTE}mb`,
-    read: bytes,
-    schema: z.preprocess(
-      value => (typeof value === 'string' ? bytes(value) : value),
-      z.int().min(1_000).max(BODY_MAX_BYTES),
+  },
+  url: optional(
+    value<string>(
+      { kinds: ['string'], expects: 'the address of a server, such as http://127.0.0.1:4100' },
+      given => typeof given === 'string' && /^https?:/i.test(given) && URL.canParse(given),
     ),
-    otherwise: 4_194_304,
-  }),
-  drainDelay: optional({
-    env: 'CHRONOS_DRAIN_DELAY',
-    tells: 'how long a stopping server still answers, so that load balancers notice; by default 5s, on loopback 0s',
-    expects: 'a duration up to 10m, such as 5s',
-    read: text,
-    schema: duration(0, 600_000),
-  }),
-  shutdownTimeout: setting({
-    env: 'CHRONOS_SHUTDOWN_TIMEOUT',
-    tells: 'how long running jobs may continue when the process stops',
-    expects: 'a duration up to 24h, such as 25s',
-    read: text,
-    schema: duration(0, 24 * HOUR_MS),
-    otherwise: '25s',
-  }),
-  jobs: setting({
-    env: 'CHRONOS_JOBS',
-    tells: 'modules whose exported definitions the worker runs',
-    expects: 'paths of modules, such as ./jobs.js',
-    read: list,
-    schema: words,
-    otherwise: [],
-  }),
-  queues: setting({
-    env: 'CHRONOS_QUEUES',
-    tells: 'queues that the worker serves; by default those of its jobs',
-    expects: 'names of queues',
-    read: list,
-    schema: names,
-    otherwise: [],
-  }),
-  concurrency: setting({
-    env: 'CHRONOS_CONCURRENCY',
-    tells: 'jobs that the worker runs at the same time',
-    expects: 'a whole number from 1 to 10000',
-    read: number,
-    schema: z.int().min(1).max(10_000),
-    otherwise: 10,
-  }),
-  lease: setting({
-    env: 'CHRONOS_LEASE',
-    tells: 'how long a claim lasts without a heartbeat',
-    expects: 'a duration from 1s to 1h',
-    read: text,
-    schema: duration(1_000, HOUR_MS),
-    otherwise: '30s',
-  }),
-  retry: optional({
-    env: 'CHRONOS_RETRY',
-    tells: 'policy of jobs without their own: a preset or a policy',
-    expects: 'a preset such as financial, or a policy such as {"maxRetries": 5}',
-    read: value => (isPresetName(value) ? value : json(value)),
-    schema: policy,
-  }),
-  'retention.succeeded': retention('CHRONOS_RETENTION_SUCCEEDED', 'succeeded jobs'),
-  'retention.cancelled': retention('CHRONOS_RETENTION_CANCELLED', 'cancelled jobs'),
-  'retention.dead': retention('CHRONOS_RETENTION_DEAD', 'dead jobs'),
-  egressAllow: setting({
-    env: 'CHRONOS_EGRESS_ALLOW',
-    tells: 'addresses that HTTP jobs and webhooks may reach beyond public ones',
-    expects: 'networks and host names, such as 10.1.0.0/16,hooks.internal',
-    read: list,
-    schema: words,
-    otherwise: [],
-  }),
-  alerts: optional({
-    env: 'CHRONOS_ALERTS',
-    tells: 'rules and channels of alerts, as in createChronos',
-    expects: 'an object with rules and channels',
-    read: json,
-    schema: z.custom<AlertsOptions>(value => typeof value === 'object' && value !== null && !Array.isArray(value)),
+    { flag: '--url <url>', description: 'use a server instead: http://127.0.0.1:4100 (default: CHRONOS_URL)' },
+  ),
+  token: {
+    ...optional(pattern(512, /^[\x21-\x7e]{16,512}$/, 'a token of 16 to 512 printable characters'), {
+      flag: '--token <token>',
+      description: 'API token for the server (default: CHRONOS_TOKEN)',
+    }),
     isSecret: true,
+  },
+  host: setting(expecting('an address or a name, such as 127.0.0.1 or 0.0.0.0', text(253)), '127.0.0.1', {
+    flag: '--host <address>',
+    description: 'listen on this address',
   }),
-  logLevel: setting({
-    env: 'CHRONOS_LOG_LEVEL',
-    tells: 'debug, info, warn, error or silent',
-    expects: 'debug, info, warn, error or silent',
-    read: text,
-    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
-    otherwise: 'info',
+  port: setting(expecting('a port from 0 to 65535', integer(0, 65_535)), 4100, {
+    flag: '--port <number>',
+    description: 'listen on this port; 0 picks a free one',
   }),
-  logFormat: optional({
-    env: 'CHRONOS_LOG_FORMAT',
-    tells: 'json or pretty; by default pretty on a terminal',
-    expects: 'json or pretty',
-    read: text,
-    schema: z.enum(['json', 'pretty']),
+  basePath: setting(pattern(1_024, /^\/(?:[\w.~-]+(?:\/[\w.~-]+)*)?$/, 'a path such as /jobs'), '/', {
+    flag: '--base-path <path>',
+    description: 'path prefix, if a proxy adds one',
   }),
-} as const
+  allowedHosts: setting(words('host names, such as jobs.example.com'), []),
+  readOnly: setting(yesOrNo, false, { flag: '--read-only', description: 'reject all changes' }),
+  envName: optional(expecting('up to 40 characters', text(40))),
+  envColor: optional(pattern(20, /^(#[0-9a-fA-F]{3,8}|[a-z]{3,20})$/, 'a colour such as crimson or #c0392b')),
+  maxBody: setting(size, 4_194_304),
+  drainDelay: optional(expecting('a duration up to 10m, such as 5s', duration({ min: 0, max: 600_000 }))),
+  shutdownTimeout: setting(
+    expecting('a duration up to 24h, such as 25s', duration({ min: 0, max: 24 * HOUR_MS })),
+    '25s',
+  ),
+  jobs: setting(words('paths of modules, such as ./jobs.js'), [], {
+    flag: '--jobs <file>',
+    description: 'module that exports job definitions; repeatable',
+  }),
+  queues: setting(
+    checkedBy('names of queues', words(''), names => {
+      for (const name of names) checkName(name, 'queue')
+    }),
+    [],
+    {
+      flag: '--queues <names>',
+      description: 'work on these queues: mail,payments (default: those of its jobs, and "default")',
+    },
+  ),
+  concurrency: setting(integer(1, 10_000), 10, {
+    flag: '--concurrency <number>',
+    description: 'number of jobs at the same time',
+  }),
+  lease: setting(expecting('a duration from 1s to 1h', duration({ min: 1_000, max: HOUR_MS })), '30s'),
+  retry: optional(policy),
+  'retention.succeeded': retention,
+  'retention.cancelled': retention,
+  'retention.dead': retention,
+  egressAllow: setting(words('networks and host names, such as 10.1.0.0/16,hooks.internal'), []),
+  alerts: {
+    ...optional<AlertsOptions>({
+      ...value({ kinds: ['object'], expects: 'an object with rules and channels' }, isPlainObject),
+      fromText: json,
+    }),
+    isSecret: true,
+  },
+  logLevel: setting(
+    expecting('debug, info, warn, error or silent', oneOf(['debug', 'info', 'warn', 'error', 'silent'])),
+    'info',
+    { flag: '--log-level <level>', description: 'debug, info, warn, error or silent' },
+  ),
+  logFormat: optional(expecting('json or pretty', oneOf(['json', 'pretty'])), {
+    flag: '--log-format <format>',
+    description: 'json or pretty (default: pretty on a terminal)',
+  }),
+} as const satisfies Readonly<Record<string, Setting<unknown>>>
 
-export type SettingName = keyof typeof SETTINGS
+export type SettingName = keyof typeof TABLE
+export type Settings = { readonly [Name in SettingName]: (typeof TABLE)[Name]['otherwise'] }
 
-export type Settings = { readonly [Name in SettingName]: (typeof SETTINGS)[Name]['otherwise'] }
-
-function setting<T>(parts: Setting<T>): Setting<T> {
-  return parts
+function setting<T>(schema: Schema<T>, otherwise: NoInfer<T>, words: About = {}): Setting<T> {
+  return { schema: about(schema, words), otherwise }
 }
 
-function optional<T>(parts: Omit<Setting<T>, 'otherwise'>): Setting<T | undefined> {
-  return { ...parts, otherwise: undefined } as Setting<T | undefined>
+function optional<T>(schema: Schema<T>, words: About = {}): Setting<T | undefined> {
+  return { schema: about(schema, words), otherwise: undefined }
 }
 
-function retention(env: string, what: string): Setting<string | number | false | undefined> {
-  return optional({
-    env,
-    tells: `how long ${what} are kept; by default forever`,
-    expects: 'a duration such as 7d, or false',
-    read: value => (flag(value) === false ? false : value),
-    schema: age,
-  })
+export const SETTING_NAMES = Object.keys(TABLE) as readonly SettingName[]
+
+/** `egressAllow` → `CHRONOS_EGRESS_ALLOW`, `retention.dead` → `CHRONOS_RETENTION_DEAD`. */
+const variableOf = (name: string): string =>
+  `CHRONOS_${name
+    .replace('.', '_')
+    .replace(/[A-Z]/g, letter => `_${letter}`)
+    .toUpperCase()}`
+
+export const SETTINGS = Object.fromEntries(
+  Object.entries<Setting<unknown>>(TABLE).map(([name, parts]) => [name, { ...parts, env: variableOf(name) }]),
+) as Readonly<Record<SettingName, Setting<unknown> & { readonly env: string }>>
+
+/** Adds the flags of these settings. */
+export function addSettingFlags(command: Command, ...names: readonly SettingName[]): Command {
+  for (const name of names) {
+    const { schema, otherwise } = SETTINGS[name]
+    const { flag = '', description = '' } = schema.about
+    const isSaid = description.includes('(default:') || !['string', 'number'].includes(typeof otherwise)
+    const help = isSaid ? description : `${description} (default: ${otherwise})`
+    if (name === 'jobs') command.option(flag, help, collect)
+    else command.option(flag, help)
+  }
+  return command
 }
 
-export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[]
+/** The name of a setting's flag in messages. */
+export const flagOf = (name: SettingName): string => (SETTINGS[name].schema.about.flag ?? name).replace(/ .*/, '')

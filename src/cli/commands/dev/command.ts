@@ -1,4 +1,5 @@
 import type { CommandSpec } from '../../command.js'
+import { addSettingFlags } from '../../config/settings.js'
 import { addServiceOptions, addWorkerOptions } from '../../service/options.js'
 
 export const dev: CommandSpec = {
@@ -8,8 +9,7 @@ export const dev: CommandSpec = {
   options: command =>
     addServiceOptions(
       addWorkerOptions(
-        command
-          .option('--port <number>', 'listen on this port; 0 picks a free one (default: 4100)')
+        addSettingFlags(command, 'port')
           .option('--demo', 'seed demo data for every screen (in ./chronos-demo.db, unless --store is given)')
           .option('--open', 'open the dashboard in your browser'),
       ),

@@ -1,12 +1,11 @@
 import { systemClock } from '../../../engine/time/system.js'
 import type { Listening } from '../../../server.js'
 import { logOf } from '../../backend/direct.js'
-import { type Config, loadConfig } from '../../config/load.js'
+import { type Config, type Flags, loadConfig } from '../../config/load.js'
 import type { Settings } from '../../config/settings.js'
 import type { Io } from '../../io.js'
 import { styleOf } from '../../output/print.js'
 import { loadDefinitions } from '../../service/definitions.js'
-import { type ServerFlags, settingsIn } from '../../service/options.js'
 import { queuesOf, Service } from '../../service/service.js'
 import { started, untilInterrupted } from '../../service/until.js'
 import { banner } from './banner.js'
@@ -15,7 +14,7 @@ import { Demo } from './demo/demo.js'
 import { Echo } from './echo.js'
 import { QueueWatcher } from './queue-watcher.js'
 
-interface DevFlags extends ServerFlags {
+interface DevFlags extends Flags {
   readonly demo?: true
   readonly open?: true
 }
@@ -61,7 +60,7 @@ async function begin(service: Service, io: Io): Promise<Listening> {
 }
 
 async function configFor(flags: DevFlags, io: Io): Promise<Config> {
-  const { settings, sources } = await loadConfig({ ...settingsIn(flags), host: '127.0.0.1' }, io)
+  const { settings, sources } = await loadConfig({ ...flags, host: '127.0.0.1' }, io)
   // No token is needed on this machine, so that the commands of the banner work as they are.
   const open = { ...settings, token: undefined }
   return { sources, settings: flags.demo ? forDemo(open, sources) : open }

@@ -1,4 +1,5 @@
 import type { CommandSpec } from '../../command.js'
+import { addSettingFlags } from '../../config/settings.js'
 import { addServiceOptions, addWorkerOptions } from '../../service/options.js'
 
 export const serve: CommandSpec = {
@@ -10,13 +11,13 @@ export const serve: CommandSpec = {
   options: command =>
     addServiceOptions(
       addWorkerOptions(
-        command
-          .option('--host <address>', 'listen on this address (default: 127.0.0.1)')
-          .option('--port <number>', 'listen on this port; 0 picks a free one (default: 4100)')
-          .option('--base-path <path>', 'path prefix, if a proxy adds one (default: /)')
-          .option('--token <token>', 'admin token; prefer CHRONOS_TOKEN or CHRONOS_TOKEN_FILE')
-          .option('--read-only', 'reject all changes')
-          .option('--with-worker', 'also run jobs'),
+        addSettingFlags(
+          addSettingFlags(command, 'host', 'port', 'basePath').option(
+            '--token <token>',
+            'admin token; prefer CHRONOS_TOKEN or CHRONOS_TOKEN_FILE',
+          ),
+          'readOnly',
+        ).option('--with-worker', 'also run jobs'),
       ),
     ),
   common: 'none',

@@ -1,19 +1,17 @@
 import type { JobDefinition } from '../../../engine/client/definition.js'
 import { logOf } from '../../backend/direct.js'
-import type { Config } from '../../config/load.js'
-import { loadConfig } from '../../config/load.js'
+import { type Config, type Flags, loadConfig } from '../../config/load.js'
 import type { Io } from '../../io.js'
 import { loadDefinitions } from '../../service/definitions.js'
-import { type ServerFlags, settingsIn } from '../../service/options.js'
 import { queuesOf, Service } from '../../service/service.js'
 import { started, untilInterrupted } from '../../service/until.js'
 
-interface ServeFlags extends ServerFlags {
+interface ServeFlags extends Flags {
   readonly withWorker?: true
 }
 
 export async function serve(flags: ServeFlags, io: Io): Promise<void> {
-  const config = await loadConfig(settingsIn(flags), io)
+  const config = await loadConfig(flags, io)
   const definitions = await definitionsOf(flags, config, io)
   const service = await Service.open({ config, log: await logOf(config.settings), server: true, definitions })
   await started(service, async () => {

@@ -1,14 +1,13 @@
 import { logOf } from '../../backend/direct.js'
-import { loadConfig } from '../../config/load.js'
+import { type Flags, loadConfig } from '../../config/load.js'
 import type { Io } from '../../io.js'
 import { many } from '../../output/show.js'
 import { loadDefinitions } from '../../service/definitions.js'
-import { settingsIn, type WorkerFlags } from '../../service/options.js'
 import { queuesOf, Service } from '../../service/service.js'
 import { noJobs, started, untilInterrupted } from '../../service/until.js'
 
-export async function runWorker(flags: WorkerFlags, io: Io): Promise<void> {
-  const config = await loadConfig(settingsIn(flags), io)
+export async function runWorker(flags: Flags, io: Io): Promise<void> {
+  const config = await loadConfig(flags, io)
   const { settings } = config
   if (settings.jobs.length === 0) throw noJobs('worker')
   const definitions = await loadDefinitions(settings.jobs, io.folder ?? process.cwd())
