@@ -1,5 +1,6 @@
 import type { Caller, Role } from './access/caller.js'
 import type { Application } from './application.js'
+import type { LibraryCall } from './library.js'
 import { z } from './schemas/zod.js'
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -59,6 +60,8 @@ export interface Endpoint {
   /** The group in the OpenAPI document. */
   readonly tag: string
   readonly summary: string
+  /** The methods of the library that it makes available. */
+  readonly call?: LibraryCall | readonly LibraryCall[]
   readonly description?: string
   /** The minimum role of the caller. */
   readonly role: Role

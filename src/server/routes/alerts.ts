@@ -18,6 +18,7 @@ const ruleList = listSchema(ruleSchema, 'AlertRuleList')
 const list = endpoint({
   method: 'get',
   path: '/alerts',
+  call: 'alerts.list(...)',
   tag: 'alerts',
   summary: 'List alerts',
   description: 'Sorted: firing before resolved, then critical first, then newest first.',
@@ -33,6 +34,7 @@ const list = endpoint({
 const rules = endpoint({
   method: 'get',
   path: '/alerts/rules',
+  call: 'alerts.rules().data',
   tag: 'alerts',
   summary: 'List alert rules',
   description:
@@ -48,6 +50,7 @@ const rules = endpoint({
 const setRules = endpoint({
   method: 'put',
   path: '/alerts/rules',
+  call: 'alerts.setRules(...).data',
   tag: 'alerts',
   summary: 'Change alert rules for every process',
   description: 'The fields are names of rules. Rules and fields that are left out stay unchanged.',
@@ -66,6 +69,7 @@ const setRules = endpoint({
 const silences = endpoint({
   method: 'get',
   path: '/alerts/silences',
+  call: 'alerts.silences()',
   tag: 'alerts',
   summary: 'List silences',
   description: 'Silences in force, and those that ended less than a day ago; the one that ends last comes first.',
@@ -80,6 +84,7 @@ const silences = endpoint({
 const silence = endpoint({
   method: 'post',
   path: '/alerts/silences',
+  call: 'alerts.silence(...)',
   tag: 'alerts',
   summary: 'Silence alerts',
   description:
@@ -100,6 +105,7 @@ const silence = endpoint({
 const unsilence = endpoint({
   method: 'delete',
   path: '/alerts/silences/{id}',
+  call: 'alerts.unsilence(id)',
   tag: 'alerts',
   summary: 'End a silence',
   role: 'operator',
@@ -116,6 +122,7 @@ const unsilence = endpoint({
 const test = endpoint({
   method: 'post',
   path: '/alerts:test',
+  call: 'alerts.test(channel).channels',
   tag: 'alerts',
   summary: 'Send a test alert through the channels of this server',
   role: 'operator',

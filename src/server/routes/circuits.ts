@@ -8,6 +8,7 @@ import { z } from '../schemas/zod.js'
 const list = endpoint({
   method: 'get',
   path: '/circuits',
+  call: 'circuits.list().data',
   tag: 'circuits',
   summary: 'List circuits',
   role: 'viewer',
@@ -21,6 +22,7 @@ const list = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/circuits/{key}',
+  call: 'circuits.get(key)',
   tag: 'circuits',
   summary: 'Get a circuit',
   description: 'Percent-encode `/` and `:` in the key: `https%3A%2F%2Fapi.example`.',
@@ -37,6 +39,7 @@ const get = endpoint({
 const open = endpoint({
   method: 'post',
   path: '/circuits/{key}/open',
+  call: 'circuits.open(key)',
   tag: 'circuits',
   summary: 'Force a circuit open: its jobs wait without using an attempt',
   role: 'operator',
@@ -53,6 +56,7 @@ const open = endpoint({
 const close = endpoint({
   method: 'post',
   path: '/circuits/{key}/close',
+  call: 'circuits.close(key, ...)',
   tag: 'circuits',
   summary: 'Close a circuit: waiting jobs resume gradually',
   role: 'operator',

@@ -1,7 +1,5 @@
 import type { GroupQuery } from '../../engine/dead/dead.js'
-import type { DeadQuery } from '../../engine/dead/redrives.js'
-import { type BulkResult, checkMeant } from '../../engine/jobs/bulk.js'
-import type { Application } from '../application.js'
+import { checkMeant } from '../../engine/jobs/bulk.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import {
   byFingerprint,
@@ -21,6 +19,7 @@ import { ownTenant, shownTo } from './tenancy.js'
 const list = endpoint({
   method: 'get',
   path: '/dead',
+  call: 'dead.list(..., ...)',
   tag: 'dead',
   summary: 'List dead letters, newest first',
   description: 'Takes the filters of `GET /jobs`. The count is exact up to 10,000.',
@@ -40,6 +39,7 @@ const list = endpoint({
 const groups = endpoint({
   method: 'get',
   path: '/dead/groups',
+  call: 'dead.groups(...)',
   tag: 'dead',
   summary: 'List error groups, largest first',
   role: 'viewer',
@@ -54,6 +54,7 @@ const groups = endpoint({
 const group = endpoint({
   method: 'get',
   path: '/dead/groups/{fingerprint}',
+  call: 'dead.group(fingerprint, ?tenantId)',
   tag: 'dead',
   summary: 'Get an error group with some of its jobs',
   role: 'viewer',
@@ -73,6 +74,7 @@ const group = endpoint({
 const setGroup = endpoint({
   method: 'patch',
   path: '/dead/groups/{fingerprint}',
+  call: 'dead.setGroup(fingerprint, state, ?tenantId)',
   tag: 'dead',
   summary: 'Change the status of an error group',
   role: 'operator',
@@ -92,13 +94,12 @@ const setGroup = endpoint({
 
 const bulkBody = bulkRequest(deadFilterBody, 'DeadBulkRequest')
 
-type Act = (app: Application, query: DeadQuery, options: { readonly dryRun: boolean }) => Promise<BulkResult>
-
 /** An action on all matching dead letters. */
-function bulk(path: string, summary: string, act: Act): Endpoint {
+function bulk(path: 'acknowledge' | 'discard', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/dead/${path}`,
+    call: `dead.${path}(filter, ..., all=true)`,
     tag: 'dead',
     takesLong: true,
     summary,
@@ -109,7 +110,7 @@ function bulk(path: string, summary: string, act: Act): Endpoint {
     async handle({ app, caller, body: { filter, dryRun = false, all = false }, note }): Promise<Answer> {
       checkMeant(filter, { all }, `dead/${path}`)
       const query = ownTenant(caller, filter)
-      const result = await act(app, query, { dryRun })
+      const result = await app.chronos.dead[path](query, { dryRun })
       note({ filter: query, dryRun, count: result.changed })
       if (result.changed > 0) app.feed.changed(['dead', 'jobs', 'queues'], query.tenantId)
       return { body: result }
@@ -117,13 +118,7 @@ function bulk(path: string, summary: string, act: Act): Endpoint {
   })
 }
 
-const acknowledge = bulk(
-  'acknowledge',
-  'Acknowledge dead letters: they stay, but no longer raise alerts',
-  ({ chronos }, query, options) => chronos.dead.acknowledge(query, options),
-)
-const discard = bulk('discard', 'Discard dead letters; their records stay', ({ chronos }, query, options) =>
-  chronos.dead.discard(query, options),
-)
+const acknowledge = bulk('acknowledge', 'Acknowledge dead letters: they stay, but no longer raise alerts')
+const discard = bulk('discard', 'Discard dead letters; their records stay')
 
 export const DEAD: readonly Endpoint[] = [list, groups, group, setGroup, acknowledge, discard]

@@ -1,7 +1,5 @@
-import type { JobView } from '../../core/job/view.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
 import type { JobQuery } from '../../engine/jobs/query.js'
-import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
 import { enqueuedSchema, jobEdit, jobFilterBody, jobSchema } from '../schemas/job.js'
 import { bulkRequest, bulkSchema, byId } from '../schemas/words.js'
@@ -10,10 +8,11 @@ import { readDeadline } from './jobs.js'
 import { ownJob, ownTenant } from './tenancy.js'
 
 /** An action on one job, which returns the changed job. */
-function action(path: string, summary: string, act: (app: Application, id: string) => Promise<JobView>): Endpoint {
+function action(path: string, summary: string, verb: 'cancel' | 'retry' | 'runNow'): Endpoint {
   return endpoint({
     method: 'post',
     path: `/jobs/{id}/${path}`,
+    call: `jobs.${verb}(id)`,
     tag: 'jobs',
     summary,
     role: 'operator',
@@ -23,20 +22,19 @@ function action(path: string, summary: string, act: (app: Application, id: strin
     answers: ok(jobSchema, 'The changed job'),
     async handle(call): Promise<Answer> {
       const { id } = await ownJob(call, call.params.id)
-      return { body: await act(call.app, id) }
+      return { body: await call.app.chronos.jobs[verb](id) }
     },
   })
 }
 
-const cancel = action('cancel', 'Cancel a job and keep its record', ({ chronos }, id) => chronos.jobs.cancel(id))
-const retry = action('retry', 'Retry a dead or cancelled job', ({ chronos }, id) => chronos.jobs.retry(id))
-const runNow = action('run-now', 'Run a waiting job now; its attempt count stays', ({ chronos }, id) =>
-  chronos.jobs.runNow(id),
-)
+const cancel = action('cancel', 'Cancel a job and keep its record', 'cancel')
+const retry = action('retry', 'Retry a dead or cancelled job', 'retry')
+const runNow = action('run-now', 'Run a waiting job now; its attempt count stays', 'runNow')
 
 const replay = endpoint({
   method: 'post',
   path: '/jobs/{id}/replay',
+  call: 'jobs.replay(id)',
   tag: 'jobs',
   summary: "Create a new job from this job's payload",
   role: 'operator',
@@ -56,6 +54,7 @@ const replay = endpoint({
 const edit = endpoint({
   method: 'patch',
   path: '/jobs/{id}',
+  call: ['jobs.edit(id, ..., ifMatch)', 'jobs.reschedule(id, ...)'],
   tag: 'jobs',
   summary: 'Change a waiting job',
   description: 'With `If-Match` (the `ETag` that was read), only if the job has not changed since, otherwise 412.',
@@ -77,6 +76,7 @@ const edit = endpoint({
 const remove = endpoint({
   method: 'delete',
   path: '/jobs/{id}',
+  call: 'jobs.delete(id)',
   tag: 'jobs',
   summary: 'Delete the record of a job that is not running',
   role: 'operator',
@@ -99,6 +99,7 @@ function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
   return endpoint({
     method: 'post',
     path: `/jobs:${path}`,
+    call: `jobs.${verb}(filter, ...)`,
     tag: 'jobs',
     takesLong: true,
     summary,

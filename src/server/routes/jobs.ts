@@ -43,6 +43,7 @@ const newSchedule = scheduleSchema.extend({ warnings: z.array(z.string()) }).ope
 const create = endpoint({
   method: 'post',
   path: '/jobs',
+  call: ['enqueue(name, payload, ...)', 'http(http, ...)'],
   tag: 'jobs',
   summary: 'Create a job',
   description:
@@ -161,6 +162,7 @@ async function one(app: Application, caller: Caller, job: unknown, key: string |
 const list = endpoint({
   method: 'get',
   path: '/jobs',
+  call: 'jobs.list(..., ...)',
   tag: 'jobs',
   summary: 'List jobs, newest first',
   description: 'A job must match every filter. The count is exact up to 10,000.',
@@ -180,6 +182,7 @@ const list = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/jobs/{id}',
+  call: 'jobs.get(id)',
   tag: 'jobs',
   summary: 'Get a job with its attempts',
   description: 'The newest 200 attempts, newest first. The id of a schedule returns the schedule.',
@@ -205,6 +208,7 @@ const get = endpoint({
 const history = endpoint({
   method: 'get',
   path: '/jobs/{id}/history',
+  call: 'jobs.history(id, ...)',
   tag: 'jobs',
   summary: 'List the attempts of a job, newest first',
   description: 'The id of a schedule returns the attempts of all its jobs.',
@@ -226,6 +230,7 @@ const history = endpoint({
 const logs = endpoint({
   method: 'get',
   path: '/jobs/{id}/logs',
+  call: 'jobs.logs(id, ...)',
   tag: 'jobs',
   summary: 'List the log lines of a job',
   role: 'viewer',
@@ -242,6 +247,7 @@ const logs = endpoint({
 const explain = endpoint({
   method: 'get',
   path: '/jobs/{id}/explain',
+  call: 'jobs.explain(id)',
   tag: 'jobs',
   summary: 'Explain why a job waits, and why it was or was not retried',
   role: 'viewer',
@@ -257,6 +263,7 @@ const explain = endpoint({
 const timeline = endpoint({
   method: 'get',
   path: '/jobs/{id}/timeline',
+  call: 'jobs.timeline(id)',
   tag: 'jobs',
   summary: 'Get the timeline of a job',
   role: 'viewer',

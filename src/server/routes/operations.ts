@@ -11,6 +11,7 @@ import { VERSION } from '../version.js'
 const workers = endpoint({
   method: 'get',
   path: '/workers',
+  call: 'workers().data',
   tag: 'operations',
   summary: 'List the workers of the whole fleet, newest first',
   role: 'viewer',
@@ -24,6 +25,7 @@ const workers = endpoint({
 const stats = endpoint({
   method: 'get',
   path: '/stats',
+  call: 'stats()',
   tag: 'operations',
   summary: 'Get statistics of the whole fleet',
   role: 'viewer',
@@ -37,6 +39,7 @@ const stats = endpoint({
 const series = endpoint({
   method: 'get',
   path: '/stats/series',
+  call: 'series(...)',
   tag: 'operations',
   summary: 'Get statistics over time, for charts',
   role: 'viewer',
@@ -117,6 +120,7 @@ async function shownSettings({ settings, access }: Application): Promise<object>
 const verify = endpoint({
   method: 'get',
   path: '/system/verify',
+  call: 'verify()',
   tag: 'operations',
   takesLong: true,
   summary: 'Run the integrity check: is every job that was ever enqueued accounted for?',

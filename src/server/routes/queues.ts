@@ -13,6 +13,7 @@ type Settings = Readonly<{ paused: boolean; retry?: unknown }>
 const list = endpoint({
   method: 'get',
   path: '/queues',
+  call: 'queues.report().data',
   tag: 'queues',
   summary: 'List queues with their jobs, throughput and workers',
   role: 'viewer',
@@ -26,6 +27,7 @@ const list = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/queues/{name}',
+  call: 'queues.get(name)',
   tag: 'queues',
   summary: 'Get a queue',
   description: 'The `ETag` is the version of its settings, for `If-Match`.',
@@ -42,6 +44,7 @@ const get = endpoint({
 const set = endpoint({
   method: 'put',
   path: '/queues/{name}',
+  call: 'queues.set(name, ...)',
   tag: 'queues',
   summary: 'Set the policy of a queue',
   description:
@@ -67,6 +70,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/queues/{name}/${verb}`,
+    call: `queues.${verb}(name)`,
     tag: 'queues',
     summary,
     role: 'operator',
@@ -87,6 +91,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
 const wave = endpoint({
   method: 'get',
   path: '/queues/{name}/retry-wave',
+  call: 'queues.retryWave(name, ...)',
   tag: 'queues',
   summary: 'Forecast the load: when waiting jobs become due',
   role: 'viewer',

@@ -11,6 +11,7 @@ import { isOwn, noSuch, ownTenant } from './tenancy.js'
 const create = endpoint({
   method: 'post',
   path: '/redrives',
+  call: ['dead.redrive(filter, ...)', 'redrives.start(filter, ...)'],
   tag: 'redrives',
   summary: 'Redrive dead jobs at a limited rate',
   description:
@@ -40,6 +41,7 @@ const create = endpoint({
 const list = endpoint({
   method: 'get',
   path: '/redrives',
+  call: 'redrives.list(...)',
   tag: 'redrives',
   summary: 'List redrives, newest first',
   role: 'viewer',
@@ -54,6 +56,7 @@ const list = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/redrives/{id}',
+  call: 'redrives.get(id)',
   tag: 'redrives',
   summary: 'Get a redrive and its progress',
   role: 'viewer',
@@ -68,6 +71,7 @@ const get = endpoint({
 const setRate = endpoint({
   method: 'patch',
   path: '/redrives/{id}',
+  call: 'redrives.setRate(id, rate)',
   tag: 'redrives',
   summary: 'Change the rate of a redrive',
   role: 'operator',
@@ -88,6 +92,7 @@ function action(verb: Verb, summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/redrives/{id}/${verb}`,
+    call: `redrives.${verb}(id)`,
     tag: 'redrives',
     summary,
     role: 'operator',

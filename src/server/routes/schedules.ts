@@ -24,6 +24,7 @@ import { isOwn, noSuch, ownTenant, scheduleShownTo } from './tenancy.js'
 const list = endpoint({
   method: 'get',
   path: '/schedules',
+  call: 'schedules.list(...)',
   tag: 'schedules',
   summary: 'List schedules, by id',
   role: 'viewer',
@@ -67,6 +68,7 @@ const versionTag = ({ version }: ScheduleView): Record<string, string> => ({ ETa
 const get = endpoint({
   method: 'get',
   path: '/schedules/{id}',
+  call: 'schedules.get(id)',
   tag: 'schedules',
   summary: 'Get a schedule',
   description: 'The `ETag` is its version, for `If-Match`.',
@@ -83,6 +85,7 @@ const get = endpoint({
 const replace = endpoint({
   method: 'put',
   path: '/schedules/{id}',
+  call: 'schedules.put(id, ..., ifMatch)',
   tag: 'schedules',
   summary: 'Create or replace a schedule',
   description:
@@ -128,6 +131,7 @@ async function put(
 const remove = endpoint({
   method: 'delete',
   path: '/schedules/{id}',
+  call: 'schedules.delete(id)',
   tag: 'schedules',
   summary: 'Delete a schedule; its jobs continue',
   role: 'operator',
@@ -146,6 +150,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/schedules/{id}/${verb}`,
+    call: `schedules.${verb}(id)`,
     tag: 'schedules',
     summary,
     role: 'operator',
@@ -165,6 +170,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
 const run = endpoint({
   method: 'post',
   path: '/schedules/{id}/run',
+  call: 'schedules.run(id)',
   tag: 'schedules',
   summary: 'Run a schedule now, in addition to its occurrences',
   role: 'operator',
@@ -185,6 +191,7 @@ const run = endpoint({
 const history = endpoint({
   method: 'get',
   path: '/schedules/{id}/history',
+  call: 'schedules.history(id, ...)',
   tag: 'schedules',
   summary: 'List the attempts of all its jobs, newest job first',
   role: 'viewer',

@@ -9,6 +9,7 @@ import { cookie } from './session.js'
 const list = endpoint({
   method: 'get',
   path: '/tokens',
+  call: 'tokens.list().data',
   tag: 'access',
   summary: 'List API tokens, newest first',
   role: 'admin',
@@ -22,6 +23,7 @@ const list = endpoint({
 const create = endpoint({
   method: 'post',
   path: '/tokens',
+  call: 'tokens.create(...)',
   tag: 'access',
   summary: 'Create an API token',
   description:
@@ -51,6 +53,7 @@ const create = endpoint({
 const revoke = endpoint({
   method: 'delete',
   path: '/tokens/{id}',
+  call: 'tokens.revoke(id)',
   tag: 'access',
   summary: 'Revoke an API token',
   description: 'Its sessions end too. Other servers may accept the token for up to five more seconds.',

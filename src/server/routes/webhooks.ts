@@ -23,6 +23,7 @@ import { isOwn, noSuch, ownTenant, shownTo } from './tenancy.js'
 const list = endpoint({
   method: 'get',
   path: '/webhooks',
+  call: 'webhooks.list(...)',
   tag: 'webhooks',
   summary: 'List webhook endpoints, oldest first',
   role: 'viewer',
@@ -37,6 +38,7 @@ const list = endpoint({
 const create = endpoint({
   method: 'post',
   path: '/webhooks',
+  call: 'webhooks.create(...)',
   tag: 'webhooks',
   summary: 'Create a webhook endpoint',
   description: 'The `secret` that signs messages is shown in this response only.',
@@ -56,6 +58,7 @@ const create = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/webhooks/{id}',
+  call: 'webhooks.get(id)',
   tag: 'webhooks',
   summary: 'Get a webhook endpoint',
   role: 'viewer',
@@ -70,6 +73,7 @@ const get = endpoint({
 const replace = endpoint({
   method: 'put',
   path: '/webhooks/{id}',
+  call: 'webhooks.update(id, ...)',
   tag: 'webhooks',
   summary: 'Replace a webhook endpoint',
   description: 'Fields that are left out return to their defaults. State, secrets and deliveries stay.',
@@ -87,6 +91,7 @@ const replace = endpoint({
 const remove = endpoint({
   method: 'delete',
   path: '/webhooks/{id}',
+  call: 'webhooks.delete(id)',
   tag: 'webhooks',
   summary: 'Delete a webhook endpoint',
   description: 'Its pending deliveries end as `endpoint-disabled`.',
@@ -106,6 +111,7 @@ function action(verb: 'enable' | 'disable', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/webhooks/{id}/${verb}`,
+    call: `webhooks.${verb}(id)`,
     tag: 'webhooks',
     summary,
     role: 'operator',
@@ -123,6 +129,7 @@ function action(verb: 'enable' | 'disable', summary: string): Endpoint {
 const rotate = endpoint({
   method: 'post',
   path: '/webhooks/{id}/rotate-secret',
+  call: 'webhooks.rotateSecret(id)',
   tag: 'webhooks',
   summary: 'Rotate the secret of a webhook endpoint',
   description:
@@ -143,6 +150,7 @@ const rotate = endpoint({
 const test = endpoint({
   method: 'post',
   path: '/webhooks/{id}/test',
+  call: 'webhooks.test(id)',
   tag: 'webhooks',
   summary: 'Send a test message of the type `webhook.test`',
   role: 'operator',
@@ -161,6 +169,7 @@ const test = endpoint({
 const recover = endpoint({
   method: 'post',
   path: '/webhooks/{id}/recover',
+  call: 'webhooks.recover(id, ...)',
   tag: 'webhooks',
   summary: 'Redrive the dead deliveries since a time',
   role: 'operator',
@@ -181,6 +190,7 @@ const recover = endpoint({
 const deliveries = endpoint({
   method: 'get',
   path: '/webhooks/{id}/deliveries',
+  call: 'webhooks.deliveries(id, ...)',
   tag: 'webhooks',
   summary: 'List the deliveries of a webhook endpoint, newest first',
   role: 'viewer',
