@@ -11,6 +11,12 @@ export function collect(text: string, before: readonly string[] = []): readonly 
   return [...before, text]
 }
 
+/** A time; text that is not one is left for the library to reject. */
+export function time(text: string): Date | string {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? text : at
+}
+
 /** `20/s`, `600/m`, or a number per second. The engine checks the value. */
 export function rate(text: string): Rate {
   return /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : (text as Rate)

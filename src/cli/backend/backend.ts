@@ -1,58 +1,27 @@
-import type { Alerts } from '../../engine/alerts/alerts.js'
-import type { EnqueueOptions, EnqueueResult } from '../../engine/client/enqueuer.js'
-import type { Dead } from '../../engine/dead/dead.js'
-import type { Redrives } from '../../engine/dead/redrives.js'
-import type { Circuits } from '../../engine/dependencies/circuits.js'
-import type { FleetStats } from '../../engine/figures/statistics.js'
-import type { Jobs } from '../../engine/jobs/jobs.js'
-import type { Queues } from '../../engine/jobs/queues.js'
-import type { Schedules } from '../../engine/schedules/schedules.js'
-import type { IntegrityReport } from '../../engine/upkeep/integrity.js'
-import type { Webhooks } from '../../engine/webhooks/webhooks.js'
-import type { WorkerView } from '../../engine/worker/fleet.js'
-import type { Tokens } from '../../server/access/tokens.js'
-import type { StoreInfo } from '../../store/store.js'
+import type { Library, MethodName } from '../../server/library.js'
 import { type Io, unlessInterrupted } from '../io.js'
 import type { Need } from './direct.js'
 import { addressIn, type BackendOptions, configOf } from './store-address.js'
 
-/**
- * The part of Chronos that commands use, so that a client of a server can take its place. No command starts a worker.
- */
-export interface Backend {
-  readonly jobs: Pick<
-    Jobs,
-    | 'get'
-    | 'list'
-    | 'count'
-    | 'history'
-    | 'logs'
-    | 'explain'
-    | 'cancel'
-    | 'runNow'
-    | 'reschedule'
-    | 'edit'
-    | 'retry'
-    | 'replay'
-    | 'delete'
-  >
-  readonly queues: Pick<Queues, 'report' | 'set' | 'pause' | 'resume'>
-  readonly schedules: Pick<Schedules, 'list' | 'put' | 'pause' | 'resume' | 'run' | 'delete'>
-  readonly dead: Pick<Dead, 'list' | 'groups' | 'group' | 'setGroup' | 'redrive' | 'acknowledge' | 'discard'>
-  readonly redrives: Pick<Redrives, 'list' | 'get' | 'pause' | 'resume' | 'abort' | 'setRate'>
-  readonly circuits: Pick<Circuits, 'list' | 'open' | 'close'>
-  readonly webhooks: Pick<
-    Webhooks,
-    'list' | 'create' | 'delete' | 'enable' | 'disable' | 'rotateSecret' | 'test' | 'deliveries' | 'recover'
-  >
-  readonly alerts: Pick<Alerts, 'list' | 'rules' | 'setRules' | 'silences' | 'silence' | 'unsilence'>
-  readonly tokens: Pick<Tokens, 'create' | 'list' | 'revoke'>
-  enqueue(name: string, payload: unknown, options: EnqueueOptions): Promise<EnqueueResult>
-  stats(): Promise<FleetStats>
-  workers(): Promise<readonly WorkerView[]>
-  verify(): Promise<IntegrityReport>
-  info(): Promise<StoreInfo>
-  close(): Promise<void>
+/** Methods that the API does not make available. */
+export const LOCAL_ONLY = [
+  'queues.list',
+  'schedules.create',
+  'alerts.deliveries',
+  'tokens.any',
+  'tokens.verify',
+  'tokens.holder',
+] as const satisfies readonly MethodName[]
+
+type Remote<Part extends string, T> = {
+  readonly [Name in keyof T as `${Part}.${Name & string}` extends Exclude<MethodName, (typeof LOCAL_ONLY)[number]>
+    ? Name
+    : never]: T[Name]
+}
+
+/** The part of Chronos that commands use, on a store or through a server. No command starts a worker. */
+export type Backend = {
+  readonly [Part in keyof Library]: Part extends MethodName ? Library[Part] : Remote<Part, Library[Part]>
 }
 
 /** Opens the backend, uses it, and closes it in any case. An interrupted command does not wait for the use to end. */

@@ -38,23 +38,7 @@ export async function openBackend(
     egress: { allow: settings.egressAllow },
     ...present({ retry: settings.retry }),
   })
-  return {
-    jobs: chronos.jobs,
-    queues: chronos.queues,
-    schedules: chronos.schedules,
-    dead: chronos.dead,
-    redrives: chronos.redrives,
-    circuits: chronos.circuits,
-    webhooks: chronos.webhooks,
-    alerts: chronos.alerts,
-    tokens: new Tokens(async () => store, systemClock, systemDice),
-    enqueue: (name, payload, given) => chronos.enqueue(name, payload, given),
-    stats: () => chronos.stats(),
-    workers: () => chronos.workers(),
-    verify: () => chronos.verify(),
-    info: () => chronos.info(),
-    close: () => chronos.close(),
-  }
+  return Object.assign(chronos, { tokens: new Tokens(async () => store, systemClock, systemDice) })
 }
 
 /** Checks the schema instead of migrating it: workers of an older version may be using the store. */

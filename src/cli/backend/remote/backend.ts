@@ -1,162 +1,139 @@
-import type { RuleView } from '../../../core/alert/rules.js'
 import { ChronosError } from '../../../core/values/error.js'
-import type { Rate } from '../../../core/values/rate.js'
-import type { CircuitView } from '../../../engine/dependencies/circuits.js'
-import type { QueueReport } from '../../../engine/jobs/queue-report.js'
+import { HTTP_JOB } from '../../../engine/client/definition.js'
 import { systemClock, systemDice } from '../../../engine/time/system.js'
-import type { WorkerView } from '../../../engine/worker/fleet.js'
-import type { TokenView } from '../../../server/access/tokens.js'
-import type { QueueRecord, StoreInfo } from '../../../store/store.js'
+import type { Endpoint } from '../../../server/endpoint.js'
+import type { LibraryCall, MethodName } from '../../../server/library.js'
+import { ENDPOINTS } from '../../../server/routes/all.js'
+import type { StoreInfo } from '../../../store/store.js'
 import type { Backend } from '../backend.js'
-import { remoteEnqueue, remoteJobs } from './jobs.js'
 import { noChronos } from './problem.js'
-import { part, Rest } from './rest.js'
-import { queryFilter, wireFilter, withTimes } from './wire.js'
+import { type Asked, Rest } from './rest.js'
 
-interface All<T> {
-  readonly data: readonly T[]
-}
+type Method = (...given: readonly unknown[]) => Promise<unknown>
+type Fields = Readonly<Record<string, unknown>>
 
-/** The check reads every job of the store. */
-const VERIFY_TIMEOUT_MS = 600_000
-
-/** A backend that calls the REST API of a server. */
+/** A backend that calls the REST API of a server. The endpoints declare the methods that they make available. */
 export function remoteBackend({ url, token }: { readonly url: string; readonly token?: string }): Backend {
   const rest = new Rest({ url, token, clock: systemClock, dice: systemDice })
-  return {
-    jobs: remoteJobs(rest),
-    queues: queues(rest),
-    schedules: schedules(rest),
-    dead: dead(rest),
-    redrives: redrives(rest),
-    circuits: circuits(rest),
-    webhooks: webhooks(rest),
-    alerts: alerts(rest),
-    tokens: tokens(rest),
-    enqueue: (name, payload, options) => remoteEnqueue(rest, name, payload, options),
-    stats: () => rest.get('/stats'),
-    workers: async () => (await rest.get<All<WorkerView>>('/workers')).data,
-    verify: () => rest.get('/system/verify', { timeoutMs: VERIFY_TIMEOUT_MS }),
+  const methods = remoteMethods(rest)
+  const own: Readonly<Record<string, Method>> = {
+    // The API knows a call to a URL by its field `http`.
+    enqueue: (name, payload, options) =>
+      name === HTTP_JOB ? methods.get('http')!(payload, options) : methods.get('enqueue')!(name, payload, options),
+    // The server counts up to 10,000 and says "at least" beyond that.
+    'jobs.count': async query => ((await methods.get('jobs.list')!(query, { limit: 1 })) as Fields)['count'],
     info: () => info(rest),
     close: async () => undefined,
   }
-}
-
-function queues(rest: Rest): Backend['queues'] {
-  const at = (name: string): string => `/queues/${part(name)}`
-  // The API returns the full report of a queue.
-  const record = ({ name, paused, retry }: QueueReport): QueueRecord => ({ name, paused, ...(retry && { retry }) })
-  return {
-    report: async () => (await rest.get<All<QueueReport>>('/queues')).data,
-    set: async (name, settings) => record(await rest.put(at(name), { body: settings })),
-    pause: async name => record(await rest.post(`${at(name)}/pause`)),
-    resume: async name => record(await rest.post(`${at(name)}/resume`)),
+  const backend: Record<string, unknown> = {}
+  for (const [name, method] of [...methods, ...Object.entries(own)]) {
+    const [part = '', below] = name.split('.')
+    const corrected = correct(name as MethodName, method)
+    if (below === undefined) backend[part] = corrected
+    else backend[part] = { ...(backend[part] as object), [below]: corrected }
   }
+  return backend as Backend
 }
 
-function schedules(rest: Rest): Backend['schedules'] {
-  const at = (id: string): string => `/schedules/${part(id)}`
-  return {
-    list: (page = {}) => rest.get('/schedules', { query: { ...page } }),
-    put: (id, options, { version } = {}) =>
-      rest.put(at(id), {
-        body: withTimes(options, ['startAt', 'endAt']),
-        ifMatch: version === undefined ? undefined : String(version),
-      }),
-    pause: id => rest.post(`${at(id)}/pause`),
-    resume: id => rest.post(`${at(id)}/resume`),
-    async run(id) {
-      const { id: jobId, status } = await rest.post<{ id: string; status: 'created' }>(`${at(id)}/run`, {
-        creates: true,
-      })
-      return { id: jobId, status }
+/** The methods that endpoints declare, with the response as it is. */
+export function remoteMethods(rest: Pick<Rest, 'call'>): ReadonlyMap<string, Method> {
+  return new Map(
+    ENDPOINTS.flatMap(endpoint => [endpoint.call ?? []].flat().map(call => methodOf(endpoint, call, rest))),
+  )
+}
+
+function methodOf(endpoint: Endpoint, call: LibraryCall, rest: Pick<Rest, 'call'>): readonly [string, Method] {
+  const [, method = '', list = '', field] = /^([\w.]+)\((.*)\)(?:\.(\w+))?$/.exec(call) ?? []
+  const names = list === '' ? [] : list.split(', ')
+  return [
+    method,
+    async (...given) => {
+      const answer = await rest.call(...requestOf(endpoint, names, given))
+      return field === undefined ? answer : (answer as Fields)[field]
     },
-    delete: id => rest.delete(at(id)),
-  }
+  ]
 }
 
-function dead(rest: Rest): Backend['dead'] {
-  const at = (fingerprint: string): string => `/dead/groups/${part(fingerprint)}`
-  const redrive = (query: object, options: object = {}): Promise<never> =>
-    rest.post('/redrives', { body: { filter: wireFilter(query), ...options }, creates: true })
-  return {
-    async list(query = {}, page = {}) {
-      const { data, page: next } = await rest.get<Awaited<ReturnType<Backend['dead']['list']>>>('/dead', {
-        query: { ...queryFilter(query), ...page },
-      })
-      return { data, page: next }
-    },
-    groups: (query = {}) => rest.get('/dead/groups', { query: { ...query } }),
-    async group(fingerprint, tenantId) {
-      type Found = Awaited<ReturnType<Backend['dead']['group']>> & { readonly jobs: unknown }
-      const { jobs: _, ...group } = await rest.get<Found>(at(fingerprint), { query: { tenantId } })
-      return group
-    },
-    setGroup: (fingerprint, state, tenantId) => rest.patch(at(fingerprint), { query: { tenantId }, body: { state } }),
-    redrive,
-    // The command has already checked that `--all` was given.
-    acknowledge: (query, options = {}) =>
-      rest.post('/dead/acknowledge', { body: { filter: wireFilter(query), all: true, ...options } }),
-    discard: (query, options = {}) =>
-      rest.post('/dead/discard', { body: { filter: wireFilter(query), all: true, ...options } }),
+type Request = Parameters<Rest['call']>
+
+/** The request of a call; `LibraryCall` explains the names. */
+function requestOf(
+  { method, path: template, creates, takesLong }: Endpoint,
+  names: readonly string[],
+  given: readonly unknown[],
+): Request {
+  let path = template
+  let ifMatch: unknown
+  const query: Record<string, unknown> = {}
+  const body: Record<string, unknown> = {}
+  const fields = method === 'get' ? query : body
+  names.forEach((name, i) => {
+    const value = given[i]
+    const [field = '', fixed] = name.split('=')
+    if (fixed !== undefined) fields[field] = JSON.parse(fixed)
+    else if (path.includes(`{${name}}`)) path = path.replace(`{${name}}`, encodeURIComponent(String(value)))
+    else if (name === '...') Object.assign(fields, value)
+    else if (name === 'ifMatch') ifMatch = (value as { readonly version?: unknown } | undefined)?.version
+    else if (name.startsWith('?')) query[name.slice(1)] = value
+    else fields[name] = value
+  })
+  const asked: Asked = {
+    query,
+    body: method === 'get' || method === 'delete' ? undefined : body,
+    ifMatch,
+    creates,
+    takesLong,
   }
+  return [method, path, asked]
 }
 
-function redrives(rest: Rest): Backend['redrives'] {
-  const at = (id: string): string => `/redrives/${part(id)}`
-  return {
-    list: (page = {}) => rest.get('/redrives', { query: { ...page } }),
-    get: id => rest.get(at(id)),
-    pause: id => rest.post(`${at(id)}/pause`),
-    resume: id => rest.post(`${at(id)}/resume`),
-    abort: id => rest.post(`${at(id)}/abort`),
-    setRate: (id: string, rate: Rate) => rest.patch(at(id), { body: { rate } }),
-  }
+const only =
+  (...names: readonly string[]) =>
+  (answer: Fields): Fields =>
+    Object.fromEntries(Object.entries(answer).filter(([name]) => names.includes(name)))
+const without =
+  (...names: readonly string[]) =>
+  (answer: Fields): Fields =>
+    Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)))
+
+const ENQUEUED = only('id', 'status')
+const QUEUE = only('name', 'paused', 'retry')
+
+/** Responses of the API that contain more than the result of the method. */
+const RESULTS: Readonly<Partial<Record<MethodName, (answer: Fields) => unknown>>> = {
+  // The jobs, and how many there are.
+  'jobs.list': without('count'),
+  'dead.list': without('count'),
+  // The group, and its newest jobs.
+  'dead.group': without('jobs'),
+  // The whole job.
+  enqueue: ENQUEUED,
+  http: ENQUEUED,
+  'jobs.replay': ENQUEUED,
+  'schedules.run': ENQUEUED,
+  'webhooks.test': only('id'),
+  // The report of the queue.
+  'queues.set': QUEUE,
+  'queues.pause': QUEUE,
+  'queues.resume': QUEUE,
+  // The job and its attempts; for the id of a schedule the schedule, which is not a job.
+  'jobs.get': answer => (answer['attempts'] === undefined ? undefined : without('attempts')(answer)),
 }
 
-function circuits(rest: Rest): Backend['circuits'] {
-  const at = (key: string): string => `/circuits/${part(key)}`
-  return {
-    list: async () => (await rest.get<All<CircuitView>>('/circuits')).data,
-    open: (key, query = {}) => rest.post(`${at(key)}/open`, { query: { ...query } }),
-    close: (key, { tenantId, ...body } = {}) => rest.post(`${at(key)}/close`, { query: { tenantId }, body }),
-  }
-}
+/** Methods that return undefined where the API answers 404. */
+const MAYBE: ReadonlySet<string> = new Set<MethodName>(['jobs.get', 'schedules.get'])
 
-function webhooks(rest: Rest): Backend['webhooks'] {
-  const at = (id: string): string => `/webhooks/${part(id)}`
-  return {
-    list: (page = {}) => rest.get('/webhooks', { query: { ...page } }),
-    create: input => rest.post('/webhooks', { body: input, creates: true }),
-    delete: id => rest.delete(at(id)),
-    enable: id => rest.post(`${at(id)}/enable`),
-    disable: id => rest.post(`${at(id)}/disable`),
-    rotateSecret: id => rest.post(`${at(id)}/rotate-secret`, { creates: true }),
-    async test(id) {
-      const delivery = await rest.post<{ readonly id: string }>(`${at(id)}/test`, { creates: true })
-      return { id: delivery.id }
-    },
-    deliveries: (id, query = {}) => rest.get(`${at(id)}/deliveries`, { query: { ...query } }),
-    recover: (id, options) => rest.post(`${at(id)}/recover`, { body: withTimes(options, ['since']), creates: true }),
-  }
-}
-
-function alerts(rest: Rest): Backend['alerts'] {
-  return {
-    list: (query = {}) => rest.get('/alerts', { query: { ...query } }),
-    rules: async () => (await rest.get<All<RuleView>>('/alerts/rules')).data,
-    setRules: async changes => (await rest.put<All<RuleView>>('/alerts/rules', { body: changes })).data,
-    silences: () => rest.get('/alerts/silences'),
-    silence: input => rest.post('/alerts/silences', { body: withTimes(input, ['until']), creates: true }),
-    unsilence: id => rest.delete(`/alerts/silences/${part(id)}`),
-  }
-}
-
-function tokens(rest: Rest): Backend['tokens'] {
-  return {
-    create: input => rest.post('/tokens', { body: input, creates: true }),
-    list: async () => (await rest.get<All<TokenView>>('/tokens')).data,
-    revoke: id => rest.delete(`/tokens/${part(id)}`),
+/** Removes what the API does differently from the library. */
+function correct(name: MethodName, method: Method): Method {
+  const resultOf = RESULTS[name]
+  return async (...given) => {
+    try {
+      const answer = await method(...given)
+      return resultOf ? resultOf(answer as Fields) : answer
+    } catch (error) {
+      if (MAYBE.has(name) && error instanceof ChronosError && error.code === 'NOT_FOUND') return undefined
+      throw error
+    }
   }
 }
 
@@ -168,7 +145,7 @@ interface System {
 /** A token of a tenant may not read it; then the clock of this process is used. */
 async function info(rest: Rest): Promise<StoreInfo> {
   try {
-    const { now, store } = await rest.get<Partial<System>>('/system')
+    const { now, store } = (await rest.call('get', '/system')) as Partial<System>
     if (now === undefined || store === undefined) throw noChronos(rest.url, '/system has no store')
     const { kind, schemaVersion, engine, durability } = store
     return { kind, schemaVersion, engine, durability, now: Date.parse(now), location: rest.url }

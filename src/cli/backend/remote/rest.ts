@@ -1,8 +1,10 @@
 import { type Clock, type Dice, wait } from '../../../core/values/clock.js'
 import { ChronosError } from '../../../core/values/error.js'
+import { present } from '../../../core/values/present.js'
 import { errorOf, noChronos, unreachable } from './problem.js'
 
 const TIMEOUT_MS = 30_000
+const LONG_TIMEOUT_MS = 600_000
 const TRIES = 3
 const PAUSE_MS = 200
 
@@ -12,13 +14,14 @@ export interface Asked {
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
   /** Fail if the resource has another version. */
-  readonly ifMatch?: string | undefined
+  readonly ifMatch?: unknown
   /** Send an idempotency key, so that the request can be repeated if the response is lost. */
-  readonly creates?: true
-  readonly timeoutMs?: number
+  readonly creates?: boolean | undefined
+  /** Wait for minutes: the server reads or changes many jobs. */
+  readonly takesLong?: boolean | undefined
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
 interface RestOptions {
   readonly url: string
@@ -38,32 +41,13 @@ export class Rest {
     this.#options = options
   }
 
-  get<T>(path: string, asked: Asked = {}): Promise<T> {
-    return this.#call('GET', path, asked)
-  }
-
-  post<T>(path: string, asked: Asked = {}): Promise<T> {
-    return this.#call('POST', path, { body: {}, ...asked })
-  }
-
-  put<T>(path: string, asked: Asked): Promise<T> {
-    return this.#call('PUT', path, asked)
-  }
-
-  patch<T>(path: string, asked: Asked): Promise<T> {
-    return this.#call('PATCH', path, asked)
-  }
-
-  async delete(path: string): Promise<void> {
-    await this.#call('DELETE', path, {})
-  }
-
-  async #call<T>(method: Method, path: string, asked: Asked): Promise<T> {
+  /** The body of the response. */
+  async call(method: Method, path: string, asked: Asked = {}): Promise<unknown> {
     const headers = this.#headers(asked)
-    const tries = method === 'GET' || asked.creates ? TRIES : 1
+    const tries = method === 'get' || asked.creates ? TRIES : 1
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#send<T>(method, path, asked, headers)
+        return await this.#send(method, path, asked, headers)
       } catch (error) {
         if (!(error instanceof Lost) || attempt >= tries) throw error instanceof Lost ? error.reason : error
         await wait(this.#options.clock, PAUSE_MS * attempt)
@@ -74,29 +58,30 @@ export class Rest {
   /** Made once for all tries, because the idempotency key must stay the same. */
   #headers({ body, ifMatch, creates }: Asked): Readonly<Record<string, string>> {
     const { token, dice } = this.#options
-    return {
+    return present({
       accept: 'application/json',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
-      ...(creates && { 'idempotency-key': dice.token() }),
-    }
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+      'content-type': body === undefined ? undefined : 'application/json',
+      'if-match': ifMatch === undefined ? undefined : `"${ifMatch}"`,
+      'idempotency-key': creates ? dice.token() : undefined,
+    })
   }
 
-  async #send<T>(method: Method, path: string, asked: Asked, headers: Readonly<Record<string, string>>): Promise<T> {
+  async #send(method: Method, path: string, asked: Asked, headers: Readonly<Record<string, string>>): Promise<unknown> {
     const { clock, fetch: send = fetch } = this.#options
-    const { body, query = {}, timeoutMs = TIMEOUT_MS } = asked
+    const { body, query = {}, takesLong } = asked
+    const timeoutMs = takesLong ? LONG_TIMEOUT_MS : TIMEOUT_MS
     const silence = new AbortController()
     const timer = clock.timer(timeoutMs, () => silence.abort(new Silent(timeoutMs)))
     try {
       const response = await send(`${this.url}/api/v1${path}${queryText(query)}`, {
-        method,
+        method: method.toUpperCase(),
         headers,
         redirect: 'manual',
         signal: silence.signal,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...present({ body: body === undefined ? undefined : JSON.stringify(body) }),
       })
-      return await this.#read<T>(response)
+      return await this.#read(response)
     } catch (error) {
       if (error instanceof ChronosError) throw error
       if (silence.signal.aborted) throw unreachable(this.url, silence.signal.reason)
@@ -106,15 +91,15 @@ export class Rest {
     }
   }
 
-  async #read<T>(response: Response): Promise<T> {
+  async #read(response: Response): Promise<unknown> {
     const { status } = response
-    if (status === 204) return undefined as T
+    if (status === 204) return undefined
     if (status >= 300 && status < 400) throw noChronos(this.url, `it redirects to ${response.headers.get('location')}`)
     const text = await response.text()
     const body = parsed(text)
     if (!response.ok) throw errorOf(status, body, this.url)
     if (body === undefined) throw noChronos(this.url, `${response.headers.get('content-type') ?? 'no type'}`)
-    return body as T
+    return body
   }
 }
 
@@ -150,13 +135,10 @@ function parsed(text: string): unknown {
 function queryText(query: Readonly<Record<string, unknown>>): string {
   const all = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
-    for (const one of value === undefined ? [] : [value].flat()) all.append(name, String(one))
+    // Many ids would make the address too long if each repeated the name.
+    const values = value === undefined ? [] : name === 'ids' ? [String(value)] : [value].flat()
+    for (const one of values) all.append(name, one instanceof Date ? one.toISOString() : String(one))
   }
   const text = all.toString()
   return text === '' ? '' : `?${text}`
-}
-
-/** Encodes a segment of a path. */
-export function part(text: string): string {
-  return encodeURIComponent(text)
 }

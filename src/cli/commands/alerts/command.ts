@@ -1,4 +1,4 @@
-import { collect } from '../../argument.js'
+import { collect, time } from '../../argument.js'
 import type { CommandSpec } from '../../command.js'
 
 const rules: readonly CommandSpec[] = [
@@ -55,7 +55,7 @@ const silences: readonly CommandSpec[] = [
         .option('--rule <rule>', 'only alerts of this rule')
         .option('--label <name=value>', 'only alerts with this label; repeatable', collect)
         .option('--for <duration>', 'length of the silence: 30m, 2h, 1d')
-        .option('--until <time>', 'end of the silence: 2026-12-24T18:00:00Z')
+        .option('--until <time>', 'end of the silence: 2026-12-24T18:00:00Z', time)
         .option('--comment <text>', 'reason'),
     examples: `
 chronos alerts silence --for 30m                       all alerts

@@ -37,7 +37,7 @@ interface SilenceOptions extends BackendOptions {
   readonly rule?: RuleName
   readonly label?: readonly string[]
   readonly for?: Duration
-  readonly until?: string
+  readonly until?: Date | string
   readonly comment?: string
 }
 

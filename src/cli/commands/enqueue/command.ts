@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { collect, wholeNumber } from '../../argument.js'
+import { collect, time, wholeNumber } from '../../argument.js'
 import type { CommandSpec } from '../../command.js'
 
 export const enqueue: CommandSpec = {
@@ -25,7 +25,7 @@ export function addJobOptions(command: Command): Command {
     .option('--queue <name>', 'queue of the job (default: "default")')
     .option('--priority <number>', '0 to 9, 9 runs first (default: 5)', wholeNumber)
     .option('--delay <duration>', 'start no earlier than this long from now: 30s, 15m, 2h, 7d')
-    .option('--run-at <time>', 'start no earlier than this time: 2026-12-24T18:00Z')
+    .option('--run-at <time>', 'start no earlier than this time: 2026-12-24T18:00Z', time)
     .option('--deadline <time>', 'start no later than this time, or this long from now')
     .option('--key <key>', 'idempotency key: the same key gives the same job')
     .option('--unique <value>', 'allow one waiting or running job with this value')

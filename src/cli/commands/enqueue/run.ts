@@ -20,7 +20,7 @@ export interface EnqueueFlags extends BackendOptions {
   readonly queue?: string
   readonly priority?: number
   readonly delay?: Duration
-  readonly runAt?: string
+  readonly runAt?: Date | string
   readonly deadline?: string
   readonly key?: string
   readonly unique?: string

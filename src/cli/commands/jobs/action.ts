@@ -18,7 +18,7 @@ export interface ActionOptions extends BackendOptions, FilterOptions {
   readonly yes?: true
   readonly dryRun?: true
   readonly delay?: Duration
-  readonly runAt?: string
+  readonly runAt?: Date | string
 }
 
 /** Something that can be done to a job. */
@@ -112,7 +112,7 @@ function lineOf({ done }: Action, id: string, job: JobView | undefined): string 
   return job ? `${done} ${job.id} ${oneLine(job.name)}: ` : `${done} ${oneLine(id)}`
 }
 
-function newTime({ delay, runAt }: ActionOptions): { delay: Duration } | { runAt: string } {
+function newTime({ delay, runAt }: ActionOptions): { delay: Duration } | { runAt: Date | string } {
   if (delay !== undefined && runAt === undefined) return { delay }
   if (runAt !== undefined && delay === undefined) return { runAt }
   throw usage('reschedule', 'give either --delay or --run-at')

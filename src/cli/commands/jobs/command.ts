@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addPageOptions, collect, wholeNumber } from '../../argument.js'
+import { addPageOptions, collect, time, wholeNumber } from '../../argument.js'
 import type { CommandSpec } from '../../command.js'
 import type { ActionName } from './action.js'
 import { addFilterOptions } from './filter.js'
@@ -82,7 +82,7 @@ const edit: CommandSpec = {
       .option('--priority <number>', '0 to 9, 9 runs first', wholeNumber)
       .option('--tag <tag>', 'replace its tags; repeatable', collect)
       .option('--delay <duration>', 'start this long from now: 30s, 15m, 2h, 7d')
-      .option('--run-at <time>', 'start at this time: 2026-12-24T18:00Z')
+      .option('--run-at <time>', 'start at this time: 2026-12-24T18:00Z', time)
       .option('--timeout <duration>', 'timeout of one attempt')
       .option('--deadline <time>', 'start no later than this time, or this long from now')
       .option('--retry <policy>', 'name of a preset, or a policy as JSON')
@@ -142,7 +142,7 @@ chronos jobs run-now --phase retrying --name send-email --yes`,
     options: command =>
       command
         .option('--delay <duration>', 'start this long from now: 30s, 15m, 2h, 7d')
-        .option('--run-at <time>', 'start at this time: 2026-12-24T18:00Z'),
+        .option('--run-at <time>', 'start at this time: 2026-12-24T18:00Z', time),
     examples: `
 chronos jobs reschedule ID --delay 15m
 chronos jobs reschedule ID --run-at 2026-12-24T18:00Z

@@ -14,7 +14,7 @@ interface EditFlags extends BackendOptions {
   readonly priority?: number
   readonly tag?: readonly string[]
   readonly delay?: Duration
-  readonly runAt?: string
+  readonly runAt?: Date | string
   readonly timeout?: Duration
   readonly deadline?: string
   readonly retry?: string

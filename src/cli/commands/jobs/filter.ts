@@ -124,10 +124,10 @@ function traitsOf(options: FilterOptions): DeadQuery {
 }
 
 /** A time, or an age. */
-function timeIn(text: string, what: string): number {
+function timeIn(text: string, what: string): Date {
   const agoMs = parseDuration(text)
   const at = agoMs === undefined ? Date.parse(text) : Math.round(systemClock.now() - agoMs)
-  if (Number.isFinite(at)) return at
+  if (Number.isFinite(at)) return new Date(at)
   throw new ChronosError(
     'INVALID_OPTION',
     `${what}: expected a time such as 2026-12-24T18:00Z or an age such as 2h, got ${shown(text)}`,

@@ -1,4 +1,4 @@
-import { addPageOptions, collect, wholeNumber } from '../../argument.js'
+import { addPageOptions, collect, time, wholeNumber } from '../../argument.js'
 import type { CommandSpec } from '../../command.js'
 
 const ID = ['<id>', 'id of the schedule'] as const
@@ -21,8 +21,8 @@ const put: CommandSpec = {
       .option('--missed <rule>', 'occurrences missed while down: run-once, skip or all:N (default: run-once)')
       .option('--splay <duration>', 'delay jobs by up to this long, fixed per schedule')
       .option('--once', 'enqueue one job, then end the schedule')
-      .option('--start-at <time>', 'no occurrence before this time')
-      .option('--end-at <time>', 'no occurrence after this time')
+      .option('--start-at <time>', 'no occurrence before this time', time)
+      .option('--end-at <time>', 'no occurrence after this time', time)
       .option('--queue <name>', "queue of the jobs (default: the job's own)")
       .option('--priority <number>', '0 to 9, 9 runs first', wholeNumber)
       .option('--retry <policy>', 'name of a preset, or a policy as JSON')

@@ -21,8 +21,8 @@ interface PutFlags extends BackendOptions {
   readonly missed?: string
   readonly splay?: Duration
   readonly once?: true
-  readonly startAt?: string
-  readonly endAt?: string
+  readonly startAt?: Date | string
+  readonly endAt?: Date | string
   readonly queue?: string
   readonly priority?: number
   readonly retry?: string

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addPageOptions, collect, rate } from '../../argument.js'
+import { addPageOptions, collect, rate, time } from '../../argument.js'
 import type { CommandSpec } from '../../command.js'
 
 const ID = ['<id>', 'id of the webhook endpoint'] as const
@@ -97,7 +97,7 @@ chronos webhooks rotate-secret per-job     for URLs given with --webhook`,
     arguments: [ID],
     options: command =>
       command
-        .requiredOption('--since <time>', 'messages created from this time on')
+        .requiredOption('--since <time>', 'messages created from this time on', time)
         .option('--rate <rate>', 'maximum rate: 20/s, 600/m (default: 10/s)', rate),
     examples: `
 chronos webhooks recover ID --since 2026-11-16T00:00Z

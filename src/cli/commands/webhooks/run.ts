@@ -127,7 +127,7 @@ export function deleteWebhook(id: string, options: BackendOptions, io: Io): Prom
 }
 
 interface RecoverFlags extends BackendOptions {
-  readonly since: string
+  readonly since: Date | string
   readonly rate?: Rate
 }
 
