@@ -2,12 +2,12 @@ import { type Backend, withBackend } from './backend/backend.js'
 import type { Need } from './backend/direct.js'
 import type { BackendOptions } from './backend/store-address.js'
 import type { Io } from './io.js'
-import type { Style } from './output/print.js'
+import { type Style, styleOf } from './output/print.js'
 import { show } from './output/show.js'
 
-interface Words<T> {
-  /** On stdout: a line, or only the id or secret for `$(…)`. */
-  readonly text: (value: T, style: Style) => string
+export interface Words<T> {
+  /** On stdout: a line, or only the id or secret for `$(…)`. It may load its code when it is needed. */
+  readonly text: (value: T, style: Style, backend: Backend) => string | Promise<string>
   /** On stderr. */
   readonly note?: (value: T) => string
   /** `any` for an operation that may be the first one on a new store. */
@@ -26,7 +26,8 @@ export async function act<T>(
     io,
     async backend => {
       const value = await operation(backend)
-      show(io, options, value, style => `${text(value, style)}\n`)
+      const line = options.json ? '' : await text(value, styleOf(io.stdout, io.env), backend)
+      show(io, options, value, () => `${line}\n`)
       if (note && !options.json) io.stderr.write(`${note(value)}\n`)
     },
     need,

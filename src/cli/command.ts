@@ -1,6 +1,9 @@
 import type { Argument, Command } from 'commander'
-import { addBackendOptions, addStoreOptions } from './backend/store-address.js'
+import type { Words } from './act.js'
+import type { Backend } from './backend/backend.js'
+import { addBackendOptions, addStoreOptions, type BackendOptions } from './backend/store-address.js'
 import type { Io } from './io.js'
+import type { Listing } from './list.js'
 
 /** One command: its help, and the code that runs it. */
 export interface CommandSpec {
@@ -27,6 +30,33 @@ export interface CommandSpec {
 
 /** Gets the arguments, the options, the Io and the commander command; a number it returns is the exit code. */
 export type Run = (...given: never[]) => unknown
+
+/** A command that calls one method with its arguments and options, and prints a line about the result. */
+export function acting<T, Given extends readonly unknown[]>(
+  call: (backend: Backend, ...given: Given) => Promise<T>,
+  words: Words<T>,
+): () => Promise<Run> {
+  return async () => {
+    const { act } = await import('./act.js')
+    return (...all: readonly unknown[]) => {
+      const [options, io] = all.slice(-3) as [BackendOptions, Io]
+      return act(options, io, backend => call(backend, ...(all.slice(0, -2) as unknown as Given)), words)
+    }
+  }
+}
+
+/** A command that shows a list; its description is loaded when it is run. */
+export function listing<T, Given extends readonly unknown[]>(
+  load: () => Promise<Listing<T, Given>>,
+): () => Promise<Run> {
+  return async () => {
+    const [{ list }, what] = await Promise.all([import('./list.js'), load()])
+    return (...all: readonly unknown[]) => {
+      const [options, io] = all.slice(-3) as [BackendOptions, Io]
+      return list(what, all.slice(0, -2) as unknown as Given, options, io)
+    }
+  }
+}
 
 const COMMON = {
   backend: addBackendOptions,

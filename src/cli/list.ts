@@ -37,24 +37,26 @@ interface Page<T> {
 }
 
 /** A `list` command: what it reads, how it is shown, and what it says if there is nothing to show. */
-export interface Listing<T, Options> {
+export interface Listing<T, Given extends readonly unknown[] = readonly never[]> {
   readonly noun: string
   readonly nouns?: string
   /** Printed in place of the number of items if there are none. */
   readonly none?: string
-  readonly read: (backend: Backend, options: Options) => Promise<readonly T[] | Page<T>>
+  /** Gets the arguments of the command and its options. */
+  readonly read: (backend: Backend, ...given: Given) => Promise<readonly T[] | Page<T>>
   readonly text: readonly Field<T>[] | ((items: readonly T[], now: number, style: Style) => string)
   /** Replaces the number of items. */
-  readonly summary?: (items: readonly T[], options: Options) => string
+  readonly summary?: (items: readonly T[]) => string
 }
 
-export async function list<T, Options extends BackendOptions>(
-  { noun, nouns = `${noun}s`, none = `no ${nouns}`, read, text, summary }: Listing<T, Options>,
-  options: Options,
+export async function list<T, Given extends readonly unknown[]>(
+  { noun, nouns = `${noun}s`, none = `no ${nouns}`, read, text, summary }: Listing<T, Given>,
+  given: Given,
+  options: BackendOptions,
   io: Io,
 ): Promise<void> {
   await withBackend(options, io, async backend => {
-    const [answer, { now }] = await Promise.all([read(backend, options), backend.info()])
+    const [answer, { now }] = await Promise.all([read(backend, ...given), backend.info()])
     const found: Page<T> = 'data' in answer ? answer : { data: answer, page: {} }
     const { data } = found
     show(io, options, found, style => {
@@ -62,7 +64,7 @@ export async function list<T, Options extends BackendOptions>(
       return typeof text === 'function' ? text(data, now, style) : fieldTable(text, data, now, style)
     })
     if (options.json) return
-    const counted = summary?.(data, options) ?? many(data.length, noun, nouns)
+    const counted = summary?.(data) ?? many(data.length, noun, nouns)
     io.stderr.write(`${data.length === 0 ? none : counted}\n`)
     sayMore(found.page?.next, io)
   })

@@ -8,7 +8,7 @@ export const LOCAL_ONLY = [
   'queues.list',
   'schedules.create',
   'alerts.deliveries',
-  'tokens.any',
+  'tokens.exist',
   'tokens.verify',
   'tokens.holder',
 ] as const satisfies readonly MethodName[]

@@ -156,9 +156,9 @@ type CircuitName = Pick<CircuitView, 'key' | 'tenantId'>
 export const circuits = {
   list: (signal?: Signal) => request<{ readonly data: readonly CircuitView[] }>('GET', '/circuits', { signal }),
   open: ({ key, tenantId }: CircuitName) =>
-    request<CircuitView>('POST', `/circuits/${segment(key)}/open`, { query: { tenantId } }),
+    request<CircuitView>('POST', `/circuits/${segment(key)}/open`, { body: { tenantId } }),
   close: ({ key, tenantId }: CircuitName, hold = false) =>
-    request<CircuitView>('POST', `/circuits/${segment(key)}/close`, { query: { tenantId }, body: { hold } }),
+    request<CircuitView>('POST', `/circuits/${segment(key)}/close`, { body: { tenantId, hold } }),
 }
 
 export const alerts = {

@@ -3,7 +3,6 @@ import type { CircuitView } from '../../engine/dependencies/circuits.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { byKey, circuitList, circuitSchema, closeRequest, ofTenant } from '../schemas/circuit.js'
-import { z } from '../schemas/zod.js'
 
 const list = endpoint({
   method: 'get',
@@ -22,7 +21,7 @@ const list = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/circuits/{key}',
-  call: 'circuits.get(key)',
+  call: 'circuits.get(key, ...)',
   tag: 'circuits',
   summary: 'Get a circuit',
   description: 'Percent-encode `/` and `:` in the key: `https%3A%2F%2Fapi.example`.',
@@ -39,17 +38,17 @@ const get = endpoint({
 const open = endpoint({
   method: 'post',
   path: '/circuits/{key}/open',
-  call: 'circuits.open(key)',
+  call: 'circuits.open(key, ...)',
   tag: 'circuits',
   summary: 'Force a circuit open: its jobs wait without using an attempt',
   role: 'operator',
   tenants: 'none',
   params: byKey,
-  query: ofTenant,
-  body: z.strictObject({}),
+  body: ofTenant,
   answers: ok(circuitSchema, 'The changed circuit'),
-  async handle({ app, params: { key }, query }): Promise<Answer> {
-    return changed(app, await app.chronos.circuits.open(key, present(query)))
+  async handle({ app, params: { key }, body, note }): Promise<Answer> {
+    note(body)
+    return changed(app, await app.chronos.circuits.open(key, present(body)))
   },
 })
 
@@ -62,12 +61,11 @@ const close = endpoint({
   role: 'operator',
   tenants: 'none',
   params: byKey,
-  query: ofTenant,
   body: closeRequest,
   answers: ok(circuitSchema, 'The changed circuit'),
-  async handle({ app, params: { key }, query, body, note }): Promise<Answer> {
+  async handle({ app, params: { key }, body, note }): Promise<Answer> {
     note(body)
-    return changed(app, await app.chronos.circuits.close(key, present({ ...query, ...body })))
+    return changed(app, await app.chronos.circuits.close(key, present(body)))
   },
 })
 

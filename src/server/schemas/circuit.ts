@@ -3,11 +3,10 @@ import { z } from './zod.js'
 
 export const byKey = z.object({ key: text })
 
-export const ofTenant = z.object({
-  tenantId: text
-    .optional()
-    .openapi({ description: 'The circuit of this tenant; without it, of jobs without a tenant.' }),
-})
+const tenantId = text
+  .optional()
+  .openapi({ description: 'The circuit of this tenant; without it, of jobs without a tenant.' })
+export const ofTenant = z.strictObject({ tenantId })
 
 export const circuitSchema = z
   .object({
@@ -31,6 +30,7 @@ export const circuitList = listSchema(circuitSchema, 'CircuitList')
 
 export const closeRequest = z
   .strictObject({
+    tenantId,
     hold: z
       .boolean()
       .optional()

@@ -38,9 +38,9 @@ describe('circuits', () => {
     expect((await t.api('GET', '/circuits')).body).toMatchObject({ data: [{ key: KEY, tenantId: 'acme' }] })
     expect((await t.api('POST', `${path}/open`)).status).toBe(404)
     const forced = { tenantId: 'acme', forced: 'open' }
-    expect((await t.api('POST', `${path}/open?tenantId=acme`)).body).toMatchObject(forced)
+    expect((await t.api('POST', `${path}/open`, { tenantId: 'acme' })).body).toMatchObject(forced)
     expect((await t.api('GET', `${path}?tenantId=acme`)).body).toMatchObject(forced)
-    const closed = await t.api('POST', `${path}/close?tenantId=acme`, { hold: true })
+    const closed = await t.api('POST', `${path}/close`, { tenantId: 'acme', hold: true })
     expect(closed.body).toMatchObject({ tenantId: 'acme', forced: 'closed' })
   })
 

@@ -1,5 +1,6 @@
 import { collect, time } from '../../argument.js'
-import type { CommandSpec } from '../../command.js'
+import { acting, type CommandSpec, listing } from '../../command.js'
+import { oneLine } from '../../output/width.js'
 
 const rules: readonly CommandSpec[] = [
   {
@@ -44,7 +45,7 @@ const silences: readonly CommandSpec[] = [
     name: 'silences',
     summary: 'list silences, including those that ended in the last day',
     examples: 'chronos alerts silences',
-    run: async () => (await import('./silences.js')).listSilences,
+    run: listing(async () => (await import('./silences.js')).SILENCES),
   },
   {
     name: 'silence',
@@ -69,7 +70,9 @@ chronos alerts silence --label queue=mail --for 1d --comment "moving hosts"`,
     details: 'Alerts that fire send notifications again from the next evaluation on.',
     arguments: [['<id>', 'id of the silence, as `alerts silences` shows it']],
     examples: 'chronos alerts unsilence 0192f0c1-7b1e-7c3a-9d4e-5f6a7b8c9d0e',
-    run: async () => (await import('./silences.js')).endSilence,
+    run: acting(({ alerts }, id: string) => alerts.unsilence(id).then(() => ({ id })), {
+      text: ({ id }) => `silence ${oneLine(id)} ended`,
+    }),
   },
 ]
 
@@ -90,7 +93,7 @@ chronos alerts silence --rule no-workers --label queue=mail --for 2h`,
 chronos alerts list
 chronos alerts list --state firing
 chronos alerts list --json | jq '.data[] | select(.severity == "critical")'`,
-      run: async () => (await import('./list.js')).listAlerts,
+      run: listing(async () => (await import('./list.js')).ALERTS),
     },
     ...rules,
     ...silences,

@@ -4,10 +4,9 @@ import type { Duration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
 import { act } from '../../act.js'
-import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { type Field, list, NONE } from '../../list.js'
+import { type Field, type Listing, NONE } from '../../list.js'
 import { relative, timeOf } from '../../output/moment.js'
 import { oneLine } from '../../output/width.js'
 
@@ -21,8 +20,10 @@ const FIELDS: readonly Field<SilenceView>[] = [
   { title: 'Id', cell: ({ id }) => id },
 ]
 
-export function listSilences(options: BackendOptions, io: Io): Promise<void> {
-  return list({ noun: 'silence', read: ({ alerts }) => alerts.silences(), text: FIELDS }, options, io)
+export const SILENCES: Listing<SilenceView> = {
+  noun: 'silence',
+  read: ({ alerts }) => alerts.silences(),
+  text: FIELDS,
 }
 
 function matchOf({ rule, labels }: SilenceView): string {
@@ -53,12 +54,4 @@ function labelOf(text: string): readonly [string, string] {
   const at = text.indexOf('=')
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
   throw new ChronosError('INVALID_OPTION', `--label: expected name=value such as queue=mail, got ${shown(text)}`)
-}
-
-export async function endSilence(id: string, options: BackendOptions, io: Io): Promise<void> {
-  const end = async ({ alerts }: Backend) => {
-    await alerts.unsilence(id)
-    return { id }
-  }
-  await act(options, io, end, { text: () => `silence ${oneLine(id)} ended` })
 }

@@ -1,8 +1,22 @@
 import type { Command } from 'commander'
-import type { CommandSpec } from '../../command.js'
+import { present } from '../../../core/values/present.js'
+import type { CircuitView } from '../../../engine/dependencies/circuits.js'
+import type { Backend } from '../../backend/backend.js'
+import { acting, type CommandSpec, listing } from '../../command.js'
+import type { Style } from '../../output/print.js'
+
+interface CircuitFlags {
+  readonly tenant?: string
+  readonly hold?: boolean
+}
 
 const DEPENDENCY = ['<dependency>', 'what `dependsOn` names'] as const
 const ofTenant = (command: Command): Command => command.option('--tenant <id>', 'circuit of the jobs of this tenant')
+
+async function line(circuit: CircuitView, style: Style, backend: Backend): Promise<string> {
+  const { circuitLine } = await import('./run.js')
+  return circuitLine(circuit, (await backend.info()).now, style)
+}
 
 export const circuits: CommandSpec = {
   name: 'circuits',
@@ -20,7 +34,7 @@ chronos circuits close https://pay.example    jobs start again`,
       examples: `
 chronos circuits list
 chronos circuits list --json | jq '.data[] | select(.state != "closed")'`,
-      run: async () => (await import('./run.js')).listCircuits,
+      run: listing(async () => (await import('./run.js')).CIRCUITS),
     },
     {
       name: 'open',
@@ -32,7 +46,10 @@ chronos circuits list --json | jq '.data[] | select(.state != "closed")'`,
 chronos circuits open https://pay.example
 chronos circuits open https://pay.example --tenant acme
 chronos circuits close https://pay.example`,
-      run: async () => (await import('./run.js')).openCircuit,
+      run: acting(
+        ({ circuits }, key: string, { tenant }: CircuitFlags) => circuits.open(key, present({ tenantId: tenant })),
+        { text: line },
+      ),
     },
     {
       name: 'close',
@@ -44,7 +61,11 @@ chronos circuits close https://pay.example`,
       examples: `
 chronos circuits close https://pay.example
 chronos circuits close https://pay.example --hold`,
-      run: async () => (await import('./run.js')).closeCircuit,
+      run: acting(
+        ({ circuits }, key: string, { tenant, hold = false }: CircuitFlags) =>
+          circuits.close(key, present({ tenantId: tenant, hold })),
+        { text: line },
+      ),
     },
   ],
 }

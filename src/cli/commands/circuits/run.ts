@@ -1,21 +1,19 @@
-import { present } from '../../../core/values/present.js'
 import type { CircuitView } from '../../../engine/dependencies/circuits.js'
-import { type Backend, withBackend } from '../../backend/backend.js'
-import type { BackendOptions } from '../../backend/store-address.js'
-import type { Io } from '../../io.js'
-import { list } from '../../list.js'
+import type { Listing } from '../../list.js'
 import { type Entry, entryTable } from '../../output/entry-table.js'
 import { brief, relative, timeOf } from '../../output/moment.js'
 import type { Style } from '../../output/print.js'
-import { countText, show } from '../../output/show.js'
+import { countText } from '../../output/show.js'
 import { CIRCUIT_MARKS, type Mark, markCell, markText } from '../../output/symbols.js'
 import { oneLine } from '../../output/width.js'
 
 const NONE_YET = 'no circuits yet: a circuit appears once a job with a `circuit` or a `budget` has run'
 
-export function listCircuits(options: BackendOptions, io: Io): Promise<void> {
-  const read = ({ circuits }: Backend) => circuits.list()
-  return list({ noun: 'circuit', none: NONE_YET, read, text: circuitTable }, options, io)
+export const CIRCUITS: Listing<CircuitView> = {
+  noun: 'circuit',
+  none: NONE_YET,
+  read: ({ circuits }) => circuits.list(),
+  text: circuitTable,
 }
 
 function circuitTable(circuits: readonly CircuitView[], now: number, style: Style): string {
@@ -70,29 +68,9 @@ function nextWords(circuit: CircuitView, now: number): string {
   return state === 'ramping' ? 'jobs start again step by step' : ''
 }
 
-type CircuitFlags = BackendOptions & { readonly tenant?: string; readonly hold?: true }
-
-export function openCircuit(key: string, options: CircuitFlags, io: Io): Promise<void> {
-  return change(({ circuits }) => circuits.open(key, present({ tenantId: options.tenant })), options, io)
-}
-
-export function closeCircuit(key: string, options: CircuitFlags, io: Io): Promise<void> {
-  const of = present({ tenantId: options.tenant, hold: options.hold === true })
-  return change(({ circuits }) => circuits.close(key, of), options, io)
-}
-
-async function change(
-  operation: (backend: Backend) => Promise<CircuitView>,
-  options: BackendOptions,
-  io: Io,
-): Promise<void> {
-  await withBackend(options, io, async backend => {
-    const circuit = await operation(backend)
-    const { now } = await backend.info()
-    show(io, options, circuit, style => {
-      const next = nextWords(circuit, now)
-      const whose = circuit.tenantId === undefined ? '' : ` of tenant ${oneLine(circuit.tenantId)}`
-      return `circuit ${oneLine(circuit.key)}${whose} ${markText(markOf(circuit), style)}${next === '' ? '' : `: ${oneLine(next)}`}\n`
-    })
-  })
+/** A circuit after a change. */
+export function circuitLine(circuit: CircuitView, now: number, style: Style): string {
+  const next = nextWords(circuit, now)
+  const whose = circuit.tenantId === undefined ? '' : ` of tenant ${oneLine(circuit.tenantId)}`
+  return `circuit ${oneLine(circuit.key)}${whose} ${markText(markOf(circuit), style)}${next === '' ? '' : `: ${oneLine(next)}`}`
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { addPageOptions, rate, share, wholeNumber } from '../../argument.js'
-import type { CommandSpec } from '../../command.js'
+import { acting, type CommandSpec } from '../../command.js'
+import { oneLine } from '../../output/width.js'
 import { addConfirmation } from '../jobs/command.js'
 import { addDeadFilterOptions } from '../jobs/filter.js'
 
@@ -82,6 +83,20 @@ Exit codes: 0 done, 8 the redrive was stopped or aborted, 2 --yes is missing.`,
   run: async () => (await import('./redrive.js')).redriveDead,
 }
 
+/** Sets the state of an error group. */
+const setting = (to: 'resolved' | 'ignored' | 'open', hint: string, spec: CommandSpec): CommandSpec => ({
+  ...spec,
+  arguments: [FINGERPRINT],
+  options: ofTenant,
+  run: acting(
+    ({ dead }, fingerprint: string, { tenant }: { readonly tenant?: string }) => dead.setGroup(fingerprint, to, tenant),
+    {
+      text: ({ fingerprint, state, title }) => `group ${fingerprint} is ${state}: ${oneLine(title)}`,
+      note: () => hint,
+    },
+  ),
+})
+
 const deciding: readonly CommandSpec[] = [
   {
     name: 'acknowledge',
@@ -108,36 +123,27 @@ chronos dead discard --group FINGERPRINT --dry-run
 chronos dead discard --group FINGERPRINT --yes`,
     run: async () => (await import('./settle.js')).discardDead,
   },
-  {
+  setting('resolved', 'if it is seen again, it becomes regressed', {
     name: 'resolve',
     summary: 'mark an error group as fixed',
     details: 'If the error is seen again, the group becomes regressed.',
-    arguments: [FINGERPRINT],
-    options: ofTenant,
     examples: `
 chronos dead resolve FINGERPRINT
 chronos dead groups --state regressed`,
-    run: async () => (await import('./group.js')).resolveGroup,
-  },
-  {
+  }),
+  setting('ignored', '`chronos dead groups --all` still shows it', {
     name: 'ignore',
     summary: 'hide an error group from the list',
     details: '`dead groups --all` still shows it.',
-    arguments: [FINGERPRINT],
-    options: ofTenant,
     examples: `
 chronos dead ignore FINGERPRINT
 chronos dead groups --state ignored`,
-    run: async () => (await import('./group.js')).ignoreGroup,
-  },
-  {
+  }),
+  setting('open', '`chronos dead groups` shows it again', {
     name: 'reopen',
     summary: 'reopen a resolved or ignored error group',
-    arguments: [FINGERPRINT],
-    options: ofTenant,
     examples: 'chronos dead reopen FINGERPRINT',
-    run: async () => (await import('./group.js')).reopenGroup,
-  },
+  }),
 ]
 
 export const dead: CommandSpec = {

@@ -1,6 +1,5 @@
 import type { JobView } from '../../../core/job/view.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
-import { act } from '../../act.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
@@ -51,29 +50,4 @@ function cardOf(group: ErrorGroupView, jobs: readonly JobView[], now: number, st
   const where = `${markText(GROUP_MARKS[state], style)}  ${paint(fingerprint, 'dim', style)}\n`
   const newest = jobs.length === 0 ? '' : `\n${paint('Newest jobs', 'strong', style)}\n${jobTable(jobs, now, style)}`
   return `${head}${where}\n${labelled(rows, LABEL_COLUMNS, style)}${newest}`
-}
-
-export function resolveGroup(fingerprint: string, options: GroupOptions, io: Io): Promise<void> {
-  return setGroup(fingerprint, 'resolved', 'if it is seen again, it becomes regressed', options, io)
-}
-
-export function ignoreGroup(fingerprint: string, options: GroupOptions, io: Io): Promise<void> {
-  return setGroup(fingerprint, 'ignored', '`chronos dead groups --all` still shows it', options, io)
-}
-
-export function reopenGroup(fingerprint: string, options: GroupOptions, io: Io): Promise<void> {
-  return setGroup(fingerprint, 'open', '`chronos dead groups` shows it again', options, io)
-}
-
-function setGroup(
-  fingerprint: string,
-  state: 'resolved' | 'ignored' | 'open',
-  hint: string,
-  options: GroupOptions,
-  io: Io,
-): Promise<void> {
-  return act(options, io, ({ dead }) => dead.setGroup(fingerprint, state, options.tenant), {
-    text: group => `group ${group.fingerprint} is ${group.state}: ${oneLine(group.title)}`,
-    note: () => hint,
-  })
 }

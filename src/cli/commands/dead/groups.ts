@@ -27,7 +27,7 @@ export async function listGroups(options: GroupsOptions, io: Io): Promise<void> 
   if (state !== undefined) checkWord(state, STATES, '--state')
   const query = present({ ...pageOf(options), all, state, tenantId: tenant })
   const read = ({ dead }: Backend) => dead.groups(query)
-  await list({ noun: 'group', none: noneOf(options), read, text: groupTable, summary }, options, io)
+  await list({ noun: 'group', none: noneOf(options), read, text: groupTable, summary }, [], options, io)
 }
 
 function noneOf({ all, state }: GroupsOptions): string {

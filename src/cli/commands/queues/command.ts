@@ -1,6 +1,11 @@
-import type { CommandSpec } from '../../command.js'
+import type { QueueRecord } from '../../../store/store.js'
+import { acting, type CommandSpec, listing } from '../../command.js'
+import type { Style } from '../../output/print.js'
 
 const NAME = ['<name>', 'name of the queue'] as const
+
+const line = async (queue: QueueRecord, style: Style): Promise<string> =>
+  (await import('./run.js')).queueLine(queue, style)
 
 export const queues: CommandSpec = {
   name: 'queues',
@@ -17,7 +22,7 @@ chronos queues set payments --retry '{"maxRetries": 8}'`,
       examples: `
 chronos queues list
 chronos queues list --json | jq '.data[] | select(.paused) | .name'`,
-      run: async () => (await import('./run.js')).listQueues,
+      run: listing(async () => (await import('./run.js')).QUEUES),
     },
     {
       name: 'set',
@@ -44,14 +49,14 @@ chronos queues set payments --reset`,
       examples: `
 chronos queues pause payments
 chronos queues resume payments`,
-      run: async () => (await import('./run.js')).pauseQueue,
+      run: acting(({ queues }, name: string) => queues.pause(name), { text: line }),
     },
     {
       name: 'resume',
       summary: 'resume a paused queue',
       arguments: [NAME],
       examples: 'chronos queues resume payments',
-      run: async () => (await import('./run.js')).resumeQueue,
+      run: acting(({ queues }, name: string) => queues.resume(name), { text: line }),
     },
   ],
 }

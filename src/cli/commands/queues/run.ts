@@ -4,7 +4,7 @@ import type { QueueRecord } from '../../../store/store.js'
 import { act } from '../../act.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { type Field, list, NONE } from '../../list.js'
+import { type Field, type Listing, NONE } from '../../list.js'
 import { brief, timeOf } from '../../output/moment.js'
 import { policyWords } from '../../output/policy-words.js'
 import type { Cell, Style, Tone } from '../../output/print.js'
@@ -48,9 +48,7 @@ function stateCell({ paused, hasWorkers, counts }: QueueReport): Cell {
   return hasWorkers || !isWaiting ? 'open' : { text: 'no worker', tone: 'bad' }
 }
 
-export function listQueues(options: BackendOptions, io: Io): Promise<void> {
-  return list({ noun: 'queue', read: ({ queues }) => queues.report(), text: FIELDS }, options, io)
-}
+export const QUEUES: Listing<QueueReport> = { noun: 'queue', read: ({ queues }) => queues.report(), text: FIELDS }
 
 interface SetOptions extends BackendOptions {
   readonly retry?: string
@@ -65,15 +63,7 @@ export async function setQueue(name: string, options: SetOptions, io: Io): Promi
   await act(options, io, ({ queues }) => queues.set(name, { retry }), { text: queueLine })
 }
 
-export function pauseQueue(name: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ queues }) => queues.pause(name), { text: queueLine })
-}
-
-export function resumeQueue(name: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ queues }) => queues.resume(name), { text: queueLine })
-}
-
-function queueLine({ name, paused, retry }: QueueRecord, style: Style): string {
+export function queueLine({ name, paused, retry }: QueueRecord, style: Style): string {
   const policy = retry ? `policy override: ${policyWords(retry, style)}` : 'no policy override'
   return `queue ${oneLine(name)} is ${paused ? 'paused' : 'open'}; ${policy}`
 }

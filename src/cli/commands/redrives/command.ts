@@ -1,7 +1,12 @@
-import { addPageOptions } from '../../argument.js'
-import type { CommandSpec } from '../../command.js'
+import type { RedriveView } from '../../../engine/dead/redrives.js'
+import { addPageOptions, rate } from '../../argument.js'
+import { acting, type CommandSpec, listing } from '../../command.js'
+import type { Style } from '../../output/print.js'
 
 const ID = ['<id>', 'id of the redrive'] as const
+
+const line = async (redrive: RedriveView, style: Style): Promise<string> =>
+  (await import('./run.js')).redriveLine(redrive, style)
 
 export const redrives: CommandSpec = {
   name: 'redrives',
@@ -20,7 +25,7 @@ chronos redrives rate ID 5/s`,
       examples: `
 chronos redrives list
 chronos redrives list --json | jq '.data[] | select(.state == "stopped")'`,
-      run: async () => (await import('./run.js')).listRedrives,
+      run: listing(async () => (await import('./run.js')).REDRIVES),
     },
     {
       name: 'get',
@@ -40,7 +45,7 @@ chronos redrives get ID --json | jq '.conflicts'`,
       details: 'Jobs that it has started continue.',
       arguments: [ID],
       examples: 'chronos redrives pause ID',
-      run: async () => (await import('./run.js')).pauseRedrive,
+      run: acting(({ redrives }, id: string) => redrives.pause(id), { text: line }),
     },
     {
       name: 'resume',
@@ -48,7 +53,7 @@ chronos redrives get ID --json | jq '.conflicts'`,
       details: 'If it stopped because jobs failed again, fix the cause first. Jobs are not started twice.',
       arguments: [ID],
       examples: 'chronos redrives resume ID',
-      run: async () => (await import('./run.js')).resumeRedrive,
+      run: acting(({ redrives }, id: string) => redrives.resume(id), { text: line }),
     },
     {
       name: 'abort',
@@ -56,7 +61,7 @@ chronos redrives get ID --json | jq '.conflicts'`,
       details: 'It cannot be resumed. Jobs that it has started continue; the others stay dead.',
       arguments: [ID],
       examples: 'chronos redrives abort ID',
-      run: async () => (await import('./run.js')).abortRedrive,
+      run: acting(({ redrives }, id: string) => redrives.abort(id), { text: line }),
     },
     {
       name: 'rate',
@@ -65,7 +70,7 @@ chronos redrives get ID --json | jq '.conflicts'`,
       examples: `
 chronos redrives rate ID 5/s
 chronos redrives rate ID 600/m`,
-      run: async () => (await import('./run.js')).setRate,
+      run: acting(({ redrives }, id: string, given: string) => redrives.setRate(id, rate(given)), { text: line }),
     },
   ],
 }

@@ -1,12 +1,10 @@
 import { formatMs } from '../../../core/values/duration.js'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
-import { act } from '../../act.js'
-import { rate as parseRate } from '../../argument.js'
-import { type Backend, withBackend } from '../../backend/backend.js'
+import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
-import { type Field, list, type PageOptions, pageOf } from '../../list.js'
+import { type Field, type Listing, type PageOptions, pageOf } from '../../list.js'
 import { absolute, brief, relative, timeOf } from '../../output/moment.js'
 import { paint, type Style } from '../../output/print.js'
 import { countText, labelled, show } from '../../output/show.js'
@@ -32,9 +30,11 @@ const FIELDS: readonly Field<RedriveView>[] = [
 
 const NONE_YET = 'no redrives yet: `chronos dead redrive` starts one'
 
-export function listRedrives(options: BackendOptions & PageOptions, io: Io): Promise<void> {
-  const read = ({ redrives }: Backend) => redrives.list(pageOf(options))
-  return list({ noun: 'redrive', none: NONE_YET, read, text: FIELDS }, options, io)
+export const REDRIVES: Listing<RedriveView, [PageOptions]> = {
+  noun: 'redrive',
+  none: NONE_YET,
+  read: ({ redrives }, options) => redrives.list(pageOf(options)),
+  text: FIELDS,
 }
 
 export async function getRedrive(
@@ -74,23 +74,8 @@ function cardOf(redrive: RedriveView, now: number, style: Style): string {
   return `${head}${barOf(redrive, BAR_COLUMNS, style)}\n${progressWords(redrive)}\n\n${labelled(rows, LABEL_COLUMNS, style)}`
 }
 
-export function pauseRedrive(id: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ redrives }) => redrives.pause(id), { text: redriveLine })
-}
-
-export function resumeRedrive(id: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ redrives }) => redrives.resume(id), { text: redriveLine })
-}
-
-export function abortRedrive(id: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ redrives }) => redrives.abort(id), { text: redriveLine })
-}
-
-export function setRate(id: string, rate: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ redrives }) => redrives.setRate(id, parseRate(rate)), { text: redriveLine })
-}
-
-function redriveLine(redrive: RedriveView, style: Style): string {
+/** A redrive after a change. */
+export function redriveLine(redrive: RedriveView, style: Style): string {
   const state = markText(REDRIVE_MARKS[redrive.state], style)
   return `redrive ${oneLine(redrive.id)} ${state}, up to ${redrive.rate}: ${endWords(redrive)}`
 }

@@ -1,5 +1,7 @@
 import { addPageOptions, collect, time, wholeNumber } from '../../argument.js'
-import type { CommandSpec } from '../../command.js'
+import { acting, type CommandSpec, listing } from '../../command.js'
+import { oneLine } from '../../output/width.js'
+import { scheduleLine } from './line.js'
 
 const ID = ['<id>', 'id of the schedule'] as const
 
@@ -40,14 +42,14 @@ chronos schedules put party --cron '0 18 24 12 *' --once --job greet`,
   run: async () => (await import('./put.js')).putSchedule,
 }
 
-const acting: readonly CommandSpec[] = [
+const changing: readonly CommandSpec[] = [
   {
     name: 'pause',
     summary: 'pause a schedule',
     details: 'No more jobs are enqueued; jobs that were enqueued before continue.',
     arguments: [ID],
     examples: 'chronos schedules pause digest',
-    run: async () => (await import('./run.js')).pauseSchedule,
+    run: acting(({ schedules }, id: string) => schedules.pause(id), { text: scheduleLine }),
   },
   {
     name: 'resume',
@@ -55,14 +57,14 @@ const acting: readonly CommandSpec[] = [
     details: 'It continues with the next occurrence. Occurrences during the pause are skipped.',
     arguments: [ID],
     examples: 'chronos schedules resume digest',
-    run: async () => (await import('./run.js')).resumeSchedule,
+    run: acting(({ schedules }, id: string) => schedules.resume(id), { text: scheduleLine }),
   },
   {
     name: 'run',
     summary: 'enqueue one job of a schedule now and print its id',
     arguments: [ID],
     examples: 'chronos schedules run digest',
-    run: async () => (await import('./run.js')).runSchedule,
+    run: acting(({ schedules }, id: string) => schedules.run(id), { text: job => job.id }),
   },
   {
     name: 'delete',
@@ -70,7 +72,9 @@ const acting: readonly CommandSpec[] = [
     details: 'Jobs that it has enqueued continue.',
     arguments: [ID],
     examples: 'chronos schedules delete digest',
-    run: async () => (await import('./run.js')).deleteSchedule,
+    run: acting(({ schedules }, id: string) => schedules.delete(id).then(() => ({ id })), {
+      text: ({ id }) => `schedule ${oneLine(id)} is deleted; its jobs continue`,
+    }),
   },
 ]
 
@@ -112,10 +116,10 @@ chronos schedules pause digest`,
       examples: `
 chronos schedules list
 chronos schedules list --json | jq '.data[] | {id, nextOccurrenceAt}'`,
-      run: async () => (await import('./run.js')).listSchedules,
+      run: listing(async () => (await import('./run.js')).SCHEDULES),
     },
     put,
-    ...acting,
+    ...changing,
     next,
   ],
 }

@@ -1,5 +1,15 @@
 import { Option } from 'commander'
-import type { CommandSpec } from '../../command.js'
+import type { Duration } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
+import type { Role } from '../../../server/access/caller.js'
+import { acting, type CommandSpec, listing } from '../../command.js'
+import { oneLine } from '../../output/width.js'
+
+interface CreateFlags {
+  readonly role: Role
+  readonly tenant?: string
+  readonly expiresIn?: Duration
+}
 
 const ROLES = ['viewer', 'operator', 'admin']
 
@@ -29,7 +39,16 @@ CHRONOS_TOKEN="$(chronos tokens create me --role admin)"`,
       notes: `
 A viewer can read, an operator can also act on jobs and pause queues, an admin
 can do everything. A token of a tenant can access that tenant only.`,
-      run: async () => (await import('./run.js')).createToken,
+      // Works on a new store: a server that listens beyond this machine needs a token before it starts.
+      run: acting(
+        ({ tokens }, name: string, { role, tenant, expiresIn }: CreateFlags) =>
+          tokens.create(present({ name, role, tenantId: tenant, expiresIn })),
+        {
+          text: ({ token }) => token,
+          note: ({ id, role }) => `created token ${id} (${role}); it is not shown again`,
+          need: 'any',
+        },
+      ),
     },
     {
       name: 'list',
@@ -37,7 +56,7 @@ can do everything. A token of a tenant can access that tenant only.`,
       examples: `
 chronos tokens list
 chronos tokens list --json`,
-      run: async () => (await import('./run.js')).listTokens,
+      run: listing(async () => (await import('./run.js')).TOKENS),
     },
     {
       name: 'revoke',
@@ -45,7 +64,9 @@ chronos tokens list --json`,
       details: 'Servers may accept the token for up to five more seconds.',
       arguments: [['<id>', 'id of the token']],
       examples: 'chronos tokens revoke ID',
-      run: async () => (await import('./run.js')).revokeToken,
+      run: acting(({ tokens }, id: string) => tokens.revoke(id).then(() => ({ id, revoked: true })), {
+        text: ({ id }) => `token ${oneLine(id)} is revoked`,
+      }),
     },
   ],
 }

@@ -1,6 +1,13 @@
 import type { Command } from 'commander'
+import { present } from '../../../core/values/present.js'
+import type { EndpointView } from '../../../core/webhook/webhook.js'
+import type { RecoverOptions } from '../../../engine/webhooks/webhooks.js'
 import { addPageOptions, collect, rate, time } from '../../argument.js'
-import type { CommandSpec } from '../../command.js'
+import { acting, type CommandSpec, listing } from '../../command.js'
+import { many } from '../../output/show.js'
+import { oneLine } from '../../output/width.js'
+
+const stateLine = ({ id, state }: EndpointView): string => `webhook endpoint ${oneLine(id)} is ${state}`
 
 const ID = ['<id>', 'id of the webhook endpoint'] as const
 
@@ -32,7 +39,7 @@ const reading: readonly CommandSpec[] = [
     examples: `
 chronos webhooks list
 chronos webhooks list --json | jq '.data[] | select(.state == "disabled")'`,
-    run: async () => (await import('./run.js')).listWebhooks,
+    run: listing(async () => (await import('./run.js')).WEBHOOKS),
   },
   {
     name: 'deliveries',
@@ -45,24 +52,27 @@ chronos webhooks list --json | jq '.data[] | select(.state == "disabled")'`,
 chronos webhooks deliveries ID
 chronos webhooks deliveries ID --state dead
 chronos jobs history DELIVERY`,
-    run: async () => (await import('./run.js')).listDeliveries,
+    run: listing(async () => (await import('./run.js')).DELIVERIES),
   },
 ]
 
-const acting: readonly CommandSpec[] = [
+const changing: readonly CommandSpec[] = [
   {
     name: 'test',
     summary: 'send a webhook.test message and print the delivery id',
     arguments: [ID],
     examples: 'chronos webhooks test ID',
-    run: async () => (await import('./run.js')).testWebhook,
+    run: acting(({ webhooks }, id: string) => webhooks.test(id), {
+      text: delivery => delivery.id,
+      note: () => 'a running worker sends it',
+    }),
   },
   {
     name: 'enable',
     summary: 'enable a disabled endpoint',
     arguments: [ID],
     examples: 'chronos webhooks enable ID',
-    run: async () => (await import('./run.js')).enableWebhook,
+    run: acting(({ webhooks }, id: string) => webhooks.enable(id), { text: stateLine }),
   },
   {
     name: 'disable',
@@ -70,7 +80,7 @@ const acting: readonly CommandSpec[] = [
     details: 'Deliveries in progress finish. Events that happen while it is disabled are not delivered later.',
     arguments: [ID],
     examples: 'chronos webhooks disable ID',
-    run: async () => (await import('./run.js')).disableWebhook,
+    run: acting(({ webhooks }, id: string) => webhooks.disable(id), { text: stateLine }),
   },
   {
     name: 'delete',
@@ -78,7 +88,9 @@ const acting: readonly CommandSpec[] = [
     details: 'Deliveries in progress finish.',
     arguments: [ID],
     examples: 'chronos webhooks delete ID',
-    run: async () => (await import('./run.js')).deleteWebhook,
+    run: acting(({ webhooks }, id: string) => webhooks.delete(id).then(() => ({ id, deleted: true })), {
+      text: ({ id }) => `webhook endpoint ${oneLine(id)} is deleted`,
+    }),
   },
   {
     name: 'rotate-secret',
@@ -88,7 +100,10 @@ const acting: readonly CommandSpec[] = [
     examples: `
 chronos webhooks rotate-secret ID
 chronos webhooks rotate-secret per-job     for URLs given with --webhook`,
-    run: async () => (await import('./run.js')).rotateSecret,
+    run: acting(({ webhooks }, id: string) => webhooks.rotateSecret(id), {
+      text: ({ secret }) => secret,
+      note: () => 'messages are signed with the old and the new secret for one day',
+    }),
   },
   {
     name: 'recover',
@@ -103,7 +118,14 @@ chronos webhooks rotate-secret per-job     for URLs given with --webhook`,
 chronos webhooks recover ID --since 2026-11-16T00:00Z
 chronos webhooks recover ID --since 2026-11-16T00:00Z --rate 5/s
 chronos redrives get REDRIVE --follow`,
-    run: async () => (await import('./run.js')).recover,
+    run: acting(
+      ({ webhooks }, id: string, { since, rate }: RecoverOptions) => webhooks.recover(id, present({ since, rate })),
+      {
+        text: ({ id }) => id,
+        note: ({ id, total }) =>
+          `redriving ${many(total.value, 'delivery', 'deliveries')}; follow it with \`chronos redrives get ${id} --follow\``,
+      },
+    ),
   },
 ]
 
@@ -116,5 +138,5 @@ chronos webhooks list
 chronos webhooks test ID
 chronos webhooks deliveries ID --state dead
 chronos webhooks recover ID --since 2026-11-16T00:00Z`,
-  commands: [...reading, create, ...acting],
+  commands: [...reading, create, ...changing],
 }

@@ -1,15 +1,12 @@
 import type { JobView } from '../../../core/job/view.js'
 import { present } from '../../../core/values/present.js'
-import type { Rate } from '../../../core/values/rate.js'
 import type { EndpointView, WebhookEvent } from '../../../core/webhook/webhook.js'
 import { act } from '../../act.js'
-import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { type Field, list, NONE, type PageOptions, pageOf } from '../../list.js'
+import { type Field, type Listing, NONE, type PageOptions, pageOf } from '../../list.js'
 import { brief, relative } from '../../output/moment.js'
 import type { Cell } from '../../output/print.js'
-import { many } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
 import { readPolicy } from '../enqueue/payload.js'
 
@@ -36,9 +33,10 @@ function onlyWords({ queues, names, tenantId }: EndpointView): string {
   return words.filter(word => typeof word === 'string').join('; ')
 }
 
-export function listWebhooks(options: BackendOptions & PageOptions, io: Io): Promise<void> {
-  const read = ({ webhooks }: Backend) => webhooks.list(pageOf(options))
-  return list({ noun: 'webhook endpoint', read, text: WEBHOOK_FIELDS }, options, io)
+export const WEBHOOKS: Listing<EndpointView, [PageOptions]> = {
+  noun: 'webhook endpoint',
+  read: ({ webhooks }, options) => webhooks.list(pageOf(options)),
+  text: WEBHOOK_FIELDS,
 }
 
 const DELIVERY_FIELDS: readonly Field<JobView>[] = [
@@ -56,15 +54,16 @@ const DELIVERY_FIELDS: readonly Field<JobView>[] = [
   { title: 'Last error', wraps: true, cell: ({ error }) => (error ? oneLine(error.message) : NONE) },
 ]
 
-interface DeliveryFlags extends BackendOptions, PageOptions {
-  readonly state?: string
+interface DeliveryFlags extends PageOptions {
+  /** The engine checks whether it is a state. */
+  readonly state?: JobView['state']
 }
 
-export function listDeliveries(id: string, options: DeliveryFlags, io: Io): Promise<void> {
-  // The engine checks whether it is a state.
-  const state = options.state as JobView['state'] | undefined
-  const read = ({ webhooks }: Backend) => webhooks.deliveries(id, present({ ...pageOf(options), state }))
-  return list({ noun: 'delivery', nouns: 'deliveries', read, text: DELIVERY_FIELDS }, options, io)
+export const DELIVERIES: Listing<JobView, [id: string, options: DeliveryFlags]> = {
+  noun: 'delivery',
+  nouns: 'deliveries',
+  read: ({ webhooks }, id, { state, ...options }) => webhooks.deliveries(id, present({ ...pageOf(options), state })),
+  text: DELIVERY_FIELDS,
 }
 
 interface CreateFlags extends BackendOptions {
@@ -91,53 +90,5 @@ export function createWebhook(url: string, flags: CreateFlags, io: Io): Promise<
     text: ({ secret }) => secret,
     note: ({ id }) => `created webhook endpoint ${id}; its secret is not shown again`,
     need: 'any',
-  })
-}
-
-export function rotateSecret(id: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ webhooks }) => webhooks.rotateSecret(id), {
-    text: ({ secret }) => secret,
-    note: () => 'messages are signed with the old and the new secret for one day',
-  })
-}
-
-export function testWebhook(id: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ webhooks }) => webhooks.test(id), {
-    text: delivery => delivery.id,
-    note: () => 'a running worker sends it',
-  })
-}
-
-const stateLine = ({ id, state }: EndpointView): string => `webhook endpoint ${oneLine(id)} is ${state}`
-
-export function enableWebhook(id: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ webhooks }) => webhooks.enable(id), { text: stateLine })
-}
-
-export function disableWebhook(id: string, options: BackendOptions, io: Io): Promise<void> {
-  return act(options, io, ({ webhooks }) => webhooks.disable(id), { text: stateLine })
-}
-
-export function deleteWebhook(id: string, options: BackendOptions, io: Io): Promise<void> {
-  const remove = async ({ webhooks }: Backend) => {
-    await webhooks.delete(id)
-    return { id, deleted: true }
-  }
-  return act(options, io, remove, { text: () => `webhook endpoint ${oneLine(id)} is deleted` })
-}
-
-interface RecoverFlags extends BackendOptions {
-  readonly since: Date | string
-  readonly rate?: Rate
-}
-
-export function recover(id: string, options: RecoverFlags, io: Io): Promise<void> {
-  const { since, rate } = options
-  return act(options, io, ({ webhooks }) => webhooks.recover(id, present({ since, rate })), {
-    text: redrive => redrive.id,
-    note: redrive => {
-      const count = many(redrive.total.value, 'delivery', 'deliveries')
-      return `redriving ${count}; follow it with \`chronos redrives get ${redrive.id} --follow\``
-    },
   })
 }

@@ -1,4 +1,4 @@
-import type { CommandSpec } from '../../command.js'
+import { type CommandSpec, listing } from '../../command.js'
 
 export const workers: CommandSpec = {
   name: 'workers',
@@ -9,5 +9,5 @@ chronos workers --json | jq '[.data[] | select(.state == "alive")] | length'`,
   notes: `
 A worker that stops is removed from the list. A worker that was killed is shown
 as silent after three missed heartbeats.`,
-  run: async () => (await import('./run.js')).listWorkers,
+  run: listing(async () => (await import('./run.js')).WORKERS),
 }

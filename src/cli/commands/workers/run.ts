@@ -1,8 +1,5 @@
 import type { WorkerView } from '../../../engine/worker/fleet.js'
-import type { Backend } from '../../backend/backend.js'
-import type { BackendOptions } from '../../backend/store-address.js'
-import type { Io } from '../../io.js'
-import { list } from '../../list.js'
+import type { Listing } from '../../list.js'
 import { type Entry, entryTable } from '../../output/entry-table.js'
 import { brief, timeOf } from '../../output/moment.js'
 import type { Style } from '../../output/print.js'
@@ -14,10 +11,12 @@ const MARKS: Readonly<Record<WorkerView['state'], Mark>> = {
   silent: { symbol: '?', ascii: '?', word: 'silent', tone: 'odd' },
 }
 
-export function listWorkers(options: BackendOptions, io: Io): Promise<void> {
-  const none = 'no workers: jobs wait until one is started'
-  const read = (backend: Backend) => backend.workers()
-  return list({ noun: 'worker', none, read, text: workerTable, summary }, options, io)
+export const WORKERS: Listing<WorkerView> = {
+  noun: 'worker',
+  none: 'no workers: jobs wait until one is started',
+  read: backend => backend.workers(),
+  text: workerTable,
+  summary,
 }
 
 function summary(workers: readonly WorkerView[]): string {
