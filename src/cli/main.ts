@@ -19,7 +19,7 @@ import { enqueue } from './commands/enqueue/command.js'
 import { http } from './commands/http/command.js'
 import { jobs } from './commands/jobs/command.js'
 import { migrate } from './commands/migrate/command.js'
-import { addPolicy } from './commands/policy/command.js'
+import { policy } from './commands/policy/command.js'
 import { prune } from './commands/prune/command.js'
 import { queues } from './commands/queues/command.js'
 import { redrives } from './commands/redrives/command.js'
@@ -66,6 +66,7 @@ const COMMANDS: readonly CommandSpec[] = [
   tokens,
   config,
   completion,
+  policy,
 ]
 
 /** Runs one command line and returns its exit code. Uses nothing but `io`. */
@@ -76,7 +77,6 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     exitCode = code
   }
   for (const command of COMMANDS) addCommand(program, command, io, exit)
-  addPolicy(program, io, exit)
   try {
     await program.parseAsync(argv, { from: 'user' })
     return exitCode

@@ -3,9 +3,8 @@ import { FLAT_FIELDS, flagName, STRATEGIES, strategy } from '../../../core/polic
 import { read, type Schema } from '../../../core/values/schema.js'
 
 /** Adds a flag for each field of a policy; the schema of the field describes and parses it. */
-export function withPolicyFlags(command: Command): Command {
+export function addPolicyFlags(command: Command): Command {
   command
-    .argument('[policy]', 'name of a preset, or JSON (default: standard)')
     .option('--file <path>', 'read the policy from a JSON file')
     .option('--strategy <name>', STRATEGIES.join(', '), reader('--strategy', strategy))
   for (const { schema } of FLAT_FIELDS) {
@@ -15,6 +14,7 @@ export function withPolicyFlags(command: Command): Command {
   return command
 }
 
-function reader(flag: string, schema: Schema): (text: string) => unknown {
+/** Parses and checks the text of a flag. */
+export function reader(flag: string, schema: Schema): (text: string) => unknown {
   return text => read(schema, schema.fromText?.(text) ?? text, flag)
 }

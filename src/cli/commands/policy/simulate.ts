@@ -3,6 +3,8 @@ import { type Finding, lintPolicy } from '../../../core/policy/lint.js'
 import type { Policy } from '../../../core/policy/policy.js'
 import { type SimulatedHerd, type Simulation, simulate } from '../../../core/simulation/simulate.js'
 import { type Duration, formatMs } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
+import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { type Cell, paint, type Style, styleOf, type Tone } from '../../output/print.js'
 import { countText, hang, jsonText, many } from '../../output/show.js'
@@ -26,12 +28,11 @@ interface Page extends NamedPolicy, Simulation {
   readonly assertions: readonly Judgement[]
 }
 
-/** Resolves to whether every assertion holds. */
-export async function simulatePolicy(given: string | undefined, options: SimulateOptions, io: Io): Promise<boolean> {
+export async function simulatePolicy(given: string | undefined, options: SimulateOptions, io: Io): Promise<number> {
   const assertions = (options.assert ?? []).map(parseAssertion)
   const { name, policy } = await readPolicy(given, options)
   const { jobs, within, outage, capacity, seed } = options
-  const scenario = { jobs, within, outage, seed, ...(capacity !== undefined && { capacityPerSecond: capacity }) }
+  const scenario = present({ jobs, within, outage, seed, capacityPerSecond: capacity })
   const simulation = simulate(policy, scenario)
   const judgements = assertions.map(assertion => assertion.judge(simulation))
   const page: Page = { name, policy, ...simulation, findings: lintPolicy(policy), assertions: judgements }
@@ -40,7 +41,7 @@ export async function simulatePolicy(given: string | undefined, options: Simulat
   const failed = judgements.filter(({ holds }) => !holds)
   for (const { assertion, words } of failed)
     io.stderr.write(`error: --assert ${assertion} does not hold: the value is ${words}\n`)
-  return failed.length === 0
+  return failed.length === 0 ? EXIT.ok : EXIT.checkFailed
 }
 
 const hasJitter = ({ jitter }: Policy): boolean => jitter !== 'none' && jitter !== 0
