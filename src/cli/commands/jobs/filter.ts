@@ -1,135 +1,99 @@
 import { type Command, Option } from 'commander'
-import { PHASES } from '../../../core/job/job.js'
+import type { DeadQuery, JobQuery } from '../../../core/job/filter.js'
+import { JOB_STATES, PHASES } from '../../../core/job/job.js'
 import { parseDuration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
-import type { DeadQuery } from '../../../engine/dead/redrives.js'
-import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import { systemClock } from '../../../engine/time/system.js'
 
-export interface FilterOptions {
-  readonly state?: readonly string[]
-  readonly phase?: string
-  readonly queue?: string
-  readonly name?: string
-  readonly tag?: string
-  readonly key?: string
-  readonly tenant?: string
-  readonly reason?: string
-  readonly fingerprint?: string
-  readonly dependency?: string
-  readonly schedule?: string
-  readonly createdAfter?: string
-  readonly createdBefore?: string
-  readonly error?: string
-  readonly search?: string
+export interface FilterOptions extends Pick<JobQuery, 'state' | 'phase'> {}
+export interface DeadFilterOptions extends Pick<DeadQuery, 'acknowledged'> {}
+
+type Trait = Exclude<keyof DeadQuery, 'ids' | 'acknowledged'>
+
+/** The flag and the help of each condition. The library checks the values. */
+const TRAITS: Readonly<Record<Trait, readonly [flag: string, help: string]>> = {
+  queue: ['--queue <name>', 'in this queue'],
+  name: ['--name <name>', 'with this name'],
+  tag: ['--tag <tag>', 'with this tag'],
+  key: ['--key <key>', 'with this idempotency key'],
+  tenantId: ['--tenant <id>', 'of this tenant'],
+  reason: ['--reason <reason>', 'that died for this reason: exhausted, permanent, poison, …'],
+  fingerprint: ['--fingerprint <id>', 'last error in this error group'],
+  dependency: ['--dependency <name>', 'with this dependency'],
+  scheduleId: ['--schedule <id>', 'enqueued by this schedule'],
+  error: ['--error <text>', 'last error contains this in its name, code or message'],
+  q: ['--search <text>', 'id, name, key, tags, payload or error contains this'],
+  createdAfter: ['--created-after <time>', 'created after a time (2026-12-24T18:00Z) or less than an age ago (2h)'],
+  createdBefore: ['--created-before <time>', 'created before a time, or more than an age ago'],
 }
 
-export interface DeadFilterOptions extends Omit<FilterOptions, 'state' | 'phase'> {
-  readonly group?: string
-  readonly acknowledged?: boolean
-}
-
-export const STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
+const OPTIONS = Object.entries(TRAITS).map(([field, [flag, help]]) => {
+  const option = new Option(flag, help)
+  return { field, option: field.startsWith('created') ? option.argParser(timeReader(option.long!)) : option }
+})
 
 const GROUP = 'Filters:'
 
 export function addFilterOptions(command: Command): Command {
   command
     .optionsGroup(GROUP)
+    .addOption(words('--state <state>', 'in this state, or in one of several: dead,cancelled', JOB_STATES, true))
     .addOption(
-      withWords(new Option('--state <state>', 'in this state, or in one of several: dead,cancelled'), STATES).argParser(
-        words,
-      ),
+      words('--phase <phase>', 'like --state, with scheduled, queued and retrying instead of waiting', PHASES, false),
     )
-    .addOption(
-      withWords(
-        new Option('--phase <phase>', 'like --state, with scheduled, queued and retrying instead of waiting'),
-        PHASES,
-      ),
-    )
-  return addTraits(command, new Option('--fingerprint <id>', 'last error in this error group'))
+  for (const { option } of OPTIONS) command.addOption(option)
+  return command
 }
 
 /** The filters of dead jobs, without a state. */
 export function addDeadFilterOptions(command: Command): Command {
-  return addTraits(command.optionsGroup(GROUP), new Option('--group <fingerprint>', 'last error in this error group'))
+  command.optionsGroup(GROUP)
+  for (const { option, field } of OPTIONS) {
+    command.addOption(field === 'fingerprint' ? new Option('--group <fingerprint>', option.description) : option)
+  }
+  return command
     .addOption(new Option('--fingerprint <id>', 'same as --group').hideHelp())
     .option('--acknowledged', 'acknowledged')
     .option('--no-acknowledged', 'not acknowledged')
 }
 
-function addTraits(command: Command, group: Option): Command {
-  return command
-    .option('--queue <name>', 'in this queue')
-    .option('--name <name>', 'with this name')
-    .option('--tag <tag>', 'with this tag')
-    .option('--key <key>', 'with this idempotency key')
-    .option('--tenant <id>', 'of this tenant')
-    .option('--reason <reason>', 'that died for this reason: exhausted, permanent, poison, …')
-    .addOption(group)
-    .option('--dependency <name>', 'with this dependency')
-    .option('--schedule <id>', 'enqueued by this schedule')
-    .option('--error <text>', 'last error contains this in its name, code or message')
-    .option('--search <text>', 'id, name, key, tags, payload or error contains this')
-    .option('--created-after <time>', 'created after a time (2026-12-24T18:00Z) or less than an age ago (2h)')
-    .option('--created-before <time>', 'created before a time, or more than an age ago')
-}
-
-/** Offers the words to shell completion. They are checked later, with a suggestion for a misspelt one. */
-function withWords(option: Option, known: readonly string[]): Option {
+/** Offers the words to shell completion, and suggests one for a misspelt one. */
+function words(flag: string, help: string, known: readonly string[], isList: boolean): Option {
+  const option = new Option(flag, help).argParser(text => {
+    const all = isList ? text.split(',') : [text]
+    for (const word of all) checkWord(word, known, option.long!)
+    return isList ? all : text
+  })
   option.argChoices = [...known]
   return option
 }
 
-function words(text: string): readonly string[] {
-  return text.split(',')
-}
-
 export function queryOf(options: FilterOptions): JobQuery {
   const { state, phase } = options
-  for (const word of state ?? []) checkWord(word, STATES, '--state')
-  if (phase !== undefined) checkWord(phase, PHASES, '--phase')
-  return present({
-    state: state as (typeof STATES)[number][] | undefined,
-    phase: phase as (typeof PHASES)[number] | undefined,
-    ...traitsOf(options),
-  })
+  return present({ state, phase, ...traitsOf(options) })
 }
 
 export function deadQueryOf(options: DeadFilterOptions): DeadQuery {
-  const { group, acknowledged } = options
+  const { group, acknowledged } = options as DeadFilterOptions & { readonly group?: string }
   return { ...traitsOf(options), ...present({ fingerprint: group, acknowledged }) }
 }
 
-function traitsOf(options: FilterOptions): DeadQuery {
-  const { queue, name, tag, key, tenant, reason, fingerprint, dependency, schedule, error, search } = options
-  const { createdAfter, createdBefore } = options
-  return present({
-    queue,
-    name,
-    tag,
-    key,
-    tenantId: tenant,
-    reason,
-    fingerprint,
-    dependency,
-    scheduleId: schedule,
-    error,
-    q: search,
-    createdAfter: createdAfter === undefined ? undefined : timeIn(createdAfter, '--created-after'),
-    createdBefore: createdBefore === undefined ? undefined : timeIn(createdBefore, '--created-before'),
-  })
+function traitsOf(options: object): DeadQuery {
+  const given = options as Readonly<Record<string, unknown>>
+  return present(Object.fromEntries(OPTIONS.map(({ field, option }) => [field, given[option.attributeName()]])))
 }
 
 /** A time, or an age. */
-function timeIn(text: string, what: string): Date {
-  const agoMs = parseDuration(text)
-  const at = agoMs === undefined ? Date.parse(text) : Math.round(systemClock.now() - agoMs)
-  if (Number.isFinite(at)) return new Date(at)
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `${what}: expected a time such as 2026-12-24T18:00Z or an age such as 2h, got ${shown(text)}`,
-  )
+function timeReader(flag: string): (text: string) => Date {
+  return text => {
+    const agoMs = parseDuration(text)
+    const at = agoMs === undefined ? Date.parse(text) : Math.round(systemClock.now() - agoMs)
+    if (Number.isFinite(at)) return new Date(at)
+    throw new ChronosError(
+      'INVALID_OPTION',
+      `${flag}: expected a time such as 2026-12-24T18:00Z or an age such as 2h, got ${shown(text)}`,
+    )
+  }
 }
