@@ -167,7 +167,7 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
     expect(await t.chronos.circuits.get('pay')).toMatchObject({ state: 'open' })
     await t.queues.pause('default')
     target.isUp = true
-    // A pull worker claims the probe and is never heard of again.
+    // A pull worker claims the probe and vanishes.
     await t.advance('45s')
     await t.enqueue('remote', {}, { queue: 'remote', dependsOn: 'pay', retry: { circuit: true } })
     const { data: leases } = await t.chronos.leases.claim({ workerId: 'gone', queues: ['remote'], lease: '30s' })

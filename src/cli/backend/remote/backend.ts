@@ -81,7 +81,7 @@ function requestOf(
     query,
     body: method === 'get' || method === 'delete' ? undefined : body,
     ifMatch,
-    creates: creates !== undefined,
+    creates: creates && true,
     takesLong,
   }
   return [method, path, asked]

@@ -32,8 +32,11 @@ describe("the demo's shop", () => {
     expect(schedules.data.map(({ state }) => state)).toContain('paused')
     expect(schedules.data.some(({ fired }) => fired > 0)).toBe(true)
     expect((await chronos.webhooks.list()).data).toHaveLength(3)
-    // At this time the bank is down.
-    expect(await chronos.circuits.list()).toMatchObject([{ key: 'bank.example', state: 'open' }])
+    // At this time the bank is down. Each tenant has a circuit of its own.
+    const circuits = await chronos.circuits.list()
+    expect(new Set(circuits.map(({ key }) => key))).toEqual(new Set(['bank.example']))
+    const open = circuits.filter(({ state }) => state === 'open')
+    expect(open.map(({ tenantId }) => tenantId)).toEqual(expect.arrayContaining([undefined, 'acme']))
     expect((await chronos.redrives.list()).data.length).toBeGreaterThan(0)
     expect((await chronos.alerts.list()).data.some(({ state }) => state === 'firing')).toBe(true)
     const tenants = (await chronos.jobs.list({ tenantId: 'acme' })).data
