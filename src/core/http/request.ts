@@ -9,6 +9,7 @@ import {
   about,
   anything,
   boolean,
+  coded,
   duration,
   flaw,
   type Infer,
@@ -58,30 +59,33 @@ const body: Schema<unknown> = { ...anything, kinds: anything.kinds.filter(kind =
 /** An HTTP call as users write it, and as it is stored: the payload of a job named `http`. */
 export const httpRequest = named(
   'HttpRequest',
-  object(
-    { url },
-    {
-      method: about(method, 'Default: `POST` with a body, `GET` without one.'),
-      headers,
-      body: about(body, 'Text is sent unchanged; any other value as JSON. At most 256 KiB.'),
-      timeout: about(
-        duration({ min: 1, max: HTTP_TIMEOUT_MAX_MS }),
-        'From the DNS lookup to the last byte that is read. Default 30s, at most 30m.',
-      ),
-      expectedStatuses: about(
-        statuses,
-        'Responses that count as success: `[200, 204]`, `["2xx"]`, `[[200, 299]]`. Default: every 2xx.',
-      ),
-      followRedirects: about(
-        integer(0, REDIRECTS_MAX),
-        `How many redirects are followed, each checked like the first URL. Default 0, at most ${REDIRECTS_MAX}.`,
-      ),
-      retryClientErrors: about(
-        boolean,
-        'Whether 4xx responses are retried too. Default false: most of them are permanent.',
-      ),
-      captureBody: about(boolean, 'Whether the beginning of the response body is stored. Default true.'),
-    },
+  coded(
+    'INVALID_PAYLOAD',
+    object(
+      { url },
+      {
+        method: about(method, 'Default: `POST` with a body, `GET` without one.'),
+        headers,
+        body: about(body, 'Text is sent unchanged; any other value as JSON. At most 256 KiB.'),
+        timeout: about(
+          duration({ min: 1, max: HTTP_TIMEOUT_MAX_MS }),
+          'From the DNS lookup to the last byte that is read. Default 30s, at most 30m.',
+        ),
+        expectedStatuses: about(
+          statuses,
+          'Responses that count as success: `[200, 204]`, `["2xx"]`, `[[200, 299]]`. Default: every 2xx.',
+        ),
+        followRedirects: about(
+          integer(0, REDIRECTS_MAX),
+          `How many redirects are followed, each checked like the first URL. Default 0, at most ${REDIRECTS_MAX}.`,
+        ),
+        retryClientErrors: about(
+          boolean,
+          'Whether 4xx responses are retried too. Default false: most of them are permanent.',
+        ),
+        captureBody: about(boolean, 'Whether the beginning of the response body is stored. Default true.'),
+      },
+    ),
   ),
 )
 

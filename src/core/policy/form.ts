@@ -7,7 +7,6 @@ import {
   boolean,
   coded,
   duration,
-  Flaws,
   flaw,
   flawAt,
   type Infer,
@@ -172,10 +171,10 @@ export const policy = named('Policy', object(REQUIRED, OPTIONAL))
 export const partialPolicy = object({}, { ...REQUIRED, ...OPTIONAL })
 
 /** The checks of a whole policy, which its fields alone can't express; `stored` refuses functions. */
-const policyOf = (stored: boolean): Schema<PresetName | Written> => ({
-  ...union(preset, written),
-  check(given) {
-    try {
+const policyOf = (stored: boolean): Schema<PresetName | Written> =>
+  coded('INVALID_POLICY', {
+    ...union(preset, written),
+    check(given) {
       if (typeof given === 'string') return preset.check(given)
       const kept = written.check(given)
       sayOnce(kept, ['backoff'], ['retryDelay', 'useExponentialBackoff'], ['baseRetryDelay', 'retryStrategy'])
@@ -184,11 +183,8 @@ const policyOf = (stored: boolean): Schema<PresetName | Written> => ({
       if (stored) checkStorable(kept)
       checkTogether(delaysOf(kept), kept.maxRetries)
       return kept
-    } catch (error) {
-      throw error instanceof Flaws ? coded(error, 'INVALID_POLICY') : error
-    }
-  },
-})
+    },
+  })
 
 const POLICY_INPUT = {
   description: 'The name of a preset, a policy or a part of one, or other well-known names for the same settings.',

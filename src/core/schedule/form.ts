@@ -2,23 +2,31 @@ import { type HttpRequest, url, urlOf } from '../http/request.js'
 import type { Delivery } from '../job/job.js'
 import type { Policy } from '../policy/policy.js'
 import { PRESETS } from '../policy/presets.js'
-import { ChronosError, shown } from '../values/error.js'
-import { checkInteger } from '../values/limits.js'
-import { readForm } from '../values/options-reader.js'
-import { read } from '../values/schema.js'
+import { about, boolean, type Infer, integer, named, oneOf, read } from '../values/schema.js'
+import { object } from '../values/shape.js'
+import { cronText } from './timing.js'
 
-/** A schedule of HTTP calls, in the short form: `{ schedule, api, type, isRecurring, maxRetryCount }`. */
-export interface ScheduleForm {
-  /** Cron, with or without seconds. */
-  readonly schedule: string
-  /** The URL that is called. */
-  readonly api: string
-  readonly type?: 'AT_LEAST_ONCE' | 'AT_MOST_ONCE'
-  /** Default true. */
-  readonly isRecurring?: boolean
-  /** Default 3. */
-  readonly maxRetryCount?: number
-}
+const DELIVERIES = { AT_LEAST_ONCE: 'at-least-once', AT_MOST_ONCE: 'at-most-once' } as const
+const RETRIES_MAX = 1_000
+
+/** A schedule of HTTP calls, in the short form. */
+export const scheduleForm = named(
+  'ScheduleForm',
+  object(
+    {
+      schedule: about(cronText, 'Cron, with or without seconds.'),
+      api: about(url, 'The URL that is called.'),
+    },
+    {
+      type: about(oneOf(['AT_LEAST_ONCE', 'AT_MOST_ONCE']), 'Default `AT_LEAST_ONCE`.'),
+      isRecurring: about(boolean, 'Default true.'),
+      maxRetryCount: about(integer(0, RETRIES_MAX), `Default ${PRESETS.http.maxRetries}.`),
+    },
+  ),
+  { example: { schedule: '*/10 * * * * *', api: 'https://api.example/ping', isRecurring: true } },
+)
+
+export type ScheduleForm = Infer<typeof scheduleForm>
 
 /** The same schedule in the general form. */
 export interface ParsedForm {
@@ -31,13 +39,6 @@ export interface ParsedForm {
   readonly warnings: readonly string[]
 }
 
-const KEYS: readonly (keyof ScheduleForm)[] = ['schedule', 'api', 'type', 'isRecurring', 'maxRetryCount']
-const DELIVERIES: Readonly<Record<string, Delivery>> = {
-  AT_LEAST_ONCE: 'at-least-once',
-  AT_MOST_ONCE: 'at-most-once',
-}
-const RETRIES_MAX = 1_000
-
 /** Whether the input has this form. */
 export function isScheduleForm(input: unknown): boolean {
   return typeof input === 'object' && input !== null && 'schedule' in input && 'api' in input
@@ -45,37 +46,21 @@ export function isScheduleForm(input: unknown): boolean {
 
 /** In this form every response except a 2xx is a failure that is retried. */
 export function parseScheduleForm(input: unknown, where: string): ParsedForm {
-  const form = readForm(input, where, KEYS, 'INVALID_OPTION')
-  const schedule = form.get('schedule')
-  if (typeof schedule !== 'string') {
-    throw new ChronosError('INVALID_OPTION', `${where}.schedule: expected a cron expression, got ${shown(schedule)}`)
-  }
-  const type = form.get('type') ?? 'AT_LEAST_ONCE'
-  const delivery = typeof type === 'string' && Object.hasOwn(DELIVERIES, type) ? DELIVERIES[type] : undefined
-  if (delivery === undefined) {
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${where}.type: expected AT_LEAST_ONCE or AT_MOST_ONCE, got ${shown(type)}`,
-    )
-  }
-  const recurring = form.get('isRecurring') ?? true
-  if (typeof recurring !== 'boolean') {
-    throw new ChronosError('INVALID_OPTION', `${where}.isRecurring: expected true or false, got ${shown(recurring)}`)
-  }
-  const maxRetries = form.get('maxRetryCount') ?? PRESETS.http.maxRetries
-  checkInteger(maxRetries, `${where}.maxRetryCount`, 0, RETRIES_MAX)
-  const { href } = urlOf(read(url, form.get('api'), `${where}.api`))
+  const given = read(scheduleForm, input, where)
+  const { schedule, api, type = 'AT_LEAST_ONCE', isRecurring = true, maxRetryCount } = given
+  const delivery = DELIVERIES[type]
+  const maxRetries = maxRetryCount ?? PRESETS.http.maxRetries
   return {
     cron: schedule,
-    http: { method: 'POST', url: href, retryClientErrors: true },
+    http: { method: 'POST', url: urlOf(api).href, retryClientErrors: true },
     delivery,
     retry: { ...PRESETS.http, maxRetries, rules: [{ when: { status: ['3xx', '5xx'] }, as: 'transient' }] },
-    recurring,
-    warnings: warningsOf(delivery, form.get('maxRetryCount')),
+    recurring: isRecurring,
+    warnings: warningsOf(delivery, maxRetryCount),
   }
 }
 
-function warningsOf(delivery: Delivery, maxRetryCount: unknown): readonly string[] {
+function warningsOf(delivery: Delivery, maxRetryCount: number | undefined): readonly string[] {
   if (delivery === 'at-least-once' || maxRetryCount === undefined || maxRetryCount === 0) return []
-  return [`AT_MOST_ONCE runs once and is never retried, so maxRetryCount ${String(maxRetryCount)} has no effect`]
+  return [`AT_MOST_ONCE runs once and is never retried, so maxRetryCount ${maxRetryCount} has no effect`]
 }

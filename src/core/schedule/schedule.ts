@@ -1,13 +1,9 @@
 import type { Delivery } from '../job/job.js'
 import type { PartialPolicy } from '../policy/policy.js'
-import { ChronosError, shown } from '../values/error.js'
-import { checkInteger, checkWord } from '../values/limits.js'
+import { CATCH_UP_MAX, type Missed, type Overlap } from './options.js'
 import { lastTick, nextTicks, type Ticks, type Timing } from './timing.js'
 
-/** What happens to an occurrence while an earlier one waits, runs or is retried. */
-export type Overlap = 'skip' | 'queue' | 'allow'
-/** What happens to occurrences that were due while no scheduler was running. */
-export type Missed = 'run-once' | 'skip' | { readonly all: number }
+export type { Missed, Overlap } from './options.js'
 
 export type ScheduleState = 'active' | 'paused' | 'ended'
 
@@ -69,8 +65,6 @@ export const NO_TICKS: TickCounts = { fired: 0, skipped: 0, missed: 0 }
 
 /** An occurrence that stayed undecided for this long is missed; until then it is late. */
 export const MISSED_AFTER_MS = 15_000
-export const CATCH_UP_MAX = 100
-const OVERLAPS: readonly Overlap[] = ['skip', 'queue', 'allow']
 
 /** The decision about the due occurrences, and the schedule after it. */
 export interface Round {
@@ -213,22 +207,4 @@ function after(
     ? dueAt(next, ticks) === undefined && queuedTick === undefined
     : due.last !== undefined
   return isOver ? { ...next, state: 'ended', endedAt: now } : next
-}
-
-export function parseOverlap(value: unknown, where: string): Overlap {
-  checkWord(value, OVERLAPS, `${where}: overlap`)
-  return value as Overlap
-}
-
-export function parseMissed(value: unknown, where: string): Missed {
-  if (value === 'run-once' || value === 'skip') return value
-  const all = (value as { all?: unknown } | null)?.all
-  if (typeof value !== 'object' || all === undefined || Object.keys(value!).length !== 1) {
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${where}: missed: expected "run-once", "skip" or { all: N }, got ${shown(value)}`,
-    )
-  }
-  checkInteger(all, `${where}: missed.all`, 1, CATCH_UP_MAX)
-  return { all }
 }

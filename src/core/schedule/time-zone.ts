@@ -1,4 +1,4 @@
-import { ChronosError, shown } from '../values/error.js'
+import { type Schema, value } from '../values/schema.js'
 
 const MINUTE_MS = 60_000
 const WEEK_MS = 7 * 86_400_000
@@ -7,13 +7,14 @@ const ZONES_MAX = 1_000
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /** A name of the IANA database that this machine knows, including `UTC`. */
-export function checkTimeZone(value: unknown, what: string): asserts value is string {
-  if (typeof value === 'string' && value.length <= 64 && /^[A-Za-z]/.test(value) && formatOf(value)) return
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `${what}: expected a time zone such as "Europe/Paris" or "UTC", got ${shown(value)}`,
-  )
-}
+export const timeZone: Schema<string> = value(
+  {
+    kinds: ['string'],
+    expects: 'a time zone such as "Europe/Paris" or "UTC"',
+    json: { type: 'string', minLength: 1, maxLength: 64 },
+  },
+  given => typeof given === 'string' && given.length <= 64 && /^[A-Za-z]/.test(given) && formatOf(given) !== undefined,
+)
 
 /** The offset from UTC at this moment. */
 export function offsetMs(timeZone: string, at: number): number {

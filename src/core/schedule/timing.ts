@@ -1,9 +1,12 @@
-import { type Duration, formatMs, toMs } from '../values/duration.js'
-import { ChronosError } from '../values/error.js'
+import { formatMs, toMs } from '../values/duration.js'
+import { ChronosError, shown } from '../values/error.js'
 import { hash64 } from '../values/hash.js'
 import { present } from '../values/present.js'
+import { about, duration, flaw, type Infer, read, refuse, schema } from '../values/schema.js'
+import { object } from '../values/shape.js'
+import { time, timeOf } from '../values/time.js'
 import { parseCron, type Ticks } from './cron.js'
-import { checkTimeZone } from './time-zone.js'
+import { timeZone as zone } from './time-zone.js'
 
 export type { Ticks } from './cron.js'
 
@@ -20,65 +23,84 @@ export interface Timing {
   readonly splayMs?: number
 }
 
-export interface TimingInput {
-  readonly cron?: string
-  readonly every?: Duration
-  readonly timeZone?: string
-  readonly startAt?: number
-  readonly endAt?: number
-  readonly splay?: Duration
-}
-
 export const TIME_ZONE_DEFAULT = 'UTC'
+const CRON_MAX = 256
 const EVERY_MIN_MS = 1_000
 const SPLAY_MAX_MS = 3_600_000
 const SECOND_MS = 1_000
 
-export function parseTiming(input: TimingInput, now: number, where: string): Timing {
-  const { cron, every, timeZone = TIME_ZONE_DEFAULT, startAt, endAt, splay } = input
+/** Text that `parseCron` reads when the time zone is known. */
+export const cronText = schema<string>({
+  kinds: ['string'],
+  expects: 'a cron expression such as "0 9 * * MON"',
+  check(given) {
+    if (typeof given === 'string') return given
+    throw flaw(`expected ${cronText.expects}, got ${shown(given)}`)
+  },
+  json: () => ({ type: 'string', minLength: 1, maxLength: CRON_MAX }),
+})
+
+export const timingFields = {
+  cron: about(cronText, 'Five fields, or six with seconds first.', { example: '0 9 * * MON' }),
+  every: about(
+    duration({ min: EVERY_MIN_MS }),
+    'Instead of `cron`: the interval from the creation of the schedule (or `startAt`), at least 1s.',
+  ),
+  timeZone: about(zone, 'The time zone of `cron`. Default UTC.', { example: 'Europe/Paris' }),
+  startAt: time,
+  endAt: time,
+  splay: about(
+    duration({ max: SPLAY_MAX_MS }),
+    'The maximum delay of a job after its occurrence, constant per schedule. Default: no delay.',
+  ),
+}
+
+/** When a schedule's jobs are due, as users write it: either `cron` or `every`. */
+export const timingOptions = object({}, timingFields)
+export type TimingOptions = Infer<typeof timingOptions>
+
+export function parseTiming(input: TimingOptions, now: number, where: string): Timing {
+  const given = read(timingOptions, input, `${where}:`)
+  const { cron, every, timeZone = TIME_ZONE_DEFAULT, splay } = given
   if ((cron === undefined) === (every === undefined)) {
-    throw new ChronosError('INVALID_OPTION', `${where}: give cron or every, ${cron === undefined ? 'one' : 'not both'}`)
+    throw refuse([], `give cron or every, ${cron === undefined ? 'one' : 'not both'}`, where, 'INVALID_OPTION')
   }
-  atField('timeZone', where, what => checkTimeZone(timeZone, what))
+  const startAt = given.startAt === undefined ? undefined : timeOf(given.startAt, 'startAt')
+  const endAt = given.endAt === undefined ? undefined : timeOf(given.endAt, 'endAt')
   if (startAt !== undefined && endAt !== undefined && endAt < startAt) {
     throw fieldError('endAt', where, 'endAt is before startAt', 'is before startAt')
   }
-  return {
-    ...(cron !== undefined && { cron: atField('cron', where, what => cronText(cron, timeZone, what)) }),
-    ...(every !== undefined && {
-      everyMs: atField('every', where, what => toMs(every, what, { min: EVERY_MIN_MS })),
-      anchor: startAt ?? now,
-    }),
+  return present({
+    cron: cron === undefined ? undefined : checkedCron(cron, timeZone, where),
+    everyMs: every === undefined ? undefined : toMs(every, 'every'),
+    anchor: every === undefined ? undefined : (startAt ?? now),
     timeZone,
-    ...present({ startAt, endAt }),
-    ...(splay !== undefined && { splayMs: atField('splay', where, what => toMs(splay, what, { max: SPLAY_MAX_MS })) }),
-  }
+    startAt,
+    endAt,
+    splayMs: splay === undefined ? undefined : toMs(splay, 'splay'),
+  })
 }
 
 /** Adds the path of the field to an error, so that a form can show the error beside the field. */
-function atField<T>(field: keyof TimingInput, where: string, check: (what: string) => T): T {
-  const what = `${where}: ${field}`
+function checkedCron(cron: string, timeZone: string, where: string): string {
+  const what = `${where}: cron`
   try {
-    return check(what)
+    parseCron(cron, timeZone, what)
+    return cron.trim()
   } catch (error) {
     if (!(error instanceof ChronosError)) throw error
     const detail = error.message.slice(what.length).replace(/^:? /, '')
-    throw new ChronosError(error.code, error.message, { cause: error.cause, details: detailsOf(field, detail) })
+    throw new ChronosError(error.code, error.message, { cause: error.cause, details: detailsOf('cron', detail) })
   }
 }
 
-const fieldError = (field: keyof TimingInput, where: string, message: string, detail = message): ChronosError =>
+const fieldError = (field: keyof TimingOptions, where: string, message: string, detail = message): ChronosError =>
   new ChronosError('INVALID_OPTION', `${where}: ${message}`, { details: detailsOf(field, detail) })
 
 const detailsOf = (field: string, detail: string): Readonly<Record<string, unknown>> => ({
   path: [field],
   errors: [{ path: [field], detail }],
 })
-
-function cronText(cron: unknown, timeZone: string, what: string): string {
-  parseCron(cron, timeZone, what)
-  return (cron as string).trim()
-}
 
 /** Refuses a schedule without an occurrence after `now`, and a splay that would mix up two occurrences. */
 export function checkHappens(timing: Timing, now: number, where: string): void {

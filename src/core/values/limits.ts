@@ -1,7 +1,7 @@
 import { PRIORITY_MAX } from '../job/job.js'
 import { ChronosError, shown } from './error.js'
 import { suggest } from './options-reader.js'
-import { pattern, text } from './schema.js'
+import { integer, pattern, text } from './schema.js'
 import { list } from './shape.js'
 
 /** Limits of all input. */
@@ -21,6 +21,8 @@ export const name = pattern(
   NAME,
   `1 to ${NAME_LENGTH_MAX} letters, digits or . _ : / - that begin with a letter or digit`,
 )
+/** How many items a page of a list has. */
+export const pageLimit = integer(1, PAGE_MAX)
 /** Keys, tenants and other text that is only compared. */
 export const freeText = text(TEXT_LENGTH_MAX)
 export const tags = list(text(TAG_LENGTH_MAX), { max: TAGS_MAX, of: 'tags' })

@@ -79,10 +79,6 @@ export function flawAt(path: readonly (string | number)[], says: string): Flaws 
   return new Flaws([{ path, says, code: undefined, isKey: false }])
 }
 
-/** The same errors with a code, where they have none. */
-export const coded = ({ list }: Flaws, code: ErrorCode): Flaws =>
-  new Flaws(list.map(one => ({ ...one, code: one.code ?? code })))
-
 export const inside = (key: string | number, { list }: Flaws): readonly Flaw[] =>
   list.map(one => ({ ...one, path: [key, ...one.path] }))
 
@@ -190,6 +186,19 @@ export function refined<S extends Schema>(schema: S, problemOf: (value: Infer<S>
     const problem = problemOf(kept)
     if (problem !== undefined) throw flaw(problem)
     return kept
+  }
+  return { ...schema, check }
+}
+
+/** The schema whose errors have this code, unless they have one already. */
+export function coded<S extends Schema>(code: ErrorCode, schema: S): S {
+  const check = (given: unknown): unknown => {
+    try {
+      return schema.check(given)
+    } catch (error) {
+      if (!(error instanceof Flaws)) throw error
+      throw new Flaws(error.list.map(one => ({ ...one, code: one.code ?? code })))
+    }
   }
   return { ...schema, check }
 }

@@ -1,29 +1,22 @@
 import type { HttpRequest } from '../../core/http/request.js'
+import { ownSettings } from '../../core/job/options.js'
 import { parseScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
 import { type TickView, viewTicks } from '../../core/schedule/occurrences.js'
+import { scheduleOptions } from '../../core/schedule/options.js'
 import type { Schedule, ScheduledJob } from '../../core/schedule/schedule.js'
 import { checkHappens, parseTiming } from '../../core/schedule/timing.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkInteger, checkKeys, checkName, PAGE_MAX } from '../../core/values/limits.js'
+import { pageLimit, name as scheduleId } from '../../core/values/limits.js'
+import { integer, read } from '../../core/values/schema.js'
+import { type Time, timeOf } from '../../core/values/time.js'
 import type { NewJob, Store } from '../../store/store.js'
 import { HTTP_JOB } from '../client/definition.js'
-import { type EnqueueOptions, type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
+import type { EnqueueOptions, EnqueueResult, Enqueuer } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
 import { type List, listOf, PAGE_DEFAULT, type PageQuery, pageOf, type TenantQuery } from '../jobs/query.js'
 import { Records, type Stored } from '../records/records.js'
 import { type OccurrenceAttempt, occurrenceHistory } from './occurrences.js'
-import {
-  isSame,
-  JOB,
-  type Moment,
-  OPTIONS,
-  putOver,
-  type ScheduleOptions,
-  saidOf,
-  TIMING,
-  type TimingOptions,
-  timingInput,
-} from './options.js'
+import { isSame, putOver, type ScheduleOptions, saidOf, type TimingOptions } from './options.js'
 import { SCHEDULE, SCHEDULE_CHANGES, scheduleOf } from './schedule-cache.js'
 import { newJobOf } from './scheduler.js'
 import { type ScheduleView, viewSchedule } from './view.js'
@@ -45,7 +38,9 @@ export interface CreatedSchedule {
   readonly warnings: readonly string[]
 }
 
-const PREVIEW_MAX = 1_000
+const previewCount = integer(1, 1_000)
+/** The settings that a schedule passes on to its jobs. */
+const SETTINGS = Object.keys(ownSettings) as readonly (keyof typeof ownSettings)[]
 
 interface SchedulesOptions {
   readonly env: Environment
@@ -75,10 +70,9 @@ export class Schedules {
    * starts.
    */
   async put<Input>(id: string, options: ScheduleOptions<Input>, { version }: PutOptions = {}): Promise<ScheduleView> {
-    checkName(id, 'schedules.put: id')
+    read(scheduleId, id, 'schedules.put: id')
     const where = `schedule "${id}"`
-    checkKeys(options, OPTIONS, where)
-    const asked = options as unknown as ScheduleOptions<never>
+    const asked = read(scheduleOptions, options, `${where}:`) as ScheduleOptions<never>
     const job = await this.#template(asked, where)
     let now = 0
     const { body } = await this.#write(id, async (current, store) => {
@@ -111,7 +105,7 @@ export class Schedules {
 
   /** Schedules by id. */
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<ScheduleView>> {
-    checkInteger(limit, 'schedules.list: limit', 1, PAGE_MAX)
+    read(pageLimit, limit, 'schedules.list: limit')
     const from = cursor === undefined ? {} : { from: cursor }
     const mine = ({ job }: Schedule): boolean => tenantId === undefined || job?.tenantId === tenantId
     const found = await this.#records.page({ limit: limit + 1, ...from }, mine)
@@ -169,11 +163,10 @@ export class Schedules {
   }
 
   /** The next occurrences, in local time and with its changes. */
-  preview(options: TimingOptions, { count = 10, from }: { count?: number; from?: Moment } = {}): readonly TickView[] {
-    checkKeys(options, TIMING, 'schedules.preview')
-    checkInteger(count, 'schedules.preview: count', 1, PREVIEW_MAX)
+  preview(options: TimingOptions, { count = 10, from }: { count?: number; from?: Time } = {}): readonly TickView[] {
+    read(previewCount, count, 'schedules.preview: count')
     const now = from === undefined ? this.#env.time.now() : timeOf(from, 'schedules.preview: from')
-    const timing = parseTiming(timingInput(options, 'schedules.preview'), now, 'schedules.preview')
+    const timing = parseTiming(options, now, 'schedules.preview')
     checkHappens(timing, now, 'schedules.preview')
     return viewTicks(timing, now, count)
   }
@@ -186,7 +179,7 @@ export class Schedules {
     const request = http ?? (job === HTTP_JOB ? (payload as unknown as HttpRequest) : undefined)
     if (request !== undefined) this.#options.checkRequest(request)
     const given: Record<string, unknown> = { key: 'occurrence' }
-    for (const name of JOB) if (options[name] !== undefined) given[name] = options[name]
+    for (const name of SETTINGS) if (options[name] !== undefined) given[name] = options[name]
     const prepared = await this.#options.enqueuer.prepare(job ?? HTTP_JOB, http ?? payload, given as EnqueueOptions)
     const { id: _, key: _key, runAt: _runAt, deadline, payloadHash, unique: _unique, ...rest } = prepared
     const deadlineMs = deadline && 'delayMs' in deadline ? deadline.delayMs : undefined

@@ -60,7 +60,10 @@ describe('schedules', () => {
   it.each([
     [['put', 's', '--cron', '0 0 31 2 *', '--job', 'j'], 'it never happens: there is no 31 February'],
     [['put', 's', '--cron', '* * * * *'], 'give job or http'],
-    [['put', 's', '--cron', '* * * * *', '--job', 'j', '--missed', 'sometimes'], 'missed: expected "run-once"'],
+    [
+      ['put', 's', '--cron', '* * * * *', '--job', 'j', '--missed', 'sometimes'],
+      'missed: expected one of "run-once", "skip", or { all: 5 }, got "sometimes"',
+    ],
     [['put', 's', '--cron', '* * * * *', '--job', 'j', '--overlap', 'alow'], 'did you mean "allow"?'],
   ])('reject %j', async (argv, why) => {
     expect(await schedules(...argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isScheduleForm, parseScheduleForm } from '../../../src/core/schedule/form.js'
 import { viewTicks } from '../../../src/core/schedule/occurrences.js'
-import {
-  decideTicks,
-  type Missed,
-  NO_TICKS,
-  type Overlap,
-  parseMissed,
-  type Schedule,
-} from '../../../src/core/schedule/schedule.js'
+import { missed, scheduleOptions } from '../../../src/core/schedule/options.js'
+import { decideTicks, type Missed, NO_TICKS, type Overlap, type Schedule } from '../../../src/core/schedule/schedule.js'
 import {
   checkHappens,
   lastTick,
@@ -18,6 +12,7 @@ import {
   ticksOf,
   timingWords,
 } from '../../../src/core/schedule/timing.js'
+import { read } from '../../../src/core/values/schema.js'
 
 const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 1)
@@ -130,9 +125,9 @@ describe('the occurrences of a schedule', () => {
   })
 
   it('refuse an unknown catch-up setting', () => {
-    expect(parseMissed({ all: 5 }, 'schedule "s"')).toEqual({ all: 5 })
+    expect(read(missed, { all: 5 }, 'schedule "s": missed')).toEqual({ all: 5 })
     for (const wrong of ['all', { all: 0 }, { all: 101 }, { all: 1, more: 2 }, null]) {
-      expect(() => parseMissed(wrong, 'schedule "s"')).toThrow(/^schedule "s": missed/)
+      expect(() => read(scheduleOptions, { missed: wrong }, 'schedule "s":')).toThrow(/^schedule "s": missed/)
     }
   })
 })
@@ -226,7 +221,10 @@ describe('the short form of a schedule', () => {
   })
 
   it.each([
-    [{ ...FORM, type: 'EXACTLY_ONCE' }, 'job.type: expected AT_LEAST_ONCE or AT_MOST_ONCE, got "EXACTLY_ONCE"'],
+    [
+      { ...FORM, type: 'EXACTLY_ONCE' },
+      'job.type: expected one of "AT_LEAST_ONCE", "AT_MOST_ONCE", got "EXACTLY_ONCE"',
+    ],
     [{ ...FORM, maxRetryCount: -1 }, 'job.maxRetryCount'],
     [{ ...FORM, isRecurring: 'yes' }, 'job.isRecurring'],
     [{ ...FORM, api: 'ftp://example.com' }, 'job.api: expected http: or https:'],

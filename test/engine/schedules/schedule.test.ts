@@ -309,8 +309,11 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     const wrong: [Record<string, unknown>, string][] = [
       [{ cron: '0 0 31 2 *', job }, 'schedule "s": cron "0 0 31 2 *": it never happens: there is no 31 February'],
       [{ cron: '* * * * *' }, 'schedule "s": give job or http, one'],
-      [{ cron: '* * * * *', job, overlap: 'never' }, 'schedule "s": overlap: there is no "never"'],
-      [{ cron: '* * * * *', job, timezone: 'UTC' }, 'unknown option "timezone"; did you mean "timeZone"?'],
+      [
+        { cron: '* * * * *', job, overlap: 'never' },
+        'schedule "s": overlap: expected one of "skip", "queue", "allow", got "never"',
+      ],
+      [{ cron: '* * * * *', job, timezone: 'UTC' }, 'unknown key "timezone"; did you mean "timeZone"?'],
       [{ cron: '* * * * *', job, retry: { maxRetries: -1 } }, 'maxRetries'],
       [{ cron: '* * * * *', http: { url: 'http://127.0.0.1/' } }, 'http.url'],
       [{ cron: '* * * * *', job, recurring: 'no' }, 'recurring: expected true or false'],
