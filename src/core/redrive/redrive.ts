@@ -1,7 +1,36 @@
 import type { RedriveFilter } from '../job/filter.js'
 import type { DeathReason } from '../job/job.js'
+import { rate } from '../values/rate.js'
+import { about, boolean, type Infer, integer, named, number } from '../values/schema.js'
+import { object } from '../values/shape.js'
+import { time } from '../values/time.js'
 
 export type { RedriveFilter } from '../job/filter.js'
+
+/** The rate of a redrive and its safeguards. */
+const safeguards = {
+  rate: about(rate, 'Starts per second, minute or hour: 20/s, 600/m, 5000/h. Default 10/s.', { example: '20/s' }),
+  canary: about(
+    integer(0, 10_000),
+    'How many jobs run first, while the others wait for their outcome. Default 10; 0: no canary.',
+  ),
+  stopWhenFailing: about(number(0, 1), 'The redrive stops when this share of jobs fails again. Default 0.2.'),
+  force: about(boolean, 'Include jobs with unknown outcome, which may run twice.'),
+}
+
+export const redriveOptions = object(
+  {},
+  { ...safeguards, dryRun: about(boolean, 'Change nothing, and return the number of matching jobs.') },
+)
+
+/** Redrives the deliveries of a webhook endpoint. */
+export const recoverOptions = named(
+  'RecoverRequest',
+  object({ since: about(time, 'Redrive deliveries of messages from this time on.') }, safeguards),
+)
+
+export type RedriveOptions = Infer<typeof redriveOptions>
+export type RecoverOptions = Infer<typeof recoverOptions>
 
 /**
  * Redrives many dead jobs: a few first, then at a rate that grows to the requested one, and stops once too many fail

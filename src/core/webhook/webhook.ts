@@ -1,9 +1,11 @@
 import { url, urlOf } from '../http/request.js'
 import { timeText } from '../job/view.js'
-import { type PartialPolicy, type PolicyInput, parsePolicy } from '../policy/policy.js'
-import { ChronosError, shown } from '../values/error.js'
-import { checkKeys, checkName, checkText, checkWord } from '../values/limits.js'
-import { read } from '../values/schema.js'
+import { storedPolicyInput } from '../policy/form.js'
+import { type PartialPolicy, type PolicyInput, policyLevel } from '../policy/policy.js'
+import { freeText, name } from '../values/limits.js'
+import { present } from '../values/present.js'
+import { about, type Infer, named, oneOf, read, type Schema } from '../values/schema.js'
+import { list, object } from '../values/shape.js'
 
 /** Deliveries are jobs of this queue. They raise no events, and do not count as retries of the user's jobs. */
 export const DELIVERIES = 'chronos:deliveries'
@@ -70,21 +72,38 @@ export interface Endpoint {
   readonly updatedAt: number
 }
 
-export interface EndpointInput {
-  readonly url: string
-  readonly events: readonly WebhookEvent[]
-  readonly queues?: readonly string[]
-  readonly names?: readonly string[]
-  readonly tenantId?: string
-  /** Default: after 30 s, 60 s and 120 s. */
-  readonly retry?: PolicyInput
-}
+const event = oneOf(WEBHOOK_EVENTS)
+const LIST_MAX = 100
+const names = list(name, { min: 1, max: LIST_MAX, of: 'names', empty: 'expected at least one name, got an empty list' })
+
+/** A webhook endpoint as users write it. An update replaces all of it. */
+export const webhookInput = named(
+  'WebhookInput',
+  object(
+    {
+      url,
+      events: list(event, {
+        min: 1,
+        max: LIST_MAX,
+        of: 'events',
+        empty: 'expected at least one event, got an empty list',
+      }),
+    },
+    {
+      queues: about(names, 'Only events of jobs in these queues.'),
+      names: about(names, 'Only events of jobs with these names.'),
+      tenantId: about(freeText, 'Only events of this tenant; if absent, all events.'),
+      retry: about(storedPolicyInput as Schema<PolicyInput>, 'Default: after 30 s, 60 s and 120 s.'),
+    },
+  ),
+  { example: { url: 'https://shop.example/hooks', events: ['job.dead'] } },
+)
+
+export type EndpointInput = Infer<typeof webhookInput>
 
 /** The settings of an endpoint that a user can give. */
 export type EndpointSettings = Pick<Endpoint, 'url' | 'events' | 'queues' | 'names' | 'tenantId' | 'retry'>
 
-const KEYS = ['url', 'events', 'queues', 'names', 'tenantId', 'retry'] as const
-const LIST_MAX = 100
 export const ENDPOINTS_MAX = 1_000
 /** An endpoint without a success for this long is disabled. */
 export const FAILING_MAX_MS = 5 * 86_400_000
@@ -94,34 +113,21 @@ export const SECRET_OVERLAP_MS = 86_400_000
 export const SECRETS_MAX = 5
 
 export function parseEndpoint(input: unknown, where: string): EndpointSettings {
-  checkKeys(input, KEYS, where)
-  const { url: given, events, queues, names, tenantId, retry } = input as EndpointInput
-  if (tenantId !== undefined) checkText(tenantId, `${where}: tenantId`)
-  checkList(events, `${where}: events`)
-  for (const event of events) checkWord(event, WEBHOOK_EVENTS, `${where}: events`)
-  for (const [key, list] of Object.entries({ queues, names })) {
-    if (list === undefined) continue
-    checkList(list, `${where}: ${key}`)
-    for (const name of list) checkName(name, `${where}: ${key}`)
-  }
-  return {
-    url: webhookUrl(given, `${where}: url`),
+  const { url: given, events, queues, names: own, tenantId, retry } = read(webhookInput, input, `${where}:`)
+  const unique = <T>(all: readonly T[] | undefined): readonly T[] | undefined => all && [...new Set(all)]
+  return present({
+    url: urlOf(given).href,
     events: [...new Set(events)],
-    ...(queues && { queues: [...new Set(queues)] }),
-    ...(names && { names: [...new Set(names)] }),
-    ...(tenantId !== undefined && { tenantId }),
-    ...(retry !== undefined && { retry: parsePolicy(retry, `${where}: retry`, { stored: true }) }),
-  }
+    queues: unique(queues),
+    names: unique(own),
+    tenantId,
+    retry: retry === undefined ? undefined : policyLevel(retry),
+  })
 }
 
 /** A URL as webhooks accept it; the egress rules decide whether it may be reached. */
 export function webhookUrl(value: unknown, where: string): string {
   return urlOf(read(url, value, where)).href
-}
-
-function checkList(list: unknown, where: string): void {
-  if (Array.isArray(list) && list.length > 0 && list.length <= LIST_MAX) return
-  throw new ChronosError('INVALID_OPTION', `${where}: expected a list of 1 to ${LIST_MAX}, got ${shown(list)}`)
 }
 
 /** The properties of an event that decide which endpoints receive it. */

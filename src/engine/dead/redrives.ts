@@ -5,13 +5,16 @@ import {
   type Redrive,
   type RedriveConflict,
   type RedriveFilter,
+  type RedriveOptions,
   type RedriveState,
   type Results,
+  redriveOptions,
   startedOf,
 } from '../../core/redrive/redrive.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkInteger, checkKeys, PAGE_MAX } from '../../core/values/limits.js'
-import { formatRate, type Rate, toRate } from '../../core/values/rate.js'
+import { pageLimit } from '../../core/values/limits.js'
+import { formatRate, perSecondOf, type Rate, rate } from '../../core/values/rate.js'
+import { read } from '../../core/values/schema.js'
 import { ERROR_GROUP, groupId } from '../../store/fold.js'
 import type { Count, JobFilter, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -20,19 +23,7 @@ import { SEARCH_MAX } from '../jobs/search.js'
 import type { Records } from '../records/records.js'
 import { filterOf, redriveRecords } from './redriver.js'
 
-export interface RedriveOptions {
-  /** `'20/s'`, `'600/m'`; default 10/s. */
-  readonly rate?: Rate
-  /** How many jobs start first, while the others wait for their outcomes. Default 10; 0: no canary. */
-  readonly canary?: number
-  /** The share of jobs that fail again at which the redrive stops. Default 0.2. */
-  readonly stopWhenFailing?: number
-  /** Includes jobs with unknown outcome (`unknown-outcome`). */
-  readonly force?: boolean
-  /** Changes nothing and returns how many jobs match. */
-  readonly dryRun?: boolean
-}
-
+export type { RedriveOptions } from '../../core/redrive/redrive.js'
 export type { DeadQuery } from '../jobs/query.js'
 
 export interface RedriveView {
@@ -65,7 +56,6 @@ export interface DryRun {
   readonly skipped: number
 }
 
-const OPTIONS = ['rate', 'canary', 'stopWhenFailing', 'force', 'dryRun'] as const
 const COUNT_CAP = 1_000_000
 
 /** `chronos.redrives`: redrives of dead jobs. */
@@ -84,17 +74,15 @@ export class Redrives {
   async start(query: DeadQuery, options: RedriveOptions & { readonly dryRun: true }): Promise<DryRun>
   async start(query: DeadQuery, options?: RedriveOptions): Promise<RedriveView>
   async start(query: DeadQuery, options: RedriveOptions = {}): Promise<RedriveView | DryRun> {
-    checkKeys(options, OPTIONS, 'redrive')
-    const { canary = 10, stopWhenFailing = 0.2, force = false } = options
-    const perSecond = toRate(options.rate ?? 10, 'redrive: rate')
-    checkInteger(canary, 'redrive: canary', 0, 10_000)
-    checkShare(stopWhenFailing)
+    const given = read(redriveOptions, options, 'redrive:')
+    const { canary = 10, stopWhenFailing = 0.2, force = false } = given
+    const perSecond = perSecondOf(given.rate ?? 10)
     const store = await this.#env.connection.store()
     const filter = jobFilter(query, 'redrive') as RedriveFilter
     await checkGroup(store, filter)
     const { now } = await store.info()
     const counted = await countDead(store, filter, force, now)
-    if (options.dryRun) return { dryRun: true, ...counted }
+    if (given.dryRun) return { dryRun: true, ...counted }
     const redrive: Redrive = {
       id: this.#env.dice.id(now),
       filter,
@@ -127,7 +115,7 @@ export class Redrives {
 
   /** Newest first. */
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<RedriveView>> {
-    checkInteger(limit, 'redrives.list: limit', 1, PAGE_MAX)
+    read(pageLimit, limit, 'redrives.list: limit')
     const store = await this.#env.connection.store()
     const order = { order: 'down', ...(cursor !== undefined && { to: cursor }) } as const
     const mine = ({ tenantId: own }: Redrive): boolean => tenantId === undefined || own === tenantId
@@ -160,8 +148,8 @@ export class Redrives {
     )
   }
 
-  setRate(id: string, rate: Rate): Promise<RedriveView> {
-    const perSecond = toRate(rate, 'redrive: rate')
+  setRate(id: string, asked: Rate): Promise<RedriveView> {
+    const perSecond = perSecondOf(read(rate, asked, 'redrive: rate'))
     return this.#change(id, 'change the rate of', (redrive, results, now) => {
       if (!isActive(redrive) && redrive.state !== 'paused') return undefined
       const pace = redrive.pace && { from: now, started: startedOf(results), isSteep: true }
@@ -211,14 +199,6 @@ export class Redrives {
       ...(redrive.finishedAt !== undefined && { finishedAt: timeText(redrive.finishedAt) }),
     }
   }
-}
-
-function checkShare(value: unknown): void {
-  if (typeof value === 'number' && value >= 0 && value <= 1) return
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `redrive: stopWhenFailing: expected a share from 0 to 1, got ${shown(value)}`,
-  )
 }
 
 /** A misspelt fingerprint would redrive nothing and look like success. */

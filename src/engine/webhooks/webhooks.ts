@@ -1,6 +1,8 @@
 import type { JobView } from '../../core/job/view.js'
+import { type RecoverOptions, recoverOptions } from '../../core/redrive/redrive.js'
 import { ChronosError } from '../../core/values/error.js'
-import { checkInteger, checkKeys, PAGE_MAX } from '../../core/values/limits.js'
+import { pageLimit } from '../../core/values/limits.js'
+import { read } from '../../core/values/schema.js'
 import {
   DELIVERIES,
   disabled,
@@ -14,7 +16,7 @@ import {
 } from '../../core/webhook/webhook.js'
 import { timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
-import type { RedriveOptions, Redrives, RedriveView } from '../dead/redrives.js'
+import type { Redrives, RedriveView } from '../dead/redrives.js'
 import { EgressBlocked } from '../egress/blocked.js'
 import type { Egress } from '../egress/egress.js'
 import type { Jobs } from '../jobs/jobs.js'
@@ -28,10 +30,7 @@ export interface NewSecret {
   readonly secret: string
 }
 
-export interface RecoverOptions extends Omit<RedriveOptions, 'dryRun'> {
-  /** Selects messages about events from this time on. */
-  readonly since: Date | string | number
-}
+export type { RecoverOptions } from '../../core/redrive/redrive.js'
 
 export interface DeliveryQuery extends PageQuery {
   readonly state?: JobView['state']
@@ -73,7 +72,7 @@ export class Webhooks {
 
   /** Endpoints by id, oldest first. */
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<EndpointView>> {
-    checkInteger(limit, 'webhooks.list: limit', 1, PAGE_MAX)
+    read(pageLimit, limit, 'webhooks.list: limit')
     const from = cursor === undefined ? {} : { from: cursor }
     const mine = ({ tenantId: own }: Endpoint): boolean => tenantId === undefined || own === tenantId
     const found = await this.#options.endpoints.page({ limit: limit + 1, ...from }, mine)
@@ -149,9 +148,8 @@ export class Webhooks {
 
   /** Redrives the deliveries that died since a time. */
   async recover(id: string, options: RecoverOptions): Promise<RedriveView> {
-    checkKeys(options, ['since', 'rate', 'canary', 'stopWhenFailing', 'force'], 'webhooks.recover')
-    const { since, ...rest } = options
-    const createdAfter = timeOf(since, 'webhooks.recover: since')
+    const { since, ...rest } = read(recoverOptions, options, 'webhooks.recover:')
+    const createdAfter = timeOf(since, 'since')
     const { tenantId } = await this.#options.endpoints.get(id)
     const query = { queue: DELIVERIES, tag: id, createdAfter, ...(tenantId !== undefined && { tenantId }) }
     return this.#options.redrives.start(query, { canary: 1, ...rest })

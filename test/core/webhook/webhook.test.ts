@@ -49,15 +49,23 @@ describe('the settings of an endpoint', () => {
     ['no address', { events: ['job.dead'] }, /webhook: url: expected an address/],
     ['an address of another kind', { ...good, url: 'ftp://example.com' }, /http: or https:/],
     ['a password in the address', { ...good, url: 'https://a:b@example.com' }, /name or password/],
-    ['no events', { ...good, events: [] }, /events: expected a list of 1 to 100/],
-    ['an unknown event', { ...good, events: ['job.died'] }, /events: there is no "job.died"; did you mean/],
-    ['an event that only deliveries could raise', { ...good, events: ['webhook.test'] }, /there is no "webhook.test"/],
-    ['an empty list of queues', { ...good, queues: [] }, /queues: expected a list/],
-    ['a name that is none', { ...good, names: ['a b'] }, /names: expected 1 to 128 letters/],
+    ['no events', { ...good, events: [] }, /events: expected at least one event, got an empty list/],
+    [
+      'an unknown event',
+      { ...good, events: ['job.died'] },
+      /events\[0\]: expected one of "job\.succeeded", .*, got "job\.died"; did you mean "job\.dead"/,
+    ],
+    [
+      'an event that only deliveries could raise',
+      { ...good, events: ['webhook.test'] },
+      /events\[0\]: expected one of .*, got "webhook\.test"/,
+    ],
+    ['an empty list of queues', { ...good, queues: [] }, /queues: expected at least one name, got an empty list/],
+    ['a name that is none', { ...good, names: ['a b'] }, /names\[0\]: expected 1 to 128 letters/],
     ['an empty tenant', { ...good, tenantId: '' }, /tenantId: expected a text/],
     ['a policy that is none', { ...good, retry: { maxRetries: -1 } }, /retry/],
-    ['an unknown key', { ...good, event: 'job.dead' }, /unknown option "event"/],
-    ['a given secret', { ...good, secret: 'whsec_mine' }, /unknown option "secret"/],
+    ['an unknown key', { ...good, event: 'job.dead' }, /unknown key "event"/],
+    ['a given secret', { ...good, secret: 'whsec_mine' }, /unknown key "secret"/],
   ]
 
   it.each(BAD)('refuse %s', (_what, input, words) => {

@@ -241,7 +241,7 @@ describe.each(STORES)('a redrive on %s', (_, open) => {
     [{ rate: 0 }, 'redrive: rate: expected a rate above 0'],
     [{ rate: 'fast' }, 'such as "20/s"'],
     [{ canary: -1 }, 'redrive: canary'],
-    [{ stopWhenFailing: 2 }, 'expected a share from 0 to 1, got 2'],
+    [{ stopWhenFailing: 2 }, 'redrive: stopWhenFailing: expected a number from 0 to 1, got 2'],
     [{ speed: 3 }, 'unknown'],
   ])('refuses %j', async (options, words) => {
     const { t, dead } = shop(open)
