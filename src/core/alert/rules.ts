@@ -1,7 +1,22 @@
 import { type Duration, durationText, HOUR_MS, toMs } from '../values/duration.js'
-import { ChronosError, shown } from '../values/error.js'
-import { checkInteger, checkWord } from '../values/limits.js'
-import { readForm } from '../values/options-reader.js'
+import { shown } from '../values/error.js'
+import { present } from '../values/present.js'
+import {
+  about,
+  boolean,
+  duration,
+  type Infer,
+  integer,
+  literal,
+  named,
+  number,
+  oneOf,
+  read,
+  refuse,
+  type Schema,
+  value,
+} from '../values/schema.js'
+import { object, union } from '../values/shape.js'
 
 export type RuleName =
   | 'dead-letters'
@@ -42,27 +57,6 @@ export interface AlertRule {
 }
 
 type Unit = 'count' | 'share' | 'duration'
-
-/** A rule's settings as users write them; absent ones keep their defaults. `false`: off. */
-export interface RuleSettings {
-  readonly enabled?: boolean
-  /** Durations for latency rules, a share for `retry-rate`, else a number. */
-  readonly fire?: number | Duration
-  readonly clear?: number | Duration
-  readonly critical?: number | Duration
-  readonly for?: Duration
-  readonly keep?: Duration
-  readonly repeat?: Duration | 'doubled'
-  readonly window?: Duration
-  readonly minVolume?: number
-  readonly minRetries?: number
-}
-
-export type RulesInput = Readonly<Partial<Record<RuleName, RuleSettings | false>>>
-
-/** A rule as users see it; its output is also valid input. */
-export type RuleView = Required<Pick<RuleSettings, 'enabled' | 'fire' | 'clear' | 'for' | 'keep' | 'repeat'>> &
-  Pick<RuleSettings, 'critical' | 'window' | 'minVolume' | 'minRetries'> & { readonly name: RuleName }
 
 const MINUTE_MS = 60_000
 const NEVER = Number.MAX_SAFE_INTEGER
@@ -127,80 +121,129 @@ export const RULE_NAMES = Object.keys(DEFAULTS) as readonly RuleName[]
 
 export const DEFAULT_RULES: readonly AlertRule[] = RULE_NAMES.map(name => ({ name, ...DEFAULTS[name] }))
 
-const COMMON = ['enabled', 'fire', 'clear', 'critical', 'for', 'keep', 'repeat'] as const
 const VALUE_MAX = 1_000_000_000
-const FOR_MAX_MS = 7 * 24 * HOUR_MS
-/** Counts per minute are kept for two days, so a window must be shorter. */
-const WINDOW_LIMITS = { min: MINUTE_MS, max: HOUR_MS }
+const count = integer(0, VALUE_MAX)
+
+const THRESHOLDS: Readonly<Record<Unit, Schema<number | Duration>>> = {
+  count: number(0, VALUE_MAX),
+  share: value(
+    {
+      kinds: ['number'],
+      expects: 'a share such as 0.1 for 10 %',
+      json: { type: 'number', minimum: 0, maximum: VALUE_MAX },
+    },
+    given => typeof given === 'number' && given >= 0 && given <= VALUE_MAX,
+  ),
+  duration: duration(),
+}
+
+const repeated = duration({ min: MINUTE_MS })
+const repeat: Schema<'doubled' | Duration> = {
+  ...union(literal('doubled'), repeated),
+  check: given => (given === 'doubled' ? given : repeated.check(given)),
+}
+const lasting = duration({ max: 7 * 24 * HOUR_MS })
+
+const common = (threshold: Schema<number | Duration>) => ({
+  enabled: boolean,
+  fire: about(threshold, 'The alert fires above this value.'),
+  clear: about(threshold, 'The alert may resolve at or below this value.'),
+  critical: about(threshold, 'The alert is critical above this value.'),
+  for: about(lasting, 'How long the condition must hold before the alert fires.'),
+  keep: about(lasting, 'How long the condition must be over before the alert resolves.'),
+  repeat: about(repeat, 'When the notification is repeated: after a duration, or when the value has doubled.'),
+})
+const counted = {
+  // Counts per minute are kept for two days, so a window must be shorter.
+  window: about(duration({ min: MINUTE_MS, max: HOUR_MS }), 'How far back it counts.'),
+}
+const volume = {
+  minVolume: about(count, 'With fewer runs in the window there is no value.'),
+  minRetries: about(count, 'With fewer retries in the window there is no value.'),
+}
+
+/** The settings that any rule has; each rule has those that apply to it. */
+const every = object({}, { ...common(union(number(), duration())), ...counted, ...volume })
+
+/** A rule's settings as users write them; absent ones keep their defaults. */
+export type RuleSettings = Infer<typeof every>
+
+const off = value<false>(
+  { kinds: ['boolean'], expects: 'false or an object of settings', json: { type: 'boolean', enum: [false] } },
+  given => given === false,
+)
+
+const settingsOf = ({ unit, windowMs, minVolume }: Omit<AlertRule, 'name'>): Schema<RuleSettings> =>
+  object(
+    {},
+    { ...common(THRESHOLDS[unit]), ...(windowMs !== undefined && counted), ...(minVolume !== undefined && volume) },
+  )
+
+const byRule = <T>(of: (settings: Schema<RuleSettings>) => Schema<T>): Schema<Readonly<Partial<Record<RuleName, T>>>> =>
+  object(
+    {},
+    Object.fromEntries(RULE_NAMES.map(name => [name, of(settingsOf(DEFAULTS[name]))])) as Record<RuleName, Schema<T>>,
+  )
+
+export const ruleName = oneOf(RULE_NAMES)
+
+/** Settings by rule; rules that are left out keep their defaults, and `false` turns a rule off. */
+export const alertRules = byRule(settings => union(off, settings))
+/** The same as a change: `null` removes what was stored for a rule. */
+export const alertRuleChanges = named(
+  'AlertRuleChanges',
+  byRule(settings => union(off, literal(null), settings)),
+  {
+    description: 'Fields that are left out stay unchanged; false disables the rule, null removes the change.',
+    example: { 'dead-letters': { fire: 5 }, 'no-workers': false },
+  },
+)
+
+export type RulesInput = Infer<typeof alertRules>
+export type RuleChanges = Infer<typeof alertRuleChanges>
+
+/** A rule as users see it; its output is also valid input. */
+export type RuleView = Required<Pick<RuleSettings, 'enabled' | 'fire' | 'clear' | 'for' | 'keep' | 'repeat'>> &
+  Pick<RuleSettings, 'critical' | 'window' | 'minVolume' | 'minRetries'> & { readonly name: RuleName }
 
 /** The default rules with the given changes, checked; `where` is the name of the setting in errors. */
 export function parseRules(input: unknown, where: string, base = DEFAULT_RULES): readonly AlertRule[] {
-  const form = readForm(input, where, RULE_NAMES, 'INVALID_OPTION')
+  const given = read(alertRules, input, where)
   return base.map(rule => {
-    const settings = form.get(rule.name)
+    const settings = given[rule.name]
     if (settings === undefined) return rule
-    return settings === false ? { ...rule, enabled: false } : parseRule(rule, settings, `${where}.${rule.name}`)
+    return settings === false ? { ...rule, enabled: false } : changed(rule, settings, where)
   })
 }
 
-function parseRule(rule: AlertRule, input: unknown, where: string): AlertRule {
-  const counted = [
-    ...(rule.windowMs === undefined ? [] : ['window']),
-    ...(rule.minVolume === undefined ? [] : ['minVolume', 'minRetries']),
-  ]
-  const form = readForm(input, where, [...COMMON, ...counted], 'INVALID_OPTION')
-  const has = (key: string): boolean => form.has(key)
+function changed(rule: AlertRule, settings: RuleSettings, where: string): AlertRule {
+  const { enabled = true, repeat: again, window, minVolume, minRetries } = settings
+  const ms = (given: number | Duration | undefined, old: number): number =>
+    given === undefined ? old : toMs(given, 'duration')
   const threshold = (key: 'fire' | 'clear' | 'critical'): number =>
-    has(key) ? toValue(form.get(key), rule.unit, `${where}.${key}`) : rule[key]
-  const ms = (key: string, old: number): number => (has(key) ? toMs(form.get(key), `${where}.${key}`, LIMITS) : old)
+    rule.unit === 'duration' ? ms(settings[key], rule[key]) : ((settings[key] as number | undefined) ?? rule[key])
   const fire = threshold('fire')
   // Moving `fire` below the default `clear` moves `clear` too.
-  const clear = has('clear') ? threshold('clear') : Math.min(rule.clear, fire)
+  const clear = settings.clear === undefined ? Math.min(rule.clear, fire) : threshold('clear')
   if (clear > fire) {
     const problem = `clear must not be above fire: expected at most ${shown(fire)}, got ${shown(clear)}`
-    throw new ChronosError('INVALID_OPTION', `${where}: ${problem}; below it, the alert has room to waver`)
+    throw refuse([rule.name], `${problem}; below it, the alert has room to waver`, where, 'INVALID_OPTION')
   }
   return {
     ...rule,
-    enabled: has('enabled') ? toSwitch(form.get('enabled'), `${where}.enabled`) : true,
+    enabled,
     fire,
     clear,
     critical: threshold('critical'),
-    forMs: ms('for', rule.forMs),
-    keepMs: ms('keep', rule.keepMs),
-    repeat: has('repeat') ? toRepeat(form.get('repeat'), `${where}.repeat`) : rule.repeat,
-    ...(has('window') && { windowMs: toMs(form.get('window'), `${where}.window`, WINDOW_LIMITS) }),
-    ...atLeast(form.get('minVolume'), 'minVolume', where),
-    ...atLeast(form.get('minRetries'), 'minRetries', where),
+    forMs: ms(settings.for, rule.forMs),
+    keepMs: ms(settings.keep, rule.keepMs),
+    repeat: again === undefined ? rule.repeat : again === 'doubled' ? again : toMs(again, 'repeat'),
+    ...present({ windowMs: window === undefined ? undefined : toMs(window, 'window'), minVolume, minRetries }),
   }
 }
 
-const LIMITS = { max: FOR_MAX_MS }
-
-function atLeast<Key extends string>(value: unknown, key: Key, where: string): { readonly [K in Key]?: number } {
-  if (value === undefined) return {}
-  checkInteger(value, `${where}.${key}`, 0, VALUE_MAX)
-  return { [key]: value } as { readonly [K in Key]?: number }
-}
-
-function toValue(value: unknown, unit: Unit, where: string): number {
-  if (unit === 'duration') return toMs(value, where)
-  if (typeof value === 'number' && value >= 0 && value <= VALUE_MAX) return value
-  const what = unit === 'share' ? 'a share such as 0.1 for 10 %' : `a number from 0 to ${VALUE_MAX}`
-  throw new ChronosError('INVALID_OPTION', `${where}: expected ${what}, got ${shown(value)}`)
-}
-
-function toSwitch(value: unknown, where: string): boolean {
-  if (typeof value === 'boolean') return value
-  throw new ChronosError('INVALID_OPTION', `${where}: expected true or false, got ${shown(value)}`)
-}
-
-function toRepeat(value: unknown, where: string): number | 'doubled' {
-  return value === 'doubled' ? value : toMs(value, where, { min: MINUTE_MS })
-}
-
-export function checkRuleName(value: unknown, what: string): asserts value is RuleName {
-  checkWord(value, RULE_NAMES, what)
+export function checkRuleName(given: unknown, what: string): asserts given is RuleName {
+  read(ruleName, given, what)
 }
 
 export function viewRule(rule: AlertRule): RuleView {

@@ -1,10 +1,13 @@
 import { timeText } from '../job/view.js'
-import { type Duration, toMs } from '../values/duration.js'
-import { ChronosError, shown } from '../values/error.js'
-import { checkText } from '../values/limits.js'
-import { readForm } from '../values/options-reader.js'
+import { toMs } from '../values/duration.js'
+import { shown } from '../values/error.js'
+import { freeText } from '../values/limits.js'
+import { present } from '../values/present.js'
+import { about, duration, type Infer, named, read, refined, refuse } from '../values/schema.js'
+import { object, record } from '../values/shape.js'
+import { time, timeOf } from '../values/time.js'
 import type { Labels } from './alert.js'
-import { checkRuleName, type RuleName } from './rules.js'
+import { type RuleName, ruleName } from './rules.js'
 
 /** Suppresses the notices of some alerts for a while. The alerts themselves continue as usual. */
 export interface Silence {
@@ -18,25 +21,41 @@ export interface Silence {
   readonly until: number
 }
 
-export interface SilenceInput {
-  readonly rule?: RuleName
-  readonly labels?: Labels
-  /** How long, or … */
-  readonly for?: Duration
-  /** … until when. */
-  readonly until?: Date | string
-  readonly comment?: string
-}
+const LABELS_MAX = 10
+const SILENCE_MIN_MS = 1_000
+const SILENCE_MAX_MS = 365 * 86_400_000
+
+const fields = object(
+  {},
+  {
+    rule: about(ruleName, 'Default: every rule.'),
+    labels: about(
+      record(freeText, { max: LABELS_MAX, of: 'labels' }),
+      'The labels that an alert must have; it may have others.',
+    ),
+    for: about(duration({ min: SILENCE_MIN_MS, max: SILENCE_MAX_MS }), 'How long it lasts.'),
+    until: about(time, 'Instead of `for`: when it ends.'),
+    comment: freeText,
+  },
+)
+
+/** A silence as users write it: with `for` or `until`. */
+export const silenceInput = named(
+  'NewSilence',
+  refined(fields, given =>
+    (given.for === undefined) === (given.until === undefined)
+      ? `give for ("2h") or until (a time), got ${given.for === undefined ? 'neither' : 'both'}`
+      : undefined,
+  ),
+  { example: { rule: 'queue-latency', labels: { queue: 'reports' }, for: '2h' } },
+)
+
+export type SilenceInput = Infer<typeof silenceInput>
 
 export interface SilenceView extends Omit<Silence, 'createdAt' | 'until'> {
   readonly createdAt: string
   readonly until: string
 }
-
-const KEYS = ['rule', 'labels', 'for', 'until', 'comment'] as const
-const LABELS_MAX = 10
-const SILENCE_MIN_MS = 1_000
-const SILENCE_MAX_MS = 365 * 86_400_000
 
 export function isSilenced(
   { rule, labels }: { readonly rule: RuleName; readonly labels: Labels },
@@ -52,43 +71,13 @@ export function isSilenced(
 }
 
 export function parseSilence(input: unknown, id: string, now: number, where: string): Silence {
-  const form = readForm(input, where, KEYS, 'INVALID_OPTION')
-  const [rule, comment] = [form.get('rule'), form.get('comment')]
-  if (rule !== undefined) checkRuleName(rule, `${where}.rule`)
-  if (comment !== undefined) checkText(comment, `${where}.comment`)
-  return {
-    id,
-    ...(rule !== undefined && { rule: rule as RuleName }),
-    labels: parseLabels(form.get('labels') ?? {}, `${where}.labels`),
-    ...(comment !== undefined && { comment }),
-    createdAt: now,
-    until: untilOf(form.get('for'), form.get('until'), now, where),
+  const { rule, labels = {}, comment, until, for: lasts } = read(silenceInput, input, where)
+  const end = until === undefined ? now + toMs(lasts, 'for') : timeOf(until, 'until')
+  if (end <= now || end - now > SILENCE_MAX_MS) {
+    const expected = 'a time to come, within a year, such as "2026-12-24T18:00:00Z"'
+    throw refuse(['until'], `expected ${expected}, got ${shown(until)}`, where, 'INVALID_OPTION')
   }
-}
-
-function parseLabels(input: unknown, where: string): Labels {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw new ChronosError('INVALID_OPTION', `${where}: expected an object of labels, got ${shown(input)}`)
-  }
-  const entries = Object.entries(input)
-  if (entries.length > LABELS_MAX) {
-    throw new ChronosError('INVALID_OPTION', `${where}: expected at most ${LABELS_MAX} labels, got ${entries.length}`)
-  }
-  for (const [label, value] of entries) checkText(value, `${where}.${label}`)
-  return Object.fromEntries(entries) as Labels
-}
-
-function untilOf(lasts: unknown, until: unknown, now: number, where: string): number {
-  if ((lasts === undefined) === (until === undefined)) {
-    const given = lasts === undefined ? 'neither' : 'both'
-    throw new ChronosError('INVALID_OPTION', `${where}: give for ("2h") or until (a time), got ${given}`)
-  }
-  const limits = { min: SILENCE_MIN_MS, max: SILENCE_MAX_MS }
-  if (lasts !== undefined) return now + toMs(lasts, `${where}.for`, limits)
-  const at = until instanceof Date ? until.getTime() : typeof until === 'string' ? Date.parse(until) : Number.NaN
-  if (at > now && at - now <= SILENCE_MAX_MS) return at
-  const expected = 'a time to come, within a year, such as "2026-12-24T18:00:00Z"'
-  throw new ChronosError('INVALID_OPTION', `${where}.until: expected ${expected}, got ${shown(until)}`)
+  return present({ id, rule, labels, comment, createdAt: now, until: end })
 }
 
 export function viewSilence({ createdAt, until, ...silence }: Silence): SilenceView {

@@ -8,8 +8,10 @@ import {
 } from '../../core/alert/alert.js'
 import {
   type AlertRule,
+  alertRuleChanges,
+  alertRules,
   parseRules,
-  RULE_NAMES,
+  type RuleChanges,
   type RulesInput,
   type RuleView,
   viewRule,
@@ -17,32 +19,33 @@ import {
 import { parseSilence, type SilenceInput, type SilenceView, viewSilence } from '../../core/alert/silence.js'
 import { timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkKeys, checkWord } from '../../core/values/limits.js'
+import { about, type Infer, oneOf, read } from '../../core/values/schema.js'
+import { object } from '../../core/values/shape.js'
 import type { NewJob, Store } from '../../store/store.js'
 import type { Enqueuer } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
 import type { Egress } from '../egress/egress.js'
 import type { List } from '../jobs/query.js'
-import { type Channel, type ChannelOptions, parseChannels } from './channels.js'
+import { type Channel, channels, openChannels } from './channels.js'
 import { ALERT_TAG } from './readings.js'
 import { RULES, ruleRecords, rulesNow, SILENCE, SILENCES_MAX, storedAlerts, storedSilences } from './records.js'
 
-export interface AlertsOptions {
-  /**
-   * Rules that are left out keep their defaults; `false` turns a rule off. Rules stored by `alerts.setRules` take
-   * precedence.
-   */
-  readonly rules?: RulesInput
-  /** Channels besides the log, by name. */
-  readonly channels?: Readonly<Record<string, ChannelOptions>>
-}
+const alertsOptions = object(
+  {},
+  {
+    rules: about(
+      alertRules,
+      'Rules that are left out keep their defaults; `false` turns a rule off. Rules stored by `alerts.setRules` take precedence.',
+    ),
+    channels: about(channels, 'Channels besides the log, by name.'),
+  },
+)
+export type AlertsOptions = Infer<typeof alertsOptions>
 
-export interface AlertQuery {
-  readonly state?: AlertView['state']
-}
+const alertQuery = object({}, { state: oneOf(['pending', 'firing', 'resolved']) })
+export type AlertQuery = Infer<typeof alertQuery>
 
-/** `null` removes the stored settings of a rule. */
-export type RuleChanges = Readonly<{ [Name in keyof RulesInput]: RulesInput[Name] | null }>
+export type { RuleChanges } from '../../core/alert/rules.js'
 
 interface AlertsParts {
   readonly env: Environment
@@ -53,7 +56,6 @@ interface AlertsParts {
   readonly onDelivery: () => void
 }
 
-const STATES = ['pending', 'firing', 'resolved'] as const
 const ORDER: Readonly<Record<AlertView['state'], number>> = { firing: 0, pending: 1, resolved: 2 }
 const SEVERITIES: Readonly<Record<Severity, number>> = { critical: 0, warning: 1 }
 
@@ -72,18 +74,17 @@ export class Alerts {
     this.#env = parts.env
     const { options = {}, egress } = parts
     this.isConfigured = parts.options !== undefined
-    checkKeys(options, ['rules', 'channels'], 'createChronos: alerts')
-    this.base = parseRules(options.rules ?? {}, 'createChronos: alerts.rules')
-    this.channels = parseChannels(options.channels ?? {}, 'createChronos: alerts.channels', {
+    const given = read(alertsOptions, options, 'createChronos: alerts')
+    this.base = parseRules(given.rules ?? {}, 'createChronos: alerts.rules')
+    this.channels = openChannels(given.channels ?? {}, 'createChronos: alerts.channels', {
       egress,
       time: parts.env.time,
     })
   }
 
   /** Firing alerts first, then critical ones, then the newest. */
-  async list({ state, ...rest }: AlertQuery = {}): Promise<List<AlertView>> {
-    checkKeys(rest, ['state'], 'alerts.list')
-    if (state !== undefined) checkWord(state, STATES, 'alerts.list: state')
+  async list(query: AlertQuery = {}): Promise<List<AlertView>> {
+    const { state } = read(alertQuery, query, 'alerts.list:')
     const alerts = await storedAlerts(await this.#store())
     const views = [...alerts.values()].map(({ body }) => viewAlert(body))
     const data = views.filter(view => state === undefined || view.state === state)
@@ -104,7 +105,7 @@ export class Alerts {
 
   /** Changes rules for every process from the next evaluation on; rules that are left out stay. */
   async setRules(changes: RuleChanges): Promise<readonly RuleView[]> {
-    checkKeys(changes, RULE_NAMES, 'alerts.setRules')
+    read(alertRuleChanges, changes, 'alerts.setRules')
     const { body } = await ruleRecords(this.#env.connection).change(RULES.id, old => {
       const next = merged(old ?? {}, changes)
       parseRules(next, 'alerts.setRules', this.base)
@@ -140,7 +141,7 @@ export class Alerts {
 
   /** Sends a test through one channel or all of them. Returns their names. */
   async test(channel?: string): Promise<readonly string[]> {
-    if (channel !== undefined) checkWord(channel, this.#names(), 'alerts.test: channel')
+    if (channel !== undefined) read(oneOf(this.#names()), channel, 'alerts.test: channel')
     const store = await this.#store()
     const { now } = await store.info()
     const notification = testOf(this.#env.dice.id(now), now)

@@ -1,38 +1,76 @@
-import { headline, type Notification, type Severity } from '../../core/alert/alert.js'
-import { RULE_NAMES, type RuleName } from '../../core/alert/rules.js'
+import { headline, type Notification } from '../../core/alert/alert.js'
+import { RULE_NAMES, ruleName } from '../../core/alert/rules.js'
 import { HttpError } from '../../core/failure/http-error.js'
 import { knownAnswer } from '../../core/failure/known-failures.js'
+import { url, urlOf } from '../../core/http/request.js'
 import { timeText } from '../../core/job/view.js'
-import { ChronosError, shown } from '../../core/values/error.js'
-import { checkName, checkText, checkWord } from '../../core/values/limits.js'
-import { type Form, readForm } from '../../core/values/options-reader.js'
+import { about, flaw, type Infer, inCode, oneOf, pattern, read, refuse, schema } from '../../core/values/schema.js'
+import { list, object, record, union, variants } from '../../core/values/shape.js'
 import { messageBody } from '../../core/webhook/message.js'
-import { DELIVERIES, webhookUrl } from '../../core/webhook/webhook.js'
+import { DELIVERIES } from '../../core/webhook/webhook.js'
 import { defineJob, type JobDefinition } from '../client/definition.js'
 import type { Egress } from '../egress/egress.js'
 import type { StoreTime } from '../time/store-time.js'
 import { sign } from '../webhooks/signature.js'
-import { type MailTransport, openMail, parseSmtp } from './mail.js'
+import { type MailTransport, openMail, smtp } from './mail.js'
 import { ALERT_JOB, ALERT_TAG } from './readings.js'
 
-/** The alerts that a channel takes; by default all. */
-interface Wanted {
-  readonly rules?: readonly RuleName[]
-  /** `critical`: only critical alerts. */
-  readonly severity?: Severity
+const channelName = pattern(
+  64,
+  /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/,
+  '1 to 64 letters, digits or . _ : / - that begin with a letter or digit',
+)
+
+/** The error does not show the value. */
+const secret = schema<string>({
+  kinds: ['string'],
+  expects: '"whsec_" and at least 16 bytes in base64',
+  check(given) {
+    const bytes = typeof given === 'string' ? /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(given) : null
+    if (bytes && Buffer.from(bytes[1]!, 'base64').length >= 16) return given as string
+    throw flaw(`expected ${secret.expects}, got something else`)
+  },
+})
+
+// A line break would start another header.
+const address = pattern(320, /^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, 'an address such as ops@example.com')
+const RECEIVERS_MAX = 50
+const receivers = list(address, {
+  min: 1,
+  max: RECEIVERS_MAX,
+  of: 'addresses',
+  empty: `expected 1 to ${RECEIVERS_MAX} addresses, got 0`,
+})
+
+const wanted = {
+  rules: about(list(ruleName, { max: RULE_NAMES.length, of: 'rules' }), 'Only alerts of these rules. Default: all.'),
+  severity: about(oneOf(['warning', 'critical']), '`critical`: only critical alerts.'),
 }
 
 /**
  * How to reach people. `webhook` is signed by Standard Webhooks; `slack` is the format of Slack and compatible
  * services.
  */
-export type ChannelOptions =
-  | (Wanted & { readonly type: 'webhook'; readonly url: string; readonly secret: string })
-  | (Wanted & { readonly type: 'slack'; readonly url: string })
-  | (Wanted & { readonly type: 'email'; readonly from: string; readonly to: string | readonly string[] } & (
-        | { readonly smtp: string; readonly transport?: undefined }
-        | { readonly transport: MailTransport; readonly smtp?: undefined }
-      ))
+const channel = variants('type', {
+  webhook: object({ url, secret }, wanted),
+  slack: object({ url }, wanted),
+  email: object(
+    { from: address, to: union(address, receivers) },
+    {
+      smtp,
+      transport: inCode<MailTransport>(
+        'an object with sendMail, as nodemailer makes it',
+        given => typeof (given as { readonly sendMail?: unknown } | null)?.sendMail === 'function',
+      ),
+      ...wanted,
+    },
+  ),
+})
+
+export type ChannelOptions = Infer<typeof channel>
+type Email = Extract<ChannelOptions, { readonly type: 'email' }>
+
+export const channels = record(channel, { max: 20, of: 'channels' })
 
 /** Sends one notification; an error is a failed attempt of its delivery. */
 export interface Notifier {
@@ -52,41 +90,28 @@ export interface ChannelMeans {
   readonly time: StoreTime
 }
 
-const TYPES: readonly ChannelOptions['type'][] = ['webhook', 'slack', 'email']
-const CHANNELS_MAX = 20
-const NAME_MAX = 64
-const RECEIVERS_MAX = 50
 const SEND_MS = 15_000
 const ANSWER_MAX_BYTES = 4 * 1024
 const SUBJECT_MAX = 200
 
-export function parseChannels(input: unknown, where: string, means: ChannelMeans): readonly Channel[] {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw new ChronosError('INVALID_OPTION', `${where}: expected an object of channels by name, got ${shown(input)}`)
-  }
-  const entries = Object.entries(input)
-  if (entries.length > CHANNELS_MAX) {
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${where}: expected at most ${CHANNELS_MAX} channels, got ${entries.length}`,
-    )
-  }
-  return entries.map(([name, options]) => parseChannel(name, options, where, means))
+export function openChannels(
+  given: Readonly<Record<string, ChannelOptions>>,
+  where: string,
+  means: ChannelMeans,
+): readonly Channel[] {
+  return Object.entries(given).map(([name, options]) => openChannel(name, options, where, means))
 }
 
-function parseChannel(name: string, options: unknown, parent: string, means: ChannelMeans): Channel {
-  checkName(name, `${parent}: the name of a channel`)
-  checkText(name, `${parent}: the name of a channel`, NAME_MAX)
-  const where = `${parent}.${name}`
-  const { type } = (options ?? {}) as { readonly type?: unknown }
-  checkWord(type, TYPES, `${where}.type`)
-  const [own, open] = KINDS[type as ChannelOptions['type']]
-  const form = readForm(options, where, ['type', 'rules', 'severity', ...own], 'INVALID_OPTION')
-  const notifier = open(form, where, means)
+function openChannel(name: string, options: ChannelOptions, parent: string, means: ChannelMeans): Channel {
+  read(channelName, name, `${parent}: the name of a channel`)
+  const notifier = notifierOf(options, `${parent}.${name}`, means)
   return {
     name,
-    type: type as ChannelOptions['type'],
-    wants: wanted(form, where),
+    type: options.type,
+    wants: ({ notice, alert }) =>
+      notice === 'test' ||
+      ((options.rules?.includes(alert.rule) ?? true) &&
+        (options.severity !== 'critical' || alert.severity === 'critical')),
     job: defineJob<Notification, void>({
       name: `${ALERT_JOB}${name}`,
       queue: DELIVERIES,
@@ -100,53 +125,21 @@ function parseChannel(name: string, options: unknown, parent: string, means: Cha
   }
 }
 
-function wanted(form: Form, where: string): (notification: Notification) => boolean {
-  const [rules, severity] = [form.get('rules'), form.get('severity')]
-  if (rules !== undefined && !Array.isArray(rules)) {
-    throw new ChronosError('INVALID_OPTION', `${where}.rules: expected a list of rules, got ${shown(rules)}`)
+function notifierOf(options: ChannelOptions, where: string, { egress, time }: ChannelMeans): Notifier {
+  if (options.type === 'email') return emailChannel(options, where)
+  const { href } = urlOf(options.url)
+  if (options.type === 'slack') {
+    return {
+      notify: (notification, signal) =>
+        post(egress, href, {}, JSON.stringify({ text: slackText(headline(notification)) }), signal),
+    }
   }
-  const names = rules as readonly unknown[] | undefined
-  for (const rule of names ?? []) checkWord(rule, RULE_NAMES, `${where}.rules`)
-  if (severity !== undefined) checkWord(severity, ['warning', 'critical'], `${where}.severity`)
-  return ({ notice, alert }) =>
-    notice === 'test' ||
-    ((names === undefined || names.includes(alert.rule)) && (severity !== 'critical' || alert.severity === 'critical'))
-}
-
-type Open = (form: Form, where: string, means: ChannelMeans) => Notifier
-
-const KINDS: Readonly<Record<ChannelOptions['type'], readonly [keys: readonly string[], open: Open]>> = {
-  webhook: [['url', 'secret'], webhookChannel],
-  slack: [['url'], slackChannel],
-  email: [['from', 'to', 'smtp', 'transport'], emailChannel],
-}
-
-function webhookChannel(form: Form, where: string, { egress, time }: ChannelMeans): Notifier {
-  const url = webhookUrl(form.get('url'), `${where}.url`)
-  const secret = checkedSecret(form.get('secret'), `${where}.secret`)
   return {
     notify({ id, notice, at, alert }, signal) {
       const type = notice === 'resolved' ? 'alert.resolved' : 'alert.firing'
       const body = messageBody(type, at, { notice, ...alert })
-      return post(egress, url, sign(id, time.now(), body, [secret]), body, signal)
+      return post(egress, href, sign(id, time.now(), body, [options.secret]), body, signal)
     },
-  }
-}
-
-function checkedSecret(value: unknown, where: string): string {
-  const bytes = typeof value === 'string' ? /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) : null
-  if (bytes && Buffer.from(bytes[1]!, 'base64').length >= 16) return value as string
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `${where}: expected "whsec_" and at least 16 bytes in base64, got something else`,
-  )
-}
-
-function slackChannel(form: Form, where: string, { egress }: ChannelMeans): Notifier {
-  const url = webhookUrl(form.get('url'), `${where}.url`)
-  return {
-    notify: (notification, signal) =>
-      post(egress, url, {}, JSON.stringify({ text: slackText(headline(notification)) }), signal),
   }
 }
 
@@ -154,41 +147,23 @@ function slackChannel(form: Form, where: string, { egress }: ChannelMeans): Noti
 const slackText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-function emailChannel(form: Form, where: string): Notifier {
-  const [from, smtp] = [form.get('from'), form.get('smtp')]
-  checkAddress(from, `${where}.from`)
-  const to = [form.get('to')].flat()
-  if (to.length === 0 || to.length > RECEIVERS_MAX) {
-    throw new ChronosError('INVALID_OPTION', `${where}.to: expected 1 to ${RECEIVERS_MAX} addresses, got ${to.length}`)
+function emailChannel({ from, to, smtp: server, transport: given }: Email, where: string): Notifier {
+  if ((given === undefined) === (server === undefined)) {
+    throw refuse([], 'give smtp (an address) or transport (with sendMail), one of them', where, 'INVALID_OPTION')
   }
-  for (const address of to) checkAddress(address, `${where}.to`)
-  const given = form.get('transport') as MailTransport | undefined
-  if ((given === undefined) === (smtp === undefined)) {
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${where}: give smtp (an address) or transport (with sendMail), one of them`,
-    )
-  }
-  if (given !== undefined && typeof given.sendMail !== 'function') {
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${where}.transport: expected an object with sendMail, as nodemailer makes it`,
-    )
-  }
-  const url = smtp === undefined ? undefined : parseSmtp(smtp, `${where}.smtp`)
   let transport: Promise<MailTransport> | undefined
   return {
     async notify(notification) {
       const { sendMail } = await transportOf()
       const subject = headline(notification).replaceAll(/\s+/g, ' ').slice(0, SUBJECT_MAX)
       const messageId = `<${notification.id}@${from.replace(/^.*@|>$/g, '')}>`
-      await sendMail({ from, to: to as string[], subject, text: mailText(notification), messageId })
+      await sendMail({ from, to: [to].flat(), subject, text: mailText(notification), messageId })
     },
   }
 
   async function transportOf(): Promise<MailTransport> {
     if (given) return { sendMail: mail => given.sendMail(mail) }
-    transport ??= openMail(url!)
+    transport ??= openMail(new URL(server!))
     // A failure to open is not cached: the next attempt tries again.
     const opened = await transport.catch(error => {
       transport = undefined
@@ -196,13 +171,6 @@ function emailChannel(form: Form, where: string): Notifier {
     })
     return { sendMail: mail => opened.sendMail(mail) }
   }
-}
-
-/** A line break would start another header. */
-function checkAddress(value: unknown, where: string): asserts value is string {
-  checkText(value, where, 320)
-  if (/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/.test(value)) return
-  throw new ChronosError('INVALID_OPTION', `${where}: expected an address such as ops@example.com, got ${shown(value)}`)
 }
 
 function mailText({ alert, at, notice }: Notification): string {

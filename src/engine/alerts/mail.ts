@@ -1,4 +1,5 @@
 import { ChronosError } from '../../core/values/error.js'
+import { flaw, schema } from '../../core/values/schema.js'
 
 /** The part of a nodemailer transport that Chronos uses; any object with this function works. */
 export interface MailTransport {
@@ -23,12 +24,16 @@ const SILENT_MS = 30_000
 /** The ports of mail submission with implicit TLS and with STARTTLS. */
 const PORTS = { 'smtps:': 465, 'smtp:': 587 } as const
 
-export function parseSmtp(value: unknown, where: string): URL {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
-  if (url && url.protocol in PORTS && url.hostname !== '') return url
-  // The value may contain a password.
-  throw new ChronosError('INVALID_OPTION', `${where}: expected smtp://user:password@host:587 or smtps://…`)
-}
+/** The error does not show the value, which may contain a password. */
+export const smtp = schema<string>({
+  kinds: ['string'],
+  expects: 'smtp://user:password@host:587 or smtps://…',
+  check(given) {
+    const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
+    if (url && url.protocol in PORTS && url.hostname !== '') return given as string
+    throw flaw(`expected ${smtp.expects}`)
+  },
+})
 
 /** Sends over SMTP with nodemailer, which is loaded for the first mail. */
 export async function openMail(url: URL, load: () => Promise<unknown> = loadNodemailer): Promise<MailTransport> {

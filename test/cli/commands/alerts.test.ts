@@ -91,7 +91,7 @@ describe('alerts', () => {
     [['set', 'retry-rate', '--fire', '10%'], 'expected a share such as 0.1 for 10 %, got "10%"'],
     [['silence', '--label', 'mail', '--for', '1h'], '--label: expected name=value such as queue=mail, got "mail"'],
     [['silence'], 'give for ("2h") or until (a time), got neither'],
-    [['list', '--state', 'fired'], 'there is no "fired"; known are pending, firing, resolved'],
+    [['list', '--state', 'fired'], 'state: expected one of "pending", "firing", "resolved", got "fired"'],
   ])('reject %j', async (argv, words) => {
     const { code, stdout, stderr } = await alerts(argv)
     expect([code, stdout]).toEqual([2, ''])

@@ -225,7 +225,7 @@ describe('rules of alerts', () => {
     [{ 'dead-letters': { window: '5m' } }, 'unknown key "window"'],
     [{ 'dead-letters': { repeat: '1s' } }, 'rules.dead-letters.repeat: expected a duration of at least 1m'],
     [{ 'dead-letters': { enabled: 'yes' } }, 'rules.dead-letters.enabled: expected true or false, got "yes"'],
-    [{ 'dead-letters': true }, 'rules.dead-letters: expected an object, got true'],
+    [{ 'dead-letters': true }, 'rules.dead-letters: expected false or an object of settings, got true'],
     [{ 'retry-rate': { minVolume: 1.5 } }, 'rules.retry-rate.minVolume: expected a whole number'],
     [[], 'rules: expected an object, got an array'],
   ])('refuse %j', (input, words) => {
@@ -253,7 +253,7 @@ describe('a silence', () => {
     [{}, 'give for ("2h") or until (a time), got neither'],
     [{ for: '1h', until: '2030-01-01T00:00:00Z' }, 'got both'],
     [{ until: '1960-01-01T00:00:00Z' }, 'silence.until: expected a time to come'],
-    [{ rule: 'dead', for: '1h' }, 'silence.rule: there is no "dead"'],
+    [{ rule: 'dead', for: '1h' }, 'silence.rule: expected one of "dead-letters", '],
     [{ labels: { queue: 5 }, for: '1h' }, 'silence.labels.queue: expected a text'],
     [{ labels: 'queue', for: '1h' }, 'silence.labels: expected an object of labels, got "queue"'],
     [{ hours: 2 }, 'unknown key "hours"'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Mail } from '../../../src/engine/alerts/mail.js'
-import { openMail, parseSmtp } from '../../../src/engine/alerts/mail.js'
+import { openMail } from '../../../src/engine/alerts/mail.js'
 import { seededDice } from '../../../src/engine/time/virtual.js'
 import { newSecret, verifyWebhook } from '../../../src/engine/webhooks/signature.js'
 import { type Heard, hear, startReceiver } from '../../support/receiver.js'
@@ -119,7 +119,7 @@ describe.each(STORES)('channels on %s', (_, open) => {
 
 describe('channels', () => {
   it.each([
-    [{ ops: { type: 'pager' } }, 'alerts.channels.ops.type: there is no "pager"; known are webhook, slack, email'],
+    [{ ops: { type: 'pager' } }, 'alerts.channels.ops.type: expected one of "webhook", "slack", "email", got "pager"'],
     [{ ops: { type: 'slack', url: 'ftp://x' } }, 'alerts.channels.ops.url'],
     [{ ops: { type: 'slack', url: 'https://x', secret: SECRET } }, 'unknown key "secret"'],
     [{ ops: { type: 'webhook', url: 'https://x', secret: 'hunter2' } }, 'expected "whsec_" and at least 16 bytes'],
@@ -134,7 +134,7 @@ describe('channels', () => {
       'expected smtp://user:password@host:587',
     ],
     [{ 'two words': { type: 'slack', url: 'https://x' } }, 'the name of a channel'],
-    [[], 'expected an object of channels by name, got an array'],
+    [[], 'expected an object of channels, got an array'],
   ])('refuse %j', (channels, words) => {
     const world = new World(STORES[0]![1])
     expect(() => world.start({ alerts: { channels: channels as never } })).toThrow(words)
@@ -143,7 +143,7 @@ describe('channels', () => {
 
 describe('mail', () => {
   it('says what to install if nodemailer is missing', async () => {
-    const missing = openMail(parseSmtp('smtp://h', 'smtp'), () => Promise.reject(new Error('not found')))
+    const missing = openMail(new URL('smtp://h'), () => Promise.reject(new Error('not found')))
     await expect(missing).rejects.toThrow('e-mail needs the package nodemailer; install it (`npm install nodemailer`)')
   })
 
@@ -154,7 +154,7 @@ describe('mail', () => {
   ])('opens %s', async (url, options) => {
     const opened: object[] = []
     const createTransport = (given: object) => opened.push(given)
-    await openMail(parseSmtp(url, 'smtp'), async () => ({ default: { createTransport } }))
+    await openMail(new URL(url), async () => ({ default: { createTransport } }))
     expect(opened).toMatchObject([options])
   })
 })
