@@ -1,9 +1,9 @@
 import type { Policy } from '../policy/policy.js'
 import { outageSurvived, refuseCustom } from '../policy/survival.js'
-import { type Duration, toMs } from '../values/duration.js'
+import { toMs } from '../values/duration.js'
 import { ChronosError } from '../values/error.js'
-import { checkInteger } from '../values/limits.js'
-import { readForm } from '../values/options-reader.js'
+import { about, duration, type Infer, integer, named, read } from '../values/schema.js'
+import { object } from '../values/shape.js'
 import { type Herd, runHerd, type Storm } from './herd.js'
 import type { Series } from './series.js'
 
@@ -14,17 +14,25 @@ export const SEED_MAX = 2 ** 32 - 1
 export const RUNS_MAX = 5_000_000
 
 /** Jobs that meet an outage, and the capacity of their dependency afterwards. */
-export interface Scenario {
-  readonly jobs: number
-  /** Their first runs are spread evenly over this time. Default 0: all at once. */
-  readonly within?: Duration
-  /** How long the dependency is down, from the first run on. */
-  readonly outage: Duration
-  /** How many attempts per second it serves after the outage; the rest fail. Default: no limit. */
-  readonly capacityPerSecond?: number
-  /** The same seed draws the same delays. Default 1. */
-  readonly seed?: number
-}
+export const scenario = named(
+  'Scenario',
+  object(
+    {
+      jobs: integer(1, JOBS_MAX),
+      outage: about(duration(), 'How long the dependency is down, from the first run on.'),
+    },
+    {
+      within: about(duration(), 'The first runs are spread over this time; default 0.'),
+      capacityPerSecond: about(
+        integer(1, CAPACITY_MAX),
+        'How many attempts per second it serves after the outage; the rest fail. Default: no limit.',
+      ),
+      seed: about(integer(0, SEED_MAX), 'The same seed draws the same delays. Default 1.'),
+    },
+  ),
+)
+
+export type Scenario = Infer<typeof scenario>
 
 export interface SimulatedHerd extends Herd {
   /**
@@ -43,15 +51,13 @@ export interface Simulation {
   readonly withoutJitter: SimulatedHerd
 }
 
-const KEYS = ['jobs', 'within', 'outage', 'capacityPerSecond', 'seed'] as const
-
 /**
  * Simulates how a policy gets jobs through an outage: pure, with the workers' own retry code, and reproducible with the
  * same seed.
  */
-export function simulate(policy: Policy, scenario: Scenario): Simulation {
+export function simulate(policy: Policy, given: Scenario): Simulation {
   refuseCustom(policy)
-  const storm = stormOf(scenario)
+  const storm = stormOf(given)
   refuseTooMuch(policy, storm)
   const { jobs, withinMs, outageMs, capacityPerSecond, seed } = storm
   const plain: Policy = { ...policy, jitter: 'none' }
@@ -73,19 +79,13 @@ export function simulate(policy: Policy, scenario: Scenario): Simulation {
 }
 
 function stormOf(input: unknown): Storm {
-  const form = readForm(input, 'scenario', KEYS, 'INVALID_OPTION')
-  const integer = (key: string, min: number, max: number, otherwise?: number): number => {
-    const value = form.get(key) ?? otherwise
-    checkInteger(value, `scenario.${key}`, min, max)
-    return value
-  }
-  const unlimited = !form.has('capacityPerSecond')
+  const given = read(scenario, input, 'scenario')
   return {
-    jobs: integer('jobs', 1, JOBS_MAX),
-    withinMs: toMs(form.get('within') ?? 0, 'scenario.within'),
-    outageMs: toMs(form.get('outage'), 'scenario.outage'),
-    capacityPerSecond: unlimited ? Number.POSITIVE_INFINITY : integer('capacityPerSecond', 1, CAPACITY_MAX),
-    seed: integer('seed', 0, SEED_MAX, 1),
+    jobs: given.jobs,
+    withinMs: toMs(given.within ?? 0, 'within'),
+    outageMs: toMs(given.outage, 'outage'),
+    capacityPerSecond: given.capacityPerSecond ?? Number.POSITIVE_INFINITY,
+    seed: given.seed ?? 1,
   }
 }
 

@@ -1,9 +1,11 @@
 import { timeText } from '../../core/job/view.js'
 import type { PartialPolicy } from '../../core/policy/policy.js'
-import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
+import { type WaveQuery, waveQuery } from '../../core/queue/settings.js'
+import { HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkInteger, checkKeys, checkText } from '../../core/values/limits.js'
-import { suggest } from '../../core/values/options-reader.js'
+import { freeText } from '../../core/values/limits.js'
+import { read } from '../../core/values/schema.js'
+import { suggest } from '../../core/values/suggest.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Backlog, QueueCensus, QueueRecord, Store } from '../../store/store.js'
 import { ALERT_TAG, DEAD_MAX } from '../alerts/readings.js'
@@ -33,12 +35,7 @@ export interface QueueReport {
   readonly spark: { readonly succeeded: readonly number[]; readonly failed: readonly number[] }
 }
 
-export interface WaveQuery {
-  /** How far to look ahead: from a minute to a week. Default 15 minutes. */
-  readonly window?: Duration
-  /** 1 to 200; default 60. */
-  readonly buckets?: number
-}
+export type { WaveQuery } from '../../core/queue/settings.js'
 
 /** When waiting jobs fall due: the load before it arrives. */
 export interface RetryWave {
@@ -63,8 +60,6 @@ const MINUTE_MS = 60_000
 const SPARK_MINUTES = 15
 const RECORDS_MAX = 20_000
 const LOOK_AT = 20_000
-const BUCKETS_MAX = 200
-const WINDOW_MAX_MS = 7 * 24 * HOUR_MS
 
 /** One row per queue, by name; only one if `name` is given. */
 export async function reportQueues(opened: Store, name?: string): Promise<readonly QueueReport[]> {
@@ -126,10 +121,8 @@ function sparkOf(hour: readonly Counted[], now: number): QueueReport['spark'] {
 }
 
 export async function retryWave(store: Store, queue: string | undefined, query: WaveQuery): Promise<RetryWave> {
-  checkKeys(query, ['window', 'buckets'], 'queues.retryWave')
-  const { window = '15m', buckets = 60 } = query
-  const windowMs = toMs(window, 'queues.retryWave: window', { min: MINUTE_MS, max: WINDOW_MAX_MS })
-  checkInteger(buckets, 'queues.retryWave: buckets', 1, BUCKETS_MAX)
+  const { window = '15m', buckets = 60 } = read(waveQuery, query, 'queues.retryWave:')
+  const windowMs = toMs(window, 'window')
   if (queue !== undefined) await checkQueue(store, queue)
   const wave = await store.wave({ windowMs, buckets, lookAt: LOOK_AT, ...(queue !== undefined && { queue }) })
   const { from, retrying, scheduled, due, beyond, complete } = wave
@@ -148,7 +141,7 @@ export async function retryWave(store: Store, queue: string | undefined, query: 
 
 /** A misspelt name must not look like an empty queue. */
 export async function checkQueue(store: Store, name: string): Promise<void> {
-  checkText(name, 'queues: name')
+  read(freeText, name, 'queues: name')
   const names = (await store.queues()).map(queue => queue.name)
   if (names.includes(name)) return
   const near = suggest(name, names)

@@ -1,21 +1,13 @@
-import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
-import { checkKeys, checkName } from '../../core/values/limits.js'
+import { policyLevel } from '../../core/policy/policy.js'
+import { type QueueSettings, queueSettings, type WaveQuery } from '../../core/queue/settings.js'
+import { name as queueName } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
+import { read } from '../../core/values/schema.js'
 import type { QueueChange, QueueRecord } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
-import {
-  checkQueue,
-  type QueueReport,
-  type RetryWave,
-  reportQueues,
-  retryWave,
-  type WaveQuery,
-} from './queue-report.js'
+import { checkQueue, type QueueReport, type RetryWave, reportQueues, retryWave } from './queue-report.js'
 
-export interface QueueSettings {
-  readonly paused?: boolean
-  /** Overrides the policy of this queue from now on; null removes the override. */
-  readonly retry?: PolicyInput | null
-}
+export type { QueueSettings } from '../../core/queue/settings.js'
 
 /** `chronos.queues`: queues and their run-time settings. */
 export class Queues {
@@ -50,15 +42,9 @@ export class Queues {
   }
 
   async set(name: string, settings: QueueSettings): Promise<QueueRecord> {
-    checkName(name, 'queues.set: name')
-    checkKeys(settings, ['paused', 'retry'], 'queues.set')
-    const { paused, retry } = settings
-    const change: QueueChange = {
-      ...(paused !== undefined && { paused }),
-      ...(retry !== undefined && {
-        retry: retry === null ? null : parsePolicy(retry, `queue "${name}": retry`, { stored: true }),
-      }),
-    }
+    read(queueName, name, 'queues.set: name')
+    const { paused, retry } = read(queueSettings, settings, `queue "${name}":`)
+    const change: QueueChange = present({ paused, retry: retry == null ? retry : policyLevel(retry) })
     const queue = await (await this.#env.connection.store()).setQueue(name, change)
     this.#onChange(queue)
     return queue

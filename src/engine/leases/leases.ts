@@ -3,7 +3,19 @@ import type { RunStatus } from '../../core/job/job.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
 import { toPayload } from '../../core/job/payload.js'
 import { timeText } from '../../core/job/view.js'
-import { type Duration, formatMs, toMs } from '../../core/values/duration.js'
+import {
+  type CompleteOptions,
+  completeOptions,
+  type ExtendOptions,
+  extendOptions,
+  type FailOptions,
+  failOptions,
+  type ReleaseOptions,
+  releaseOptions,
+  type SnoozeOptions,
+  snoozeOptions,
+} from '../../core/lease/options.js'
+import { formatMs, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { Lease, Report } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -15,31 +27,14 @@ import { STUCK_MS } from '../worker/runner.js'
 import { LeaseClaimer } from './lease-claimer.js'
 import { LeaseEnds } from './lease-end.js'
 import { LongPoll } from './long-poll.js'
-import {
-  type ClaimOptions,
-  checkError,
-  checkLease,
-  checkLog,
-  claimPlan,
-  type LogEntry,
-  leaseMsOf,
-  type ReportedError,
-} from './options.js'
+import { type ClaimOptions, claimPlan, leaseMsOf, readLease } from './options.js'
 import { asThrown, reportedOutcome } from './pull-attempt.js'
 import { PullFleet } from './pull-fleet.js'
 import type { LeaseEnd, LeaseView } from './view.js'
 
-export type { ClaimOptions, LogEntry, ReportedError } from './options.js'
+export type { ExtendOptions, LogEntry, ReportedError } from '../../core/lease/options.js'
+export type { ClaimOptions } from './options.js'
 export type { LeaseEnd, LeaseView } from './view.js'
-
-export interface ExtendOptions {
-  readonly token: string
-  /** From now: 1 s … 1 h. Default 30 s. */
-  readonly lease?: Duration
-  /** Progress of the run, as the dashboard shows it. */
-  readonly progress?: unknown
-  readonly log?: readonly LogEntry[]
-}
 
 export interface LeaseExtension {
   readonly expiresAt: string
@@ -98,10 +93,10 @@ export class Leases {
   }
 
   /** Renews a lease from now on, but never past the run's timeout. It is also a heartbeat. */
-  async extend(jobId: string, options: ExtendOptions): Promise<LeaseExtension> {
+  async extend(jobId: string, given: ExtendOptions): Promise<LeaseExtension> {
     const where = 'leases.extend'
-    checkLease(jobId, options, ['lease', 'progress', 'log'], where)
-    const askedMs = leaseMsOf(options.lease, where)
+    const options = readLease(extendOptions, jobId, given, where)
+    const askedMs = leaseMsOf(options.lease)
     const attempt = await this.#find(jobId, options.token, where)
     const report = reportOf(attempt, options, this.#env.time.now(), where)
     if (report) await repeated(this.#env, store => store.report([report]))
@@ -116,22 +111,17 @@ export class Leases {
   }
 
   /** Ends the run as succeeded. */
-  async complete(jobId: string, options: { token: string; result?: unknown }): Promise<LeaseEnd> {
+  async complete(jobId: string, options: CompleteOptions): Promise<LeaseEnd> {
     const where = 'leases.complete'
-    checkLease(jobId, options, ['result'], where)
-    return this.#end(jobId, options.token, ['succeeded'], where, () => outcomeOf(options.result))
+    const { token, result } = readLease(completeOptions, jobId, options, where)
+    return this.#end(jobId, token, ['succeeded'], where, () => outcomeOf(result))
   }
 
   /** Ends the run as failed; the job's policy decides what happens next, as for any other run. */
-  async fail(
-    jobId: string,
-    options: { token: string; error: ReportedError; retryAfter?: Duration },
-  ): Promise<LeaseEnd> {
+  async fail(jobId: string, options: FailOptions): Promise<LeaseEnd> {
     const where = 'leases.fail'
-    checkLease(jobId, options, ['error', 'retryAfter'], where)
-    const { token, error, retryAfter } = options
-    checkError(error, where)
-    const retryAfterMs = retryAfter === undefined ? undefined : toMs(retryAfter, `${where}: retryAfter`)
+    const { token, error, retryAfter } = readLease(failOptions, jobId, options, where)
+    const retryAfterMs = retryAfter === undefined ? undefined : toMs(retryAfter, 'retryAfter')
     return this.#end(jobId, token, ['failed', 'cancelled'], where, attempt => {
       const outcome = reportedOutcome(error, retryAfterMs, attempt.policy, this.#env.time.now())
       return this.#withCustomDelay(attempt, asThrown(error), outcome)
@@ -139,11 +129,10 @@ export class Leases {
   }
 
   /** Runs the job again later without using an attempt. */
-  async snooze(jobId: string, options: { token: string; delay: Duration; note?: string }): Promise<LeaseEnd> {
+  async snooze(jobId: string, options: SnoozeOptions): Promise<LeaseEnd> {
     const where = 'leases.snooze'
-    checkLease(jobId, options, ['delay', 'note'], where)
-    const { token, delay, note } = options
-    const delayMs = toMs(delay, `${where}: delay`)
+    const { token, delay, note } = readLease(snoozeOptions, jobId, options, where)
+    const delayMs = toMs(delay, 'delay')
     return this.#end(jobId, token, ['snoozed', 'cancelled'], where, attempt => outcomeOf(attempt.snooze(delayMs, note)))
   }
 
@@ -151,10 +140,9 @@ export class Leases {
    * Releases the job at once without using an attempt, because the worker stops. `started: false` says that the handler
    * has not begun: then it is as if the job had not been claimed.
    */
-  async release(jobId: string, options: { token: string; started?: boolean }): Promise<LeaseEnd> {
+  async release(jobId: string, options: ReleaseOptions): Promise<LeaseEnd> {
     const where = 'leases.release'
-    checkLease(jobId, options, ['started'], where)
-    const { token, started = true } = options
+    const { token, started = true } = readLease(releaseOptions, jobId, options, where)
     if (started) {
       return this.#end(jobId, token, ['released', 'cancelled'], where, () => ({ kind: 'released', note: RELEASED }))
     }
@@ -241,7 +229,6 @@ function reportOf(
   now: number,
   where: string,
 ): Report | undefined {
-  if (log !== undefined) checkLog(log, where)
   if (progress === undefined && (log === undefined || log.length === 0)) return undefined
   return {
     lease: { id, token },

@@ -1,12 +1,12 @@
 import { failedOutcome, toStoredError } from '../../core/failure/outcome.js'
 import type { StoredError } from '../../core/job/job.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
+import type { ReportedError } from '../../core/lease/options.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { cleanText } from '../../core/values/text.js'
 import type { Claimed } from '../../store/store.js'
 import { type JobDefinition, TIMEOUT_DEFAULT_MS } from '../client/definition.js'
 import { Attempt, type AttemptPort, interruptionError } from '../worker/attempt.js'
-import type { ReportedError } from './options.js'
 
 /** The same limit as for any stored stack. */
 const STACK_BYTES = 9_000

@@ -1,6 +1,6 @@
-/** A viewer reads, an operator acts on jobs, an admin changes settings. */
-export const ROLES = ['viewer', 'operator', 'admin'] as const
-export type Role = (typeof ROLES)[number]
+import { ROLES, type Role } from '../../core/token/token.js'
+
+export { ROLES, type Role } from '../../core/token/token.js'
 
 /** The authenticated sender of a request. */
 export interface Caller {

@@ -1,12 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { timeText } from '../../core/job/view.js'
+import { type TokenInput, tokenInput } from '../../core/token/token.js'
 import type { Clock, Dice } from '../../core/values/clock.js'
-import { type Duration, toMs } from '../../core/values/duration.js'
+import { toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkText, checkWord } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
+import { read } from '../../core/values/schema.js'
 import type { Store } from '../../store/store.js'
-import { type Caller, ROLES, type Role } from './caller.js'
+import type { Caller, Role } from './caller.js'
 
 const TOKEN = 'token'
 const TOKENS_MAX = 10_000
@@ -16,15 +17,8 @@ const CACHED_MS = 2_500
 const CACHED_MAX = 1_000
 /** The precision of `usedAt`. */
 const USED_EVERY_MS = 60_000
-const LIFE_MAX_MS = 10 * 365 * 86_400_000
 
-export interface TokenInput {
-  readonly name: string
-  readonly role: Role
-  /** Limits the token to one tenant. */
-  readonly tenantId?: string
-  readonly expiresIn?: Duration
-}
+export type { TokenInput } from '../../core/token/token.js'
 
 interface TokenRecord {
   readonly id: string
@@ -74,15 +68,10 @@ export class Tokens {
   }
 
   async create(input: TokenInput): Promise<NewToken> {
-    const { name, role, tenantId, expiresIn } = input
-    checkText(name, 'token: name', 100)
-    checkWord(role, ROLES, 'token: role')
-    if (tenantId !== undefined) checkText(tenantId, 'token: tenantId')
+    const { name, role, tenantId, expiresIn } = read(tokenInput, input, 'token:')
     const now = this.#clock.now()
     const id = this.#dice.id(now)
     const secret = this.#dice.token() + this.#dice.token()
-    const lifeMs =
-      expiresIn === undefined ? undefined : toMs(expiresIn, 'token: expiresIn', { min: 1000, max: LIFE_MAX_MS })
     const record: TokenRecord = present({
       id,
       name,
@@ -90,7 +79,8 @@ export class Tokens {
       tenantId,
       hash: hashOf(secret),
       createdAt: now,
-      expiresAt: lifeMs === undefined ? undefined : now + lifeMs,
+      expiresAt:
+        expiresIn === undefined ? undefined : now + toMs(expiresIn, 'expiresIn', { max: Number.MAX_SAFE_INTEGER }),
     })
     const store = await this.#store()
     await store.putRecords([{ kind: TOKEN, id, body: JSON.stringify(record), expect: 0 }])
