@@ -50,7 +50,7 @@ export function sqliteStore({ path, clock, dice, driver }: SqliteOptions): Store
     ...recordVerbs(session),
     // No other process or thread can see a database in memory.
     watch: isInMemory ? () => () => undefined : onChange => watch(session.file, clock, onChange),
-    ...(!isInMemory && { guard: options => guard(session.file, clock, options) }),
+    ...(!isInMemory && { guard: options => guard(session.file, options) }),
   }
 }
 
@@ -71,8 +71,8 @@ function workVerbs(session: Session) {
       if (tx !== undefined) throw noTransactions()
       return session.countedEach(settlements, (db, one, now, delta) => settle(db, rowids, one, now, delta))
     },
-    expired: ({ workers }) => session.read(db => lease.expired(db, workers, session.clock.now())),
-    overdue: limit => session.read(db => manual.overdue(db, limit, session.clock.now())),
+    expired: ({ workers }) => session.read(db => lease.expired(db, workers, session.now())),
+    overdue: limit => session.read(db => manual.overdue(db, limit, session.now())),
     park: request => session.write(request.delaysMs.length, (db, now) => park(db, request, now)),
     beginEffect: (one, name) => session.write(1, db => lease.beginEffect(db, one, name)),
     endEffect: (one, name, result) => session.write(1, db => lease.endEffect(db, one, name, result)),
@@ -85,7 +85,7 @@ function manualVerbs(session: Session) {
       session.counted(ids.length, (db, now, delta) => manual.change(db, ids, decide, following, now, delta)),
     remove: ids => session.countedEach(ids, manual.remove),
     prune: async request => {
-      const old = await findOld(session.steps(), request, session.clock.now())
+      const old = await findOld(session.steps(), request, session.now())
       return session.counted(request.limit, (db, now, delta) => manual.prune(db, request, old, now, delta))
     },
     setQueue: (name, change) => session.write(1, db => settings.setQueue(db, name, change)),
@@ -96,12 +96,12 @@ function manualVerbs(session: Session) {
 function readVerbs(session: Session) {
   return {
     get: id => session.read(db => manual.find(db, id)),
-    list: (filter, page) => read.list(session.steps(), filter, page, session.clock.now()),
-    count: (filter, cap, lookAt) => read.count(session.steps(), filter, cap, lookAt, session.clock.now()),
+    list: (filter, page) => read.list(session.steps(), filter, page, session.now()),
+    count: (filter, cap, lookAt) => read.count(session.steps(), filter, cap, lookAt, session.now()),
     liveSchedules: ids => session.read(db => liveSchedules(db, ids)),
-    backlog: request => session.read(db => backlog(db, request, session.clock.now())),
-    census: request => census(session.steps(), request, session.clock.now()),
-    wave: request => wave(session.steps(), request, session.clock.now()),
+    backlog: request => session.read(db => backlog(db, request, session.now())),
+    census: request => census(session.steps(), request, session.now()),
+    wave: request => wave(session.steps(), request, session.now()),
     tally: redriveId => session.read(db => read.tally(db, redriveId)),
     history: (id, page) => session.read(db => read.history(db, id, page)),
     logs: (id, page) => session.read(db => read.logs(db, id, page)),
@@ -120,14 +120,14 @@ function recordVerbs(session: Session) {
 }
 
 async function info(session: Session): Promise<StoreInfo> {
-  const { file, clock } = session
+  const { file } = session
   const { version } = await file.driver()
   // Read the actual setting: a custom driver may have changed it.
   const [synchronous] = (await session.read(db => db.get<[number]>('PRAGMA synchronous')))!
   const durability = synchronous >= 2 ? 'power-loss' : 'process-crash'
   return {
     kind: 'sqlite',
-    now: clock.now(),
+    now: session.now(),
     schemaVersion: SCHEMA_VERSION,
     engine: `SQLite ${version}`,
     durability: file.isInMemory ? 'none' : durability,

@@ -6,6 +6,7 @@ import type { BusyRetry } from './busy-retry.js'
 import { Connection } from './connection.js'
 import { type Driver, loadDriver } from './driver.js'
 import { failure } from './failure.js'
+import { FileClock } from './file-clock.js'
 
 interface Opened {
   readonly connection: Connection
@@ -17,7 +18,7 @@ export class StoreFile {
   readonly path: string
   /** When this process last committed. */
   wroteAt = 0
-  readonly #clock: Clock
+  readonly time: FileClock
   readonly #busyRetry: BusyRetry
   #driver: Driver | undefined
   #opening: Promise<Opened> | undefined
@@ -26,7 +27,7 @@ export class StoreFile {
 
   constructor(path: string, clock: Clock, busyRetry: BusyRetry, driver: Driver | undefined) {
     this.path = path
-    this.#clock = clock
+    this.time = new FileClock(clock)
     this.#busyRetry = busyRetry
     this.#driver = driver
   }
@@ -92,6 +93,7 @@ export class StoreFile {
     const connection = await this.#busyRetry.run(() => new Connection(driver, this.path))
     try {
       const migration = await this.#prepare(connection)
+      await this.#busyRetry.run(() => this.time.catchUp(connection))
       this.#connection = connection
       return { connection, migration }
     } catch (error) {
@@ -108,7 +110,7 @@ export class StoreFile {
     })
     await this.#busyRetry.run(() => connection.configure())
     if (version !== undefined) return { from: version, to: version }
-    return this.#busyRetry.run(() => connection.transaction(() => migrate(connection, this.#clock.now())))
+    return this.#busyRetry.run(() => connection.transaction(() => migrate(connection, this.time.now())))
   }
 }
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '../../../core/values/clock.js'
 import { toText } from '../../columns.js'
 import type { Guard, GuardOptions } from '../../store.js'
 import type { Driver } from './driver.js'
@@ -24,7 +23,7 @@ export interface GuardData extends GuardOptions {
  * Renews a worker's leases while its event loop is blocked, from a thread with its own connection: a handler that
  * computes for a minute is not a dead process.
  */
-export function guard(file: StoreFile, clock: Clock, options: GuardOptions): Guard {
+export function guard(file: StoreFile, options: GuardOptions): Guard {
   const beat = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT)
   const beats = new BigInt64Array(beat)
   const setHeartbeat = (time: number) => void Atomics.store(beats, 0, BigInt(Math.floor(time)))
@@ -33,9 +32,9 @@ export function guard(file: StoreFile, clock: Clock, options: GuardOptions): Gua
   // The guard is optional: without it the jobs of a blocked worker are considered lost.
   const started = file.loadedDriver ? startWith(file.loadedDriver) : file.driver().then(startWith, () => undefined)
   return {
-    beat: () => setHeartbeat(clock.now()),
+    beat: () => setHeartbeat(file.time.now()),
     rest: () => setHeartbeat(AT_REST),
-    keptUntil: () => Number(Atomics.load(beats, 1)),
+    keptUntil: () => file.time.toOwn(Number(Atomics.load(beats, 1))),
     stop: async () => {
       const thread = await started
       if (!thread) return

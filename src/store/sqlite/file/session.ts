@@ -17,17 +17,21 @@ const STEPS_AT_ONCE = 4
 
 /** The access of one store to its file: writes share commits, and reads run between them. */
 export class Session {
-  readonly clock: Clock
+  readonly #clock: Clock
   readonly file: StoreFile
   readonly rowids = new RowidCache()
   readonly #busyRetry: BusyRetry
   readonly #writer: Writer
 
   constructor(path: string, clock: Clock, dice: Dice, driver: Driver | undefined) {
-    this.clock = clock
+    this.#clock = clock
     this.#busyRetry = new BusyRetry(clock, dice)
     this.file = new StoreFile(path, clock, this.#busyRetry, driver)
     this.#writer = new Writer(clock, this.file, this.#busyRetry)
+  }
+
+  now(): number {
+    return this.file.time.now()
   }
 
   /** `rows` is roughly the number of rows that the write touches. */
@@ -81,11 +85,11 @@ export class Session {
    * snapshot uses a separate connection. A database in memory has only one connection; its steps run without a pause.
    */
   async snapshot<T>(read: (db: Connection, now: number) => Generator<void, T>): Promise<T> {
-    if (this.file.isInMemory) return this.read(db => atOnce(read(db, this.clock.now())))
+    if (this.file.isInMemory) return this.read(db => atOnce(read(db, this.now())))
     const db = await this.file.another()
     try {
       await this.#busyRetry.run(() => db.beginReading())
-      const steps = read(db, this.clock.now())
+      const steps = read(db, this.now())
       for (let step = steps.next(); ; step = steps.next()) {
         if (step.done) return step.value
         await this.#turn()
@@ -99,7 +103,7 @@ export class Session {
   }
 
   #turn(): Promise<void> {
-    return new Promise(resolve => this.clock.soon(resolve))
+    return new Promise(resolve => this.#clock.soon(resolve))
   }
 
   async close(): Promise<void> {

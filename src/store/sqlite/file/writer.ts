@@ -96,17 +96,22 @@ export class Writer {
 
   #transaction(db: Connection, batch: readonly Operation[]): unknown[] {
     return db.transaction(() => {
-      const now = this.#clock.now()
-      this.#checkShared(db)
-      return batch.map(({ act }) => blame(() => act(db, now)))
+      const time = this.#file.time
+      if (this.#checkShared(db)) time.catchUp(db)
+      const now = time.now()
+      const before = time.changes(db, now)
+      const answers = batch.map(({ act }) => blame(() => act(db, now)))
+      time.mark(db, now, before)
+      return answers
     })
   }
 
   /** Checks whether another connection has committed since the last transaction. */
-  #checkShared(db: Connection): void {
+  #checkShared(db: Connection): boolean {
     const [version] = db.get<[number]>('PRAGMA data_version')!
     this.#isShared = this.#dataVersion !== 0 && this.#dataVersion !== version
     this.#dataVersion = version
+    return this.#isShared
   }
 
   #fail(batch: readonly Operation[], error: unknown): void {
