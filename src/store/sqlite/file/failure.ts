@@ -16,10 +16,31 @@ const READONLY_DBMOVED = 1032
 /** The shared-memory file could not grow; a full disk usually shows this error first. */
 const IOERR_SHMSIZE = 4874
 
+/** What SQLite says for each primary code. */
+const MESSAGES: readonly (readonly [RegExp, number])[] = [
+  [/^database is locked/, BUSY],
+  [/^database (table|schema) is locked/, LOCKED],
+  [/^attempt to write a readonly database/, READONLY],
+  [/^disk I\/O error/, IOERR],
+  [/^database disk image is malformed|^malformed database schema/, CORRUPT],
+  [/^database or disk is full/, FULL],
+  [/^unable to open database file/, CANTOPEN],
+  [/^locking protocol/, PROTOCOL],
+  [/constraint failed/, CONSTRAINT],
+  [/^file is not a database/, NOTADB],
+]
+
 function codeOf(error: unknown): number {
-  const thrown = error instanceof ChronosError ? error.cause : error
-  const code = (thrown as { errcode?: unknown } | null | undefined)?.errcode
-  return typeof code === 'number' ? code : 0
+  const thrown = (error instanceof ChronosError ? error.cause : error) as SqliteError | null | undefined
+  if (typeof thrown?.errcode === 'number') return thrown.errcode
+  // `@photostructure/sqlite` gives no number if a row after the first one can't be read.
+  if (thrown?.code !== 'ERR_SQLITE_ERROR') return 0
+  return MESSAGES.find(([message]) => message.test(thrown.message))?.[1] ?? 0
+}
+
+interface SqliteError extends Error {
+  readonly code?: unknown
+  readonly errcode?: unknown
 }
 
 /** Another connection holds the lock: nothing was done, and the call can be retried. */
