@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs'
 import { dirname } from 'node:path'
 import { ChronosError } from '../../../core/values/error.js'
 
@@ -74,6 +75,8 @@ export function failure(error: unknown, path: string): unknown {
   if (error instanceof ChronosError) return error
   const chronosError = (code: ConstructorParameters<typeof ChronosError>[0], message: string) =>
     new ChronosError(code, message, { cause: error, details: { path } })
+  const readOnly = () =>
+    chronosError('STORE_READ_ONLY', `${path} can't be written (${reason}); make it and ${dirname(path)} writable`)
   const code = codeOf(error)
   const reason = error instanceof Error ? error.message : String(error)
   if (code === IOERR_SHMSIZE || code === FULL)
@@ -89,10 +92,7 @@ export function failure(error: unknown, path: string): unknown {
         `${path} stayed locked by another process for 10 s; stop the process that holds the lock`,
       )
     case READONLY:
-      return chronosError(
-        'STORE_READ_ONLY',
-        `${path} can't be written (${reason}); make it and ${dirname(path)} writable`,
-      )
+      return readOnly()
     case NOTADB:
       return chronosError(
         'STORE_NOT_A_DATABASE',
@@ -104,6 +104,8 @@ export function failure(error: unknown, path: string): unknown {
         `${path} is damaged (${reason}); restore a backup, or try \`sqlite3 ${path} .recover\``,
       )
     case CANTOPEN:
+      // SQLite can't create the files beside a read-only file.
+      if (!isWritable(path)) return readOnly()
       return chronosError(
         'STORE_UNAVAILABLE',
         `${path} can't be opened (${reason}); check that the path exists and is allowed`,
@@ -114,6 +116,21 @@ export function failure(error: unknown, path: string): unknown {
       return chronosError('INVALID_OPTION', `refused by a constraint of the store: ${reason}; correct the named value`)
   }
   return fileFailure(error, path) ?? error
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    accessSync(dirname(path), constants.W_OK)
+    return true
+  } catch (error) {
+    return !['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '')
+  }
+}
+
+/** SQLite does not notice that its file is gone, and would go on with one that has no name any more. */
+export function moved(): Error {
+  return Object.assign(new Error('the file is not at its path any more'), { errcode: READONLY_DBMOVED })
 }
 
 function fileFailure(error: unknown, path: string): ChronosError | undefined {

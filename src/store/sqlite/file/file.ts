@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { Clock } from '../../../core/values/clock.js'
 import { ChronosError } from '../../../core/values/error.js'
 import type { Migration } from '../../store.js'
@@ -5,7 +6,7 @@ import { checkOwner, currentVersion, migrate } from '../migrations.js'
 import type { BusyRetry } from './busy-retry.js'
 import { Connection } from './connection.js'
 import { type Driver, loadDriver } from './driver.js'
-import { failure } from './failure.js'
+import { failure, moved } from './failure.js'
 import { FileClock } from './file-clock.js'
 
 interface Opened {
@@ -24,6 +25,8 @@ export class StoreFile {
   #opening: Promise<Opened> | undefined
   #connection: Connection | undefined
   #closed = false
+  /** The identity of the file that was opened. */
+  #place: string | undefined
 
   constructor(path: string, clock: Clock, busyRetry: BusyRetry, driver: Driver | undefined) {
     this.path = path
@@ -70,6 +73,14 @@ export class StoreFile {
     return this.#opening
   }
 
+  /**
+   * Throws if the file was moved, deleted or replaced since it was opened. A commit to it would be acknowledged and
+   * lost.
+   */
+  checkPlace(): void {
+    if (this.#place !== undefined && placeOf(this.path) !== this.#place) throw moved()
+  }
+
   /** Drops a broken connection; the next use opens another one. */
   drop(): void {
     const broken = this.#connection
@@ -90,10 +101,13 @@ export class StoreFile {
 
   async #open(): Promise<Opened> {
     const driver = await this.driver()
+    // A missing file is created only once: an empty one in its place would hide the loss.
+    if (this.#place !== undefined && placeOf(this.path) === undefined) throw moved()
     const connection = await this.#busyRetry.run(() => new Connection(driver, this.path))
     try {
       const migration = await this.#prepare(connection)
       await this.#busyRetry.run(() => this.time.catchUp(connection))
+      if (!this.isInMemory) this.#place = placeOf(this.path)
       this.#connection = connection
       return { connection, migration }
     } catch (error) {
@@ -112,6 +126,11 @@ export class StoreFile {
     if (version !== undefined) return { from: version, to: version }
     return this.#busyRetry.run(() => connection.transaction(() => migrate(connection, this.time.now())))
   }
+}
+
+function placeOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found && `${found.dev} ${found.ino}`
 }
 
 function closed(path: string): ChronosError {

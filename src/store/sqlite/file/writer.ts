@@ -102,6 +102,7 @@ export class Writer {
       const before = time.changes(db, now)
       const answers = batch.map(({ act }) => blame(() => act(db, now)))
       time.mark(db, now, before)
+      this.#file.checkPlace()
       return answers
     })
   }
