@@ -4,6 +4,7 @@ import type { Environment } from '../client/environment.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import type { Attempt } from '../worker/attempt.js'
 import { repeated } from '../worker/effects.js'
+import { isKnownPolicy, unknownPartOf } from '../worker/unknown.js'
 import type { LeaseEnds } from './lease-end.js'
 import type { ClaimPlan } from './options.js'
 import { type LeaseView, viewLease } from './view.js'
@@ -24,6 +25,8 @@ export interface ClaimedLeases {
 const ROUNDS_MAX = 10
 /** A suspect that was claimed together with other jobs is released for about this long. */
 const LATER_MS = 1_000
+/** A job that only a newer version understands is left to such a process for this long. */
+const UNKNOWN_MS = 30_000
 
 /** Claims jobs for pull workers: checks their dependencies and stores `begin` where it is needed. */
 export class LeaseClaimer {
@@ -67,8 +70,12 @@ export class LeaseClaimer {
 
   /** The claimed jobs that the worker gets. */
   async #start(jobs: readonly Claimed[], plan: ClaimPlan): Promise<readonly Attempt[]> {
+    const { ends } = this.#options
     const chosen = await this.#apart(jobs)
-    const attempts = await Promise.all(chosen.map(claimed => this.#options.ends.attemptOf(claimed)))
+    const all = await Promise.all(chosen.map(claimed => ends.attemptOf(claimed)))
+    const attempts = all.filter(({ claimed, policy }) => !unknownPartOf(claimed) && isKnownPolicy(policy))
+    const unknown = all.filter(attempt => !attempts.includes(attempt)).map(({ claimed }) => claimed)
+    await ends.handBack(unknown, UNKNOWN_MS)
     const passed = await Promise.all(attempts.map(attempt => this.#passes(attempt)))
     const free = attempts.filter((_, index) => passed[index])
     if (plan.signal?.aborted) return free

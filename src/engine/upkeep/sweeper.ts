@@ -11,6 +11,7 @@ import type { Environment } from '../client/environment.js'
 import { eventJob } from '../worker/attempt.js'
 import { decideEnd, type Ending } from '../worker/finish.js'
 import { reconcile } from '../worker/reconcile.js'
+import { isKnownPolicy } from '../worker/unknown.js'
 
 const WORKERS_PER_STEP = 20
 const DEADLINES_PER_STEP = 500
@@ -108,7 +109,10 @@ export class Sweeper {
     const policies = await Promise.all(jobs.map(job => this.#env.policies.of(job)))
     const certain: Ending[] = []
     for (const [index, job] of jobs.entries()) {
-      const expired = { job, policy: policies[index]! }
+      const policy = policies[index]!
+      // A process of a newer version sweeps a job whose policy only it understands.
+      if (!isKnownPolicy(policy)) continue
+      const expired = { job, policy }
       const ending = this.#ending(expired, now)
       if (!this.#mustAsk(expired, ending)) certain.push(ending)
     }

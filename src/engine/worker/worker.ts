@@ -18,6 +18,7 @@ import { Quarantine } from './quarantine.js'
 import { Reporter } from './reporter.js'
 import { Runner, STUCK_MS } from './runner.js'
 import { Counters, type WorkerStats } from './stats.js'
+import { unknownPartOf } from './unknown.js'
 
 export interface WorkerSettings {
   readonly concurrency: number
@@ -292,8 +293,9 @@ export class Worker {
   #take(held: Held): void {
     const { claimed } = held
     const definition = this.#definitions.get(claimed.name)
-    if (!definition) {
-      this.#handBackUnknown(held)
+    const unknown = definition ? unknownPartOf(claimed) : 'its name'
+    if (!definition || unknown !== undefined) {
+      this.#handBackUnknown(held, unknown!)
       return
     }
     const deferMs = this.#admit?.(claimed, this.#runner.claimed())
@@ -315,15 +317,19 @@ export class Worker {
     })
   }
 
-  /** During a rolling deploy another worker may have the handler, so the job is released without using an attempt. */
-  #handBackUnknown(held: Held): void {
+  /**
+   * During a rolling deploy another worker may have the handler or understand the job, so the job is released without
+   * using an attempt.
+   */
+  #handBackUnknown(held: Held, unknown: string): void {
     const { id: jobId, name, queue, tenantId } = held.claimed
     const delayMs = this.#unknownNames.get(name) ?? NO_HANDLER_FIRST_MS
     this.#unknownNames.set(name, Math.min(NO_HANDLER_MAX_MS, delayMs * 2))
-    this.#env.log.warn(
-      { event: 'no-handler', jobId, name, queue, tenantId, delayMs },
-      'no handler for this job, releasing it',
-    )
+    const facts = { jobId, name, queue, tenantId, delayMs }
+    const { log } = this.#env
+    if (!this.#definitions.has(name))
+      log.warn({ event: 'no-handler', ...facts }, 'no handler for this job, releasing it')
+    else log.warn({ event: 'job.unknown', ...facts, unknown }, 'job of a newer version, releasing it')
     this.#handBack(held, delayMs)
   }
 }
