@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type pretty from 'pino-pretty'
+import { formatMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { redacted, redactedForTerminal } from './redaction.js'
 
@@ -18,11 +19,20 @@ export function defaultLog(environment: NodeJS.ProcessEnv = process.env, destina
   const isReadable = format === 'pretty'
   const colorize = destination === undefined && process.stderr.isTTY && !environment['NO_COLOR']
   const stream = isReadable
-    ? readable({ sync: true, destination: destination ?? STDERR, ignore: 'pid,hostname', colorize })
+    ? readable({ sync: true, destination: destination ?? STDERR, ignore: 'pid,hostname', colorize, messageFormat })
     : (destination ?? pino.destination({ dest: STDERR, sync: false }))
   const formatters = { log: isReadable ? redactedForTerminal : redacted }
   // Errors have been serialized before this.
   return pino({ level, base: null, formatters, serializers: { err: (error: unknown) => error } }, stream)
+}
+
+/** Adds to the constant phrase what an operator reads first: `job failed, scheduling retry 1/3 in 1s at …`. */
+function messageFormat(line: Readonly<Record<string, unknown>>, messageKey: string): string {
+  const { event, retry, maxRetries, delayMs, nextRunAt, nextOccurrenceAt } = line
+  const message = String(line[messageKey])
+  if (event === 'job.retrying')
+    return `${message} ${retry}/${maxRetries} in ${formatMs(Number(delayMs))} at ${nextRunAt}`
+  return nextOccurrenceAt === undefined ? message : `${message}, next occurrence at ${nextOccurrenceAt}`
 }
 
 /** Loaded only for a terminal, because a service writes JSON and does not need it. */

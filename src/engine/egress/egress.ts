@@ -154,7 +154,10 @@ export class Egress {
   #noted(error: unknown): unknown {
     if (error instanceof EgressBlocked) {
       const { by, host } = error
-      this.#parts.log.warn({ event: 'egress.blocked', by, host: host.slice(0, 253) }, 'request was blocked')
+      this.#parts.log.warn(
+        { event: 'egress.blocked', by, host: host.slice(0, 253) },
+        'request blocked by the egress rules',
+      )
     }
     return error
   }

@@ -11,6 +11,7 @@ import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Changed, Count, LogRecord, RunTime, Store } from '../../store/store.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
+import { factsOf } from '../client/job-facts.js'
 import { eventJob } from '../worker/attempt.js'
 import { actOnAll, type BulkOptions, type BulkResult, checkMeant } from './bulk.js'
 import { type EditOptions, editJob, type JobChanges, notFound, parseChanges } from './edit.js'
@@ -226,9 +227,8 @@ export class Jobs {
   async #announceCancel(job: Job): Promise<void> {
     const { log, events, telemetry } = this.#options.env
     telemetry.meter?.finished(job, { result: 'cancelled' })
-    const { id: jobId, name, queue, tenantId } = job
-    log.info({ event: 'job.cancelled', jobId, tenantId, name, queue }, 'job was cancelled')
-    if (queue === DELIVERIES || !events.hears('job.cancelled')) return
+    log.info(factsOf('job.cancelled', job), 'job cancelled')
+    if (job.queue === DELIVERIES || !events.hears('job.cancelled')) return
     events.emit('job.cancelled', { job: eventJob(job, await this.#policyOfChanged(job)) })
   }
 

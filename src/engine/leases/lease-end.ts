@@ -5,6 +5,7 @@ import type { Policy } from '../../core/policy/policy.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import type { AttemptRecord, Claimed, Lease, Settlement, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { factsOf } from '../client/job-facts.js'
 import { DEPENDENCY, type Dependencies } from '../dependencies/dependencies.js'
 import type { Attempt } from '../worker/attempt.js'
 import { repeated } from '../worker/effects.js'
@@ -112,8 +113,8 @@ export class LeaseEnds {
 
   #lost(job: Job, where: string): never {
     const { log, telemetry } = this.#env
-    const { id: jobId, name, queue, tenantId } = job
-    log.warn({ event: 'lease.lost', jobId, name, queue, tenantId }, 'lease was lost')
+    const { id: jobId } = job
+    log.warn(factsOf('lease.lost', job), 'lease lost')
     telemetry.meter?.leaseLost(job, 'worker')
     throw new ChronosError(
       'LEASE_LOST',

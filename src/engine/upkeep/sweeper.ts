@@ -7,6 +7,7 @@ import { ChronosError } from '../../core/values/error.js'
 import type { ExpiredJob, Store } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
+import { factsOf } from '../client/job-facts.js'
 
 import { eventJob } from '../worker/attempt.js'
 import { decideEnd, type Ending } from '../worker/finish.js'
@@ -166,10 +167,7 @@ export class Sweeper {
       const store = await connection.store()
       await this.#settle(store, [this.#ending(expired, time.now()).reconciled(found)])
     } catch (error) {
-      log.warn(
-        { event: 'reconcile.failed', jobId: job.id, err: error },
-        'failed to store the answer of reconcile, retrying',
-      )
+      log.warn({ ...factsOf('reconcile.failed', job), err: error }, 'failed to store the answer of reconcile, retrying')
     }
   }
 
@@ -188,9 +186,8 @@ export class Sweeper {
   async #announceOverdue(job: Job): Promise<void> {
     const { log, events, policies, telemetry } = this.#env
     telemetry.meter?.finished(job, { result: 'dead', reason: 'expired' })
-    const { id: jobId, name, queue, tenantId, attempt } = job
     const why = 'its deadline passed before it could start'
-    log.error({ event: 'job.dead', jobId, tenantId, name, queue, attempt, reason: 'expired', why }, 'job died')
+    log.error({ ...factsOf('job.dead', job), reason: 'expired', why }, 'job expired, moved to dead letters')
     if (!events.hears('job.dead')) return
     events.emit('job.dead', { job: eventJob(job, await policies.of(job)), reason: 'expired' })
   }

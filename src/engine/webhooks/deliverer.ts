@@ -152,7 +152,7 @@ export class Deliverer implements Health {
     const facts = factsOf(endpoint)
     // The URL may contain a secret.
     const { url: _, ...logged } = facts
-    log.error({ event: 'webhook.disabled', ...logged }, 'webhook was disabled')
+    log.error({ event: 'webhook.disabled', ...logged }, 'webhook endpoint disabled')
     events.emit('webhook.disabled', facts)
     outbox.wake()
   }

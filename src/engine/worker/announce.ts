@@ -5,6 +5,7 @@ import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Settled } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { EventHub } from '../client/events.js'
+import { factsOf as factsOfJob } from '../client/job-facts.js'
 import { nextAfter, type TimedSchedule } from '../schedules/schedule-cache.js'
 import { eventJob } from './attempt.js'
 import type { Ending } from './finish.js'
@@ -69,7 +70,7 @@ function announceRetry({ log, events, time }: Environment, ending: Ending, settl
   const { delayMs } = ending.transition
   const nextRunAt = new Date('runAt' in settled ? settled.runAt : time.now() + delayMs).toISOString()
   const facts = factsOf('job.retrying', ending)
-  log.warn({ ...facts, retry, delayMs, nextRunAt, error: withoutStack(error) }, 'job will be retried')
+  log.warn({ ...facts, retry, delayMs, nextRunAt, error: withoutStack(error) }, 'job failed, scheduling retry')
   if (events.hears('job.retrying')) {
     const { maxRetries } = policy
     const job = eventJob(claimed, policy)
@@ -80,7 +81,7 @@ function announceRetry({ log, events, time }: Environment, ending: Ending, settl
 /** The job was snoozed, released, deferred or lost together with others: it runs again and has used up no attempt. */
 function announceWait({ log }: Environment, ending: Ending): void {
   const { status, delayMs, decision } = ending.transition
-  log.info({ ...factsOf(`job.${status}`, ending), delayMs, why: decision.why }, 'job waits again')
+  log.info({ ...factsOf(`job.${status}`, ending), delayMs, why: decision.why }, 'job returned to the queue')
 }
 
 function announceDeath(env: Environment, ending: Ending): void {
@@ -93,7 +94,7 @@ function announceDeath(env: Environment, ending: Ending): void {
   }
 }
 
-/** The line of an occurrence also names its schedule and the time of the next occurrence, which may have to be read from the store. */
+/** The line of an occurrence also names the time of the next one, which may have to be read from the store. */
 function logDeath({ log, scheduleCache, time }: Environment, ending: Ending): void {
   const { reason, decision } = ending.transition
   const error = withoutStack(errorOf(ending.outcome))
@@ -102,7 +103,7 @@ function logDeath({ log, scheduleCache, time }: Environment, ending: Ending): vo
   const write = (found?: TimedSchedule): void => {
     const nextAt = found && nextAfter(found.schedule, found.ticks, time.now())
     const nextOccurrenceAt = nextAt === undefined ? undefined : new Date(nextAt).toISOString()
-    log.error({ ...facts, scheduleId, nextOccurrenceAt }, 'job died')
+    log.error({ ...facts, nextOccurrenceAt }, 'job failed, moved to dead letters')
   }
   if (scheduleId === undefined) {
     write()
@@ -115,13 +116,12 @@ function logDeath({ log, scheduleCache, time }: Environment, ending: Ending): vo
 
 function announceCancel({ log, events }: Environment, ending: Ending): void {
   const { claimed, policy } = ending.run
-  log.info(factsOf('job.cancelled', ending), 'job was cancelled')
+  log.info(factsOf('job.cancelled', ending), 'job cancelled')
   if (events.hears('job.cancelled')) events.emit('job.cancelled', { job: eventJob(claimed, policy) })
 }
 
 function factsOf(event: string, { run: { claimed, policy } }: Ending): Record<string, unknown> {
-  const { id: jobId, tenantId, name, queue, attempt, run, workerId } = claimed
-  return { event, jobId, tenantId, name, queue, attempt, run, maxRetries: maxRetriesOf(claimed, policy), workerId }
+  return { ...factsOfJob(event, claimed), maxRetries: maxRetriesOf(claimed, policy), workerId: claimed.workerId }
 }
 
 function errorOf(outcome: Outcome): StoredError | undefined {

@@ -1,5 +1,5 @@
 import { wait } from '../../core/values/clock.js'
-import type { Report, Settled, Settlement, Store } from '../../store/store.js'
+import type { Claimed, Lease, Report, Settled, Settlement, Store } from '../../store/store.js'
 import { isOutage, isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
@@ -127,10 +127,14 @@ export class Committer {
   }
 
   #giveUp({ settlement, done }: Pending, error: unknown): void {
-    const { id } = settlement.lease
+    // The lease of a settlement is the claimed job.
+    const { id: jobId, scheduleId } = settlement.lease as Lease & Pick<Claimed, 'scheduleId'>
     // The rejected entry must not delay the others.
     this.#failures = 0
-    this.#env.log.error({ event: 'settle.failed', jobId: id, err: error }, 'failed to store the result of a run')
+    this.#env.log.error(
+      { event: 'settle.failed', jobId, scheduleId, err: error },
+      'failed to store the result of a run',
+    )
     done({ status: 'lost' })
   }
 }

@@ -5,6 +5,7 @@ import { ChronosError } from '../../core/values/error.js'
 import type { Store } from '../../store/store.js'
 import { isOutage, isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
+import { factsOf } from '../client/job-facts.js'
 import { backOffMs } from '../time/loop.js'
 import type { Attempt } from './attempt.js'
 import { decideEnd, type Ending } from './finish.js'
@@ -62,7 +63,7 @@ export async function completionFate(env: Environment, attempt: Attempt, leaseMs
       if (fate !== 'open' || clock.now() - since >= OPEN_MAX_MS) return fate
     } catch (error) {
       if (attempt.over || !(isRepeatable(error) || isOutage(error))) {
-        log.error({ event: 'complete.unknown', jobId: attempt.id, run: attempt.run, err: error }, UNKNOWN)
+        log.error({ ...factsOf('complete.unknown', attempt.claimed), err: error }, UNKNOWN)
         return 'lost'
       }
     }
@@ -97,8 +98,8 @@ export function rolledBack({ id, run }: Attempt): ChronosError {
 }
 
 /** The job has succeeded whatever its handler does after the commit, but a later failure is worth a log line. */
-export function warnOfLateFailure({ log }: Environment, { id: jobId, name, run }: Attempt, outcome: Outcome): void {
+export function warnOfLateFailure({ log }: Environment, { claimed }: Attempt, outcome: Outcome): void {
   const error = 'error' in outcome ? outcome.error : undefined
-  const fields = { event: 'handler.failed-after-commit', jobId, name, run, outcome: outcome.kind, error }
+  const fields = { ...factsOf('handler.failed-after-commit', claimed), outcome: outcome.kind, error }
   log.warn(fields, 'handler failed after its job was committed')
 }

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../core/job/lifecycle.js'
 import { present } from '../../core/values/present.js'
+import { factsOf } from '../client/job-facts.js'
 import type { Log } from '../client/log.js'
 import type { Attempt } from './attempt.js'
 
@@ -37,13 +38,14 @@ function customDelayMs(
   if (backoff.type !== 'custom') return undefined
   const calculate = Object.hasOwn(backoffs, backoff.name) ? backoffs[backoff.name] : undefined
   const { name: jobName, attempt: number } = attempt
+  const facts = { ...factsOf('backoff.invalid', attempt.claimed), backoff: backoff.name }
   try {
     const previousDelayMs = attempt.claimed.backoffMs
     const delayMs = calculate?.({ retry: number, attempt: number, error, jobName, ...present({ previousDelayMs }) })
     if (delayMs === null || (typeof delayMs === 'number' && Number.isFinite(delayMs) && delayMs >= 0)) return delayMs
-    log.error({ event: 'backoff.invalid', backoff: backoff.name, answer: String(delayMs), jobName }, UNUSABLE)
+    log.error({ ...facts, answer: String(delayMs) }, UNUSABLE)
   } catch (thrown) {
-    log.error({ event: 'backoff.invalid', backoff: backoff.name, err: thrown, jobName }, UNUSABLE)
+    log.error({ ...facts, err: thrown }, UNUSABLE)
   }
   return undefined
 }

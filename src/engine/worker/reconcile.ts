@@ -8,6 +8,7 @@ import { parseWith } from '../../core/values/standard-schema.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
+import { factsOf } from '../client/job-facts.js'
 import type { Attempt } from './attempt.js'
 import type { Ending } from './finish.js'
 
@@ -99,11 +100,7 @@ export async function reconcile(
       onClock?.run(() => ask(definition, claimed, doubt, signal)) ?? ask(definition, claimed, doubt, signal)
     return foundOf(await Promise.race([asking, aborted]))
   } catch (error) {
-    const { id: jobId, name, queue, run, tenantId } = claimed
-    env.log.error(
-      { event: 'reconcile.failed', jobId, tenantId, name, queue, run, err: error },
-      'reconcile gave no answer',
-    )
+    env.log.error({ ...factsOf('reconcile.failed', claimed), err: error }, 'reconcile gave no answer')
     return { found: 'no-answer', note: NOTES['no-answer'] }
   } finally {
     onClock?.end()

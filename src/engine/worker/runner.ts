@@ -6,6 +6,7 @@ import { parseWith } from '../../core/values/standard-schema.js'
 import type { Claimed, LeaseStatus, Settled } from '../../store/store.js'
 import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
+import { factsOf } from '../client/job-facts.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import { Batcher } from '../time/batcher.js'
 import { backOffMs } from '../time/loop.js'
@@ -224,8 +225,8 @@ export class Runner {
   #abandon(attempt: Attempt): void {
     if (!this.isRunning(attempt)) return
     this.#counters.handlersStuck++
-    const { id: jobId, name, run, interruption } = attempt
-    this.#env.log.warn({ event: 'handler.stuck', jobId, name, run, interruption }, 'handler ignored its abort signal')
+    const { claimed, interruption } = attempt
+    this.#env.log.warn({ ...factsOf('handler.stuck', claimed), interruption }, 'handler ignored its abort signal')
     if (this.#completing.has(attempt)) this.#drop(attempt)
     else this.#done(attempt, { kind: 'released', note: 'the worker stopped' })
   }
@@ -352,8 +353,7 @@ export class Runner {
     const { events, log, telemetry } = this.#env
     telemetry.lost(attempt)
     const { workerId } = this.#options
-    const { id: jobId, name, queue, run, tenantId } = attempt
-    log.warn({ event: 'lease.lost', jobId, name, queue, run, tenantId, workerId }, 'lease was lost')
+    log.warn({ ...factsOf('lease.lost', attempt.claimed), workerId }, 'lease lost')
     if (events.hears('lease.lost')) events.emit('lease.lost', { job: attempt.eventJob, workerId })
   }
 }

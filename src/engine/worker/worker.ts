@@ -3,6 +3,7 @@ import { type Clock, type Timer, wait } from '../../core/values/clock.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
+import { factsOf } from '../client/job-facts.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import { backOffMs } from '../time/loop.js'
 import { Attempt, type AttemptPort } from './attempt.js'
@@ -322,14 +323,15 @@ export class Worker {
    * using an attempt.
    */
   #handBackUnknown(held: Held, unknown: string): void {
-    const { id: jobId, name, queue, tenantId } = held.claimed
-    const delayMs = this.#unknownNames.get(name) ?? NO_HANDLER_FIRST_MS
-    this.#unknownNames.set(name, Math.min(NO_HANDLER_MAX_MS, delayMs * 2))
-    const facts = { jobId, name, queue, tenantId, delayMs }
+    const { claimed } = held
+    const delayMs = this.#unknownNames.get(claimed.name) ?? NO_HANDLER_FIRST_MS
+    this.#unknownNames.set(claimed.name, Math.min(NO_HANDLER_MAX_MS, delayMs * 2))
     const { log } = this.#env
-    if (!this.#definitions.has(name))
-      log.warn({ event: 'no-handler', ...facts }, 'no handler for this job, releasing it')
-    else log.warn({ event: 'job.unknown', ...facts, unknown }, 'job of a newer version, releasing it')
+    if (this.#definitions.has(claimed.name)) {
+      log.warn({ ...factsOf('job.unknown', claimed), delayMs, unknown }, 'job of a newer version, releasing it')
+    } else {
+      log.warn({ ...factsOf('no-handler', claimed), delayMs }, 'no handler for this job, releasing it')
+    }
     this.#handBack(held, delayMs)
   }
 }

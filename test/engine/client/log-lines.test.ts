@@ -119,6 +119,35 @@ describe('hostile content of a log line', () => {
   })
 })
 
+describe('the readable format', () => {
+  it('says which retry it is, in how long and when', async () => {
+    const { log, text } = logged({ CHRONOS_LOG_FORMAT: 'pretty' })
+    const job = defineJob({
+      name: 'mail',
+      retry: fixed({ delay: '1s', maxRetries: 3, jitter: 'none' }),
+      async run(_: unknown) {
+        throw new Error('SMTP timeout')
+      },
+    })
+    const t = testChronos({ jobs: [job], log })
+    await t.enqueue(job, {})
+    await t.drain()
+    await t.close()
+    expect(text().match(/(?:WARN|ERROR) .*/g)).toEqual([
+      'WARN (mail): job failed, scheduling retry 1/3 in 1s at 2026-01-01T00:00:01.000Z',
+      'WARN (mail): job failed, scheduling retry 2/3 in 1s at 2026-01-01T00:00:02.000Z',
+      'WARN (mail): job failed, scheduling retry 3/3 in 1s at 2026-01-01T00:00:03.000Z',
+      'ERROR (mail): job failed, moved to dead letters',
+    ])
+  })
+
+  it('says when the next occurrence comes', () => {
+    const { log, text } = logged({ CHRONOS_LOG_FORMAT: 'pretty' })
+    log.error({ event: 'job.dead', nextOccurrenceAt: '2026-01-02T00:00:00.000Z' }, 'job failed, moved to dead letters')
+    expect(text()).toContain('job failed, moved to dead letters, next occurrence at 2026-01-02T00:00:00.000Z')
+  })
+})
+
 describe('the environment', () => {
   it('sets the level', () => {
     const { log, lines } = logged({ CHRONOS_LOG_LEVEL: 'warn' })

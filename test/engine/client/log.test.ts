@@ -41,7 +41,7 @@ test('R34, R44: every retry is one line with tenant, job, attempt, retry i of n,
   expect(retries).toHaveLength(2)
   expect(retries[0]).toMatchObject({
     level: 40,
-    msg: 'job will be retried',
+    msg: 'job failed, scheduling retry',
     tenantId: 'acme',
     jobId: id,
     name: 'mail',
@@ -62,6 +62,7 @@ test('R34: a death is one line with its reason and why', async () => {
   expect(of('job.dead')).toMatchObject([
     {
       level: 50,
+      msg: 'job failed, moved to dead letters',
       jobId: id,
       tenantId: 'acme',
       attempt: 2,

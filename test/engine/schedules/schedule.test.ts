@@ -121,6 +121,29 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
+  it('R34: is named in every log line of its occurrences, whatever happens to them', async () => {
+    const outcomes = [fail, () => t.jobs.cancel(current).then(fail), () => new Promise(() => undefined), fail]
+    let current = ''
+    const { t, job, schedules, lines } = world(open, run => outcomes[run - 1]?.())
+    t.on('job.started', started => {
+      current = started.job.id
+    })
+    const put = { cron: '0 0 * * *', job, retry: fixed({ delay: '1s', maxRetries: 1 }), timeout: '1s' } as const
+    await schedules.put('s', put)
+    await schedules.run('s')
+    await t.advance('1m', { despite: 'handlers' })
+    await schedules.run('s')
+    await t.advance('1m', { despite: 'handlers' })
+    const waiting = await schedules.run('s')
+    await t.jobs.cancel(waiting.id)
+    const about = lines.filter(line => 'jobId' in line)
+    expect(new Set(about.map(({ event }) => event))).toEqual(
+      new Set(['job.retrying', 'job.cancelled', 'handler.stuck', 'job.dead']),
+    )
+    for (const line of about) expect(line, String(line['event'])).toHaveProperty('scheduleId', 's')
+    await t.close()
+  })
+
   it('is named in the log line of an occurrence that dies, by its own field and not by the key', async () => {
     const { t, job, schedules, of } = world(open, fail)
     await schedules.put('s', { cron: '0 0 * * *', job })

@@ -1,4 +1,6 @@
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { list } from '../../../src/core/policy/builders.js'
 import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
 import { ENDPOINT_CONCURRENCY } from '../../../src/engine/webhooks/endpoint-limiter.js'
 import { verifyWebhook } from '../../../src/engine/webhooks/signature.js'
@@ -54,6 +56,25 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect(box.heard).toHaveLength(5)
     expect(ids(box).size).toBe(1)
     expect(await t.jobs.get(dead!.id)).toMatchObject({ state: 'succeeded', generation: 2 })
+  })
+
+  test('R34: name the job that they report in their log lines', async () => {
+    const lines: Record<string, unknown>[] = []
+    const log = pino({ level: 'debug' }, { write: line => void lines.push(JSON.parse(line) as (typeof lines)[0]) })
+    await using box = await postbox()
+    await using t = webhookChronos({ store, log })
+    const endpoint = await t.chronos.webhooks.create({ url: box.url, events: EVENTS, retry: list(['30s', '60s']) })
+    box.answer = () => (box.heard.length < 2 ? 500 : 404)
+    const { id } = await t.enqueue(good)
+    for (const wait of ['0s', '30s', '60s'] as const) await t.advance(wait)
+    const [delivery] = (await t.chronos.webhooks.deliveries(endpoint.id)).data
+    const about = lines.filter(line => line['jobId'] === delivery!.id)
+    expect(about.map(({ event, aboutJobId }) => [event, aboutJobId])).toEqual([
+      ['job.retrying', id],
+      ['job.retrying', id],
+      ['job.dead', id],
+    ])
+    expect(lines.find(line => line['jobId'] === id)).not.toHaveProperty('aboutJobId')
   })
 
   test('wait as long as the endpoint asks for', async () => {
