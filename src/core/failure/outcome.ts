@@ -81,6 +81,12 @@ export function toLogText(message: unknown, data: unknown): { readonly message: 
   return { message: cleanText(text, LOG_BYTES), ...(kept && { data: json }) }
 }
 
+/** The notes of a run, in the order in which its handler gave them; a note must not fail a job. */
+export function withNote(earlier: string | undefined, note: unknown): string {
+  const { message } = toLogText(note, undefined)
+  return cleanText(earlier === undefined ? message : `${earlier}; ${message}`, NOTE_BYTES)
+}
+
 function isSnooze(value: unknown): value is Snooze {
   try {
     return value instanceof Snooze

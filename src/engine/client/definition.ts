@@ -47,6 +47,8 @@ export interface JobContext {
   complete(tx: unknown, result?: unknown): Promise<void>
   /** A line in the job's own log. */
   log(message: string, data?: unknown): void
+  /** A note on this run, stored with its outcome and shown in the job's history. Several notes are joined. */
+  note(text: string): void
   /** Reports progress: any JSON, shown in the dashboard. */
   progress(value: unknown): void
 }

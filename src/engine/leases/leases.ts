@@ -113,16 +113,20 @@ export class Leases {
   /** Ends the run as succeeded. */
   async complete(jobId: string, options: CompleteOptions): Promise<LeaseEnd> {
     const where = 'leases.complete'
-    const { token, result } = readLease(completeOptions, jobId, options, where)
-    return this.#end(jobId, token, ['succeeded'], where, () => outcomeOf(result))
+    const { token, result, note } = readLease(completeOptions, jobId, options, where)
+    return this.#end(jobId, token, ['succeeded'], where, attempt => {
+      if (note !== undefined) attempt.note(note)
+      return outcomeOf(result)
+    })
   }
 
   /** Ends the run as failed; the job's policy decides what happens next, as for any other run. */
   async fail(jobId: string, options: FailOptions): Promise<LeaseEnd> {
     const where = 'leases.fail'
-    const { token, error, retryAfter } = readLease(failOptions, jobId, options, where)
+    const { token, error, retryAfter, note } = readLease(failOptions, jobId, options, where)
     const retryAfterMs = retryAfter === undefined ? undefined : toMs(retryAfter, 'retryAfter')
     return this.#end(jobId, token, ['failed', 'cancelled'], where, attempt => {
+      if (note !== undefined) attempt.note(note)
       const outcome = reportedOutcome(error, retryAfterMs, attempt.policy, this.#env.time.now())
       return this.#withCustomDelay(attempt, asThrown(error), outcome)
     })

@@ -1,4 +1,4 @@
-import { Snooze, toLogText } from '../../core/failure/outcome.js'
+import { Snooze, toLogText, withNote } from '../../core/failure/outcome.js'
 import type { EventJob } from '../../core/job/event.js'
 import { type Delivery, type JobFacts, maxRetriesOf } from '../../core/job/job.js'
 import { toPayload } from '../../core/job/payload.js'
@@ -43,6 +43,8 @@ export class Attempt implements JobContext {
   interruption: Interruption | undefined
   /** Set once the handler has called `job.complete`. From then on, the outcome of that transaction decides. */
   completion: Completion | undefined
+  /** What the handler said with `job.note`; stored with the outcome of the run. */
+  noted: string | undefined
   /** Nothing may be written any more: the run has ended or its lease is lost. */
   over = false
   /** The handler as a virtual clock tracks it. */
@@ -258,6 +260,12 @@ export class Attempt implements JobContext {
     if (this.#reported + this.#logs.length > LOG_LINES_MAX) return
     this.#logs.push({ at: this.#port.now(), ...toLogText(message, data) })
     this.#port.hasNews(this)
+  }
+
+  note(text: string): void {
+    this.#mustBeHeld('job.note')
+    this.#mustBeOpen('job.note')
+    this.noted = withNote(this.noted, text)
   }
 
   progress(value: unknown): void {

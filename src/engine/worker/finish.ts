@@ -19,6 +19,8 @@ export interface EndingRun {
   readonly startedAt: number
   readonly definition?: JobDefinition | undefined
   readonly dependency?: SharedDependency | undefined
+  /** What the handler said with `job.note`. */
+  readonly noted?: string | undefined
 }
 
 /**

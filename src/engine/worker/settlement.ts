@@ -8,18 +8,23 @@ import type { Ending } from './finish.js'
 
 /** The end of a run as the store writes it. */
 export function settlementOf({ run, outcome, transition, finishedAt }: Ending): Settlement {
-  const { claimed, startedAt, definition, dependency } = run
+  const { claimed, startedAt, definition, dependency, noted } = run
   const end: End = { kind: 'ended', transition }
   if ('error' in outcome) {
     end.error = outcome.error
     end.group = groupOf(claimed, outcome.error, transition.decision.kind, definition)
   }
-  if ('note' in outcome && outcome.note !== undefined) end.note = outcome.note
+  const note = 'note' in outcome ? outcome.note : undefined
+  if (noted !== undefined || note !== undefined) end.note = joined(noted, note)
   if (outcome.kind === 'succeeded' && outcome.result !== undefined) end.result = outcome.result
   if (dependency && transition.to === 'waiting') end.dependency = dependency.key
   const pass = 'probe' in outcome ? outcome.probe?.pass : outcome.kind === 'deferred' ? outcome.pass : undefined
   if (pass !== undefined) end.pass = pass
   return settlementFor(claimed, startedAt, finishedAt, end)
+}
+
+function joined(noted: string | undefined, note: string | undefined): string {
+  return noted === undefined || note === undefined ? (noted ?? note)! : `${noted}; ${note}`
 }
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>

@@ -8,6 +8,7 @@ import {
   failBody,
   leaseEndSchema,
   leaseSchema,
+  note,
   token,
 } from '../schemas/lease.js'
 import { duration, id } from '../schemas/words.js'
@@ -91,8 +92,8 @@ function end<Body extends z.ZodObject>(
   })
 }
 
-const completeBody = z.strictObject({ token, result: z.unknown().optional() })
-const snoozeBody = z.strictObject({ token, delay: duration, note: z.string().max(1000).optional() })
+const completeBody = z.strictObject({ token, result: z.unknown().optional(), note: note.optional() })
+const snoozeBody = z.strictObject({ token, delay: duration, note: note.optional() })
 const releaseBody = z.strictObject({
   token,
   started: z.boolean().optional().openapi({ description: 'false: the worker has not started the job.' }),

@@ -56,6 +56,9 @@ export const extendBody = z
 
 export const extendedSchema = z.object({ expiresAt: time, cancelRequested: z.boolean() }).openapi('ExtendedLease')
 
+/** Stored with the run. */
+export const note = z.string().max(1000)
+
 export const failBody = z
   .strictObject({
     token,
@@ -68,6 +71,7 @@ export const failBody = z
         .openapi({ description: 'Overrides every rule: false ends the job, true allows its retries.' }),
     }),
     retryAfter: duration.optional(),
+    note: note.optional(),
   })
   .openapi('LeaseFailure')
 

@@ -158,6 +158,49 @@ describe.each(STORES)('a handler on %s', (_, store) => {
     expect((await t.jobs.history(id)).data[0]?.note).toMatch(/result was not kept/)
   })
 
+  test('R55: notes are stored with the run, whether it succeeds or not', async () => {
+    const job = defineJob({
+      name: 'welcome',
+      retry: fixed({ delay: '1s', maxRetries: 3 }),
+      async run(_payload: unknown, context) {
+        context.note(['SMTP was slow', 'no answer', 'greylisted', 'Email delivered'][context.run - 1]!)
+        if (context.run === 1) throw new Error('SMTP timeout')
+        if (context.run === 2) await t.clock.wait('1h', context.signal)
+        if (context.run === 3) return context.snooze('1m', 'asked to come back')
+        context.note('message 17')
+        return undefined
+      },
+    })
+    await using t = testChronos({ jobs: [job], store })
+    const { id } = await t.enqueue(job, {}, { timeout: '10s' })
+    await t.drain()
+    const { data } = await t.jobs.history(id)
+    expect(data.map(({ label, status, note }) => [label, status, note])).toEqual([
+      ['Retry #2', 'succeeded', 'Email delivered; message 17'],
+      ['Retry #2', 'snoozed', 'greylisted; asked to come back'],
+      ['Retry #1', 'timed-out', 'no answer'],
+      ['Initial', 'failed', 'SMTP was slow'],
+    ])
+    expect((await t.chronos.verify()).findings).toEqual([])
+  })
+
+  test('R55: a note is bounded, and never fails its job', async () => {
+    const job = defineJob({
+      name: 'odd-notes',
+      async run(_payload: unknown, context) {
+        context.note({ not: 'text' } as never)
+        context.note('x'.repeat(5_000))
+      },
+    })
+    await using t = testChronos({ jobs: [job], store })
+    const { id } = await t.enqueue(job, {})
+    await t.drain()
+    const [attempt] = (await t.jobs.history(id)).data
+    expect(attempt?.status).toBe('succeeded')
+    expect(attempt?.note).toMatch(/^\{"not":"text"\}; x+…$/)
+    expect(Buffer.byteLength(attempt!.note!)).toBeLessThanOrEqual(1_000)
+  })
+
   test('logs and reports progress while it runs', async () => {
     let go = (): void => {}
     const job = defineJob({

@@ -28,6 +28,19 @@ async function claim(t: TestServer, more: Readonly<Record<string, unknown>> = {}
 }
 
 describe('leases', () => {
+  it('R55: store the notes of a pull worker with its runs', async () => {
+    await using t = await startServer({ chronos: { retry } })
+    const id = await enqueue(t)
+    const [first] = await claim(t)
+    await t.api('POST', `/leases/${id}/fail`, { token: first!.token, error: { message: 'full' }, note: 'disk 2' })
+    const [second] = await claim(t, { wait: '10s' })
+    const done = { token: second!.token, note: 'Image resized' }
+    expect((await t.api('POST', `/leases/${id}/complete`, done)).body).toMatchObject({ state: 'succeeded' })
+    expect((await t.api('POST', `/leases/${id}/complete`, done)).body).toMatchObject({ repeated: true })
+    const { body } = await t.api<{ data: { note?: string }[] }>('GET', `/jobs/${id}/history`)
+    expect(body.data.map(({ note }) => note)).toEqual(['Image resized', 'disk 2'])
+  })
+
   it('carry a job from its claim through a failure to its result', async () => {
     await using t = await startServer({ chronos: { retry } })
     const id = await enqueue(t, { key: 'image:1' })

@@ -12,11 +12,17 @@ export function errorText({ name, message, code, status }: StoredError): string 
 
 const ERROR_COLUMNS = 200
 
-/** The error of a run and the decision that followed. */
-export function noteOf({ status, error, note, decision }: AttemptView, { unicode }: Style): string {
-  if (status === 'succeeded') return note ?? ''
+/** The note of a run, its error and the decision that followed. */
+export function noteOf(attempt: AttemptView, style: Style): string {
+  const { status, note = '', decision } = attempt
+  if (status === 'succeeded') return note
+  const text = failureText(attempt, style)
+  // The decision repeats the notes of the engine, but not those of the handler.
+  return note === '' || decision?.why.includes(note) ? text : [note, text].filter(part => part !== '').join('; ')
+}
+
+function failureText({ status, error, decision }: AttemptView, { unicode }: Style): string {
   const why = decision?.why ?? ''
-  // For other outcomes the decision says more: it contains the note.
   if (!error || status === 'lost') return why
   // The caller already shows the run and the job.
   const message = error.message.replace(/^run \d+ of job \S+ /, '')

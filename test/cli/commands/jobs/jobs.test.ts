@@ -3,6 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AttemptView, JobView } from '../../../../src/core/job/view.js'
+import { seededDice } from '../../../../src/engine/time/virtual.js'
+import { defineJob, fixed } from '../../../../src/index.js'
+import { sqliteStore } from '../../../../src/store/sqlite/store.js'
+import { type TestOptions, testChronos } from '../../../../src/testing.js'
 import { type Lives, live } from '../../lives.js'
 import { type Said, type Surroundings, say } from '../../memory-io.js'
 
@@ -171,6 +175,28 @@ describe('jobs history', () => {
     ])
     expect(rows[0]).toMatch(/→ died: all 2 retries used$/)
     expect(rows[1]).toMatch(/→ retry in 2m$/)
+  })
+
+  it('R55: shows the notes of failed and successful runs', async () => {
+    const path = join(folder, 'notes.db')
+    const job = defineJob({
+      name: 'send-welcome-email',
+      retry: fixed({ delay: '1m', jitter: 'none' }),
+      run(_: unknown, context) {
+        context.note(context.attempt === 1 ? 'server mx1' : 'Email delivered')
+        if (context.attempt === 1) throw new Error('SMTP timeout')
+      },
+    })
+    const store: TestOptions['store'] = clock => sqliteStore({ path, clock, dice: seededDice(7) })
+    const t = testChronos({ jobs: [job], store })
+    const { id } = await t.enqueue(job, {})
+    await t.drain()
+    await t.close()
+    const { stdout } = await say(['jobs', 'history', id], { env: { CHRONOS_STORE: `sqlite:${path}` } })
+    expect(stdout.trimEnd().split('\n').slice(2)).toEqual([
+      expect.stringMatching(/Retry #1 +✓ succeeded .* Email delivered$/),
+      expect.stringMatching(/Initial +✗ failed .* server mx1; Error: SMTP timeout → retry in 1m$/),
+    ])
   })
 
   it('reports that a job has not run yet', async () => {
