@@ -75,7 +75,7 @@ function screenAt(at: string) {
 
 function NotFound() {
   return (
-    <Empty icon="search" title="Page not found" actions={<Button href={href('/')}>Go to the overview</Button>}>
+    <Empty icon="search" title="Page not found" actions={<Button text="Go to the overview" href={href('/')} />}>
       The address may be mistyped or belong to another version.
     </Empty>
   )
@@ -86,7 +86,7 @@ function NotYours() {
     <Empty
       icon="tokens"
       title="Not available for a tenant token"
-      actions={<Button href={href('/jobs')}>Go to your jobs</Button>}
+      actions={<Button text="Go to your jobs" href={href('/jobs')} />}
     >
       You signed in with the token of one tenant. It shows the jobs, dead letters, schedules and webhooks of that
       tenant.

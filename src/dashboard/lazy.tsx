@@ -75,11 +75,7 @@ function Outdated() {
     <Empty
       icon="redrive"
       title="New version available"
-      actions={
-        <Button tone="primary" onPress={() => window.location.reload()}>
-          Reload page
-        </Button>
-      }
+      actions={<Button text="Reload page" tone="primary" onPress={() => window.location.reload()} />}
     >
       The server was updated after this page was opened, so a part of it can no longer be loaded.
     </Empty>

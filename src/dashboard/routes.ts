@@ -8,72 +8,65 @@ export interface Route {
   readonly forAll?: boolean
 }
 
-/** The first route that matches wins. */
-export const ROUTES: readonly Route[] = [
-  { path: '/', screen: 'overview', forAll: true },
-  { path: '/queues', screen: 'queues', forAll: true },
-  { path: '/queues/:name', screen: 'queue', forAll: true },
-  { path: '/jobs', screen: 'jobs' },
-  { path: '/jobs/:id', screen: 'job' },
-  { path: '/dead', screen: 'dead' },
-  { path: '/dead/:fingerprint', screen: 'error-group' },
-  { path: '/redrives', screen: 'redrives' },
-  { path: '/redrives/:id', screen: 'redrive' },
-  { path: '/schedules', screen: 'schedules' },
-  { path: '/schedules/new', screen: 'schedule-editor' },
-  { path: '/schedules/:id', screen: 'schedule' },
-  { path: '/schedules/:id/edit', screen: 'schedule-editor' },
-  { path: '/policies', screen: 'policies', forAll: true },
-  { path: '/webhooks', screen: 'webhooks' },
-  { path: '/webhooks/:id', screen: 'webhook' },
-  { path: '/dependencies', screen: 'dependencies', forAll: true },
-  { path: '/alerts', screen: 'alerts', forAll: true },
-  { path: '/workers', screen: 'workers', forAll: true },
-  { path: '/system', screen: 'system', forAll: true },
-  { path: '/audit', screen: 'audit-log' },
-  { path: '/tokens', screen: 'tokens' },
-]
-
-export interface Place {
-  readonly path: string
+/** A screen that the side navigation lists. */
+export interface Place extends Route {
   readonly text: string
   readonly icon: IconName
   /** The key that opens it after `g`. */
   readonly key?: string
-  readonly forAll?: boolean
   readonly admin?: boolean
 }
 
 /** The entries of the side navigation, in order. */
-export const PLACES: readonly { readonly group?: string; readonly places: readonly Place[] }[] = [
+const PLACES: readonly { readonly group?: string; readonly places: readonly Place[] }[] = [
   {
     places: [
-      { path: '/', text: 'Overview', icon: 'overview', key: 'o', forAll: true },
-      { path: '/queues', text: 'Queues', icon: 'queues', key: 'q', forAll: true },
-      { path: '/jobs', text: 'Jobs', icon: 'jobs', key: 'j' },
-      { path: '/dead', text: 'Dead letters', icon: 'dead', key: 'd' },
-      { path: '/redrives', text: 'Redrives', icon: 'redrive', key: 'r' },
-      { path: '/schedules', text: 'Schedules', icon: 'schedules', key: 's' },
+      { path: '/', screen: 'overview', text: 'Overview', icon: 'overview', key: 'o', forAll: true },
+      { path: '/queues', screen: 'queues', text: 'Queues', icon: 'queues', key: 'q', forAll: true },
+      { path: '/jobs', screen: 'jobs', text: 'Jobs', icon: 'jobs', key: 'j' },
+      { path: '/dead', screen: 'dead', text: 'Dead letters', icon: 'dead', key: 'd' },
+      { path: '/redrives', screen: 'redrives', text: 'Redrives', icon: 'redrive', key: 'r' },
+      { path: '/schedules', screen: 'schedules', text: 'Schedules', icon: 'schedules', key: 's' },
     ],
   },
   {
     group: 'Configuration',
     places: [
-      { path: '/policies', text: 'Retry policies', icon: 'policies', key: 'p', forAll: true },
-      { path: '/webhooks', text: 'Webhooks', icon: 'webhooks', key: 'h' },
-      { path: '/dependencies', text: 'Dependencies', icon: 'dependencies', key: 't', forAll: true },
-      { path: '/alerts', text: 'Alerts', icon: 'alerts', key: 'a', forAll: true },
+      { path: '/policies', screen: 'policies', text: 'Retry policies', icon: 'policies', key: 'p', forAll: true },
+      { path: '/webhooks', screen: 'webhooks', text: 'Webhooks', icon: 'webhooks', key: 'h' },
+      {
+        path: '/dependencies',
+        screen: 'dependencies',
+        text: 'Dependencies',
+        icon: 'dependencies',
+        key: 't',
+        forAll: true,
+      },
+      { path: '/alerts', screen: 'alerts', text: 'Alerts', icon: 'alerts', key: 'a', forAll: true },
     ],
   },
   {
     group: 'Operations',
     places: [
-      { path: '/workers', text: 'Workers', icon: 'workers', key: 'w', forAll: true },
-      { path: '/system', text: 'System', icon: 'system', key: 'y', forAll: true },
-      { path: '/audit', text: 'Audit log', icon: 'audit', key: 'u', admin: true },
-      { path: '/tokens', text: 'Tokens', icon: 'tokens', key: 'k', admin: true },
+      { path: '/workers', screen: 'workers', text: 'Workers', icon: 'workers', key: 'w', forAll: true },
+      { path: '/system', screen: 'system', text: 'System', icon: 'system', key: 'y', forAll: true },
+      { path: '/audit', screen: 'audit-log', text: 'Audit log', icon: 'audit', key: 'u', admin: true },
+      { path: '/tokens', screen: 'tokens', text: 'Tokens', icon: 'tokens', key: 'k', admin: true },
     ],
   },
+]
+
+/** The first route that matches wins. */
+export const ROUTES: readonly Route[] = [
+  ...PLACES.flatMap(({ places }) => places),
+  { path: '/queues/:name', screen: 'queue', forAll: true },
+  { path: '/jobs/:id', screen: 'job' },
+  { path: '/dead/:fingerprint', screen: 'error-group' },
+  { path: '/redrives/:id', screen: 'redrive' },
+  { path: '/schedules/new', screen: 'schedule-editor' },
+  { path: '/schedules/:id', screen: 'schedule' },
+  { path: '/schedules/:id/edit', screen: 'schedule-editor' },
+  { path: '/webhooks/:id', screen: 'webhook' },
 ]
 
 /** The entries that the session may see. */

@@ -31,10 +31,7 @@ import { type Parameter, request } from './http.js'
 
 export type Filter = Readonly<Record<string, Parameter>>
 
-export interface Page {
-  readonly limit?: number | undefined
-  readonly cursor?: string | undefined
-}
+export type Page = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
 
 /** A list with the total count. */
 export type Counted<T> = List<T> & { readonly count: Count }
@@ -56,14 +53,23 @@ export interface RedriveBody {
 
 type Signal = AbortSignal | undefined
 
+/** Lists and reads of one path. */
+const some =
+  <T>(path: string) =>
+  (query: Filter & Page = {}, signal?: Signal) =>
+    request<T>('GET', path, { query, signal })
+const all =
+  <T>(path: string) =>
+  (signal?: Signal) =>
+    request<{ readonly data: readonly T[] }>('GET', path, { signal })
+
 /** The server requires `all` with an empty filter. */
-const all = (filter: Filter): object => (Object.keys(filter).length === 0 ? { filter, all: true } : { filter })
+const chosen = (filter: Filter): object => (Object.keys(filter).length === 0 ? { filter, all: true } : { filter })
 
 const job = (id: string, verb = ''): string => `/jobs/${segment(id)}${verb}`
 
 export const jobs = {
-  list: (filter: Filter & Page, signal?: Signal) =>
-    request<Counted<JobView>>('GET', '/jobs', { query: { ...filter }, signal }),
+  list: some<Counted<JobView>>('/jobs'),
   timeline: (id: string, signal?: Signal) => request<JobTimeline>('GET', job(id, '/timeline'), { signal }),
   explain: (id: string, signal?: Signal) => request<Explanation>('GET', job(id, '/explain'), { signal }),
   logs: (id: string, page: Page = {}, signal?: Signal) =>
@@ -77,29 +83,26 @@ export const jobs = {
   edit: (id: string, body: JobChanges) => request<JobView>('PATCH', job(id), { body }),
   delete: (id: string) => request<void>('DELETE', job(id)),
   /** Acts on all matching jobs, not only those on the page. */
-  cancelAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:cancel', { body: all(filter) }),
-  retryAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:retry', { body: all(filter) }),
-  deleteAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:delete', { body: all(filter) }),
+  cancelAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:cancel', { body: chosen(filter) }),
+  retryAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:retry', { body: chosen(filter) }),
+  deleteAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:delete', { body: chosen(filter) }),
 }
 
 export const dead = {
-  list: (filter: Filter & Page, signal?: Signal) =>
-    request<Counted<JobView>>('GET', '/dead', { query: { ...filter }, signal }),
-  groups: (filter: Filter & Page = {}, signal?: Signal) =>
-    request<List<ErrorGroupView>>('GET', '/dead/groups', { query: { ...filter }, signal }),
+  list: some<Counted<JobView>>('/dead'),
+  groups: some<List<ErrorGroupView>>('/dead/groups'),
   group: (fingerprint: string, tenantId?: string, signal?: Signal) =>
     request<ErrorGroupView>('GET', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, signal }),
   setGroup: (fingerprint: string, state: 'open' | 'resolved' | 'ignored', tenantId?: string) =>
     request<ErrorGroupView>('PATCH', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, body: { state } }),
-  acknowledge: (filter: Filter) => request<BulkResult>('POST', '/dead/acknowledge', { body: all(filter) }),
-  discard: (filter: Filter) => request<BulkResult>('POST', '/dead/discard', { body: all(filter) }),
+  acknowledge: (filter: Filter) => request<BulkResult>('POST', '/dead/acknowledge', { body: chosen(filter) }),
+  discard: (filter: Filter) => request<BulkResult>('POST', '/dead/discard', { body: chosen(filter) }),
 }
 
 const redrive = (id: string, verb = ''): string => `/redrives/${segment(id)}${verb}`
 
 export const redrives = {
-  list: (page: Page = {}, signal?: Signal) =>
-    request<List<RedriveView>>('GET', '/redrives', { query: { ...page }, signal }),
+  list: some<List<RedriveView>>('/redrives'),
   get: (id: string, signal?: Signal) => request<RedriveView>('GET', redrive(id), { signal }),
   start: (body: RedriveBody) => request<RedriveView>('POST', '/redrives', { body }),
   count: (body: RedriveBody) => request<DryRun>('POST', '/redrives', { body: { ...body, dryRun: true } }),
@@ -115,8 +118,7 @@ export type ScheduleRun = AttemptView & { readonly jobId: string }
 const schedule = (id: string, verb = ''): string => `/schedules/${segment(id)}${verb}`
 
 export const schedules = {
-  list: (page: Page = {}, signal?: Signal) =>
-    request<List<ScheduleView>>('GET', '/schedules', { query: { ...page }, signal }),
+  list: some<List<ScheduleView>>('/schedules'),
   get: (id: string, signal?: Signal) => request<ScheduleView>('GET', schedule(id), { signal }),
   /** The attempts of all jobs of the schedule, newest first. */
   history: (id: string, page: Page = {}, signal?: Signal) =>
@@ -135,8 +137,7 @@ export const schedules = {
 const webhook = (id: string, verb = ''): string => `/webhooks/${segment(id)}${verb}`
 
 export const webhooks = {
-  list: (page: Page = {}, signal?: Signal) =>
-    request<List<EndpointView>>('GET', '/webhooks', { query: { ...page }, signal }),
+  list: some<List<EndpointView>>('/webhooks'),
   get: (id: string, signal?: Signal) => request<EndpointView>('GET', webhook(id), { signal }),
   create: (body: EndpointInput) => request<EndpointView & { readonly secret: string }>('POST', '/webhooks', { body }),
   put: (id: string, body: EndpointInput) => request<EndpointView>('PUT', webhook(id), { body }),
@@ -154,7 +155,7 @@ export const webhooks = {
 type CircuitName = Pick<CircuitView, 'key' | 'tenantId'>
 
 export const circuits = {
-  list: (signal?: Signal) => request<{ readonly data: readonly CircuitView[] }>('GET', '/circuits', { signal }),
+  list: all<CircuitView>('/circuits'),
   open: ({ key, tenantId }: CircuitName) =>
     request<CircuitView>('POST', `/circuits/${segment(key)}/open`, { body: { tenantId } }),
   close: ({ key, tenantId }: CircuitName, hold = false) =>
@@ -162,35 +163,33 @@ export const circuits = {
 }
 
 export const alerts = {
-  list: (filter: Filter = {}, signal?: Signal) => request<List<AlertView>>('GET', '/alerts', { query: filter, signal }),
-  rules: (signal?: Signal) => request<{ readonly data: readonly RuleView[] }>('GET', '/alerts/rules', { signal }),
+  list: some<List<AlertView>>('/alerts'),
+  rules: all<RuleView>('/alerts/rules'),
   setRules: (body: RuleChanges) => request<{ readonly data: readonly RuleView[] }>('PUT', '/alerts/rules', { body }),
-  silences: (signal?: Signal) =>
-    request<{ readonly data: readonly SilenceView[] }>('GET', '/alerts/silences', { signal }),
+  silences: all<SilenceView>('/alerts/silences'),
   silence: (body: SilenceInput) => request<SilenceView>('POST', '/alerts/silences', { body }),
   unsilence: (id: string) => request<void>('DELETE', `/alerts/silences/${segment(id)}`),
   test: () => request<{ readonly channels: readonly string[] }>('POST', '/alerts:test'),
 }
 
 export const workers = {
-  list: (signal?: Signal) => request<{ readonly data: readonly WorkerView[] }>('GET', '/workers', { signal }),
+  list: all<WorkerView>('/workers'),
 }
 
 export const tokens = {
-  list: (signal?: Signal) => request<{ readonly data: readonly TokenView[] }>('GET', '/tokens', { signal }),
+  list: all<TokenView>('/tokens'),
   create: (body: TokenInput) => request<NewToken>('POST', '/tokens', { body }),
   revoke: (id: string) => request<void>('DELETE', `/tokens/${segment(id)}`),
 }
 
 export const audit = {
-  list: (page: Page = {}, signal?: Signal) =>
-    request<List<AuditLogEntry>>('GET', '/audit', { query: { ...page }, signal }),
+  list: some<List<AuditLogEntry>>('/audit'),
 }
 
 const queue = (name: string, verb = ''): string => `/queues/${segment(name)}${verb}`
 
 export const queues = {
-  list: (signal?: Signal) => request<{ readonly data: readonly QueueReport[] }>('GET', '/queues', { signal }),
+  list: all<QueueReport>('/queues'),
   get: (name: string, signal?: Signal) => request<QueueReport>('GET', queue(name), { signal }),
   set: (name: string, body: { readonly retry?: PolicyInput | null; readonly paused?: boolean }) =>
     request<QueueReport>('PUT', queue(name), { body }),
@@ -203,7 +202,7 @@ export const queues = {
 export const stats = {
   get: (signal?: Signal) => request<FleetStats>('GET', '/stats', { signal }),
   /** `from` and `to` are times, `step` whole minutes. */
-  series: (query: Filter, signal?: Signal) => request<StatsSeries>('GET', '/stats/series', { query, signal }),
+  series: some<StatsSeries>('/stats/series'),
 }
 
 /** The server, its store and its settings. */

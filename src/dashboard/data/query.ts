@@ -1,6 +1,6 @@
 import { effect, type Signal, signal, untracked } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { later, serverNow } from './clock.js'
+import { every, later, serverNow } from './clock.js'
 import { asProblem, isAbort, type Problem } from './http.js'
 import { heard, isPaused, onChange, type Topic } from './live.js'
 
@@ -147,7 +147,7 @@ export function useQuery<T>(
       effect(() => {
         if (!isPaused.value) untracked(() => question.catchUp())
       }),
-      everyMs === undefined ? () => {} : repeat(everyMs, () => question.hint()),
+      everyMs === undefined ? () => {} : every(everyMs, () => question.hint()),
     ]
     return () => {
       for (const stop of stops) stop()
@@ -155,16 +155,4 @@ export function useQuery<T>(
     }
   }, [question, about, everyMs])
   return { ...question.facts.value, refetch: () => void question.ask() }
-}
-
-function repeat(ms: number, run: () => void): () => void {
-  let forget = (): void => {}
-  const again = (): void => {
-    forget = later(ms, () => {
-      run()
-      again()
-    })
-  }
-  again()
-  return () => forget()
 }

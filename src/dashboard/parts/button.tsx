@@ -14,7 +14,7 @@ interface Pressable {
 }
 
 export interface ButtonProps extends Pressable {
-  readonly children: ComponentChildren
+  readonly text: ComponentChildren
   readonly icon?: IconName | undefined
   /** `primary`: at most one per screen; `danger`: can't be undone; `quiet`: no border. */
   readonly tone?: 'normal' | 'primary' | 'danger' | 'quiet' | undefined
@@ -24,12 +24,12 @@ export interface ButtonProps extends Pressable {
   readonly tip?: string | undefined
 }
 
-export function Button({ children, icon, tone = 'normal', size = 'md', type = 'button', tip, ...press }: ButtonProps) {
+export function Button({ text, icon, tone = 'normal', size = 'md', type = 'button', tip, ...press }: ButtonProps) {
   const { busy = false } = press
   const content = (
     <>
       {busy ? <span class="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
-      <span>{children}</span>
+      <span>{text}</span>
     </>
   )
   return pressable({ ...press, class: `button ${tone} ${size}`, content, type, tip: tipOf(tip, press.shortcut) })

@@ -59,11 +59,7 @@ export function ProblemPanel({ problem, onRetry }: ProblemPanelProps) {
           )}
         </p>
       </div>
-      {onRetry && (
-        <Button size="sm" icon="retry" onPress={onRetry}>
-          Try again
-        </Button>
-      )}
+      {onRetry && <Button text="Try again" size="sm" icon="retry" onPress={onRetry} />}
     </div>
   )
 }
@@ -112,7 +108,7 @@ interface DetailProps<T> extends AnswerProps<T> {
 export function Detail<T>({ icon = 'search', missing, why, list, query, children, lines = 10 }: DetailProps<T>) {
   if (query.problem?.status !== 404) return <Answer query={query} lines={lines} children={children} />
   return (
-    <Empty icon={icon} title={missing} actions={<Button href={list.href}>{list.text}</Button>}>
+    <Empty icon={icon} title={missing} actions={<Button text={list.text} href={list.href} />}>
       {why}
     </Empty>
   )

@@ -7,7 +7,7 @@ import { Icon, type IconName } from '../parts/icon.js'
 import { Dialog } from '../parts/layer/dialog.js'
 import { StateMark } from '../parts/state.js'
 import { placesFor } from '../routes.js'
-import { href, navigate, segment } from './router.js'
+import { href, navigate, pageOf } from './router.js'
 
 interface Hit {
   readonly key: string
@@ -121,7 +121,7 @@ async function findQueues(wanted: string, signal: AbortSignal): Promise<readonly
       icon: 'queues',
       text: name,
       note: 'queue',
-      to: href(`/queues/${segment(name)}`),
+      to: pageOf('queues', name),
     }))
 }
 
@@ -134,6 +134,6 @@ async function findJobs(wanted: string, signal: AbortSignal): Promise<readonly H
     text: job.name,
     note: `…${job.id.slice(-8)}`,
     phase: job.phase,
-    to: href(`/jobs/${segment(job.id)}`),
+    to: pageOf('jobs', job.id),
   }))
 }

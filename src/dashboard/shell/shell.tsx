@@ -249,9 +249,7 @@ function Bar() {
       />
       {may('operator') && (
         <span class="new-job">
-          <Button tone="primary" icon="plus" shortcut="c" onPress={() => toggle('new-job')}>
-            New job
-          </Button>
+          <Button text="New job" tone="primary" icon="plus" shortcut="c" onPress={() => toggle('new-job')} />
         </span>
       )}
     </header>

@@ -58,14 +58,20 @@ export function Simulator({ state, onChange }: SimulatorProps) {
               choice={other}
               onChange={changed => onChange({ ...state, other: changed })}
             />
-            <Button size="sm" icon="close" onPress={() => onChange({ policy: choice, scenario })}>
-              Stop comparing
-            </Button>
+            <Button
+              text="Stop comparing"
+              size="sm"
+              icon="close"
+              onPress={() => onChange({ policy: choice, scenario })}
+            />
           </>
         ) : (
-          <Button size="sm" icon="plus" onPress={() => onChange({ ...state, other: choiceOf('patient') })}>
-            Compare with another policy
-          </Button>
+          <Button
+            text="Compare with another policy"
+            size="sm"
+            icon="plus"
+            onPress={() => onChange({ ...state, other: choiceOf('patient') })}
+          />
         )}
         <ScenarioFields form={scenario} onChange={changed => onChange({ ...state, scenario: changed })} />
       </form>

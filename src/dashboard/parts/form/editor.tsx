@@ -10,6 +10,9 @@ export interface EditorProps {
   /** The text of the button that saves. */
   readonly verb: string
   readonly icon?: IconName | undefined
+  readonly tone?: 'primary' | 'danger' | undefined
+  /** The text of the button that closes a dialog. */
+  readonly cancel?: string | undefined
   /** Whether what was typed can be saved. */
   readonly isReady: boolean
   /** Saves. The editor closes if the result is not undefined. */
@@ -23,7 +26,9 @@ export interface EditorProps {
 }
 
 /** A form in a layer: saves once at a time, and closes when it is saved. */
-export function Editor({ title, onClose, verb, icon, isReady, onSave, more, as, size, children }: EditorProps) {
+export function Editor(props: EditorProps) {
+  const { title, onClose, verb, icon, tone = 'primary', cancel = 'Cancel' } = props
+  const { isReady, onSave, more, as, size, children } = props
   const isBusy = useSignal(false)
   const save = async (): Promise<void> => {
     if (!isReady || isBusy.value) return
@@ -33,9 +38,7 @@ export function Editor({ title, onClose, verb, icon, isReady, onSave, more, as, 
     if (saved !== undefined) onClose()
   }
   const submit = (
-    <Button tone="primary" icon={icon} disabled={!isReady} busy={isBusy.value} onPress={() => void save()}>
-      {verb}
-    </Button>
+    <Button text={verb} tone={tone} icon={icon} disabled={!isReady} busy={isBusy.value} onPress={() => void save()} />
   )
   const form = (
     <form
@@ -49,13 +52,9 @@ export function Editor({ title, onClose, verb, icon, isReady, onSave, more, as, 
     </form>
   )
   if (as === 'drawer') {
-    const close = (
-      <Button tone="quiet" onPress={onClose}>
-        Close
-      </Button>
-    )
+    const close = <Button text="Close" tone="quiet" onPress={onClose} />
     return <Drawer title={title} onClose={onClose} foot={[submit, more, close]} children={form} />
   }
-  const cancel = <Button onPress={onClose}>Cancel</Button>
-  return <Dialog title={title} size={size} onClose={onClose} foot={[more, cancel, submit]} children={form} />
+  const close = <Button text={cancel} onPress={onClose} />
+  return <Dialog title={title} size={size} onClose={onClose} foot={[more, close, submit]} children={form} />
 }

@@ -25,6 +25,7 @@ export function PageActions({ label, actions }: ActionsProps) {
         ({ as, text, icon, hint, tone, href, shortcut, onPress }) =>
           as && (
             <Button
+              text={text}
               key={text}
               tone={as === 'primary' ? 'primary' : (tone ?? 'normal')}
               icon={icon}
@@ -32,9 +33,7 @@ export function PageActions({ label, actions }: ActionsProps) {
               href={href}
               shortcut={shortcut}
               onPress={onPress}
-            >
-              {text}
-            </Button>
+            />
           ),
       )}
       {others.length > 0 && <Menu label={label} tone="normal" items={others} />}

@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { asked, itemsText, typedFor } from '../../data/actions.js'
-import { Button } from '../button.js'
+import { Editor } from '../form/editor.js'
 import { Field, Input } from '../form/field.js'
-import { Dialog } from './dialog.js'
 
 /** Shows the dialogs of `confirm` and `act`. Rendered once. */
 export function ConfirmHost() {
@@ -15,45 +14,28 @@ function Question({ question }: { readonly question: NonNullable<typeof asked.va
   const wanted = typedFor(question)
   const isReady = wanted === undefined || typed.value.replace(/[\s,.]/g, '') === wanted
   return (
-    <Dialog
+    <Editor
       size="sm"
       title={question.title}
+      verb={question.verb}
+      tone={question.tone === 'danger' ? 'danger' : 'primary'}
+      cancel={/^Cancel\b/.test(question.verb) ? 'Go back' : 'Cancel'}
+      isReady={isReady}
       onClose={() => question.answer(false)}
-      foot={
-        <>
-          <Button onPress={() => question.answer(false)}>
-            {/^Cancel\b/.test(question.verb) ? 'Go back' : 'Cancel'}
-          </Button>
-          <Button
-            tone={question.tone === 'danger' ? 'danger' : 'primary'}
-            disabled={!isReady}
-            onPress={() => question.answer(true)}
-          >
-            {question.verb}
-          </Button>
-        </>
-      }
+      onSave={async () => question.answer(true)}
     >
-      <form
-        class="stack"
-        onSubmit={event => {
-          event.preventDefault()
-          if (isReady) question.answer(true)
-        }}
-      >
-        <p>{question.effect}</p>
-        {question.filter !== undefined && (
-          <p class="filter-words">
-            <span class="muted">Filter </span>
-            <code>{question.filter}</code>
-          </p>
-        )}
-        {wanted !== undefined && (
-          <Field label={`Type ${itemsText(question)} to confirm`}>
-            <Input value={typed} inputMode="numeric" autoFocus />
-          </Field>
-        )}
-      </form>
-    </Dialog>
+      <p>{question.effect}</p>
+      {question.filter !== undefined && (
+        <p class="filter-words">
+          <span class="muted">Filter </span>
+          <code>{question.filter}</code>
+        </p>
+      )}
+      {wanted !== undefined && (
+        <Field label={`Type ${itemsText(question)} to confirm`}>
+          <Input value={typed} inputMode="numeric" autoFocus />
+        </Field>
+      )}
+    </Editor>
   )
 }

@@ -17,11 +17,7 @@ interface SecretDialogProps {
 
 /** Shows a new secret, once. */
 export function SecretDialog({ title, secret, what, where, onClose, children }: SecretDialogProps) {
-  const done = (
-    <Button tone="primary" onPress={onClose}>
-      Done
-    </Button>
-  )
+  const done = <Button text="Done" tone="primary" onPress={onClose} />
   return (
     <Dialog title={title} size="lg" onClose={onClose} foot={done}>
       <div class="stack">

@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { announced, dismissToast, toasts } from '../../shell/toasts.js'
 import { Button, IconButton } from '../button.js'
 import { Icon } from '../icon.js'
+import { Link } from '../link.js'
 
 /** Messages at the bottom of the screen. Rendered once. */
 export function Toasts() {
@@ -22,16 +23,8 @@ export function Toasts() {
             name={toast.tone === 'problem' ? 'warning' : toast.tone === 'ok' ? 'check' : 'info'}
           />
           <span class="grow">{toast.text}</span>
-          {toast.link && (
-            <a class="link" href={toast.link.href}>
-              {toast.link.text}
-            </a>
-          )}
-          {toast.undo && (
-            <Button size="sm" onPress={toast.undo}>
-              Undo
-            </Button>
-          )}
+          {toast.link && <Link to={toast.link.href} text={toast.link.text} />}
+          {toast.undo && <Button text="Undo" size="sm" onPress={toast.undo} />}
           <IconButton size="sm" icon="close" label="Dismiss" onPress={() => dismissToast(toast.id)} />
         </div>
       ))}

@@ -26,17 +26,9 @@ export function Pager({ next, children }: PagerProps) {
   return (
     <nav class="pager" aria-label="Pages">
       <span class="muted grow">{children}</span>
-      {!isFirst && (
-        <Button size="sm" tone="quiet" onPress={() => setQuery({ cursor: undefined })}>
-          First page
-        </Button>
-      )}
-      <Button size="sm" icon="left" disabled={isFirst} onPress={back} shortcut="h">
-        Back
-      </Button>
-      <Button size="sm" icon="right" disabled={next === undefined} onPress={forward} shortcut="l">
-        Next
-      </Button>
+      {!isFirst && <Button text="First page" size="sm" tone="quiet" onPress={() => setQuery({ cursor: undefined })} />}
+      <Button text="Back" size="sm" icon="left" disabled={isFirst} onPress={back} shortcut="h" />
+      <Button text="Next" size="sm" icon="right" disabled={next === undefined} onPress={forward} shortcut="l" />
     </nav>
   )
 }

@@ -90,12 +90,8 @@ interface ActionsProps {
 function Actions({ rule, onEdit, after }: ActionsProps) {
   return (
     <span class="alert-rule-actions row tight">
-      <Button size="sm" onPress={() => void turn(rule, after)}>
-        {rule.enabled ? 'Turn off' : 'Turn on'}
-      </Button>
-      <Button size="sm" icon="edit" onPress={() => onEdit(rule)}>
-        Edit
-      </Button>
+      <Button text={rule.enabled ? 'Turn off' : 'Turn on'} size="sm" onPress={() => void turn(rule, after)} />
+      <Button text="Edit" size="sm" icon="edit" onPress={() => onEdit(rule)} />
     </span>
   )
 }
@@ -161,12 +157,11 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
       }
       more={
         <Button
+          text="Remove override"
           tone="quiet"
           tip="Use the settings of the code again"
           onPress={() => void save(null, `Removed the override of rule ${name}`).then(saved => saved && onClose())}
-        >
-          Remove override
-        </Button>
+        />
       }
     >
       <p class="ink-2">{RULES[name]}.</p>

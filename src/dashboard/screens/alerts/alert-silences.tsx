@@ -71,9 +71,7 @@ function columns(after: () => void): readonly Column<SilenceView>[] {
       silence =>
         may('operator') &&
         Date.parse(silence.until) > now.value && (
-          <Button size="sm" onPress={() => void end(silence, after)}>
-            End
-          </Button>
+          <Button text="End" size="sm" onPress={() => void end(silence, after)} />
         ),
       'show',
     ),

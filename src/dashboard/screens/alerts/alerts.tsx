@@ -33,15 +33,12 @@ export default function Alerts() {
           may('operator') && (
             <>
               <Button
+                text="Send test notification"
                 icon="alerts"
                 tip="To every notification channel of this server"
                 onPress={() => void testChannels()}
-              >
-                Send test notification
-              </Button>
-              <Button icon="pause" onPress={() => (silencing.value = {})}>
-                New silence
-              </Button>
+              />
+              <Button text="New silence" icon="pause" onPress={() => (silencing.value = {})} />
             </>
           )
         }
@@ -157,11 +154,7 @@ function Card({ alert, silence, onSilence }: CardProps) {
       </div>
       <div class="alert-card-side">
         <span class="alert-value">{valueText(alert)}</span>
-        {may('operator') && !isOver && !silence && (
-          <Button size="sm" icon="pause" onPress={onSilence}>
-            Silence
-          </Button>
-        )}
+        {may('operator') && !isOver && !silence && <Button text="Silence" size="sm" icon="pause" onPress={onSilence} />}
       </div>
     </li>
   )

@@ -10,7 +10,8 @@ import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Answer, Empty } from '../../parts/empty.js'
 import { chosenIn, UrlChoice } from '../../parts/form/field.js'
-import { Menu } from '../../parts/layer/menu.js'
+import { RowActions } from '../../parts/layer/actions.js'
+import { Link } from '../../parts/link.js'
 import { FilterBar } from '../../parts/list/filter-bar.js'
 import { List, usePage } from '../../parts/list/list.js'
 import { Pager } from '../../parts/list/pager.js'
@@ -98,7 +99,7 @@ export function choiceOf({ fingerprint, tenantId, title, dead }: ErrorGroupView)
 function NothingDead({ state }: { readonly state: string }) {
   if (state !== '') return <Empty icon="check" title="No matching groups" />
   return (
-    <Empty icon="check" title="No dead letters" good actions={<Button href={href('/redrives')}>Show redrives</Button>}>
+    <Empty icon="check" title="No dead letters" good actions={<Button text="Show redrives" href={href('/redrives')} />}>
       Every failed job was retried, redriven or acknowledged.
     </Empty>
   )
@@ -117,9 +118,7 @@ function Group({ group, most, onRedrive, after }: GroupProps) {
   return (
     <li class="dead-group">
       <div class="dead-group-main">
-        <a class="dead-group-title" href={groupHref(group)}>
-          {title}
-        </a>
+        <Link to={groupHref(group)} look="dead-group-title" text={title} />
         <div class="row wrap tight">
           <StateMark state={group.state} as="badge" />
           <Badge hue="off">{[error, code, status].filter(part => part !== undefined).join(' · ')}</Badge>
@@ -152,9 +151,7 @@ function Group({ group, most, onRedrive, after }: GroupProps) {
       </div>
       {may('operator') && (
         <div class="dead-group-actions">
-          <Button size="sm" tone="primary" icon="redrive" disabled={dead === 0} onPress={onRedrive}>
-            Redrive
-          </Button>
+          <Button text="Redrive" size="sm" tone="primary" icon="redrive" disabled={dead === 0} onPress={onRedrive} />
           <GroupMenu group={group} after={after} />
         </div>
       )}
@@ -171,10 +168,9 @@ export function GroupMenu({ group, after }: { readonly group: ErrorGroupView; re
   const choice = choiceOf(group)
   const isOpen = group.state === 'open' || group.state === 'regressed'
   return (
-    <Menu
+    <RowActions
       label={`Actions for ${group.title}`}
-      size="sm"
-      items={[
+      actions={[
         {
           text: 'Show jobs',
           icon: 'jobs',
@@ -235,9 +231,11 @@ function DeadJobs() {
         empty={<Empty icon="check" title={words.length === 0 ? 'No dead letters' : 'No matching dead letters'} good />}
       />
       {may('operator') && total !== undefined && total.value > 0 && (
-        <Button icon="redrive" onPress={() => (isRedriving.value = true)}>
-          Redrive all {count(total)} that match
-        </Button>
+        <Button
+          text={`Redrive all ${count(total)} that match`}
+          icon="redrive"
+          onPress={() => (isRedriving.value = true)}
+        />
       )}
       {isRedriving.value && total && (
         <RedriveDialog

@@ -12,6 +12,7 @@ import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Copyable } from '../../parts/copyable.js'
 import { Detail, Empty } from '../../parts/empty.js'
+import { Link } from '../../parts/link.js'
 import { List } from '../../parts/list/list.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
@@ -63,14 +64,20 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
         }
         actions={
           <span class="row">
-            <Button icon="copy" onPress={() => void copyText(issueOf(group), 'Copied error report')}>
-              Copy report
-            </Button>
+            <Button
+              text="Copy report"
+              icon="copy"
+              onPress={() => void copyText(issueOf(group), 'Copied error report')}
+            />
             {may('operator') && (
               <>
-                <Button tone="primary" icon="redrive" disabled={dead === 0} onPress={() => (isRedriving.value = true)}>
-                  Redrive
-                </Button>
+                <Button
+                  text="Redrive"
+                  tone="primary"
+                  icon="redrive"
+                  disabled={dead === 0}
+                  onPress={() => (isRedriving.value = true)}
+                />
                 <GroupMenu group={group} after={after} />
               </>
             )}
@@ -101,9 +108,7 @@ function Samples({ group: { jobs = [] } }: { readonly group: Group }) {
         <div class="stack">
           {shown.map(({ id, error }) => (
             <section key={id} class="stack tight" aria-label={`Job ${id}`}>
-              <a class="mono" href={pageOf('jobs', id)}>
-                {id}
-              </a>
+              <Link to={pageOf('jobs', id)} look="mono" text={id} />
               <pre class="sample-text">{error!.stack ?? `${error!.name}: ${error!.message}`}</pre>
             </section>
           ))}

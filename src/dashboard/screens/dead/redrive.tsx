@@ -12,6 +12,7 @@ import type { ScreenProps } from '../../lazy.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Detail } from '../../parts/empty.js'
 import { PageActions } from '../../parts/layer/actions.js'
+import { Link } from '../../parts/link.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Tile, Tiles } from '../../parts/tile.js'
@@ -115,13 +116,8 @@ function Conflicts({ redrive: { conflicts, conflictCount } }: { readonly redrive
       <ul class="stack tight">
         {conflicts.map(({ jobId, conflictId }) => (
           <li key={jobId}>
-            <a class="mono" href={pageOf('jobs', jobId)}>
-              {jobId}
-            </a>{' '}
-            waits for{' '}
-            <a class="mono" href={pageOf('jobs', conflictId)}>
-              {conflictId}
-            </a>
+            <Link to={pageOf('jobs', jobId)} look="mono" text={jobId} /> waits for{' '}
+            <Link to={pageOf('jobs', conflictId)} look="mono" text={conflictId} />
           </li>
         ))}
       </ul>

@@ -6,6 +6,7 @@ import * as api from '../../data/api.js'
 import { count, plural } from '../../data/format.js'
 import { Button } from '../../parts/button.js'
 import { Empty } from '../../parts/empty.js'
+import { Link } from '../../parts/link.js'
 import { List, usePage } from '../../parts/list/list.js'
 import type { Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
@@ -38,11 +39,7 @@ function NoRedrives() {
     <Empty
       icon="redrive"
       title="No redrives"
-      actions={
-        <Button tone="primary" href={href('/dead')}>
-          Show dead letters
-        </Button>
-      }
+      actions={<Button text="Show dead letters" tone="primary" href={href('/dead')} />}
     >
       Select an error group and click Redrive. A canary runs first, and the redrive stops when too many jobs fail again.
     </Empty>
@@ -54,11 +51,7 @@ const COLUMNS: readonly Column<RedriveView>[] = [
   {
     title: 'Filter',
     width: 'grow',
-    render: redrive => (
-      <a class="strong clip" href={pageOf('redrives', redrive.id)}>
-        {filterText(redrive)}
-      </a>
-    ),
+    render: redrive => <Link to={pageOf('redrives', redrive.id)} look="strong clip" text={filterText(redrive)} />,
   },
   { title: 'Progress', render: redrive => <RedriveProgress redrive={redrive} /> },
   {

@@ -8,9 +8,9 @@ import { age, count, percent, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
-import { Button } from '../../parts/button.js'
 import { Answer, Empty } from '../../parts/empty.js'
-import { Menu } from '../../parts/layer/menu.js'
+import { type Action, PageActions, RowActions } from '../../parts/layer/actions.js'
+import { Link } from '../../parts/link.js'
 import { actionColumn, type Column, Table } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
@@ -67,16 +67,11 @@ const rowKey = ({ key, tenantId }: CircuitView): string => JSON.stringify([tenan
 /** The dependency and the tenant whose jobs share it, as words. */
 const nameOf = ({ key, tenantId }: CircuitView): string => (tenantId === undefined ? key : `${key} for ${tenantId}`)
 
-const jobsOf = ({ key, tenantId }: CircuitView) => ({ dependency: key, ...(tenantId !== undefined && { tenantId }) })
+const jobsPage = ({ key, tenantId }: CircuitView): string => href('/jobs', { dependency: key, tenant: tenantId })
 
 const isTroubled = ({ state, forced }: CircuitView): boolean => state !== 'closed' || forced !== undefined
 
-interface OfCircuit {
-  readonly circuit: CircuitView
-  readonly after: () => void
-}
-
-function Card({ circuit, after }: OfCircuit) {
+function Card({ circuit, after }: { readonly circuit: CircuitView; readonly after: () => void }) {
   const { state, forced, reason, probeJobId } = circuit
   return (
     <li class="target-card">
@@ -100,16 +95,14 @@ function Card({ circuit, after }: OfCircuit) {
           </span>
           <Calls circuit={circuit} />
           {circuit.openings > 1 && <span>opened {count(circuit.openings)} times in a row</span>}
-          {probeJobId !== undefined && (
-            <a class="link" href={pageOf('jobs', probeJobId)}>
-              Show probe job
-            </a>
-          )}
+          {probeJobId !== undefined && <Link to={pageOf('jobs', probeJobId)} text="Show probe job" />}
         </p>
       </div>
       <div class="target-card-side">
         <CircuitStrip circuit={circuit} />
-        {may('operator') && <Reins circuit={circuit} after={after} />}
+        <div class="row wrap">
+          <PageActions label={`Actions for ${nameOf(circuit)}`} actions={circuitActions(circuit, after)} />
+        </div>
       </div>
     </li>
   )
@@ -130,9 +123,7 @@ function Key({ name }: { readonly name: string }) {
   const rest = name.slice(prefix.length)
   // A URL in the `webhook` option of a job has no webhook endpoint.
   return isEndpointKey(name) ? (
-    <a class="link dependency-key" href={pageOf('webhooks', rest)}>
-      Webhook {rest}
-    </a>
+    <Link to={pageOf('webhooks', rest)} look="link dependency-key" text={`Webhook ${rest}`} />
   ) : (
     <span class="dependency-key">Job webhooks to {rest}</span>
   )
@@ -163,15 +154,16 @@ function wordsOf({ state, forced, openUntil, notBefore }: CircuitView, at: numbe
 
 /** The jobs that wait for the circuit. They lose no attempt. */
 function Waiting({ circuit }: { readonly circuit: CircuitView }) {
+  const { key: dependency, tenantId } = circuit
   const waiting = useQuery(
     `waits for ${rowKey(circuit)}`,
-    async signal => (await api.jobs.list({ ...jobsOf(circuit), state: 'waiting', limit: 1 }, signal)).count,
+    async signal => (await api.jobs.list({ dependency, tenantId, state: 'waiting', limit: 1 }, signal)).count,
     { topics: ['circuits'], everyMs: 5_000 },
   )
   if (!waiting.data) return null
   if (waiting.data.value === 0) return <span class="muted">No jobs are waiting for it.</span>
   return (
-    <a class="link" href={href('/jobs', jobsOf(circuit))}>
+    <a class="link" href={jobsPage(circuit)}>
       {plural(waiting.data, 'job waits', 'jobs wait')} for it and {waiting.data.value === 1 ? 'loses' : 'lose'} no
       attempt.
     </a>
@@ -189,51 +181,36 @@ function Calls({ circuit: { calls } }: { readonly circuit: CircuitView }) {
   )
 }
 
-function Reins({ circuit, after }: OfCircuit) {
+/** What an operator can do with a circuit. */
+function circuitActions(circuit: CircuitView, after: () => void): readonly (Action | false)[] {
   const { forced, state } = circuit
-  return (
-    <div class="row wrap">
-      {forced ? (
-        <Button icon="check" tip="Let the circuit decide again" onPress={() => void release(circuit, after)}>
-          Release
-        </Button>
-      ) : (
-        state !== 'ramping' && (
-          <Button icon="check" tip="Waiting jobs resume step by step" onPress={() => void release(circuit, after)}>
-            Close circuit
-          </Button>
-        )
-      )}
-      <Holds circuit={circuit} after={after} />
-    </div>
-  )
-}
-
-function Holds({ circuit, after }: OfCircuit) {
-  const { forced } = circuit
-  return (
-    <Menu
-      label={`Actions for ${nameOf(circuit)}`}
-      size="sm"
-      items={[
-        { text: 'Show jobs', icon: 'jobs', href: href('/jobs', jobsOf(circuit)) },
-        may('operator') &&
-          forced !== 'open' && {
-            text: 'Force open',
-            icon: 'pause',
-            hint: 'Stops all calls until it is closed',
-            onPress: () => void holdOpen(circuit, after),
-          },
-        may('operator') &&
-          forced !== 'closed' && {
-            text: 'Force closed',
-            icon: 'play',
-            hint: 'Calls continue regardless of failures',
-            onPress: () => void holdClosed(circuit, after),
-          },
-      ]}
-    />
-  )
+  const mayChange = may('operator')
+  const isWell = state === 'closed' || state === 'ramping'
+  return [
+    mayChange &&
+      (forced !== undefined || !isWell) && {
+        text: forced ? 'Release' : 'Close circuit',
+        icon: 'check',
+        hint: forced ? 'Let the circuit decide again' : 'Waiting jobs resume step by step',
+        as: 'button',
+        onPress: () => void release(circuit, after),
+      },
+    { text: 'Show jobs', icon: 'jobs', href: jobsPage(circuit) },
+    mayChange &&
+      forced !== 'open' && {
+        text: 'Force open',
+        icon: 'pause',
+        hint: 'Stops all calls until it is closed',
+        onPress: () => void holdOpen(circuit, after),
+      },
+    mayChange &&
+      forced !== 'closed' && {
+        text: 'Force closed',
+        icon: 'play',
+        hint: 'Calls continue regardless of failures',
+        onPress: () => void holdClosed(circuit, after),
+      },
+  ]
 }
 
 function release(circuit: CircuitView, after: () => void): Promise<unknown> {
@@ -280,7 +257,10 @@ function columns(after: () => void): readonly Column<CircuitView>[] {
     { title: 'Circuit', render: ({ state }) => <StateMark state={state} /> },
     { title: 'Calls in the window', render: circuit => <Calls circuit={circuit} /> },
     { title: 'Since', render: ({ since }) => <Time at={since} /> },
-    actionColumn(circuit => <Holds circuit={circuit} after={after} />, 'show'),
+    actionColumn(
+      circuit => <RowActions label={`Actions for ${nameOf(circuit)}`} actions={circuitActions(circuit, after)} />,
+      'show',
+    ),
   ]
 }
 

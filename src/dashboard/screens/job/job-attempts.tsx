@@ -63,9 +63,7 @@ export function Attempts({ data: { job, attempts, earlier } }: { readonly data: 
       </ol>
       {shown.length < newest.length && (
         <p class="attempts-more">
-          <Button size="sm" onPress={() => (isAll.value = true)}>
-            Show all {newest.length}
-          </Button>
+          <Button text={`Show all ${newest.length}`} size="sm" onPress={() => (isAll.value = true)} />
         </p>
       )}
       {earlier > 0 && <p class="attempts-more muted">{plural(earlier, 'earlier run')} not shown.</p>}

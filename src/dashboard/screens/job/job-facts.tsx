@@ -2,6 +2,7 @@ import type { JobView } from '../../../core/job/view.js'
 import { duration } from '../../data/format.js'
 import { Tags } from '../../parts/badge.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
+import { Link } from '../../parts/link.js'
 import { type Fact, Facts, Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 import { formOf, queryOf } from '../../policy/policy-form.js'
@@ -26,7 +27,12 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           ['Key', job.key !== undefined && <Copyable text={job.key} what="Key" />],
           ['Tenant', job.tenantId !== undefined && <Copyable text={job.tenantId} what="Tenant" />],
           ['Tags', job.tags.length > 0 && <Tags names={job.tags} to={tag => href('/jobs', { tag })} wrap />],
-          ['Depends on', job.dependency !== undefined && <Dependency name={job.dependency} />],
+          [
+            'Depends on',
+            job.dependency !== undefined && (
+              <Link to={href('/dependencies', { q: job.dependency })} text={job.dependency} />
+            ),
+          ],
           ['Webhook', job.webhook && <code>{job.webhook}</code>],
           ...related(job),
         ]}
@@ -47,42 +53,21 @@ function PolicyFact({ job }: { readonly job: JobView }) {
   )
 }
 
-function Dependency({ name }: { readonly name: string }) {
-  return (
-    <a class="link" href={href('/dependencies', { q: name })}>
-      {name}
-    </a>
-  )
-}
-
 /** The links to related things. */
 function related({ scheduleId, fingerprint, redriveId, generation, name, key }: JobView): readonly Fact[] {
   const restarted = generation === 2 ? 'once' : `${generation - 1} times`
   return [
     ['Generation', generation > 1 && `${generation}: restarted ${restarted}`],
-    [
-      'Schedule',
-      scheduleId !== undefined && (
-        <a class="link" href={pageOf('schedules', scheduleId)}>
-          {scheduleId}
-        </a>
-      ),
-    ],
+    ['Schedule', scheduleId !== undefined && <Link to={pageOf('schedules', scheduleId)} text={scheduleId} />],
     [
       'Error group',
-      fingerprint !== undefined && (
-        <a class="link mono" href={pageOf('dead', fingerprint)}>
-          {fingerprint}
-        </a>
-      ),
+      fingerprint !== undefined && <Link to={pageOf('dead', fingerprint)} look="link mono" text={fingerprint} />,
     ],
     [
       'Redrive',
       redriveId !== undefined && (
         <span class="row tight">
-          <a class="link" href={pageOf('redrives', redriveId)}>
-            open
-          </a>
+          <Link to={pageOf('redrives', redriveId)} text="open" />
           <CopyableId id={redriveId} what="Redrive id" />
         </span>
       ),
@@ -90,14 +75,8 @@ function related({ scheduleId, fingerprint, redriveId, generation, name, key }: 
     [
       'Related jobs',
       <span class="row wrap">
-        <a class="link" href={href('/jobs', { name })}>
-          all {name} jobs
-        </a>
-        {key !== undefined && (
-          <a class="link" href={href('/jobs', { key })}>
-            same key
-          </a>
-        )}
+        <Link to={href('/jobs', { name })} text={`all ${name} jobs`} />
+        {key !== undefined && <Link to={href('/jobs', { key })} text="same key" />}
       </span>,
     ],
   ]

@@ -1,3 +1,4 @@
+import { Link } from '../../parts/link.js'
 import './job.css'
 import { useMemo } from 'preact/hooks'
 import { type Timeline, timelineOf } from '../../../core/job/timeline.js'
@@ -15,7 +16,7 @@ import { Json } from '../../parts/json.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
-import { href, query, segment, setQuery } from '../../shell/router.js'
+import { href, pageOf, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { AttemptTimeline } from '../../timeline/attempt-timeline.js'
 import { JobActions } from './job-actions.js'
@@ -52,9 +53,7 @@ export default function JobScreen({ params }: ScreenProps) {
         sub={
           <span class="row wrap">
             <StateMark state={job.phase} reason={job.reason} as="badge" />
-            <a class="link" href={href(`/queues/${segment(job.queue)}`)}>
-              {job.queue}
-            </a>
+            <Link to={pageOf('queues', job.queue)} text={job.queue} />
             <CopyableId id={job.id} />
             <span>{attemptWords(data)}</span>
             <span class="muted">
@@ -143,9 +142,9 @@ function Gone({ id, isKnown }: { readonly id: string; readonly isKnown: boolean 
         title={isKnown ? 'Job deleted' : 'Job not found'}
         actions={
           <>
-            <Button href={href('/jobs')}>Show all jobs</Button>
-            <Button href={href('/audit', { q: id })}>Search audit log</Button>
-            <Button href={href(`/schedules/${segment(id)}`)}>Open as schedule</Button>
+            <Button text="Show all jobs" href={href('/jobs')} />
+            <Button text="Search audit log" href={href('/audit', { q: id })} />
+            <Button text="Open as schedule" href={pageOf('schedules', id)} />
           </>
         }
       >

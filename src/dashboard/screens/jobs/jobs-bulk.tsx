@@ -101,25 +101,20 @@ export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps
     <section class="bulk-bar" aria-label="Selected jobs">
       <span class="strong">{isAll.value ? `All ${count(total)} matching jobs` : `${count(chosen.size)} selected`}</span>
       {!isAll.value && total.value > chosen.size && (
-        <Button size="sm" tone="quiet" onPress={selectAll} shortcut="A">
-          Select all {count(total)}
-        </Button>
+        <Button text={`Select all ${count(total)}`} size="sm" tone="quiet" onPress={selectAll} shortcut="A" />
       )}
       {DEEDS.map(deed => (
         <Button
+          text={deed.verb}
           key={deed.verb}
           size="sm"
           tone={deed.tone ?? 'normal'}
           disabled={!fitting(deed)}
           shortcut={deed.key}
           onPress={() => doDeed(deed)}
-        >
-          {deed.verb}
-        </Button>
+        />
       ))}
-      <Button size="sm" tone="quiet" icon="close" onPress={clear}>
-        Clear
-      </Button>
+      <Button text="Clear" size="sm" tone="quiet" icon="close" onPress={clear} />
     </section>
   )
 }

@@ -2,10 +2,11 @@ import type { JobView } from '../../../core/job/view.js'
 import { jobTitle, shortId } from '../../data/format.js'
 import { isTenant } from '../../data/session.js'
 import { Tag } from '../../parts/badge.js'
+import { Link } from '../../parts/link.js'
 import type { Column } from '../../parts/list/table.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
-import { href, segment } from '../../shell/router.js'
+import { href, pageOf } from '../../shell/router.js'
 import { MiniTimeline } from '../../timeline/mini-timeline.js'
 
 /** The columns of a list of jobs. */
@@ -17,9 +18,11 @@ export function jobColumns(): readonly Column<JobView>[] {
       phone: 'head',
       render: job => (
         <span class="stack tight">
-          <a class="strong jobs-name" href={href(`/jobs/${segment(job.id)}`)}>
-            {jobTitle(job.name, job.payload).replace(/https?:\/\//, '')}
-          </a>
+          <Link
+            to={pageOf('jobs', job.id)}
+            look="strong jobs-name"
+            text={jobTitle(job.name, job.payload).replace(/https?:\/\//, '')}
+          />
           <span class="muted mono nowrap jobs-id">{shortId(job.id)}</span>
         </span>
       ),
@@ -27,7 +30,7 @@ export function jobColumns(): readonly Column<JobView>[] {
     {
       title: 'Queue',
       phone: 'hide',
-      render: job => (isTenant.value ? job.queue : <a href={href(`/queues/${segment(job.queue)}`)}>{job.queue}</a>),
+      render: job => (isTenant.value ? job.queue : <a href={pageOf('queues', job.queue)}>{job.queue}</a>),
     },
     {
       title: 'Attempts',

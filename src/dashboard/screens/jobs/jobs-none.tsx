@@ -19,11 +19,7 @@ export function NoJobs({ filter, searched }: NoJobsProps) {
     <Empty
       icon="search"
       title="No matching jobs"
-      actions={
-        <Button icon="close" onPress={() => go('/jobs')}>
-          Clear filter
-        </Button>
-      }
+      actions={<Button text="Clear filter" icon="close" onPress={() => go('/jobs')} />}
     >
       {searched && !searched.complete && (
         <p>Only the newest {count(searched.newest)} jobs were searched. Narrow the filter by queue, name or time.</p>

@@ -14,10 +14,11 @@ import { Menu } from '../../parts/layer/menu.js'
 import { FilterBar } from '../../parts/list/filter-bar.js'
 import { usePage } from '../../parts/list/list.js'
 import { Pager } from '../../parts/list/pager.js'
+import { StateLinks } from '../../parts/list/state-links.js'
 import { Table } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { lookOf } from '../../parts/state.js'
-import { href, pageOf, query, setQuery } from '../../shell/router.js'
+import { pageOf, query } from '../../shell/router.js'
 import { useSteadyRows } from '../steady-rows.js'
 import { JobsBulk } from './jobs-bulk.js'
 import { jobColumns } from './jobs-columns.js'
@@ -40,7 +41,7 @@ export default function Jobs() {
     <>
       <PageHead title="Jobs" actions={<HeadActions filter={filter} />} />
       <FilterBar tokens={tokens} label="Filter jobs" placeholder="state:dead queue:mail card declined" />
-      <Phases />
+      <StateLinks label="States" states={STATES} />
       <Answer query={jobs} lines={12}>
         {data => <JobList key={JSON.stringify(filter)} data={data} jobs={jobs} filter={filter} />}
       </Answer>
@@ -108,27 +109,7 @@ function Searched({ newest, complete }: { readonly newest: number; readonly comp
   )
 }
 
-/** Links that filter by state. */
-function Phases() {
-  const states = [undefined, ...PHASES]
-  return (
-    <nav class="phases" aria-label="States">
-      {states.map(state => (
-        <a
-          key={state ?? ''}
-          href={href('/jobs', { ...query.value, state, cursor: undefined })}
-          aria-current={state === query.value['state'] ? 'true' : undefined}
-          onClick={event => {
-            event.preventDefault()
-            setQuery({ state, cursor: undefined })
-          }}
-        >
-          {state === undefined ? 'All' : lookOf(state).word}
-        </a>
-      ))}
-    </nav>
-  )
-}
+const STATES = [['All', undefined] as const, ...PHASES.map(phase => [lookOf(phase).word, phase] as const)]
 
 function HeadActions({ filter }: { readonly filter: Readonly<Record<string, string>> }) {
   return (

@@ -38,11 +38,7 @@ export default function NewJob({ onClose = () => {} }: ScreenProps) {
       onClose={onClose}
       isReady={body !== undefined}
       onSave={create}
-      more={
-        <Button disabled={!body} onPress={() => void create()}>
-          Enqueue and create another
-        </Button>
-      }
+      more={<Button text="Enqueue and create another" disabled={!body} onPress={() => void create()} />}
     >
       <CallFields draft={draft} wrong={wrong} autoFocus />
       <Fields

@@ -33,6 +33,7 @@ export function FirstSteps() {
           {may('operator') && (
             <div>
               <Button
+                text="Create job"
                 tone="primary"
                 icon="play"
                 onPress={() =>
@@ -42,9 +43,7 @@ export function FirstSteps() {
                     after: ({ id }) => go(`/jobs/${segment(id)}`),
                   })
                 }
-              >
-                Create job
-              </Button>
+              />
             </div>
           )}
         </div>

@@ -1,6 +1,7 @@
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import * as api from '../../data/api.js'
 import { useQuery } from '../../data/query.js'
+import { Link } from '../../parts/link.js'
 import { List } from '../../parts/list/list.js'
 import { href, pageOf } from '../../shell/router.js'
 import { QUEUE_COLUMNS } from '../queues/queue-columns.js'
@@ -16,11 +17,7 @@ export function BusyQueues() {
       query={queues}
       title="Busiest queues"
       note={queues.data && queues.data.data.length > SHOWN ? `${SHOWN} of ${queues.data.data.length}` : undefined}
-      actions={() => (
-        <a class="link" href={href('/queues')}>
-          All queues
-        </a>
-      )}
+      actions={() => <Link to={href('/queues')} text="All queues" />}
       label="Busiest queues"
       columns={HERE}
       pick={rows => [...rows].sort((a, b) => weight(b) - weight(a)).slice(0, SHOWN)}

@@ -104,9 +104,14 @@ function Presets({ known, onOpen, chosen }: PresetsProps) {
       title: 'Simulator',
       align: 'end',
       render: name => (
-        <Button size="sm" tone="quiet" icon="chart" disabled={name === chosen} onPress={() => onOpen(name)}>
-          Simulate
-        </Button>
+        <Button
+          text="Simulate"
+          size="sm"
+          tone="quiet"
+          icon="chart"
+          disabled={name === chosen}
+          onPress={() => onOpen(name)}
+        />
       ),
     },
   ]

@@ -1,6 +1,7 @@
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import { count, short } from '../../data/format.js'
 import { Badge } from '../../parts/badge.js'
+import { Link } from '../../parts/link.js'
 import type { Column } from '../../parts/list/table.js'
 import { Meter, Sparkline } from '../../parts/sparkline.js'
 import { Time } from '../../parts/time.js'
@@ -14,9 +15,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
     phone: 'head',
     render: queue => (
       <span class="row">
-        <a class="strong clip" href={pageOf('queues', queue.name)}>
-          {queue.name}
-        </a>
+        <Link to={pageOf('queues', queue.name)} look="strong clip" text={queue.name} />
         <QueueBadge queue={queue} />
       </span>
     ),

@@ -29,9 +29,12 @@ export function QueuePolicy({ queue, after }: QueuePolicyProps) {
       title="Retry policy"
       actions={
         may('admin') && (
-          <Button size="sm" icon="edit" onPress={() => (isOpen.value = true)}>
-            {retry ? 'Change override' : 'Set override'}
-          </Button>
+          <Button
+            text={retry ? 'Change override' : 'Set override'}
+            size="sm"
+            icon="edit"
+            onPress={() => (isOpen.value = true)}
+          />
         )
       }
     >
@@ -43,9 +46,13 @@ export function QueuePolicy({ queue, after }: QueuePolicyProps) {
           </p>
           {may('admin') && (
             <div>
-              <Button size="sm" tone="quiet" icon="close" onPress={() => void takeAway(name, after)}>
-                Remove override
-              </Button>
+              <Button
+                text="Remove override"
+                size="sm"
+                tone="quiet"
+                icon="close"
+                onPress={() => void takeAway(name, after)}
+              />
             </div>
           )}
         </div>

@@ -26,12 +26,8 @@ export function ScheduleConflict({ theirs, mine, canSave, onLoad, onOverwrite }:
         <span class="strong">Another user changed this schedule</span>, <Time at={theirs.updatedAt} />. It is now{' '}
         {theirs.state}, version {theirs.version}.
       </span>
-      <Button size="sm" onPress={onLoad}>
-        Load their version
-      </Button>
-      <Button size="sm" tone="danger" disabled={!canSave} onPress={onOverwrite}>
-        Overwrite with my version
-      </Button>
+      <Button text="Load their version" size="sm" onPress={onLoad} />
+      <Button text="Overwrite with my version" size="sm" tone="danger" disabled={!canSave} onPress={onOverwrite} />
       {keys.length > 0 && (
         <table class="schedule-conflict">
           <thead>

@@ -10,10 +10,10 @@ import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
-import { Empty, ProblemPanel, Skeleton } from '../../parts/empty.js'
+import { Detail, Empty, ProblemPanel, Skeleton } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { PageHead, Panel } from '../../parts/panel.js'
-import { go, href, query, segment } from '../../shell/router.js'
+import { go, href, pageOf, query, segment } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { ScheduleConflict } from './schedule-conflict.js'
 import {
@@ -36,7 +36,7 @@ export default function ScheduleEditor({ params }: ScreenProps) {
   useTitle(id === undefined ? 'New schedule' : `Edit ${id}`)
   if (!may('operator')) {
     return (
-      <Empty icon="schedules" title="Operator role required" actions={<ToAll />}>
+      <Empty icon="schedules" title="Operator role required" actions={<Button text={ALL.text} href={ALL.href} />}>
         Only operators may create or edit schedules.
       </Empty>
     )
@@ -44,7 +44,7 @@ export default function ScheduleEditor({ params }: ScreenProps) {
   return like === undefined ? <Editor id={undefined} from={undefined} /> : <Like id={id} like={like} />
 }
 
-const ToAll = () => <Button href={href('/schedules')}>All schedules</Button>
+const ALL = { href: href('/schedules'), text: 'All schedules' }
 
 /** Starts with the current schedule and detects concurrent changes. */
 function Like({ id, like }: { readonly id: string | undefined; readonly like: string }) {
@@ -54,10 +54,11 @@ function Like({ id, like }: { readonly id: string | undefined; readonly like: st
   const first = useRef<ScheduleView | undefined>(undefined)
   if (!found.isStale) first.current ??= found.data
   if (first.current) return <Editor id={id} from={first.current} current={id === undefined ? undefined : found} />
-  if (found.problem?.status === 404) {
-    return <Empty icon="schedules" title={`Schedule ${like} not found`} actions={<ToAll />} />
-  }
-  return found.problem ? <ProblemPanel problem={found.problem} onRetry={found.refetch} /> : <Skeleton lines={10} />
+  return (
+    <Detail query={found} icon="schedules" missing={`Schedule ${like} not found`} list={ALL}>
+      {() => <Skeleton lines={10} />}
+    </Detail>
+  )
 }
 
 interface EditorProps {
@@ -107,17 +108,23 @@ function Editor({ id, from, current }: EditorProps) {
         up={
           id === undefined
             ? { href: href('/schedules'), text: 'Schedules' }
-            : { href: href(`/schedules/${segment(id)}`), text: id }
+            : { href: pageOf('schedules', id), text: id }
         }
         title={id === undefined ? 'New schedule' : `Edit ${id}`}
         actions={
           <>
-            <Button tone="quiet" href={href(id === undefined ? '/schedules' : `/schedules/${segment(id)}`)}>
-              Cancel
-            </Button>
-            <Button tone="primary" type="submit" busy={isBusy.value} disabled={!isRight || theirs !== undefined}>
-              {id === undefined ? 'Create schedule' : 'Save schedule'}
-            </Button>
+            <Button
+              text="Cancel"
+              tone="quiet"
+              href={href(id === undefined ? '/schedules' : `/schedules/${segment(id)}`)}
+            />
+            <Button
+              text={id === undefined ? 'Create schedule' : 'Save schedule'}
+              tone="primary"
+              type="submit"
+              busy={isBusy.value}
+              disabled={!isRight || theirs !== undefined}
+            />
           </>
         }
       />

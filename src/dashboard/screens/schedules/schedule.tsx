@@ -48,12 +48,7 @@ export default function Schedule({ params }: ScreenProps) {
   )
 }
 
-interface OfSchedule {
-  readonly schedule: ScheduleView
-  readonly after: () => void
-}
-
-function Found({ schedule, after }: OfSchedule) {
+function Found({ schedule, after }: { readonly schedule: ScheduleView; readonly after: () => void }) {
   const { id, state, cron, timeZone, payload } = schedule
   const words = whenWords(schedule)
   return (

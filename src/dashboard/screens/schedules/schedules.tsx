@@ -9,6 +9,7 @@ import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
 import { Empty } from '../../parts/empty.js'
 import { RowActions } from '../../parts/layer/actions.js'
+import { Link } from '../../parts/link.js'
 import { List, usePage } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
@@ -32,11 +33,7 @@ export default function Schedules() {
       <PageHead
         title="Schedules"
         actions={
-          may('operator') && (
-            <Button tone="primary" icon="plus" href={href('/schedules/new')}>
-              New schedule
-            </Button>
-          )
+          may('operator') && <Button text="New schedule" tone="primary" icon="plus" href={href('/schedules/new')} />
         }
       />
       <List
@@ -76,15 +73,19 @@ function Bulk({ rows, selected, after }: BulkProps) {
   return (
     <div class="bulk-bar">
       <span>{count(chosen.length)} selected</span>
-      <Button icon="pause" disabled={active.length === 0} onPress={turn(active, 'pause')}>
-        {`Pause ${plural(active.length, 'schedule')}`}
-      </Button>
-      <Button icon="play" disabled={paused.length === 0} onPress={turn(paused, 'resume')}>
-        {`Resume ${plural(paused.length, 'schedule')}`}
-      </Button>
-      <Button tone="quiet" onPress={clear}>
-        Clear selection
-      </Button>
+      <Button
+        text={`Pause ${plural(active.length, 'schedule')}`}
+        icon="pause"
+        disabled={active.length === 0}
+        onPress={turn(active, 'pause')}
+      />
+      <Button
+        text={`Resume ${plural(paused.length, 'schedule')}`}
+        icon="play"
+        disabled={paused.length === 0}
+        onPress={turn(paused, 'resume')}
+      />
+      <Button text="Clear selection" tone="quiet" onPress={clear} />
     </div>
   )
 }
@@ -123,9 +124,7 @@ function What({ schedule }: { readonly schedule: ScheduleView }) {
   return (
     <span class="schedule-what">
       <span class="row tight">
-        <a class="strong clip" href={pageOf('schedules', id)}>
-          {id}
-        </a>
+        <Link to={pageOf('schedules', id)} look="strong clip" text={id} />
         {tenantId !== undefined && <Tag>{tenantId}</Tag>}
       </span>
       <span class="ink-2 clip">

@@ -4,6 +4,7 @@ import { count } from '../../data/format.js'
 import { Badge } from '../../parts/badge.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Empty } from '../../parts/empty.js'
+import { Link } from '../../parts/link.js'
 import { List, usePage } from '../../parts/list/list.js'
 import type { Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
@@ -86,9 +87,5 @@ function Target({ entry: { action, target } }: { readonly entry: AuditLogEntry }
   if (target === undefined) return null
   const to = /\/(jobs|queues|schedules|redrives|webhooks)\b/.exec(action)?.[1]
   if (to === undefined) return <span class="mono">{target}</span>
-  return (
-    <a class="mono" href={href(`/${to}/${segment(target)}`)}>
-      {target}
-    </a>
-  )
+  return <Link to={href(`/${to}/${segment(target)}`)} look="mono" text={target} />
 }

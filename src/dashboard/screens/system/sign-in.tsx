@@ -45,9 +45,7 @@ export function SignIn() {
         >
           <Input value={token} type="password" autoFocus autoComplete="current-password" mono />
         </Field>
-        <Button tone="primary" type="submit" busy={isBusy.value} disabled={token.value.trim() === ''}>
-          Sign in
-        </Button>
+        <Button text="Sign in" tone="primary" type="submit" busy={isBusy.value} disabled={token.value.trim() === ''} />
         <p class="muted">
           No token yet? An administrator can create one with <code>chronos tokens create</code>.
         </p>

@@ -46,9 +46,7 @@ export function StoreDown({ problem }: { readonly problem: Problem }) {
           ))}
         </ul>
         <div class="row">
-          <Button icon="retry" onPress={again}>
-            Retry now
-          </Button>
+          <Button text="Retry now" icon="retry" onPress={again} />
           <span class="muted">The page continues automatically when the server responds.</span>
         </div>
       </div>

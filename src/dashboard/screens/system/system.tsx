@@ -10,6 +10,7 @@ import { Button } from '../../parts/button.js'
 import { Copyable } from '../../parts/copyable.js'
 import { Answer } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
+import { Link } from '../../parts/link.js'
 import { type Column, Table } from '../../parts/list/table.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
@@ -24,12 +25,8 @@ export default function System() {
         title="System"
         actions={
           <>
-            <Button size="sm" icon="external" href={`${base}metrics`} external>
-              Metrics
-            </Button>
-            <Button size="sm" icon="external" href={`${base}api/openapi.json`} external>
-              OpenAPI
-            </Button>
+            <Button text="Metrics" size="sm" icon="external" href={`${base}metrics`} external />
+            <Button text="OpenAPI" size="sm" icon="external" href={`${base}api/openapi.json`} external />
           </>
         }
       />
@@ -164,11 +161,7 @@ function Balance() {
       title="Integrity check"
       note={found && <Time at={found.at} />}
       flush={found !== undefined}
-      actions={
-        <Button size="sm" icon="audit" busy={isBusy.value} onPress={() => void run()}>
-          Run check
-        </Button>
-      }
+      actions={<Button text="Run check" size="sm" icon="audit" busy={isBusy.value} onPress={() => void run()} />}
     >
       {found === undefined ? (
         <p class="muted">
@@ -179,10 +172,7 @@ function Balance() {
           <Table label="Balance of each queue" columns={BALANCE} rows={found.queues} rowKey={({ queue }) => queue} />
           {found.findings.map(({ jobId, what, detail }) => (
             <p key={`${jobId} ${what}`} class="nothing dead">
-              <a class="link" href={pageOf('jobs', jobId)}>
-                {jobId}
-              </a>{' '}
-              {detail}
+              <Link to={pageOf('jobs', jobId)} text={jobId} /> {detail}
             </p>
           ))}
         </>

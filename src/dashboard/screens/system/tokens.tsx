@@ -24,11 +24,7 @@ export default function Tokens() {
   const tokens = useQuery('tokens', api.tokens.list, { everyMs: 15_000 })
   const isMaking = useSignal(false)
   const made = useSignal<NewToken | undefined>(undefined)
-  const make = (
-    <Button tone="primary" icon="plus" onPress={() => (isMaking.value = true)}>
-      New token
-    </Button>
-  )
+  const make = <Button text="New token" tone="primary" icon="plus" onPress={() => (isMaking.value = true)} />
   return (
     <>
       <PageHead title="Tokens" sub="Access to the API and this dashboard" actions={make} />
@@ -98,11 +94,7 @@ function columns(after: () => void): readonly Column<TokenView>[] {
     },
     { title: 'Id', phone: 'hide', render: ({ id }) => <CopyableId id={id} what="Token id" /> },
     actionColumn(
-      token => (
-        <Button size="sm" tone="danger" onPress={() => void revoke(token, after)}>
-          Revoke
-        </Button>
-      ),
+      token => <Button text="Revoke" size="sm" tone="danger" onPress={() => void revoke(token, after)} />,
       'show',
     ),
   ]

@@ -54,9 +54,7 @@ export function RecoverDialog({ webhook, onClose }: RecoverDialogProps) {
       </Field>
       <div class="row wrap">
         {presets.map(([text, from]) => (
-          <Button key={text} size="sm" onPress={() => (since.value = localText(from))}>
-            {text}
-          </Button>
+          <Button text={text} key={text} size="sm" onPress={() => (since.value = localText(from))} />
         ))}
       </div>
       <RateSlider rate={rate} />

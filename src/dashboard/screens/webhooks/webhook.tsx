@@ -11,12 +11,13 @@ import { CopyableId } from '../../parts/copyable.js'
 import { Detail, Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { List, usePage } from '../../parts/list/list.js'
+import { StateLinks } from '../../parts/list/state-links.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { policyWords } from '../../policy/policy-words.js'
-import { href, pageOf, query, setQuery } from '../../shell/router.js'
+import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { WebhookActions } from './webhook-actions.js'
@@ -45,12 +46,7 @@ export default function Webhook({ params }: ScreenProps) {
   )
 }
 
-interface OfWebhook {
-  readonly webhook: EndpointView
-  readonly after: () => void
-}
-
-function Found({ webhook, after }: OfWebhook) {
+function Found({ webhook, after }: { readonly webhook: EndpointView; readonly after: () => void }) {
   const { url, state } = webhook
   return (
     <>
@@ -168,21 +164,7 @@ function Deliveries({ id }: { readonly id: string }) {
   )
   return (
     <div>
-      <nav class="phases" aria-label="Delivery states">
-        {STATES.map(([text, value]) => (
-          <a
-            key={text}
-            href={pageOf('webhooks', id, { state: value })}
-            aria-current={value === state ? 'true' : undefined}
-            onClick={event => {
-              event.preventDefault()
-              setQuery({ state: value, cursor: undefined })
-            }}
-          >
-            {text}
-          </a>
-        ))}
-      </nav>
+      <StateLinks label="Delivery states" states={STATES} />
       <List
         query={jobs}
         title="Deliveries"

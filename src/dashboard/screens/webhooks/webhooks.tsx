@@ -10,6 +10,7 @@ import { Badge, Tags } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
 import { Empty } from '../../parts/empty.js'
+import { Link } from '../../parts/link.js'
 import { List, usePage } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
@@ -32,9 +33,7 @@ export default function Webhooks() {
   const isMaking = useSignal(false)
   const made = useSignal<(EndpointView & { readonly secret?: string }) | undefined>(undefined)
   const make = may('admin') && (
-    <Button tone="primary" icon="plus" onPress={() => (isMaking.value = true)}>
-      New webhook
-    </Button>
+    <Button text="New webhook" tone="primary" icon="plus" onPress={() => (isMaking.value = true)} />
   )
   return (
     <>
@@ -98,9 +97,7 @@ function Where({ webhook }: { readonly webhook: EndpointView }) {
   const narrowed = [...queues.map(queue => `queue ${queue}`), ...names]
   return (
     <span class="webhook-where">
-      <a class="strong clip" href={pageOf('webhooks', id)}>
-        {url.replace(/^https:\/\//, '')}
-      </a>
+      <Link to={pageOf('webhooks', id)} look="strong clip" text={url.replace(/^https:\/\//, '')} />
       <span class="row wrap tight">
         <Tags names={events} max={EVENTS_SHOWN} wrap />
         {narrowed.length > 0 && <span class="muted">· only {narrowed.join(', ')}</span>}

@@ -1,0 +1,17 @@
+import type { ComponentChildren } from 'preact'
+
+interface LinkProps {
+  readonly to: string
+  readonly text: ComponentChildren
+  /** The classes of the text: `mono` for an id, `strong clip` for the name of a row. */
+  readonly look?: string | undefined
+}
+
+/** A link with a text. */
+export function Link({ to, text, look = 'link' }: LinkProps) {
+  return (
+    <a class={look} href={to}>
+      {text}
+    </a>
+  )
+}
