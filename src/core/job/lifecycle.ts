@@ -13,7 +13,6 @@ import type {
   Transition,
 } from './transition.js'
 
-export { RETRY_AFTER_MAX_MS } from '../policy/retry.js'
 export type {
   Classification,
   Decision,

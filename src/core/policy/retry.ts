@@ -6,7 +6,7 @@ import type { Policy } from './policy.js'
 import { PRESETS } from './presets.js'
 
 /** The longest `Retry-After` that is honoured. It is the only wait that may exceed the cap. */
-export const RETRY_AFTER_MAX_MS = DAY_MS
+const RETRY_AFTER_MAX_MS = DAY_MS
 
 export interface RetryPlan {
   readonly delayMs: number
@@ -22,6 +22,11 @@ export interface Stop {
 
 type Told = Pick<Failure, 'delayMs' | 'retryAfterMs' | 'customDelayMs'>
 
+/** The wait that the called service asked for with `Retry-After`, if the policy honours it. */
+export function askedWaitMs({ retryAfter = true }: Policy, { retryAfterMs }: Told): number | undefined {
+  return retryAfter && retryAfterMs !== undefined ? Math.min(retryAfterMs, RETRY_AFTER_MAX_MS) : undefined
+}
+
 /** Decides when retry n runs, and records how that was computed. */
 export function planRetry(
   policy: Policy,
@@ -35,10 +40,10 @@ export function planRetry(
   record.jitter = jitterLabel(policy.jitter)
   record.capMs = capMs(policy)
   const plan = plannedBackoff(policy, n, told, previousMs, random, record)
-  if ('stop' in plan || told.retryAfterMs === undefined || policy.retryAfter === false) return plan
+  const asked = askedWaitMs(policy, told)
+  if ('stop' in plan || asked === undefined) return plan
 
-  const asked = Math.min(told.retryAfterMs, RETRY_AFTER_MAX_MS)
-  record.retryAfterMs = told.retryAfterMs
+  record.retryAfterMs = told.retryAfterMs!
   // Only a backoff that is longer by itself waits longer than the server asked; its jitter alone does not.
   const isLonger = Math.min(record.rawMs ?? 0, record.capMs) > asked
   if (isLonger && plan.delayMs >= asked) return plan

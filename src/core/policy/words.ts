@@ -1,26 +1,29 @@
 import { type Duration, formatMs, toMs } from '../values/duration.js'
 import { jitterLabel } from './jitter.js'
-import type { Backoff, Policy } from './policy.js'
+import type { Backoff, Jitter, PartialPolicy } from './policy.js'
 
 const LISTED_MAX = 6
 
-/** A policy in one line: `exponential 1m ×2, ±20 %, cap 1h, 3 retries`. `span` formats durations. */
-export function policyWords(policy: Policy, span: (ms: number) => string = formatMs): string {
+/** A policy, or the part of one that a level sets, in one line: `exponential 1m ×2, ±20 %, cap 1h, 3 retries`. `span` formats durations. */
+export function policyWords(policy: PartialPolicy, span: (ms: number) => string = formatMs): string {
   const { backoff, jitter, cap, maxRetries, maxElapsed, circuit, budget } = policy
   if (maxRetries === 0) return 'no retries'
   const text = (duration: Duration): string => span(toMs(duration, 'policy'))
   const parts = [
-    backoffWords(backoff, span),
-    jitter === 'none' || jitter === 0
-      ? 'no jitter'
-      : `${typeof jitter === 'number' ? '' : 'jitter '}${jitterLabel(jitter)}`,
-    ...(cap === undefined ? [] : [`cap ${text(cap)}`]),
-    maxRetries === 1 ? '1 retry' : `${maxRetries.toLocaleString('en')} retries`,
-    ...(maxElapsed === undefined ? [] : [`at most ${text(maxElapsed)} in all`]),
-    ...(circuit ? ['circuit'] : []),
-    ...(budget ? ['budget'] : []),
+    backoff && backoffWords(backoff, span),
+    jitter === undefined ? undefined : jitterWords(jitter),
+    cap === undefined ? undefined : `cap ${text(cap)}`,
+    maxRetries === undefined ? undefined : maxRetries === 1 ? '1 retry' : `${maxRetries.toLocaleString('en')} retries`,
+    maxElapsed === undefined ? undefined : `at most ${text(maxElapsed)} in all`,
+    circuit && 'circuit',
+    budget && 'budget',
   ]
-  return parts.join(', ')
+  return parts.filter(part => part).join(', ')
+}
+
+function jitterWords(jitter: Jitter): string {
+  if (jitter === 'none' || jitter === 0) return 'no jitter'
+  return `${typeof jitter === 'number' ? '' : 'jitter '}${jitterLabel(jitter)}`
 }
 
 export function backoffWords(backoff: Backoff, span: (ms: number) => string = formatMs): string {

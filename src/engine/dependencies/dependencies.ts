@@ -15,7 +15,8 @@ import {
   type Verdict,
   withSettings,
 } from '../../core/dependency/dependency.js'
-import { type Outcome, RETRY_AFTER_MAX_MS } from '../../core/job/lifecycle.js'
+import type { Outcome } from '../../core/job/lifecycle.js'
+import { askedWaitMs } from '../../core/policy/retry.js'
 import { wait } from '../../core/values/clock.js'
 import type { StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
@@ -119,8 +120,8 @@ export class Dependencies {
     const entry = this.#entryOf(place)
     const answer = answerOf(outcome)
     const why = whyOf(outcome)
-    if (outcome.kind === 'failed' && outcome.retryAfterMs !== undefined && attempt.policy.retryAfter !== false)
-      entry.throttleMs = Math.max(entry.throttleMs, Math.min(outcome.retryAfterMs, RETRY_AFTER_MAX_MS))
+    const askedMs = outcome.kind === 'failed' ? askedWaitMs(attempt.policy, outcome) : undefined
+    entry.throttleMs = Math.max(entry.throttleMs, askedMs ?? 0)
     if (attempt.isProbe) return this.#probeEnded(entry, attempt, outcome, answer, why)
     if (answer === 'up') entry.unwritten.ok++
     if (answer === 'down') {

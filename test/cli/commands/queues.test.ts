@@ -40,7 +40,7 @@ describe('queues', () => {
 
   it('get a policy override, by the name of a preset or as JSON, and lose it', async () => {
     expect((await queues('set', 'payments', '--retry', 'financial')).stdout).toBe(
-      'queue payments is open; policy override: exponential 1s ×2, at most 1m, jitter full, up to 5 retries\n',
+      'queue payments is open; policy override: exponential 1s ×2, jitter full, cap 1m, 5 retries\n',
     )
     const { stdout } = await queues('set', 'payments', '--retry', '{"maxRetries": 8}', '--json')
     expect(JSON.parse(stdout)).toMatchObject({ name: 'payments', paused: false, retry: { maxRetries: 8 } })

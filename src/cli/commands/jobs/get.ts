@@ -1,11 +1,12 @@
 import type { AttemptView, JobView } from '../../../core/job/view.js'
+import { policyWords } from '../../../core/policy/words.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
 import { absolute, relative } from '../../output/moment.js'
-import { policyWords } from '../../output/policy-words.js'
 import { paint, type Style } from '../../output/print.js'
 import { block, labelled, show, valueText } from '../../output/show.js'
+import { spelled } from '../policy/words.js'
 import { attemptTable } from './history.js'
 import { found, standing, title } from './job.js'
 import { errorText } from './note.js'
@@ -43,7 +44,7 @@ function facts(job: JobView, now: number, style: Style): string {
   const rows: readonly (readonly [label: string, words: string | undefined])[] = [
     ['queue', `${job.queue}, priority ${job.priority}`],
     ['delivery', job.delivery.replaceAll('-', ' ')],
-    ['policy', job.delivery === 'at-most-once' ? 'never retried' : policyWords(job.retry, style)],
+    ['policy', job.delivery === 'at-most-once' ? 'never retried' : spelled(policyWords(job.retry), style)],
     ['created', when(job.createdAt)],
     ['started', job.startedAt && when(job.startedAt)],
     ['due', job.state === 'waiting' ? when(job.runAt) : undefined],

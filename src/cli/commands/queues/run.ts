@@ -1,3 +1,4 @@
+import { policyWords } from '../../../core/policy/words.js'
 import { ChronosError } from '../../../core/values/error.js'
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import type { QueueRecord } from '../../../store/store.js'
@@ -6,10 +7,10 @@ import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
 import { type Field, type Listing, NONE } from '../../list.js'
 import { brief, timeOf } from '../../output/moment.js'
-import { policyWords } from '../../output/policy-words.js'
 import type { Cell, Style, Tone } from '../../output/print.js'
 import { oneLine } from '../../output/width.js'
 import { readPolicy } from '../enqueue/payload.js'
+import { spelled } from '../policy/words.js'
 import { cappedText } from '../stats/run.js'
 
 const counted = (title: string, phase: keyof QueueReport['counts'], tone?: Tone): Field<QueueReport> => ({
@@ -37,7 +38,7 @@ const FIELDS: readonly Field<QueueReport>[] = [
     title: 'Policy override',
     wraps: true,
     from: 120,
-    cell: ({ retry }, _, style) => (retry ? policyWords(retry, style) : NONE),
+    cell: ({ retry }, _, style) => (retry ? spelled(policyWords(retry), style) : NONE),
   },
 ]
 
@@ -64,6 +65,6 @@ export async function setQueue(name: string, options: SetOptions, io: Io): Promi
 }
 
 export function queueLine({ name, paused, retry }: QueueRecord, style: Style): string {
-  const policy = retry ? `policy override: ${policyWords(retry, style)}` : 'no policy override'
+  const policy = retry ? `policy override: ${spelled(policyWords(retry), style)}` : 'no policy override'
   return `queue ${oneLine(name)} is ${paused ? 'paused' : 'open'}; ${policy}`
 }

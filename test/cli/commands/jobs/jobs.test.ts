@@ -138,7 +138,7 @@ describe('jobs get', () => {
     expect(code).toBe(0)
     expect(stdout).toContain(`charge-card  ${lives.succeeded}\n✓ succeeded · attempt 3 of 3 · ended `)
     expect(stdout).toMatch(/^ {2}queue {6}payments, priority 7$/m)
-    expect(stdout).toMatch(/^ {2}policy {5}exponential 1m ×2, (at most 1h, )?jitter none, up to 2 retries$/m)
+    expect(stdout).toMatch(/^ {2}policy {5}exponential 1m ×2, no jitter, (cap 1h, )?2 retries$/m)
     expect(stdout).toMatch(/^ {2}created {4}2026-03-01 09:00:00\.000 UTC \(\d+d( \d+h)? ago\)$/m)
     expect(stdout).toMatch(/^ {2}key {8}order:A-17\n {2}tenant {5}acme\n {2}tags {7}vip, card$/m)
     expect(stdout).toContain('Payload\n  {"orderId":"A-17"}\n')
