@@ -1,4 +1,5 @@
-import type { ErrorCode } from '../core/values/error.js'
+import { ChronosError, type ErrorCode } from '../core/values/error.js'
+import { present } from '../core/values/present.js'
 
 /** Exit codes. Scripts depend on them. */
 export const EXIT = {
@@ -43,4 +44,9 @@ export const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   SIGNATURE_MISSING: EXIT.notAllowed,
   SIGNATURE_INVALID: EXIT.notAllowed,
   SIGNATURE_EXPIRED: EXIT.notAllowed,
+}
+
+/** An error in what the user gave. */
+export function usage(words: string, cause?: unknown): ChronosError {
+  return new ChronosError('INVALID_OPTION', words, present({ cause }))
 }

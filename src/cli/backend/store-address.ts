@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
-import { ChronosError, shown } from '../../core/values/error.js'
+import { shown } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
 import type { Config, Level } from '../config/load.js'
 import { addSettingFlags } from '../config/settings.js'
+import { usage } from '../exit.js'
 import type { Io } from '../io.js'
 
 export interface AddressOptions {
@@ -57,7 +58,7 @@ export function addressIn({ settings, sources }: Config): BackendAddress {
   const [ofStore, ofUrl] = [STRENGTH[sources.store.level], STRENGTH[sources.url.level]]
   if (url === undefined || ofUrl < ofStore) return addressOf(store, sources.store.name)
   if (ofUrl === STRENGTH.flag && ofStore === STRENGTH.flag) {
-    throw new ChronosError('INVALID_OPTION', 'give either --store or --url')
+    throw usage('give either --store or --url')
   }
   return present({ kind: 'server' as const, url: url.replace(/\/+$/, ''), token })
 }
@@ -66,10 +67,7 @@ export function addressIn({ settings, sources }: Config): BackendAddress {
 export async function storeAddress(options: AddressOptions, io: Io, command: string): Promise<StoreAddress> {
   const address = addressIn(await configOf(options, io))
   if (address.kind !== 'server') return address
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `${command} does not work through a server (${address.url}); run it where the store is, with --store`,
-  )
+  throw usage(`${command} does not work through a server (${address.url}); run it where the store is, with --store`)
 }
 
 /** `said` is the source of the URL, for errors. */
@@ -80,8 +78,7 @@ export function addressOf(url: string, said: string): StoreAddress {
   const problem = url.endsWith(':memory:') || url === 'memory:' ? 'is not shared between commands' : 'is not supported'
   // The rest of the URL may contain a password.
   const scheme = /^[^:]*:/.exec(url)?.[0]
-  throw new ChronosError(
-    'INVALID_OPTION',
+  throw usage(
     `${said}: the store ${shown(scheme === undefined || scheme === url ? url : `${scheme}…`)} ${problem}; ` +
       'use sqlite:./chronos.db or postgres://user@host/database',
   )

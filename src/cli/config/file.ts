@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ChronosError } from '../../core/values/error.js'
 import { isPlainObject } from '../../core/values/json.js'
 import { checkKeys } from '../../core/values/limits.js'
+import { usage } from '../exit.js'
 import { SETTING_NAMES, type SettingName } from './settings.js'
 
 const NAMES = ['chronos.config.json', 'chronos.config.mjs'] as const
@@ -26,18 +26,18 @@ export async function readConfigFile(named: string | undefined, folder: string):
 function found(folder: string): string | undefined {
   const here = NAMES.filter(name => existsSync(resolve(folder, name)))
   if (here.length < 2) return here[0]
-  throw problem(`both ${here.join(' and ')} exist; keep one, or choose one with --config`)
+  throw usage(`both ${here.join(' and ')} exist; keep one, or choose one with --config`)
 }
 
 async function contentOf(location: string, path: string): Promise<unknown> {
-  if (!existsSync(location)) throw problem(`--config: no file ${path}`)
+  if (!existsSync(location)) throw usage(`--config: no file ${path}`)
   if (/\.[cm]?js$/.test(path)) return moduleAt(location, path)
-  if (!path.endsWith('.json')) throw problem(`--config: expected a file that ends with .json or .mjs, got ${path}`)
+  if (!path.endsWith('.json')) throw usage(`--config: expected a file that ends with .json or .mjs, got ${path}`)
   const text = await readFile(location, 'utf8')
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw problem(`${path}: expected JSON (${(error as Error).message})`, error)
+    throw usage(`${path}: expected JSON (${(error as Error).message})`, error)
   }
 }
 
@@ -46,9 +46,9 @@ async function moduleAt(location: string, path: string): Promise<unknown> {
   try {
     loaded = (await import(pathToFileURL(location).href)) as typeof loaded
   } catch (error) {
-    throw problem(`cannot load ${path}: ${(error as Error).message}`, error)
+    throw usage(`cannot load ${path}: ${(error as Error).message}`, error)
   }
-  if (loaded.default === undefined) throw problem(`${path}: expected \`export default { … }\``)
+  if (loaded.default === undefined) throw usage(`${path}: expected \`export default { … }\``)
   return loaded.default
 }
 
@@ -64,7 +64,7 @@ function flatten(content: unknown, path: string): ReadonlyMap<SettingName, unkno
       values.set(key as SettingName, value)
       continue
     }
-    if (!isPlainObject(value)) throw problem(`${path}: ${key}: expected an object with ${inside.join(', ')}`)
+    if (!isPlainObject(value)) throw usage(`${path}: ${key}: expected an object with ${inside.join(', ')}`)
     checkKeys(value, inside, `${path}: ${key}`)
     for (const [name, one] of Object.entries(value)) values.set(`${key}.${name}` as SettingName, one)
   }
@@ -78,8 +78,4 @@ function groupsOf(names: readonly string[]): ReadonlyMap<string, readonly string
     groups.set(head, [...(groups.get(head) ?? []), ...(tail === undefined ? [] : [tail])])
   }
   return groups
-}
-
-function problem(words: string, cause?: unknown): ChronosError {
-  return new ChronosError('INVALID_OPTION', words, cause === undefined ? {} : { cause })
 }

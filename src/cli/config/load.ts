@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { ChronosError, shown } from '../../core/values/error.js'
+import { shown } from '../../core/values/error.js'
 import { suggest } from '../../core/values/options-reader.js'
 import { tryRead } from '../../core/values/schema.js'
+import { usage } from '../exit.js'
 import type { Environment, Io } from '../io.js'
 import { readConfigFile } from './file.js'
 import { flagOf, SETTING_NAMES, SETTINGS, type SettingName, type Settings } from './settings.js'
@@ -56,7 +57,7 @@ function ofEnvironment(name: SettingName, env: Environment): Said | undefined {
   const { env: variable, isSecret } = SETTINGS[name]
   const [plain, path] = [env[variable] || undefined, (isSecret && env[`${variable}_FILE`]) || undefined]
   if (plain !== undefined && path !== undefined) {
-    throw problem(`${variable} and ${variable}_FILE are both set; keep one`)
+    throw usage(`${variable} and ${variable}_FILE are both set; keep one`)
   }
   if (plain !== undefined) return { value: parsed(name, plain), source: { level: 'environment', name: variable } }
   if (path === undefined) return undefined
@@ -79,7 +80,7 @@ function contentOf(path: string, variable: string): string {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
-    throw problem(`${variable}: cannot read ${path} (${(error as Error).message})`)
+    throw usage(`${variable}: cannot read ${path} (${(error as Error).message})`)
   }
 }
 
@@ -89,7 +90,7 @@ function checked(name: SettingName, { value, source }: Said): unknown {
   if ('value' in answer) return answer.value
   const where = source.level === 'file' ? `${source.name}: ${name}` : source.name
   const got = isSecret ? 'another value' : shown(value)
-  throw problem(`${where}: expected ${schema.expects}, got ${got}${hint(name, value)}`)
+  throw usage(`${where}: expected ${schema.expects}, got ${got}${hint(name, value)}`)
 }
 
 /** Kubernetes sets CHRONOS_PORT for a Service named chronos. */
@@ -114,7 +115,7 @@ function checkVariables(env: Environment): void {
       KNOWN.map(known => known.slice(8)),
     )
     if (near === undefined || !isNear(variable.slice(8), near)) continue
-    throw problem(`unknown environment variable ${variable}; did you mean CHRONOS_${near}?`)
+    throw usage(`unknown environment variable ${variable}; did you mean CHRONOS_${near}?`)
   }
 }
 
@@ -127,8 +128,4 @@ function isNear(word: string, known: string): boolean {
     return at < 0
   })
   return extra.length + left.length < NEAR_MAX && Math.abs(word.length - known.length) < NEAR_MAX
-}
-
-function problem(words: string): ChronosError {
-  return new ChronosError('INVALID_OPTION', words)
 }

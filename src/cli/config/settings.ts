@@ -4,6 +4,7 @@ import { isPresetName } from '../../core/policy/presets.js'
 import { HOUR_MS } from '../../core/values/duration.js'
 import { isPlainObject } from '../../core/values/json.js'
 import { checkName } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import {
   type About,
   about,
@@ -21,6 +22,7 @@ import {
 } from '../../core/values/schema.js'
 import { list, union } from '../../core/values/shape.js'
 import type { AlertsOptions } from '../../engine/alerts/alerts.js'
+import type { Retention } from '../../engine/upkeep/pruner.js'
 import { collect } from '../argument.js'
 
 /** A setting, which a flag, an environment variable or a file can set. */
@@ -231,3 +233,12 @@ export function addSettingFlags(command: Command, ...names: readonly SettingName
 
 /** The name of a setting's flag in messages. */
 export const flagOf = (name: SettingName): string => (SETTINGS[name].schema.about.flag ?? name).replace(/ .*/, '')
+
+/** How long ended jobs are kept. */
+export function retentionIn(settings: Settings): Retention {
+  return present({
+    succeeded: settings['retention.succeeded'],
+    cancelled: settings['retention.cancelled'],
+    dead: settings['retention.dead'],
+  })
+}

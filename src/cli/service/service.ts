@@ -11,7 +11,7 @@ import type { Listening } from '../../server.js'
 import { openStore } from '../backend/direct.js'
 import { addressOf } from '../backend/store-address.js'
 import type { Config } from '../config/load.js'
-import type { Settings } from '../config/settings.js'
+import { retentionIn, type Settings } from '../config/settings.js'
 
 export type Extra = (request: Request) => Promise<Response | undefined>
 
@@ -56,7 +56,7 @@ export class Service {
       store: await openStore(addressOf(settings.store, sources.store.name)),
       log,
       egress: { allow: [...settings.egressAllow, ...egressAllow] },
-      retention: retentionOf(settings),
+      retention: retentionIn(settings),
       ...present({ retry: settings.retry, alerts: settings.alerts }),
     })
     const server = options.server ? await serverOf(chronos, options) : undefined
@@ -126,13 +126,4 @@ function drainMs({ drainDelay, host }: Settings): number {
 
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
-}
-
-function retentionOf(settings: Settings): Readonly<Record<string, never>> {
-  const states = ['succeeded', 'cancelled', 'dead'] as const
-  const ages = states.flatMap(state => {
-    const age = settings[`retention.${state}`]
-    return age === undefined ? [] : [[state, age]]
-  })
-  return Object.fromEntries(ages) as Readonly<Record<string, never>>
 }

@@ -1,4 +1,5 @@
-import { ChronosError } from '../../core/values/error.js'
+import type { ChronosError } from '../../core/values/error.js'
+import { usage } from '../exit.js'
 import type { Io } from '../io.js'
 import type { Service } from './service.js'
 
@@ -28,8 +29,7 @@ export async function started<T>(service: Service, start: () => Promise<T>): Pro
 }
 
 export function noJobs(command: string): ChronosError {
-  return new ChronosError(
-    'INVALID_OPTION',
+  return usage(
     `${command}: no job definitions; give --jobs ./jobs.js, CHRONOS_JOBS, or \`jobs\` in chronos.config.json`,
   )
 }

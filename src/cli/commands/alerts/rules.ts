@@ -1,8 +1,8 @@
 import { checkRuleName, type RuleSettings, type RuleView } from '../../../core/alert/rules.js'
 import type { Duration } from '../../../core/values/duration.js'
-import { ChronosError } from '../../../core/values/error.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
+import { usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { type Field, fieldTable, NONE } from '../../list.js'
 import type { Cell } from '../../output/print.js'
@@ -59,7 +59,7 @@ function changeOf(options: SetOptions): RuleSettings | null {
   if (options.on || options.off) settings['enabled'] = options.on === true
   const isEmpty = Object.keys(settings).length === 0
   if (isEmpty !== (options.reset === true) || (options.on && options.off)) {
-    throw new ChronosError('INVALID_OPTION', 'alerts set: give a change such as --for 15m or --off, or --reset alone')
+    throw usage('alerts set: give a change such as --for 15m or --off, or --reset alone')
   }
   return isEmpty ? null : (settings as RuleSettings)
 }

@@ -1,10 +1,11 @@
 import type { RuleName } from '../../../core/alert/rules.js'
 import type { SilenceView } from '../../../core/alert/silence.js'
 import type { Duration } from '../../../core/values/duration.js'
-import { ChronosError, shown } from '../../../core/values/error.js'
+import { shown } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
 import { act } from '../../act.js'
 import type { BackendOptions } from '../../backend/store-address.js'
+import { usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { type Field, type Listing, NONE } from '../../list.js'
 import { relative, timeOf } from '../../output/moment.js'
@@ -53,5 +54,5 @@ export async function addSilence(options: SilenceOptions, io: Io): Promise<void>
 function labelOf(text: string): readonly [string, string] {
   const at = text.indexOf('=')
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
-  throw new ChronosError('INVALID_OPTION', `--label: expected name=value such as queue=mail, got ${shown(text)}`)
+  throw usage(`--label: expected name=value such as queue=mail, got ${shown(text)}`)
 }

@@ -2,7 +2,7 @@ import { ChronosError } from '../../../core/values/error.js'
 import type { DeadQuery } from '../../../engine/dead/redrives.js'
 import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
-import { type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'
+import { checkChoice, type DeadFilterOptions, deadQueryOf } from '../jobs/filter.js'
 import { found } from '../jobs/job.js'
 
 export interface ChoiceOptions extends BackendOptions, DeadFilterOptions {
@@ -11,19 +11,11 @@ export interface ChoiceOptions extends BackendOptions, DeadFilterOptions {
   readonly dryRun?: true
 }
 
-/** All dead jobs must be asked for with `--all`. */
+/** The dead jobs that the ids or the filter select. */
 export function choiceOf(name: string, ids: readonly string[], options: ChoiceOptions): DeadQuery {
   const query = deadQueryOf(options)
-  const filtered = Object.keys(query).length > 0
-  if (ids.length > 0 && (filtered || options.all)) throw usage(name, 'give either ids or a filter')
-  if (ids.length === 0 && !filtered && !options.all) {
-    throw usage(name, 'give ids, a filter such as --group or --queue, or --all')
-  }
+  checkChoice(`dead ${name}`, ids, query, options.all, '--group or --queue')
   return ids.length > 0 ? { ids: [...new Set(ids)] } : query
-}
-
-export function usage(name: string, words: string): ChronosError {
-  return new ChronosError('INVALID_OPTION', `dead ${name}: ${words}`)
 }
 
 const IDS_AT_ONCE = 200

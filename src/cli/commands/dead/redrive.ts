@@ -4,11 +4,11 @@ import { present } from '../../../core/values/present.js'
 import type { Rate } from '../../../core/values/rate.js'
 import type { DeadQuery, DryRun, RedriveOptions } from '../../../engine/dead/redrives.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
-import { EXIT } from '../../exit.js'
+import { EXIT, usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { jsonText, many, manyOf, show } from '../../output/show.js'
 import { follow } from '../redrives/follow.js'
-import { type ChoiceOptions, checkDead, choiceOf, usage } from './choice.js'
+import { type ChoiceOptions, checkDead, choiceOf } from './choice.js'
 import { deadTable } from './list.js'
 
 export interface RedriveFlags extends ChoiceOptions {
@@ -29,7 +29,7 @@ export async function redriveDead(ids: readonly string[], flags: RedriveFlags, i
     const words = wordsOf(counted)
     if (flags.dryRun) return showSample(backend, query, counted, flags, io)
     if (ids.length === 0 && !flags.yes) {
-      throw usage('redrive', `${words}; add --yes to confirm, or --dry-run to see some of them`)
+      throw usage(`dead redrive: ${words}; add --yes to confirm, or --dry-run to see some of them`)
     }
     if (counted.count.value === 0) return nothing(counted, flags, io)
     const { id } = await backend.dead.redrive(query, options)

@@ -1,7 +1,8 @@
 import { withBackend } from '../../backend/backend.js'
+import { usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { many, show } from '../../output/show.js'
-import { type ChoiceOptions, checkDead, choiceOf, usage } from './choice.js'
+import { type ChoiceOptions, checkDead, choiceOf } from './choice.js'
 import { deadTable } from './list.js'
 
 const DONE = { acknowledge: 'acknowledged', discard: 'discarded' } as const
@@ -30,7 +31,7 @@ async function settleDead(
     if (options.dryRun || (ids.length === 0 && !options.yes)) {
       const result = await dead[name](query, { dryRun: true })
       const words = `${many(result.matched, 'dead job')} would be ${done}`
-      if (!options.dryRun) throw usage(name, `${words}; add --yes to confirm, or --dry-run to see some of them`)
+      if (!options.dryRun) throw usage(`dead ${name}: ${words}; add --yes to confirm, or --dry-run to see some of them`)
       const unseen = name === 'acknowledge' ? { acknowledged: false } : {}
       const [{ data }, { now }] = await Promise.all([
         dead.list({ ...unseen, ...query }, { limit: SAMPLE }),

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ChronosError } from '../../../core/values/error.js'
 import { defaultLog, silentLog } from '../../../engine/client/log.js'
 import { systemDice } from '../../../engine/time/system.js'
-import { EXIT } from '../../exit.js'
+import { EXIT, usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { paint, styleOf } from '../../output/print.js'
 import { oneLine } from '../../output/width.js'
@@ -36,7 +35,7 @@ export async function showDemo(options: DemoOptions, io: Io): Promise<number> {
 async function withFile<T>(named: string | undefined, use: (path: string) => Promise<T>): Promise<T> {
   if (named !== undefined) {
     if (!existsSync(named)) return use(named)
-    throw new ChronosError('INVALID_OPTION', `--store: ${named} already exists; delete it or name a new file`)
+    throw usage(`--store: ${named} already exists; delete it or name a new file`)
   }
   const folder = await mkdtemp(join(tmpdir(), 'chronos-demo-'))
   try {

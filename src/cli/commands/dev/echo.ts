@@ -2,6 +2,7 @@ import { type Clock, wait } from '../../../core/values/clock.js'
 import { toMs } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
+import { usage } from '../../exit.js'
 
 export const ECHO_PATH = '/__echo'
 
@@ -79,7 +80,7 @@ const BODILESS = new Set([204, 205, 304])
 function askedIn(query: URLSearchParams): Asked {
   const fail = wholeNumber(query, 'fail', 0, 1_000)
   const status = wholeNumber(query, 'status', 200, 599) ?? (fail === undefined ? 200 : 503)
-  if (BODILESS.has(status)) throw new ChronosError('INVALID_OPTION', `status: ${status} has no body`)
+  if (BODILESS.has(status)) throw usage(`status: ${status} has no body`)
   const delay = query.get('delay')
   return { status, fail, delayMs: delay === null ? 0 : toMs(delay, 'delay', { max: DELAY_MAX_MS }) }
 }
@@ -89,5 +90,5 @@ function wholeNumber(query: URLSearchParams, name: string, min: number, max: num
   if (text === null) return undefined
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return value
-  throw new ChronosError('INVALID_OPTION', `${name}: expected a whole number from ${min} to ${max}, got "${text}"`)
+  throw usage(`${name}: expected a whole number from ${min} to ${max}, got "${text}"`)
 }

@@ -1,8 +1,8 @@
 import { parseHttpRequest } from '../../../core/http/request.js'
-import { ChronosError, shown } from '../../../core/values/error.js'
+import { shown } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
 import { HTTP_JOB } from '../../../engine/client/definition.js'
-import { EXIT } from '../../exit.js'
+import { EXIT, usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { readText } from '../enqueue/payload.js'
 import { addJob, type EnqueueFlags } from '../enqueue/run.js'
@@ -63,7 +63,7 @@ export async function enqueueCall(
   if (cron === undefined) return addJob(HTTP_JOB, request, job, io)
   const single = ONE_JOB.find(flag => job[flag] !== undefined)
   if (single !== undefined) {
-    throw new ChronosError('INVALID_OPTION', `--${dashed(single)} applies to one job and cannot be used with --cron`)
+    throw usage(`--${dashed(single)} applies to one job and cannot be used with --cron`)
   }
   const call = present({ ...job, cron, tz, job: HTTP_JOB, payload: JSON.stringify(request) })
   await putSchedule(schedule ?? new URL(url).hostname, call, io)
@@ -76,7 +76,7 @@ function headersOf(lines: readonly string[], body: string | undefined): Record<s
   for (const line of lines) {
     const [, name, value] = /^([^:]+):\s*(.*)$/s.exec(line) ?? []
     if (name === undefined || value === undefined) {
-      throw new ChronosError('INVALID_OPTION', `--header: expected 'Name: value', got ${shown(line.split(':')[0])}`)
+      throw usage(`--header: expected 'Name: value', got ${shown(line.split(':')[0])}`)
     }
     headers[name.trim()] = value
   }

@@ -5,12 +5,12 @@ import { ChronosError } from '../../../core/values/error.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
-import { EXIT, EXIT_OF } from '../../exit.js'
+import { EXIT, EXIT_OF, usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { show } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
 import { actOnAll } from './bulk.js'
-import { type FilterOptions, queryOf } from './filter.js'
+import { checkChoice, type FilterOptions, queryOf } from './filter.js'
 import { standing } from './job.js'
 
 export interface ActionOptions extends BackendOptions, FilterOptions {
@@ -52,22 +52,16 @@ export const ACTIONS = {
 
 export type ActionName = keyof typeof ACTIONS
 
-type Command = (ids: readonly string[], options: ActionOptions, io: Io) => Promise<number>
-
-/** One command per action. The exit code is that of the first failure. */
-export const ACTION_COMMANDS = Object.fromEntries(
-  (Object.keys(ACTIONS) as ActionName[]).map(name => [
-    name,
-    (ids: readonly string[], options: ActionOptions, io: Io) => perform(name, ids, options, io),
-  ]),
-) as Readonly<Record<ActionName, Command>>
-
-async function perform(name: ActionName, ids: readonly string[], options: ActionOptions, io: Io): Promise<number> {
+/** The exit code is that of the first failure. */
+export async function perform(
+  name: ActionName,
+  ids: readonly string[],
+  options: ActionOptions,
+  io: Io,
+): Promise<number> {
   const query = queryOf(options)
-  const filtered = Object.keys(query).length > 0
   if (name === 'reschedule') newTime(options)
-  if (ids.length > 0 && (filtered || options.all)) throw usage(name, 'give either ids or a filter')
-  if (ids.length === 0 && !filtered && !options.all) throw usage(name, 'give ids, a filter such as --queue, or --all')
+  checkChoice(`jobs ${name}`, ids, query, options.all, '--queue')
   const action: Action = ACTIONS[name]
   return withBackend(options, io, backend =>
     ids.length > 0
@@ -115,9 +109,5 @@ function lineOf({ done }: Action, id: string, job: JobView | undefined): string 
 function newTime({ delay, runAt }: ActionOptions): { delay: Duration } | { runAt: Date | string } {
   if (delay !== undefined && runAt === undefined) return { delay }
   if (runAt !== undefined && delay === undefined) return { runAt }
-  throw usage('reschedule', 'give either --delay or --run-at')
-}
-
-function usage(name: ActionName, words: string): ChronosError {
-  return new ChronosError('INVALID_OPTION', `jobs ${name}: ${words}`)
+  throw usage('jobs reschedule: give either --delay or --run-at')
 }

@@ -3,7 +3,7 @@ import { present } from '../../../core/values/present.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import type { Count } from '../../../store/store.js'
 import type { Backend } from '../../backend/backend.js'
-import { EXIT } from '../../exit.js'
+import { EXIT, usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { Progress } from '../../output/progress.js'
 import { many, manyOf, show } from '../../output/show.js'
@@ -38,8 +38,7 @@ export async function actOnAll(bulk: Bulk): Promise<number> {
   const count = await backend.jobs.count(query, COUNT_MAX)
   if (options.dryRun) return showSample(bulk, count)
   if (!options.yes) {
-    throw new ChronosError(
-      'INVALID_OPTION',
+    throw usage(
       `jobs ${name}: ${manyOf(count, 'job')} would be ${action.done}; add --yes to confirm, or --dry-run to see some of them`,
     )
   }

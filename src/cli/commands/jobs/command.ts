@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { addPageOptions, collect, time, wholeNumber } from '../../argument.js'
 import type { CommandSpec } from '../../command.js'
-import type { ActionName } from './action.js'
+import type { Io } from '../../io.js'
+import type { ActionName, ActionOptions } from './action.js'
 import { addFilterOptions } from './filter.js'
 
 const ID = ['<id>', 'id of the job'] as const
@@ -169,11 +170,16 @@ chronos jobs delete --state succeeded --created-before 30d --yes`,
   },
 ]
 
+type Given = [ids: readonly string[], options: ActionOptions, io: Io]
+
 const actionCommand = ({ all, options, ...spec }: ActionSpec): CommandSpec => ({
   ...spec,
   arguments: [['[ids...]', 'ids of jobs']],
   options: command => addConfirmation(addFilterOptions(options?.(command) ?? command), all),
-  run: async () => (await import('./action.js')).ACTION_COMMANDS[spec.name],
+  run: async () => {
+    const { perform } = await import('./action.js')
+    return (...given: Given) => perform(spec.name, ...given)
+  },
 })
 
 /** Options of a command that acts on ids or on the jobs that a filter selects. */

@@ -1,10 +1,9 @@
 import type { Duration } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
 import type { JobChanges } from '../../../engine/jobs/jobs.js'
-import { withBackend } from '../../backend/backend.js'
+import { act } from '../../act.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
-import { show } from '../../output/show.js'
 import { readDeadline, readPayload, readPolicy } from '../enqueue/payload.js'
 import { standing, title } from './job.js'
 
@@ -23,12 +22,10 @@ interface EditFlags extends BackendOptions {
 
 export async function editJob(id: string, flags: EditFlags, io: Io): Promise<void> {
   const changes = await changesIn(flags, io)
-  const { ifVersion } = flags
-  await withBackend(flags, io, async backend => {
-    const job = await backend.jobs.edit(id, changes, ifVersion === undefined ? {} : { version: ifVersion })
-    const { now } = await backend.info()
-    show(io, flags, job, style => `${title(job, style)}${standing(job, now, style)}`)
-    if (!flags.json) io.stderr.write(`changed: ${Object.keys(changes).join(', ')}\n`)
+  await act(flags, io, ({ jobs }) => jobs.edit(id, changes, present({ version: flags.ifVersion })), {
+    text: async (job, style, backend) =>
+      `${title(job, style)}${standing(job, (await backend.info()).now, style).trimEnd()}`,
+    note: () => `changed: ${Object.keys(changes).join(', ')}`,
   })
 }
 

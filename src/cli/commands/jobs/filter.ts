@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander'
 import type { DeadQuery, JobQuery } from '../../../core/job/filter.js'
 import { JOB_STATES, PHASES } from '../../../core/job/job.js'
 import { parseDuration } from '../../../core/values/duration.js'
-import { ChronosError, shown } from '../../../core/values/error.js'
+import { shown } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
 import { systemClock } from '../../../engine/time/system.js'
+import { usage } from '../../exit.js'
 
 export interface FilterOptions extends Pick<JobQuery, 'state' | 'phase'> {}
 export interface DeadFilterOptions extends Pick<DeadQuery, 'acknowledged'> {}
@@ -85,15 +86,26 @@ function traitsOf(options: object): DeadQuery {
   return present(Object.fromEntries(OPTIONS.map(({ field, option }) => [field, given[option.attributeName()]])))
 }
 
+/** Everything must be asked for with `--all`; `example` is a filter that suits the command. */
+export function checkChoice(
+  command: string,
+  ids: readonly string[],
+  query: object,
+  all: true | undefined,
+  example: string,
+): void {
+  const isFiltered = Object.keys(query).length > 0
+  if (ids.length > 0 && (isFiltered || all)) throw usage(`${command}: give either ids or a filter`)
+  if (ids.length > 0 || isFiltered || all) return
+  throw usage(`${command}: give ids, a filter such as ${example}, or --all`)
+}
+
 /** A time, or an age. */
 function timeReader(flag: string): (text: string) => Date {
   return text => {
     const agoMs = parseDuration(text)
     const at = agoMs === undefined ? Date.parse(text) : Math.round(systemClock.now() - agoMs)
     if (Number.isFinite(at)) return new Date(at)
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${flag}: expected a time such as 2026-12-24T18:00Z or an age such as 2h, got ${shown(text)}`,
-    )
+    throw usage(`${flag}: expected a time such as 2026-12-24T18:00Z or an age such as 2h, got ${shown(text)}`)
   }
 }

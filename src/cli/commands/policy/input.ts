@@ -9,6 +9,7 @@ import {
   parsePolicy,
 } from '../../../core/policy/policy.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
+import { usage } from '../../exit.js'
 
 /** The fields of a policy by name, already checked by their schemas. */
 export type PolicyFlags = Readonly<Record<string, unknown>> & { readonly file?: string }
@@ -84,8 +85,4 @@ function checkSuits(flags: PolicyFlags, type: Backoff['type']): void {
   const suits = fieldsOf(type).map(({ schema }) => flagName(schema.about.flag!))
   const wayOut = `${suits.length > 0 ? `use ${suits.join(' and ')}, or ` : ''}give another --strategy`
   throw usage(`${flagName(stray.schema.about.flag!)}: ${type} backoff does not have it; ${wayOut}`)
-}
-
-function usage(message: string): ChronosError {
-  return new ChronosError('INVALID_OPTION', message)
 }

@@ -1,10 +1,11 @@
 import { DAY_MS, type Duration } from '../../../core/values/duration.js'
-import { ChronosError } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
 import { parseRetention, type Retention } from '../../../engine/upkeep/pruner.js'
 import type { Count, PruneRequest, Store } from '../../../store/store.js'
 import { openStore, ready } from '../../backend/direct.js'
 import { type BackendOptions, configOf, storeAddress } from '../../backend/store-address.js'
+import { retentionIn } from '../../config/settings.js'
+import { usage } from '../../exit.js'
 import { type Io, unlessInterrupted } from '../../io.js'
 import { Progress } from '../../output/progress.js'
 import { many, manyOf, show } from '../../output/show.js'
@@ -29,7 +30,7 @@ const KEY_MS = DAY_MS
 export async function pruneStore(options: PruneOptions, io: Io): Promise<void> {
   const olderThanMs = parseRetention(await agesOf(options, io), 'prune')
   if (Object.keys(olderThanMs).length === 0) {
-    throw usage('give an age such as --succeeded 7d: your configuration has no `retention`')
+    throw usage('prune: give an age such as --succeeded 7d: your configuration has no `retention`')
   }
   const address = await storeAddress(options, io, 'prune')
   await ready(address, io, 'existing')
@@ -40,7 +41,7 @@ export async function pruneStore(options: PruneOptions, io: Io): Promise<void> {
       show(io, options, { dryRun: true, olderThanMs, matched: counts }, () => `${wordsOf(counts)} would be deleted\n`)
       return
     }
-    if (!options.yes) throw usage(`${wordsOf(counts)} would be deleted; add --yes to confirm, or --dry-run`)
+    if (!options.yes) throw usage(`prune: ${wordsOf(counts)} would be deleted; add --yes to confirm, or --dry-run`)
     const removed = await removeAll(store, olderThanMs, counts, io)
     show(io, options, { dryRun: false, olderThanMs, removed }, () => `${totalOf(removed)} deleted\n`)
   } finally {
@@ -54,12 +55,7 @@ async function agesOf(options: PruneOptions, io: Io): Promise<Retention> {
   const given = present({ succeeded, cancelled, dead })
   if (Object.keys(given).length > 0) return given
   const { settings } = await configOf(options, io)
-  return Object.fromEntries(
-    STATES.flatMap(state => {
-      const age = settings[`retention.${state}`]
-      return age === undefined ? [] : [[state, age]]
-    }),
-  )
+  return retentionIn(settings)
 }
 
 async function countAll(store: Store, ages: PruneRequest['olderThanMs']): Promise<Record<Ended, Count>> {
@@ -111,7 +107,3 @@ const totalOf = (tally: Tally): string =>
     STATES.reduce((sum, state) => sum + tally[state], 0),
     'job',
   )
-
-function usage(words: string): ChronosError {
-  return new ChronosError('INVALID_OPTION', `prune: ${words}`)
-}

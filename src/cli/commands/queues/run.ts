@@ -1,9 +1,9 @@
 import { policyWords } from '../../../core/policy/words.js'
-import { ChronosError } from '../../../core/values/error.js'
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import type { QueueRecord } from '../../../store/store.js'
 import { act } from '../../act.js'
 import type { BackendOptions } from '../../backend/store-address.js'
+import { usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { type Field, type Listing, NONE } from '../../list.js'
 import { brief, timeOf } from '../../output/moment.js'
@@ -58,7 +58,7 @@ interface SetOptions extends BackendOptions {
 
 export async function setQueue(name: string, options: SetOptions, io: Io): Promise<void> {
   if ((options.retry === undefined) === (options.reset === undefined)) {
-    throw new ChronosError('INVALID_OPTION', 'queues set: give either --retry with a policy, or --reset to remove it')
+    throw usage('queues set: give either --retry with a policy, or --reset to remove it')
   }
   const retry = options.retry === undefined ? null : readPolicy(options.retry, '--retry')
   await act(options, io, ({ queues }) => queues.set(name, { retry }), { text: queueLine })

@@ -36,8 +36,7 @@ interface PutFlags extends BackendOptions {
 /** Works on a new store. */
 export async function putSchedule(id: string, flags: PutFlags, io: Io): Promise<void> {
   const options = { ...timingOf(flags), ...(await jobOf(flags, io)) }
-  const { ifVersion } = flags
-  const condition = ifVersion === undefined ? {} : { version: ifVersion }
+  const condition = present({ version: flags.ifVersion })
   await act(flags, io, ({ schedules }) => schedules.put(id, options, condition), { text: scheduleLine, need: 'any' })
 }
 

@@ -1,4 +1,5 @@
-import type { CommandSpec } from '../../command.js'
+import { acting, type CommandSpec } from '../../command.js'
+import { absolute } from '../../output/moment.js'
 
 export const stats: CommandSpec = {
   name: 'stats',
@@ -7,5 +8,8 @@ export const stats: CommandSpec = {
 chronos stats
 chronos stats --json | jq .retrySuccessRate
 watch -n 5 chronos stats`,
-  run: async () => (await import('./run.js')).showStats,
+  run: acting(backend => backend.stats(), {
+    text: async (stats, style) => (await import('./run.js')).reportOf(stats, style).trimEnd(),
+    note: ({ at }) => `as of ${absolute(at)}`,
+  }),
 }

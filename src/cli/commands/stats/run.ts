@@ -2,29 +2,18 @@ import { PHASES } from '../../../core/job/job.js'
 import { formatMs } from '../../../core/values/duration.js'
 import type { Activity, FleetStats } from '../../../engine/figures/statistics.js'
 import type { Count } from '../../../store/store.js'
-import { withBackend } from '../../backend/backend.js'
-import type { BackendOptions } from '../../backend/store-address.js'
-import type { Io } from '../../io.js'
 import { absolute } from '../../output/moment.js'
 import { type Cell, paint, type Style, table } from '../../output/print.js'
-import { countText, many, show } from '../../output/show.js'
+import { countText, many } from '../../output/show.js'
 import { markText, PHASE_MARKS } from '../../output/symbols.js'
 import { padEnd, padStart } from '../../output/width.js'
-
-export async function showStats(options: BackendOptions, io: Io): Promise<void> {
-  await withBackend(options, io, async backend => {
-    const stats = await backend.stats()
-    show(io, options, stats, style => reportOf(stats, style))
-    if (!options.json) io.stderr.write(`as of ${absolute(stats.at)}\n`)
-  })
-}
 
 export const cappedText = ({ value, relation }: Count): string =>
   `${countText(value)}${relation === 'exact' ? '' : '+'}`
 
 const LABEL_COLUMNS = 22
 
-function reportOf(stats: FleetStats, style: Style): string {
+export function reportOf(stats: FleetStats, style: Style): string {
   const part = (name: string, text: string): string => `${paint(name, 'strong', style)}\n${text}`
   const parts = [
     part('Jobs', phases(stats, style)),

@@ -1,8 +1,8 @@
 import { toMs } from '../../../core/values/duration.js'
-import { ChronosError } from '../../../core/values/error.js'
 import { systemClock } from '../../../engine/time/system.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
+import { usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { show } from '../../output/show.js'
 import { frame } from './frame.js'
@@ -20,7 +20,7 @@ export async function showTop(flags: TopFlags, io: Io): Promise<void> {
   const { terminal, stdout: output, env } = io
   if (flags.once || flags.json) return showOnce(flags, io)
   if (!terminal) {
-    throw new ChronosError('INVALID_OPTION', 'top: not a terminal; use --once to print one frame, or --json')
+    throw usage('top: not a terminal; use --once to print one frame, or --json')
   }
   await withBackend(flags, io, backend =>
     new Top({ backend, terminal, output, env, clock: systemClock, everyMs }).run(io.interrupted),
