@@ -2,8 +2,9 @@ import { toStoredError } from '../core/failure/outcome.js'
 import { timeText } from '../core/job/view.js'
 import type { Clock, Dice, Timer } from '../core/values/clock.js'
 import { DAY_MS, HOUR_MS } from '../core/values/duration.js'
-import { checkInteger, PAGE_MAX } from '../core/values/limits.js'
+import { pageLimit } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
+import { read } from '../core/values/schema.js'
 import type { Log } from '../engine/client/log.js'
 import { type List, listOf, PAGE_DEFAULT } from '../engine/jobs/query.js'
 import { Batcher } from '../engine/time/batcher.js'
@@ -103,7 +104,7 @@ export class AuditLog {
 
   /** Newest first. */
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: AuditLogQuery = {}): Promise<List<AuditLogEntry>> {
-    checkInteger(limit, 'audit: limit', 1, PAGE_MAX)
+    read(pageLimit, limit, 'audit: limit')
     await this.flush()
     const store = await this.#options.store()
     const found: AuditLogEntry[] = []

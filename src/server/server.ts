@@ -7,7 +7,7 @@ import { type Context, Hono } from 'hono'
 import { toStoredError } from '../core/failure/outcome.js'
 import type { Clock, Dice, Timer } from '../core/values/clock.js'
 import { ChronosError } from '../core/values/error.js'
-import { checkInteger } from '../core/values/limits.js'
+import { integer, read } from '../core/values/schema.js'
 import type { Chronos } from '../engine/client/chronos.js'
 import { defaultLog, type Log, silentLog } from '../engine/client/log.js'
 import { type Loop, startLoop } from '../engine/time/loop.js'
@@ -107,7 +107,7 @@ export class ChronosServer {
 
   async listen({ host = HOST_DEFAULT, port = PORT_DEFAULT }: ListenOptions = {}): Promise<Listening> {
     const { auditLog, clock, dice, log } = this.#app
-    checkInteger(port, 'listen: port', 0, 65_535)
+    read(integer(0, 65_535), port, 'listen: port')
     await this.#checkBind(host)
     this.#checkHost = hostCheck(this.#settings.allowedHosts, host)
     const server = createAdaptorServer({ fetch: this.#hono.fetch, overrideGlobalObjects: false }) as Server

@@ -1,7 +1,8 @@
 import { type Duration, HOUR_MS, toMs } from '../core/values/duration.js'
 import { ChronosError, shown } from '../core/values/error.js'
-import { checkInteger, checkKeys, checkText } from '../core/values/limits.js'
+import { checkKeys, freeText } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
+import { integer, read, text } from '../core/values/schema.js'
 import type { Log } from '../engine/client/log.js'
 
 export interface ServerOptions {
@@ -71,10 +72,10 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   checkKeys(options, OPTIONS, where)
   const { token, allowedHosts = [], readOnly = false, maxBody = 4 * MIB, maxListeners = 500, env, extra } = options
   if (token !== undefined) checkToken(token, `${where}: token`)
-  for (const host of allowedHosts) checkText(host, `${where}: allowedHosts`)
-  if (env) checkText(env.name, `${where}: env.name`, 40)
-  checkInteger(maxBody, `${where}: maxBody`, 1024, 64 * MIB)
-  checkInteger(maxListeners, `${where}: maxListeners`, 1, 10_000)
+  for (const host of allowedHosts) read(freeText, host, `${where}: allowedHosts`)
+  if (env) read(text(40), env.name, `${where}: env.name`)
+  read(integer(1024, 64 * MIB), maxBody, `${where}: maxBody`)
+  read(integer(1, 10_000), maxListeners, `${where}: maxListeners`)
   return present({
     basePath: basePathOf(options.basePath ?? '/'),
     token,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { shown } from '../../core/values/error.js'
-import { suggest } from '../../core/values/options-reader.js'
 import { tryRead } from '../../core/values/schema.js'
+import { suggest } from '../../core/values/suggest.js'
 import { usage } from '../exit.js'
 import type { Environment, Io } from '../io.js'
 import { readConfigFile } from './file.js'

@@ -3,7 +3,7 @@ import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
 import { isPresetName } from '../../core/policy/presets.js'
 import { HOUR_MS } from '../../core/values/duration.js'
 import { isPlainObject } from '../../core/values/json.js'
-import { checkName } from '../../core/values/limits.js'
+import { name as queueName } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import {
   type About,
@@ -15,6 +15,7 @@ import {
   literal,
   oneOf,
   pattern,
+  read,
   type Schema,
   schema,
   text,
@@ -158,7 +159,7 @@ const TABLE = {
   }),
   queues: setting(
     checkedBy('names of queues', words(''), names => {
-      for (const name of names) checkName(name, 'queue')
+      for (const name of names) read(queueName, name, 'queue')
     }),
     [],
     {

@@ -74,7 +74,10 @@ const reportedError = object(
 
 const note = about(anyText, 'Kept with the attempt and shown in the history.')
 
-export const failOptions = named('LeaseFailure', object({ token, error: reportedError }, { retryAfter: duration(), note }))
+export const failOptions = named(
+  'LeaseFailure',
+  object({ token, error: reportedError }, { retryAfter: duration(), note }),
+)
 export const completeOptions = object({ token }, { result: anything, note })
 export const snoozeOptions = object({ token, delay: duration() }, { note: anyText })
 export const releaseOptions = object(

@@ -1,8 +1,7 @@
-import { PRIORITY_MAX } from '../job/job.js'
 import { ChronosError, shown } from './error.js'
-import { suggest } from './options-reader.js'
 import { integer, pattern, text } from './schema.js'
 import { list } from './shape.js'
+import { suggest } from './suggest.js'
 
 /** Limits of all input. */
 export const NAME_LENGTH_MAX = 128
@@ -12,7 +11,6 @@ export const TAG_LENGTH_MAX = 64
 export const BATCH_MAX = 10_000
 export const PAGE_MAX = 200
 
-const LONE_SURROGATE = /\p{Surrogate}/u
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/
 
 /** Names of jobs and queues. */
@@ -26,46 +24,6 @@ export const pageLimit = integer(1, PAGE_MAX)
 /** Keys, tenants and other text that is only compared. */
 export const freeText = text(TEXT_LENGTH_MAX)
 export const tags = list(text(TAG_LENGTH_MAX), { max: TAGS_MAX, of: 'tags' })
-
-/** Names of jobs and queues. */
-export function checkName(value: unknown, what: string): asserts value is string {
-  if (typeof value === 'string' && value.length <= NAME_LENGTH_MAX && NAME.test(value)) return
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `${what}: expected 1 to ${NAME_LENGTH_MAX} letters, digits or . _ : / - that begin with a letter or digit, got ${shown(value)}`,
-  )
-}
-
-/** Keys, tenants and other free text that is only ever compared. */
-export function checkText(value: unknown, what: string, lengthMax = TEXT_LENGTH_MAX): asserts value is string {
-  if (typeof value === 'string' && value.length > 0 && value.length <= lengthMax && !LONE_SURROGATE.test(value)) return
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `${what}: expected a text of 1 to ${lengthMax} characters, got ${shown(value)}`,
-  )
-}
-
-export function checkTags(value: unknown, what: string): asserts value is readonly string[] {
-  if (!Array.isArray(value) || value.length > TAGS_MAX) {
-    throw new ChronosError(
-      'INVALID_OPTION',
-      `${what}: expected an array of at most ${TAGS_MAX} tags, got ${shown(value)}`,
-    )
-  }
-  for (const [index, tag] of value.entries()) checkText(tag, `${what}[${index}]`, TAG_LENGTH_MAX)
-}
-
-export function checkPriority(value: unknown, what: string): asserts value is number {
-  checkInteger(value, `${what}: priority`, 0, PRIORITY_MAX)
-}
-
-export function checkInteger(value: unknown, what: string, min: number, max: number): asserts value is number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return
-  throw new ChronosError(
-    'INVALID_OPTION',
-    `${what}: expected a whole number from ${min} to ${max}, got ${shown(value)}`,
-  )
-}
 
 /** Refuses unknown options, so that a misspelt one does not silently use the default. */
 export function checkKeys(options: unknown, known: readonly string[], where: string): void {

@@ -76,7 +76,7 @@ const event = oneOf(WEBHOOK_EVENTS)
 const LIST_MAX = 100
 const names = list(name, { min: 1, max: LIST_MAX, of: 'names', empty: 'expected at least one name, got an empty list' })
 
-/** A webhook endpoint as users write it. An update replaces all of it. */
+/** A webhook endpoint as users write it. An update replaces every setting. */
 export const webhookInput = named(
   'WebhookInput',
   object(

@@ -8,7 +8,8 @@ import {
 } from '../../core/policy/policy.js'
 import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkInteger, checkKeys, checkName } from '../../core/values/limits.js'
+import { checkKeys, name as queueName } from '../../core/values/limits.js'
+import { integer, read } from '../../core/values/schema.js'
 import type { AlertsOptions } from '../alerts/alerts.js'
 import type { EgressOptions } from '../egress/rules.js'
 import type { OpenTelemetry } from '../figures/tracing.js'
@@ -110,7 +111,7 @@ export function policyLevels(options: ChronosOptions): PolicyLevels {
   const instance = instanceLevel(options, 'createChronos')
   const byQueue = new Map<string, PartialPolicy>()
   for (const [name, settings] of Object.entries(queues)) {
-    checkName(name, 'createChronos: queues')
+    read(queueName, name, 'createChronos: queues')
     checkKeys(settings, ['retry', 'rules', 'circuit', 'budget'], `createChronos: queues.${name}`)
     const policy = level(settings, `createChronos: queues.${name}`, `createChronos: queues.${name}.retry`)
     if (policy) byQueue.set(name, policy)
@@ -163,9 +164,9 @@ export function workerSettings(definitions: readonly JobDefinition<never>[], opt
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new ChronosError('INVALID_OPTION', `work: two definitions are named "${twice}"`)
   const { concurrency = 10, queues = queuesOf(definitions) } = options
-  checkInteger(concurrency, 'work: concurrency', 1, CONCURRENCY_MAX)
+  read(integer(1, CONCURRENCY_MAX), concurrency, 'work: concurrency')
   if (queues.length === 0) throw new ChronosError('INVALID_OPTION', 'work: queues is empty; leave it out or name one')
-  for (const queue of queues) checkName(queue, 'work: queues')
+  for (const queue of queues) read(queueName, queue, 'work: queues')
   return {
     concurrency,
     queues,

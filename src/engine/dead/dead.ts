@@ -1,7 +1,8 @@
 import { acknowledge, discard } from '../../core/job/changes.js'
 import { type JobView, timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkInteger, checkText, checkWord, PAGE_MAX } from '../../core/values/limits.js'
+import { freeText, pageLimit } from '../../core/values/limits.js'
+import { oneOf, read } from '../../core/values/schema.js'
 import { ERROR_GROUP, type ErrorGroup, type GroupState, groupId } from '../../store/fold.js'
 import type { Changed, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -56,8 +57,8 @@ export class Dead {
   /** Most dead letters first, then the newest. */
   async groups(query: GroupQuery = {}): Promise<List<ErrorGroupView>> {
     const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = query
-    checkInteger(limit, 'dead.groups: limit', 1, PAGE_MAX)
-    if (state !== undefined) checkWord(state, GROUP_STATES, 'dead.groups: state')
+    read(pageLimit, limit, 'dead.groups: limit')
+    if (state !== undefined) read(oneOf(GROUP_STATES), state, 'dead.groups: state')
     const groups = (await this.#groups(tenantId)).filter(group =>
       state === undefined ? all || (group.dead > 0 && group.state !== 'ignored') : group.state === state,
     )
@@ -69,7 +70,7 @@ export class Dead {
   }
 
   async group(fingerprint: string, tenantId?: string): Promise<ErrorGroupView> {
-    checkText(fingerprint, 'dead: fingerprint')
+    read(freeText, fingerprint, 'dead: fingerprint')
     await this.#fold()
     const group = await this.#records.find(groupId(fingerprint, tenantId))
     if (!group) throw noGroup(fingerprint)
@@ -78,8 +79,8 @@ export class Dead {
 
   /** `resolved`: fixed; the group becomes `regressed` when its error occurs again. `ignored`: known and harmless. */
   async setGroup(fingerprint: string, state: (typeof SETTABLE)[number], tenantId?: string): Promise<ErrorGroupView> {
-    checkWord(state, SETTABLE, 'dead.setGroup: state')
-    checkText(fingerprint, 'dead: fingerprint')
+    read(oneOf(SETTABLE), state, 'dead.setGroup: state')
+    read(freeText, fingerprint, 'dead: fingerprint')
     await this.#fold()
     const { body } = await this.#records.change(groupId(fingerprint, tenantId), async (group, store) => {
       if (!group) throw noGroup(fingerprint)

@@ -1,5 +1,6 @@
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkInteger, checkKeys } from '../../core/values/limits.js'
+import { checkKeys } from '../../core/values/limits.js'
+import { integer, read } from '../../core/values/schema.js'
 import { type Address, isSingle, isWithin, kindOf, parseAddress, parseRange, type Range } from './address.js'
 
 /** Resolves a name to all of its addresses. */
@@ -40,7 +41,7 @@ export function parseEgress(options: EgressOptions = {}, where = 'egress'): Egre
   const { allow = [], ports = [], lookup } = options
   checkList(allow, `${where}.allow`)
   checkList(ports, `${where}.ports`)
-  for (const [i, port] of ports.entries()) checkInteger(port, `${where}.ports[${i}]`, 1, PORT_MAX)
+  for (const [i, port] of ports.entries()) read(integer(1, PORT_MAX), port, `${where}.ports[${i}]`)
   if (lookup !== undefined && typeof lookup !== 'function') {
     throw new ChronosError('INVALID_OPTION', `${where}.lookup: expected a function, got ${shown(lookup)}`)
   }

@@ -2,7 +2,8 @@ import type { Phase } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
 import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
-import { checkKeys, checkText } from '../../core/values/limits.js'
+import { checkKeys, freeText } from '../../core/values/limits.js'
+import { read } from '../../core/values/schema.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Count, QueueCensus, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX } from '../alerts/readings.js'
@@ -255,8 +256,8 @@ export function activityOf(data: readonly Counted[]): Activity {
 export async function readSeries(env: Environment, query: SeriesQuery): Promise<StatsSeries> {
   checkKeys(query, ['from', 'to', 'step', 'queue', 'name'], 'series')
   const { queue, name } = query
-  if (queue !== undefined) checkText(queue, 'series: queue')
-  if (name !== undefined) checkText(name, 'series: name')
+  if (queue !== undefined) read(freeText, queue, 'series: queue')
+  if (name !== undefined) read(freeText, name, 'series: name')
   const store = await folded(await env.connection.store())
   const { now } = await store.info()
   const { from, to, stepMs, step } = rangeOf(query, now)

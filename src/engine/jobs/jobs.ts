@@ -6,7 +6,8 @@ import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core
 import type { Policy } from '../../core/policy/policy.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
-import { checkInteger, checkKeys } from '../../core/values/limits.js'
+import { checkKeys } from '../../core/values/limits.js'
+import { integer, read } from '../../core/values/schema.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Changed, Count, LogRecord, RunTime, Store } from '../../store/store.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
@@ -70,7 +71,7 @@ export class Jobs {
 
   /** Exact up to `cap` (10,000), then "at least"; also "at least" if only the newest jobs were examined. */
   async count(query: JobQuery = {}, cap = COUNT_CAP): Promise<Count> {
-    checkInteger(cap, 'jobs.count: cap', 1, Number.MAX_SAFE_INTEGER)
+    read(integer(1), cap, 'jobs.count: cap')
     return countJobs(await this.#store(), jobFilter(query, 'jobs filter'), cap)
   }
 

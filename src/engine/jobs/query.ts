@@ -1,4 +1,5 @@
-import { checkInteger, PAGE_MAX } from '../../core/values/limits.js'
+import { pageLimit } from '../../core/values/limits.js'
+import { read } from '../../core/values/schema.js'
 import type { PageRequest } from '../../store/store.js'
 import type { Searched } from './search.js'
 
@@ -28,6 +29,6 @@ export function listOf<T>(data: readonly T[], next: string | undefined): List<T>
 }
 
 export function pageOf({ limit = PAGE_DEFAULT, cursor }: PageQuery, where: string): PageRequest {
-  checkInteger(limit, `${where}: limit`, 1, PAGE_MAX)
+  read(pageLimit, limit, `${where}: limit`)
   return { limit, ...(cursor !== undefined && { cursor }) }
 }

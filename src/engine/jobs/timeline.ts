@@ -1,7 +1,8 @@
 import { type Demise, type Ghost, projectionOf } from '../../core/job/projection.js'
 import { type Timeline, timelineOf } from '../../core/job/timeline.js'
 import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core/job/view.js'
-import { checkInteger, PAGE_MAX } from '../../core/values/limits.js'
+import { pageLimit } from '../../core/values/limits.js'
+import { read } from '../../core/values/schema.js'
 import type { AttemptRecord } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { notFound } from './edit.js'
@@ -40,7 +41,7 @@ const LIMIT_DEFAULT = 100
 
 export async function timelineOfJob(env: Environment, id: string, query: TimelineQuery): Promise<JobTimeline> {
   const { limit = LIMIT_DEFAULT } = query
-  checkInteger(limit, 'jobs.timeline: limit', 1, PAGE_MAX)
+  read(pageLimit, limit, 'jobs.timeline: limit')
   const store = await env.connection.store()
   const job = await store.get(id)
   if (!job) throw notFound(id)

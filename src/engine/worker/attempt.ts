@@ -6,7 +6,8 @@ import type { Policy } from '../../core/policy/policy.js'
 import type { RunningHandler, Timer } from '../../core/values/clock.js'
 import { type Duration, formatMs, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { checkText } from '../../core/values/limits.js'
+import { freeText } from '../../core/values/limits.js'
+import { read } from '../../core/values/schema.js'
 import { type Claimed, type Lease, LOG_LINES_MAX, type LogLine, type Report } from '../../store/store.js'
 import type { JobContext, JobDefinition, OnceOptions } from '../client/definition.js'
 import { dependencyOf, type SharedDependency } from '../dependencies/answer.js'
@@ -231,7 +232,7 @@ export class Attempt implements JobContext {
   }
 
   once<T>(name: string, effect: () => T | Promise<T>, options: OnceOptions = {}): Promise<T> {
-    checkText(name, 'job.once: name')
+    read(freeText, name, 'job.once: name')
     this.#mustBeHeld('job.once')
     this.#mustBeOpen('job.once')
     const running = this.#effects.get(name)

@@ -1,8 +1,8 @@
 import { type TickView, viewTicks } from '../../../core/schedule/occurrences.js'
 import { checkHappens, parseTiming } from '../../../core/schedule/timing.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
-import { checkInteger } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
+import { integer, read } from '../../../core/values/schema.js'
 import { timeOf } from '../../../engine/client/enqueuer.js'
 import { systemClock } from '../../../engine/time/system.js'
 import type { Io } from '../../io.js'
@@ -21,7 +21,7 @@ const COUNT_MAX = 1_000
 
 /** Needs no store: it uses the scheduler's own code. */
 export function showNext(expression: string, { tz, count = 10, from, json }: NextFlags, io: Io): void {
-  checkInteger(count, '--count', 1, COUNT_MAX)
+  read(integer(1, COUNT_MAX), count, '--count')
   const now = systemClock.now()
   const since = from === undefined ? now : timeOf(from, '--from')
   const when = parseDuration(expression) === undefined ? { cron: expression } : { every: expression as Duration }
