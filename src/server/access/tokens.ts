@@ -107,10 +107,18 @@ export class Tokens {
   async exist(): Promise<boolean> {
     const now = this.#clock.now()
     if (this.#existing === undefined || this.#existing.until <= now) {
-      const found = await (await this.#store()).records(TOKEN, { limit: 1 })
-      this.#existing = { isSo: found.length > 0, until: now + CACHED_MS }
+      const isSo = await this.#areStored().catch(error => {
+        // While the store is down, the last answer is better than none: the server still says what is wrong.
+        if (this.#existing === undefined) throw error
+        return this.#existing.isSo
+      })
+      this.#existing = { isSo, until: now + CACHED_MS }
     }
     return this.#existing.isSo
+  }
+
+  async #areStored(): Promise<boolean> {
+    return (await (await this.#store()).records(TOKEN, { limit: 1 })).length > 0
   }
 
   /** The caller that the token belongs to; undefined if it is unknown, revoked or expired. */
