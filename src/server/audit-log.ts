@@ -4,7 +4,9 @@ import type { Clock, Dice, Timer } from '../core/values/clock.js'
 import { DAY_MS, HOUR_MS } from '../core/values/duration.js'
 import { pageLimit } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
-import { read } from '../core/values/schema.js'
+import { about, anyText, anything, type Infer, integer, named, read } from '../core/values/schema.js'
+import { record, view } from '../core/values/shape.js'
+import { timestamp } from '../core/values/time.js'
 import type { Log } from '../engine/client/log.js'
 import { type List, listOf, PAGE_DEFAULT } from '../engine/jobs/query.js'
 import { Batcher } from '../engine/time/batcher.js'
@@ -32,19 +34,20 @@ export interface Change {
   readonly facts?: Readonly<Record<string, unknown>>
 }
 
-export interface AuditLogEntry {
-  readonly id: string
-  readonly at: string
-  readonly actor: string
-  readonly role: string
-  readonly tenantId?: string
-  readonly action: string
-  readonly target?: string
-  readonly requestId?: string
-  /** The number of changes, in an entry that sums up one second or describes a bulk change. */
-  readonly count?: number
-  readonly facts?: Readonly<Record<string, unknown>>
-}
+export const auditLogEntry = named(
+  'AuditLogEntry',
+  view(
+    { id: anyText, at: timestamp, actor: anyText, role: anyText, action: anyText },
+    {
+      tenantId: anyText,
+      target: anyText,
+      requestId: anyText,
+      count: about(integer(), 'The number of changes, in an entry that sums up one second or describes a bulk change.'),
+      facts: record(anything),
+    },
+  ),
+)
+export type AuditLogEntry = Infer<typeof auditLogEntry>
 
 interface AuditLogOptions {
   readonly store: () => Promise<Store>

@@ -1,10 +1,10 @@
+import type { Infer, Schema } from '../core/values/schema.js'
+import { type ObjectSchema, object } from '../core/values/shape.js'
 import type { Caller, Role } from './access/caller.js'
 import type { Application } from './application.js'
 import type { LibraryCall } from './library.js'
-import { z } from './schemas/zod.js'
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
-type Fields = z.ZodObject
 
 /** The validated request that a handler gets. */
 export interface Call<Params, Query, Body> {
@@ -46,7 +46,7 @@ export interface Answer {
 
 interface Said {
   readonly description: string
-  readonly schema?: z.ZodType
+  readonly schema?: Schema
 }
 
 /**
@@ -82,54 +82,40 @@ export interface Endpoint {
    * allows it too. Default: `none` for GET, otherwise `entry`.
    */
   readonly audit?: 'entry' | 'sum' | 'none'
-  readonly params: Fields
-  readonly query: Fields
-  readonly body: z.ZodType | undefined
-  /** Chooses one of several forms of the body, so that errors are about that form only. */
-  readonly choose?: (body: unknown) => z.ZodType
+  readonly params: ObjectSchema
+  readonly query: ObjectSchema
+  readonly body: Schema | undefined
   readonly answers: Readonly<Record<number, Said>>
   readonly handle: (call: Call<never, never, never>) => Promise<Answer>
 }
 
-const NOTHING = z.strictObject({})
+/** The body of an action without settings. */
+export const NOTHING = object({})
 type Nothing = typeof NOTHING
 
-/** Fields from JSON or a query are present or absent, but never undefined. */
-type Exact<T> = unknown extends T
-  ? T
-  : T extends readonly (infer Item)[]
-    ? number extends T['length']
-      ? Exact<Item>[]
-      : T
-    : T extends object
-      ? { [K in keyof T]: Exact<Exclude<T[K], undefined>> }
-      : T
-type Read<Schema extends z.ZodType> = Exact<z.output<Schema>>
-
-type Given<P extends Fields, Q extends Fields, B extends z.ZodType> = Omit<
-  Endpoint,
-  'params' | 'query' | 'body' | 'handle'
-> & {
+type Given<P, Q, B> = Omit<Endpoint, 'params' | 'query' | 'body' | 'handle'> & {
   readonly params?: P
   readonly query?: Q
   readonly body?: B
-  readonly handle: (call: Call<Read<P>, Read<Q>, Read<B>>) => Promise<Answer>
+  readonly handle: (call: Call<Infer<P>, Infer<Q>, Infer<B>>) => Promise<Answer>
 }
 
 /** Infers the types of the handler's input from the schemas. */
-export function endpoint<P extends Fields = Nothing, Q extends Fields = Nothing, B extends z.ZodType = z.ZodUndefined>(
-  given: Given<P, Q, B>,
-): Endpoint {
+export function endpoint<
+  P extends ObjectSchema = Nothing,
+  Q extends ObjectSchema = Nothing,
+  B extends Schema = Schema<undefined>,
+>(given: Given<P, Q, B>): Endpoint {
   const { params = NOTHING, query = NOTHING, body, ...rest } = given
   return { ...rest, params, query, body } as Endpoint
 }
 
 /** `{ 200: … }` */
-export function ok(schema: z.ZodType, description = 'Done'): Readonly<Record<number, Said>> {
+export function ok(schema: Schema, description = 'Done'): Readonly<Record<number, Said>> {
   return { 200: { description, schema } }
 }
 
-export function created(schema: z.ZodType, description = 'Created'): Readonly<Record<number, Said>> {
+export function created(schema: Schema, description = 'Created'): Readonly<Record<number, Said>> {
   return { 201: { description, schema } }
 }
 

@@ -1,12 +1,11 @@
 import type { Clock } from '../core/values/clock.js'
+import { anyText, boolean, type Infer } from '../core/values/schema.js'
+import { view } from '../core/values/shape.js'
 import type { Chronos } from '../engine/client/chronos.js'
 import { within } from './http/timeout.js'
 
-export interface Check {
-  readonly name: string
-  readonly isOk: boolean
-  readonly detail: string
-}
+export const check = view({ name: anyText, isOk: boolean, detail: anyText })
+export type Check = Infer<typeof check>
 
 export interface Readiness {
   readonly isReady: boolean

@@ -1,7 +1,9 @@
-import { OpenAPIRegistry, OpenApiGeneratorV31 } from '@asteasolutions/zod-to-openapi'
+import { present } from '../core/values/present.js'
+import { type Components, jsonSchema, type Schema } from '../core/values/schema.js'
+import type { ObjectSchema } from '../core/values/shape.js'
 import type { Endpoint } from './endpoint.js'
-import { problemSchema } from './schemas/problem.js'
-import { z } from './schemas/zod.js'
+import { problemSchema } from './http/problem.js'
+import { mayBeLeftOut } from './http/router.js'
 
 const INTRODUCTION = `Durable jobs with retries.
 
@@ -25,26 +27,37 @@ const TAGS: Readonly<Record<string, string>> = {
   operations: 'Workers, statistics, the audit log and the system.',
 }
 
-const HEADERS = {
-  'X-Request-Id': { description: 'The id of this request in the logs.', schema: { type: 'string' as const } },
-}
-
-/** The OpenAPI 3.1 document, generated from the schemas that validate requests. */
-export function openApiDocument(endpoints: readonly Endpoint[], basePath: string): object {
-  const registry = new OpenAPIRegistry()
-  registry.registerComponent('securitySchemes', 'token', {
+const SECURITY = {
+  token: {
     type: 'http',
     scheme: 'bearer',
     description: 'A token from `chronos tokens create`. On loopback a token is required as soon as one exists.',
-  })
-  registry.registerComponent('securitySchemes', 'session', {
+  },
+  session: {
     type: 'apiKey',
     in: 'cookie',
     name: 'chronos_session',
     description: 'The cookie that `POST /session` sets for the dashboard.',
-  })
-  for (const endpoint of endpoints) registry.registerPath(pathOf(endpoint))
-  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+  },
+}
+
+const HEADERS = { 'X-Request-Id': { description: 'The id of this request in the logs.', schema: { type: 'string' } } }
+
+const IDEMPOTENCY_KEY = {
+  name: 'idempotency-key',
+  in: 'header',
+  description: 'For 24 hours, the same key with the same body returns the first response.',
+  schema: { type: 'string', maxLength: 200 },
+}
+
+/** The OpenAPI 3.1 document, generated from the schemas that validate requests. */
+export function openApiDocument(endpoints: readonly Endpoint[], basePath: string): object {
+  const schemas: Components = {}
+  const paths: Record<string, Record<string, object>> = {}
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint, schemas) }
+  }
+  return {
     openapi: '3.1.0',
     info: {
       title: 'Chronos',
@@ -55,51 +68,54 @@ export function openApiDocument(endpoints: readonly Endpoint[], basePath: string
     servers: [{ url: `${basePath}/api/v1`, description: 'This server' }],
     security: [{ token: [] }, { session: [] }, {}],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-  })
+    components: { securitySchemes: SECURITY, schemas },
+    paths,
+  }
 }
 
-function pathOf(endpoint: Endpoint): Parameters<OpenAPIRegistry['registerPath']>[0] {
-  const { method, path, tag, summary, description, role, tenants, params, query, body, creates, answers } = endpoint
+function operationOf(endpoint: Endpoint, schemas: Components): object {
+  const { tag, summary, description, role, tenants, params, query, body, creates, answers } = endpoint
   const rights = `Role: ${role}. ${tenants === 'own' ? 'The token of a tenant sees only its own data.' : 'Not available to the token of a tenant.'}`
+  const content = (type: string, schema: Schema): object => ({ [type]: { schema: jsonSchema(schema, schemas) } })
+  const problem = (said: string): object => ({
+    description: said,
+    content: content('application/problem+json', problemSchema),
+  })
+  const parameters = [
+    ...parametersIn('path', params, schemas),
+    ...parametersIn('query', query, schemas),
+    ...(creates ? [IDEMPOTENCY_KEY] : []),
+  ]
+  const responses = Object.entries(answers).map(([status, { description: said, schema }]) => [
+    status,
+    { description: said, headers: HEADERS, ...(schema && { content: content(typeOf(endpoint), schema) }) },
+  ])
   return {
-    method,
-    path,
     operationId: operationId(endpoint),
     tags: [tag],
     summary,
     description: [description, rights].filter(text => text !== undefined).join('\n\n'),
-    request: {
-      ...(hasFields(params) && { params }),
-      ...(hasFields(query) && { query }),
-      ...(creates && {
-        headers: z.object({
-          'idempotency-key': z.string().max(200).optional().openapi({
-            description: 'For 24 hours, the same key with the same body returns the first response.',
-          }),
-        }),
-      }),
-      ...(body && {
-        body: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } },
-      }),
-    },
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: !mayBeLeftOut(body), content: content('application/json', body) } }),
     responses: {
-      ...Object.fromEntries(
-        Object.entries(answers).map(([status, { description: said, schema }]) => [
-          status,
-          { description: said, headers: HEADERS, ...(schema && { content: { [typeOf(endpoint)]: { schema } } }) },
-        ]),
-      ),
-      '4XX': {
-        description: 'The request was refused',
-        content: { 'application/problem+json': { schema: problemSchema } },
-      },
-      '5XX': { description: 'The server failed', content: { 'application/problem+json': { schema: problemSchema } } },
+      ...Object.fromEntries(responses),
+      '4XX': problem('The request was refused'),
+      '5XX': problem('The server failed'),
     },
   }
 }
 
+function parametersIn(place: 'path' | 'query', { fields, required }: ObjectSchema, schemas: Components): object[] {
+  return Object.entries(fields).map(([name, field]) => ({
+    name,
+    in: place,
+    ...(name in required && { required: true }),
+    ...present({ description: field.about.description }),
+    schema: jsonSchema(field, schemas),
+  }))
+}
+
 const typeOf = ({ tag }: Endpoint): string => (tag === 'events' ? 'text/event-stream' : 'application/json')
-const hasFields = (schema: z.ZodObject): boolean => Object.keys(schema.shape).length > 0
 
 /** `post /jobs/{id}/run-now` → `postJobRunNow`, `post /jobs:cancel` → `postJobsCancel`: stable as long as the path is. */
 export function operationId({ method, path }: Endpoint): string {

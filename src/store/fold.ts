@@ -14,7 +14,8 @@ export const ERROR_GROUP = 'error-group'
 export type Resolution = '1m' | '1h'
 const RESOLUTION_MS: Readonly<Record<Resolution, number>> = { '1m': 60_000, '1h': 3_600_000 }
 
-export type GroupState = 'open' | 'resolved' | 'regressed' | 'ignored'
+export const GROUP_STATES = ['open', 'resolved', 'regressed', 'ignored'] as const
+export type GroupState = (typeof GROUP_STATES)[number]
 
 export interface ErrorGroup {
   readonly fingerprint: string

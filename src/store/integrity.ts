@@ -1,4 +1,6 @@
 import type { Job, JobState } from '../core/job/job.js'
+import { anyText, type Infer, named, oneOf } from '../core/values/schema.js'
+import { view } from '../core/values/shape.js'
 import type { LedgerDelta } from './delta.js'
 import { foldLedger } from './fold.js'
 import { IdSum } from './id-xor.js'
@@ -22,18 +24,19 @@ export interface QueueAudit {
   readonly idSum: string
 }
 
-export interface AuditFinding {
-  readonly jobId: string
-  readonly what: /** succeeded without exactly one succeeded run in its generation */
-    | 'success-runs'
-    /** the run numbers do not count up from 1 without gaps */
-    | 'run-gap'
-    /** the lease expired more than two lease times ago */
-    | 'lease-expired'
-    /** the attempts have no job; the id is the internal key of the row */
-    | 'orphan-attempts'
-  readonly detail: string
-}
+const FINDINGS = [
+  /** succeeded without exactly one succeeded run in its generation */
+  'success-runs',
+  /** the run numbers do not count up from 1 without gaps */
+  'run-gap',
+  /** the lease expired more than two lease times ago */
+  'lease-expired',
+  /** the attempts have no job; the id is the internal key of the row */
+  'orphan-attempts',
+] as const
+
+export const auditFinding = named('IntegrityFinding', view({ jobId: anyText, what: oneOf(FINDINGS), detail: anyText }))
+export type AuditFinding = Infer<typeof auditFinding>
 
 /** The facts in a job's row and in its attempts that must agree. */
 export interface JobRecords extends Pick<Job, 'id' | 'state' | 'generation' | 'run'> {

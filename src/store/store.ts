@@ -3,6 +3,7 @@ import type { Job, JobState, RunStatus, StoredError } from '../core/job/job.js'
 import type { Decision } from '../core/job/lifecycle.js'
 import type { RunTime } from '../core/job/run-time.js'
 import type { PartialPolicy } from '../core/policy/policy.js'
+import type { Count } from '../core/values/count.js'
 import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
 import type { AuditSnapshot } from './integrity.js'
 import type { GivenField } from './job-columns.js'
@@ -23,6 +24,7 @@ import type {
 
 export type { JobChange, JobEdit, RedriveOptions } from '../core/job/changes.js'
 export type { RunTime } from '../core/job/run-time.js'
+export type { Count } from '../core/values/count.js'
 export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
 export type * from './run.js'
 
@@ -304,11 +306,6 @@ export interface Page<T> {
   readonly next?: string
   /** The number of jobs read; set if `lookAt` was given and a text was searched for. */
   readonly looked?: number
-}
-
-export interface Count {
-  readonly value: number
-  readonly relation: 'exact' | 'at-least'
 }
 
 /** One run of a job, written once, when it ended. */

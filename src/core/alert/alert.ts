@@ -1,6 +1,9 @@
 import { timeText } from '../job/view.js'
 import { hash64 } from '../values/hash.js'
-import type { AlertRule, RuleName } from './rules.js'
+import { about, anyText, type Infer, named, number, oneOf } from '../values/schema.js'
+import { record, view } from '../values/shape.js'
+import { timestamp } from '../values/time.js'
+import { type AlertRule, RULE_NAMES, type RuleName } from './rules.js'
 
 export type AlertState = 'inactive' | 'pending' | 'firing'
 export type Severity = 'warning' | 'critical'
@@ -140,22 +143,31 @@ function seen({ labels, value, summary, isUrgent = false }: Reading, rule: Alert
   return { id: alertId(rule.name, labels), rule: rule.name, labels, severity, value, summary, evaluatedAt: now }
 }
 
+/** `resolved`: the alert fired and ended within the last day. */
+export const SHOWN_STATES = ['pending', 'firing', 'resolved'] as const
+
 /** An alert as users see it, the same in TypeScript, REST and `--json`. */
-export interface AlertView {
-  readonly id: string
-  readonly rule: RuleName
-  readonly labels: Labels
-  /** `resolved`: it fired within the last day, and is over. */
-  readonly state: 'pending' | 'firing' | 'resolved'
-  readonly severity: Severity
-  readonly value: number
-  readonly summary: string
-  readonly since: string
-  readonly firedAt?: string
-  readonly resolvedAt?: string
-  /** When the last notice was sent; absent while it is silenced. */
-  readonly notifiedAt?: string
-}
+export const alertView = named(
+  'Alert',
+  view(
+    {
+      id: anyText,
+      rule: oneOf(RULE_NAMES),
+      labels: record(anyText),
+      state: about(oneOf(SHOWN_STATES), 'resolved: the alert fired and ended within the last day.'),
+      severity: oneOf(['warning', 'critical']),
+      value: number(),
+      summary: anyText,
+      since: timestamp,
+    },
+    {
+      firedAt: timestamp,
+      resolvedAt: timestamp,
+      notifiedAt: about(timestamp, 'The last notification; absent while the alert is silenced.'),
+    },
+  ),
+)
+export type AlertView = Infer<typeof alertView>
 
 export function viewAlert(alert: Alert): AlertView {
   const { id, rule, labels, state, severity, value, summary, since, firedAt, resolvedAt, noticed } = alert

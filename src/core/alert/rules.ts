@@ -16,7 +16,7 @@ import {
   type Schema,
   value,
 } from '../values/schema.js'
-import { object, union } from '../values/shape.js'
+import { object, union, view } from '../values/shape.js'
 
 export type RuleName =
   | 'dead-letters'
@@ -202,9 +202,14 @@ export const alertRuleChanges = named(
 export type RulesInput = Infer<typeof alertRules>
 export type RuleChanges = Infer<typeof alertRuleChanges>
 
+const { critical, window, minVolume, minRetries, ...shownAlways } = every.optional
+
 /** A rule as users see it; its output is also valid input. */
-export type RuleView = Required<Pick<RuleSettings, 'enabled' | 'fire' | 'clear' | 'for' | 'keep' | 'repeat'>> &
-  Pick<RuleSettings, 'critical' | 'window' | 'minVolume' | 'minRetries'> & { readonly name: RuleName }
+export const ruleView = named(
+  'AlertRule',
+  view({ name: ruleName, ...shownAlways }, { critical, window, minVolume, minRetries }),
+)
+export type RuleView = Infer<typeof ruleView>
 
 /** The default rules with the given changes, checked; `where` is the name of the setting in errors. */
 export function parseRules(input: unknown, where: string, base = DEFAULT_RULES): readonly AlertRule[] {

@@ -3,9 +3,9 @@ import { toMs } from '../values/duration.js'
 import { shown } from '../values/error.js'
 import { freeText } from '../values/limits.js'
 import { present } from '../values/present.js'
-import { about, duration, type Infer, named, read, refined, refuse } from '../values/schema.js'
-import { object, record } from '../values/shape.js'
-import { time, timeOf } from '../values/time.js'
+import { about, anyText, duration, type Infer, named, read, refined, refuse } from '../values/schema.js'
+import { object, record, view } from '../values/shape.js'
+import { time, timeOf, timestamp } from '../values/time.js'
 import type { Labels } from './alert.js'
 import { type RuleName, ruleName } from './rules.js'
 
@@ -52,10 +52,14 @@ export const silenceInput = named(
 
 export type SilenceInput = Infer<typeof silenceInput>
 
-export interface SilenceView extends Omit<Silence, 'createdAt' | 'until'> {
-  readonly createdAt: string
-  readonly until: string
-}
+export const silenceView = named(
+  'Silence',
+  view(
+    { id: anyText, labels: record(anyText), createdAt: timestamp, until: timestamp },
+    { rule: ruleName, comment: anyText },
+  ),
+)
+export type SilenceView = Infer<typeof silenceView>
 
 export function isSilenced(
   { rule, labels }: { readonly rule: RuleName; readonly labels: Labels },

@@ -384,7 +384,8 @@ function rampOf({ settings }: Dependency): Ramp {
 }
 
 /** The state of a circuit as it is shown. */
-export type CircuitState = 'closed' | 'open' | 'half-open' | 'ramping'
+export const CIRCUIT_STATES = ['closed', 'open', 'half-open', 'ramping'] as const
+export type CircuitState = (typeof CIRCUIT_STATES)[number]
 
 export function circuitState(dependency: Dependency, now: number): CircuitState {
   const { circuit } = advanced(dependency, now)

@@ -39,7 +39,8 @@ const method = schema<HttpMethod | Lowercase<HttpMethod>>({
     if (typeof given === 'string' && METHODS.some(one => one === given.toUpperCase())) return given as HttpMethod
     throw flaw(`expected ${method.expects}, got ${shown(given)}`)
   },
-  json: () => ({ type: 'string', enum: [...METHODS, ...METHODS.map(one => one.toLowerCase())] }),
+  // Lower case is accepted too; clients that are generated from the document need one spelling.
+  json: () => ({ type: 'string', enum: METHODS }),
 })
 
 /** A URL that can be called; it is kept as it was written. The egress rules decide where a call may go. */

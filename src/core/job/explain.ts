@@ -1,21 +1,28 @@
 import { formatMs, toMs } from '../values/duration.js'
+import { about, anyText, type Infer, named, oneOf } from '../values/schema.js'
+import { listOf, view } from '../values/shape.js'
+import { timestamp } from '../values/time.js'
 import { attemptLabel, type DeathReason } from './job.js'
-import type { Decision } from './lifecycle.js'
 import { type Outlook, outlookOf } from './outlook.js'
+import { type Decision, decision } from './transition.js'
 import { type AttemptFacts, timeText } from './view.js'
-import { brief, type ExplainFacts, moment, type WaitCode, type Waiting, waitingOf } from './wait-reason.js'
+import { brief, type ExplainFacts, moment, WAIT_CODES, type WaitCode, type Waiting, waitingOf } from './wait-reason.js'
 
 export type { DependencyFacts, ExplainFacts, WaitCode } from './wait-reason.js'
 
 /** A job explained in plain words. Times are RFC 3339. */
-export interface Explanation {
-  /** One sentence. */
-  readonly summary: string
-  readonly waiting?: { readonly because: WaitCode; readonly words: string; readonly until?: string }
-  readonly last?: { readonly words: string; readonly decision: Decision }
-  readonly next?: { readonly words: string; readonly at?: string; readonly latestAt?: string }
-  readonly details: readonly string[]
-}
+export const explanation = named(
+  'Explanation',
+  view(
+    { summary: about(anyText, 'One sentence.'), details: listOf(anyText) },
+    {
+      waiting: view({ because: oneOf(WAIT_CODES), words: anyText }, { until: timestamp }),
+      last: view({ words: anyText, decision }),
+      next: view({ words: anyText }, { at: timestamp, latestAt: timestamp }),
+    },
+  ),
+)
+export type Explanation = Infer<typeof explanation>
 
 /** Explains why a job is in its state, why its last failure was or wasn't retried, and what happens next. */
 export function explain(facts: ExplainFacts): Explanation {

@@ -1,7 +1,7 @@
 import { TAG_LENGTH_MAX, TEXT_LENGTH_MAX } from '../values/limits.js'
 import { present } from '../values/present.js'
-import { about, boolean, type Infer, oneOf, read, text } from '../values/schema.js'
-import { list, object, omit, union } from '../values/shape.js'
+import { about, boolean, type Infer, integer, named, oneOf, read, text } from '../values/schema.js'
+import { list, object, omit, union, view } from '../values/shape.js'
 import { time, timeOf } from '../values/time.js'
 import { JOB_STATES, PHASES, type Phase } from './job.js'
 
@@ -48,16 +48,27 @@ export type JobQuery = Infer<typeof jobQuery>
 export const deadQuery = omit(jobQuery, 'state', 'phase', 'redriveId')
 export type DeadQuery = Infer<typeof deadQuery>
 
-type Timed<Q> = Omit<Q, 'q' | 'createdAfter' | 'createdBefore'> & {
+/** The filter as stores take it: `q` is called `text`, and times are epoch milliseconds. */
+export type StoredFilter = Omit<JobQuery, 'phase' | 'q' | 'createdAfter' | 'createdBefore'> & {
+  readonly phase?: 'scheduled' | 'queued' | 'retrying'
   readonly text?: string
   readonly createdAfter?: number
   readonly createdBefore?: number
 }
-
-/** The filter as stores take it: `q` is called `text`, and times are epoch milliseconds. */
-export type StoredFilter = Timed<Omit<JobQuery, 'phase'>> & { readonly phase?: 'scheduled' | 'queued' | 'retrying' }
 /** The filter of a redrive, as it is stored and shown. */
-export type RedriveFilter = Timed<DeadQuery>
+export const redriveFilter = named(
+  'RedriveFilter',
+  view(
+    {},
+    {
+      ...omit(deadQuery, 'q', 'createdAfter', 'createdBefore').optional,
+      text: deadQuery.fields.q,
+      createdAfter: about(integer(), 'Epoch milliseconds.'),
+      createdBefore: about(integer(), 'Epoch milliseconds.'),
+    },
+  ),
+)
+export type RedriveFilter = Infer<typeof redriveFilter>
 
 export function parseJobQuery(query: unknown, where: string): StoredFilter {
   const { phase, q, createdAfter, createdBefore, ...rest } = read(jobQuery, query, `${where}:`)

@@ -1,4 +1,6 @@
 import type { PartialPolicy, Policy } from '../policy/policy.js'
+import { anyText, type Infer, integer, named } from '../values/schema.js'
+import { view } from '../values/shape.js'
 
 /** The stored state. `scheduled`, `queued` and `retrying` are labels that `phaseOf` derives. */
 export const JOB_STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
@@ -11,38 +13,40 @@ export type Phase = (typeof PHASES)[number]
 export const DELIVERIES = ['at-least-once', 'at-most-once'] as const
 export type Delivery = (typeof DELIVERIES)[number]
 
-export type DeathReason =
-  | 'exhausted'
-  | 'too-old'
-  | 'permanent'
-  | 'failed'
-  | 'unknown-outcome'
-  | 'poison'
-  | 'expired'
-  | 'blocked'
-  | 'gone'
-  | 'endpoint-disabled'
-  | 'discarded'
+export const DEATH_REASONS = [
+  'exhausted',
+  'too-old',
+  'permanent',
+  'failed',
+  'unknown-outcome',
+  'poison',
+  'expired',
+  'blocked',
+  'gone',
+  'endpoint-disabled',
+  'discarded',
+] as const
+export type DeathReason = (typeof DEATH_REASONS)[number]
 
 /** The outcome of one run of a job. */
-export type RunStatus =
-  | 'succeeded'
-  | 'failed'
-  | 'timed-out'
-  | 'lost'
-  | 'snoozed'
-  | 'released'
-  | 'deferred'
-  | 'cancelled'
+export const RUN_STATUSES = [
+  'succeeded',
+  'failed',
+  'timed-out',
+  'lost',
+  'snoozed',
+  'released',
+  'deferred',
+  'cancelled',
+] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
 
 /** A thrown value that is safe to store: bounded, valid Unicode, plain data. */
-export interface StoredError {
-  readonly name: string
-  readonly message: string
-  readonly code?: string
-  readonly status?: number
-  readonly stack?: string
-}
+export const storedError = named(
+  'JobError',
+  view({ name: anyText, message: anyText }, { code: anyText, status: integer(), stack: anyText }),
+)
+export type StoredError = Infer<typeof storedError>
 
 /** The fields of a job, as a store keeps them. Times are epoch milliseconds on the store's clock. */
 export interface Job {

@@ -1,22 +1,21 @@
 import type { Policy } from '../policy/policy.js'
 import { toMs } from '../values/duration.js'
+import { anyText, type Infer, integer, oneOf } from '../values/schema.js'
+import { view } from '../values/shape.js'
 import { attemptLabel } from './job.js'
 import { type OutlookJob, windowsOf } from './outlook.js'
 
 /** A run that would follow if every run before it failed. Epoch milliseconds; the duration of runs is not counted. */
-export interface Ghost {
-  readonly attempt: number
-  readonly label: string
-  readonly earliest: number
-  readonly latest: number
-}
+export const ghost = view({ attempt: integer(), label: anyText, earliest: integer(), latest: integer() })
+export type Ghost = Infer<typeof ghost>
 
 /** When a job would end if every run from now on failed, and the reason. */
-export interface Demise {
-  readonly earliest: number
-  readonly latest: number
-  readonly by: 'exhausted' | 'deadline' | 'maxElapsed'
-}
+export const demise = view({
+  earliest: integer(),
+  latest: integer(),
+  by: oneOf(['exhausted', 'deadline', 'maxElapsed']),
+})
+export type Demise = Infer<typeof demise>
 
 export interface Projection {
   readonly ghosts: readonly Ghost[]

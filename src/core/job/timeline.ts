@@ -1,38 +1,48 @@
+import { about, anyText, type Infer, integer, named, oneOf } from '../values/schema.js'
+import { listOf, view } from '../values/shape.js'
 import { attemptLabel, type JobState } from './job.js'
-import type { AttemptView, JobView } from './view.js'
+import { type AttemptView, attemptView, type JobView } from './view.js'
 
 /**
  * A phase in a job's life. `waiting`: its policy or a request made it wait; `queued`: it was due and not claimed yet;
  * `ended`: it had ended, until it was started again.
  */
-export interface Span {
-  readonly kind: 'waiting' | 'queued' | 'running' | 'ended'
-  /** Epoch milliseconds. */
-  readonly from: number
-  readonly to: number
-}
+const spanView = named(
+  'TimelineSpan',
+  view({
+    kind: oneOf(['waiting', 'queued', 'running', 'ended']),
+    from: about(integer(), 'Epoch milliseconds.'),
+    to: integer(),
+  }),
+)
+export type Span = Infer<typeof spanView>
 
 /** One run and the phase before it: one row of the chart. */
-export interface TimelineRow {
-  readonly label: string
-  readonly generation: number
-  /**
-   * The outcome of the run; `running` during it, `next` for the next run, or the end of the job without another run.
-   */
-  readonly status: string
-  readonly spans: readonly Span[]
-  /** The record of the run, if it has ended. */
-  readonly attempt?: AttemptView
-}
+const timelineRow = named(
+  'TimelineRow',
+  view(
+    {
+      label: anyText,
+      generation: integer(),
+      status: about(
+        anyText,
+        'The outcome of the run; `running` during it, `next` for the next run, or the end of the job without another run.',
+      ),
+      spans: listOf(spanView),
+    },
+    { attempt: about(attemptView, 'The record of the run, if it has ended.') },
+  ),
+)
+export type TimelineRow = Infer<typeof timelineRow>
 
-export interface Timeline {
-  readonly from: number
-  readonly to: number
-  readonly now: number
-  /** The number of earlier runs that are left out. */
-  readonly earlier: number
-  readonly rows: readonly TimelineRow[]
-}
+export const timeline = view({
+  from: about(integer(), 'Epoch milliseconds.'),
+  to: integer(),
+  now: integer(),
+  earlier: about(integer(), 'The number of earlier runs that are left out.'),
+  rows: listOf(timelineRow),
+})
+export type Timeline = Infer<typeof timeline>
 
 /** The rows to draw for a job, from its newest attempts in any order. The dashboard and the CLI both use it. */
 export function timelineOf(job: JobView, attempts: readonly AttemptView[], now: number): Timeline {

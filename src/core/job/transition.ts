@@ -1,4 +1,6 @@
-import type { FailureKind } from '../policy/policy.js'
+import { FAILURE_KINDS, type FailureKind } from '../policy/policy.js'
+import { about, anyText, type Infer, integer, named, number, oneOf } from '../values/schema.js'
+import { pair, view } from '../values/shape.js'
 import type { DeathReason, JobState, RunStatus, StoredError } from './job.js'
 
 /** The kind of a failure, and the rule that decided it. */
@@ -44,7 +46,8 @@ export type Outcome =
   | { readonly kind: 'cancelled' }
 
 /** What kept a job from starting. */
-export type DeferredBy = 'circuit' | 'ramp' | 'budget'
+const DEFERRED_BY = ['circuit', 'ramp', 'budget'] as const
+export type DeferredBy = (typeof DEFERRED_BY)[number]
 
 /** It was the probe of an open circuit: its failure counts for the circuit and costs the job nothing. */
 export interface FailedProbe {
@@ -56,32 +59,35 @@ export interface FailedProbe {
  * The answer of `reconcile` about a run with an unknown outcome. `ask`: manual review is needed; `no-answer`: it threw,
  * timed out, or returned something else.
  */
-export type Reconciliation = 'done' | 'not-done' | 'ask' | 'no-answer'
+const RECONCILIATIONS = ['done', 'not-done', 'ask', 'no-answer'] as const
+export type Reconciliation = (typeof RECONCILIATIONS)[number]
 
 /** Why the job makes this transition; stored with the attempt and read by `explain`. */
-export interface Decision {
-  readonly action: 'succeed' | 'retry' | 'die' | 'cancel' | 'wait'
-  /** One plain sentence. */
-  readonly why: string
-  readonly kind?: FailureKind
-  readonly rule?: string
-  /** The number of the retry in question (1 follows the first failure), and the maximum. */
-  readonly retry?: number
-  readonly maxRetries?: number
-  readonly strategy?: string
-  readonly jitter?: string
-  readonly rawMs?: number
-  readonly capMs?: number
-  readonly windowMs?: readonly [lo: number, hi: number]
-  readonly draw?: number
-  readonly retryAfterMs?: number
-  readonly source?: 'backoff' | 'rule' | 'retry-after' | 'snooze' | 'custom'
-  readonly delayMs?: number
-  readonly reconciled?: Reconciliation
-  /** The dependency that influenced it, and how. */
-  readonly dependency?: string
-  readonly deferredBy?: DeferredBy | 'probe'
-}
+export const decision = named(
+  'Decision',
+  view(
+    { action: oneOf(['succeed', 'retry', 'die', 'cancel', 'wait']), why: about(anyText, 'One plain sentence.') },
+    {
+      kind: oneOf(FAILURE_KINDS),
+      rule: anyText,
+      retry: about(integer(), 'The number of the retry in question; 1 follows the first failure.'),
+      maxRetries: integer(),
+      strategy: anyText,
+      jitter: anyText,
+      rawMs: about(number(), 'The computed backoff, before the cap.'),
+      capMs: number(),
+      windowMs: about(pair(number(), 'two numbers'), 'The shortest and the longest delay that the jitter allowed.'),
+      draw: about(number(), 'The random number that chose the delay within the window.'),
+      retryAfterMs: number(),
+      source: oneOf(['backoff', 'rule', 'retry-after', 'snooze', 'custom']),
+      delayMs: number(),
+      reconciled: oneOf(RECONCILIATIONS),
+      dependency: about(anyText, 'The dependency that influenced the decision.'),
+      deferredBy: oneOf([...DEFERRED_BY, 'probe']),
+    },
+  ),
+)
+export type Decision = Infer<typeof decision>
 
 /** The new state of the job. */
 export interface Transition {

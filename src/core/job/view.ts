@@ -1,85 +1,101 @@
-import { type Policy, storablePolicy } from '../policy/policy.js'
+import { type Policy, policy, storablePolicy } from '../policy/policy.js'
+import { about, anyText, anything, boolean, type Infer, integer, named, number, oneOf } from '../values/schema.js'
+import { listOf, view } from '../values/shape.js'
+import { timestamp } from '../values/time.js'
 import {
   attemptLabel,
-  type Delivery,
+  DEATH_REASONS,
+  DELIVERIES,
+  JOB_STATES,
   type Job,
-  type JobState,
   maxRetriesOf,
-  type Phase,
+  PHASES,
   phaseOf,
+  RUN_STATUSES,
+  type RunStatus,
   type StoredError,
+  storedError,
 } from './job.js'
-import type { Decision } from './lifecycle.js'
+import { type Decision, decision } from './transition.js'
 
 /** A job as users see it, the same in TypeScript, REST and `--json`. Times are RFC 3339 with milliseconds. */
-export interface JobView {
-  readonly id: string
-  readonly name: string
-  readonly queue: string
-  readonly state: JobState
-  readonly phase: Phase
-  readonly reason?: string
-  readonly priority: number
-  readonly attempt: number
-  readonly maxAttempts: number
-  readonly maxRetries: number
-  readonly runAt: string
-  readonly createdAt: string
-  readonly startedAt?: string
-  readonly finishedAt?: string
-  readonly tenantId?: string
-  readonly key?: string
-  readonly tags: readonly string[]
-  readonly delivery: Delivery
-  readonly payload: unknown
-  readonly result?: unknown
-  readonly error?: StoredError
-  readonly progress?: unknown
-  readonly scheduleId?: string
-  readonly generation: number
-  readonly retry: Policy
-  /** Grows with every claim; a claim that is released before it starts does not count. */
-  readonly run?: number
-  /** The group of its last error. */
-  readonly fingerprint?: string
-  /** Its dependency. */
-  readonly dependency?: string
-  /** The job does not start after this time. */
-  readonly deadline?: string
-  readonly timeoutMs?: number
-  /** The webhook endpoint that is notified of its outcome. */
-  readonly webhook?: string
-  /** The redrive that started this generation. */
-  readonly redriveId?: string
-  /** An operator has acknowledged that it is dead. */
-  readonly acknowledged?: boolean
-}
+export const jobView = named(
+  'Job',
+  view(
+    {
+      id: anyText,
+      name: anyText,
+      queue: anyText,
+      state: oneOf(JOB_STATES),
+      phase: about(oneOf(PHASES), 'The reason for `waiting`; otherwise the state.'),
+      priority: integer(),
+      attempt: about(integer(), 'Runs of this generation that count.'),
+      maxAttempts: integer(),
+      maxRetries: integer(),
+      runAt: timestamp,
+      createdAt: timestamp,
+      tags: listOf(anyText),
+      delivery: oneOf(DELIVERIES),
+      payload: anything,
+      generation: about(integer(), 'Grows when a job that has ended is started again.'),
+      retry: about(policy, 'The policy in force.'),
+    },
+    {
+      reason: about(oneOf(DEATH_REASONS), 'Why the job is dead.'),
+      startedAt: timestamp,
+      finishedAt: timestamp,
+      tenantId: anyText,
+      key: about(anyText, 'The idempotency key of its enqueue.'),
+      result: about(anything, 'The return value of the run that succeeded.'),
+      error: storedError,
+      progress: about(anything, 'The last progress that a run reported.'),
+      scheduleId: anyText,
+      run: about(integer(), 'Grows with every claim; a claim that is released before it starts does not count.'),
+      fingerprint: about(anyText, 'The group of its last error.'),
+      dependency: about(anyText, 'Its dependency.'),
+      deadline: about(timestamp, 'The job does not start after this time.'),
+      timeoutMs: integer(),
+      webhook: about(anyText, 'The webhook endpoint that is notified of its outcome.'),
+      redriveId: about(anyText, 'The redrive that started this generation.'),
+      acknowledged: about(boolean, 'An operator has acknowledged that it is dead.'),
+    },
+  ),
+)
+export type JobView = Infer<typeof jobView>
 
-export interface AttemptView {
-  readonly generation: number
-  readonly run: number
-  readonly attempt: number
-  readonly retry: number
-  readonly label: string
-  readonly status: string
-  readonly startedAt: string
-  readonly finishedAt: string
-  readonly durationMs: number
-  readonly error?: StoredError
-  readonly note?: string
-  readonly workerId: string
-  readonly delayMs?: number
-  readonly nextRunAt?: string
-  readonly fingerprint?: string
-  readonly decision?: Decision
-}
+export const attemptView = named(
+  'Attempt',
+  view(
+    {
+      generation: integer(),
+      run: integer(),
+      attempt: integer(),
+      retry: integer(),
+      label: anyText,
+      status: about(oneOf(RUN_STATUSES), 'The outcome of the run.'),
+      startedAt: timestamp,
+      finishedAt: timestamp,
+      durationMs: integer(),
+      workerId: anyText,
+    },
+    {
+      error: storedError,
+      note: anyText,
+      delayMs: about(number(), 'The wait until the next run.'),
+      nextRunAt: timestamp,
+      fingerprint: anyText,
+      decision,
+    },
+  ),
+)
+export type AttemptView = Infer<typeof attemptView>
 
 /** The fields of a run's record that a view needs; a store's record has them. */
 export interface AttemptFacts {
   readonly generation: number
   readonly run: number
   readonly attempt: number
-  readonly status: string
+  readonly status: RunStatus
   readonly startedAt: number
   readonly finishedAt: number
   readonly workerId: string

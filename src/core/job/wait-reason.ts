@@ -30,20 +30,22 @@ export interface DependencyFacts {
 }
 
 /** Why a job that could run does not. */
-export type WaitCode =
-  | 'scheduled'
-  | 'retry'
-  | 'retry-after'
-  | 'snoozed'
-  | 'queue-paused'
-  | 'circuit-open'
-  | 'circuit-probing'
-  | 'circuit-ramping'
-  | 'not-before'
-  | 'budget'
-  | 'no-worker'
-  | 'no-handler'
-  | 'due'
+export const WAIT_CODES = [
+  'scheduled',
+  'retry',
+  'retry-after',
+  'snoozed',
+  'queue-paused',
+  'circuit-open',
+  'circuit-probing',
+  'circuit-ramping',
+  'not-before',
+  'budget',
+  'no-worker',
+  'no-handler',
+  'due',
+] as const
+export type WaitCode = (typeof WAIT_CODES)[number]
 
 export interface Waiting {
   readonly because: WaitCode

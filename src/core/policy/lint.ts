@@ -1,4 +1,6 @@
 import { DAY_MS, formatMs, HOUR_MS, toMs } from '../values/duration.js'
+import { about, anyText, type Infer, named, oneOf } from '../values/schema.js'
+import { view } from '../values/shape.js'
 import { type ComputedBackoff, capMs, cappedDelay, rawDelay } from './backoff.js'
 import { jitterLabel, jitterWindow } from './jitter.js'
 import type { Policy } from './policy.js'
@@ -6,38 +8,43 @@ import { PRESETS } from './presets.js'
 import { type PreviewRow, preview } from './preview.js'
 import { outageSurvived } from './survival.js'
 
-export type FindingCode =
-  | 'no-retries'
-  | 'no-jitter'
-  | 'narrow-jitter'
-  | 'full-jitter-halves'
-  | 'decorrelated-wanders'
-  | 'factor-ignored'
-  | 'factor-one'
-  | 'hot-loop'
-  | 'cap-flattens'
-  | 'cap-reached'
-  | 'cap-never-reached'
-  | 'max-elapsed-cuts'
-  | 'max-elapsed-may-cut'
-  | 'max-elapsed-unused'
-  | 'list-repeats'
-  | 'list-unused'
-  | 'short-window'
-  | 'delivery-window'
-  | 'long-window'
-  | 'many-runs'
-  | 'retry-after-off'
-  | 'custom-backoff'
-  | 'dependencies-left-out'
+const FINDING_CODES = [
+  'no-retries',
+  'no-jitter',
+  'narrow-jitter',
+  'full-jitter-halves',
+  'decorrelated-wanders',
+  'factor-ignored',
+  'factor-one',
+  'hot-loop',
+  'cap-flattens',
+  'cap-reached',
+  'cap-never-reached',
+  'max-elapsed-cuts',
+  'max-elapsed-may-cut',
+  'max-elapsed-unused',
+  'list-repeats',
+  'list-unused',
+  'short-window',
+  'delivery-window',
+  'long-window',
+  'many-runs',
+  'retry-after-off',
+  'custom-backoff',
+  'dependencies-left-out',
+] as const
+export type FindingCode = (typeof FINDING_CODES)[number]
 
 /** Something about a policy that its author may not have meant, or should know. */
-export interface Finding {
-  readonly code: FindingCode
-  readonly severity: 'note' | 'warning'
-  /** One or two plain sentences with the numbers. */
-  readonly message: string
-}
+export const finding = named(
+  'PolicyFinding',
+  view({
+    code: oneOf(FINDING_CODES),
+    severity: oneOf(['note', 'warning']),
+    message: about(anyText, 'One or two plain sentences with the numbers.'),
+  }),
+)
+export type Finding = Infer<typeof finding>
 
 const NARROW_JITTER = 0.1
 const HOT_MS = 10

@@ -5,11 +5,21 @@ import { longestNamedMs } from './backoff.js'
 import type { Backoff, instanceRetryOptions, jobRetryOptions, PartialPolicy, Policy } from './form.js'
 import { PRESETS, type PresetName } from './presets.js'
 
-export { type Backoff, type Jitter, type PartialPolicy, type Policy, parsePolicy, policyLevel } from './form.js'
+export {
+  type Backoff,
+  type Jitter,
+  type PartialPolicy,
+  type Policy,
+  parsePolicy,
+  partialPolicy,
+  policy,
+  policyLevel,
+} from './form.js'
 export { MAX_RETRIES } from './presets.js'
 export type { Rule, StatusMatch } from './rules.js'
 
-export type FailureKind = 'transient' | 'throttled' | 'permanent' | 'gone' | 'blocked' | 'endpoint-disabled'
+export const FAILURE_KINDS = ['transient', 'throttled', 'permanent', 'gone', 'blocked', 'endpoint-disabled'] as const
+export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 /** The input forms of a policy: a preset, a whole or partial policy, or other well-known names of the same settings. */
 export type PolicyInput = PresetName | PartialPolicy | JobRetryOptions | InstanceRetryOptions

@@ -1,17 +1,21 @@
 import { attemptLabel } from '../job/job.js'
+import { about, anyText, type Infer, integer, number } from '../values/schema.js'
+import { nullable, pair, view } from '../values/shape.js'
 import { type ComputedBackoff, capMs, cappedDelay, delayWindow } from './backoff.js'
 import { mergePolicies, type Policy, type PolicyInput, parsePolicy } from './policy.js'
 import { MAX_RETRIES } from './presets.js'
 
-export interface PreviewRow {
-  readonly retry: number
-  readonly label: string
-  /** Without jitter; null if a function of the worker decides. */
-  readonly delayMs: number | null
-  readonly window: readonly [lo: number, hi: number]
-  /** The minimum and maximum sum of all waits up to and including this one. */
-  readonly totalMs: readonly [min: number, max: number]
-}
+export const previewRow = view({
+  retry: integer(),
+  label: anyText,
+  delayMs: about(nullable(number()), 'Without jitter; null if a function of the worker decides.'),
+  window: about(pair(number(), 'two numbers'), 'The shortest and the longest wait, in milliseconds.'),
+  totalMs: about(
+    pair(number(), 'two numbers'),
+    'The minimum and maximum sum of all waits up to and including this one.',
+  ),
+})
+export type PreviewRow = Infer<typeof previewRow>
 
 /** The waits of whatever an enqueue accepts as `retry`; the standard policy supplies missing settings. */
 export function previewInput(retry: PolicyInput): readonly PreviewRow[] {

@@ -1,9 +1,10 @@
-import type { RedriveFilter } from '../job/filter.js'
+import { type RedriveFilter, redriveFilter } from '../job/filter.js'
 import type { DeathReason } from '../job/job.js'
+import { type Count, count } from '../values/count.js'
 import { rate } from '../values/rate.js'
-import { about, boolean, type Infer, integer, named, number } from '../values/schema.js'
-import { object } from '../values/shape.js'
-import { time } from '../values/time.js'
+import { about, anyText, boolean, type Infer, integer, literal, named, number, oneOf } from '../values/schema.js'
+import { listOf, object, view } from '../values/shape.js'
+import { time, timestamp } from '../values/time.js'
 
 export type { RedriveFilter } from '../job/filter.js'
 
@@ -49,7 +50,7 @@ export interface Redrive {
   /** Why it was stopped, in words. */
   readonly why?: string
   /** The number of matching jobs when it began. */
-  readonly total: { readonly value: number; readonly relation: 'exact' | 'at-least' }
+  readonly total: Count
   readonly tenantId?: string
   readonly createdAt: number
   readonly finishedAt?: number
@@ -68,23 +69,59 @@ export interface Redrive {
   readonly lockedUntil?: number
 }
 
-export type RedriveState = 'canary' | 'running' | 'paused' | 'stopped' | 'done' | 'aborted'
+const REDRIVE_STATES = ['canary', 'running', 'paused', 'stopped', 'done', 'aborted'] as const
+export type RedriveState = (typeof REDRIVE_STATES)[number]
 
 /** Another live job has its `unique` value. */
-export interface RedriveConflict {
-  readonly jobId: string
-  readonly conflictId: string
-}
+const redriveConflict = view({ jobId: anyText, conflictId: anyText })
+export type RedriveConflict = Infer<typeof redriveConflict>
 
 /** The results of its jobs so far. */
-export interface Results {
-  readonly pending: number
-  readonly running: number
-  readonly retrying: number
-  readonly succeeded: number
-  readonly dead: number
-  readonly cancelled: number
-}
+const results = view({
+  pending: integer(),
+  running: integer(),
+  retrying: integer(),
+  succeeded: integer(),
+  dead: integer(),
+  cancelled: integer(),
+})
+export type Results = Infer<typeof results>
+
+/** A redrive as users see it, the same in TypeScript, REST and `--json`. */
+export const redriveView = named(
+  'Redrive',
+  view(
+    {
+      id: anyText,
+      state: oneOf(REDRIVE_STATES),
+      filter: redriveFilter,
+      rate: anyText,
+      canary: integer(),
+      stopWhenFailing: number(0, 1),
+      total: count,
+      started: integer(),
+      succeeded: integer(),
+      failing: about(integer(), 'Jobs that died again or wait for a retry.'),
+      results,
+      skipped: about(integer(), 'Jobs that were discarded, or have an unknown outcome and no `force`.'),
+      conflicts: listOf(redriveConflict),
+      conflictCount: integer(),
+      createdAt: timestamp,
+    },
+    { why: about(anyText, 'Why the redrive was stopped.'), tenantId: anyText, finishedAt: timestamp },
+  ),
+)
+export type RedriveView = Infer<typeof redriveView>
+
+export const dryRunView = named(
+  'RedriveDryRun',
+  view({
+    dryRun: literal(true),
+    count: about(count, 'The number of jobs that would be redriven.'),
+    skipped: integer(),
+  }),
+)
+export type DryRun = Infer<typeof dryRunView>
 
 /** With fewer results than this, the failure rate says nothing about the rest. */
 const VOLUME_MIN = 10

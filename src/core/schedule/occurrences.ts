@@ -1,16 +1,20 @@
 import { timeText } from '../job/view.js'
 import { formatMs } from '../values/duration.js'
+import { about, anyText, type Infer, named } from '../values/schema.js'
+import { view } from '../values/shape.js'
+import { timestamp } from '../values/time.js'
 import { offsetMs } from './time-zone.js'
 import { nextTicks, type Timing, ticksOf } from './timing.js'
 
 /** A future occurrence, as users see it. */
-export interface TickView {
-  readonly at: string
-  /** In local time of its time zone: `2026-03-29T03:00:00+02:00`. */
-  readonly local: string
-  /** How the clocks changed since the previous occurrence: `+1h`. */
-  readonly clocks?: string
-}
+export const tickView = named(
+  'Occurrence',
+  view(
+    { at: timestamp, local: about(anyText, 'In local time of its time zone: `2026-03-29T03:00:00+02:00`.') },
+    { clocks: about(anyText, 'How the clocks changed since the previous occurrence: `+1h`.') },
+  ),
+)
+export type TickView = Infer<typeof tickView>
 
 export function viewTicks(timing: Timing, from: number, count: number): readonly TickView[] {
   const { timeZone } = timing

@@ -5,7 +5,8 @@ import { lastTick, nextTicks, type Ticks, type Timing } from './timing.js'
 
 export type { Missed, Overlap } from './options.js'
 
-export type ScheduleState = 'active' | 'paused' | 'ended'
+export const SCHEDULE_STATES = ['active', 'paused', 'ended'] as const
+export type ScheduleState = (typeof SCHEDULE_STATES)[number]
 
 /**
  * A schedule: plain data in the store, so that any process can continue it. It includes everything that an occurrence

@@ -1,5 +1,7 @@
 import { Course } from '../policy/failure-path.js'
 import type { Policy } from '../policy/policy.js'
+import { about, type Infer, integer, number } from '../values/schema.js'
+import { listOf, view } from '../values/shape.js'
 import { DueJobs } from './due-heap.js'
 import { SeriesRecorder } from './series.js'
 
@@ -16,30 +18,25 @@ export interface Storm {
 }
 
 /** All runs with the same number: retry 1 of every job, and so on; 0 stands for the first runs. */
-export interface Wave {
-  readonly retry: number
-  readonly attempts: number
-  readonly fromMs: number
-  readonly toMs: number
-}
+export const wave = view({ retry: integer(), attempts: integer(), fromMs: number(), toMs: number() })
+export type Wave = Infer<typeof wave>
 
 /** The result of a simulation. */
-export interface Herd {
-  readonly succeeded: number
-  readonly dead: number
-  /** The dead jobs that had a run after the recovery, which the dependency rejected. */
-  readonly deadAfterRecovery: number
-  readonly attempts: number
-  /** Attempts after the recovery that the dependency rejected for lack of capacity. */
-  readonly turnedAway: number
-  /** Attempts per job. */
-  readonly amplification: number
-  /** The most attempts in one second after the recovery. */
-  readonly peakPerSecond: number
-  /** When the last job ended, succeeded or dead. */
-  readonly doneMs: number
-  readonly waves: readonly Wave[]
-}
+export const herd = view({
+  succeeded: integer(),
+  dead: integer(),
+  deadAfterRecovery: about(
+    integer(),
+    'The dead jobs that had a run after the recovery, which the dependency rejected.',
+  ),
+  attempts: integer(),
+  turnedAway: about(integer(), 'Attempts after the recovery that the dependency rejected for lack of capacity.'),
+  amplification: about(number(), 'Attempts per job.'),
+  peakPerSecond: about(integer(), 'The most attempts in one second after the recovery.'),
+  doneMs: about(number(), 'When the last job ended, succeeded or dead.'),
+  waves: listOf(wave),
+})
+export type Herd = Infer<typeof herd>
 
 export interface HerdRun {
   readonly herd: Herd

@@ -1,15 +1,17 @@
+import { about, type Infer, integer, number } from '../values/schema.js'
+import { listOf, view } from '../values/shape.js'
+
 const SECOND_MS = 1_000
 const BINS_MAX = 2_048
 
 /** Attempts over time; bin i begins at i · binMs. */
-export interface Series {
-  readonly binMs: number
-  readonly attempts: readonly number[]
-  /** The attempts that succeeded. */
-  readonly served: readonly number[]
-  /** The most attempts in any one second of the bin. */
-  readonly peaks: readonly number[]
-}
+export const series = view({
+  binMs: number(),
+  attempts: listOf(integer()),
+  served: about(listOf(integer()), 'The attempts that succeeded.'),
+  peaks: about(listOf(integer()), 'The most attempts in any one second of the bin.'),
+})
+export type Series = Infer<typeof series>
 
 /**
  * Counts attempts per second in a bounded number of bins: when the time exceeds them, every two bins become one.

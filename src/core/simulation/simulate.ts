@@ -2,10 +2,10 @@ import type { Policy } from '../policy/policy.js'
 import { outageSurvived, refuseCustom } from '../policy/survival.js'
 import { toMs } from '../values/duration.js'
 import { ChronosError } from '../values/error.js'
-import { about, duration, type Infer, integer, named, read } from '../values/schema.js'
-import { object } from '../values/shape.js'
-import { type Herd, runHerd, type Storm } from './herd.js'
-import type { Series } from './series.js'
+import { about, duration, type Infer, integer, named, number, read } from '../values/schema.js'
+import { object, view } from '../values/shape.js'
+import { herd, runHerd, type Storm } from './herd.js'
+import { series } from './series.js'
 
 export const JOBS_MAX = 100_000
 export const CAPACITY_MAX = 1_000_000
@@ -34,22 +34,31 @@ export const scenario = named(
 
 export type Scenario = Infer<typeof scenario>
 
-export interface SimulatedHerd extends Herd {
-  /**
-   * The longest outage after which 99 % of the jobs still have a run. It depends on the policy, not on the scenario.
-   */
-  readonly outageSurvivedMs: number
-  readonly series: Series
-}
+const simulatedHerd = named(
+  'SimulatedHerd',
+  view({
+    outageSurvivedMs: about(integer(), 'The longest outage after which 99 % of the jobs still have a run.'),
+    ...herd.required,
+    series,
+  }),
+)
+export type SimulatedHerd = Infer<typeof simulatedHerd>
 
-export interface Simulation {
-  /** The scenario with its defaults filled in. */
-  readonly scenario: Omit<Storm, 'capacityPerSecond'> & Pick<Scenario, 'capacityPerSecond'>
-  /** The policy as given. */
-  readonly withJitter: SimulatedHerd
-  /** The same policy with jitter 'none' and the same seed. */
-  readonly withoutJitter: SimulatedHerd
-}
+export const simulation = named(
+  'Simulation',
+  view({
+    scenario: about(
+      view(
+        { jobs: integer(), withinMs: number(), outageMs: number(), seed: integer() },
+        { capacityPerSecond: integer() },
+      ),
+      'The scenario with its defaults filled in.',
+    ),
+    withJitter: about(simulatedHerd, 'The policy as given.'),
+    withoutJitter: about(simulatedHerd, 'The same policy without jitter, and the same seed.'),
+  }),
+)
+export type Simulation = Infer<typeof simulation>
 
 /**
  * Simulates how a policy gets jobs through an outage: pure, with the workers' own retry code, and reproducible with the

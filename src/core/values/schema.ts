@@ -149,6 +149,7 @@ export function fromTexts(
 // ---------------------------------------------------------------- words
 
 /** The schema with documentation. A named schema keeps its own; this applies to the field that uses it. */
+/* @__NO_SIDE_EFFECTS__ */
 export function about<S extends Schema>(schema: S, words: string | About, more: About = {}): S {
   const given: About = typeof words === 'string' ? { description: words, ...more } : words
   if (schema.about.name === undefined) return { ...schema, about: { ...schema.about, ...given } }
@@ -157,6 +158,7 @@ export function about<S extends Schema>(schema: S, words: string | About, more: 
 }
 
 /** A component of the OpenAPI document. */
+/* @__NO_SIDE_EFFECTS__ */
 export function named<S extends Schema>(name: string, schema: S, more: Omit<About, 'name'> = {}): S {
   return { ...schema, about: { ...schema.about, ...more, name } }
 }
@@ -180,6 +182,7 @@ function withWords({ about: { description, example } }: Schema, json: JsonSchema
 }
 
 /** The schema with another rule, which returns the error of an otherwise valid value, or undefined. */
+/* @__NO_SIDE_EFFECTS__ */
 export function refined<S extends Schema>(schema: S, problemOf: (value: Infer<S>) => string | undefined): S {
   const check = (given: unknown): unknown => {
     const kept = schema.check(given) as Infer<S>
@@ -213,11 +216,13 @@ interface Parts<T> {
   readonly fromText?: (text: string) => unknown
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 export function schema<T>(parts: Parts<T>): Schema<T> {
   return { ...parts, about: {} }
 }
 
 /** A value that a predicate accepts. */
+/* @__NO_SIDE_EFFECTS__ */
 export function value<T>(
   { json, ...parts }: Omit<Parts<T>, 'check' | 'json'> & { readonly json?: JsonSchema },
   fits: (value: unknown) => boolean,
@@ -231,10 +236,12 @@ export function value<T>(
 
 const asNumber = (text: string): unknown => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text)
 
+/* @__NO_SIDE_EFFECTS__ */
 export function number(min = -Number.MAX_VALUE, max = Number.MAX_VALUE): Schema<number> {
   return numeric(`a number${bounds(min, max)}`, 'number', min, max)
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 export function integer(min = 0, max = Number.MAX_SAFE_INTEGER): Schema<number> {
   return numeric(`a whole number${bounds(min, max)}`, 'integer', min, max)
 }
@@ -276,6 +283,7 @@ export const boolean: Schema<boolean> = value(
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 /** Text that is only compared or shown. */
+/* @__NO_SIDE_EFFECTS__ */
 export function text(max: number, min = 1): Schema<string> {
   return value(
     {
@@ -294,6 +302,7 @@ export const anyText: Schema<string> = value(
 )
 
 /** Text that matches a pattern; `expects` describes it in words. */
+/* @__NO_SIDE_EFFECTS__ */
 export function pattern(max: number, fits: RegExp, expects: string): Schema<string> {
   return value(
     { kinds: ['string'], expects, json: { type: 'string', minLength: 1, maxLength: max } },
@@ -302,6 +311,7 @@ export function pattern(max: number, fits: RegExp, expects: string): Schema<stri
 }
 
 /** One of some words. */
+/* @__NO_SIDE_EFFECTS__ */
 export function oneOf<const W extends readonly string[]>(words: W): Schema<W[number]> {
   const expects = `one of ${words.map(word => `"${word}"`).join(', ')}`
   return schema<W[number]>({
@@ -317,6 +327,7 @@ export function oneOf<const W extends readonly string[]>(words: W): Schema<W[num
 }
 
 /** Exactly this value. */
+/* @__NO_SIDE_EFFECTS__ */
 export function literal<const V extends string | number | boolean | null>(only: V): Schema<V> {
   const type = only === null ? 'null' : (typeof only as 'string' | 'number' | 'boolean')
   return value(
@@ -332,11 +343,13 @@ export const anything: Schema<unknown> = value(
 )
 
 /** A value in the caller's code, such as a function. It has no JSON form. */
+/* @__NO_SIDE_EFFECTS__ */
 export function inCode<T>(expects: string, fits: (value: unknown) => boolean): Schema<T> {
   return value({ kinds: ['other', 'object'], expects }, fits)
 }
 
 /** `'30s'` or milliseconds, as it was written. */
+/* @__NO_SIDE_EFFECTS__ */
 export function duration(limits: DurationLimits = {}): Schema<Duration> {
   return schema<Duration>({
     kinds: ['string', 'number'],

@@ -35,6 +35,7 @@ const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'pro
 /** `{ … }` with these fields and no others. Absent and undefined are the same. */
 export function object<R extends Fields>(required: R): ObjectSchema<R, NoFields>
 export function object<R extends Fields, O extends Fields>(required: R, optional: O): ObjectSchema<R, O>
+/* @__NO_SIDE_EFFECTS__ */
 export function object(required: Fields, optional: Fields = {}): ObjectSchema {
   return objectOf(required, optional, { additionalProperties: false })
 }
@@ -47,6 +48,7 @@ export function quickObject<O extends Fields>(optional: O): ObjectSchema<NoField
 /** An object in a response. Its JSON Schema allows more fields, because a later version may add some. */
 export function view<R extends Fields>(required: R): ObjectSchema<R, NoFields>
 export function view<R extends Fields, O extends Fields>(required: R, optional: O): ObjectSchema<R, O>
+/* @__NO_SIDE_EFFECTS__ */
 export function view(required: Fields, optional: Fields = {}): ObjectSchema {
   return objectOf(required, optional, {})
 }
@@ -84,7 +86,8 @@ function objectOf<R extends Fields, O extends Fields>(
         try {
           kept[key] = byName.get(key)!.check(undefined)
         } catch (error) {
-          flaws = [...(flaws ?? []), ...flawsIn(key, error)]
+          // The code is about an invalid value; this one is missing.
+          flaws = [...(flaws ?? []), ...flawsIn(key, error).map(one => ({ ...one, code: undefined }))]
         }
       }
       if (flaws) throw new Flaws(flaws)
@@ -136,6 +139,7 @@ function unknownKey(key: string | symbol, fields: ReadonlyMap<string, Schema>): 
 }
 
 /** The same fields, none of them required. */
+/* @__NO_SIDE_EFFECTS__ */
 export function partial<R extends Fields, O extends Fields>({
   required,
   optional,
@@ -144,6 +148,7 @@ export function partial<R extends Fields, O extends Fields>({
 }
 
 /** Without some fields. */
+/* @__NO_SIDE_EFFECTS__ */
 export function omit<R extends Fields, O extends Fields, K extends keyof R | keyof O>(
   { required, optional }: ObjectSchema<R, O>,
   ...names: readonly K[]
@@ -162,6 +167,7 @@ export interface ListOptions {
   readonly empty?: string
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 export function list<T>(item: Schema<T>, { min = 0, max, of, empty }: ListOptions): Schema<readonly T[]> {
   const expects = `a list of ${of}`
   return schema<readonly T[]>({
@@ -200,11 +206,13 @@ export function list<T>(item: Schema<T>, { min = 0, max, of, empty }: ListOption
 }
 
 /** A list of any length in a response. */
+/* @__NO_SIDE_EFFECTS__ */
 export function listOf<T>(item: Schema<T>): Schema<readonly T[]> {
   return list(item, { max: Number.MAX_SAFE_INTEGER, of: 'values' })
 }
 
 /** Exactly two values. */
+/* @__NO_SIDE_EFFECTS__ */
 export function pair<T>(item: Schema<T>, expects: string): Schema<readonly [T, T]> {
   return schema<readonly [T, T]>({
     kinds: ['array'],
@@ -218,6 +226,7 @@ export function pair<T>(item: Schema<T>, expects: string): Schema<readonly [T, T
 }
 
 /** An object with arbitrary keys. */
+/* @__NO_SIDE_EFFECTS__ */
 export function record<T>(
   item: Schema<T>,
   { max = Number.MAX_SAFE_INTEGER, of = 'values' }: { readonly max?: number; readonly of?: string } = {},
@@ -246,6 +255,7 @@ export function record<T>(
 }
 
 /** One of several schemas, selected by the type of the value; if several match, the first valid one. */
+/* @__NO_SIDE_EFFECTS__ */
 export function union<S extends readonly Schema[]>(...members: S): Schema<Infer<S[number]>> {
   const expects = members.map(member => member.expects).join(', or ')
   return schema<Infer<S[number]>>({
@@ -293,6 +303,7 @@ function checkAs(member: Schema, expects: string, given: unknown): unknown {
 }
 
 /** The value or null. */
+/* @__NO_SIDE_EFFECTS__ */
 export function nullable<T>(member: Schema<T>): Schema<T | null> {
   return union(member, literal(null))
 }
@@ -314,6 +325,7 @@ export interface VariantsSchema<Tag extends string, M extends Members> extends S
 }
 
 /** Objects with a discriminating field: `{ type: 'fixed', … }`. */
+/* @__NO_SIDE_EFFECTS__ */
 export function variants<Tag extends string, M extends Members>(tag: Tag, members: M): VariantsSchema<Tag, M> {
   const whole = Object.fromEntries(
     Object.entries(members).map(([name, { required, optional }]) => [

@@ -1,21 +1,21 @@
 import { durationProblem } from './duration.js'
 import { ChronosError, shown } from './error.js'
-import { duration, flaw, jsonSchema, type Schema, schema } from './schema.js'
+import { duration, flaw, jsonSchema, type Schema, schema, value } from './schema.js'
 
 /** A point in time: a Date, an RFC 3339 text or epoch milliseconds. */
 export type Time = Date | string | number
 
 const EXPECTS = 'a Date, a time such as "2026-12-24T18:00:00Z" or epoch milliseconds'
 
-function epochMs(value: unknown): number | undefined {
-  const at = value instanceof Date ? value.getTime() : typeof value === 'string' ? Date.parse(value) : value
+function epochMs(given: unknown): number | undefined {
+  const at = given instanceof Date ? given.getTime() : typeof given === 'string' ? Date.parse(given) : given
   return Number.isInteger(at) && Math.abs(at as number) <= 8.64e15 ? (at as number) : undefined
 }
 
-export function timeOf(value: Time, what: string): number {
-  const at = epochMs(value)
+export function timeOf(given: Time, what: string): number {
+  const at = epochMs(given)
   if (at !== undefined) return at
-  throw new ChronosError('INVALID_OPTION', `${what}: expected ${EXPECTS}, got ${shown(value)}`)
+  throw new ChronosError('INVALID_OPTION', `${what}: expected ${EXPECTS}, got ${shown(given)}`)
 }
 
 export const time: Schema<Time> = schema<Time>({
@@ -27,6 +27,16 @@ export const time: Schema<Time> = schema<Time>({
   },
   json: () => ({ type: 'string', format: 'date-time', example: '2026-11-16T09:00:00.000Z' }),
 })
+
+/** A time in a response: RFC 3339 in UTC with milliseconds. */
+export const timestamp: Schema<string> = value(
+  {
+    kinds: ['string'],
+    expects: EXPECTS,
+    json: { type: 'string', format: 'date-time', example: '2026-11-16T09:00:00.000Z' },
+  },
+  given => typeof given === 'string' && /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(given),
+)
 
 /** A duration from now, of at least a millisecond, or a time. A number is milliseconds from now. */
 export const timeOrDuration: Schema<Time> = schema<Time>({

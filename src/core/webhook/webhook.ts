@@ -1,11 +1,12 @@
 import { url, urlOf } from '../http/request.js'
 import { timeText } from '../job/view.js'
-import { storedPolicyInput } from '../policy/form.js'
+import { partialPolicy, storedPolicyInput } from '../policy/form.js'
 import { type PartialPolicy, type PolicyInput, policyLevel } from '../policy/policy.js'
 import { freeText, name } from '../values/limits.js'
 import { present } from '../values/present.js'
-import { about, type Infer, named, oneOf, read, type Schema } from '../values/schema.js'
-import { list, object } from '../values/shape.js'
+import { about, anyText, type Infer, named, oneOf, read, type Schema } from '../values/schema.js'
+import { list, listOf, object, view } from '../values/shape.js'
+import { timestamp } from '../values/time.js'
 
 /** Deliveries are jobs of this queue. They raise no events, and do not count as retries of the user's jobs. */
 export const DELIVERIES = 'chronos:deliveries'
@@ -190,23 +191,33 @@ export function enabled(endpoint: Endpoint, now: number): Endpoint {
 // ---------------------------------------------------------------- views
 
 /** An endpoint as users see it: its secrets are shown only once, when they are made. */
-export interface EndpointView {
-  readonly id: string
-  readonly url: string
-  readonly events: readonly WebhookEvent[]
-  readonly queues?: readonly string[]
-  readonly names?: readonly string[]
-  readonly tenantId?: string
-  readonly retry?: PartialPolicy
-  readonly state: Endpoint['state']
-  readonly disabledReason?: DisabledReason
-  readonly disabledAt?: string
-  readonly failingSince?: string
-  /** How many secrets sign at present, and until when the replaced ones do. */
-  readonly secrets: readonly { readonly createdAt: string; readonly expiresAt?: string }[]
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+export const endpointView = named(
+  'Webhook',
+  view(
+    {
+      id: anyText,
+      url: anyText,
+      events: listOf(oneOf(WEBHOOK_EVENTS)),
+      state: oneOf(['enabled', 'disabled']),
+      secrets: about(
+        listOf(view({ createdAt: timestamp }, { expiresAt: timestamp })),
+        'The secrets that currently sign messages; each is shown only once, when it is created.',
+      ),
+      createdAt: timestamp,
+      updatedAt: timestamp,
+    },
+    {
+      queues: listOf(anyText),
+      names: listOf(anyText),
+      tenantId: anyText,
+      retry: partialPolicy,
+      disabledReason: oneOf(['gone', 'failing', 'by-hand']),
+      disabledAt: timestamp,
+      failingSince: about(timestamp, 'The first failure since the last successful delivery.'),
+    },
+  ),
+)
+export type EndpointView = Infer<typeof endpointView>
 
 export function viewEndpoint(endpoint: Endpoint, now: number): EndpointView {
   const { secrets, createdAt, updatedAt, disabledAt, failingSince, ...rest } = endpoint

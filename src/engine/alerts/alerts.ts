@@ -4,6 +4,7 @@ import {
   type Notice,
   type Notification,
   type Severity,
+  SHOWN_STATES,
   viewAlert,
 } from '../../core/alert/alert.js'
 import {
@@ -42,7 +43,7 @@ const alertsOptions = object(
 )
 export type AlertsOptions = Infer<typeof alertsOptions>
 
-const alertQuery = object({}, { state: oneOf(['pending', 'firing', 'resolved']) })
+export const alertQuery = object({}, { state: oneOf(SHOWN_STATES) })
 export type AlertQuery = Infer<typeof alertQuery>
 
 export type { RuleChanges } from '../../core/alert/rules.js'

@@ -1,37 +1,58 @@
 import { acknowledge, discard } from '../../core/job/changes.js'
 import { type JobView, timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { freeText, pageLimit } from '../../core/values/limits.js'
-import { oneOf, read } from '../../core/values/schema.js'
-import { ERROR_GROUP, type ErrorGroup, type GroupState, groupId } from '../../store/fold.js'
+import { freeText } from '../../core/values/limits.js'
+import { about, anyText, boolean, type Infer, integer, named, oneOf, read } from '../../core/values/schema.js'
+import { listOf, object, view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
+import { ERROR_GROUP, type ErrorGroup, GROUP_STATES, groupId } from '../../store/fold.js'
 import type { Changed, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { folded } from '../figures/counts.js'
 import { actOnAll, type BulkResult } from '../jobs/bulk.js'
 import type { Jobs } from '../jobs/jobs.js'
-import { jobFilter, type List, PAGE_DEFAULT, type PageQuery } from '../jobs/query.js'
+import { jobFilter, type List, PAGE_DEFAULT, type PageQuery, paging } from '../jobs/query.js'
 import { Records } from '../records/records.js'
 import type { DeadQuery, DryRun, RedriveOptions, Redrives, RedriveView } from './redrives.js'
 
 /** A group of equal errors. */
-export interface ErrorGroupView extends Omit<ErrorGroup, 'firstSeen' | 'lastSeen' | 'trend' | 'stateAt'> {
-  readonly firstSeen: string
-  readonly lastSeen: string
-  /** Failed runs by hour, oldest first. */
-  readonly trend: readonly { readonly at: string; readonly failures: number }[]
-}
+export const errorGroupView = named(
+  'ErrorGroup',
+  view(
+    {
+      fingerprint: anyText,
+      title: anyText,
+      error: anyText,
+      names: about(listOf(anyText), 'The names of the first ten jobs with this error.'),
+      queues: listOf(anyText),
+      failures: about(integer(), 'Failed runs.'),
+      deaths: about(integer(), 'Jobs that died with this error.'),
+      dead: about(integer(-Number.MAX_SAFE_INTEGER), 'Current dead letters.'),
+      firstSeen: timestamp,
+      lastSeen: timestamp,
+      trend: about(listOf(view({ at: timestamp, failures: integer() })), 'Failed runs by hour, oldest first.'),
+      samples: about(listOf(anyText), 'Ids of some of the newest jobs.'),
+      state: oneOf(GROUP_STATES),
+    },
+    { tenantId: anyText, code: anyText, status: integer() },
+  ),
+)
+export type ErrorGroupView = Infer<typeof errorGroupView>
 
 export type { BulkResult } from '../jobs/bulk.js'
 
-export interface GroupQuery extends PageQuery {
-  /** Includes groups without a dead letter, and resolved and ignored ones. Default false. */
-  readonly all?: boolean
-  readonly state?: GroupState
-  readonly tenantId?: string
-}
+export const groupQuery = object(
+  {},
+  {
+    all: about(boolean, 'Include groups without a dead letter, and resolved and ignored groups. Default false.'),
+    state: oneOf(GROUP_STATES),
+    tenantId: freeText,
+    ...paging,
+  },
+)
+export type GroupQuery = Infer<typeof groupQuery>
 
-const GROUP_STATES: readonly GroupState[] = ['open', 'resolved', 'regressed', 'ignored']
-const SETTABLE = ['open', 'resolved', 'ignored'] as const
+export const SETTABLE_STATES = ['open', 'resolved', 'ignored'] as const
 const GROUPS_MAX = 10_000
 
 /** `chronos.dead`: dead letters, their error groups, and redrives of them. */
@@ -56,9 +77,7 @@ export class Dead {
 
   /** Most dead letters first, then the newest. */
   async groups(query: GroupQuery = {}): Promise<List<ErrorGroupView>> {
-    const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = query
-    read(pageLimit, limit, 'dead.groups: limit')
-    if (state !== undefined) read(oneOf(GROUP_STATES), state, 'dead.groups: state')
+    const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = read(groupQuery, query, 'dead.groups:')
     const groups = (await this.#groups(tenantId)).filter(group =>
       state === undefined ? all || (group.dead > 0 && group.state !== 'ignored') : group.state === state,
     )
@@ -78,8 +97,12 @@ export class Dead {
   }
 
   /** `resolved`: fixed; the group becomes `regressed` when its error occurs again. `ignored`: known and harmless. */
-  async setGroup(fingerprint: string, state: (typeof SETTABLE)[number], tenantId?: string): Promise<ErrorGroupView> {
-    read(oneOf(SETTABLE), state, 'dead.setGroup: state')
+  async setGroup(
+    fingerprint: string,
+    state: (typeof SETTABLE_STATES)[number],
+    tenantId?: string,
+  ): Promise<ErrorGroupView> {
+    read(oneOf(SETTABLE_STATES), state, 'dead.setGroup: state')
     read(freeText, fingerprint, 'dead: fingerprint')
     await this.#fold()
     const { body } = await this.#records.change(groupId(fingerprint, tenantId), async (group, store) => {

@@ -1,12 +1,12 @@
 import { timeText } from '../../core/job/view.js'
 import {
+  type DryRun,
   failingOf,
   isActive,
   type Redrive,
-  type RedriveConflict,
   type RedriveFilter,
   type RedriveOptions,
-  type RedriveState,
+  type RedriveView,
   type Results,
   redriveOptions,
   startedOf,
@@ -16,45 +16,15 @@ import { pageLimit } from '../../core/values/limits.js'
 import { formatRate, perSecondOf, type Rate, rate } from '../../core/values/rate.js'
 import { read } from '../../core/values/schema.js'
 import { ERROR_GROUP, groupId } from '../../store/fold.js'
-import type { Count, JobFilter, Store } from '../../store/store.js'
+import type { JobFilter, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { type DeadQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
 import { SEARCH_MAX } from '../jobs/search.js'
 import type { Records } from '../records/records.js'
 import { filterOf, redriveRecords } from './redriver.js'
 
-export type { RedriveOptions } from '../../core/redrive/redrive.js'
+export type { DryRun, RedriveOptions, RedriveView } from '../../core/redrive/redrive.js'
 export type { DeadQuery } from '../jobs/query.js'
-
-export interface RedriveView {
-  readonly id: string
-  readonly state: RedriveState
-  readonly why?: string
-  readonly filter: RedriveFilter
-  readonly rate: string
-  readonly canary: number
-  readonly stopWhenFailing: number
-  readonly total: Count
-  readonly started: number
-  readonly succeeded: number
-  /** Jobs that died again or wait for a retry. */
-  readonly failing: number
-  readonly results: Results
-  /** Not redriven: discarded, or of unknown outcome without `force`. */
-  readonly skipped: number
-  readonly conflicts: readonly RedriveConflict[]
-  readonly conflictCount: number
-  readonly tenantId?: string
-  readonly createdAt: string
-  readonly finishedAt?: string
-}
-
-export interface DryRun {
-  readonly dryRun: true
-  /** The number of jobs that would be redriven. */
-  readonly count: Count
-  readonly skipped: number
-}
 
 const COUNT_CAP = 1_000_000
 

@@ -1,5 +1,5 @@
 import {
-  type CircuitState,
+  CIRCUIT_STATES,
   circuitState,
   type Dependency,
   type DependencyName,
@@ -8,26 +8,35 @@ import {
 } from '../../core/dependency/dependency.js'
 import { timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
+import { about, anyText, type Infer, integer, named, oneOf } from '../../core/values/schema.js'
+import { view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import type { Environment } from '../client/environment.js'
 import { dependencyId } from './answer.js'
 import { DEPENDENCIES_MAX, DEPENDENCY, type Dependencies } from './dependencies.js'
 
 /** The shared state of a dependency as the API shows it. */
-export interface CircuitView extends DependencyName {
-  readonly state: CircuitState
-  /** An operator holds the circuit in this state. */
-  readonly forced?: 'open' | 'closed'
-  readonly reason?: string
-  readonly since: string
-  /** When the next probe may be sent. */
-  readonly openUntil?: string
-  /** No job starts before this time, because the dependency asked for a pause. */
-  readonly notBefore?: string
-  readonly openings: number
-  readonly probeJobId?: string
-  /** Calls in the circuit's window. */
-  readonly calls: { readonly ok: number; readonly failed: number }
-}
+export const circuitView = named(
+  'Circuit',
+  view(
+    {
+      key: anyText,
+      state: oneOf(CIRCUIT_STATES),
+      since: timestamp,
+      openings: integer(),
+      calls: about(view({ ok: integer(), failed: integer() }), "Calls in the circuit's window."),
+    },
+    {
+      tenantId: about(anyText, 'Only the jobs of this tenant share the circuit.'),
+      forced: about(oneOf(['open', 'closed']), 'An operator holds the circuit in this state.'),
+      reason: anyText,
+      openUntil: about(timestamp, 'When the next probe may be sent.'),
+      notBefore: about(timestamp, 'No job starts before this time, because the dependency asked for a pause.'),
+      probeJobId: anyText,
+    },
+  ),
+)
+export type CircuitView = Infer<typeof circuitView>
 
 /** Whose circuit it is: a tenant's, or the one of jobs without a tenant. */
 interface CircuitOf {

@@ -1,11 +1,13 @@
-import type { Phase } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
+import { count } from '../../core/values/count.js'
 import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
-import { checkKeys, freeText } from '../../core/values/limits.js'
-import { read } from '../../core/values/schema.js'
+import { freeText } from '../../core/values/limits.js'
+import { about, boolean, duration, type Infer, integer, named, number, read } from '../../core/values/schema.js'
+import { listOf, object, view } from '../../core/values/shape.js'
+import { time, timestamp } from '../../core/values/time.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
-import type { Count, QueueCensus, Store } from '../../store/store.js'
+import type { Count, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX } from '../alerts/readings.js'
 import { timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
@@ -13,94 +15,111 @@ import { bodyOf } from '../records/records.js'
 import { isAlive, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
 import { type Counted, folded, readCounts } from './counts.js'
 
-/** Activity in a time range. Runs are counted when they end. */
-export interface Activity {
-  readonly enqueued: number
-  /** Runs, and those with attempt > 1. */
-  readonly started: number
-  readonly retries: number
-  /** Jobs that succeeded. */
-  readonly succeeded: number
-  /** Runs that failed, timed out or were lost. */
-  readonly failed: number
-  /** Jobs that died, and jobs that were cancelled. */
-  readonly dead: number
-  readonly cancelled: number
-}
+const MINUTE_MS = 60_000
 
-export interface WorkerCounts {
-  readonly alive: number
-  readonly silent: number
-  /** The total of the live workers. */
-  readonly concurrency: number
-  readonly running: number
-}
+/** Activity in a time range. Runs are counted when they end. */
+export const activity = named(
+  'Activity',
+  view({
+    enqueued: integer(),
+    started: about(integer(), 'Runs that ended.'),
+    retries: about(integer(), 'Runs that ended with attempt > 1.'),
+    succeeded: about(integer(), 'Jobs that succeeded.'),
+    failed: about(integer(), 'Runs that failed, timed out or were lost.'),
+    dead: integer(),
+    cancelled: integer(),
+  }),
+)
+export type Activity = Infer<typeof activity>
+
+export const phaseCounts = view({ scheduled: count, queued: count, retrying: count, running: count, dead: count })
+export type PhaseCounts = Infer<typeof phaseCounts>
+
+const workerCounts = view({
+  alive: integer(),
+  silent: integer(),
+  concurrency: about(integer(), 'The total of the live workers.'),
+  running: integer(),
+})
+export type WorkerCounts = Infer<typeof workerCounts>
 
 /** The state of the whole fleet in numbers. */
-export interface FleetStats {
-  readonly at: string
-  /** Counted up to 10,000. */
-  readonly jobs: Readonly<Record<Phase, Count>>
-  /** The start of the time range of the next five numbers. */
-  readonly since: string
-  /** Runs with attempt > 1, those of them that succeeded, and the quotient in percent. */
-  readonly totalRetries: number
-  readonly successfulRetries: number
-  readonly retrySuccessRate: number
-  /** Runs that failed, and jobs that died. */
-  readonly failedRuns: number
-  readonly failedJobs: number
-  /** Retries to first attempts over the last five minutes, without deliveries and alerts. */
-  readonly retryRate: number
-  /** Dead jobs that are neither acknowledged nor discarded. */
-  readonly deadLetters: Count
-  /** How long the oldest due job waits, in queues that are not paused. */
-  readonly oldestDueAgeMs?: number
-  readonly workers: WorkerCounts
-  readonly last5m: Activity
-  readonly lastHour: Activity
-}
+export const fleetStats = named(
+  'Stats',
+  view(
+    {
+      at: timestamp,
+      jobs: about(
+        view({ ...phaseCounts.required, succeeded: count, cancelled: count }),
+        'Jobs by phase, up to 10,000 of each.',
+      ),
+      since: about(timestamp, 'The start of the period of the next five fields.'),
+      totalRetries: about(integer(), 'Runs with attempt > 1.'),
+      successfulRetries: about(integer(), 'Runs with attempt > 1 that succeeded.'),
+      retrySuccessRate: about(number(), '100 × successfulRetries ÷ totalRetries.'),
+      failedRuns: integer(),
+      failedJobs: about(integer(), 'Jobs that died.'),
+      retryRate: about(
+        number(),
+        'Ratio of retries to first attempts over the last five minutes, without deliveries and alerts.',
+      ),
+      deadLetters: about(count, 'Dead jobs that are neither acknowledged nor discarded.'),
+      workers: workerCounts,
+      last5m: activity,
+      lastHour: activity,
+    },
+    { oldestDueAgeMs: about(integer(), 'How long the oldest due job waits, in queues that are not paused.') },
+  ),
+)
+export type FleetStats = Infer<typeof fleetStats>
 
-export interface SeriesQuery {
-  /** Default: an hour before `to`. */
-  readonly from?: Date | string | number
-  /** Default: now. */
-  readonly to?: Date | string | number
-  /** Whole minutes. Default: the shortest that gives at most 120 points. Minutes are kept for two days, hours for 90. */
-  readonly step?: Duration
-  readonly queue?: string
-  readonly name?: string
-}
+export const seriesQuery = object(
+  {},
+  {
+    from: about(time, 'Default: an hour before `to`.'),
+    to: about(time, 'Default: now.'),
+    step: about(
+      duration({ min: MINUTE_MS }),
+      'Whole minutes. Default: the shortest that gives at most 120 points. Minutes are kept for two days, hours for 90.',
+      { example: '5m' },
+    ),
+    queue: freeText,
+    name: freeText,
+  },
+)
+export type SeriesQuery = Infer<typeof seriesQuery>
 
-export interface SeriesPoint {
-  readonly at: string
-  readonly enqueued: number
-  /** Jobs that succeeded at the first attempt, and after retries. */
-  readonly firstTry: number
-  readonly retried: number
-  /** Runs that failed, timed out or were lost. */
-  readonly failed: number
-  readonly dead: number
-  readonly cancelled: number
-  /** All runs, and those with attempt > 1. */
-  readonly runs: number
-  readonly retries: number
-  /** The total duration of the runs. */
-  readonly busyMs: number
-}
+export const seriesPoint = named(
+  'SeriesPoint',
+  view({
+    at: timestamp,
+    enqueued: integer(),
+    firstTry: about(integer(), 'Jobs that succeeded at the first attempt.'),
+    retried: about(integer(), 'Jobs that succeeded after retries.'),
+    failed: about(integer(), 'Runs that failed, timed out or were lost.'),
+    dead: integer(),
+    cancelled: integer(),
+    runs: integer(),
+    retries: about(integer(), 'Runs with attempt > 1.'),
+    busyMs: about(number(), 'The total duration of the runs.'),
+  }),
+)
+export type SeriesPoint = Infer<typeof seriesPoint>
 
-export interface StatsSeries {
-  readonly step: Duration
-  readonly from: string
-  readonly to: string
-  readonly points: readonly SeriesPoint[]
-  /** False: there are too many records, and the oldest points are not counted. */
-  readonly complete: boolean
-}
+export const statsSeries = named(
+  'Series',
+  view({
+    step: duration(),
+    from: timestamp,
+    to: timestamp,
+    points: listOf(seriesPoint),
+    complete: about(boolean, 'false: there are too many records, and the oldest points are not counted.'),
+  }),
+)
+export type StatsSeries = Infer<typeof statsSeries>
 
 const COUNT_CAP = 10_000
 const RATE_MS = 300_000
-const MINUTE_MS = 60_000
 const POINTS_MAX = 1_500
 const POINTS_DEFAULT = 120
 /** The maximum number of records read for one answer. */
@@ -160,8 +179,6 @@ async function readPhases(store: Store): Promise<FleetStats['jobs']> {
     cancelled,
   }
 }
-
-export type PhaseCounts = Omit<QueueCensus, 'queue'>
 
 function sumOf(counts: readonly Count[]): Count {
   const value = counts.reduce((sum, count) => sum + count.value, 0)
@@ -253,11 +270,9 @@ export function activityOf(data: readonly Counted[]): Activity {
   }
 }
 
-export async function readSeries(env: Environment, query: SeriesQuery): Promise<StatsSeries> {
-  checkKeys(query, ['from', 'to', 'step', 'queue', 'name'], 'series')
+export async function readSeries(env: Environment, asked: SeriesQuery): Promise<StatsSeries> {
+  const query = read(seriesQuery, asked, 'series:')
   const { queue, name } = query
-  if (queue !== undefined) read(freeText, queue, 'series: queue')
-  if (name !== undefined) read(freeText, name, 'series: name')
   const store = await folded(await env.connection.store())
   const { now } = await store.info()
   const { from, to, stepMs, step } = rangeOf(query, now)
@@ -281,8 +296,7 @@ function rangeOf(query: SeriesQuery, now: number) {
   const asked = query.to === undefined ? now : timeOf(query.to, 'series: to')
   const start = query.from === undefined ? asked - HOUR_MS : timeOf(query.from, 'series: from')
   if (start >= asked) throw new ChronosError('INVALID_OPTION', 'series: from must be before to')
-  const stepMs =
-    query.step === undefined ? stepFor(asked - start) : toMs(query.step, 'series: step', { min: MINUTE_MS })
+  const stepMs = query.step === undefined ? stepFor(asked - start) : toMs(query.step, 'series: step')
   if (stepMs % MINUTE_MS !== 0) throw new ChronosError('INVALID_OPTION', 'series: step: expected whole minutes')
   // Aligned to whole steps, so that the same time is always in the same point.
   const from = Math.floor(start / stepMs) * stepMs

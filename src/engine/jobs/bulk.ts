@@ -1,18 +1,23 @@
 import { ChronosError } from '../../core/values/error.js'
+import { about, boolean, type Infer, integer, named } from '../../core/values/schema.js'
+import { view } from '../../core/values/shape.js'
 import type { Changed, JobFilter, Store } from '../../store/store.js'
 import type { JobQuery } from './query.js'
 
 /** The result of a bulk action or of its dry run. */
-export interface BulkResult {
-  readonly matched: number
-  readonly changed: number
-  /**
-   * Jobs that matched but could not be changed: their state has changed, or another job has their `unique` value.
-   * Absent if there are none.
-   */
-  readonly refused?: number
-  readonly dryRun: boolean
-}
+export const bulkResult = named(
+  'BulkResult',
+  view(
+    { matched: integer(), changed: integer(), dryRun: boolean },
+    {
+      refused: about(
+        integer(),
+        'Jobs that matched but could not be changed: their state has changed, or another job has their `unique` value. Absent if there are none.',
+      ),
+    },
+  ),
+)
+export type BulkResult = Infer<typeof bulkResult>
 
 export interface BulkOptions {
   /** Changes nothing and returns how many jobs match. */

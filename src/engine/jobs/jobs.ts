@@ -7,7 +7,9 @@ import type { Policy } from '../../core/policy/policy.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 import { checkKeys } from '../../core/values/limits.js'
-import { integer, read } from '../../core/values/schema.js'
+import { anyText, anything, type Infer, integer, named, read } from '../../core/values/schema.js'
+import { view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Changed, Count, LogRecord, RunTime, Store } from '../../store/store.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
@@ -23,12 +25,8 @@ import { type JobTimeline, type TimelineQuery, timelineOfJob } from './timeline.
 
 const COUNT_CAP = 10_000
 
-export interface LogView {
-  readonly at: string
-  readonly run: number
-  readonly message: string
-  readonly data?: unknown
-}
+export const logView = named('LogLine', view({ at: timestamp, run: integer(), message: anyText }, { data: anything }))
+export type LogView = Infer<typeof logView>
 
 interface JobsOptions {
   readonly env: Environment

@@ -1,21 +1,24 @@
-import { pageLimit } from '../../core/values/limits.js'
-import { read } from '../../core/values/schema.js'
+import { freeText, PAGE_MAX, pageLimit } from '../../core/values/limits.js'
+import { about, type Infer, read, text } from '../../core/values/schema.js'
+import { object } from '../../core/values/shape.js'
 import type { PageRequest } from '../../store/store.js'
 import type { Searched } from './search.js'
 
 export { type DeadQuery, type JobQuery, parseJobQuery as jobFilter } from '../../core/job/filter.js'
 
 export const PAGE_DEFAULT = 50
+const CURSOR_MAX = 2_048
 
-export interface PageQuery {
-  readonly limit?: number
-  readonly cursor?: string
+export const paging = {
+  limit: about(pageLimit, `1 to ${PAGE_MAX}; default ${PAGE_DEFAULT}.`),
+  cursor: about(text(CURSOR_MAX), '`page.next` of the previous page.'),
 }
+export const pageQuery = object({}, paging)
+export type PageQuery = Infer<typeof pageQuery>
 
-export interface TenantQuery extends PageQuery {
-  /** Only what belongs to this tenant. */
-  readonly tenantId?: string
-}
+/** A page of what belongs to one tenant. */
+export const tenantQuery = object({}, { tenantId: freeText, ...paging })
+export type TenantQuery = Infer<typeof tenantQuery>
 
 export interface List<T> {
   readonly data: readonly T[]

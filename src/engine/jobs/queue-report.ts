@@ -1,59 +1,67 @@
 import { timeText } from '../../core/job/view.js'
-import type { PartialPolicy } from '../../core/policy/policy.js'
+import { partialPolicy } from '../../core/policy/form.js'
 import { type WaveQuery, waveQuery } from '../../core/queue/settings.js'
 import { HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { freeText } from '../../core/values/limits.js'
-import { read } from '../../core/values/schema.js'
+import { about, anyText, boolean, type Infer, integer, named, number, read } from '../../core/values/schema.js'
+import { listOf, view } from '../../core/values/shape.js'
 import { suggest } from '../../core/values/suggest.js'
+import { timestamp } from '../../core/values/time.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Backlog, QueueCensus, QueueRecord, Store } from '../../store/store.js'
 import { ALERT_TAG, DEAD_MAX } from '../alerts/readings.js'
 import { type Counted, folded, readCounts } from '../figures/counts.js'
-import { type Activity, activityOf, type PhaseCounts, readWorkers } from '../figures/statistics.js'
+import { activity, activityOf, phaseCounts, readWorkers } from '../figures/statistics.js'
 import type { WorkerRecord } from '../worker/fleet.js'
 
 /** A queue as the API shows it. */
-export interface QueueReport {
-  readonly name: string
-  readonly paused: boolean
-  /** The policy override set at run time, which takes precedence over the code. */
-  readonly retry?: PartialPolicy
-  /** Counted up to 10,000. */
-  readonly counts: PhaseCounts
-  /** Since when its oldest due job waits. */
-  readonly oldestDueAt?: string
-  /** When the oldest dead letter died that is neither acknowledged nor discarded. */
-  readonly deadSince?: string
-  /** Live workers that take its jobs, and how many jobs they may run at once, including those of other queues. */
-  readonly workers: number
-  readonly concurrency: number
-  readonly hasWorkers: boolean
-  readonly running: number
-  readonly lastHour: Activity
-  /** Jobs that succeeded and runs that failed, in each of the last fifteen minutes, oldest first. */
-  readonly spark: { readonly succeeded: readonly number[]; readonly failed: readonly number[] }
-}
+export const queueReport = named(
+  'Queue',
+  view(
+    {
+      name: anyText,
+      paused: boolean,
+      counts: about(phaseCounts, 'Up to 10,000 of each.'),
+      workers: about(integer(), 'Live workers that take its jobs.'),
+      concurrency: about(integer(), 'How many jobs they may run at once, including those of other queues.'),
+      hasWorkers: boolean,
+      running: integer(),
+      lastHour: activity,
+      spark: about(
+        view({ succeeded: listOf(integer()), failed: listOf(integer()) }),
+        'Jobs that succeeded and runs that failed, in each of the last fifteen minutes, oldest first.',
+      ),
+    },
+    {
+      retry: about(partialPolicy, 'The policy override set at run time, which takes precedence over the code.'),
+      oldestDueAt: about(timestamp, 'When the oldest due job became due.'),
+      deadSince: about(timestamp, 'When the oldest dead letter died that is neither acknowledged nor discarded.'),
+    },
+  ),
+)
+export type QueueReport = Infer<typeof queueReport>
 
 export type { WaveQuery } from '../../core/queue/settings.js'
 
 /** When waiting jobs fall due: the load before it arrives. */
-export interface RetryWave {
-  readonly queue?: string
-  readonly from: string
-  readonly to: string
-  readonly bucketMs: number
-  /** Jobs that wait for a retry, by due time. */
-  readonly buckets: readonly number[]
-  /** Jobs that wait for their first run, by due time. */
-  readonly scheduled: readonly number[]
-  /** Retries that are due already. */
-  readonly due: number
-  /** Jobs of both kinds that are due after `to`, counted up to 20,000. */
-  readonly beyond: number
-  /** False: there are too many jobs to examine all of them. */
-  readonly complete: boolean
-}
+export const retryWaveView = named(
+  'RetryWave',
+  view(
+    {
+      from: timestamp,
+      to: timestamp,
+      bucketMs: number(),
+      buckets: about(listOf(integer()), 'Jobs that wait for a retry, by due time.'),
+      scheduled: about(listOf(integer()), 'Jobs that wait for their first run, by due time.'),
+      due: about(integer(), 'Retries that are due already.'),
+      beyond: about(integer(), 'Jobs of both kinds that are due after `to`, counted up to 20,000.'),
+      complete: about(boolean, 'false: there are too many jobs, and not all were counted.'),
+    },
+    { queue: anyText },
+  ),
+)
+export type RetryWave = Infer<typeof retryWaveView>
 
 const COUNT_CAP = 10_000
 const MINUTE_MS = 60_000

@@ -1,4 +1,6 @@
 import type { Job } from '../../core/job/job.js'
+import { about, boolean, type Infer, integer } from '../../core/values/schema.js'
+import { view } from '../../core/values/shape.js'
 import type { Count, JobFilter, PageRequest, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 
@@ -14,12 +16,11 @@ const SEARCH_MS = 500
 const COUNT_LOOK_AT = 50_000
 
 /** How far a text search went. */
-export interface Searched {
-  /** The number of newest jobs that were examined, including all pages before. */
-  readonly newest: number
-  /** Whether these were all jobs. */
-  readonly complete: boolean
-}
+export const searched = view({
+  newest: about(integer(), 'The number of newest jobs that were examined, including all pages before.'),
+  complete: about(boolean, 'Whether these were all jobs.'),
+})
+export type Searched = Infer<typeof searched>
 
 export interface FoundJobs {
   readonly data: readonly Job[]

@@ -1,8 +1,9 @@
-import { type Demise, type Ghost, projectionOf } from '../../core/job/projection.js'
-import { type Timeline, timelineOf } from '../../core/job/timeline.js'
-import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core/job/view.js'
+import { demise, ghost, projectionOf } from '../../core/job/projection.js'
+import { timeline, timelineOf } from '../../core/job/timeline.js'
+import { attemptView, jobView, viewAttempt, viewJob } from '../../core/job/view.js'
 import { pageLimit } from '../../core/values/limits.js'
-import { read } from '../../core/values/schema.js'
+import { about, anyText, type Infer, integer, named, number, read } from '../../core/values/schema.js'
+import { listOf, pair, view } from '../../core/values/shape.js'
 import type { AttemptRecord } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { notFound } from './edit.js'
@@ -13,29 +14,38 @@ export interface TimelineQuery {
 }
 
 /** The wait after a run, as it was decided. Epoch milliseconds. */
-export interface PlannedWait {
-  readonly delayMs: number
-  readonly runAt: number
-  /** The shortest and the longest wait that the jitter allowed. */
-  readonly windowMs?: readonly [min: number, max: number]
-  readonly source?: string
-}
+export const plannedWait = view(
+  { delayMs: number(), runAt: about(integer(), 'Epoch milliseconds.') },
+  {
+    windowMs: about(pair(number(), 'two numbers'), 'The shortest and the longest wait that the jitter allowed.'),
+    source: anyText,
+  },
+)
+export type PlannedWait = Infer<typeof plannedWait>
 
-export interface TimelineAttempt extends AttemptView {
-  readonly plan?: PlannedWait
-}
+export const timelineAttempt = named(
+  'TimelineAttempt',
+  view(attemptView.required, { ...attemptView.optional, plan: plannedWait }),
+)
+export type TimelineAttempt = Infer<typeof timelineAttempt>
 
 /** The data of a job's timeline. Times are epoch milliseconds, except within `job` and `attempts`. */
-export interface JobTimeline extends Timeline {
-  readonly job: JobView
-  /** Oldest first. */
-  readonly attempts: readonly TimelineAttempt[]
-  readonly deadline?: number
-  /** The further runs if every one fails, the next one included; the first hundred. */
-  readonly ghosts: readonly Ghost[]
-  /** When the job would die in that case; absent if it has ended. */
-  readonly dies?: Demise
-}
+export const jobTimeline = named(
+  'Timeline',
+  view(
+    {
+      job: jobView,
+      ...timeline.required,
+      attempts: about(listOf(timelineAttempt), 'Oldest first.'),
+      ghosts: about(listOf(ghost), 'The further runs if every one fails, the next one included; the first hundred.'),
+    },
+    {
+      deadline: about(integer(), 'Epoch milliseconds.'),
+      dies: about(demise, 'When the job would die in that case; absent if it has ended.'),
+    },
+  ),
+)
+export type JobTimeline = Infer<typeof jobTimeline>
 
 const LIMIT_DEFAULT = 100
 

@@ -17,6 +17,9 @@ import {
 } from '../../core/lease/options.js'
 import { formatMs, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
+import { about, boolean, type Infer, named } from '../../core/values/schema.js'
+import { view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import type { Lease, Report } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
@@ -36,11 +39,14 @@ export type { ExtendOptions, LogEntry, ReportedError } from '../../core/lease/op
 export type { ClaimOptions } from './options.js'
 export type { LeaseEnd, LeaseView } from './view.js'
 
-export interface LeaseExtension {
-  readonly expiresAt: string
-  /** The job was cancelled: the worker should stop and then call `release` or `fail`. */
-  readonly cancelRequested: boolean
-}
+export const leaseExtension = named(
+  'ExtendedLease',
+  view({
+    expiresAt: timestamp,
+    cancelRequested: about(boolean, 'The job was cancelled: the worker should stop and then call `release` or `fail`.'),
+  }),
+)
+export type LeaseExtension = Infer<typeof leaseExtension>
 
 interface LeasesOptions {
   readonly env: Environment

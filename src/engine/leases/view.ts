@@ -1,44 +1,74 @@
-import { type JobState, maxRetriesOf } from '../../core/job/job.js'
-import type { Decision, Transition } from '../../core/job/lifecycle.js'
-import { type JobView, timeText, viewJob } from '../../core/job/view.js'
+import {
+  DEATH_REASONS,
+  type DeathReason,
+  JOB_STATES,
+  type JobState,
+  maxRetriesOf,
+  RUN_STATUSES,
+} from '../../core/job/job.js'
+import type { Transition } from '../../core/job/lifecycle.js'
+import { decision } from '../../core/job/transition.js'
+import { jobView, timeText, viewJob } from '../../core/job/view.js'
 import type { Policy } from '../../core/policy/policy.js'
+import {
+  about,
+  anyText,
+  boolean,
+  type Infer,
+  integer,
+  literal,
+  named,
+  number,
+  oneOf,
+} from '../../core/values/schema.js'
+import { record, view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import type { AttemptRecord, Settled } from '../../store/store.js'
 import type { Attempt } from '../worker/attempt.js'
 
 /** A job that a pull worker holds. */
-export interface LeaseView {
-  readonly job: JobView
-  /** The same for all attempts and redrives: use it as an idempotency key. */
-  readonly key: string
-  /** Proves that the caller holds the lease; every further call needs it. */
-  readonly token: string
-  readonly leaseMs: number
-  readonly expiresAt: string
-  /** The maximum duration of the run, however often its lease is renewed. */
-  readonly timeoutMs: number
-  readonly isLastAttempt: boolean
-  readonly deadline?: string
-  /** It was lost before and may have killed its worker, so it is handed out alone. */
-  readonly suspect?: true
-  /** Trace context of the enqueue, as headers: `traceparent`. */
-  readonly trace?: Readonly<Record<string, string>>
-}
+export const leaseView = named(
+  'Lease',
+  view(
+    {
+      job: jobView,
+      key: about(anyText, 'The same for all attempts and redrives: use it as an idempotency key.'),
+      token: about(anyText, 'Proves that the caller holds the lease; every further call needs it.'),
+      leaseMs: integer(),
+      expiresAt: timestamp,
+      timeoutMs: about(integer(), 'The maximum duration of the run, however often its lease is renewed.'),
+      isLastAttempt: boolean,
+    },
+    {
+      deadline: timestamp,
+      suspect: about(literal(true), 'It was lost before and may have killed its worker, so it is handed out alone.'),
+      trace: about(record(anyText), 'Trace context of the enqueue, as headers: `traceparent`.'),
+    },
+  ),
+)
+export type LeaseView = Infer<typeof leaseView>
 
 /** The state of a job after its run has ended. */
-export interface LeaseEnd {
-  readonly id: string
-  readonly state: JobState
-  /** The outcome of the run. */
-  readonly status: string
-  readonly attempt: number
-  readonly maxAttempts: number
-  readonly reason?: string
-  readonly nextRunAt?: string
-  readonly delayMs?: number
-  readonly decision?: Decision
-  /** The same end was reported before; nothing was done twice. */
-  readonly repeated?: true
-}
+export const leaseEnd = named(
+  'LeaseEnd',
+  view(
+    {
+      id: anyText,
+      state: oneOf(JOB_STATES),
+      status: about(oneOf(RUN_STATUSES), 'The outcome of the run.'),
+      attempt: integer(),
+      maxAttempts: integer(),
+    },
+    {
+      reason: about(oneOf(DEATH_REASONS), 'Why the job is dead.'),
+      nextRunAt: timestamp,
+      delayMs: number(),
+      decision,
+      repeated: about(literal(true), 'The same end was reported before; nothing was done twice.'),
+    },
+  ),
+)
+export type LeaseEnd = Infer<typeof leaseEnd>
 
 export function viewLease(attempt: Attempt, leaseMs: number, now: number): LeaseView {
   const { claimed, policy, key, timeoutMs, isLastAttempt } = attempt
@@ -79,7 +109,7 @@ export function viewEnd(
 /** The view of a run that had ended before this call. */
 export function viewRepeat(
   record: AttemptRecord,
-  job: Parameters<typeof maxRetriesOf>[0] & { readonly state: JobState; readonly reason?: string },
+  job: Parameters<typeof maxRetriesOf>[0] & { readonly state: JobState; readonly reason?: DeathReason },
   policy: Policy,
 ): LeaseEnd {
   const { jobId: id, status, nextRunAt, delayMs, decision } = record

@@ -1,53 +1,78 @@
-import type { Delivery } from '../../core/job/job.js'
-import { timeText } from '../../core/job/view.js'
-import type { PartialPolicy } from '../../core/policy/policy.js'
-import type { Missed, Overlap, Schedule, ScheduleState } from '../../core/schedule/schedule.js'
+import { DELIVERIES } from '../../core/job/job.js'
+import { attemptView, timeText } from '../../core/job/view.js'
+import { partialPolicy } from '../../core/policy/form.js'
+import { missed, overlap } from '../../core/schedule/options.js'
+import { SCHEDULE_STATES, type Schedule } from '../../core/schedule/schedule.js'
 import { ticksOf } from '../../core/schedule/timing.js'
-import { type Duration, durationText } from '../../core/values/duration.js'
+import { durationText } from '../../core/values/duration.js'
+import {
+  about,
+  anyText,
+  anything,
+  boolean,
+  duration,
+  type Infer,
+  integer,
+  named,
+  oneOf,
+} from '../../core/values/schema.js'
+import { listOf, view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import { nextAfter } from './schedule-cache.js'
 
 /** The public form of a schedule: the same in TypeScript, REST and `--json`. */
-export interface ScheduleView {
-  readonly id: string
-  /** For `put` with `version`; incremented by every configuration change. */
-  readonly version: number
-  readonly state: ScheduleState
-  readonly cron?: string
-  readonly every?: Duration
-  readonly timeZone: string
-  readonly startAt?: string
-  readonly endAt?: string
-  readonly splay?: Duration
-  readonly overlap: Overlap
-  readonly missed: Missed
-  readonly recurring: boolean
-  /** The name of its jobs. */
-  readonly job: string
-  readonly payload: unknown
-  readonly queue: string
-  readonly priority: number
-  readonly delivery: Delivery
-  readonly tags: readonly string[]
-  readonly tenantId?: string
-  readonly timeout?: Duration
-  readonly retry?: PartialPolicy
-  readonly webhook?: string
-  readonly dependsOn?: string
-  readonly fingerprint?: string
-  readonly nextOccurrenceAt?: string
-  readonly lastOccurrenceAt?: string
-  readonly lastJobId?: string
-  /** The numbers of occurrences that created jobs, that overlapped an earlier one, and at which no scheduler was running. */
-  readonly fired: number
-  readonly skipped: number
-  readonly missedCount: number
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly endedAt?: string
-}
+export const scheduleView = named(
+  'Schedule',
+  view(
+    {
+      id: anyText,
+      version: about(integer(), 'Incremented by every change of the configuration.'),
+      state: oneOf(SCHEDULE_STATES),
+      timeZone: anyText,
+      overlap,
+      missed,
+      recurring: boolean,
+      job: about(anyText, 'The name of its jobs.'),
+      payload: anything,
+      queue: anyText,
+      priority: integer(),
+      delivery: oneOf(DELIVERIES),
+      tags: listOf(anyText),
+      fired: about(integer(), 'Occurrences that created jobs.'),
+      skipped: about(integer(), 'Occurrences that overlapped an earlier one.'),
+      missedCount: about(integer(), 'Occurrences at which no scheduler was running.'),
+      createdAt: timestamp,
+      updatedAt: timestamp,
+    },
+    {
+      cron: anyText,
+      every: duration(),
+      startAt: timestamp,
+      endAt: timestamp,
+      splay: duration(),
+      tenantId: anyText,
+      timeout: duration(),
+      retry: partialPolicy,
+      webhook: anyText,
+      dependsOn: anyText,
+      fingerprint: anyText,
+      nextOccurrenceAt: timestamp,
+      lastOccurrenceAt: timestamp,
+      lastJobId: anyText,
+      endedAt: timestamp,
+    },
+  ),
+)
+export type ScheduleView = Infer<typeof scheduleView>
+
+/** A run of a job of a schedule. */
+export const occurrenceAttempt = named(
+  'OccurrenceAttempt',
+  view({ ...attemptView.required, jobId: anyText }, attemptView.optional),
+)
 
 export function viewSchedule(schedule: Schedule, now: number): ScheduleView {
-  const { id, revision: version, state, timing, overlap, missed, recurring, job, counts } = schedule
+  const { id, revision: version, state, timing, recurring, job, counts } = schedule
   const next = nextAfter(schedule, ticksOf(timing), now)
   return {
     id,
@@ -59,8 +84,8 @@ export function viewSchedule(schedule: Schedule, now: number): ScheduleView {
     ...time('startAt', timing.startAt),
     ...time('endAt', timing.endAt),
     ...(timing.splayMs !== undefined && { splay: durationText(timing.splayMs) }),
-    overlap,
-    missed,
+    overlap: schedule.overlap,
+    missed: schedule.missed,
     recurring,
     job: job.name,
     payload: JSON.parse(job.payload) as unknown,

@@ -1,27 +1,40 @@
-import type { JobState } from '../../core/job/job.js'
+import { JOB_STATES, type JobState } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
+import { about, anyText, boolean, type Infer, integer, named, type Schema } from '../../core/values/schema.js'
+import { listOf, view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import { idDifference } from '../../store/id-xor.js'
-import type { AuditFinding, AuditSnapshot, QueueAudit } from '../../store/integrity.js'
+import { type AuditSnapshot, auditFinding, type QueueAudit } from '../../store/integrity.js'
 
-export interface QueueBalance {
-  readonly queue: string
-  readonly enqueued: number
-  /** Pruned or deleted. */
-  readonly removed: number
-  readonly rows: Readonly<Record<JobState, number>>
-  readonly isBalanced: boolean
-  /** Why the queue is not balanced. Names the job if a single row makes the difference. */
-  readonly problem?: string
-  readonly jobId?: string
-}
+export const queueBalance = named(
+  'QueueBalance',
+  view(
+    {
+      queue: anyText,
+      enqueued: integer(),
+      removed: about(integer(), 'Pruned or deleted.'),
+      rows: view(Object.fromEntries(JOB_STATES.map(state => [state, integer()])) as Record<JobState, Schema<number>>),
+      isBalanced: boolean,
+    },
+    {
+      problem: about(anyText, 'Why the queue is not balanced. Names the job if a single row makes the difference.'),
+      jobId: anyText,
+    },
+  ),
+)
+export type QueueBalance = Infer<typeof queueBalance>
 
 /** The result of an integrity check. `isSound` means that no job was lost. */
-export interface IntegrityReport {
-  readonly isSound: boolean
-  readonly at: string
-  readonly queues: readonly QueueBalance[]
-  readonly findings: readonly AuditFinding[]
-}
+export const integrityReport = named(
+  'IntegrityReport',
+  view({
+    isSound: about(boolean, 'Every job is accounted for.'),
+    at: timestamp,
+    queues: listOf(queueBalance),
+    findings: listOf(auditFinding),
+  }),
+)
+export type IntegrityReport = Infer<typeof integrityReport>
 
 /** enqueued = succeeded + live + dead + cancelled + removed, in every queue; and each job's own records agree. */
 export function judge({ now, queues, findings }: AuditSnapshot): IntegrityReport {

@@ -1,4 +1,7 @@
 import { timeText } from '../../core/job/view.js'
+import { about, anyText, type Infer, integer, literal, named, oneOf } from '../../core/values/schema.js'
+import { listOf, view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import { HTTP_JOB } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
 import type { Worker } from './worker.js'
@@ -28,11 +31,25 @@ export interface WorkerRecord {
   readonly beatMs: number
 }
 
-export interface WorkerView extends Omit<WorkerRecord, 'startedAt' | 'seenAt' | 'beatMs'> {
-  readonly state: 'alive' | 'silent'
-  readonly startedAt: string
-  readonly seenAt: string
-}
+export const workerView = named(
+  'Worker',
+  view(
+    {
+      id: anyText,
+      host: anyText,
+      pid: integer(),
+      queues: listOf(anyText),
+      names: about(listOf(anyText), 'The names of the jobs that it has handlers for; `*` for all.'),
+      concurrency: integer(),
+      running: integer(),
+      state: oneOf(['alive', 'silent']),
+      startedAt: timestamp,
+      seenAt: timestamp,
+    },
+    { kind: about(literal('pull'), 'pull: the worker claims jobs with `POST /leases:claim`.') },
+  ),
+)
+export type WorkerView = Infer<typeof workerView>
 
 /** Stores the heartbeats of the workers in this process and reads those of the fleet. */
 export class Fleet {

@@ -1,11 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { timeText } from '../../core/job/view.js'
-import { type TokenInput, tokenInput } from '../../core/token/token.js'
+import { ROLES, type TokenInput, tokenInput } from '../../core/token/token.js'
 import type { Clock, Dice } from '../../core/values/clock.js'
 import { toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
-import { read } from '../../core/values/schema.js'
+import { about, anyText, type Infer, named, oneOf, read } from '../../core/values/schema.js'
+import { view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import type { Store } from '../../store/store.js'
 import type { Caller, Role } from './caller.js'
 
@@ -31,16 +33,14 @@ interface TokenRecord {
   readonly usedAt?: number
 }
 
-export interface TokenView {
-  readonly id: string
-  readonly name: string
-  readonly role: Role
-  readonly tenantId?: string
-  readonly createdAt: string
-  readonly expiresAt?: string
-  /** Precise to the minute. */
-  readonly usedAt?: string
-}
+export const tokenView = named(
+  'Token',
+  view(
+    { id: anyText, name: anyText, role: oneOf(ROLES), createdAt: timestamp },
+    { tenantId: anyText, expiresAt: timestamp, usedAt: about(timestamp, 'Precise to the minute.') },
+  ),
+)
+export type TokenView = Infer<typeof tokenView>
 
 /** A new token with its secret, which is shown only once. */
 export interface NewToken extends TokenView {

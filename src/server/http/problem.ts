@@ -1,5 +1,7 @@
 import { ChronosError, type ErrorCode } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
+import { about, anyText, boolean, type Flaw, type Infer, integer, named } from '../../core/values/schema.js'
+import { listOf, view } from '../../core/values/shape.js'
 
 /** Error codes of the server itself, beside those of the library. */
 export type RequestCode =
@@ -24,10 +26,25 @@ export type RequestCode =
   | 'UNEXPECTED'
 
 /** One error in a request: its place (a JSON pointer, or `query.limit`) and a message. */
-export interface Fault {
-  readonly pointer: string
-  readonly detail: string
-}
+const fault = view({ pointer: anyText, detail: anyText })
+type Fault = Infer<typeof fault>
+
+/** The document of RFC 9457. */
+export const problemSchema = named(
+  'Problem',
+  view(
+    {
+      type: anyText,
+      title: anyText,
+      status: integer(),
+      code: about(anyText, 'Stable: programs may depend on it.'),
+      detail: about(anyText, 'A sentence that names the field, the value and the fix.'),
+      requestId: anyText,
+      retryable: boolean,
+    },
+    { errors: listOf(fault) },
+  ),
+)
 
 interface ProblemOptions {
   readonly errors?: readonly Fault[]
@@ -79,6 +96,7 @@ const STATUS_OF: Readonly<Partial<Record<ErrorCode, number>>> = {
 
 const RETRY_AFTER_S = '2'
 const RETRYABLE = new Set([429, 503])
+const FAULTS_MAX = 20
 
 /** Turns any thrown value into an error response. The reason of an unexpected error goes to the log only. */
 export function problemOf(error: unknown): Problem {
@@ -99,12 +117,27 @@ export function problemOf(error: unknown): Problem {
 /** The fields that an error of core is about. */
 function faultsOf(errors: unknown): readonly Fault[] | undefined {
   if (!Array.isArray(errors)) return undefined
-  return (errors as readonly { readonly path: readonly (string | number)[]; readonly detail: string }[]).map(
-    ({ path, detail }) => ({ pointer: `/${path.map(pointerSegment).join('/')}`, detail }),
-  )
+  return (errors as readonly { readonly path: Flaw['path']; readonly detail: string }[]).map(({ path, detail }) => ({
+    pointer: pointerTo(path),
+    detail,
+  }))
 }
 
-const pointerSegment = (name: string | number): string => String(name).replaceAll('~', '~0').replaceAll('/', '~1')
+/** The place and the message of each error in a request; the first ones if there are many. */
+export function invalidRequest(flaws: readonly Flaw[], part: 'path' | 'query' | 'body'): Problem {
+  const errors = flaws.slice(0, FAULTS_MAX).map(({ path, says }) => ({
+    pointer: part === 'body' ? pointerTo(path) : `${part}.${path.join('.')}`,
+    detail: says,
+  }))
+  const { pointer, detail } = errors[0]!
+  const [code, ...others] = new Set(flaws.map(flaw => flaw.code))
+  const shared = others.length === 0 ? code : undefined
+  return new Problem(422, shared ?? 'INVALID_REQUEST', `${pointer}: ${detail}`, { errors })
+}
+
+function pointerTo(path: Flaw['path']): string {
+  return `/${path.map(name => String(name).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
+}
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad request',
@@ -123,8 +156,8 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Service unavailable',
 }
 
-/** The document of RFC 9457. */
-export function problemBody({ status, code, message, errors }: Problem, requestId: string): Record<string, unknown> {
+export function problemBody(problem: Problem, requestId: string): Infer<typeof problemSchema> {
+  const { status, code, message, errors } = problem
   return {
     type: `/problems/${code.toLowerCase().replaceAll('_', '-')}`,
     title: TITLES[status] ?? 'Error',

@@ -1,15 +1,15 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Context, Hono } from 'hono'
 import { getCookie } from 'hono/cookie'
+import { fromTexts, type Schema, tryRead } from '../../core/values/schema.js'
 import { SESSION_COOKIE } from '../access/access.js'
 import { type Caller, mayAct } from '../access/caller.js'
 import { checkOrigin } from '../access/origin.js'
 import type { Application } from '../application.js'
 import { type Answer, type Call, type Endpoint, successOf } from '../endpoint.js'
-import type { z } from '../schemas/zod.js'
 import { readBody } from './body.js'
 import { repeatId } from './idempotency.js'
-import { type Fault, Problem } from './problem.js'
+import { invalidRequest, Problem } from './problem.js'
 import { LONG_MS, requestTimedOut, within } from './timeout.js'
 
 /** Variables of a request's context. */
@@ -71,10 +71,10 @@ async function answer(
   const caller = endpoint.isOpen ? anonymous(context) : await callerOf(app, context)
   checkRights(app, endpoint, caller)
   const params = checked(endpoint.params, context.req.param(), 'path')
-  const query = checked(endpoint.query, queryOf(context.req.url), 'query')
+  const query = checked(endpoint.query, fromTexts(endpoint.query, queryOf(context.req.url)), 'query')
   const maxBytes = endpoint.isOpen ? OPEN_BODY_MAX_BYTES : app.settings.maxBodyBytes
   const text = endpoint.body === undefined ? '' : await readBody(context.req.raw, maxBytes, onBytes)
-  const body = endpoint.body === undefined ? undefined : checkedBody(endpoint, endpoint.body, text)
+  const body = endpoint.body === undefined ? undefined : checked(endpoint.body, parsed(text, endpoint.body), 'body')
   const facts: Record<string, unknown> = {}
   const key = endpoint.creates ? keyOf(context) : undefined
   const id = key === undefined ? undefined : repeatId(caller.id, `${endpoint.method} ${context.req.path}`, key)
@@ -146,39 +146,24 @@ function checkRights(app: Application, endpoint: Endpoint, caller: Caller): void
   }
 }
 
-function checkedBody({ choose }: Endpoint, schema: z.ZodType, text: string): unknown {
-  const value = parsed(text, schema)
-  return checked(choose ? choose(value) : schema, value, 'body')
+function checked<T>(schema: Schema<T>, value: unknown, part: 'path' | 'query' | 'body'): T {
+  const result = tryRead(schema, value)
+  if ('value' in result) return result.value
+  throw invalidRequest(result.flaws, part)
 }
 
-function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const errors = result.error.issues.slice(0, 20).flatMap(issue => faultsOf(issue, part))
-  throw new Problem(422, 'INVALID_REQUEST', `${errors[0]!.pointer}: ${errors[0]!.detail}`, { errors })
-}
-
-/** The place and the message of each error. */
-function faultsOf(issue: z.core.$ZodIssue, part: string): Fault[] {
-  const path = issue.path.map(String)
-  const at = (names: readonly string[]): string =>
-    part === 'body' ? `/${names.map(escaped).join('/')}`.replace(/^\/$/, '') || '/' : `${part}.${names.join('.')}`
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map(key => ({ pointer: at([...path, key]), detail: 'unknown field' }))
-  }
-  return [{ pointer: at(path), detail: issue.message }]
-}
-
-const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
-
-function parsed(text: string, schema: z.ZodType): unknown {
+function parsed(text: string, schema: Schema): unknown {
   // The body may be left out where every field is optional.
-  if (text === '' && schema.safeParse({}).success) return {}
+  if (text === '' && mayBeLeftOut(schema)) return {}
   try {
     return JSON.parse(text)
   } catch (error) {
     throw new Problem(400, 'NOT_JSON', `the body is not JSON: ${(error as Error).message}`)
   }
+}
+
+export function mayBeLeftOut(body: Schema): boolean {
+  return 'value' in tryRead(body, {})
 }
 
 /** A repeated name becomes a list, which only some schemas accept. */

@@ -1,19 +1,15 @@
-import type { SilenceInput } from '../../core/alert/silence.js'
-import type { RuleChanges } from '../../engine/alerts/alerts.js'
+import { alertView } from '../../core/alert/alert.js'
+import { alertRuleChanges, ruleView } from '../../core/alert/rules.js'
+import { silenceInput, silenceView } from '../../core/alert/silence.js'
+import { freeText } from '../../core/values/limits.js'
+import { about, anyText, named } from '../../core/values/schema.js'
+import { listOf, object, view } from '../../core/values/shape.js'
+import { alertQuery } from '../../engine/alerts/alerts.js'
 import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
-import {
-  alertQuery,
-  alertSchema,
-  newSilence,
-  ruleChanges,
-  ruleSchema,
-  silenceSchema,
-  testRequest,
-} from '../schemas/alert.js'
-import { byId, listSchema } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
+import { byId, listSchema } from './words.js'
 
-const ruleList = listSchema(ruleSchema, 'AlertRuleList')
+const ruleList = listSchema(ruleView, 'AlertRuleList')
+const testRequest = named('AlertTest', object({}, { channel: about(freeText, 'Default: every channel.') }))
 
 const list = endpoint({
   method: 'get',
@@ -25,7 +21,7 @@ const list = endpoint({
   role: 'viewer',
   tenants: 'none',
   query: alertQuery,
-  answers: ok(listSchema(alertSchema, 'AlertList'), 'All alerts'),
+  answers: ok(listSchema(alertView, 'AlertList'), 'All alerts'),
   async handle({ app, query }): Promise<Answer> {
     return { body: await app.chronos.alerts.list(query) }
   },
@@ -56,10 +52,10 @@ const setRules = endpoint({
   description: 'The fields are names of rules. Rules and fields that are left out stay unchanged.',
   role: 'admin',
   tenants: 'none',
-  body: ruleChanges,
+  body: alertRuleChanges,
   answers: ok(ruleList, 'The changed rules'),
   async handle({ app, body, note }): Promise<Answer> {
-    const data = await app.chronos.alerts.setRules(body as RuleChanges)
+    const data = await app.chronos.alerts.setRules(body)
     note(body)
     app.feed.changed(['alerts'])
     return { body: { data, page: {} } }
@@ -75,7 +71,7 @@ const silences = endpoint({
   description: 'Silences in force, and those that ended less than a day ago; the one that ends last comes first.',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(listSchema(silenceSchema, 'SilenceList'), 'All silences'),
+  answers: ok(listSchema(silenceView, 'SilenceList'), 'All silences'),
   async handle({ app }): Promise<Answer> {
     return { body: await app.chronos.alerts.silences() }
   },
@@ -92,10 +88,10 @@ const silence = endpoint({
   role: 'operator',
   tenants: 'none',
   creates: true,
-  body: newSilence,
-  answers: created(silenceSchema),
+  body: silenceInput,
+  answers: created(silenceView),
   async handle({ app, body, note }): Promise<Answer> {
-    const made = await app.chronos.alerts.silence(body as SilenceInput)
+    const made = await app.chronos.alerts.silence(body)
     note({ silenceId: made.id, ...body })
     app.feed.changed(['alerts'])
     return { body: made }
@@ -129,7 +125,7 @@ const test = endpoint({
   tenants: 'none',
   body: testRequest,
   answers: ok(
-    z.object({ channels: z.array(z.string()) }).openapi('AlertTestResult'),
+    named('AlertTestResult', view({ channels: listOf(anyText) })),
     'The channels that the test is sent through',
   ),
   async handle({ app, body: { channel }, note }): Promise<Answer> {

@@ -1,8 +1,26 @@
-import { present } from '../../core/values/present.js'
-import type { CircuitView } from '../../engine/dependencies/circuits.js'
+import { freeText } from '../../core/values/limits.js'
+import { about, boolean, named } from '../../core/values/schema.js'
+import { object } from '../../core/values/shape.js'
+import { type CircuitView, circuitView } from '../../engine/dependencies/circuits.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import { byKey, circuitList, circuitSchema, closeRequest, ofTenant } from '../schemas/circuit.js'
+import { listSchema } from './words.js'
+
+const byKey = object({ key: freeText })
+const ofTenant = object(
+  {},
+  { tenantId: about(freeText, 'The circuit of this tenant; without it, of jobs without a tenant.') },
+)
+const closeRequest = named(
+  'CloseCircuit',
+  object(
+    {},
+    {
+      ...ofTenant.optional,
+      hold: about(boolean, 'Keeps the circuit closed despite failures, until a close without `hold`.'),
+    },
+  ),
+)
 
 const list = endpoint({
   method: 'get',
@@ -12,7 +30,7 @@ const list = endpoint({
   summary: 'List circuits',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(circuitList, 'All circuits'),
+  answers: ok(listSchema(circuitView, 'CircuitList'), 'All circuits'),
   async handle({ app }): Promise<Answer> {
     return { body: { data: await app.chronos.circuits.list(), page: {} } }
   },
@@ -29,9 +47,9 @@ const get = endpoint({
   tenants: 'none',
   params: byKey,
   query: ofTenant,
-  answers: ok(circuitSchema, 'The circuit'),
+  answers: ok(circuitView, 'The circuit'),
   async handle({ app, params: { key }, query }): Promise<Answer> {
-    return { body: await app.chronos.circuits.get(key, present(query)) }
+    return { body: await app.chronos.circuits.get(key, query) }
   },
 })
 
@@ -45,10 +63,10 @@ const open = endpoint({
   tenants: 'none',
   params: byKey,
   body: ofTenant,
-  answers: ok(circuitSchema, 'The changed circuit'),
+  answers: ok(circuitView, 'The changed circuit'),
   async handle({ app, params: { key }, body, note }): Promise<Answer> {
     note(body)
-    return changed(app, await app.chronos.circuits.open(key, present(body)))
+    return changed(app, await app.chronos.circuits.open(key, body))
   },
 })
 
@@ -62,10 +80,10 @@ const close = endpoint({
   tenants: 'none',
   params: byKey,
   body: closeRequest,
-  answers: ok(circuitSchema, 'The changed circuit'),
+  answers: ok(circuitView, 'The changed circuit'),
   async handle({ app, params: { key }, body, note }): Promise<Answer> {
     note(body)
-    return changed(app, await app.chronos.circuits.close(key, present(body)))
+    return changed(app, await app.chronos.circuits.close(key, body))
   },
 })
 

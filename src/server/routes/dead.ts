@@ -1,20 +1,35 @@
-import type { GroupQuery } from '../../engine/dead/dead.js'
-import { checkMeant } from '../../engine/jobs/bulk.js'
+import { deadQuery, jobQuery } from '../../core/job/filter.js'
+import { jobView } from '../../core/job/view.js'
+import { freeText } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
+import { about, named, oneOf } from '../../core/values/schema.js'
+import { listOf, object, omit, view } from '../../core/values/shape.js'
+import { errorGroupView, groupQuery, SETTABLE_STATES } from '../../engine/dead/dead.js'
+import { bulkResult, checkMeant } from '../../engine/jobs/bulk.js'
+import { paging } from '../../engine/jobs/query.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import {
-  byFingerprint,
-  deadFilterBody,
-  deadQuery,
-  groupEdit,
-  groupList,
-  groupQuery,
-  groupSchema,
-  groupWithJobs,
-  ofTenant,
-} from '../schemas/dead.js'
-import { jobList } from '../schemas/job.js'
-import { bulkRequest, bulkSchema } from '../schemas/words.js'
+import { jobList } from './job-forms.js'
 import { ownTenant, shownTo } from './tenancy.js'
+import { bulkRequest, listSchema } from './words.js'
+
+export const deadFilter = named('DeadFilter', deadQuery, {
+  description: 'Selects dead jobs that match every condition.',
+})
+const byFingerprint = object({ fingerprint: freeText })
+const ofTenant = object({}, { tenantId: about(freeText, 'The tenant of the group; each tenant has its own groups.') })
+const groupEdit = named(
+  'ErrorGroupEdit',
+  object({
+    state: about(oneOf(SETTABLE_STATES), 'A resolved group becomes `regressed` when the error occurs again.'),
+  }),
+)
+const groupWithJobs = named(
+  'ErrorGroupWithJobs',
+  view(
+    { ...errorGroupView.required, jobs: about(listOf(jobView), 'The samples that still exist.') },
+    errorGroupView.optional,
+  ),
+)
 
 const list = endpoint({
   method: 'get',
@@ -25,12 +40,12 @@ const list = endpoint({
   description: 'Takes the filters of `GET /jobs`. The count is exact up to 10,000.',
   role: 'viewer',
   tenants: 'own',
-  query: deadQuery,
+  query: object({}, { ...omit(jobQuery, 'state', 'phase').optional, ...paging }),
   answers: ok(jobList, 'A page of jobs'),
   async handle({ app, caller, query }): Promise<Answer> {
     const { limit, cursor, ...asked } = query
     const filter = { ...ownTenant(caller, asked), state: 'dead' } as const
-    const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
+    const page = present({ limit, cursor })
     const [found, total] = await Promise.all([app.chronos.jobs.list(filter, page), app.chronos.jobs.count(filter)])
     return { body: { ...found, data: found.data.map(job => shownTo(caller, job)), count: total } }
   },
@@ -45,9 +60,9 @@ const groups = endpoint({
   role: 'viewer',
   tenants: 'own',
   query: groupQuery,
-  answers: ok(groupList, 'A page of error groups'),
+  answers: ok(listSchema(errorGroupView, 'ErrorGroupList'), 'A page of error groups'),
   async handle({ app, caller, query }): Promise<Answer> {
-    return { body: await app.chronos.dead.groups(ownTenant(caller, query) as GroupQuery) }
+    return { body: await app.chronos.dead.groups(ownTenant(caller, query)) }
   },
 })
 
@@ -82,17 +97,17 @@ const setGroup = endpoint({
   params: byFingerprint,
   query: ofTenant,
   body: groupEdit,
-  answers: ok(groupSchema, 'The changed error group'),
+  answers: ok(errorGroupView, 'The changed error group'),
   async handle({ app, caller, params: { fingerprint }, query, body: { state }, note }): Promise<Answer> {
     const { tenantId } = ownTenant(caller, query)
     const set = await app.chronos.dead.setGroup(fingerprint, state, tenantId)
-    note({ state, ...(tenantId !== undefined && { tenantId }) })
+    note(present({ state, tenantId }))
     app.feed.changed(['dead'], tenantId)
     return { body: set }
   },
 })
 
-const bulkBody = bulkRequest(deadFilterBody, 'DeadBulkRequest')
+const bulkBody = bulkRequest(deadFilter, 'DeadBulkRequest')
 
 /** An action on all matching dead letters. */
 function bulk(path: 'acknowledge' | 'discard', summary: string): Endpoint {
@@ -106,7 +121,7 @@ function bulk(path: 'acknowledge' | 'discard', summary: string): Endpoint {
     role: 'operator',
     tenants: 'own',
     body: bulkBody,
-    answers: ok(bulkSchema, 'How many'),
+    answers: ok(bulkResult, 'How many'),
     async handle({ app, caller, body: { filter, dryRun = false, all = false }, note }): Promise<Answer> {
       checkMeant(filter, { all }, `dead/${path}`)
       const query = ownTenant(caller, filter)

@@ -1,6 +1,6 @@
+import { anyText } from '../../core/values/schema.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
-import { z } from '../schemas/zod.js'
 
 const listen = endpoint({
   method: 'get',
@@ -12,7 +12,7 @@ const listen = endpoint({
     'four a second. `Last-Event-ID` replays missed messages; `reset` means that too many were missed.',
   role: 'viewer',
   tenants: 'own',
-  answers: ok(z.string(), 'A stream of events'),
+  answers: ok(anyText, 'A stream of events'),
   async handle({ app, caller, header, signal, address, session }): Promise<Answer> {
     if (app.feed.isFull) {
       throw new Problem(503, 'TOO_MANY_CLIENTS', 'too many open event streams; poll, or retry later', {

@@ -1,11 +1,11 @@
+import { jobEdit } from '../../core/job/options.js'
+import { jobView } from '../../core/job/view.js'
+import { bulkResult } from '../../engine/jobs/bulk.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
-import type { JobQuery } from '../../engine/jobs/query.js'
-import { type Answer, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
-import { enqueuedSchema, jobEdit, jobFilterBody, jobSchema } from '../schemas/job.js'
-import { bulkRequest, bulkSchema, byId } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
-import { readDeadline } from './jobs.js'
+import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
+import { enqueuedJob, jobFilter } from './job-forms.js'
 import { ownJob, ownTenant } from './tenancy.js'
+import { bulkRequest, byId } from './words.js'
 
 /** An action on one job, which returns the changed job. */
 function action(path: string, summary: string, verb: 'cancel' | 'retry' | 'runNow'): Endpoint {
@@ -18,8 +18,8 @@ function action(path: string, summary: string, verb: 'cancel' | 'retry' | 'runNo
     role: 'operator',
     tenants: 'own',
     params: byId,
-    body: z.strictObject({}),
-    answers: ok(jobSchema, 'The changed job'),
+    body: NOTHING,
+    answers: ok(jobView, 'The changed job'),
     async handle(call): Promise<Answer> {
       const { id } = await ownJob(call, call.params.id)
       return { body: await call.app.chronos.jobs[verb](id) }
@@ -41,8 +41,8 @@ const replay = endpoint({
   tenants: 'own',
   creates: true,
   params: byId,
-  body: z.strictObject({}),
-  answers: { 201: { description: 'The new job', schema: enqueuedSchema } },
+  body: NOTHING,
+  answers: { 201: { description: 'The new job', schema: enqueuedJob } },
   async handle(call): Promise<Answer> {
     const { id } = await ownJob(call, call.params.id)
     const result = await call.app.chronos.jobs.replay(id)
@@ -62,12 +62,12 @@ const edit = endpoint({
   tenants: 'own',
   params: byId,
   body: jobEdit,
-  answers: ok(jobSchema, 'The changed job'),
+  answers: ok(jobView, 'The changed job'),
   async handle(call): Promise<Answer> {
     const { id } = await ownJob(call, call.params.id)
     const { jobs } = call.app.chronos
     const version = call.ifMatch === undefined ? {} : { version: call.ifMatch }
-    const job = await jobs.edit(id, readDeadline(call.body) as Parameters<typeof jobs.edit>[1], version)
+    const job = await jobs.edit(id, call.body, version)
     call.note({ fields: Object.keys(call.body) })
     return { body: job, etag: jobVersion(job) }
   },
@@ -92,7 +92,7 @@ const remove = endpoint({
 
 type BulkVerb = 'cancelAll' | 'retryAll' | 'deleteAll'
 
-const bulkBody = bulkRequest(jobFilterBody, 'BulkRequest')
+const bulkBody = bulkRequest(jobFilter, 'BulkRequest')
 
 /** An action on all matching jobs. */
 function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
@@ -107,9 +107,9 @@ function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
     role: 'operator',
     tenants: 'own',
     body: bulkBody,
-    answers: ok(bulkSchema, 'How many'),
+    answers: ok(bulkResult, 'How many'),
     async handle({ app, caller, body: { filter, dryRun = false, all = false }, note }): Promise<Answer> {
-      const query = ownTenant(caller, filter) as JobQuery
+      const query = ownTenant(caller, filter)
       const result = await app.chronos.jobs[verb](query, { dryRun, all })
       note({ filter: query, dryRun, count: result.changed })
       return { body: result }

@@ -1,44 +1,31 @@
-import type { HttpRequest } from '../../core/http/request.js'
+import { explanation } from '../../core/job/explain.js'
+import { jobQuery } from '../../core/job/filter.js'
+import { attemptView, jobView } from '../../core/job/view.js'
 import { isScheduleForm, parseScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
 import { present } from '../../core/values/present.js'
-import type { EnqueueOptions, EnqueueResult } from '../../engine/client/enqueuer.js'
+import { anyText, anything, type Infer, integer, named, oneOf, type Schema, tryRead } from '../../core/values/schema.js'
+import { list, listOf, object, union, view } from '../../core/values/shape.js'
+import type { EnqueueResult } from '../../engine/client/enqueuer.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
-import type { JobQuery } from '../../engine/jobs/query.js'
+import { logView } from '../../engine/jobs/jobs.js'
+import { pageQuery, paging } from '../../engine/jobs/query.js'
+import { jobTimeline } from '../../engine/jobs/timeline.js'
+import { occurrenceAttempt, scheduleView } from '../../engine/schedules/view.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import { problemOf } from '../http/problem.js'
-import {
-  attemptList,
-  attemptSchema,
-  enqueuedSchema,
-  jobList,
-  jobQuery,
-  jobSchema,
-  logList,
-  newHttpJob,
-  newJob,
-  scheduleForm,
-} from '../schemas/job.js'
-import { explanationSchema, timelineSchema } from '../schemas/job-story.js'
-import { scheduleSchema } from '../schemas/schedule.js'
-import { byId, count, time as isTime, pageQuery } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
+import { invalidRequest, Problem, problemOf } from '../http/problem.js'
+import { enqueuedJob, jobForm, jobList, jobOrScheduleForm, type NewJob } from './job-forms.js'
 import { isOwn, noSuch, ownJob, ownTenant, scheduleShownTo, shownTo } from './tenancy.js'
+import { byId, listSchema } from './words.js'
 
 const BATCH_MAX = 1_000
 const ATTEMPTS_SHOWN = 200
 
-type NewJob = z.output<typeof newJob>
-type NewHttpJob = z.output<typeof newHttpJob>
-
-/** The form that the caller meant. */
-function formOf(body: unknown): z.ZodType {
-  if (isScheduleForm(body)) return scheduleForm
-  return typeof body === 'object' && body !== null && 'http' in body ? newHttpJob : newJob
-}
-
-const newSchedule = scheduleSchema.extend({ warnings: z.array(z.string()) }).openapi('CreatedSchedule')
+const createdSchedule = named(
+  'CreatedSchedule',
+  view({ ...scheduleView.required, warnings: listOf(anyText) }, scheduleView.optional),
+)
 
 const create = endpoint({
   method: 'post',
@@ -53,17 +40,16 @@ const create = endpoint({
   tenants: 'own',
   creates: 'keyed',
   audit: 'sum',
-  body: z.union([newJob, newHttpJob, scheduleForm]),
-  choose: formOf,
+  body: jobOrScheduleForm,
   answers: {
-    200: { description: 'A job with this key exists already', schema: enqueuedSchema },
-    201: { description: 'Created', schema: z.union([enqueuedSchema, newSchedule]) },
+    200: { description: 'A job with this key exists already', schema: enqueuedJob },
+    201: { description: 'Created', schema: union(enqueuedJob, createdSchedule) },
   },
   async handle({ app, caller, body, repeatId }): Promise<Answer> {
     if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm, repeatId)
     // The key makes sure that a repeated request creates one job, even if the stored answer was lost.
     const key = repeatId === undefined ? {} : { key: `request:${repeatId}` }
-    const result = await enqueue(app, caller, { ...key, ...(body as NewJob | NewHttpJob) })
+    const result = await enqueue(app, caller, { ...key, ...(body as NewJob) })
     const job = await app.chronos.jobs.get(result.id)
     return { status: result.status === 'created' ? 201 : 200, body: { ...(job ?? result), status: result.status } }
   },
@@ -83,33 +69,28 @@ async function makeSchedule(
   return { status: 201, body: { ...schedule, warnings } }
 }
 
-/** In JSON both a time and a duration are strings. */
-export function readDeadline<T extends object>(given: T): T {
-  const { deadline } = given as { readonly deadline?: unknown }
-  if (typeof deadline !== 'string' || !isTime.safeParse(deadline).success) return given
-  return { ...given, deadline: new Date(deadline) }
-}
-
-function enqueue({ chronos }: Application, caller: Caller, job: NewJob | NewHttpJob): Promise<EnqueueResult> {
-  const own = readDeadline(ownTenant(caller, job))
+function enqueue({ chronos }: Application, caller: Caller, job: NewJob): Promise<EnqueueResult> {
+  const own = ownTenant(caller, job)
   if ('http' in own) {
     const { http, ...options } = own
-    return chronos.http(http as HttpRequest, options as EnqueueOptions)
+    return chronos.http(http, options)
   }
   const { name, payload, ...options } = own
-  return chronos.enqueue<unknown>(name, payload, options as EnqueueOptions)
+  return chronos.enqueue<unknown>(name, payload, options)
 }
 
-const batchResult = z
-  .object({
-    status: z.enum(['created', 'existing', 'refused']),
-    id: z.string().optional(),
-    code: z.string().optional(),
-    detail: z.string().optional(),
-  })
-  .openapi('BatchResult')
+const batchResult = named(
+  'BatchResult',
+  view({ status: oneOf(['created', 'existing', 'refused']) }, { id: anyText, code: anyText, detail: anyText }),
+)
 
-type BatchResult = z.output<typeof batchResult>
+type BatchResult = Infer<typeof batchResult>
+
+/** Each job is checked by itself, so that an invalid one does not affect the others. */
+const jobForms: Schema<readonly unknown[]> = {
+  ...list(anything, { min: 1, max: BATCH_MAX, of: 'jobs' }),
+  json: list(jobForm, { min: 1, max: BATCH_MAX, of: 'jobs' }).json!,
+}
 
 const batch = endpoint({
   method: 'post',
@@ -121,14 +102,8 @@ const batch = endpoint({
   tenants: 'own',
   creates: 'keyed',
   audit: 'sum',
-  body: z.strictObject({
-    jobs: z
-      .array(z.union([newJob, newHttpJob]))
-      .min(1)
-      .max(BATCH_MAX),
-  }),
-  choose: () => z.strictObject({ jobs: z.array(z.unknown()).min(1).max(BATCH_MAX) }),
-  answers: ok(z.object({ data: z.array(batchResult), created: count, refused: count }).openapi('BatchResults')),
+  body: object({ jobs: jobForms }),
+  answers: ok(named('BatchResults', view({ data: listOf(batchResult), created: integer(), refused: integer() }))),
   async handle({ app, caller, body, repeatId, note }): Promise<Answer> {
     const data = await Promise.all(
       body.jobs.map((job, index) =>
@@ -141,17 +116,18 @@ const batch = endpoint({
   },
 })
 
+const SCHEDULE_IN_BATCH = new Problem(
+  422,
+  'INVALID_REQUEST',
+  'a schedule is not allowed in a batch; create it with POST /jobs',
+)
+
 async function one(app: Application, caller: Caller, job: unknown, key: string | undefined): Promise<BatchResult> {
-  const checked = formOf(job).safeParse(job)
-  if (!checked.success || isScheduleForm(job)) {
-    const issue = checked.error?.issues[0]
-    const detail = issue
-      ? `/${issue.path.join('/')}: ${issue.message}`
-      : 'a schedule is not allowed in a batch; create it with POST /jobs'
-    return { status: 'refused', code: 'INVALID_REQUEST', detail }
-  }
   try {
-    return await enqueue(app, caller, { ...(key !== undefined && { key }), ...(checked.data as NewJob) })
+    if (isScheduleForm(job)) throw SCHEDULE_IN_BATCH
+    const checked = tryRead(jobForm, job)
+    if ('flaws' in checked) throw invalidRequest(checked.flaws, 'body')
+    return await enqueue(app, caller, { ...(key !== undefined && { key }), ...checked.value })
   } catch (error) {
     const { code, message, status } = problemOf(error)
     if (status >= 500) throw error
@@ -159,7 +135,7 @@ async function one(app: Application, caller: Caller, job: unknown, key: string |
   }
 }
 
-const list = endpoint({
+const listed = endpoint({
   method: 'get',
   path: '/jobs',
   call: 'jobs.list(..., ...)',
@@ -168,12 +144,12 @@ const list = endpoint({
   description: 'A job must match every filter. The count is exact up to 10,000.',
   role: 'viewer',
   tenants: 'own',
-  query: jobQuery,
+  query: object({}, { ...jobQuery.optional, ...paging }),
   answers: ok(jobList, 'A page of jobs'),
   async handle({ app, caller, query }): Promise<Answer> {
     const { limit, cursor, ...asked } = query
-    const filter = ownTenant(caller, asked) as JobQuery
-    const page = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
+    const filter = ownTenant(caller, asked)
+    const page = present({ limit, cursor })
     const [found, total] = await Promise.all([app.chronos.jobs.list(filter, page), app.chronos.jobs.count(filter)])
     return { body: { ...found, data: found.data.map(job => shownTo(caller, job)), count: total } }
   },
@@ -190,7 +166,10 @@ const get = endpoint({
   tenants: 'own',
   params: byId,
   answers: ok(
-    z.union([jobSchema.extend({ attempts: z.array(attemptSchema) }).openapi('JobWithAttempts'), scheduleSchema]),
+    union(
+      named('JobWithAttempts', view({ ...jobView.required, attempts: listOf(attemptView) }, jobView.optional)),
+      scheduleView,
+    ),
     'The job',
   ),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
@@ -216,7 +195,7 @@ const history = endpoint({
   tenants: 'own',
   params: byId,
   query: pageQuery,
-  answers: ok(attemptList, 'A page of attempts'),
+  answers: ok(listSchema(union(attemptView, occurrenceAttempt), 'AttemptList'), 'A page of attempts'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
     const { jobs, schedules } = app.chronos
     const job = await jobs.get(id)
@@ -237,7 +216,7 @@ const logs = endpoint({
   tenants: 'own',
   params: byId,
   query: pageQuery,
-  answers: ok(logList, 'A page of lines, oldest first'),
+  answers: ok(listSchema(logView, 'LogList'), 'A page of lines, oldest first'),
   async handle(call): Promise<Answer> {
     const { id } = await ownJob(call, call.params.id)
     return { body: await call.app.chronos.jobs.logs(id, call.query) }
@@ -253,7 +232,7 @@ const explain = endpoint({
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  answers: ok(explanationSchema, 'The explanation'),
+  answers: ok(explanation, 'The explanation'),
   async handle(call): Promise<Answer> {
     const { id } = await ownJob(call, call.params.id)
     return { body: await call.app.chronos.jobs.explain(id) }
@@ -269,7 +248,7 @@ const timeline = endpoint({
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  answers: ok(timelineSchema, 'Spans, attempts and planned runs'),
+  answers: ok(jobTimeline, 'Spans, attempts and planned runs'),
   async handle(call): Promise<Answer> {
     const { id } = await ownJob(call, call.params.id)
     const drawn = await call.app.chronos.jobs.timeline(id)
@@ -277,4 +256,4 @@ const timeline = endpoint({
   },
 })
 
-export const JOBS: readonly Endpoint[] = [create, batch, list, get, history, logs, explain, timeline]
+export const JOBS: readonly Endpoint[] = [create, batch, listed, get, history, logs, explain, timeline]

@@ -1,21 +1,20 @@
-import { toMs } from '../../core/values/duration.js'
-import type { ClaimOptions, ExtendOptions, LeaseEnd, Leases, ReportedError } from '../../engine/leases/leases.js'
-import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import {
-  claimBody,
-  extendBody,
-  extendedSchema,
-  failBody,
-  leaseEndSchema,
-  leaseSchema,
-  note,
-  token,
-} from '../schemas/lease.js'
-import { duration, id } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
+  claimOptions,
+  completeOptions,
+  extendOptions,
+  failOptions,
+  releaseOptions,
+  snoozeOptions,
+} from '../../core/lease/options.js'
+import { toMs } from '../../core/values/duration.js'
+import { type Infer, named } from '../../core/values/schema.js'
+import { listOf, type ObjectSchema, object, view } from '../../core/values/shape.js'
+import { type LeaseEnd, type Leases, leaseExtension } from '../../engine/leases/leases.js'
+import { leaseEnd, leaseView } from '../../engine/leases/view.js'
+import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { id } from './words.js'
 
-const byJob = z.object({ jobId: id })
-const WAIT_MAX_MS = 30_000
+const byJob = object({ jobId: id })
 /** The claim must be answered before the request times out. */
 const ANSWER_MS = 1_000
 
@@ -31,16 +30,13 @@ const claim = endpoint({
   role: 'operator',
   tenants: 'none',
   audit: 'sum',
-  body: claimBody,
-  answers: ok(
-    z.object({ data: z.array(leaseSchema) }).openapi('Leases'),
-    'Jobs with their leases; the list may be empty',
-  ),
+  body: claimOptions,
+  answers: ok(named('Leases', view({ data: listOf(leaseView) })), 'Jobs with their leases; the list may be empty'),
   async handle({ app, body, signal, note }): Promise<Answer> {
     const { chronos, settings, closing } = app
-    const waitMs = toMs(body.wait ?? 0, 'wait', { max: WAIT_MAX_MS })
+    const waitMs = toMs(body.wait ?? 0, 'wait')
     const given = await chronos.leases.claim({
-      ...(body as ClaimOptions),
+      ...body,
       wait: Math.min(waitMs, Math.max(0, settings.requestTimeoutMs - ANSWER_MS)),
       signal: AbortSignal.any([signal, closing]),
     })
@@ -60,19 +56,19 @@ const extend = endpoint({
   tenants: 'none',
   audit: 'sum',
   params: byJob,
-  body: extendBody,
-  answers: ok(extendedSchema, 'When the lease expires, and whether the job should stop'),
+  body: extendOptions,
+  answers: ok(leaseExtension, 'When the lease expires, and whether the job should stop'),
   async handle({ app, params: { jobId }, body }): Promise<Answer> {
-    return { body: await app.chronos.leases.extend(jobId, body as ExtendOptions) }
+    return { body: await app.chronos.leases.extend(jobId, body) }
   },
 })
 
 /** Reports the outcome of a run. A repeated report with the same token gets the same answer. */
-function end<Body extends z.ZodObject>(
+function end<Body extends ObjectSchema>(
   path: string,
   summary: string,
   body: Body,
-  act: (leases: Leases, jobId: string, given: never) => Promise<LeaseEnd>,
+  act: (leases: Leases, jobId: string, given: Infer<Body>) => Promise<LeaseEnd>,
 ): Endpoint {
   return endpoint({
     method: 'post',
@@ -85,41 +81,22 @@ function end<Body extends z.ZodObject>(
     audit: 'sum',
     params: byJob,
     body,
-    answers: ok(leaseEndSchema, 'The new state of the job'),
+    answers: ok(leaseEnd, 'The new state of the job'),
     async handle({ app, params: { jobId }, body: given }): Promise<Answer> {
-      return { body: await act(app.chronos.leases, jobId, given as never) }
+      return { body: await act(app.chronos.leases, jobId, given) }
     },
   })
 }
 
-const completeBody = z.strictObject({ token, result: z.unknown().optional(), note: note.optional() })
-const snoozeBody = z.strictObject({ token, delay: duration, note: note.optional() })
-const releaseBody = z.strictObject({
-  token,
-  started: z.boolean().optional().openapi({ description: 'false: the worker has not started the job.' }),
-})
-
-type Proof = { readonly token: string }
-
 export const LEASES: readonly Endpoint[] = [
   claim,
   extend,
-  end('complete', 'Complete a job', completeBody, (leases, jobId, given: Proof & { result?: unknown }) =>
-    leases.complete(jobId, given),
+  end('complete', 'Complete a job', completeOptions, (leases, jobId, given) => leases.complete(jobId, given)),
+  end('fail', 'Report a failure', failOptions, (leases, jobId, given) => leases.fail(jobId, given)),
+  end('snooze', 'Snooze a job without using an attempt', snoozeOptions, (leases, jobId, given) =>
+    leases.snooze(jobId, given),
   ),
-  end('fail', 'Report a failure', failBody, (leases, jobId, given: Proof & { error: ReportedError }) =>
-    leases.fail(jobId, given),
-  ),
-  end(
-    'snooze',
-    'Snooze a job without using an attempt',
-    snoozeBody,
-    (leases, jobId, given: Proof & { delay: number }) => leases.snooze(jobId, given),
-  ),
-  end(
-    'release',
-    'Release a job without using an attempt',
-    releaseBody,
-    (leases, jobId, given: Proof & { started?: boolean }) => leases.release(jobId, given),
+  end('release', 'Release a job without using an attempt', releaseOptions, (leases, jobId, given) =>
+    leases.release(jobId, given),
   ),
 ]

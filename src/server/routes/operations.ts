@@ -1,12 +1,58 @@
 import { timeText } from '../../core/job/view.js'
-import type { SeriesQuery } from '../../engine/figures/statistics.js'
+import { present } from '../../core/values/present.js'
+import { about, anyText, boolean, type Infer, integer, named, oneOf } from '../../core/values/schema.js'
+import { listOf, view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
+import { fleetStats, seriesQuery, statsSeries } from '../../engine/figures/statistics.js'
+import { tenantQuery } from '../../engine/jobs/query.js'
+import { integrityReport } from '../../engine/upkeep/integrity.js'
+import { workerView } from '../../engine/worker/fleet.js'
 import type { StoreInfo } from '../../store/store.js'
 import type { Application } from '../application.js'
-import type { AuditLogQuery } from '../audit-log.js'
+import { auditLogEntry } from '../audit-log.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import { seriesQuery, seriesSchema, statsSchema } from '../schemas/stats.js'
-import { auditLogList, auditLogQuery, integritySchema, systemSchema, workerList } from '../schemas/system.js'
+import { check } from '../health.js'
 import { VERSION } from '../version.js'
+import { envView } from './session.js'
+import { listSchema } from './words.js'
+
+const settingsView = view(
+  {
+    basePath: anyText,
+    authRequired: boolean,
+    readOnly: boolean,
+    allowedHosts: listOf(anyText),
+    maxBodyBytes: integer(),
+    requestTimeoutMs: integer(),
+    closeTimeoutMs: integer(),
+  },
+  { env: envView },
+)
+
+const systemView = named(
+  'System',
+  view({
+    version: anyText,
+    node: anyText,
+    now: about(timestamp, 'The time of the store.'),
+    startedAt: timestamp,
+    uptimeMs: integer(),
+    store: view({
+      kind: about(anyText, '`memory`, `sqlite`, `postgres`, or the name of a custom store.'),
+      engine: about(anyText, { example: 'SQLite 3.53.0' }),
+      location: anyText,
+      schemaVersion: integer(),
+      durability: oneOf(['none', 'process-crash', 'power-loss']),
+      promise: about(anyText, 'The durability in words.'),
+    }),
+    workers: about(integer(), 'Workers in this process.'),
+    maintenance: about(boolean, 'Whether sweeper, scheduler and the other loops run here.'),
+    events: view({ listeners: integer(), maxListeners: integer() }),
+    ready: boolean,
+    checks: listOf(check),
+    settings: settingsView,
+  }),
+)
 
 const workers = endpoint({
   method: 'get',
@@ -16,7 +62,7 @@ const workers = endpoint({
   summary: 'List the workers of the whole fleet, newest first',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(workerList, 'All workers'),
+  answers: ok(listSchema(workerView, 'WorkerList'), 'All workers'),
   async handle({ app }): Promise<Answer> {
     return { body: { data: await app.chronos.workers(), page: {} } }
   },
@@ -30,7 +76,7 @@ const stats = endpoint({
   summary: 'Get statistics of the whole fleet',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(statsSchema, 'The current statistics'),
+  answers: ok(fleetStats, 'The current statistics'),
   async handle({ app }): Promise<Answer> {
     return { body: await app.chronos.stats() }
   },
@@ -45,9 +91,9 @@ const series = endpoint({
   role: 'viewer',
   tenants: 'none',
   query: seriesQuery,
-  answers: ok(seriesSchema, 'One point per step, including steps without activity'),
+  answers: ok(statsSeries, 'One point per step, including steps without activity'),
   async handle({ app, query }): Promise<Answer> {
-    return { body: await app.chronos.series(query as SeriesQuery) }
+    return { body: await app.chronos.series(query) }
   },
 })
 
@@ -60,10 +106,10 @@ const auditLog = endpoint({
     'Who changed what. Entries are kept for 90 days. Enqueues and lease calls are summed up per caller, action and second.',
   role: 'admin',
   tenants: 'none',
-  query: auditLogQuery,
-  answers: ok(auditLogList, 'A page of entries'),
+  query: tenantQuery,
+  answers: ok(listSchema(auditLogEntry, 'AuditLog'), 'A page of entries'),
   async handle({ app, query }): Promise<Answer> {
-    return { body: await app.auditLog.list(query as AuditLogQuery) }
+    return { body: await app.auditLog.list(query) }
   },
 })
 
@@ -80,7 +126,7 @@ const system = endpoint({
   summary: 'Get this server, its store and its settings',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(systemSchema, 'The current state'),
+  answers: ok(systemView, 'The current state'),
   async handle({ app }): Promise<Answer> {
     const { chronos, feed, health, clock, settings } = app
     const [{ now, ...store }, { isReady, checks }] = await Promise.all([chronos.info(), health.readiness()])
@@ -103,9 +149,9 @@ const system = endpoint({
 })
 
 /** The settings without secrets. */
-async function shownSettings({ settings, access }: Application): Promise<object> {
+async function shownSettings({ settings, access }: Application): Promise<Infer<typeof settingsView>> {
   const { basePath, readOnly, allowedHosts, maxBodyBytes, requestTimeoutMs, closeTimeoutMs, env } = settings
-  return {
+  return present({
     basePath,
     authRequired: await access.isRequired(),
     readOnly,
@@ -113,8 +159,8 @@ async function shownSettings({ settings, access }: Application): Promise<object>
     maxBodyBytes,
     requestTimeoutMs,
     closeTimeoutMs,
-    ...(env && { env }),
-  }
+    env,
+  })
 }
 
 const verify = endpoint({
@@ -127,7 +173,7 @@ const verify = endpoint({
   description: 'Reads every job, which takes a while on a large store.',
   role: 'operator',
   tenants: 'none',
-  answers: ok(integritySchema, 'The integrity report'),
+  answers: ok(integrityReport, 'The integrity report'),
   async handle({ app }): Promise<Answer> {
     return { body: await app.chronos.verify() }
   },

@@ -1,24 +1,66 @@
-import { lintPolicy } from '../../core/policy/lint.js'
+import { partialPolicy, policy, policyInput } from '../../core/policy/form.js'
+import { finding, lintPolicy } from '../../core/policy/lint.js'
 import { mergePolicies, type Policy, type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
 import { GOOD_FOR, PRESETS, type PresetName } from '../../core/policy/presets.js'
-import { preview, typicalStarts } from '../../core/policy/preview.js'
+import { preview, previewRow, typicalStarts } from '../../core/policy/preview.js'
 import { outageSurvived } from '../../core/policy/survival.js'
-import { type Scenario, simulate } from '../../core/simulation/simulate.js'
+import { scenario, simulate, simulation } from '../../core/simulation/simulate.js'
 import { ChronosError } from '../../core/values/error.js'
+import { about, anyText, integer, named, number } from '../../core/values/schema.js'
+import { listOf, nullable, object, view } from '../../core/values/shape.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import {
-  policiesSchema,
-  policyPreview,
-  policyPreviewRequest,
-  RETRIES_MAX,
-  SIMULATED_JOBS_MAX,
-  simulationRequest,
-  simulationSchema,
-} from '../schemas/simulation.js'
 
 /** Jobs times runs: about a quarter of a second, during which no other request is answered. */
 const RUNS_MAX = 80_000
+
+/** Larger simulations would block the server; the command line and the browser run them with the same code. */
+const SIMULATED_JOBS_MAX = 20_000
+const RETRIES_MAX = 200
+
+const policies = named(
+  'Policies',
+  view({
+    presets: listOf(named('Preset', view({ name: anyText, goodFor: anyText, outageSurvivedMs: integer(), policy }))),
+    queues: about(listOf(view({ queue: anyText, retry: partialPolicy })), 'Queues with a policy override.'),
+  }),
+)
+
+const policyPreviewRequest = named('PolicyPreviewRequest', object({ policy: policyInput }), {
+  example: { policy: { maxRetries: 5, jitter: 'full' } },
+})
+const policyPreview = named(
+  'PolicyPreview',
+  view({
+    policy: about(policy, 'The complete policy, with defaults filled in.'),
+    rows: listOf(
+      named(
+        'PreviewRow',
+        view({
+          ...previewRow.required,
+          typicalMs: about(nullable(number()), 'The average start, measured from the first failure.'),
+        }),
+      ),
+    ),
+    outageSurvivedMs: about(
+      nullable(integer()),
+      'The longest outage after which 99 % of the jobs still have a run left.',
+    ),
+    findings: listOf(finding),
+  }),
+)
+
+const simulationRequest = named(
+  'SimulationRequest',
+  object({
+    policy: policyInput,
+    scenario: named(
+      'Scenario',
+      object({ ...scenario.required, jobs: integer(1, SIMULATED_JOBS_MAX) }, scenario.optional),
+    ),
+  }),
+  { example: { policy: 'standard', scenario: { jobs: 1000, outage: '5m', capacityPerSecond: 50 } } },
+)
 
 const presetsOnce = once(() =>
   (Object.keys(PRESETS) as PresetName[]).map(name => ({
@@ -36,7 +78,7 @@ const list = endpoint({
   summary: 'List presets and the policies of queues',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(policiesSchema, 'All policies'),
+  answers: ok(policies, 'All policies'),
   async handle({ app }): Promise<Answer> {
     const queues = await app.chronos.queues.list()
     const own = queues.flatMap(({ name: queue, retry }) => (retry ? [{ queue, retry }] : []))
@@ -78,18 +120,19 @@ const simulatePolicy = endpoint({
   tenants: 'none',
   audit: 'none',
   body: simulationRequest,
-  answers: ok(simulationSchema, 'The result, with the jitter of the policy and without jitter'),
-  async handle({ body: { policy: given, scenario } }): Promise<Answer> {
-    const policy = policyOf(given)
-    const runs = scenario.jobs * (policy.maxRetries + 1)
+  answers: ok(simulation, 'The result, with the jitter of the policy and without jitter'),
+  async handle({ body }): Promise<Answer> {
+    const policy = policyOf(body.policy)
+    const { jobs } = body.scenario
+    const runs = jobs * (policy.maxRetries + 1)
     if (runs > RUNS_MAX) {
       throw new ChronosError(
         'INVALID_OPTION',
-        `scenario.jobs: ${scenario.jobs} jobs of up to ${policy.maxRetries + 1} runs each are more than ${RUNS_MAX} runs; ` +
+        `scenario.jobs: ${jobs} jobs of up to ${policy.maxRetries + 1} runs each are more than ${RUNS_MAX} runs; ` +
           `simulate at most ${Math.floor(RUNS_MAX / (policy.maxRetries + 1))} jobs of this policy here, or use \`chronos policy simulate\``,
       )
     }
-    return { body: simulate(policy, scenario as Scenario) }
+    return { body: simulate(policy, body.scenario) }
   },
 })
 

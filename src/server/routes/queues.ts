@@ -1,12 +1,10 @@
-import type { Duration } from '../../core/values/duration.js'
+import { queueSettings, waveQuery } from '../../core/queue/settings.js'
 import { hash64 } from '../../core/values/hash.js'
-import type { QueueSettings } from '../../engine/jobs/queues.js'
+import { queueReport, retryWaveView } from '../../engine/jobs/queue-report.js'
 import type { Application } from '../application.js'
-import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { type Answer, type Endpoint, endpoint, NOTHING, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
-import { queueList, queueSchema, queueSettings, waveQuery, waveSchema } from '../schemas/queue.js'
-import { byName } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
+import { byName, listSchema } from './words.js'
 
 type Settings = Readonly<{ paused: boolean; retry?: unknown }>
 
@@ -18,7 +16,7 @@ const list = endpoint({
   summary: 'List queues with their jobs, throughput and workers',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(queueList, 'All queues, by name'),
+  answers: ok(listSchema(queueReport, 'QueueList'), 'All queues, by name'),
   async handle({ app }): Promise<Answer> {
     return { body: { data: await app.chronos.queues.report(), page: {} } }
   },
@@ -34,7 +32,7 @@ const get = endpoint({
   role: 'viewer',
   tenants: 'none',
   params: byName,
-  answers: ok(queueSchema, 'The queue'),
+  answers: ok(queueReport, 'The queue'),
   async handle({ app, params: { name } }): Promise<Answer> {
     const queue = await app.chronos.queues.get(name)
     return { body: queue, headers: settingsTag(queue) }
@@ -54,11 +52,11 @@ const set = endpoint({
   tenants: 'none',
   params: byName,
   body: queueSettings,
-  answers: ok(queueSchema, 'The changed queue'),
+  answers: ok(queueReport, 'The changed queue'),
   async handle({ app, params: { name }, body, ifMatch, note }): Promise<Answer> {
     const { queues } = app.chronos
     if (ifMatch !== undefined) await checkSettings(app, name, ifMatch)
-    await queues.set(name, body as QueueSettings)
+    await queues.set(name, body)
     note(body)
     app.feed.changed(['queues'])
     const queue = await queues.get(name)
@@ -76,8 +74,8 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
     role: 'operator',
     tenants: 'none',
     params: byName,
-    body: z.strictObject({}),
-    answers: ok(queueSchema, 'The changed queue'),
+    body: NOTHING,
+    answers: ok(queueReport, 'The changed queue'),
     async handle({ app, params: { name } }): Promise<Answer> {
       // A misspelt name must not look like a paused queue.
       const queue = await app.chronos.queues.get(name)
@@ -98,13 +96,9 @@ const wave = endpoint({
   tenants: 'none',
   params: byName,
   query: waveQuery,
-  answers: ok(waveSchema, 'Retries and first runs over time'),
-  async handle({ app, params: { name }, query: { window, buckets } }): Promise<Answer> {
-    const asked = {
-      ...(window !== undefined && { window: window as Duration }),
-      ...(buckets !== undefined && { buckets }),
-    }
-    return { body: await app.chronos.queues.retryWave(name, asked) }
+  answers: ok(retryWaveView, 'Retries and first runs over time'),
+  async handle({ app, params: { name }, query }): Promise<Answer> {
+    return { body: await app.chronos.queues.retryWave(name, query) }
   },
 })
 

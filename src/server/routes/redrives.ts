@@ -1,12 +1,19 @@
-import type { Rate } from '../../core/values/rate.js'
-import type { RedriveOptions, RedriveView } from '../../engine/dead/redrives.js'
+import { dryRunView, type RedriveView, redriveOptions, redriveView } from '../../core/redrive/redrive.js'
+import { rate } from '../../core/values/rate.js'
+import { named } from '../../core/values/schema.js'
+import { object } from '../../core/values/shape.js'
+import { tenantQuery } from '../../engine/jobs/query.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
-import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import { dryRunSchema, newRedrive, redriveEdit, redriveList, redriveQuery, redriveSchema } from '../schemas/redrive.js'
-import { byId } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
+import { type Answer, type Endpoint, endpoint, NOTHING, ok } from '../endpoint.js'
+import { deadFilter } from './dead.js'
 import { isOwn, noSuch, ownTenant } from './tenancy.js'
+import { byId, listSchema } from './words.js'
+
+const newRedrive = named('NewRedrive', object({ filter: deadFilter }, redriveOptions.optional), {
+  example: { filter: { queue: 'payments' }, rate: '20/s', canary: 10, stopWhenFailing: 0.2 },
+})
+const redriveEdit = named('RedriveEdit', object({ rate }))
 
 const create = endpoint({
   method: 'post',
@@ -22,13 +29,13 @@ const create = endpoint({
   creates: true,
   body: newRedrive,
   answers: {
-    200: { description: 'The number of matching jobs (`dryRun`)', schema: dryRunSchema },
-    201: { description: 'The redrive that was started', schema: redriveSchema },
+    200: { description: 'The number of matching jobs (`dryRun`)', schema: dryRunView },
+    201: { description: 'The redrive that was started', schema: redriveView },
   },
   async handle({ app, caller, body: { filter, ...given }, note }): Promise<Answer> {
     const { redrives } = app.chronos
     const query = ownTenant(caller, filter)
-    const { dryRun = false, ...options } = given as RedriveOptions
+    const { dryRun = false, ...options } = given
     note({ filter: query, dryRun })
     if (dryRun) return { status: 200, body: await redrives.start(query, { ...options, dryRun }) }
     const redrive = await redrives.start(query, options)
@@ -46,8 +53,8 @@ const list = endpoint({
   summary: 'List redrives, newest first',
   role: 'viewer',
   tenants: 'own',
-  query: redriveQuery,
-  answers: ok(redriveList, 'A page of redrives'),
+  query: tenantQuery,
+  answers: ok(listSchema(redriveView, 'RedriveList'), 'A page of redrives'),
   async handle({ app, caller, query }): Promise<Answer> {
     return { body: await app.chronos.redrives.list(ownTenant(caller, query)) }
   },
@@ -62,7 +69,7 @@ const get = endpoint({
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  answers: ok(redriveSchema, 'The redrive'),
+  answers: ok(redriveView, 'The redrive'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     return { body: await ownRedrive(app, caller, id) }
   },
@@ -78,11 +85,11 @@ const setRate = endpoint({
   tenants: 'own',
   params: byId,
   body: redriveEdit,
-  answers: ok(redriveSchema, 'The changed redrive'),
-  async handle({ app, caller, params: { id }, body: { rate }, note }): Promise<Answer> {
+  answers: ok(redriveView, 'The changed redrive'),
+  async handle({ app, caller, params: { id }, body, note }): Promise<Answer> {
     await ownRedrive(app, caller, id)
-    note({ rate })
-    return changed(app, await app.chronos.redrives.setRate(id, rate as Rate))
+    note(body)
+    return changed(app, await app.chronos.redrives.setRate(id, body.rate))
   },
 })
 
@@ -98,8 +105,8 @@ function action(verb: Verb, summary: string): Endpoint {
     role: 'operator',
     tenants: 'own',
     params: byId,
-    body: z.strictObject({}),
-    answers: ok(redriveSchema, 'The changed redrive'),
+    body: NOTHING,
+    answers: ok(redriveView, 'The changed redrive'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
       await ownRedrive(app, caller, id)
       return changed(app, await app.chronos.redrives[verb](id))

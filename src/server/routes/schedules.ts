@@ -1,25 +1,45 @@
-import { TIME_ZONE_DEFAULT } from '../../core/schedule/timing.js'
+import { tickView } from '../../core/schedule/occurrences.js'
+import { scheduleOptions } from '../../core/schedule/options.js'
+import { TIME_ZONE_DEFAULT, timingFields } from '../../core/schedule/timing.js'
 import { ChronosError } from '../../core/values/error.js'
-import type { ScheduleOptions, TimingOptions } from '../../engine/schedules/options.js'
-import type { ScheduleView } from '../../engine/schedules/view.js'
+import { name } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
+import { about, anyText, integer, named } from '../../core/values/schema.js'
+import { listOf, object, view } from '../../core/values/shape.js'
+import { time } from '../../core/values/time.js'
+import { pageQuery, tenantQuery } from '../../engine/jobs/query.js'
+import type { ScheduleOptions } from '../../engine/schedules/options.js'
+import { occurrenceAttempt, type ScheduleView, scheduleView } from '../../engine/schedules/view.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
-import { type Answer, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
+import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
-import { enqueuedSchema } from '../schemas/job.js'
-import {
-  newSchedule,
-  occurrenceList,
-  previewRequest,
-  scheduleInput,
-  scheduleList,
-  schedulePreview,
-  scheduleQuery,
-  scheduleSchema,
-} from '../schemas/schedule.js'
-import { byId, pageQuery } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
+import { enqueuedJob } from './job-forms.js'
 import { isOwn, noSuch, ownTenant, scheduleShownTo } from './tenancy.js'
+import { byId, listSchema } from './words.js'
+
+/** Over HTTP a job has a name; only code can give its definition. */
+const scheduleFields = {
+  ...scheduleOptions.optional,
+  job: about(name, scheduleOptions.fields.job.about),
+}
+const { example } = scheduleOptions.about
+const scheduleInput = named('ScheduleInput', object({}, scheduleFields), { example })
+const newSchedule = named('NewSchedule', object({}, { id: about(name, 'Default: a new id.'), ...scheduleFields }))
+
+const previewRequest = named(
+  'SchedulePreviewRequest',
+  object(
+    {},
+    {
+      ...timingFields,
+      count: about(integer(1, 1000), 'How many; default 10.'),
+      from: about(time, 'Default: now.'),
+    },
+  ),
+  { example: { cron: '30 2 * * *', timeZone: 'Europe/Paris', count: 5 } },
+)
+const schedulePreview = named('SchedulePreview', view({ data: listOf(tickView), timeZone: anyText }))
 
 const list = endpoint({
   method: 'get',
@@ -29,8 +49,8 @@ const list = endpoint({
   summary: 'List schedules, by id',
   role: 'viewer',
   tenants: 'own',
-  query: scheduleQuery,
-  answers: ok(scheduleList, 'A page of schedules'),
+  query: tenantQuery,
+  answers: ok(listSchema(scheduleView, 'ScheduleList'), 'A page of schedules'),
   async handle({ app, caller, query }): Promise<Answer> {
     const found = await app.chronos.schedules.list(ownTenant(caller, query))
     return { body: { ...found, data: found.data.map(schedule => scheduleShownTo(caller, schedule)) } }
@@ -47,7 +67,7 @@ const create = endpoint({
   tenants: 'own',
   creates: true,
   body: newSchedule,
-  answers: { 201: { description: 'Created', schema: scheduleSchema } },
+  answers: { 201: { description: 'Created', schema: scheduleView } },
   async handle({ app, caller, body: { id: asked, ...options }, note }): Promise<Answer> {
     const id = asked ?? app.dice.id(app.clock.now())
     const schedule = await put(app, caller, id, options, 0).catch((error: unknown) => {
@@ -75,7 +95,7 @@ const get = endpoint({
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  answers: ok(scheduleSchema, 'The schedule'),
+  answers: ok(scheduleView, 'The schedule'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     const schedule = await ownSchedule(app, caller, id)
     return { body: scheduleShownTo(caller, schedule), headers: versionTag(schedule) }
@@ -95,8 +115,8 @@ const replace = endpoint({
   params: byId,
   body: scheduleInput,
   answers: {
-    200: { description: 'Replaced', schema: scheduleSchema },
-    201: { description: 'Created', schema: scheduleSchema },
+    200: { description: 'Replaced', schema: scheduleView },
+    201: { description: 'Created', schema: scheduleView },
   },
   async handle({ app, caller, params: { id }, body, ifMatch }): Promise<Answer> {
     const current = await app.chronos.schedules.get(id)
@@ -119,10 +139,10 @@ async function put(
   app: Application,
   caller: Caller,
   id: string,
-  body: { readonly tenantId?: string },
+  body: ScheduleOptions,
   version: number | undefined,
 ): Promise<ScheduleView> {
-  const options = ownTenant(caller, body) as ScheduleOptions
+  const options = ownTenant(caller, body)
   const schedule = await app.chronos.schedules.put(id, options, version === undefined ? {} : { version })
   app.feed.changed(['schedules'], schedule.tenantId)
   return schedule
@@ -156,8 +176,8 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
     role: 'operator',
     tenants: 'own',
     params: byId,
-    body: z.strictObject({}),
-    answers: ok(scheduleSchema, 'The changed schedule'),
+    body: NOTHING,
+    answers: ok(scheduleView, 'The changed schedule'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
       await ownSchedule(app, caller, id)
       const schedule = await app.chronos.schedules[verb](id)
@@ -177,8 +197,8 @@ const run = endpoint({
   tenants: 'own',
   creates: true,
   params: byId,
-  body: z.strictObject({}),
-  answers: { 201: { description: 'The job', schema: enqueuedSchema } },
+  body: NOTHING,
+  answers: { 201: { description: 'The job', schema: enqueuedJob } },
   async handle({ app, caller, params: { id }, note }): Promise<Answer> {
     const { tenantId } = await ownSchedule(app, caller, id)
     const result = await app.chronos.schedules.run(id)
@@ -198,7 +218,7 @@ const history = endpoint({
   tenants: 'own',
   params: byId,
   query: pageQuery,
-  answers: ok(occurrenceList, 'A page of attempts'),
+  answers: ok(listSchema(occurrenceAttempt, 'OccurrenceList'), 'A page of attempts'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
     await ownSchedule(app, caller, id)
     return { body: await app.chronos.schedules.history(id, query) }
@@ -217,8 +237,8 @@ const preview = endpoint({
   body: previewRequest,
   answers: ok(schedulePreview, 'The next occurrences'),
   async handle({ app, body: { count, from, ...timing } }): Promise<Answer> {
-    const asked = { ...(count !== undefined && { count }), ...(from !== undefined && { from }) }
-    const data = app.chronos.schedules.preview(timing as TimingOptions, asked)
+    const asked = present({ count, from })
+    const data = app.chronos.schedules.preview(timing, asked)
     return { body: { data, timeZone: timing.timeZone ?? TIME_ZONE_DEFAULT } }
   },
 })

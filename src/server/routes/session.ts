@@ -1,35 +1,34 @@
+import { present } from '../../core/values/present.js'
+import { anyText, boolean, type Infer, named, oneOf, text } from '../../core/values/schema.js'
+import { object, view } from '../../core/values/shape.js'
 import { SESSION_COOKIE, SESSION_MS } from '../access/access.js'
 import type { Caller } from '../access/caller.js'
 import { ROLES } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
-import { z } from '../schemas/zod.js'
 import { VERSION } from '../version.js'
 
-const sessionSchema = z
-  .object({
-    name: z.string(),
-    role: z.enum(ROLES),
-    tenantId: z.string().optional(),
-    by: z.enum(['open', 'token', 'session']),
-    authRequired: z.boolean(),
-    readOnly: z.boolean(),
-    version: z.string(),
-    env: z.object({ name: z.string(), color: z.string().optional() }).optional(),
-  })
-  .openapi('Session')
+export const envView = view({ name: anyText }, { color: anyText })
 
-async function sessionOf({ access, settings }: Application, { name, role, tenantId, by }: Caller): Promise<object> {
-  return {
-    name,
-    role,
-    ...(tenantId !== undefined && { tenantId }),
-    by,
-    authRequired: await access.isRequired(),
-    readOnly: settings.readOnly,
-    version: VERSION,
-    ...(settings.env && { env: settings.env }),
-  }
+const sessionView = named(
+  'Session',
+  view(
+    {
+      name: anyText,
+      role: oneOf(ROLES),
+      by: oneOf(['open', 'token', 'session']),
+      authRequired: boolean,
+      readOnly: boolean,
+      version: anyText,
+    },
+    { tenantId: anyText, env: envView },
+  ),
+)
+
+async function sessionOf({ access, settings }: Application, caller: Caller): Promise<Infer<typeof sessionView>> {
+  const { name, role, tenantId, by } = caller
+  const { readOnly, env } = settings
+  return present({ name, role, tenantId, by, authRequired: await access.isRequired(), readOnly, version: VERSION, env })
 }
 
 const whoAmI = endpoint({
@@ -39,7 +38,7 @@ const whoAmI = endpoint({
   summary: 'Get the caller and its permissions',
   role: 'viewer',
   tenants: 'own',
-  answers: ok(sessionSchema, 'The caller'),
+  answers: ok(sessionView, 'The caller'),
   async handle({ app, caller }): Promise<Answer> {
     return { body: await sessionOf(app, caller) }
   },
@@ -55,8 +54,8 @@ const signIn = endpoint({
   role: 'viewer',
   tenants: 'own',
   isOpen: true,
-  body: z.strictObject({ token: z.string().min(1).max(512) }),
-  answers: ok(sessionSchema, 'Signed in'),
+  body: object({ token: text(512) }),
+  answers: ok(sessionView, 'Signed in'),
   async handle({ app, body, address, isSecure, note }): Promise<Answer> {
     const { secret, caller } = await app.access.open(body.token, address)
     note({ name: caller.name })

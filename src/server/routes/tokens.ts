@@ -1,10 +1,21 @@
+import { tokenInput } from '../../core/token/token.js'
+import { present } from '../../core/values/present.js'
+import { about, anyText, named } from '../../core/values/schema.js'
+import { view } from '../../core/values/shape.js'
 import { SESSION_MS } from '../access/access.js'
-import type { TokenInput } from '../access/tokens.js'
+import { tokenView } from '../access/tokens.js'
 import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
-import { createdToken, newToken, tokenList } from '../schemas/token.js'
-import { byId } from '../schemas/words.js'
 import { cookie } from './session.js'
+import { byId, listSchema } from './words.js'
+
+const createdToken = named(
+  'CreatedToken',
+  view(tokenView.required, {
+    ...tokenView.optional,
+    token: about(anyText, '`chr_…`, shown only once: the response to a repeated request omits it.'),
+  }),
+)
 
 const list = endpoint({
   method: 'get',
@@ -14,7 +25,7 @@ const list = endpoint({
   summary: 'List API tokens, newest first',
   role: 'admin',
   tenants: 'none',
-  answers: ok(tokenList, 'All tokens, without their secrets'),
+  answers: ok(listSchema(tokenView, 'TokenList'), 'All tokens, without their secrets'),
   async handle({ app }): Promise<Answer> {
     return { body: { data: await app.tokens.list(), page: {} } }
   },
@@ -32,7 +43,7 @@ const create = endpoint({
   role: 'admin',
   tenants: 'none',
   creates: true,
-  body: newToken,
+  body: tokenInput,
   answers: created(createdToken),
   async handle({ app, caller, body, address, isSecure, note }): Promise<Answer> {
     const isFirst = caller.by === 'open'
@@ -41,9 +52,9 @@ const create = endpoint({
         'the first token must be of an admin of all tenants: it closes the server to callers without a token'
       throw new Problem(409, 'NOT_ALLOWED', detail)
     }
-    const made = await app.tokens.create(body as TokenInput)
+    const made = await app.tokens.create(body)
     const { id: tokenId, name, role, tenantId } = made
-    note({ tokenId, name, role, ...(tenantId !== undefined && { tenantId }) })
+    note(present({ tokenId, name, role, tenantId }))
     if (!isFirst) return { body: made, once: ['token'] }
     const { secret } = await app.access.open(made.token, address)
     return { body: made, once: ['token'], headers: { 'Set-Cookie': cookie(app, secret, SESSION_MS, isSecure) } }

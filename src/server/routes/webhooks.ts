@@ -1,24 +1,19 @@
-import type { EndpointInput, EndpointView } from '../../core/webhook/webhook.js'
+import { JOB_STATES } from '../../core/job/job.js'
+import { jobView } from '../../core/job/view.js'
+import { recoverOptions, redriveView } from '../../core/redrive/redrive.js'
+import { about, anyText, named, oneOf } from '../../core/values/schema.js'
+import { object, view } from '../../core/values/shape.js'
+import { type EndpointView, endpointView, webhookInput } from '../../core/webhook/webhook.js'
+import { paging, tenantQuery } from '../../engine/jobs/query.js'
 import { PER_JOB } from '../../engine/webhooks/endpoints.js'
-import type { RecoverOptions } from '../../engine/webhooks/webhooks.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
-import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
-import { jobSchema } from '../schemas/job.js'
-import { redriveSchema } from '../schemas/redrive.js'
-import {
-  createdWebhook,
-  deliveryQuery,
-  recoverRequest,
-  secretSchema,
-  webhookInput,
-  webhookList,
-  webhookQuery,
-  webhookSchema,
-} from '../schemas/webhook.js'
-import { byId, listSchema } from '../schemas/words.js'
-import { z } from '../schemas/zod.js'
+import { type Answer, created, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { isOwn, noSuch, ownTenant, shownTo } from './tenancy.js'
+import { byId, listSchema } from './words.js'
+
+const secret = about(anyText, '`whsec_…`, shown only once: the response to a repeated request omits it.')
+const createdWebhook = named('CreatedWebhook', view(endpointView.required, { ...endpointView.optional, secret }))
 
 const list = endpoint({
   method: 'get',
@@ -28,8 +23,8 @@ const list = endpoint({
   summary: 'List webhook endpoints, oldest first',
   role: 'viewer',
   tenants: 'own',
-  query: webhookQuery,
-  answers: ok(webhookList, 'A page of webhook endpoints'),
+  query: tenantQuery,
+  answers: ok(listSchema(endpointView, 'WebhookList'), 'A page of webhook endpoints'),
   async handle({ app, caller, query }): Promise<Answer> {
     return { body: await app.chronos.webhooks.list(ownTenant(caller, query)) }
   },
@@ -48,7 +43,7 @@ const create = endpoint({
   body: webhookInput,
   answers: created(createdWebhook),
   async handle({ app, caller, body, note }): Promise<Answer> {
-    const webhook = await app.chronos.webhooks.create(ownTenant(caller, body) as EndpointInput)
+    const webhook = await app.chronos.webhooks.create(ownTenant(caller, body))
     note({ webhookId: webhook.id })
     tell(app, webhook)
     return { body: webhook, once: ['secret'] }
@@ -64,7 +59,7 @@ const get = endpoint({
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  answers: ok(webhookSchema, 'The webhook'),
+  answers: ok(endpointView, 'The webhook'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     return { body: await ownWebhook(app, caller, id) }
   },
@@ -81,10 +76,10 @@ const replace = endpoint({
   tenants: 'own',
   params: byId,
   body: webhookInput,
-  answers: ok(webhookSchema, 'The changed webhook endpoint'),
+  answers: ok(endpointView, 'The changed webhook endpoint'),
   async handle({ app, caller, params: { id }, body }): Promise<Answer> {
     await ownWebhook(app, caller, id)
-    return changed(app, await app.chronos.webhooks.update(id, ownTenant(caller, body) as EndpointInput))
+    return changed(app, await app.chronos.webhooks.update(id, ownTenant(caller, body)))
   },
 })
 
@@ -117,8 +112,8 @@ function action(verb: 'enable' | 'disable', summary: string): Endpoint {
     role: 'operator',
     tenants: 'own',
     params: byId,
-    body: z.strictObject({}),
-    answers: ok(webhookSchema, 'The changed webhook endpoint'),
+    body: NOTHING,
+    answers: ok(endpointView, 'The changed webhook endpoint'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
       await ownWebhook(app, caller, id)
       return changed(app, await app.chronos.webhooks[verb](id))
@@ -139,8 +134,8 @@ const rotate = endpoint({
   tenants: 'own',
   creates: true,
   params: byId,
-  body: z.strictObject({}),
-  answers: ok(secretSchema, 'The new secret'),
+  body: NOTHING,
+  answers: ok(named('NewSecret', view({}, { secret })), 'The new secret'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     if (id !== PER_JOB || caller.tenantId !== undefined) tell(app, await ownWebhook(app, caller, id))
     return { body: await app.chronos.webhooks.rotateSecret(id), once: ['secret'] }
@@ -157,8 +152,8 @@ const test = endpoint({
   tenants: 'own',
   creates: true,
   params: byId,
-  body: z.strictObject({}),
-  answers: created(jobSchema, 'The delivery, which is a job'),
+  body: NOTHING,
+  answers: created(jobView, 'The delivery, which is a job'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     tell(app, await ownWebhook(app, caller, id))
     const delivery = await app.chronos.webhooks.test(id)
@@ -176,11 +171,11 @@ const recover = endpoint({
   tenants: 'own',
   creates: true,
   params: byId,
-  body: recoverRequest,
-  answers: created(redriveSchema, 'The redrive'),
+  body: recoverOptions,
+  answers: created(redriveView, 'The redrive'),
   async handle({ app, caller, params: { id }, body, note }): Promise<Answer> {
     tell(app, await ownWebhook(app, caller, id))
-    const redrive = await app.chronos.webhooks.recover(id, body as RecoverOptions)
+    const redrive = await app.chronos.webhooks.recover(id, body)
     note({ redriveId: redrive.id, count: redrive.total.value })
     app.feed.changed(['redrives'], redrive.tenantId)
     return { body: redrive }
@@ -196,8 +191,8 @@ const deliveries = endpoint({
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  query: deliveryQuery,
-  answers: ok(listSchema(jobSchema, 'DeliveryList'), 'A page of deliveries, which are jobs'),
+  query: object({}, { state: oneOf(JOB_STATES), ...paging }),
+  answers: ok(listSchema(jobView, 'DeliveryList'), 'A page of deliveries, which are jobs'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
     await ownWebhook(app, caller, id)
     const found = await app.chronos.webhooks.deliveries(id, query)

@@ -106,7 +106,7 @@ describe('viewAttempt (R10)', () => {
     generation: 1,
     run: 1,
     attempt: 1,
-    status: 'succeeded',
+    status: 'succeeded' as const,
     startedAt: NOW,
     finishedAt: NOW + 250,
     workerId: 'w1',
@@ -131,7 +131,7 @@ describe('viewAttempt (R10)', () => {
     const more = {
       run: 4,
       attempt: 3,
-      status: 'failed',
+      status: 'failed' as const,
       error: { name: 'Error', message: 'x' },
       note: 'n',
       delayMs: 4_000,

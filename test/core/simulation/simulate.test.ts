@@ -146,7 +146,7 @@ describe('a scenario that makes no sense', () => {
     ['no jobs', { jobs: 0, outage: '1m' }, 'INVALID_OPTION', 'scenario.jobs: expected a whole number from 1 to'],
     ['too many jobs', { jobs: JOBS_MAX + 1, outage: '1m' }, 'INVALID_OPTION', 'scenario.jobs'],
     ['half a job', { jobs: 0.5, outage: '1m' }, 'INVALID_OPTION', 'scenario.jobs'],
-    ['no outage', { jobs: 1 }, 'INVALID_DURATION', 'scenario.outage: expected a duration'],
+    ['no outage', { jobs: 1 }, 'INVALID_OPTION', 'scenario.outage: expected a duration'],
     ['an outage without a unit', { jobs: 1, outage: '5' }, 'INVALID_DURATION', 'scenario.outage'],
     ['a negative outage', { jobs: 1, outage: -1 }, 'INVALID_DURATION', 'scenario.outage'],
     ['an outage of six years', { jobs: 1, outage: '2190d' }, 'INVALID_DURATION', 'scenario.outage'],

@@ -63,6 +63,9 @@ describe('alerts', () => {
   it('require the duration of a silence', async () => {
     await using t = await startServer()
     const reply = await t.api('POST', '/alerts/silences', {})
-    expect([reply.status, reply.body]).toMatchObject([422, { code: 'INVALID_OPTION' }])
+    expect([reply.status, reply.body]).toMatchObject([
+      422,
+      { code: 'INVALID_REQUEST', detail: '/: give for ("2h") or until (a time), got neither' },
+    ])
   })
 })

@@ -1,0 +1,29 @@
+import { NAME_LENGTH_MAX } from '../../core/values/limits.js'
+import { about, anyText, boolean, named, type Schema, text } from '../../core/values/schema.js'
+import { listOf, type ObjectSchema, object, view } from '../../core/values/shape.js'
+
+// Parts of requests and responses that several routes share.
+
+export const id = text(128)
+
+export const byId = object({ id })
+export const byName = object({ name: text(NAME_LENGTH_MAX) })
+
+/** A page of a list. */
+export function listSchema<T>(item: Schema<T>, component: string) {
+  return named(component, view({ data: listOf(item), page: view({}, { next: anyText }) }))
+}
+
+/** An action on everything that matches a filter. */
+export function bulkRequest<Filter extends ObjectSchema>(filter: Filter, component: string) {
+  return named(
+    component,
+    object(
+      { filter },
+      {
+        dryRun: about(boolean, 'Change nothing, and return the number of matches.'),
+        all: about(boolean, 'Confirms that an empty filter means everything.'),
+      },
+    ),
+  )
+}
