@@ -368,7 +368,7 @@ const LAYERS: readonly Layer[] = [
   {
     at: /^src\/server\//,
     paths: /^src\/(core\/|engine\/|server\/|store\/(store|run|record|fold)\.ts$)/,
-    packages: /^(hono(\/.+)?|@hono\/node-server(\/.+)?|zod|@asteasolutions\/zod-to-openapi|node:.+)$/,
+    packages: /^(hono(\/.+)?|@hono\/node-server(\/.+)?|node:.+)$/,
   },
   {
     at: /^src\/dashboard\/vite\.config\.js$/,
