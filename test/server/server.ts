@@ -83,9 +83,7 @@ export class MovableClock implements Clock {
   }
 }
 
-const ADMIN_TOKEN = 'the-token-of-the-admin'
-/** The token that `asAdmin` sends. */
-export const AS_ADMIN = { Authorization: `Bearer ${ADMIN_TOKEN}` } as const
+export const ADMIN_TOKEN = 'the-token-of-the-admin'
 
 export async function startServer({
   chronos: given,
@@ -95,7 +93,7 @@ export async function startServer({
   ...rest
 }: StartOptions = {}): Promise<TestServer> {
   const options = asAdmin ? { ...rest, token: ADMIN_TOKEN } : rest
-  const admin = asAdmin ? AS_ADMIN : {}
+  const admin = asAdmin ? { Authorization: `Bearer ${ADMIN_TOKEN}` } : {}
   const folder = await mkdtemp(join(tmpdir(), 'chronos-server-'))
   const chronos = createChronos({ store: `sqlite:${join(folder, 'chronos.db')}`, log: false, ...given })
   const server = new ChronosServer(chronos, { log: false, dashboard: false, ...options }, clock, systemDice)

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { openApiDocument } from '../../../src/server/openapi.js'
 import { ENDPOINTS } from '../../../src/server/routes/all.js'
-import { startServer, type TestServer } from '../server.js'
+import { ADMIN_TOKEN, startServer, type TestServer } from '../server.js'
 import { Fuzzer, type Schema } from './fuzzer.js'
 
 const REQUESTS = Number(process.env['CHRONOS_FUZZ'] ?? 20_000)
@@ -67,6 +67,7 @@ function requestFor(t: TestServer, fuzzer: Fuzzer, { method, path, parameters, b
   const text = body === undefined ? undefined : fuzzer.body(body)
   const headers = new Headers({
     Host: 'localhost',
+    Authorization: `Bearer ${ADMIN_TOKEN}`,
     'Content-Type': fuzzer.chance(0.97) ? 'application/json' : 'text/plain',
   })
   if (fuzzer.chance(0.1)) headers.set('Idempotency-Key', fuzzer.header())
@@ -80,7 +81,7 @@ const PLACE = { incoming: { socket: { remoteAddress: '127.0.0.1', remotePort: 41
 
 describe('fuzzed requests', () => {
   it(`are answered, and the server stays healthy (${REQUESTS} requests, seed ${SEED})`, async () => {
-    await using t = await startServer({ maxBody: 256 * 1024 })
+    await using t = await startServer({ maxBody: 256 * 1024, asAdmin: true })
     const document = openApiDocument(ENDPOINTS, '') as Document
     const fuzzer = new Fuzzer(SEED, document.components.schemas)
     const all = operations(document)
