@@ -76,9 +76,12 @@ function opener(store: unknown): () => Promise<Store> {
   if (/^postgres(ql)?:\/\//.test(url)) return async () => (await import('./postgres.js')).postgres(url)
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
   if (path === '') {
+    // The rest of the address may contain a password.
+    const scheme = /^[^:]*:/.exec(url)?.[0]
+    const named = typeof store !== 'string' || scheme === undefined || scheme === url ? store : `${scheme}…`
     throw new ChronosError(
       'INVALID_OPTION',
-      `createChronos: store ${shown(store)} is unknown; use "sqlite:./chronos.db", "postgres://…" or "memory:"`,
+      `createChronos: store ${shown(named)} is unknown; use "sqlite:./chronos.db", "postgres://…" or "memory:"`,
     )
   }
   return async () => sqlite(path)

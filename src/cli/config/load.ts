@@ -89,7 +89,9 @@ function checked(name: SettingName, { value, source }: Said): unknown {
   const answer = tryRead(schema, value)
   if ('value' in answer) return answer.value
   const where = source.level === 'file' ? `${source.name}: ${name}` : source.name
-  const got = isSecret ? 'another value' : shown(value)
+  // A login may be in any address.
+  const plain = typeof value === 'string' ? value.replace(/(\/\/|^).*@/, '$1…@') : value
+  const got = isSecret ? 'another value' : shown(plain)
   throw usage(`${where}: expected ${schema.expects}, got ${got}${hint(name, value)}`)
 }
 

@@ -119,8 +119,9 @@ const TABLE = {
   },
   url: optional(
     value<string>(
-      { kinds: ['string'], expects: 'the address of a server, such as http://127.0.0.1:4100' },
-      given => typeof given === 'string' && /^https?:/i.test(given) && URL.canParse(given),
+      { kinds: ['string'], expects: 'the address of a server without a login, such as http://127.0.0.1:4100' },
+      // A login in the address would be printed with every error; the token has a setting of its own.
+      given => typeof given === 'string' && /^https?:(?!\/\/[^/?#]*@)/i.test(given) && URL.canParse(given),
     ),
     { flag: '--url <url>', description: 'use a server instead: http://127.0.0.1:4100 (default: CHRONOS_URL)' },
   ),

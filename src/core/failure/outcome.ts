@@ -55,6 +55,9 @@ export function thrownOutcome(
     : failedOutcome(thrown, rules, now)
 }
 
+/** The note of a run whose result could not be stored. The run has done its work, so it succeeds all the same. */
+export const NOT_KEPT = 'the result was not kept'
+
 /**
  * The outcome of a run whose handler returned this value. The work is done, so a result that can't be stored changes
  * nothing.
@@ -66,8 +69,8 @@ export function outcomeOf(value: unknown): Extract<Outcome, { kind: 'succeeded' 
   }
   if (value === undefined) return { kind: 'succeeded' }
   const text = jsonOf(value)
-  if (text === undefined) return { kind: 'succeeded', note: 'the result was not kept: it is not JSON' }
-  if (!fitsUtf8(text, RESULT_MAX_BYTES)) return { kind: 'succeeded', note: 'the result was not kept: it is over 1 MiB' }
+  if (text === undefined) return { kind: 'succeeded', note: `${NOT_KEPT}: it is not JSON` }
+  if (!fitsUtf8(text, RESULT_MAX_BYTES)) return { kind: 'succeeded', note: `${NOT_KEPT}: it is over 1 MiB` }
   return { kind: 'succeeded', result: text }
 }
 

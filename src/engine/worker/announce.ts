@@ -1,3 +1,4 @@
+import { NOT_KEPT } from '../../core/failure/outcome.js'
 import { maxRetriesOf, type StoredError } from '../../core/job/job.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
 import { present } from '../../core/values/present.js'
@@ -13,6 +14,8 @@ import type { Ending } from './finish.js'
 /** Logs the stored end of a run in one line, and emits the events that have a listener. */
 export function announce(given: Environment, ending: Ending, settled: Settled): void {
   const { run, outcome, transition } = ending
+  if (outcome.kind === 'succeeded' && outcome.note?.includes(NOT_KEPT))
+    given.log.warn({ ...factsOf('result.dropped', ending), why: outcome.note }, 'result of a job was not kept')
   // Successes usually have no listener; then no event is built.
   if (outcome.kind === 'succeeded' && !hearsSuccess(given)) return
   // Webhook deliveries are logged and raise no events: an event could cause another delivery.

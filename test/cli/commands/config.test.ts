@@ -101,6 +101,15 @@ describe('a setting', () => {
 })
 
 describe('a secret', () => {
+  it.each(['https://app:correct-horse@chronos.example', 'htps://app:correct/horse@chronos.example', 'app:horse@x'])(
+    'in the address of a server is refused and not shown: %s',
+    async url => {
+      const words = await refused({ CHRONOS_URL: url })
+      expect(words).toContain('CHRONOS_URL: expected the address of a server without a login')
+      expect(words).not.toContain('horse')
+    },
+  )
+
   it('is never shown', async () => {
     const secret = 'correct-horse-battery'
     const env = { CHRONOS_TOKEN: secret, CHRONOS_STORE: `postgres://app:${secret}@db/jobs?sslpassword=${secret}` }

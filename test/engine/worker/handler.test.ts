@@ -201,6 +201,23 @@ describe.each(STORES)('a handler on %s', (_, store) => {
     expect(Buffer.byteLength(attempt!.note!)).toBeLessThanOrEqual(1_000)
   })
 
+  test.each([
+    ['is not JSON', () => ({ big: 1n }), 'it is not JSON'],
+    ['is over 1 MiB', () => 'x'.repeat(1024 * 1024), 'it is over 1 MiB'],
+  ])('whose result %s is logged as a warning', async (_, run, why) => {
+    const lines: unknown[] = []
+    const quiet = (): void => undefined
+    const warn = (...line: unknown[]) => void lines.push(line)
+    const log = { debug: quiet, info: quiet, error: quiet, warn, isLevelEnabled: () => false }
+    const job = defineJob<unknown, unknown>({ name: 'odd-result', run })
+    await using t = testChronos({ jobs: [job], store, log })
+    const { id: jobId } = await t.enqueue(job, {})
+    await t.drain()
+    expect(lines).toMatchObject([
+      [{ event: 'result.dropped', jobId, why: `the result was not kept: ${why}` }, 'result of a job was not kept'],
+    ])
+  })
+
   test('logs and reports progress while it runs', async () => {
     let go = (): void => {}
     const job = defineJob({
