@@ -188,9 +188,11 @@ export class Database implements Site {
       try {
         return await this.#once(lane, act, statementMs)
       } catch (error) {
-        const isUnnamed = lostStatement(error) && this.#keepsStatements
+        // Every call that was in flight with a prepared statement is repeated, not only the one that noticed first.
+        const isUnnamed = lostStatement(error)
         if (isUnnamed) this.#keepsStatements = false
-        else if (tries === TRIES_MAX || !(lostRace(error) || needsAnotherConnection(error))) throw failure(error, this)
+        const mayRepeat = isUnnamed || lostRace(error) || needsAnotherConnection(error)
+        if (tries === TRIES_MAX || !mayRepeat) throw failure(error, this)
         await pause(this.clock, this.dice.random() * 2 ** tries)
       }
     }

@@ -49,6 +49,19 @@ describe('prepared statements', () => {
     await pool.end()
   })
 
+  it('are given up by all calls in flight when a pooler does not support them', async () => {
+    const pool = new Foreign({ connectionString: await postgresUrl() })
+    const store = await openStore({ pool })
+    await store.migrate()
+    const together = () => Promise.all([1, 2, 3, 4].map(() => store.enqueue(jobs(1))))
+    // The first round prepares the statement on each connection; in the second one every call meets its own.
+    await together()
+    await together()
+    expect((await store.count({}, 100)).value).toBe(8)
+    await store.close()
+    await pool.end()
+  })
+
   it('use an index, although the tables were empty when they were planned', async () => {
     const schema = freshSchema()
     const store = await openStore({ schema })
