@@ -21,7 +21,10 @@ export type ErrorCode =
   | 'STOPPED'
   /** The operation was not performed and may be retried. */
   | 'STORE_UNAVAILABLE'
-  /** The response was lost, so the operation may have been performed. It is safe to repeat. */
+  /**
+   * The response was lost, so the operation may have been performed. Chronos has repeated it in vain. Repeating the
+   * call is safe, except for an enqueue without a `key`, which could create a second job.
+   */
   | 'STORE_UNKNOWN'
   | 'STORE_FULL'
   | 'STORE_READ_ONLY'

@@ -41,9 +41,9 @@ async function startBouncer(folder: string, mode: 'transaction' | 'session'): Pr
   )
   chmodSync(folder, 0o755)
   // PgBouncer does not run as root.
-  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-  const child = spawn('pgbouncer', [...user, config], { stdio: ['ignore', 'ignore', 'pipe'] })
-  for await (const chunk of child.stderr!) if (String(chunk).includes('process up')) break
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const child = spawn('pgbouncer', [config], { ...user, stdio: ['ignore', 'ignore', 'pipe'] })
+  for await (const chunk of child.stderr) if (String(chunk).includes('process up')) break
   return { url: `postgres://${username}@127.0.0.1:${port}/jobs`, process: child }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Database, Statement } from '../../../src/store/sqlite/file/driver.js'
-import { breaksConnection, failure, isBusy } from '../../../src/store/sqlite/file/failure.js'
+import { breaksConnection, commitFailure, failure, isBusy } from '../../../src/store/sqlite/file/failure.js'
 import { Folder } from './folder.js'
 
 const folder = new Folder()
@@ -71,5 +71,13 @@ describe.each(VERBS)('an error of the driver in %s', verb => {
     const damaged = await folder.database()
     const error = thrown(damaged.prepare('SELECT a FROM t NOT INDEXED ORDER BY a'), verb)
     expect([codeOf(error), breaksConnection(error)]).toEqual(['STORE_CORRUPT', true])
+  })
+})
+
+it('a disk error during a commit says when repeating the write is safe', () => {
+  const error = Object.assign(new Error('disk I/O error'), { errcode: 10 })
+  expect(commitFailure(error, 'x.db')).toMatchObject({
+    code: 'STORE_UNKNOWN',
+    message: expect.stringContaining('repeating it is safe, except for an enqueue without a `key`'),
   })
 })

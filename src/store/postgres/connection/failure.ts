@@ -123,7 +123,7 @@ export function unknownOutcome(error: unknown, site: Site): ChronosError {
   return new ChronosError(
     'STORE_UNKNOWN',
     `${site.location}: the connection was lost before the answer arrived (${reasonOf(error)}); ` +
-      'the write may have been committed, and is safe to retry',
+      'the write may have been committed; repeating it is safe, except for an enqueue without a `key`',
     { cause: error, details: { location: site.location } },
   )
 }

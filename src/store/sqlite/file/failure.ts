@@ -65,7 +65,8 @@ export function commitFailure(error: unknown, path: string): unknown {
   if ((codeOf(error) & 0xff) !== IOERR || codeOf(error) === IOERR_SHMSIZE) return error
   return new ChronosError(
     'STORE_UNKNOWN',
-    `${path}: disk error during a commit (${String(error)}); the write may have been committed, and is safe to retry`,
+    `${path}: disk error during a commit (${String(error)}); the write may have been committed; ` +
+      'repeating it is safe, except for an enqueue without a `key`',
     { cause: error, details: { path } },
   )
 }

@@ -50,7 +50,10 @@ describe('an answer that is lost after the commit', () => {
     const far = await through(line)
     const one = job({ queue: 'first', key: 'k', payloadHash: 'h', unique: 'u' })
     line.loseAnswers()
-    await expect(far.enqueue([one])).rejects.toMatchObject({ code: 'STORE_UNKNOWN' })
+    await expect(far.enqueue([one])).rejects.toMatchObject({
+      code: 'STORE_UNKNOWN',
+      message: expect.stringContaining('repeating it is safe, except for an enqueue without a `key`'),
+    })
     expect(await far.enqueue([one])).toEqual([{ status: 'created', id: one.id }])
     expect(await store.enqueue([job({ ...one, id: job().id })])).toEqual([{ status: 'existing', id: one.id }])
     await far.close()
