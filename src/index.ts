@@ -36,7 +36,7 @@ export type { Meter } from './engine/figures/telemetry.js'
 export type { OpenTelemetry } from './engine/figures/tracing.js'
 export type { BulkOptions, BulkResult } from './engine/jobs/bulk.js'
 export type { JobChanges } from './engine/jobs/edit.js'
-export type { JobQuery, List, PageQuery } from './engine/jobs/query.js'
+export type { HistoryQuery, JobQuery, List, PageQuery } from './engine/jobs/query.js'
 export type { QueueReport, RetryWave } from './engine/jobs/queue-report.js'
 export type { JobTimeline } from './engine/jobs/timeline.js'
 export type {

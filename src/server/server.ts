@@ -9,7 +9,7 @@ import type { Clock, Dice, Timer } from '../core/values/clock.js'
 import { ChronosError } from '../core/values/error.js'
 import { integer, read } from '../core/values/schema.js'
 import type { Chronos } from '../engine/client/chronos.js'
-import { defaultLog, type Log, silentLog } from '../engine/client/log.js'
+import { type Log, logOf } from '../engine/client/log.js'
 import { type Loop, startLoop } from '../engine/time/loop.js'
 import { Access } from './access/access.js'
 import { hostCheck, isLoopback } from './access/origin.js'
@@ -67,7 +67,7 @@ export class ChronosServer {
 
   constructor(chronos: Chronos, options: ServerOptions, clock: Clock, dice: Dice) {
     const settings = parseServerOptions(options)
-    const log = options.log === false ? silentLog : (options.log ?? defaultLog())
+    const log = logOf(options.log)
     const store = (): ReturnType<Chronos['store']> => chronos.store()
     const tokens = new Tokens(store, clock, dice)
     this.#settings = settings

@@ -3,7 +3,7 @@ import { ChronosError, shown } from '../core/values/error.js'
 import { checkKeys, freeText } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
 import { integer, read, text } from '../core/values/schema.js'
-import type { Log } from '../engine/client/log.js'
+import type { GivenLog } from '../engine/client/log.js'
 
 export interface ServerOptions {
   /** The path of API and dashboard: `/`, or `/chronos` behind a proxy. */
@@ -31,7 +31,7 @@ export interface ServerOptions {
   /** Folder of the built dashboard; false disables it. Default: the one in this package. */
   readonly dashboard?: string | false
   /** A pino logger, or false for none. Default: stderr. */
-  readonly log?: Log | false
+  readonly log?: GivenLog | false
 }
 
 export interface ServerSettings {

@@ -2,15 +2,18 @@ import { ChronosError } from '../core/values/error.js'
 import type { Page, PageRequest } from './store.js'
 
 /** The list that a cursor belongs to. A cursor is only valid for its own list. */
-export type CursorKind = JobsCursor | 'history' | 'logs'
+export type CursorKind = OrderedCursor | 'logs'
 
-/** Jobs are listed newest first or oldest first. */
-export type JobsCursor = 'jobs' | 'jobs-oldest'
+/** Jobs and attempts are listed newest first or oldest first. */
+export type OrderedCursor<List extends 'jobs' | 'history' = 'jobs' | 'history'> = List | `${List}-oldest`
 
 /** A cursor keeps the order of the list that returned it, even if the request asks for another order. */
-export function jobsCursorOf({ order, cursor }: PageRequest): JobsCursor {
-  const isOldest = cursor === undefined ? order === 'oldest' : decode(cursor).startsWith('jobs-oldest:')
-  return isOldest ? 'jobs-oldest' : 'jobs'
+export function cursorOf<List extends 'jobs' | 'history'>(
+  list: List,
+  { order, cursor }: PageRequest,
+): OrderedCursor<List> {
+  const isOldest = cursor === undefined ? order === 'oldest' : decode(cursor).startsWith(`${list}-oldest:`)
+  return isOldest ? `${list}-oldest` : list
 }
 
 function decode(cursor: string): string {

@@ -107,7 +107,7 @@ export interface Store {
   wave(request: WaveRequest): Promise<Wave>
   /** The progress of a redrive. */
   tally(redriveId: string): Promise<Tally>
-  /** Attempts, newest first. */
+  /** Attempts, newest first unless `order` says otherwise. */
   history(id: string, page: PageRequest): Promise<Page<AttemptRecord>>
   /** Log lines, in the order in which they were written. */
   logs(id: string, page: PageRequest): Promise<Page<LogRecord>>
@@ -290,8 +290,8 @@ export interface PageRequest {
   readonly limit: number
   readonly cursor?: string
   /**
-   * The default is newest first; a cursor keeps the order of the list that returned it. Only `list` supports another
-   * order.
+   * The default is newest first; a cursor keeps the order of the list that returned it. Only `list` and `history`
+   * support another order.
    */
   readonly order?: 'newest' | 'oldest'
   /**

@@ -31,7 +31,7 @@ export type InstanceRetryOptions = Infer<typeof instanceRetryOptions>
  *
  * `rules` add up, the most specific first. Every other setting is taken from the first level that has it. If
  * two levels conflict, the more specific one takes precedence:
- * - a list brings its own number of retries and no jitter, unless a level at least as specific names them;
+ * - a list brings its own number of retries, no jitter and no cap, unless a level at least as specific names them;
  * - more retries than a list from further down has delays repeat its last delay;
  * - a cap from further down that is below a delay which the backoff names is left out;
  * - decorrelated jitter, which needs exponential backoff, becomes equal jitter with any other.
@@ -70,7 +70,7 @@ function lengthened(backoff: Backoff, maxRetries: number): Backoff {
 }
 
 function suits(cap: Duration, backoff: Backoff): boolean {
-  return toMs(cap, 'cap') >= longestNamedMs(backoff)
+  return backoff.type !== 'list' && toMs(cap, 'cap') >= longestNamedMs(backoff)
 }
 
 /** The policy without functions. Rules with a predicate are dropped, because without it they would match too much. */

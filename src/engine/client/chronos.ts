@@ -45,7 +45,7 @@ import {
 } from './enqueuer.js'
 import type { Environment } from './environment.js'
 import { EventHub } from './events.js'
-import { defaultLog, silentLog } from './log.js'
+import { logOf } from './log.js'
 import {
   type ChronosOptions,
   instanceLevel,
@@ -100,7 +100,7 @@ export class Chronos {
   constructor(open: () => Promise<Store>, clock: Clock, dice: Dice, options: ChronosOptions = {}, pace: Pace = PACE) {
     this.#pace = pace
     checkKeys(options, OPTIONS, 'createChronos')
-    const log = options.log === false ? silentLog : (options.log ?? defaultLog())
+    const log = logOf(options.log)
     const connection = new Connection(open, clock)
     const telemetry = new Telemetry(connection, tracingOf(options.tracing))
     const policies = new Policies(policyLevels(options), () => connection.store())
@@ -202,6 +202,7 @@ export class Chronos {
       backoffs: this.#backoffs,
       dependencies: this.#dependencies,
       onStopped: stopped => this.#workerStopped(stopped),
+      onLoad: () => this.#fleet.loadChanged(),
     })
     this.#workers.add(worker)
     if (signals)

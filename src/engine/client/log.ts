@@ -12,6 +12,26 @@ const STDERR = 2
 const LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const FORMATS: readonly string[] = ['json', 'pretty']
 
+/** A logger as an application passes it: pino's, or any other with the four methods, such as `console`. */
+export type GivenLog = Pick<Log, Level> & Partial<Log>
+
+const METHODS = ['debug', 'info', 'warn', 'error'] as const
+type Level = (typeof METHODS)[number]
+
+/** The logger of a Chronos. One without `isLevelEnabled` gets every line. */
+export function logOf(given: GivenLog | false | undefined): Log {
+  if (given === undefined) return defaultLog()
+  if (given === false) return silentLog
+  const missing = METHODS.find(method => typeof (given as Partial<Log> | null)?.[method] !== 'function')
+  if (missing !== undefined) {
+    const problem = `expected a logger with debug, info, warn and error, or false; ${missing} is missing`
+    throw new ChronosError('INVALID_OPTION', `log: ${problem}`)
+  }
+  if (given.isLevelEnabled) return given as Log
+  const [debug, info, warn, error] = METHODS.map(method => given[method].bind(given) as Log[Level])
+  return { debug: debug!, info: info!, warn: warn!, error: error!, isLevelEnabled: () => true }
+}
+
 /** JSON lines on stderr, readable ones on a terminal; standard output belongs to the application. */
 export function defaultLog(environment: NodeJS.ProcessEnv = process.env, destination?: DestinationStream): Log {
   const level = setting(environment, 'CHRONOS_LOG_LEVEL', LEVELS) ?? 'info'

@@ -17,12 +17,12 @@ import type { Retention } from '../upkeep/pruner.js'
 import type { CustomBackoffs } from '../worker/custom-backoff.js'
 import type { WorkerSettings } from '../worker/worker.js'
 import { type JobDefinition, QUEUE_DEFAULT } from './definition.js'
-import type { Log } from './log.js'
+import type { GivenLog } from './log.js'
 import type { PolicyLevels } from './policies.js'
 
 export interface ChronosOptions extends InstanceRetryOptions {
-  /** A pino logger, or false for none. Default: lines on stderr. */
-  readonly log?: Log | false
+  /** A pino logger or another one with debug, info, warn and error, or false for none. Default: lines on stderr. */
+  readonly log?: GivenLog | false
   /** The policy of jobs without their own. */
   readonly retry?: PolicyInput
   readonly rules?: readonly Rule[]

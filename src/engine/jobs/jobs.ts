@@ -19,7 +19,16 @@ import { eventJob } from '../worker/attempt.js'
 import { actOnAll, type BulkOptions, type BulkResult, checkMeant } from './bulk.js'
 import { type EditOptions, editJob, type JobChanges, notFound, parseChanges } from './edit.js'
 import { explainJob } from './explainer.js'
-import { type JobQuery, jobFilter, type List, listOf, type PageQuery, pageOf } from './query.js'
+import {
+  type HistoryQuery,
+  historyPageOf,
+  type JobQuery,
+  jobFilter,
+  type List,
+  listOf,
+  type PageQuery,
+  pageOf,
+} from './query.js'
 import { countJobs, findJobs } from './search.js'
 import { type JobTimeline, type TimelineQuery, timelineOfJob } from './timeline.js'
 
@@ -41,7 +50,7 @@ interface JobsOptions {
 export type { BulkOptions, BulkResult } from './bulk.js'
 export type { EditOptions, JobChanges } from './edit.js'
 export { jobVersion } from './edit.js'
-export type { JobQuery, List, PageQuery } from './query.js'
+export type { HistoryQuery, JobQuery, List, PageQuery } from './query.js'
 export type { Searched } from './search.js'
 
 /** `chronos.jobs`: find, inspect and change jobs. */
@@ -73,9 +82,9 @@ export class Jobs {
     return countJobs(await this.#store(), jobFilter(query, 'jobs filter'), cap)
   }
 
-  /** The runs of a job, newest first. */
-  async history(id: string, page: PageQuery = {}): Promise<List<AttemptView>> {
-    const found = await (await this.#store()).history(id, pageOf(page, 'jobs.history'))
+  /** The runs of a job, newest first unless `order` is `oldest`. */
+  async history(id: string, page: HistoryQuery = {}): Promise<List<AttemptView>> {
+    const found = await (await this.#store()).history(id, historyPageOf(page, 'jobs.history'))
     return listOf(found.data.map(viewAttempt), found.next)
   }
 

@@ -1,5 +1,5 @@
 import { freeText, PAGE_MAX, pageLimit } from '../../core/values/limits.js'
-import { about, type Infer, read, text } from '../../core/values/schema.js'
+import { about, type Infer, oneOf, read, text } from '../../core/values/schema.js'
 import { object } from '../../core/values/shape.js'
 import type { PageRequest } from '../../store/store.js'
 import type { Searched } from './search.js'
@@ -15,6 +15,16 @@ export const paging = {
 }
 export const pageQuery = object({}, paging)
 export type PageQuery = Infer<typeof pageQuery>
+
+const runOrder = oneOf(['newest', 'oldest'])
+export type RunOrder = Infer<typeof runOrder>
+
+/** A page of the runs of a job. */
+export const historyQuery = object(
+  {},
+  { order: about(runOrder, 'Default `newest`: the last run first. A cursor keeps the order of its list.'), ...paging },
+)
+export type HistoryQuery = Infer<typeof historyQuery>
 
 /** A page of what belongs to one tenant. */
 export const tenantQuery = object({}, { tenantId: freeText, ...paging })
@@ -34,4 +44,8 @@ export function listOf<T>(data: readonly T[], next: string | undefined): List<T>
 export function pageOf({ limit = PAGE_DEFAULT, cursor }: PageQuery, where: string): PageRequest {
   read(pageLimit, limit, `${where}: limit`)
   return { limit, ...(cursor !== undefined && { cursor }) }
+}
+
+export function historyPageOf({ order = 'newest', ...page }: HistoryQuery, where: string): PageRequest {
+  return { ...pageOf(page, where), order: read(runOrder, order, `${where}: order`) }
 }

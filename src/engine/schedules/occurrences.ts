@@ -1,5 +1,6 @@
 import { type AttemptView, viewAttempt } from '../../core/job/view.js'
 import { ChronosError } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 import type { Page, PageRequest, Store } from '../../store/store.js'
 
 /** A run of one of a schedule's jobs. */
@@ -13,31 +14,38 @@ interface Position {
   readonly jobs?: string
   readonly jobId?: string
   readonly runs?: string
+  readonly order?: PageRequest['order']
 }
 
-/** The runs of all jobs of a schedule: newest job first, and for each job newest run first. */
+/** The runs of all jobs of a schedule: newest job first, and for each job newest run first; or both oldest first. */
 export async function occurrenceHistory(
   store: Store,
   scheduleId: string,
-  { limit, cursor }: PageRequest,
+  { limit, cursor, order: asked }: PageRequest,
 ): Promise<Page<OccurrenceAttempt>> {
   const data: OccurrenceAttempt[] = []
-  let position: Position | undefined = cursor === undefined ? await nextJob(store, scheduleId) : readPosition(cursor)
+  const first = cursor === undefined ? undefined : readPosition(cursor)
+  const order = first ? first.order : asked
+  let position: Position | undefined = first ?? (await nextJob(store, scheduleId, order))
   while (position?.jobId !== undefined) {
     const { jobId, runs, jobs }: Position = position
     if (data.length === limit) return { data, next: writePosition(position) }
-    const page = await store.history(jobId, { limit: limit - data.length, ...(runs !== undefined && { cursor: runs }) })
+    const page = await store.history(jobId, { limit: limit - data.length, ...present({ cursor: runs, order }) })
     data.push(...page.data.map(record => ({ jobId, ...viewAttempt(record) })))
     if (page.next !== undefined) position = { ...position, runs: page.next }
-    else position = jobs === undefined ? undefined : await nextJob(store, scheduleId, jobs)
+    else position = jobs === undefined ? undefined : await nextJob(store, scheduleId, order, jobs)
   }
   return { data }
 }
 
-async function nextJob(store: Store, scheduleId: string, cursor?: string): Promise<Position> {
-  const page = await store.list({ scheduleId }, { limit: 1, ...(cursor !== undefined && { cursor }) })
-  const [job] = page.data
-  return { ...(job && { jobId: job.id }), ...(page.next !== undefined && { jobs: page.next }) }
+async function nextJob(
+  store: Store,
+  scheduleId: string,
+  order: PageRequest['order'],
+  cursor?: string,
+): Promise<Position> {
+  const page = await store.list({ scheduleId }, { limit: 1, ...present({ cursor, order }) })
+  return present({ jobId: page.data[0]?.id, jobs: page.next, order })
 }
 
 function writePosition(position: Position): string {

@@ -95,9 +95,10 @@ export class ScheduleCache {
     return first
   }
 
-  /** The schedule as this process knows it, otherwise as the store has it. */
+  /** The schedule as this process knows it, otherwise as the store has it: another process may have queued an occurrence. */
   find(id: string): TimedSchedule | Promise<TimedSchedule | undefined> {
-    return this.#entries.get(id) ?? this.#ask(id)
+    const known = this.#entries.get(id)
+    return known && known.schedule.overlap !== 'queue' ? known : this.#ask(id)
   }
 
   async #ask(id: string): Promise<TimedSchedule | undefined> {

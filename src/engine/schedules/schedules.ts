@@ -13,7 +13,7 @@ import type { NewJob, Store } from '../../store/store.js'
 import { HTTP_JOB } from '../client/definition.js'
 import type { EnqueueOptions, EnqueueResult, Enqueuer } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
-import { type List, listOf, PAGE_DEFAULT, type PageQuery, pageOf, type TenantQuery } from '../jobs/query.js'
+import { type HistoryQuery, historyPageOf, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
 import { Records, type Stored } from '../records/records.js'
 import { type OccurrenceAttempt, occurrenceHistory } from './occurrences.js'
 import { isSame, putOver, type ScheduleOptions, saidOf, type TimingOptions } from './options.js'
@@ -117,9 +117,9 @@ export class Schedules {
   }
 
   /** The runs of all its jobs, newest job first. */
-  async history(id: string, page: PageQuery = {}): Promise<List<OccurrenceAttempt>> {
+  async history(id: string, page: HistoryQuery = {}): Promise<List<OccurrenceAttempt>> {
     const store = await this.#env.connection.store()
-    const found = await occurrenceHistory(store, id, pageOf(page, 'schedules.history'))
+    const found = await occurrenceHistory(store, id, historyPageOf(page, 'schedules.history'))
     return listOf(found.data, found.next)
   }
 

@@ -127,6 +127,7 @@ export class Maintenance {
 export class WorkerLoops {
   readonly #loops: readonly Loop[]
   readonly #deliverer: Deliverer
+  readonly #fleet: Fleet
 
   constructor(
     { clock, dice, log }: Environment,
@@ -144,14 +145,14 @@ export class WorkerLoops {
       step: () => dependencies.step(pace.dependenciesMs),
     })
     dependencies.onUse = () => looking.wake()
-    this.#loops = [
-      looking,
-      startLoop({ name: 'fleet', clock, dice, log, step: () => fleet.step(pace.fleetMs) }),
-      startLoop({ name: 'webhooks', clock, dice, log, step: () => deliverer.step() }),
-    ]
+    const beating = startLoop({ name: 'fleet', clock, dice, log, step: () => fleet.step(pace.fleetMs) })
+    fleet.onLoad = () => beating.wake()
+    this.#fleet = fleet
+    this.#loops = [looking, beating, startLoop({ name: 'webhooks', clock, dice, log, step: () => deliverer.step() })]
   }
 
   async stop(): Promise<void> {
+    this.#fleet.stop()
     await Promise.all(this.#loops.map(loop => loop.stop()))
     await this.#deliverer.stop()
   }

@@ -104,7 +104,7 @@ function logDeath({ log, scheduleCache, time }: Environment, ending: Ending): vo
   const facts = { ...factsOf('job.dead', ending), reason, why: decision.why, error }
   const { scheduleId } = ending.run.claimed
   const write = (found?: TimedSchedule): void => {
-    const nextAt = found && nextAfter(found.schedule, found.ticks, time.now())
+    const nextAt = found && (found.schedule.queuedTick ?? nextAfter(found.schedule, found.ticks, time.now()))
     const nextOccurrenceAt = nextAt === undefined ? undefined : new Date(nextAt).toISOString()
     log.error({ ...facts, nextOccurrenceAt }, 'job failed, moved to dead letters')
   }

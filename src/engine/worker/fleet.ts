@@ -1,4 +1,5 @@
 import { timeText } from '../../core/job/view.js'
+import type { Timer } from '../../core/values/clock.js'
 import { about, anyText, type Infer, integer, literal, named, oneOf } from '../../core/values/schema.js'
 import { listOf, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
@@ -8,6 +9,8 @@ import type { Worker } from './worker.js'
 
 export const WORKER = 'worker'
 
+/** A worker that is busy or idle for this long says so at once. */
+const LOAD_SEEN_MS = 1_000
 /** A worker that has missed this many heartbeats is no longer counted as alive. */
 const SILENT_BEATS = 3
 export const WORKERS_MAX = 10_000
@@ -55,7 +58,11 @@ export type WorkerView = Infer<typeof workerView>
 export class Fleet {
   readonly #env: Environment
   readonly #workers: ReadonlySet<Worker>
-  #stored = new Set<string>()
+  /** The number of running jobs in the last heartbeat, by worker. */
+  #stored = new Map<string, number>()
+  #soon: Timer | undefined
+  /** Stores a heartbeat now. */
+  onLoad = (): void => undefined
 
   constructor(env: Environment, workers: ReadonlySet<Worker>) {
     this.#env = env
@@ -68,8 +75,33 @@ export class Fleet {
     const now = this.#env.time.now()
     const records = [...this.#workers].map(worker => worker.describe(now, everyMs))
     await store.putRecords(records.map(record => ({ kind: WORKER, id: record.id, body: JSON.stringify(record) })))
-    this.#stored = new Set(records.map(({ id }) => id))
+    this.#stored = new Map(records.map(({ id, running }) => [id, running]))
     return everyMs
+  }
+
+  /**
+   * The jobs of a worker changed. If it is busy for a second although its last heartbeat says idle, or the reverse, the
+   * next heartbeat comes early; short jobs cause no writes.
+   */
+  loadChanged(): void {
+    if (this.#soon || !this.#isOutdated) return
+    this.#soon = this.#env.clock.timer(LOAD_SEEN_MS, () => {
+      this.#soon = undefined
+      if (this.#isOutdated) this.onLoad()
+    })
+  }
+
+  stop(): void {
+    this.#soon?.cancel()
+    this.#soon = undefined
+  }
+
+  get #isOutdated(): boolean {
+    for (const { id, isBusy } of this.#workers) {
+      const stored = this.#stored.get(id)
+      if (stored !== undefined && stored > 0 !== isBusy) return true
+    }
+    return false
   }
 
   /** A stopped worker removes its record, so that it is not listed until its heartbeats are overdue. */
@@ -84,7 +116,11 @@ export class Fleet {
     const store = await this.#env.connection.store()
     const { now } = await store.info()
     const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
-    return records.map(({ body }) => viewWorker(JSON.parse(body) as WorkerRecord, now))
+    const here = new Map([...this.#workers].map(worker => [worker.id, worker]))
+    return records.map(({ id, body }) => {
+      const record = JSON.parse(body) as WorkerRecord
+      return viewWorker({ ...record, running: here.get(id)?.getStats().running ?? record.running }, now)
+    })
   }
 }
 

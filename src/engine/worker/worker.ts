@@ -41,6 +41,8 @@ interface WorkerOptions {
   /** Returns how long to defer a job that may not start beside the running ones; undefined if it may start. */
   readonly admit?: (claimed: Claimed, running: Iterable<Claimed>) => number | undefined
   readonly onStopped: (worker: Worker) => void
+  /** Jobs were started or have ended. */
+  readonly onLoad?: () => void
 }
 
 /** After the grace period, handlers have this long to react to their abort signal before their jobs are released. */
@@ -57,8 +59,7 @@ export class Worker {
   readonly #settings: WorkerSettings
   readonly #definitions: ReadonlyMap<string, JobDefinition>
   readonly #own: readonly JobDefinition[]
-  readonly #admit: WorkerOptions['admit']
-  readonly #onStopped: (worker: Worker) => void
+  readonly #hooks: Pick<WorkerOptions, 'admit' | 'onStopped' | 'onLoad'>
   readonly #startedAt: number
   readonly #counters = new Counters()
   readonly #fetcher: Fetcher
@@ -74,14 +75,13 @@ export class Worker {
   #stopping: Promise<void> | undefined
   #unwatch: (() => void) | undefined
 
-  constructor({ env, definitions, builtIns, settings, backoffs, dependencies, admit, onStopped }: WorkerOptions) {
+  constructor({ env, definitions, builtIns, settings, backoffs, dependencies, ...hooks }: WorkerOptions) {
     this.id = env.dice.id(env.clock.now())
     this.#env = env
     this.#settings = settings
     this.#own = definitions
     this.#definitions = new Map([...definitions, ...builtIns].map(definition => [definition.name, definition]))
-    this.#admit = admit
-    this.#onStopped = onStopped
+    this.#hooks = hooks
     this.#startedAt = env.time.now()
     this.#committer = new Committer(env, () => this.#pump())
     this.#runner = new Runner({
@@ -146,6 +146,10 @@ export class Worker {
 
   getStats(): WorkerStats {
     return this.#counters.report(this.id, this.#startedAt, this.#runner.size, this.#fetcher.size)
+  }
+
+  get isBusy(): boolean {
+    return this.#runner.size > 0
   }
 
   definitionOf(name: string): JobDefinition | undefined {
@@ -247,7 +251,7 @@ export class Worker {
     await within(leaseMs, stored, this.#env.clock)
     await this.#renewer.stop()
     this.#reporter.stop()
-    this.#onStopped(this)
+    this.#hooks.onStopped(this)
   }
 
   #policyIds(): Record<string, string> | Promise<Record<string, string>> {
@@ -276,6 +280,7 @@ export class Worker {
       if (!held) break
       this.#take(held)
     }
+    this.#hooks.onLoad?.()
     this.#fetcher.fetch()
   }
 
@@ -299,7 +304,7 @@ export class Worker {
       this.#handBackUnknown(held, unknown!)
       return
     }
-    const deferMs = this.#admit?.(claimed, this.#runner.claimed())
+    const deferMs = this.#hooks.admit?.(claimed, this.#runner.claimed())
     if (deferMs !== undefined) {
       this.#handBack(held, Math.max(1, deferMs))
       this.wake(deferMs)

@@ -8,7 +8,7 @@ import { list, listOf, object, union, view } from '../../core/values/shape.js'
 import type { EnqueueResult } from '../../engine/client/enqueuer.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
 import { logView } from '../../engine/jobs/jobs.js'
-import { pageQuery, paging } from '../../engine/jobs/query.js'
+import { historyQuery, pageQuery, paging } from '../../engine/jobs/query.js'
 import { jobTimeline } from '../../engine/jobs/timeline.js'
 import { occurrenceAttempt, scheduleView } from '../../engine/schedules/view.js'
 import type { Caller } from '../access/caller.js'
@@ -189,12 +189,13 @@ const history = endpoint({
   path: '/jobs/{id}/history',
   call: 'jobs.history(id, ...)',
   tag: 'jobs',
-  summary: 'List the attempts of a job, newest first',
-  description: 'The id of a schedule returns the attempts of all its jobs.',
+  summary: 'List the attempts of a job',
+  description:
+    'Newest first, or oldest first with `order=oldest`. The id of a schedule returns the attempts of all its jobs.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  query: pageQuery,
+  query: historyQuery,
   answers: ok(listSchema(union(attemptView, occurrenceAttempt), 'AttemptList'), 'A page of attempts'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
     const { jobs, schedules } = app.chronos

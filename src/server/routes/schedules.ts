@@ -7,7 +7,7 @@ import { present } from '../../core/values/present.js'
 import { about, anyText, integer, named } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
 import { time } from '../../core/values/time.js'
-import { pageQuery, tenantQuery } from '../../engine/jobs/query.js'
+import { historyQuery, tenantQuery } from '../../engine/jobs/query.js'
 import type { ScheduleOptions } from '../../engine/schedules/options.js'
 import { occurrenceAttempt, type ScheduleView, scheduleView } from '../../engine/schedules/view.js'
 import type { Caller } from '../access/caller.js'
@@ -213,11 +213,11 @@ const history = endpoint({
   path: '/schedules/{id}/history',
   call: 'schedules.history(id, ...)',
   tag: 'schedules',
-  summary: 'List the attempts of all its jobs, newest job first',
+  summary: 'List the attempts of all its jobs, newest job first unless `order` says otherwise',
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  query: pageQuery,
+  query: historyQuery,
   answers: ok(listSchema(occurrenceAttempt, 'OccurrenceList'), 'A page of attempts'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
     await ownSchedule(app, caller, id)

@@ -1,11 +1,11 @@
 import { type Job, phaseOf } from '../../core/job/job.js'
-import { jobsCursorOf, readCursor, writeCursor } from '../cursor.js'
+import { cursorOf, readCursor, writeCursor } from '../cursor.js'
 import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
 import { errorHas, jobHas } from '../text-search.js'
 import type { MemoryTables, Row } from './tables.js'
 
 export function list(tables: MemoryTables, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
-  const kind = jobsCursorOf(page)
+  const kind = cursorOf('jobs', page)
   const [after] = page.cursor === undefined ? [] : readCursor(kind, page.cursor, 1)
   const rows = [...tables.rows.values()]
   if (kind === 'jobs') rows.reverse()
@@ -59,13 +59,16 @@ export function count(
 }
 
 export function history(row: Row | undefined, page: PageRequest): Page<AttemptRecord> {
-  const [before] = page.cursor === undefined ? [Number.POSITIVE_INFINITY] : readCursor('history', page.cursor, 1)
-  const records = (row?.attempts ?? []).map(attempt => attempt.record).filter(record => record.run < before!)
+  const kind = cursorOf('history', page)
+  const [last] = page.cursor === undefined ? [] : readCursor(kind, page.cursor, 1)
+  const records = (row?.attempts ?? []).map(attempt => attempt.record)
+  if (kind === 'history') records.reverse()
+  const isBeyond = (run: number) => last === undefined || (kind === 'history' ? run < last : run > last)
   return cut(
-    records.reverse(),
+    records.filter(({ run }) => isBeyond(run)),
     page.limit,
     record => record,
-    record => writeCursor('history', [record.run]),
+    record => writeCursor(kind, [record.run]),
   )
 }
 

@@ -335,6 +335,7 @@ describe('mergePolicies (R4, R5)', () => {
     it('a cap of a less specific level does not cut a configured delay', () => {
       expect(mergePolicies(fixed({ delay: '2h' })).cap).toBeUndefined()
       expect(mergePolicies(list(['1s', '3h'])).cap).toBeUndefined()
+      expect(mergePolicies(list(['1s', '3s']), { cap: '1h' }).cap).toBeUndefined()
       expect(mergePolicies(fixed({ delay: '30m' })).cap).toBe('1h')
       expect(mergePolicies({ cap: '10s' }, PRESETS.webhook).cap).toBe('10s')
     })

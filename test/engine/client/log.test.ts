@@ -92,6 +92,28 @@ test('events come in the order of what happened', async () => {
   ])
 })
 
+test('a logger without isLevelEnabled gets every line, and no lease is lost', async () => {
+  const lines: string[] = []
+  const write = ({ event }: { event?: string }): void => void lines.push(String(event))
+  const log = { debug: write, info: write, warn: write, error: write }
+  const job = defineJob({ name: 'noop', run: async (_payload: unknown) => undefined })
+  await using t = testChronos({ jobs: [job], log })
+  const lost: unknown[] = []
+  t.on('lease.lost', event => lost.push(event))
+  const { id } = await t.enqueue(job)
+  await t.drain()
+  expect([lines, lost]).toEqual([['job.succeeded'], []])
+  expect((await t.jobs.get(id))?.state).toBe('succeeded')
+  expect(t.worker.getStats()).toMatchObject({ succeeded: 1, leasesLost: 0 })
+})
+
+test('a logger without a method that is used is refused', () => {
+  const log = { info: () => undefined } as never
+  expect(() => testChronos({ jobs: [], log })).toThrow(
+    'log: expected a logger with debug, info, warn and error, or false; debug is missing',
+  )
+})
+
 test('an error in a listener is logged and affects nothing else', async () => {
   const lines: string[] = []
   const log = pino({}, { write: line => void lines.push(line) })

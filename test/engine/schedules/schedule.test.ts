@@ -185,6 +185,27 @@ describe.each(STORES)('a schedule on %s', (_, open) => {
     await t.close()
   })
 
+  it('names the occurrence that waits as the next one when its predecessor dies', async () => {
+    const { t, job, schedules, of } = world(open, fail)
+    const retry = fixed({ delay: '20s', maxRetries: 1, jitter: 'none' })
+    await schedules.put('s', { cron: '*/8 * * * * *', overlap: 'queue', job, retry })
+    await t.advance('29s')
+    // 8: fails, and dies at 28; 16 waits for it and is the next run.
+    expect(of('job.dead')).toMatchObject([{ scheduleId: 's', nextOccurrenceAt: '2026-01-01T00:00:16.000Z' }])
+    await t.close()
+  })
+
+  it('lists the runs of its jobs from the oldest, over several pages', async () => {
+    const { t, job, schedules } = world(open, run => run === 1 && fail())
+    await schedules.put('s', { cron: '0 * * * * *', job })
+    await t.advance('3m')
+    const first = await schedules.history('s', { order: 'oldest', limit: 2 })
+    const second = await schedules.history('s', { limit: 2, cursor: first.page.next! })
+    const seen = [...first.data, ...second.data].map(({ startedAt, label }) => `${startedAt.slice(14, 19)} ${label}`)
+    expect(seen).toEqual(['01:00 Initial', '01:20 Retry #1', '02:00 Initial', '03:00 Initial'])
+    await t.close()
+  })
+
   it('starts occurrences concurrently, if configured', async () => {
     const { t, job, runs, schedules } = world(open, run => run === 1 && fail())
     await schedules.put('s', { cron: '*/8 * * * * *', overlap: 'allow', job })

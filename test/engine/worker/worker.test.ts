@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
+import { Chronos } from '../../../src/engine/client/chronos.js'
 import { defineJob, type JobContext } from '../../../src/engine/client/definition.js'
+import { seededDice } from '../../../src/engine/time/virtual.js'
 import { type TestChronos, testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
@@ -34,6 +36,25 @@ async function phases(t: TestChronos): Promise<Record<string, number>> {
 }
 
 describe.each(STORES)('a worker on %s', (_, store) => {
+  test('is listed with the jobs that it runs, in its own process at once and in others after a second', async () => {
+    const slow = defineJob({ name: 'slow', run: (_: unknown) => t.clock.wait('10s') })
+    const t: TestChronos = testChronos({ jobs: [slow], store })
+    await t.advance('20s')
+    const running = async (chronos = t.chronos) => (await chronos.workers()).map(worker => worker.running)
+    const opened = await t.chronos.store()
+    const elsewhere = new Chronos(async () => opened, t.clock, seededDice(2), { log: false })
+    await t.enqueue(slow, {})
+    await t.advance(0)
+    expect([await running(), await running(elsewhere)]).toEqual([[1], [0]])
+    await t.advance('1s')
+    expect(await running(elsewhere)).toEqual([1])
+    await t.advance('9s')
+    expect(await running()).toEqual([0])
+    await t.advance('1s')
+    expect(await running(elsewhere)).toEqual([0])
+    await t.close()
+  })
+
   test('runs no more handlers at a time than its concurrency, and hoards no slow jobs', async () => {
     const { job, started, letGo } = latch()
     await using t = testChronos({ jobs: [job], store, work: { concurrency: 3 } })

@@ -39,6 +39,9 @@ describe('leases', () => {
     expect((await t.api('POST', `/leases/${id}/complete`, done)).body).toMatchObject({ repeated: true })
     const { body } = await t.api<{ data: { note?: string }[] }>('GET', `/jobs/${id}/history`)
     expect(body.data.map(({ note }) => note)).toEqual(['Image resized', 'disk 2'])
+    const oldest = await t.api<typeof body>('GET', `/jobs/${id}/history?order=oldest`)
+    expect(oldest.body.data.map(({ note }) => note)).toEqual(['disk 2', 'Image resized'])
+    expect((await t.api('GET', `/jobs/${id}/history?order=first`)).status).toBe(422)
   })
 
   it('carry a job from its claim through a failure to its result', async () => {

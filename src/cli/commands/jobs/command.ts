@@ -33,9 +33,10 @@ chronos jobs get ID --json | jq .payload`,
     name: 'history',
     summary: 'list the runs of a job with their outcomes, newest first',
     arguments: [ID],
-    options: addPageOptions,
+    options: command => addPageOptions(command).option('--order <order>', 'newest (default) or oldest run first'),
     examples: `
 chronos jobs history ID --limit 10
+chronos jobs history ID --order oldest
 chronos jobs history ID --json | jq '.data[] | {label, status, delayMs}'`,
     run: async () => (await import('./history.js')).showHistory,
   },

@@ -1,7 +1,9 @@
 import type { RunStatus } from '../../../core/job/job.js'
 import type { AttemptView } from '../../../core/job/view.js'
 import { formatMs } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import type { LogView } from '../../../engine/jobs/jobs.js'
+import type { RunOrder } from '../../../engine/jobs/query.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
@@ -15,10 +17,13 @@ import { noteOf } from './note.js'
 
 type HistoryOptions = BackendOptions & PageOptions
 
-export async function showHistory(id: string, options: HistoryOptions, io: Io): Promise<void> {
+export async function showHistory(id: string, options: HistoryOptions & { order?: RunOrder }, io: Io): Promise<void> {
   await withBackend(options, io, async backend => {
     const job = await found(backend, id)
-    const [list, { now }] = await Promise.all([backend.jobs.history(job.id, pageOf(options)), backend.info()])
+    const [list, { now }] = await Promise.all([
+      backend.jobs.history(job.id, { ...pageOf(options), ...present({ order: options.order }) }),
+      backend.info(),
+    ])
     show(io, options, list, style =>
       list.data.length === 0 ? '' : `${title(job, style)}${attemptTable(list.data, now, style)}`,
     )

@@ -1,6 +1,6 @@
 import { type Job, type JobState, TERMINAL } from '../../../core/job/job.js'
 import { tagLine, toText } from '../../columns.js'
-import { cut, type JobsCursor, jobsCursorOf, readCursor, writeCursor } from '../../cursor.js'
+import { cursorOf, cut, type OrderedCursor, readCursor, writeCursor } from '../../cursor.js'
 import {
   ATTEMPT_COLUMNS,
   type AttemptRow,
@@ -109,7 +109,7 @@ const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
 
 /** Pages by id, which starts with the creation time, so that jobs with equal times are never skipped. */
 export async function list(db: Database, filter: JobFilter, page: PageRequest): Promise<Page<Job>> {
-  const kind = jobsCursorOf(page)
+  const kind = cursorOf('jobs', page)
   const way = kind === 'jobs' ? DOWN : UP
   const after = page.cursor === undefined ? undefined : idAt(kind, page.cursor)
   const window = await windowOf(db, filter, way, after, page.lookAt)
@@ -196,7 +196,7 @@ async function lookedAt(
 }
 
 /** Splits the UUID into four numbers of 32 bits. */
-function cursorAt(kind: JobsCursor, id: string): string {
+function cursorAt(kind: OrderedCursor<'jobs'>, id: string): string {
   const hex = id.replaceAll('-', '')
   return writeCursor(
     kind,
@@ -204,7 +204,7 @@ function cursorAt(kind: JobsCursor, id: string): string {
   )
 }
 
-function idAt(kind: JobsCursor, cursor: string): string {
+function idAt(kind: OrderedCursor<'jobs'>, cursor: string): string {
   const hex = readCursor(kind, cursor, 4).map(part => part.toString(16).padStart(8, '0'))
   return hex.join('').slice(0, 32)
 }
@@ -228,25 +228,27 @@ function isCountedByIndex({ state, ...others }: JobFilter): boolean {
   return typeof state === 'string' && Object.values(others).every(value => value === undefined)
 }
 
-const HISTORY = `
-  SELECT ${ATTEMPT_COLUMNS} FROM @attempts WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND run < $2
+const historyIn = ({ order, beyond }: Way): string => `
+  SELECT ${ATTEMPT_COLUMNS} FROM @attempts WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND run ${beyond} $2
   UNION ALL
-  SELECT ${OWN_ATTEMPT_COLUMNS} FROM @jobs WHERE id = $1 AND run < $2 AND ran_token IS NOT NULL
-  ORDER BY run DESC LIMIT $3`
+  SELECT ${OWN_ATTEMPT_COLUMNS} FROM @jobs WHERE id = $1 AND run ${beyond} $2 AND ran_token IS NOT NULL
+  ORDER BY run ${order} LIMIT $3`
 
 /** More runs than a job can have. */
 const RUN_MAX = 2 ** 31 - 1
 
 export async function history(db: Database, id: string, page: PageRequest): Promise<Page<AttemptRecord>> {
-  const [before = RUN_MAX] = page.cursor === undefined ? [] : readCursor('history', page.cursor, 1)
+  const kind = cursorOf('history', page)
+  const way = kind === 'history' ? DOWN : UP
+  const [last = way === DOWN ? RUN_MAX : 0] = page.cursor === undefined ? [] : readCursor(kind, page.cursor, 1)
   if (!isId(id)) return { data: [] }
-  const rows = await db.read<AttemptRow>(HISTORY, id, Math.min(before, RUN_MAX), page.limit + 1)
+  const rows = await db.read<AttemptRow>(historyIn(way), id, Math.min(last, RUN_MAX), page.limit + 1)
   const jobId = id.toLowerCase()
   return cut(
     rows,
     page.limit,
     row => readAttempt(jobId, row),
-    row => writeCursor('history', [row[0]]),
+    row => writeCursor(kind, [row[0]]),
   )
 }
 

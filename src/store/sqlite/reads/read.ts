@@ -1,6 +1,6 @@
 import type { Job, JobState } from '../../../core/job/job.js'
 import { toText } from '../../columns.js'
-import { cut, jobsCursorOf, readCursor, writeCursor } from '../../cursor.js'
+import { cursorOf, cut, readCursor, writeCursor } from '../../cursor.js'
 import {
   ATTEMPT_COLUMNS,
   type AttemptRow,
@@ -16,7 +16,7 @@ import { countingParts, DOWN, type Part, parts, type Steps, UP } from './search.
 
 /** Pages by the internal key, so that jobs with equal times are never skipped. */
 export async function list(steps: Steps, filter: JobFilter, page: PageRequest, now: number): Promise<Page<Job>> {
-  const kind = jobsCursorOf(page)
+  const kind = cursorOf('jobs', page)
   const way = kind === 'jobs' ? DOWN : UP
   const last = page.cursor === undefined ? way.start : readCursor(kind, page.cursor, 1)[0]!
   const limit = new ReadLimit(page.lookAt)
@@ -101,17 +101,20 @@ export async function count(
 }
 
 export function history(db: Connection, id: string, page: PageRequest): Page<AttemptRecord> {
-  const before = page.cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor('history', page.cursor, 1)[0]!
+  const kind = cursorOf('history', page)
+  const { order, start } = kind === 'history' ? DOWN : UP
+  const beyond = kind === 'history' ? '<' : '>'
+  const last = page.cursor === undefined ? start : readCursor(kind, page.cursor, 1)[0]!
   const rows = db.all<AttemptRow>(
     `SELECT ${ATTEMPT_COLUMNS} FROM attempts LEFT JOIN remarks ON remarks.pk = attempts.remarks
-     WHERE job = (SELECT pk FROM jobs WHERE id = ${ID}) AND run < ?
+     WHERE job = (SELECT pk FROM jobs WHERE id = ${ID}) AND run ${beyond} ?
      UNION ALL
-     SELECT ${OWN_ATTEMPT_COLUMNS} FROM jobs WHERE id = ${ID} AND run < ? AND ran_token IS NOT NULL
-     ORDER BY run DESC LIMIT ?`,
+     SELECT ${OWN_ATTEMPT_COLUMNS} FROM jobs WHERE id = ${ID} AND run ${beyond} ? AND ran_token IS NOT NULL
+     ORDER BY run ${order} LIMIT ?`,
     id,
-    before,
+    last,
     id,
-    before,
+    last,
     page.limit + 1,
   )
   const jobId = id.toLowerCase()
@@ -119,7 +122,7 @@ export function history(db: Connection, id: string, page: PageRequest): Page<Att
     rows,
     page.limit,
     row => readAttempt(jobId, row),
-    row => writeCursor('history', [row[0]]),
+    row => writeCursor(kind, [row[0]]),
   )
 }
 

@@ -199,6 +199,16 @@ describe('jobs history', () => {
     ])
   })
 
+  it('starts with the oldest run if asked to', async () => {
+    const labels = async (...argv: string[]) =>
+      (await json<{ data: AttemptView[] }>('history', lives.dead, ...argv)).data.map(({ label }) => label)
+    expect(await labels('--order', 'oldest')).toEqual(['Initial', 'Retry #1', 'Retry #2'])
+    expect(await labels('--order', 'newest')).toEqual(await labels())
+    expect((await jobs('history', lives.dead, '--order', 'first')).stderr).toContain(
+      'order: expected one of "newest", "oldest", got "first"',
+    )
+  })
+
   it('reports that a job has not run yet', async () => {
     expect(await jobs('history', lives.scheduled)).toEqual({
       code: 0,

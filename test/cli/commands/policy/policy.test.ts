@@ -133,6 +133,11 @@ describe('policy preview', () => {
     expect(await json('preview', ...argv)).toMatchObject({ name, policy: expected })
   })
 
+  it.each(Object.keys(PRESETS))('shows for %s the cap that policy list shows', async name => {
+    const listed = (await json('list')) as unknown as readonly { name: string; policy: object }[]
+    expect((await json('preview', name))['policy']).toEqual(listed.find(row => row.name === name)?.policy)
+  })
+
   it('reads a file', async () => {
     const path = file(
       'retry.json',

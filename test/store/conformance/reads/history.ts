@@ -78,6 +78,27 @@ export function historyCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect((await bench.history(id))[0]?.decision).toEqual(decision)
     })
 
+    it('pages from the newest run or from the oldest, and a cursor keeps the order', async () => {
+      const { id } = await bench.running().then(async job => {
+        for (let run = 1; run <= 4; run++) await bench.settle(run === 1 ? job : await bench.claimOne(), snoozed(0))
+        await bench.settle(await bench.claimOne(), succeeded())
+        return job
+      })
+      for (const [order, expected] of [
+        [undefined, [5, 4, 3, 2, 1]],
+        ['newest', [5, 4, 3, 2, 1]],
+        ['oldest', [1, 2, 3, 4, 5]],
+      ] as const) {
+        const runs: number[] = []
+        let page = await bench.store.history(id, { limit: 2, ...(order && { order }) })
+        for (; ; page = await bench.store.history(id, { limit: 2, cursor: page.next })) {
+          runs.push(...page.data.map(({ run }) => run))
+          if (page.next === undefined) break
+        }
+        expect(runs).toEqual(expected)
+      }
+    })
+
     it('numbers runs without gaps across generations', async () => {
       const id = await bench.ended(died())
       await bench.redrive([id])
