@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { JOB_STATES, PHASES } from '../src/core/job/job.js'
 import { ROOT, readFiles } from './support/tree.js'
 
 const PAGES = readFiles(/\.md$/, ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'docs', 'deploy', 'bench'])
@@ -32,6 +33,17 @@ describe('documentation', () => {
     const broken = linksIn(PAGES[path]!).filter(link => !existsSync(join(ROOT, dirname(path), link)))
     expect(broken).toEqual([])
   })
+})
+
+describe('docs/glossary.md', () => {
+  const page = PAGES['docs/glossary.md']!
+
+  it.each(['FAILED', 'fatal', 'COMPLETED', 'max attempts', 'visibility timeout', 'stalled', 'discarded', 'DLQ'])(
+    'explains "%s"',
+    word => expect(page).toMatch(new RegExp(`^\\| [^|]*\\b${word}\\b`, 'm')),
+  )
+
+  it.each([...JOB_STATES, ...PHASES])('names our "%s"', word => expect(page).toContain(`\`${word}\``))
 })
 
 describe('docs/architecture.md', () => {
