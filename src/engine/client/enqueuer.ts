@@ -26,6 +26,8 @@ export { timeOf } from '../../core/values/time.js'
 export interface EnqueueResult {
   readonly id: string
   readonly status: 'created' | 'existing'
+  /** Options that have no effect, such as `maxRetries` of an at-most-once job. */
+  readonly warnings?: readonly string[]
 }
 
 export type EnqueueManyResult = EnqueueResult | { readonly id: string; readonly status: 'conflict' }
@@ -87,7 +89,8 @@ export class Enqueuer {
       ? tracing.send([job], ([traced]) => this.#store(traced!, options.tx))
       : this.#store(job, options.tx))
     if (enqueued.status === 'conflict') throw keyConflict(job, enqueued.id, enqueued.payloadHash)
-    return enqueued
+    const warnings = warningsOf(job, target.definition)
+    return warnings.length === 0 ? enqueued : { ...enqueued, warnings }
   }
 
   /** One transaction. A key that belongs to another payload is reported in its place; the other jobs are enqueued. */
@@ -117,7 +120,10 @@ export class Enqueuer {
     }
     const { tracing } = this.#options.telemetry
     const enqueued = await (tracing ? tracing.send(jobs, traced => this.#insert(traced, tx)) : this.#insert(jobs, tx))
-    return enqueued.map(({ id, status }) => ({ id, status }))
+    return enqueued.map(({ id, status }, index): EnqueueManyResult => {
+      const warnings = status === 'conflict' ? [] : warningsOf(jobs[index]!, target.definition)
+      return { id, status, ...(warnings.length > 0 && { warnings }) } as EnqueueManyResult
+    })
   }
 
   /** A job as it would be enqueued: everything is checked and nothing stored. */
@@ -236,6 +242,13 @@ function checkedOptions(options: EnqueueOptions, name: string): EnqueueOptions {
 function overrideOf({ retry, maxElapsed }: EnqueueOptions): PartialPolicy | undefined {
   const level = retry === undefined ? undefined : policyLevel(retry)
   return maxElapsed === undefined ? level : { ...level, maxElapsed: toMs(maxElapsed, 'maxElapsed') }
+}
+
+/** A definition with `retryUnsent` or `reconcile` may retry an at-most-once job after all, within its policy. */
+function warningsOf({ delivery, override }: NewJob, definition: JobDefinition<never> | undefined): readonly string[] {
+  const maxRetries = override?.maxRetries ?? 0
+  if (delivery !== 'at-most-once' || maxRetries === 0 || definition?.retryUnsent || definition?.reconcile) return []
+  return [`an at-most-once job runs once and is never retried, so maxRetries ${maxRetries} has no effect`]
 }
 
 /** Either side can require at-most-once, and neither can revoke it. */

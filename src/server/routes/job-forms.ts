@@ -31,9 +31,11 @@ export const jobList = named(
   ),
 )
 
+export const warnings = about(listOf(anyText), 'Options that have no effect.')
+
 export const enqueuedJob = named(
   'EnqueuedJob',
-  view({ ...jobView.required, status: oneOf(['created', 'existing']) }, jobView.optional),
+  view({ ...jobView.required, status: oneOf(['created', 'existing']) }, { ...jobView.optional, warnings }),
 )
 
 const { tx: _, ...options } = enqueueOptions.optional

@@ -15,7 +15,7 @@ import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { invalidRequest, Problem, problemOf } from '../http/problem.js'
-import { enqueuedJob, jobForm, jobList, jobOrScheduleForm, type NewJob } from './job-forms.js'
+import { enqueuedJob, jobForm, jobList, jobOrScheduleForm, type NewJob, warnings } from './job-forms.js'
 import { isOwn, noSuch, ownJob, ownTenant, scheduleShownTo, shownTo } from './tenancy.js'
 import { byId, listSchema } from './words.js'
 
@@ -51,7 +51,7 @@ const create = endpoint({
     const key = repeatId === undefined ? {} : { key: `request:${repeatId}` }
     const result = await enqueue(app, caller, { ...key, ...(body as NewJob) })
     const job = await app.chronos.jobs.get(result.id)
-    return { status: result.status === 'created' ? 201 : 200, body: { ...(job ?? result), status: result.status } }
+    return { status: result.status === 'created' ? 201 : 200, body: { ...job, ...result } }
   },
 })
 
@@ -81,7 +81,10 @@ function enqueue({ chronos }: Application, caller: Caller, job: NewJob): Promise
 
 const batchResult = named(
   'BatchResult',
-  view({ status: oneOf(['created', 'existing', 'refused']) }, { id: anyText, code: anyText, detail: anyText }),
+  view(
+    { status: oneOf(['created', 'existing', 'refused']) },
+    { id: anyText, warnings, code: anyText, detail: anyText },
+  ),
 )
 
 type BatchResult = Infer<typeof batchResult>

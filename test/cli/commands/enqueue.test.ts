@@ -40,6 +40,16 @@ describe('enqueue', () => {
     expect(await chronos.jobs.get(stdout.trim())).toMatchObject({ name: 'hello', payload: null, state: 'waiting' })
   })
 
+  it('warns that an at-most-once job ignores --max-retries', async () => {
+    await enqueue(['hello'])
+    const { code, stderr } = await enqueue(['charge', '--at-most-once', '--max-retries', '5'])
+    expect(code).toBe(0)
+    expect(stderr).toBe('warning: an at-most-once job runs once and is never retried, so maxRetries 5 has no effect\n')
+    expect((await enqueue(['charge', '--at-most-once', '--max-retries', '0'])).stderr).toBe('')
+    const { stdout } = await enqueue(['charge', '--at-most-once', '--max-retries', '5', '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'created', warnings: [expect.stringContaining('maxRetries 5')] })
+  })
+
   it('accepts all options of a job', async () => {
     const job = await added([
       'charge',

@@ -86,6 +86,32 @@ describe.each(STORES)('enqueue on %s', (_, store) => {
     expect(await t.jobs.get(id)).toMatchObject({ state: 'dead', reason: 'expired' })
   })
 
+  test('warns that an at-most-once job ignores maxRetries, unless its definition can retry safely', async () => {
+    const once = defineJob({ name: 'once', delivery: 'at-most-once', run: async (_: unknown) => undefined })
+    const unsent = defineJob({
+      name: 'unsent',
+      delivery: 'at-most-once',
+      retryUnsent: true,
+      run: async () => undefined,
+    })
+    await using t = testChronos({ jobs: [once, unsent], store })
+    const warnings = ['an at-most-once job runs once and is never retried, so maxRetries 3 has no effect']
+    const retry = { maxRetries: 3 }
+    const made = await t.enqueue(once, {}, { retry })
+    expect(made.warnings).toEqual(warnings)
+    expect(await t.jobs.get(made.id)).toMatchObject({ maxRetries: 0, maxAttempts: 1 })
+    expect((await t.enqueue('by-name', {}, { retry: 'http', delivery: 'at-most-once' })).warnings).toEqual(warnings)
+    expect(await t.enqueueMany(once, [1], { retry })).toMatchObject([{ status: 'created', warnings }])
+    for (const quiet of [
+      await t.enqueue(once, {}),
+      await t.enqueue(once, {}, { retry: { maxRetries: 0 } }),
+      await t.enqueue(unsent, {}, { retry }),
+      await t.enqueue('by-name', {}, { retry }),
+    ]) {
+      expect(quiet).not.toHaveProperty('warnings')
+    }
+  })
+
   test('any JSON comes back equal', async () => {
     const seen: unknown[] = []
     const job = defineJob({

@@ -44,6 +44,17 @@ describe('jobs', () => {
     expect(pointers.sort()).toEqual(['/colour', '/delay', '/priority'])
   })
 
+  it('warn that an at-most-once job ignores maxRetries', async () => {
+    await using t = await startServer()
+    const job = { name: 'mail', delivery: 'at-most-once', retry: { maxRetries: 5 } }
+    const made = await t.api<Job>('POST', '/jobs', job)
+    const warnings = ['an at-most-once job runs once and is never retried, so maxRetries 5 has no effect']
+    expect(made.body).toMatchObject({ status: 'created', warnings, maxRetries: 0, maxAttempts: 1 })
+    const batch = await t.api<{ data: object[] }>('POST', '/jobs:batch', { jobs: [job, { name: 'mail' }] })
+    expect(batch.body.data).toMatchObject([{ warnings }, { status: 'created' }])
+    expect(batch.body.data[1]).not.toHaveProperty('warnings')
+  })
+
   it('accept the short form of a schedule', async () => {
     await using t = await startServer({ chronos: { egress: { allow: ['loopback'] } } })
     const form = {

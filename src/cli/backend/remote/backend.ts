@@ -96,7 +96,7 @@ const without =
   (answer: Fields): Fields =>
     Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)))
 
-const ENQUEUED = only('id', 'status')
+const ENQUEUED = only('id', 'status', 'warnings')
 const QUEUE = only('name', 'paused', 'retry')
 
 /** Responses of the API that contain more than the result of the method. */

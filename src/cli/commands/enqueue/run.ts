@@ -48,6 +48,7 @@ export async function addJob(name: string, payload: unknown, flags: EnqueueFlags
   const timeoutMs = typeof flags.wait === 'string' ? toMs(flags.wait, '--wait') : Number.POSITIVE_INFINITY
   const add = async (backend: Backend): Promise<number> => {
     const result = await backend.enqueue(name, payload, options)
+    for (const warning of result.warnings ?? []) io.stderr.write(`warning: ${warning}\n`)
     if (flags.wait === undefined) return print(result, result, flags, io)
     io.stderr.write(`waiting for job ${result.id} …\n`)
     const job = await ended(backend, result.id, timeoutMs, io.interrupted)

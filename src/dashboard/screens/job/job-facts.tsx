@@ -42,6 +42,7 @@ export function JobFacts({ job }: { readonly job: JobView }) {
 }
 
 function PolicyFact({ job }: { readonly job: JobView }) {
+  if (job.delivery === 'at-most-once' && job.maxRetries === 0) return <>never retried</>
   return (
     <a
       class="link"
