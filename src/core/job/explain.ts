@@ -1,3 +1,4 @@
+import { crashWords } from '../policy/words.js'
 import { formatMs, toMs } from '../values/duration.js'
 import { about, anyText, type Infer, named, oneOf } from '../values/schema.js'
 import { listOf, view } from '../values/shape.js'
@@ -108,7 +109,7 @@ function lastWords({ attempt, status, startedAt, finishedAt, error, decision }: 
     case 'cancel':
       return `${what} It was not retried: ${why.replace(/^cancelled: /, '')}.`
     case 'wait':
-      return `${what} It cost no attempt: ${why}.`
+      return `${what} It ${decision!.free ? 'cost no attempt' : 'counts'}: ${why}.`
   }
 }
 
@@ -207,14 +208,18 @@ function jobDetails({ job, policy, attempts, now }: ExplainFacts): readonly stri
   if (job.snoozes > 0) details.push(`It was snoozed ${times(job.snoozes)}.`)
   const deferrals = attempts.filter(one => one.generation === job.generation && one.status === 'deferred').length
   if (deferrals > 0) details.push(`It was deferred ${times(deferrals)} recently, without using an attempt.`)
+  const isFree = policy.crashes === 'forgive'
   if (job.losses > 0)
-    details.push(`It was lost together with other jobs ${times(job.losses)}, without using an attempt.`)
+    details.push(
+      `It was lost together with other jobs ${times(job.losses)}${isFree ? ', without using an attempt' : ''}.`,
+    )
   if (job.strikes > 0)
     details.push(
       `Its worker crashed ${times(job.strikes)} while it ran alone; after three times the job is dead (poison).`,
     )
   if (job.suspect) details.push('It is a suspect: it may have crashed its worker, so it runs apart from other jobs.')
   if (job.state !== 'waiting' && job.state !== 'running') return details
+  if (job.delivery === 'at-least-once') details.push(crashWords(policy))
   if (job.deadline !== undefined) details.push(`Its deadline is ${moment(job.deadline, now)}.`)
   if (maxElapsed !== undefined && job.firstStartedAt !== undefined) {
     details.push(`No retry starts after ${timeText(job.firstStartedAt + toMs(maxElapsed, 'maxElapsed'))} (maxElapsed).`)

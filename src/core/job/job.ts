@@ -84,7 +84,7 @@ export interface Job {
   readonly attempt: number
   readonly snoozes: number
   readonly releases: number
-  /** How often this generation was lost together with other jobs and got its attempt back. */
+  /** How often this generation was lost together with other jobs. */
   readonly losses: number
   /** How often this generation was lost while it ran alone. Three times make it poison. */
   readonly strikes: number
@@ -150,9 +150,27 @@ export function phaseOf(job: Pick<Job, 'state' | 'runAt' | 'attempt'>, now: numb
   return job.runAt > now ? 'scheduled' : 'queued'
 }
 
-/** "Initial", "Retry #1", …: the name of a run for people. */
+/** "Initial", "Retry #1", …: the name of a run that counts. */
 export function attemptLabel(attempt: number): string {
   return attempt <= 1 ? 'Initial' : `Retry #${attempt - 1}`
+}
+
+/** The name of an ended run. One that did not count is named by its number, so no two runs have the same name. */
+export function runLabel({ run, attempt }: Pick<Job, 'run' | 'attempt'>, isFree: boolean): string {
+  return isFree ? `Run ${run}` : attemptLabel(attempt)
+}
+
+/** A lost run counts by default, so this attempt is the last one that may start. */
+export function isLastPermitted({ attempt }: Pick<Job, 'attempt'>, { maxRetries, crashes }: Policy): boolean {
+  return attempt > maxRetries && crashes !== 'forgive'
+}
+
+/**
+ * Whether the start of this run is committed by `begin` before its handler runs. If such a run is lost before that, it
+ * certainly did not start.
+ */
+export function needsBegin(job: Pick<Job, 'delivery' | 'suspect' | 'attempt'>, policy: Policy): boolean {
+  return job.delivery === 'at-most-once' || job.suspect || isLastPermitted(job, policy)
 }
 
 /** At most once means one run, whatever the policy says, unless the first run certainly did not happen. */

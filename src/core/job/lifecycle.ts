@@ -1,7 +1,7 @@
 import { isFinal } from '../failure/classify.js'
 import { planRetry } from '../policy/retry.js'
 import { DURATION_MAX_MS, formatMs, toMs } from '../values/duration.js'
-import type { DeathReason, JobFacts, RunStatus } from './job.js'
+import { type DeathReason, type JobFacts, needsBegin, type RunStatus } from './job.js'
 import type {
   Classification,
   Decision,
@@ -90,7 +90,9 @@ function decideOnce(ended: Ended, outcome: Unfinished): Transition {
 }
 
 function decideAgain(ended: Ended, outcome: Unfinished): Transition {
-  if ('probe' in outcome) return defer(ended, { ...outcome.probe, note: PROBE_FAILED, by: 'probe' })
+  // Without retries, the handler of a failed probe must not start again.
+  if ('probe' in outcome && ended.job.policy.maxRetries > 0)
+    return defer(ended, { ...outcome.probe, note: PROBE_FAILED, by: 'probe' })
   switch (outcome.kind) {
     case 'failed': {
       const { classification } = outcome
@@ -106,7 +108,7 @@ function decideAgain(ended: Ended, outcome: Unfinished): Transition {
     case 'deferred':
       return defer(ended, outcome)
     case 'lost':
-      return lose(ended, outcome.alone)
+      return lose(ended, outcome)
   }
 }
 
@@ -147,10 +149,13 @@ function snooze(ended: Ended, outcome: Extract<Outcome, { kind: 'snoozed' }>): T
 
 function release(ended: Ended, note: string): Transition {
   const { job } = ended
-  if (job.suspect && !job.begun) return neverRan(ended, note)
+  if (!job.begun && needsBegin(job, job.policy)) return neverRan(ended, note)
+  const { maxRetries, crashes } = job.policy
+  if (maxRetries === 0 && crashes !== 'forgive') {
+    return die(ended, 'exhausted', `${note} after the run had started, and a job without retries is not started again`)
+  }
   const releases = job.releases + 1
   if (releases <= RELEASES_MAX) return wait(ended, 0, `handed back: ${note}`, { attemptBack: true, releases })
-  const { maxRetries } = job.policy
   if (job.attempt > maxRetries) return die(ended, 'exhausted', usedUp(maxRetries), { releases })
   return wait(ended, 0, `handed back for the ${releases}th time, which counts: ${note}`, { releases })
 }
@@ -181,10 +186,11 @@ function isTooOld({ job, now }: Ended, delayMs: number): boolean {
   return maxElapsed !== undefined && now + delayMs > (job.firstStartedAt ?? now) + toMs(maxElapsed, 'maxElapsed')
 }
 
-/** A crash is not a failure: it counts only against a job that was alone in its worker. */
-function lose(ended: Ended, alone: boolean): Transition {
+/** A lost run counts, unless the policy forgives crashes. A job that was alone in its worker also gets a strike. */
+function lose(ended: Ended, { alone, hadHandler }: Extract<Outcome, { kind: 'lost' }>): Transition {
   const { job } = ended
-  if (job.suspect && !job.begun) return neverRan(ended, 'its worker was lost')
+  const hasNotStarted = hadHandler === false || (!job.begun && needsBegin(job, job.policy))
+  if (hasNotStarted) return neverRan(ended, 'its worker was lost')
   const failure = { kind: 'transient', rule: 'lost' } as const
   if (alone) {
     const change = { strikes: job.strikes + 1, suspect: true }
@@ -193,6 +199,9 @@ function lose(ended: Ended, alone: boolean): Transition {
     return afterFailure(ended, { ...failure, words }, change)
   }
   const change = { losses: job.losses + 1, suspect: true }
+  if (job.policy.crashes !== 'forgive') {
+    return afterFailure(ended, { ...failure, words: 'its worker was lost with other jobs' }, change)
+  }
   if (change.losses <= LOSSES_MAX) {
     return wait(ended, 0, 'its worker was lost with other jobs, for an unknown reason', {
       ...change,
@@ -296,7 +305,7 @@ function transition(
     losses: change.losses ?? job.losses,
     strikes: change.strikes ?? job.strikes,
     suspect: change.suspect ?? job.suspect,
-    decision,
+    decision: change.attemptBack ? { ...decision, free: true as const } : decision,
   }
   return backoffMs === undefined ? next : { ...next, backoffMs }
 }

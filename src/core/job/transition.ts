@@ -1,5 +1,5 @@
 import { FAILURE_KINDS, type FailureKind } from '../policy/policy.js'
-import { about, anyText, type Infer, integer, named, number, oneOf } from '../values/schema.js'
+import { about, anyText, type Infer, integer, literal, named, number, oneOf } from '../values/schema.js'
 import { pair, view } from '../values/shape.js'
 import type { DeathReason, JobState, RunStatus, StoredError } from './job.js'
 
@@ -42,7 +42,8 @@ export type Outcome =
       readonly by: DeferredBy
       readonly pass?: number
     }
-  | { readonly kind: 'lost'; readonly alone: boolean }
+  /** `hadHandler` is false if its worker had no handler for it, so that it certainly did not start. */
+  | { readonly kind: 'lost'; readonly alone: boolean; readonly hadHandler?: boolean }
   | { readonly kind: 'cancelled' }
 
 /** What kept a job from starting. */
@@ -68,6 +69,7 @@ export const decision = named(
   view(
     { action: oneOf(['succeed', 'retry', 'die', 'cancel', 'wait']), why: about(anyText, 'One plain sentence.') },
     {
+      free: about(literal(true), 'The run did not count: the next one has the same attempt number.'),
       kind: oneOf(FAILURE_KINDS),
       rule: anyText,
       retry: about(integer(), 'The number of the retry in question; 1 follows the first failure.'),

@@ -3,7 +3,6 @@ import { about, anyText, anything, boolean, type Infer, integer, named, number, 
 import { listOf, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
 import {
-  attemptLabel,
   DEATH_REASONS,
   DELIVERIES,
   JOB_STATES,
@@ -13,6 +12,7 @@ import {
   phaseOf,
   RUN_STATUSES,
   type RunStatus,
+  runLabel,
   type StoredError,
   storedError,
 } from './job.js'
@@ -158,7 +158,7 @@ export function viewAttempt(record: AttemptFacts): AttemptView {
     run: record.run,
     attempt: record.attempt,
     retry: Math.max(0, record.attempt - 1),
-    label: attemptLabel(record.attempt),
+    label: runLabel(record, record.decision?.free === true),
     status: record.status,
     startedAt: timeText(record.startedAt),
     finishedAt: timeText(record.finishedAt),

@@ -123,6 +123,13 @@ const OPTIONAL = {
     hint: 'No retry starts later than this after the first run',
     placeholder: 'no limit',
   }),
+  crashes: about(oneOf(['count', 'forgive']), {
+    flag: '--crashes <rule>',
+    description: 'count: a run that is lost in a crash uses an attempt (default); forgive: it is free, up to ten times',
+    label: 'Crashes',
+    hint: 'count: a run that is lost in a crash uses an attempt; forgive: it is free, up to ten times',
+    placeholder: 'count',
+  }),
   rules: about(rules, 'How failures are classified, before the built-in rules.'),
   retryAfter: about(boolean, 'Whether a `Retry-After` of the called service is honoured. Default true.'),
   circuit: about(circuitInput, 'While their dependency is down, jobs wait and lose no attempt. Off by default.'),

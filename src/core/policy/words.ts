@@ -6,8 +6,9 @@ const LISTED_MAX = 6
 
 /** A policy, or the part of one that a level sets, in one line: `exponential 1m ×2, ±20 %, cap 1h, 3 retries`. `span` formats durations. */
 export function policyWords(policy: PartialPolicy, span: (ms: number) => string = formatMs): string {
-  const { backoff, jitter, cap, maxRetries, maxElapsed, circuit, budget } = policy
-  if (maxRetries === 0) return 'no retries'
+  const { backoff, jitter, cap, maxRetries, maxElapsed, crashes, circuit, budget } = policy
+  const forgiving = crashes === 'forgive' && 'crashes forgiven'
+  if (maxRetries === 0) return forgiving ? `no retries, ${forgiving}` : 'no retries'
   const text = (duration: Duration): string => span(toMs(duration, 'policy'))
   const parts = [
     backoff && backoffWords(backoff, span),
@@ -15,6 +16,7 @@ export function policyWords(policy: PartialPolicy, span: (ms: number) => string 
     cap === undefined ? undefined : `cap ${text(cap)}`,
     maxRetries === undefined ? undefined : maxRetries === 1 ? '1 retry' : `${maxRetries.toLocaleString('en')} retries`,
     maxElapsed === undefined ? undefined : `at most ${text(maxElapsed)} in all`,
+    forgiving,
     circuit && 'circuit',
     budget && 'budget',
   ]
@@ -24,6 +26,13 @@ export function policyWords(policy: PartialPolicy, span: (ms: number) => string 
 function jitterWords(jitter: Jitter): string {
   if (jitter === 'none' || jitter === 0) return 'no jitter'
   return `${typeof jitter === 'number' ? '' : 'jitter '}${jitterLabel(jitter)}`
+}
+
+/** Whether a lost run uses an attempt, in one sentence. */
+export function crashWords({ crashes }: Pick<PartialPolicy, 'crashes'>): string {
+  return crashes === 'forgive'
+    ? 'A run that is lost in a crash is free, up to ten times (crashes: forgive).'
+    : 'A run that is lost in a crash uses an attempt (crashes: count).'
 }
 
 export function backoffWords(backoff: Backoff, span: (ms: number) => string = formatMs): string {

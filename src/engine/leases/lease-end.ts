@@ -1,7 +1,6 @@
 import type { Dependency } from '../../core/dependency/dependency.js'
 import type { Job, RunStatus } from '../../core/job/job.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
-import type { Policy } from '../../core/policy/policy.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import type { AttemptRecord, Claimed, Lease, Settlement, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -50,7 +49,13 @@ export class LeaseEnds {
   }
 
   async attemptOf(claimed: Claimed): Promise<Attempt> {
-    return pullAttempt(claimed, await this.#policyOf(claimed))
+    const { policyId, queue, override } = claimed
+    const { policies } = this.#env
+    if (policyId !== undefined && !this.#ofQueues.has(policyId)) return pullAttempt(claimed, await policies.of(claimed))
+    const { id, policy } = policies.base(undefined, queue)
+    const attempt = pullAttempt(claimed, override ? policies.overridden(override, policy) : policy)
+    attempt.isPolicyNew = id !== policyId
+    return attempt
   }
 
   /** The run that this token holds; undefined if its lease is lost. */
@@ -121,14 +126,6 @@ export class LeaseEnds {
       `${where}: job ${jobId} is not held under this token any more: its lease ran out, or the run has ended; drop the run, nothing more of it is kept`,
       { details: { jobId } },
     )
-  }
-
-  async #policyOf(claimed: Claimed): Promise<Policy> {
-    const { policies } = this.#env
-    const { policyId, queue, override } = claimed
-    if (policyId !== undefined && !this.#ofQueues.has(policyId)) return policies.of(claimed)
-    const { policy } = policies.base(undefined, queue)
-    return override ? policies.overridden(override, policy) : policy
   }
 
   /** Another process may have claimed the job, so the shared record says whether it is a probe. */

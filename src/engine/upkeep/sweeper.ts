@@ -179,7 +179,9 @@ export class Sweeper {
       startedAt: job.startedAt ?? now,
       definition: this.#definitionOf(job.name),
     }
-    const outcome: LostOutcome = { kind: 'lost', alone: job.alone, error: vanished(job) }
+    // A worker stores the policy of every job that it has a handler for when it claims the job.
+    const hadHandler = job.policyId !== undefined
+    const outcome: LostOutcome = { kind: 'lost', alone: job.alone, hadHandler, error: vanished(job) }
     return decideEnd(this.#env, run, outcome, now)
   }
 

@@ -1,6 +1,6 @@
 import { Snooze, toLogText, withNote } from '../../core/failure/outcome.js'
 import type { EventJob } from '../../core/job/event.js'
-import { type Delivery, type JobFacts, maxRetriesOf } from '../../core/job/job.js'
+import { type Delivery, type JobFacts, maxRetriesOf, needsBegin } from '../../core/job/job.js'
 import { toPayload } from '../../core/job/payload.js'
 import type { Policy } from '../../core/policy/policy.js'
 import type { RunningHandler, Timer } from '../../core/values/clock.js'
@@ -41,6 +41,8 @@ export class Attempt implements JobContext {
   readonly #startBefore: number
   startedAt = 0
   begun = false
+  /** The policy changed since the claim, so a sweeper may see another limit and could not tell that the run started. */
+  isPolicyNew = false
   interruption: Interruption | undefined
   /** Set once the handler has called `job.complete`. From then on, the outcome of that transaction decides. */
   completion: Completion | undefined
@@ -77,9 +79,9 @@ export class Attempt implements JobContext {
     return this.claimed
   }
 
-  /** The start of an at-most-once or suspect job is committed before its handler runs. */
+  /** The start of the run is committed before its handler runs. */
   get needsBegin(): boolean {
-    return this.atMostOnce || this.claimed.suspect
+    return this.isPolicyNew || needsBegin(this.claimed, this.policy)
   }
 
   /** Checked again after `begin` was stored, on this process's clock. */

@@ -7,6 +7,8 @@ interface QuarantineOptions {
   readonly dice: Dice
   /** Suspects that run in this worker now. */
   readonly running: () => Iterable<Claimed>
+  /** This attempt is the last one that the job's policy permits. */
+  readonly isLast: (claimed: Claimed) => boolean
   /** No job runs, is held or is being claimed in this worker. */
   readonly isAlone: () => boolean
   readonly handBack: (held: Held, delayMs: number) => void
@@ -28,13 +30,10 @@ const HELD_MAX = 8
 const PATIENCE_MS = 30_000
 const LATER_MS = 1_000
 
-export function groupOf({ losses, strikes }: Pick<Claimed, 'losses' | 'strikes'>): number {
-  return strikes > 0 ? 1 : (GROUPS[losses] ?? 1)
-}
-
 /**
  * Isolates suspects. When a process dies with many jobs, the one that killed it is unknown. They run again in groups
- * that halve with every further loss, and finally alone, so that the culprit is found and the others lose no attempt.
+ * that halve with every further loss, and finally alone, so that the culprit is found. The last permitted attempt always
+ * runs alone, so that no suspect dies of another job's crash.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions
@@ -65,12 +64,12 @@ export class Quarantine {
   /** The next suspect that may start now. */
   take(): Held | undefined {
     if (this.#held.length === 0 || this.#lonerRuns()) return undefined
-    this.#held.sort((a, b) => groupOf(b.claimed) - groupOf(a.claimed))
+    this.#held.sort((a, b) => this.#groupOf(b.claimed) - this.#groupOf(a.claimed))
     const next = this.#held[0]!
-    const group = groupOf(next.claimed)
+    const group = this.#groupOf(next.claimed)
     if (group === 1) return this.#takeAlone(next)
     const running = [...this.#options.running()]
-    if (running.length >= Math.min(group, ...running.map(groupOf))) return undefined
+    if (running.length >= Math.min(group, ...running.map(one => this.#groupOf(one)))) return undefined
     this.#held.shift()
     return next
   }
@@ -79,6 +78,11 @@ export class Quarantine {
   giveBack(): void {
     this.#forget()
     for (const held of this.#held.splice(0)) this.#options.handBack(held, 0)
+  }
+
+  #groupOf(claimed: Claimed): number {
+    const { strikes, losses } = claimed
+    return strikes > 0 || this.#options.isLast(claimed) ? 1 : (GROUPS[losses] ?? 1)
   }
 
   #takeAlone(next: Held): Held | undefined {

@@ -1,4 +1,6 @@
 import { hostname } from 'node:os'
+import { isLastPermitted } from '../../core/job/job.js'
+import type { Policy } from '../../core/policy/policy.js'
 import { type Clock, type Timer, wait } from '../../core/values/clock.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
@@ -118,6 +120,7 @@ export class Worker {
       clock: env.clock,
       dice: env.dice,
       running: () => this.#runner.suspects(),
+      isLast: claimed => this.#isLast(claimed),
       isAlone: () => this.#runner.size === 0 && this.#fetcher.isEmpty,
       handBack: (held, delayMs) => this.#handBack(held, delayMs),
       clear: () => this.#fetcher.giveBack(),
@@ -310,10 +313,21 @@ export class Worker {
       this.wake(deferMs)
       return
     }
+    const { id, policy } = this.#policyOf(claimed, definition)
+    const attempt = new Attempt(held, definition, policy, this.#port)
+    attempt.isPolicyNew = id !== claimed.policyId
+    this.#runner.start(attempt)
+  }
+
+  #policyOf({ queue, override }: Claimed, definition: JobDefinition): { readonly id: string; readonly policy: Policy } {
     const { policies } = this.#env
-    const base = policies.base(definition, claimed.queue).policy
-    const policy = claimed.override ? policies.overridden(claimed.override, base) : base
-    this.#runner.start(new Attempt(held, definition, policy, this.#port))
+    const base = policies.base(definition, queue)
+    return override ? { id: base.id, policy: policies.overridden(override, base.policy) } : base
+  }
+
+  #isLast(claimed: Claimed): boolean {
+    const definition = this.#definitions.get(claimed.name)
+    return definition !== undefined && isLastPermitted(claimed, this.#policyOf(claimed, definition).policy)
   }
 
   #handBack({ claimed }: Held, delayMs: number): void {

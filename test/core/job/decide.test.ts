@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { DeathReason, JobFacts, StoredError } from '../../../src/core/job/job.js'
+import { type DeathReason, type JobFacts, needsBegin, type StoredError } from '../../../src/core/job/job.js'
 import {
   decide,
   LOSSES_MAX,
@@ -47,6 +47,7 @@ const once = { delivery: 'at-most-once', begun: true } as const
 const held = { delivery: 'at-most-once', begun: false } as const
 const unsentAgain = { ...once, retryUnsent: true } as const
 const suspect = { suspect: true } as const
+const forgiving = { crashes: 'forgive' } as const
 
 const error: StoredError = { name: 'Error', message: 'connection reset', code: 'ECONNRESET' }
 const failed = (kind: FailureKind = 'transient', more: object = {}): Outcome => ({
@@ -70,6 +71,7 @@ const deferred = (delayMs: number): Outcome => ({
   note: 'the circuit is open',
   by: 'circuit',
 })
+const failedProbe = failed('transient', { probe: { delayMs: 30_000, pass: 7 } })
 const lostAlone: Outcome = { kind: 'lost', alone: true }
 const lostWithOthers: Outcome = { kind: 'lost', alone: false }
 
@@ -178,31 +180,60 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
 
   'a release': [
-    { is: 'gives the attempt back, at once', job: { attempt: 4 }, after: released, becomes: { to: 'waiting', status: 'released', delayMs: 0, attemptBack: true, releases: 1 }, why: 'handed back: the worker stopped' },
+    { is: 'gives the attempt back, at once', job: { attempt: 3 }, after: released, becomes: { to: 'waiting', status: 'released', delayMs: 0, attemptBack: true, releases: 1 }, why: 'handed back: the worker stopped' },
+    { is: 'of the last permitted attempt is free too', job: { attempt: 4, begun: true }, after: released, becomes: { to: 'waiting', attemptBack: true, releases: 1 } },
+    { is: 'of the last permitted attempt that had not begun costs nothing', job: { attempt: 4 }, after: released, becomes: { to: 'waiting', attemptBack: true, releases: 0 } },
+    { is: 'of a job without retries that had begun is the end', job: { begun: true, policy: { maxRetries: 0 } }, after: released, becomes: { ...dead('exhausted'), status: 'released', attemptBack: false }, why: 'died: the worker stopped after the run had started, and a job without retries is not started again' },
+    { is: 'of a job without retries that had not begun costs nothing', job: { policy: { maxRetries: 0 } }, after: released, becomes: { to: 'waiting', attemptBack: true, releases: 0 } },
+    { is: 'of a job without retries is free where crashes are forgiven', job: { policy: { ...forgiving, maxRetries: 0 } }, after: released, becomes: { to: 'waiting', attemptBack: true, releases: 1 } },
     { is: 'is free twenty times', job: { releases: RELEASES_MAX - 1 }, after: released, becomes: { to: 'waiting', attemptBack: true, releases: RELEASES_MAX } },
     { is: 'counts from then on', job: { attempt: 3, releases: RELEASES_MAX }, after: released, becomes: { to: 'waiting', attemptBack: false, delayMs: 0, releases: RELEASES_MAX + 1 } },
-    { is: 'that counts may be the last', job: { attempt: 4, releases: RELEASES_MAX }, after: released, becomes: dead('exhausted') },
+    { is: 'that counts may be the last', job: { attempt: 4, begun: true, releases: RELEASES_MAX }, after: released, becomes: dead('exhausted') },
     { is: 'of a suspect that had not begun costs nothing', job: { ...suspect, releases: RELEASES_MAX, attempt: 4 }, after: released, becomes: { to: 'waiting', attemptBack: true, releases: RELEASES_MAX, suspect: true } },
     { is: 'of a job with a requested cancel cancels it', job: { cancelRequested: true }, after: released, becomes: { to: 'cancelled' } },
   ],
 
   'a deferral': [{ is: 'gives the attempt back', job: { attempt: 4 }, after: deferred(30_000), becomes: { to: 'waiting', status: 'deferred', delayMs: 30_000, attemptBack: true }, why: 'deferred for 30s: the circuit is open' }],
 
-  'a crash with others': [
-    { is: 'is not a failure, but makes a suspect', job: { attempt: 4 }, after: lostWithOthers, becomes: { to: 'waiting', status: 'lost', delayMs: 0, attemptBack: true, losses: 1, strikes: 0, suspect: true } },
-    { is: 'is free ten times', job: { losses: LOSSES_MAX - 1 }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: true, losses: LOSSES_MAX } },
-    { is: 'is charged from then on', job: { losses: LOSSES_MAX }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: false, delayMs: 1_000, losses: LOSSES_MAX + 1, suspect: true }, why: 'retry 1 of 3 in 1s: its worker was lost for the 11th time, which counts' },
-    { is: 'that is charged may be the last', job: { attempt: 4, losses: LOSSES_MAX }, after: lostWithOthers, becomes: { ...dead('exhausted'), losses: LOSSES_MAX + 1 } },
-    { is: 'of a suspect that had begun is another loss', job: { ...suspect, begun: true }, after: lostWithOthers, becomes: { attemptBack: true, losses: 1 } },
+  'a failed probe': [
+    { is: 'gives the attempt back', job: { attempt: 4, begun: true }, after: failedProbe, becomes: { to: 'waiting', status: 'failed', delayMs: 30_000, attemptBack: true } },
+    { is: 'of a job without retries is the end', job: { begun: true, policy: { maxRetries: 0 } }, after: failedProbe, becomes: { ...dead('exhausted'), attemptBack: false } },
+  ],
+
+  'a crash with others (R52)': [
+    { is: 'counts like a failure, and makes a suspect', after: lostWithOthers, becomes: { to: 'waiting', status: 'lost', delayMs: 1_000, attemptBack: false, losses: 1, strikes: 0, suspect: true }, why: 'retry 1 of 3 in 1s: its worker was lost with other jobs' },
+    { is: 'counts also where the policy says so', job: { policy: { crashes: 'count' } }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: false, losses: 1 } },
+    { is: 'counts however often it was lost before', job: { attempt: 3, losses: 2 }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: false, delayMs: 4_000, losses: 3 } },
+    { is: 'of the last permitted attempt is the end, once it has begun', job: { attempt: 4, begun: true }, after: lostWithOthers, becomes: { ...dead('exhausted'), attemptBack: false, losses: 1 }, why: 'died: all 3 retries used' },
+    { is: 'of the last permitted attempt that had not begun is nothing', job: { attempt: 4 }, after: lostWithOthers, becomes: { to: 'waiting', status: 'lost', attemptBack: true, delayMs: 0, losses: 0, suspect: false }, why: 'waits again, because it had not begun: its worker was lost' },
+    { is: 'of the only attempt is the end, once it has begun', job: { begun: true, policy: { maxRetries: 0 } }, after: lostWithOthers, becomes: dead('exhausted'), why: 'died: its policy has no retries' },
+    { is: 'of the only attempt that had not begun is nothing', job: { policy: { maxRetries: 0 } }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: true, delayMs: 0, suspect: false } },
+    { is: 'of a suspect that had begun is another loss', job: { ...suspect, begun: true }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: false, losses: 1 } },
     { is: 'of a suspect that had not begun is nothing', job: suspect, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: true, losses: 0, suspect: true } },
+    { is: 'of a worker without a handler for the job is nothing', after: { kind: 'lost', alone: false, hadHandler: false }, becomes: { to: 'waiting', attemptBack: true, losses: 0, suspect: false } },
     { is: 'of a job with a requested cancel cancels it', job: { cancelRequested: true }, after: lostWithOthers, becomes: { to: 'cancelled', status: 'lost' } },
+  ],
+
+  'a crash with others, forgiven': [
+    { is: 'is not a failure, but makes a suspect', job: { attempt: 4, policy: forgiving }, after: lostWithOthers, becomes: { to: 'waiting', status: 'lost', delayMs: 0, attemptBack: true, losses: 1, strikes: 0, suspect: true }, why: 'its worker was lost with other jobs, for an unknown reason' },
+    { is: 'is not a failure of a job without retries either', job: { policy: { ...forgiving, maxRetries: 0 } }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: true, losses: 1 } },
+    { is: 'is free ten times', job: { losses: LOSSES_MAX - 1, policy: forgiving }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: true, losses: LOSSES_MAX } },
+    { is: 'is charged from then on', job: { losses: LOSSES_MAX, policy: forgiving }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: false, delayMs: 1_000, losses: LOSSES_MAX + 1, suspect: true }, why: 'retry 1 of 3 in 1s: its worker was lost for the 11th time, which counts' },
+    { is: 'that is charged may be the last', job: { attempt: 4, losses: LOSSES_MAX, policy: forgiving }, after: lostWithOthers, becomes: { ...dead('exhausted'), losses: LOSSES_MAX + 1 } },
+    { is: 'of a suspect that had begun is another loss', job: { ...suspect, begun: true, policy: forgiving }, after: lostWithOthers, becomes: { attemptBack: true, losses: 1 } },
+    { is: 'of a suspect that had not begun is nothing', job: { ...suspect, policy: forgiving }, after: lostWithOthers, becomes: { to: 'waiting', attemptBack: true, losses: 0, suspect: true } },
+    { is: 'of a job with a requested cancel cancels it', job: { cancelRequested: true, policy: forgiving }, after: lostWithOthers, becomes: { to: 'cancelled', status: 'lost' } },
   ],
 
   'a crash alone': [
     { is: 'is charged and is a strike', after: lostAlone, becomes: { to: 'waiting', status: 'lost', delayMs: 1_000, attemptBack: false, strikes: 1, losses: 0, suspect: true } },
     { is: 'three times is poison, whatever the policy', job: { strikes: 2, policy: { maxRetries: 1000 } }, after: lostAlone, becomes: { ...dead('poison'), strikes: 3 } },
-    { is: 'three times is poison also with no retry left', job: { attempt: 4, strikes: 2 }, after: lostAlone, becomes: dead('poison') },
-    { is: 'with no retry left is the end', job: { attempt: 4, strikes: 1 }, after: lostAlone, becomes: { ...dead('exhausted'), strikes: 2 } },
+    { is: 'three times is poison also with no retry left', job: { attempt: 4, begun: true, strikes: 2 }, after: lostAlone, becomes: dead('poison') },
+    { is: 'with no retry left is the end', job: { attempt: 4, begun: true, strikes: 1 }, after: lostAlone, becomes: { ...dead('exhausted'), strikes: 2 } },
+    { is: 'with no retry left is nothing if it had not begun', job: { attempt: 4, strikes: 1 }, after: lostAlone, becomes: { to: 'waiting', attemptBack: true, strikes: 1 } },
+    { is: 'without retries is the end, once it has begun', job: { begun: true, policy: { maxRetries: 0 } }, after: lostAlone, becomes: { ...dead('exhausted'), strikes: 1 } },
+    { is: 'is charged even where crashes are forgiven', job: { policy: forgiving }, after: lostAlone, becomes: { to: 'waiting', attemptBack: false, strikes: 1 } },
+    { is: 'of a worker without a handler for the job is no strike', after: { kind: 'lost', alone: true, hadHandler: false }, becomes: { to: 'waiting', attemptBack: true, strikes: 0 } },
     { is: 'of a suspect that had begun is a strike', job: { ...suspect, begun: true }, after: lostAlone, becomes: { strikes: 1, attemptBack: false } },
     { is: 'of a suspect that had not begun is nothing', job: { ...suspect, strikes: 2 }, after: lostAlone, becomes: { to: 'waiting', attemptBack: true, strikes: 2, delayMs: 0 } },
   ],
@@ -278,6 +309,31 @@ describe('decide', () => {
       if (why !== undefined) expect(transition.decision.why).toBe(why)
       expect(transition.to === 'dead').toBe(transition.reason !== undefined)
     })
+  })
+
+  it('starts no handler more than maxRetries + 1 times, whatever crashes (R52)', () => {
+    for (const maxRetries of [0, 1, 2, 3, 10]) {
+      for (const [index, after] of [lostAlone, lostWithOthers].entries()) {
+        let job: JobFacts = { ...ordinary, policy: { ...policy, maxRetries } }
+        let starts = 0
+        for (let run = 1; run <= 50; run++) {
+          // Every second run is lost before its handler starts. Only a run behind `begin` is known not to have started.
+          const hasStarted = run % 2 === index
+          if (hasStarted) starts++
+          const begun = hasStarted && needsBegin(job, job.policy)
+          const { to, attemptBack, decision, ...counters } = decide({ ...job, begun }, after, NOW, () => 0.5)
+          if (to !== 'waiting') break
+          job = { ...job, ...counters, attempt: attemptBack ? job.attempt : job.attempt + 1 }
+        }
+        expect(starts, `${maxRetries} retries`).toBeLessThanOrEqual(maxRetries + 1)
+        expect(starts, `${maxRetries} retries`).toBeGreaterThan(0)
+      }
+    }
+  })
+
+  it('marks the decision about a run that did not count', () => {
+    expect(decide(ordinary, released, NOW, () => 0.5).decision).toHaveProperty('free', true)
+    expect(decide(ordinary, lostWithOthers, NOW, () => 0.5).decision).not.toHaveProperty('free')
   })
 
   it('never starts an at-most-once job that has begun a second time, whatever its outcome (R21)', () => {

@@ -163,6 +163,7 @@ describe('explain', () => {
       details: [
         'The failure is classified as transient by the built-in rule for ECONNREFUSED.',
         'The wait of 2m: exponential backoff gives 2m, jitter (±20 %) spreads it over 1m 36s to 2m 24s, drawn 0.5.',
+        'A run that is lost in a crash uses an attempt (crashes: count).',
       ],
     })
   })
@@ -180,7 +181,9 @@ describe('explain', () => {
     ['Retry-After', ran({ ...refused, retryAfterMs: 10 * MINUTE } as Outcome), ['The other side asked to wait 10m, so it does.']],
     ['a Retry-After beyond the limit', ran({ ...refused, retryAfterMs: 72 * 60 * MINUTE } as Outcome), ['The other side asked to wait 3d; it waits 1d, the longest Retry-After that is honoured.']],
     ['a Retry-After that has no effect', ran({ ...refused, retryAfterMs: SECOND } as Outcome), ['The other side asked to wait 1s, which the backoff covers.']],
-    ['its history', waiting({ generation: 2, snoozes: 3, losses: 2, strikes: 1, suspect: true }), ['It was started again: this is generation 2.', 'It was snoozed 3 times.', 'It was lost together with other jobs twice, without using an attempt.', 'Its worker crashed once while it ran alone; after three times the job is dead (poison).', 'It is a suspect: it may have crashed its worker, so it runs apart from other jobs.']],
+    ['its history', waiting({ generation: 2, snoozes: 3, losses: 2, strikes: 1, suspect: true }), ['It was started again: this is generation 2.', 'It was snoozed 3 times.', 'It was lost together with other jobs twice.', 'Its worker crashed once while it ran alone; after three times the job is dead (poison).', 'It is a suspect: it may have crashed its worker, so it runs apart from other jobs.']],
+    ['forgiven crashes', waiting({ losses: 2 }, { policy: { ...policy, crashes: 'forgive' } }), ['It was lost together with other jobs twice, without using an attempt.', 'A run that is lost in a crash is free, up to ten times (crashes: forgive).']],
+    ['crashes that count', waiting({ state: 'running', attempt: 1 }), ['A run that is lost in a crash uses an attempt (crashes: count).']],
     ['its limits', waiting({ deadline: NOW + MINUTE, firstStartedAt: NOW - MINUTE }, { policy: { ...policy, maxElapsed: '1h' } }), ['Its deadline is in 1m (2026-01-01T12:01:00.000Z).', 'No retry starts after 2026-01-01T12:59:00.000Z (maxElapsed).']],
     ['deferrals', ran({ kind: 'deferred', delayMs: 70 * SECOND, note: 'busy', by: 'ramp' }), ['It was deferred once recently, without using an attempt.']],
   ])('has details: %s', (_, facts, details) => {
@@ -211,7 +214,10 @@ describe('explain', () => {
     ['a timeout', ran({ kind: 'timed-out', error: { name: 'TimeoutError', message: 'too long' } }), 'The first run timed out after 1.5s: TimeoutError: too long. It is retried: retry 1 of 3 in 1m: the run timed out.'],
     ['the end', ran(refused, { attempt: 4, run: 4 }), 'Retry #3 failed after 1.5s: Error: connect ECONNREFUSED 10.0.0.1:443. It was not retried: all 3 retries used.'],
     ['a snooze', ran({ kind: 'snoozed', delayMs: 90 * SECOND, note: 'not in stock' }), 'The first run was snoozed after 1.5s. It cost no attempt: snoozed for 1m 30s: not in stock.'],
-    ['a crash', ran({ kind: 'lost', alone: false }), 'The first run was lost with its worker after 1.5s. It cost no attempt: its worker was lost with other jobs, for an unknown reason.'],
+    ['a crash', ran({ kind: 'lost', alone: false }), 'The first run was lost with its worker after 1.5s. It is retried: retry 1 of 3 in 1m: its worker was lost with other jobs.'],
+    ['a forgiven crash', ran({ kind: 'lost', alone: false }, {}, { policy: { ...policy, crashes: 'forgive' } }), 'The first run was lost with its worker after 1.5s. It cost no attempt: its worker was lost with other jobs, for an unknown reason.'],
+    ['a release that counts', ran({ kind: 'released', note: 'the worker stopped' }, { releases: 20 }), 'The first run was handed back after 1.5s. It counts: handed back for the 21th time, which counts: the worker stopped.'],
+    ['a release of a job without retries', ran({ kind: 'released', note: 'the worker stopped' }, { begun: true }, { policy: { ...policy, maxRetries: 0 } }), 'The first run was handed back after 1.5s. It was not retried: the worker stopped after the run had started, and a job without retries is not started again.'],
     ['a cancel', ran({ kind: 'cancelled' }), 'The first run was cancelled after 1.5s. It was not retried: it was asked to stop.'],
     ['a success', ran({ kind: 'succeeded' }, { attempt: 2 }), 'Retry #1 succeeded after 1.5s.'],
   ])('gives the outcome of the last run: %s', (_, facts, words) => {
