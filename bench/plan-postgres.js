@@ -21,6 +21,7 @@ export function postgresPlan({ quick }) {
   return [
     drain({ quick, large: false }),
     drain({ quick, large: true }),
+    withoutRetries(quick),
     ...enqueues(quick),
     retry(),
     latency(quick),
@@ -75,6 +76,33 @@ function drain({ quick, large }) {
         against: RAW.map(({ label }) => label),
         atLeast: 0.5,
       },
+    ],
+  }
+}
+
+/**
+ * @param {boolean} quick
+ * @returns {Measurement}
+ */
+function withoutRetries(quick) {
+  const jobs = quick ? 20_000 : 100_000
+  /** @type {Lane} */
+  const ordinary = {
+    label: 'chronos',
+    subject: 'chronos',
+    on: 'postgres',
+    fill: { task: 'fill', options: { jobs, large: false } },
+    task: 'drain',
+    options: { jobs, concurrency: 100 },
+  }
+  const label = 'chronos, no retries'
+  return {
+    name: 'pg-no-retries',
+    about: 'the same drain of jobs with maxRetries 0, whose only run is committed before it starts',
+    figures: ['perSecond', 'cpuMicros'],
+    lanes: [ordinary, { ...ordinary, label, task: 'drainWithoutRetries' }],
+    targets: [
+      { says: '≥ 80 % of jobs with retries', of: label, figure: 'perSecond', against: ['chronos'], atLeast: 0.8 },
     ],
   }
 }

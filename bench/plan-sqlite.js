@@ -30,6 +30,8 @@ export function sqlitePlan({ quick }) {
     options: { jobs, concurrency: 100, guarded: true },
   }
   /** @type {import('./measure.js').Lane} */
+  const chronosNoRetries = { ...chronosDrain, label: 'chronos, no retries', task: 'drainWithoutRetries' }
+  /** @type {import('./measure.js').Lane} */
   const plainjobDrain = {
     label: 'plainjob',
     subject: 'plainjob',
@@ -62,6 +64,21 @@ export function sqlitePlan({ quick }) {
           atLeast: 0.95,
         },
         ...(quick ? [] : [{ says: '≤ 150 MB', of: chronosLean.label, figure: 'maxRssMb', atMost: 150 }]),
+      ],
+    },
+    {
+      name: 'no-retries',
+      about: 'the same drain of jobs with maxRetries 0, whose only run is committed before it starts',
+      figures: ['perSecond', 'cpuMicros'],
+      lanes: [chronosDrain, chronosNoRetries],
+      targets: [
+        {
+          says: '≥ 80 % of jobs with retries',
+          of: chronosNoRetries.label,
+          figure: 'perSecond',
+          against: ['chronos'],
+          atLeast: 0.8,
+        },
       ],
     },
     {

@@ -55,6 +55,15 @@ export async function drain(options) {
   return drainRuns({ ...options, runsPerJob: 1 })
 }
 
+/**
+ * Jobs without retries: their only run is committed by `begin` before it starts.
+ *
+ * @param {Place & { jobs: number, concurrency: number }} options
+ */
+export async function drainWithoutRetries(options) {
+  return drainRuns({ ...options, runsPerJob: 1, spareRetries: 0 })
+}
+
 /** @param {Place & { jobs: number, concurrency: number }} options */
 export async function drainFailingOnce(options) {
   return drainRuns({ ...options, runsPerJob: 2 })
@@ -64,15 +73,21 @@ export async function drainFailingOnce(options) {
  * Jobs whose last run succeeds and whose others fail. The clock stops when every run has ended in the store: as many
  * handlers have started as there are runs to make, and none is running any more.
  *
- * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, guarded?: boolean }} options
+ * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, spareRetries?: number, guarded?: boolean }} options
  */
-async function drainRuns({ jobs, concurrency, runsPerJob, guarded = false, ...place }) {
+async function drainRuns({ jobs, concurrency, runsPerJob, spareRetries = 1, guarded = false, ...place }) {
   const chronos = open(place)
   const succeededBefore = await count(chronos, 'succeeded')
   const runs = new Runs(jobs * runsPerJob)
   const noop = defineJob({
     name: 'noop',
-    retry: fixed({ delay: 0, maxRetries: runsPerJob - 1, jitter: 'none', circuit: guarded, budget: guarded }),
+    retry: fixed({
+      delay: 0,
+      maxRetries: runsPerJob - 1 + spareRetries,
+      jitter: 'none',
+      circuit: guarded,
+      budget: guarded,
+    }),
     async run(_payload, job) {
       runs.add()
       if (job.attempt < runsPerJob) throw new Error('the first run fails')

@@ -224,16 +224,16 @@ export class Fetcher {
 
   #wanted(): number {
     const claimMax = this.#commitsAlone ? CLAIM_MAX_ALONE : CLAIM_MAX
-    const ahead = Math.min(2 * claimMax, this.#finishedLately())
+    const ahead = Math.min(2 * claimMax, this.finishedLately())
     if (this.size > ahead / 2) return 0
     const coming = [...this.#underWay.keys()].reduce((sum, { limit }) => sum + limit, 0)
     return Math.min(claimMax, this.#options.freeSlots() + ahead - this.size - coming)
   }
 
   /**
-   * Estimated from the rate since the previous measurement, so that a slow commit does not make the next batch small.
+   * About how many jobs were finished within the window: estimated from the rate since the previous measurement, so that a slow commit does not make the next batch small.
    */
-  #finishedLately(): number {
+  finishedLately(): number {
     const now = this.#options.env.clock.now()
     if (this.#samples.at(-1)?.at !== now) this.#samples.push({ at: now, finished: this.#finished })
     const windowMs = this.#windowMs

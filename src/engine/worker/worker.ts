@@ -91,6 +91,7 @@ export class Worker {
       workerId: this.id,
       committer: this.#committer,
       counters: this.#counters,
+      concurrency: settings.concurrency,
       leaseMs: settings.leaseMs,
       backoffs,
       dependencies,
@@ -107,7 +108,7 @@ export class Worker {
       leaseMs: settings.leaseMs,
       ...(settings.pollMs !== undefined && { pollMs: settings.pollMs }),
       policyIds: () => this.#policyIds(),
-      freeSlots: () => settings.concurrency - this.#runner.size,
+      freeSlots: () => Math.max(0, settings.concurrency - this.#runner.size),
       // No run may end before the webhook endpoints are known, because its deliveries are stored with its outcome.
       mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
       onFetched: () => {
@@ -148,7 +149,7 @@ export class Worker {
   }
 
   getStats(): WorkerStats {
-    return this.#counters.report(this.id, this.#startedAt, this.#runner.size, this.#fetcher.size)
+    return this.#counters.report(this.id, this.#startedAt, this.#runner.inSlots, this.#fetcher.size)
   }
 
   get isBusy(): boolean {
@@ -171,7 +172,7 @@ export class Worker {
       queues,
       names,
       concurrency,
-      running: this.#runner.size,
+      running: this.#runner.inSlots,
       startedAt: this.#startedAt,
       seenAt: now,
       beatMs,
@@ -243,6 +244,7 @@ export class Worker {
     const { graceMs, leaseMs } = this.#settings
     this.#unwatch?.()
     this.#quarantine.giveBack()
+    this.#runner.releaseWaiting()
     const fetcherStopped = this.#fetcher.stop()
     if (!(await this.#runner.idleWithin(graceMs))) {
       this.#runner.interruptAll('stopped')
@@ -276,9 +278,11 @@ export class Worker {
     return ids
   }
 
+  readonly #finishedLately = (): number => this.#fetcher.finishedLately()
+
   #pump(): void {
     if (this.#stopping) return
-    while (this.#runner.size < this.#settings.concurrency && !this.#committer.isFull) {
+    while (this.#runner.hasRoom(this.#finishedLately) && !this.#committer.isFull) {
       const held = this.#quarantine.take() ?? this.#takeFetched()
       if (!held) break
       this.#take(held)

@@ -64,7 +64,7 @@ function workVerbs(session: Session) {
     fire: firings => session.countedEach(firings, fire),
     claim: request => session.write(request.limit, (db, now) => claim(db, rowids, request, now)),
     held: token => session.write(1, (db, now) => ({ now, jobs: heldBy(db, token) })),
-    begin: requests => session.each(requests, lease.begin),
+    begin: requests => session.write(requests.length, db => lease.begin(db, rowids, requests)),
     extend: (leases, leaseMs) => session.each(leases, (db, one, now) => lease.extend(db, one, leaseMs, now)),
     report: reports => session.each(reports, lease.report),
     settle: async (settlements, tx) => {

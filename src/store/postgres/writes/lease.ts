@@ -12,12 +12,18 @@ import { FACT_COUNT, type FactRow, HELD_COLUMNS, HELD_NAMES, readHeld } from '..
 
 type StatusRow = [id: string, token: string, cancelRequested: boolean, locked?: boolean]
 
+/** Answers NULL if every job has begun, as nearly always, and otherwise which jobs are held. */
 const BEGIN = `
-  UPDATE @jobs j SET begun = j.begun OR NOT j.cancel_requested,
-    at_most_once = j.at_most_once OR (given.at_most_once IS TRUE AND NOT j.cancel_requested)
-  FROM unnest($1::uuid[], $2::text[], $3::boolean[]) AS given (id, token, at_most_once)
-  WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
-  RETURNING j.id, j.token, j.cancel_requested`
+  WITH held AS (
+    UPDATE @jobs j SET begun = j.begun OR NOT j.cancel_requested,
+      at_most_once = j.at_most_once OR (given.at_most_once IS TRUE AND NOT j.cancel_requested)
+    FROM unnest($1::uuid[], $2::text[], $3::boolean[]) AS given (id, token, at_most_once)
+    WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
+    RETURNING j.id, j.token, j.cancel_requested
+  )
+  SELECT CASE WHEN (SELECT count(*) FROM held WHERE NOT cancel_requested) < cardinality($1::uuid[]) THEN (
+    SELECT coalesce(json_agg(json_build_array(id, token, cancel_requested)), '[]')::text FROM held
+  ) END`
 
 /**
  * A handler that completes its job in its own transaction keeps the row locked until that transaction ends. The
@@ -43,8 +49,11 @@ export async function begin(db: Database, requests: readonly BeginRequest[]): Pr
   const rows = await changeLeases(db, requests, sorted => ({
     sql: BEGIN,
     values: [...fence(sorted), booleans(sorted.map(({ delivery }) => delivery === 'at-most-once'))],
+    isKept: true,
   }))
-  return statuses(requests, rows)
+  const held = rows[0]?.[0]
+  if (held === null) return requests.map(({ id }) => (isId(id) ? 'held' : 'lost'))
+  return statuses(requests, held === undefined ? [] : (JSON.parse(held) as StatusRow[]))
 }
 
 export async function extend(db: Database, leases: readonly Lease[], leaseMs: number): Promise<Extended[]> {
