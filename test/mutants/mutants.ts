@@ -16,6 +16,7 @@ export interface Mutant {
 const SETTLE = 'src/store/sqlite/writes/settle.ts'
 const CLAIM = 'src/store/sqlite/writes/claim.ts'
 const LEASE = 'src/store/sqlite/writes/lease.ts'
+const JOB = 'src/core/job/job.ts'
 const LIFECYCLE = 'src/core/job/lifecycle.ts'
 const FETCHER = 'src/engine/worker/fetcher.ts'
 const RUNNER = 'src/engine/worker/runner.ts'
@@ -135,7 +136,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "return ended.job.begun ? neverRan(ended, 'its worker was lost') : neverRan",
   },
   {
-    name: 'a crash costs every job an attempt',
+    name: 'a forgiven crash costs every job an attempt',
     file: LIFECYCLE,
     find: '  if (alone) {\n',
     replace: '  if (alone || job.losses < 100) {\n',
@@ -146,7 +147,44 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const change = { attemptBack: true, snoozes: ended.job.snoozes + 1 }',
     replace: 'const change = { attemptBack: false, snoozes: ended.job.snoozes + 1 }',
   },
+  {
+    name: 'a lost run that does not count',
+    file: LIFECYCLE,
+    find: "  if (job.policy.crashes !== 'forgive') {\n    return afterFailure",
+    replace: "  if (job.policy.crashes === 'count') {\n    return afterFailure",
+  },
+  {
+    name: 'a last attempt that is charged although it never began',
+    file: LIFECYCLE,
+    find: '(!job.begun && needsBegin(job, job.policy))\n',
+    replace: '(!job.begun && job.suspect)\n',
+  },
+  {
+    name: 'a job without retries is started again after a deploy',
+    file: LIFECYCLE,
+    find: "if (maxRetries === 0 && crashes !== 'forgive') {",
+    replace: "if (maxRetries < 0 && crashes !== 'forgive') {",
+  },
+  {
+    name: 'a last attempt started without begin',
+    file: JOB,
+    find: "return job.delivery === 'at-most-once' || job.suspect || isLastPermitted(job, policy)",
+    replace:
+      "return job.delivery === 'at-most-once' || job.suspect || (job.attempt < 0 && isLastPermitted(job, policy))",
+  },
   // Bugs of the engine
+  {
+    name: 'a suspect on its last attempt runs beside others',
+    file: 'src/engine/worker/quarantine.ts',
+    find: 'return strikes > 0 || this.#options.isLast(claimed) ? 1',
+    replace: 'return strikes > 0 ? 1',
+  },
+  {
+    name: 'a run charged although its worker had no handler for the job',
+    file: 'src/engine/upkeep/sweeper.ts',
+    find: 'const hadHandler = job.policyId !== undefined',
+    replace: 'const hadHandler = true',
+  },
   {
     name: 'a lease counted from the response',
     from: 21,
@@ -156,9 +194,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an at-most-once job started without begin',
-    file: 'src/engine/worker/attempt.ts',
-    find: 'return this.atMostOnce || this.claimed.suspect',
-    replace: 'return this.claimed.suspect',
+    file: JOB,
+    find: "return job.delivery === 'at-most-once' || job.suspect || isLastPermitted(job, policy)",
+    replace: 'return job.suspect || isLastPermitted(job, policy)',
   },
   {
     name: 'a sweep right after an outage',
@@ -209,8 +247,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a late response to begin starts a job whose lease is lost',
     from: 57,
     file: RUNNER,
-    find: '} else if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
-    replace: "} else if (status === 'held') {\n      attempt.begun = true",
+    find: '    if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
+    replace: '    if (!attempt.begun) {\n      attempt.begun = true',
   },
   {
     name: 'log lines lost with a failed report',

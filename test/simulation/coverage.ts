@@ -36,6 +36,8 @@ export const REQUIRED_BY_500 = {
   'at-most-once lost': 20,
   'suspect run again': 20,
   poison: 5,
+  'last attempt lost': 20,
+  'lost before begin': 20,
   'call refused': 200,
   'call answered late': 200,
   'call executed twice': 200,

@@ -6,6 +6,7 @@ import type { Coverage, Edge } from './coverage.js'
 import type { Trace } from './trace.js'
 import { type AnswerOf, type Arguments, foretell, isSameAnswer, isSameClaimed, type Verb } from './verbs.js'
 import type { Promised, Verdict } from './verdict.js'
+import { DEFINED, type JobName } from './world/plan.js'
 
 /** The effect of a change on a job. */
 export type Deed = 'cancel' | 'reschedule' | 'redrive' | 'expire'
@@ -110,7 +111,7 @@ export class Witness {
   #count<V extends Verb>(by: string, verb: V, args: Arguments<V>, answer: AnswerOf<V>): void {
     if (verb === 'enqueue') this.#name(args as Arguments<'enqueue'>)
     if (verb === 'settle') {
-      this.#checkCharges(by, args as Arguments<'settle'>)
+      this.#checkCharges(by, args as Arguments<'settle'>, answer as AnswerOf<'settle'>)
       const [settlements] = args as Arguments<'settle'>
       for (const [index, { status }] of (answer as AnswerOf<'settle'>).entries()) {
         const { onlyIfExpired, workerId, lease } = settlements[index]!
@@ -141,17 +142,28 @@ export class Witness {
     for (const { id, payload } of jobs) this.#trace.name(id, `#${(JSON.parse(payload) as { ref: number }).ref}`)
   }
 
-  /** Which of several jobs crashed a process is unknown, so none of them loses an attempt. */
-  #checkCharges(by: string, [settlements]: Arguments<'settle'>): void {
-    for (const { lease, run, end, onlyIfExpired } of settlements) {
+  /**
+   * A lost run counts. It does not count if the job's policy forgives crashes and other jobs were lost with it, or if it
+   * was the last permitted attempt and had not begun.
+   */
+  #checkCharges(by: string, [settlements]: Arguments<'settle'>, answers: AnswerOf<'settle'>): void {
+    for (const [index, { lease, run, attempt, end, onlyIfExpired }] of settlements.entries()) {
       if (this.isCalm && end.kind === 'ended' && /lease/.test(end.note ?? '')) {
         this.#verdict.broken('a living worker keeps its leases', `${by}: run ${run} of ${lease.id}: ${end.note}`)
       }
       if (!onlyIfExpired || end.kind !== 'ended' || end.transition.attemptBack) continue
       const { job } = this.model.row(lease.id)!
-      if (this.#alone.get(`${by} ${lease.id} ${run}`) === true) continue
-      if (job.delivery === 'at-most-once' || end.transition.losses > LOSSES_MAX) continue
-      this.#verdict.broken('a crash is not a failure', `${by} charges ${lease.id} for run ${run}, lost with others`)
+      if (job.delivery === 'at-most-once') continue
+      const defined = DEFINED[job.name as JobName]
+      const { maxRetries, crashes } = { ...defined, ...job.override }
+      const what = `${by} charges ${lease.id} for run ${run}`
+      if (crashes !== 'forgive') {
+        const hadBegun = answers[index]!.status !== 'settled' || job.begun || attempt <= maxRetries
+        this.#verdict.expect(hadBegun, 'no job dies of a run that never started', () => what)
+        continue
+      }
+      if (this.#alone.get(`${by} ${lease.id} ${run}`) === true || end.transition.losses > LOSSES_MAX) continue
+      this.#verdict.broken('a forgiven crash costs no attempt', `${what}, lost with others`)
     }
   }
 }
@@ -231,6 +243,8 @@ function countSettled(model: StoreModel, coverage: Coverage, settlement: Settlem
   coverage.count('lease lost')
   if (end.transition.reason === 'unknown-outcome') coverage.count('at-most-once lost')
   if (end.transition.reason === 'poison') coverage.count('poison')
+  if (end.transition.reason === 'exhausted') coverage.count('last attempt lost')
+  if (end.transition.attemptBack && end.transition.losses === 0) coverage.count('lost before begin')
 }
 
 function edgeOf(end: Settlement['end'], state: string): Edge {

@@ -3,7 +3,7 @@ import type { AttemptRecord, LogRecord } from '../../../src/store/store.js'
 import type { Start } from '../ledger.js'
 import type { Promised } from '../verdict.js'
 import type { Payload } from '../world/handlers.js'
-import { DEFINED, type JobPlan, type RetryPlan } from '../world/plan.js'
+import { type JobPlan, policyOf, type RetryPlan } from '../world/plan.js'
 import type { World } from '../world/world.js'
 
 export interface StoredJob {
@@ -33,10 +33,11 @@ export function checkRuns(world: World, stored: StoredJob): void {
   const starts = world.ledger.startsOf(job.id)
   const broken = (promise: Promised, what: string): void => world.verdict.broken(promise, `#${ref} ${job.id}: ${what}`)
   const startOf = (run: number): Start | undefined => starts.find(start => start.run === run)
-  const policy = plan.override ?? DEFINED[plan.name]
+  const policy = policyOf(plan)
   const one: Case = { ...stored, plan, policy, starts, startOf, broken }
   checkNumbers(one)
   checkAttempts(one)
+  checkLimit(one)
   checkReason(one)
   checkStatuses(world, one)
   checkTimes(world, one)
@@ -57,18 +58,41 @@ function checkNumbers({ job, rows, starts, broken }: Case): void {
 }
 
 /** Whether the run's attempt was given back; undefined if both are allowed. */
-const GIVEN_BACK: Readonly<Record<RunStatus, boolean | undefined>> = {
-  succeeded: false,
-  failed: false,
-  'timed-out': false,
-  cancelled: undefined,
-  snoozed: true,
-  released: true,
-  deferred: true,
-  lost: undefined,
+function isGivenBack(status: RunStatus, hasStarted: boolean, policy: RetryPlan): boolean | undefined {
+  switch (status) {
+    case 'snoozed':
+    case 'deferred':
+      return true
+    case 'released':
+      return !(hasStarted && isFinal(policy))
+    case 'lost':
+      return hasStarted && policy.crashes !== 'forgive' ? false : undefined
+    case 'cancelled':
+      return undefined
+    default:
+      return false
+  }
 }
 
-function checkAttempts({ job, rows, policy, broken }: Case): void {
+/** A job without retries is not started again, even if its worker stops in an orderly way. */
+const isFinal = ({ maxRetries, crashes }: RetryPlan): boolean => maxRetries === 0 && crashes !== 'forgive'
+
+/** Only a snooze or an orderly release lets the handler start more often than the policy says. */
+function checkLimit({ job, rows, policy, starts, broken }: Case): void {
+  if (job.delivery === 'at-most-once' || policy.crashes === 'forgive') return
+  for (let generation = 1; generation <= job.generation; generation++) {
+    const counted = starts.filter(start => {
+      const status = rows.find(({ run }) => run === start.run)?.status
+      const isFree = status === 'snoozed' || (status === 'released' && !isFinal(policy))
+      return start.generation === generation && !isFree
+    })
+    if (counted.length <= policy.maxRetries + 1) continue
+    const runs = counted.map(({ run }) => run)
+    broken('attempts stay within the limit', `runs ${runs} started with maxRetries ${policy.maxRetries}`)
+  }
+}
+
+function checkAttempts({ job, rows, policy, startOf, broken }: Case): void {
   for (let generation = 1; generation <= job.generation; generation++) {
     const own = rows.filter(row => row.generation === generation)
     if (own.length > 0 && own[0]!.attempt !== 1) {
@@ -77,7 +101,8 @@ function checkAttempts({ job, rows, policy, broken }: Case): void {
     for (const [index, row] of own.entries()) {
       const next = own[index + 1]?.attempt ?? (generation === job.generation ? job.attempt + 1 : undefined)
       const isBack = next === undefined ? undefined : next === row.attempt
-      const wanted = job.delivery === 'at-most-once' ? undefined : GIVEN_BACK[row.status]
+      const isOnce = job.delivery === 'at-most-once'
+      const wanted = isOnce ? undefined : isGivenBack(row.status, startOf(row.run) !== undefined, policy)
       if (next !== undefined && next !== row.attempt && next !== row.attempt + 1) {
         broken('an attempt is given back once', `run ${row.run}: attempt ${row.attempt}, then ${next}`)
       } else if (isBack !== undefined && wanted !== undefined && isBack !== wanted) {

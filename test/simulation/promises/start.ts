@@ -1,4 +1,5 @@
 import type { Start } from '../ledger.js'
+import { policyOf } from '../world/plan.js'
 import type { World } from '../world/world.js'
 
 /** Checked when a handler starts, against the true state of its job. */
@@ -29,10 +30,35 @@ export function checkStart(world: World, start: Start, workerId: string): void {
     verdict.broken('a handler starts only under a held lease', `${who}: it expired ${at - lease.until} ms ago`)
   } else {
     const behindBegin = job.delivery === 'at-most-once' || job.suspect
+    const hasBegun = job.begun || !isLast(world, start)
+    verdict.expect(hasBegun, 'the last permitted attempt begins before it starts', () => `${who}: it has not begun`)
     verdict.expect(job.begun || !behindBegin, 'at most once starts at most once', () => `${who}: it has not begun`)
     const deadline = job.deadline ?? Number.POSITIVE_INFINITY
     const late = (): string => `${who}: ${at - deadline} ms after its deadline`
     verdict.expect(at <= deadline, 'a handler starts within its times', late)
     verdict.expect(job.runAt <= at, 'a handler starts within its times', () => `${who}: before its time`)
+    checkAlone(world, start, workerId, who)
   }
 }
+
+/** The last attempt that the policy permits. */
+function isLast({ jobs }: World, { ref, attempt }: Start): boolean {
+  const { maxRetries, crashes } = policyOf(jobs[ref]!)
+  return attempt > maxRetries && crashes !== 'forgive'
+}
+
+/** A suspect on its last attempt shares its worker with no other handler, whichever of them starts first. */
+function checkAlone(world: World, start: Start, workerId: string, who: string): void {
+  const { verdict, witness, ledger, jobs } = world
+  const needsWorker = (one: Start): boolean => (witness.model.row(one.id)?.job.suspect ?? false) && isLast(world, one)
+  for (const { job, lease } of witness.model.rows) {
+    if (job.id === start.id || lease?.workerId !== workerId) continue
+    const other = ledger.startsOf(job.id).find(({ run }) => run === job.run)
+    if (!other || other.end || IGNORES_ABORT.has(jobs[other.ref]!.behaviour.does)) continue
+    const isShared = needsWorker(start) || needsWorker(other)
+    verdict.expect(!isShared, 'a suspect on its last attempt runs alone', () => `${who}: beside #${other.ref}`)
+  }
+}
+
+/** Such a handler goes on after it has lost its slot. */
+const IGNORES_ABORT: ReadonlySet<string> = new Set(['ignore abort', 'overrun'])

@@ -66,14 +66,21 @@ export interface RetryPlan {
     | { readonly type: 'list'; readonly delays: readonly number[] }
   readonly jitter: 'none' | 'full' | 'equal' | number
   readonly cap?: number
+  readonly crashes?: 'forgive'
 }
 
 /** The settings in the definitions of every worker. */
 export const DEFINED: Readonly<Record<JobName, RetryPlan>> = {
   quick: { maxRetries: 3, backoff: { type: 'fixed', delay: 400 }, jitter: 'none' },
   spread: { maxRetries: 2, backoff: { type: 'exponential', base: 700, factor: 3 }, jitter: 0.3, cap: 5_000 },
-  listed: { maxRetries: 2, backoff: { type: 'list', delays: [50, 2_500] }, jitter: 'full' },
+  listed: { maxRetries: 2, backoff: { type: 'list', delays: [50, 2_500] }, jitter: 'full', crashes: 'forgive' },
   charge: { maxRetries: 3, backoff: { type: 'fixed', delay: 300 }, jitter: 'none' },
+}
+
+/** The policy of a job: no plan overrides how its definition treats crashes. */
+export function policyOf({ name, override }: Pick<JobPlan, 'name' | 'override'>): RetryPlan {
+  const { crashes } = DEFINED[name]
+  return { ...(override ?? DEFINED[name]), ...(crashes && { crashes }) }
 }
 
 export type Behaviour =
