@@ -223,6 +223,7 @@ const RULES: readonly Rule[] = [
     except: {
       'test/chaos/kill.test.ts': 'chance decides when a process is killed',
       'test/chaos/poison.test.ts': 'looks at real processes from time to time until they are done',
+      'test/chaos/limit.test.ts': 'looks at real processes from time to time until they are done',
       'test/chaos/poison-worker.js': 'jobs that take a while, in a real process',
       'test/chaos/worker.js': 'a job that takes a while, in a real process',
       'test/browser/screenshots.js': 'no test: it lets a demo live for a while before it takes pictures',

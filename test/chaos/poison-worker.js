@@ -3,12 +3,17 @@ import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChronos, defineJob, fixed } from '../../dist/index.js'
 
-const [store = '', ledger = ''] = process.argv.slice(2)
-if (!store || !ledger) throw new Error('usage: poison-worker.js STORE LEDGER')
+const [store = '', ledger = '', crashes = 'count'] = process.argv.slice(2)
+if (!store || !ledger) throw new Error('usage: poison-worker.js STORE LEDGER [forgive]')
 
 const task = defineJob({
   name: 'task',
-  retry: fixed({ delay: '20ms', maxRetries: 5, jitter: 'none' }),
+  retry: fixed({
+    delay: '20ms',
+    maxRetries: crashes === 'forgive' ? 5 : 10,
+    jitter: 'none',
+    crashes: crashes === 'forgive' ? 'forgive' : 'count',
+  }),
   /** @param {{ kills: boolean }} payload */
   async run({ kills }, job) {
     appendFileSync(ledger, `start ${job.id} ${job.run} ${job.attempt} ${process.pid}\n`)

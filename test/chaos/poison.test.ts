@@ -11,11 +11,11 @@ const JOBS = 50
 afterAll(dropSchemas)
 
 /** Restarts the worker whenever its process has crashed, until every job has ended. */
-async function workUntilDone(store: string, ledger: string, chronos: Chronos): Promise<number> {
+async function workUntilDone(store: string, ledger: string, rule: string, chronos: Chronos): Promise<number> {
   let crashes = 0
   for (;;) {
     // The output of an aborting process is irrelevant here.
-    const worker = await startProcess('chaos/poison-worker.js', [store, ledger], { stderr: 'ignore' })
+    const worker = await startProcess('chaos/poison-worker.js', [store, ledger, rule], { stderr: 'ignore' })
     const died = exitOf(worker).then(() => 'died' as const)
     for (;;) {
       const live = (await chronos.jobs.count({ name: 'task', state: ['waiting', 'running'] })).value
@@ -35,7 +35,11 @@ describe.concurrent.each([
   ['SQLite', async (folder: string) => `sqlite:${join(folder, 'chronos.db')}`],
   ['PostgreSQL', async () => `${await postgresUrl()}?schema=${freshSchema()}`],
 ])('a job that crashes its process, on %s', (_, storeIn) => {
-  test('is found among fifty and ends as poison; the others lose no attempt', async () => {
+  test.each([
+    ['forgive', 'the others lose no attempt', 1],
+    // They are lost together at first, and then at most in each of the groups that halve.
+    ['count', 'the others have retries left', 5],
+  ])('is found among fifty and ends as poison (crashes: %s); %s', async (rule, _words, attemptsMax) => {
     using folder = temporaryFolder()
     const ledger = join(folder.path, 'ledger')
     const store = await storeIn(folder.path)
@@ -48,14 +52,15 @@ describe.concurrent.each([
       Array.from({ length: JOBS - 1 }, () => ({ kills: false })),
     )
 
-    const crashes = await workUntilDone(store, ledger, chronos)
+    const crashes = await workUntilDone(store, ledger, rule, chronos)
 
     const jobs = (await chronos.jobs.list({ name: 'task' }, { limit: 100 })).data
     const dead = jobs.filter(job => job.state !== 'succeeded')
     expect(dead.map(({ id, state, reason }) => ({ id, state, reason }))).toEqual([
       { id: killer.id, state: 'dead', reason: 'poison' },
     ])
-    for (const job of jobs.filter(each => each.id !== killer.id)) expect(job.attempt, `attempts of ${job.id}`).toBe(1)
+    for (const job of jobs.filter(each => each.id !== killer.id))
+      expect(job.attempt, `attempts of ${job.id}`).toBeLessThanOrEqual(attemptsMax)
     // All jobs together, then groups that halve, then three times alone.
     expect(crashes).toBeGreaterThanOrEqual(5)
     expect(crashes).toBeLessThanOrEqual(9)

@@ -161,6 +161,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a job without retries is started again after a deploy',
+    from: 9,
     file: LIFECYCLE,
     find: "if (maxRetries === 0 && crashes !== 'forgive') {",
     replace: "if (maxRetries < 0 && crashes !== 'forgive') {",
@@ -175,15 +176,10 @@ export const MUTANTS: readonly Mutant[] = [
   // Bugs of the engine
   {
     name: 'a suspect on its last attempt runs beside others',
+    from: 9,
     file: 'src/engine/worker/quarantine.ts',
     find: 'return strikes > 0 || this.#options.isLast(claimed) ? 1',
     replace: 'return strikes > 0 ? 1',
-  },
-  {
-    name: 'a run charged although its worker had no handler for the job',
-    file: 'src/engine/upkeep/sweeper.ts',
-    find: 'const hadHandler = job.policyId !== undefined',
-    replace: 'const hadHandler = true',
   },
   {
     name: 'a lease counted from the response',

@@ -93,6 +93,9 @@ const jitter = {
   },
 }
 
+/** Whether a run that is lost in a crash uses an attempt. */
+export const CRASHES = ['count', 'forgive'] as const
+
 /** The settings of a policy. A new setting is added here and in the code that applies it. */
 const REQUIRED = {
   maxRetries: about(integer(0, MAX_RETRIES), {
@@ -123,7 +126,7 @@ const OPTIONAL = {
     hint: 'No retry starts later than this after the first run',
     placeholder: 'no limit',
   }),
-  crashes: about(oneOf(['count', 'forgive']), {
+  crashes: about(oneOf(CRASHES), {
     flag: '--crashes <rule>',
     description: 'count: a run that is lost in a crash uses an attempt (default); forgive: it is free, up to ten times',
     label: 'Crashes',

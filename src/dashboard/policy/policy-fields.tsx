@@ -1,5 +1,6 @@
 import { useId, useState } from 'preact/hooks'
 import { FLAT_FIELDS, type FlatField, fieldsOf } from '../../core/policy/flat.js'
+import { CRASHES } from '../../core/policy/form.js'
 import { PRESETS, type PresetName } from '../../core/policy/presets.js'
 import { DELAY_STEPS, FACTOR_STEPS, nearestStep, OUTAGE_STEPS, RETRY_STEPS } from '../charts/steps.js'
 import { Field, Select } from '../parts/form/field.js'
@@ -127,6 +128,15 @@ function PolicyField({ title, field: { name, schema }, value, onChange }: Policy
           options={jitters.map(each => ({ value: each, text: JITTER_WORDS[each] ?? `±${each}` }))}
           onChange={onChange}
         />
+      </Field>
+    )
+  }
+  if (name === 'crashes') {
+    // An empty field is the default.
+    const change = (crashes: string): void => onChange(crashes === placeholder ? '' : crashes)
+    return (
+      <Field label={label} hint={hint}>
+        <Select value={value === '' ? 'count' : value} options={CRASHES} onChange={change} />
       </Field>
     )
   }

@@ -91,8 +91,7 @@ export class Worker {
       workerId: this.id,
       committer: this.#committer,
       counters: this.#counters,
-      concurrency: settings.concurrency,
-      leaseMs: settings.leaseMs,
+      ...settings,
       backoffs,
       dependencies,
       onRoom: () => {

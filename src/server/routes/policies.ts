@@ -4,6 +4,7 @@ import { mergePolicies, type Policy, type PolicyInput, parsePolicy } from '../..
 import { GOOD_FOR, PRESETS, type PresetName } from '../../core/policy/presets.js'
 import { preview, previewRow, typicalStarts } from '../../core/policy/preview.js'
 import { outageSurvived } from '../../core/policy/survival.js'
+import { crashWords } from '../../core/policy/words.js'
 import { scenario, simulate, simulation } from '../../core/simulation/simulate.js'
 import { ChronosError } from '../../core/values/error.js'
 import { about, anyText, integer, named, number } from '../../core/values/schema.js'
@@ -46,6 +47,7 @@ const policyPreview = named(
       nullable(integer()),
       'The longest outage after which 99 % of the jobs still have a run left.',
     ),
+    crashes: about(anyText, 'Whether a run that is lost in a crash uses an attempt.'),
     findings: listOf(finding),
   }),
 )
@@ -104,7 +106,8 @@ const previewPolicy = endpoint({
     const rows = preview(policy).map((row, index) => ({ ...row, typicalMs: isCustom ? null : typical[index]! }))
     const findings = lintPolicy(policy)
     await breath(app)
-    return { body: { policy, rows, outageSurvivedMs: isCustom ? null : outageSurvived(policy), findings } }
+    const outageSurvivedMs = isCustom ? null : outageSurvived(policy)
+    return { body: { policy, rows, outageSurvivedMs, crashes: crashWords(policy), findings } }
   },
 })
 

@@ -35,6 +35,8 @@ function world(open: (clock: VirtualClock) => Store, options: ChronosOptions = {
   }
 }
 
+const withRetries = (maxRetries: number) => fixed({ delay: '1s', maxRetries, jitter: 'none' })
+
 describe.each(STORES)('leases on %s', (_, open) => {
   test('the whole life: claimed, failed, retried after its backoff, completed', async () => {
     await using w = world(open)
@@ -370,6 +372,34 @@ describe.each(STORES)('leases on %s', (_, open) => {
       [[2, true]],
       [[2, true]],
     ])
+  })
+
+  test('R52: a run of a pull worker that is lost counts, and the last one is the end', async () => {
+    await using w = world(open)
+    const none = await w.chronos.enqueue('resize', 1, { retry: withRetries(0) })
+    const one = await w.chronos.enqueue('resize', 2, { retry: withRetries(1) })
+    const claim = async () => (await w.leases.claim({ workerId: 'py', limit: 10, lease: '5s' })).data
+    expect(await claim()).toHaveLength(2)
+    await w.clock.advance(120_000)
+    expect(await w.chronos.jobs.get(none.id)).toMatchObject({ state: 'dead', reason: 'exhausted', attempt: 1 })
+    expect((await claim()).map(({ job, isLastAttempt }) => [job.id, isLastAttempt])).toEqual([[one.id, true]])
+    await w.clock.advance(120_000)
+    expect(await w.chronos.jobs.get(one.id)).toMatchObject({ state: 'dead', reason: 'exhausted', attempt: 2 })
+    expect(await claim()).toEqual([])
+  })
+
+  test('R52: a pull worker may hand back a job without retries only if it has not started', async () => {
+    await using w = world(open)
+    const { id } = await w.chronos.enqueue('resize', 1, { retry: withRetries(0) })
+    const claim = async () => (await w.leases.claim({ workerId: 'py' })).data[0]!
+    expect(await w.leases.release(id, { token: (await claim()).token, started: false })).toMatchObject({
+      state: 'waiting',
+      attempt: 0,
+    })
+    expect(await w.leases.release(id, { token: (await claim()).token })).toMatchObject({
+      state: 'dead',
+      reason: 'exhausted',
+    })
   })
 
   test('an open circuit: no job is handed out, then one probe, and its success lets the others start', async () => {

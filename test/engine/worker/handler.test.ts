@@ -177,7 +177,7 @@ describe.each(STORES)('a handler on %s', (_, store) => {
     const { data } = await t.jobs.history(id)
     expect(data.map(({ label, status, note }) => [label, status, note])).toEqual([
       ['Retry #2', 'succeeded', 'Email delivered; message 17'],
-      ['Retry #2', 'snoozed', 'greylisted; asked to come back'],
+      ['Run 3', 'snoozed', 'greylisted; asked to come back'],
       ['Retry #1', 'timed-out', 'no answer'],
       ['Initial', 'failed', 'SMTP was slow'],
     ])

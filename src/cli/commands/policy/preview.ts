@@ -3,6 +3,7 @@ import { type Finding, lintPolicy } from '../../../core/policy/lint.js'
 import type { Policy } from '../../../core/policy/policy.js'
 import { type PreviewRow, preview, typicalStarts } from '../../../core/policy/preview.js'
 import { outageSurvived } from '../../../core/policy/survival.js'
+import { crashWords } from '../../../core/policy/words.js'
 import { formatMs, toMs } from '../../../core/values/duration.js'
 import type { Io } from '../../io.js'
 import type { Cell, Style } from '../../output/print.js'
@@ -18,6 +19,8 @@ interface Row extends PreviewRow {
 interface Preview extends NamedPolicy {
   readonly rows: readonly Row[]
   readonly outageSurvivedMs: number | null
+  /** Whether a lost run uses an attempt, in one sentence. */
+  readonly crashes: string
   readonly findings: readonly Finding[]
 }
 
@@ -34,6 +37,7 @@ export async function previewPolicy(
     policy,
     rows: preview(policy).map((row, i) => ({ ...row, typicalMs: custom ? null : typical[i]! })),
     outageSurvivedMs: custom ? null : outageSurvived(policy),
+    crashes: crashWords(policy),
     findings: lintPolicy(policy),
   }
   show(io, flags, all, style => spelled(pageOf(all, style), style))
@@ -95,7 +99,8 @@ function noteOf(policy: Policy, { delayMs, totalMs }: Row): string {
 
 function summary(rows: readonly Row[], policy: Policy, survivedMs: number | null, style: Style): string {
   const last = rows.at(-1)
-  if (last === undefined) return 'One run, no retries.\n'
+  const crashes = `${crashWords(policy)}\n`
+  if (last === undefined) return `One run, no retries.\n${crashes}`
   const limit = limitOf(policy)
   const possible = rows.filter(({ totalMs }) => totalMs[0] <= limit)
   const runs = `At most ${many(possible.length + 1, 'run')}; `
@@ -103,7 +108,7 @@ function summary(rows: readonly Row[], policy: Policy, survivedMs: number | null
     last.totalMs[1] > limit
       ? `no run starts later than ${formatMs(limit)} after the first.\n`
       : `the last starts ${rangeText(last.totalMs)} after the first failure.\n`
-  return `${runs}${end}${survivedMs === null ? '' : `\n${survivalLines(survivedMs, '', style)}`}`
+  return `${runs}${end}${crashes}${survivedMs === null ? '' : `\n${survivalLines(survivedMs, '', style)}`}`
 }
 
 function limitOf({ maxElapsed }: Policy): number {

@@ -60,6 +60,7 @@ describe('policy preview', () => {
         '    3  3m 12s … 4m 48s    5m 36s       7m  8m 24s',
         '',
         'At most 4 runs; the last starts 5m 36s … 8m 24s after the first failure.',
+        'A run that is lost in a crash uses an attempt (crashes: count).',
         '',
         'Outage survived: 5m 55s',
         'The longest outage after which 99 % of the jobs still have a run.',
@@ -204,7 +205,16 @@ describe('policy preview', () => {
 
   it('prints one line and a note for a policy without retries', async () => {
     const { stdout } = await policy('preview', 'none')
-    expect(stdout).toMatch(/^none {2}no retries\n\nOne run, no retries\.\n\nnote .*\(no-retries\)\n$/)
+    const crashes = 'A run that is lost in a crash uses an attempt \\(crashes: count\\)\\.'
+    expect(stdout).toMatch(
+      new RegExp(`^none {2}no retries\n\nOne run, no retries\\.\n${crashes}\n\nnote .*\\(no-retries\\)\n$`),
+    )
+  })
+
+  it('says that crashes are forgiven', async () => {
+    const { stdout } = await policy('preview', 'none', '--crashes', 'forgive')
+    expect(stdout).toContain('none, changed  no retries, crashes forgiven\n')
+    expect(stdout).toContain('A run that is lost in a crash is free, up to ten times (crashes: forgive).\n')
   })
 })
 

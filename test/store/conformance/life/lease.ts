@@ -63,6 +63,36 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.store.begin([leaseOf(back)])).toEqual(['lost'])
     })
 
+    it('is undone by the next claim, and when the job is handed back', async () => {
+      const lostRun = await bench.running()
+      await bench.store.begin([leaseOf(lostRun)])
+      bench.clock.advance(LEASE_MS + 1)
+      await bench.settle(lostRun, lost(), { onlyIfExpired: true })
+      expect(await bench.claimOne()).toMatchObject({ id: lostRun.id, begun: false })
+      const back = await bench.running()
+      await bench.store.begin([leaseOf(back)])
+      await bench.settle(back, handedBack())
+      expect(await bench.get(back.id)).toMatchObject({ begun: false, attempt: 0, run: 0 })
+    })
+
+    it('takes a batch of several claims, some of which are lost or asked to stop', async () => {
+      await bench.addMany(4)
+      const first = await bench.claim({ limit: 2 })
+      const second = await bench.claim({ limit: 2 })
+      const all = [...first, ...second]
+      const [a, b, c, d] = all as [Claimed, Claimed, Claimed, Claimed]
+      await bench.cancel([b.id])
+      await bench.settle(c, succeeded())
+      const leases = [leaseOf(a), leaseOf(d), leaseOf(b), leaseOf(c), leaseOf(a), forged(d)]
+      expect(await bench.store.begin(leases)).toEqual(['held', 'held', 'cancel-requested', 'lost', 'held', 'lost'])
+      const begun = await Promise.all(all.map(async ({ id }) => (await bench.get(id)).begun))
+      expect(begun).toEqual([true, false, false, true])
+    })
+
+    it('takes an empty batch', async () => {
+      expect(await bench.store.begin([])).toEqual([])
+    })
+
     it('answers in the order of the batch', async () => {
       const [one, two] = [await bench.running(), await bench.running()]
       await bench.cancel([two.id])

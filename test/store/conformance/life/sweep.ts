@@ -94,6 +94,26 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await expired()).toEqual([])
     })
 
+    it('says which of the lost runs had begun', async () => {
+      await bench.addMany(2)
+      const jobs = await bench.claim({ limit: 2 })
+      await bench.store.begin([leaseOf(jobs[1]!)])
+      bench.clock.advance(LEASE_MS + 1)
+      const found = new Map((await expired()).map(({ id, begun }) => [id, begun]))
+      expect(jobs.map(({ id }) => found.get(id))).toEqual([false, true])
+    })
+
+    it('keeps the attempt of a lost run that counts, and gives back one that does not', async () => {
+      const counted = await bench.running()
+      bench.clock.advance(LEASE_MS + 1)
+      await bench.settle(counted, lost({ attemptBack: false }), { onlyIfExpired: true })
+      expect(await bench.get(counted.id)).toMatchObject({ state: 'waiting', attempt: 1, run: 1 })
+      const free = await bench.claimOne()
+      bench.clock.advance(LEASE_MS + 1)
+      await bench.settle(free, lost(), { onlyIfExpired: true })
+      expect(await bench.get(free.id)).toMatchObject({ state: 'waiting', attempt: 1, run: 2 })
+    })
+
     it('does not find a job that was settled', async () => {
       await bench.settle(await bench.running(), retry(0))
       bench.clock.advance(LEASE_MS * 2)

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { fixed } from '../../../src/core/policy/builders.js'
+import { defineJob } from '../../../src/engine/client/definition.js'
+import { testChronos } from '../../../src/testing.js'
+import { STORES } from '../../support/stores.js'
+
+const retries = (maxRetries: number) => fixed({ delay: '1s', maxRetries, jitter: 'none' })
+
+describe.each(STORES)('the limit on %s', (_, store) => {
+  test('R52: a job without retries whose handler had started is not started again after a stop', async () => {
+    let starts = 0
+    const job = defineJob({
+      name: 'only',
+      retry: retries(0),
+      run(_payload: unknown, { signal }) {
+        starts++
+        return t.clock.wait(3_600_000, signal)
+      },
+    })
+    const t = testChronos({ jobs: [job], store, work: { grace: '10s' } })
+    const { id } = await t.enqueue(job, {})
+    await t.advance('1s')
+    const stopping = t.worker.stop()
+    await t.advance('12s')
+    await stopping
+    expect(await t.jobs.get(id)).toMatchObject({ state: 'dead', reason: 'exhausted', attempt: 1 })
+    const [last] = (await t.jobs.history(id)).data
+    expect(last).toMatchObject({ status: 'released', label: 'Initial' })
+    expect(last!.decision!.why).toBe(
+      'died: the worker stopped after the run had started, and a job without retries is not started again',
+    )
+    expect(starts).toBe(1)
+    await t.close()
+  })
+
+  test('R52: starts more jobs without retries than it has slots, each exactly once and never too many at a time', async () => {
+    const ran: number[] = []
+    let [running, most] = [0, 0]
+    const job = defineJob({
+      name: 'only',
+      retry: retries(0),
+      async run(number: number) {
+        running++
+        most = Math.max(most, running)
+        await t.clock.wait(1)
+        running--
+        ran.push(number)
+      },
+    })
+    await using t = testChronos({ jobs: [job], store, work: { concurrency: 3 } })
+    const numbers = Array.from({ length: 200 }, (_each, number) => number)
+    await t.enqueueMany(job, numbers)
+    await t.drain()
+    expect(ran.sort((a, b) => a - b)).toEqual(numbers)
+    expect(most).toBe(3)
+    expect((await t.jobs.count({ state: 'succeeded' })).value).toBe(numbers.length)
+  })
+
+  test('R10: no two runs of a job have the same label', async () => {
+    let runs = 0
+    const job = defineJob({
+      name: 'restless',
+      retry: retries(3),
+      run(_payload: unknown, context) {
+        runs++
+        if (runs === 2 || runs === 3) return context.snooze('1s')
+        if (runs < 5) throw new Error('no')
+        return undefined
+      },
+    })
+    await using t = testChronos({ jobs: [job], store })
+    const { id } = await t.enqueue(job, {})
+    await t.drain()
+    const labels = (await t.jobs.history(id)).data.map(({ label }) => label)
+    expect(labels).toEqual(['Retry #2', 'Retry #1', 'Run 3', 'Run 2', 'Initial'])
+  })
+})
