@@ -42,6 +42,9 @@ const NOW: RunTime = { delayMs: 0 }
 
 type PerPayload<Input> = (payload: Input, index: number) => EnqueueOptions
 
+/** Names of jobs that Chronos makes itself, such as webhook deliveries. */
+const RESERVED = 'chronos:'
+
 /** A name, and its definition if this process has it. */
 interface Target {
   readonly definition: JobDefinition | undefined
@@ -189,7 +192,15 @@ export class Enqueuer {
 
   #target(reference: JobReference<never>): Target {
     const definition = typeof reference === 'string' ? this.#options.builtIns.get(reference) : reference
-    return { definition, name: definition ? definition.name : read(jobName, reference, 'enqueue: name') }
+    if (definition) return { definition, name: definition.name }
+    const name = read(jobName, reference, 'enqueue: name')
+    // A caller that could enqueue a delivery could sign any message with the secret of any endpoint.
+    if (name.startsWith(RESERVED))
+      throw new ChronosError(
+        'NOT_ALLOWED',
+        `enqueue: name: ${shown(name)} is reserved; Chronos creates these jobs itself`,
+      )
+    return { definition, name }
   }
 
   async #newJob({ definition, name }: Target, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
