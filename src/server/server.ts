@@ -170,7 +170,11 @@ export class ChronosServer {
   /** An address that other machines can reach needs a token. */
   async #checkBind(host: string): Promise<void> {
     const { access } = this.#app
-    if (isLoopback(host)) return
+    if (isLoopback(host)) {
+      // Asked now, so that the answer is known if the store goes down.
+      void access.isRequired().catch(() => undefined)
+      return
+    }
     if (!(await access.isRequired())) {
       throw new ChronosError(
         'NOT_ALLOWED',

@@ -240,6 +240,7 @@ describe('an operator', () => {
     await using t = await startServer({ dashboard: DASHBOARD, chronos: { store } })
     await t.chronos.enqueue('mail', {})
     await using visitor = await Visitor.at(browser, t.url)
+    await t.api('GET', '/session')
     line.goDown()
     await visitor.page.goto('jobs')
     await visitor.page.getByRole('alert').filter({ hasText: /store/i }).first().waitFor()
