@@ -50,7 +50,7 @@ describe('demo --json', () => {
     ['import-csv', 'dead', 'permanent', ['Initial failed']],
     ['render-video', 'succeeded', undefined, ['Initial timed-out', 'Retry #1 succeeded']],
     ['send-sms', 'dead', 'failed', ['Initial failed']],
-    ['wait-for-stock', 'succeeded', undefined, ['Initial snoozed', 'Initial snoozed', 'Initial succeeded']],
+    ['wait-for-stock', 'succeeded', undefined, ['Run 1 snoozed', 'Run 2 snoozed', 'Initial succeeded']],
     ['resize-image', 'dead', 'poison', ['Initial lost', 'Retry #1 lost', 'Retry #2 lost']],
   ])('%s ends %s (%s)', (name, state, reason, runs) => {
     const job = jobOf(demo, name)
