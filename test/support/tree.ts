@@ -7,7 +7,7 @@ export type Tree = Readonly<Record<string, string>>
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-const NOT_OURS = new Set(['node_modules', 'dist', '.artifacts', '.cache', '.git', 'coverage'])
+const NOT_OURS = new Set(['node_modules', 'dist', '.artifacts', '.cache', '.client', '.git', 'coverage'])
 const TEXT = /\.(ts|js|mjs|md|json|yml|yaml)$/
 
 /** Reads the source and documentation files among these files and folders; skips those that don't exist. */
