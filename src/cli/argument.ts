@@ -11,10 +11,13 @@ export function collect(text: string, before: readonly string[] = []): readonly 
   return [...before, text]
 }
 
-/** A time; text that is not one is left for the library to reject. */
+const TIME = /^(\d{4}-\d\d-\d\d)(?:(T\d\d:\d\d)(:\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/i
+
+/** A time, also as a date in UTC or without seconds. Other text is left for the library to reject. */
 export function time(text: string): Date | string {
-  const at = new Date(text)
-  return Number.isNaN(at.getTime()) ? text : at
+  const [, date, clock = 'T00:00', seconds = ':00', zone = 'Z'] = TIME.exec(text) ?? []
+  const at = date === undefined ? Number.NaN : Date.parse(`${date}${clock}${seconds}${zone}`.toUpperCase())
+  return Number.isNaN(at) ? text : new Date(at)
 }
 
 /** `20/s`, `600/m`, or a number per second. The engine checks the value. */

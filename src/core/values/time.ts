@@ -7,9 +7,16 @@ export type Time = Date | string | number
 
 const EXPECTS = 'a Date, a time such as "2026-12-24T18:00:00Z" or epoch milliseconds'
 
+/** RFC 3339, and the longer years that `toISOString` writes. `Date.parse` alone accepts texts such as "5". */
+const RFC_3339 = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i
+
 function epochMs(given: unknown): number | undefined {
-  const at = given instanceof Date ? given.getTime() : typeof given === 'string' ? Date.parse(given) : given
+  const at = given instanceof Date ? given.getTime() : typeof given === 'string' ? parsedMs(given) : given
   return Number.isInteger(at) && Math.abs(at as number) <= 8.64e15 ? (at as number) : undefined
+}
+
+function parsedMs(text: string): number | undefined {
+  return RFC_3339.test(text) ? Date.parse(text.toUpperCase()) : undefined
 }
 
 export function timeOf(given: Time, what: string): number {

@@ -5,6 +5,7 @@ import { isPresetName, PRESETS } from '../../../core/policy/presets.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
 import { timeOf } from '../../../engine/client/enqueuer.js'
+import { time } from '../../argument.js'
 import type { Io } from '../../io.js'
 
 /** JSON on the command line, in a file (`@FILE`), or from stdin (`-`). */
@@ -75,5 +76,5 @@ export function readPolicy(text: string, what: string): PolicyInput {
 
 /** A time, or a duration from now. */
 export function readDeadline(text: string): Date | Duration {
-  return parseDuration(text) === undefined ? new Date(timeOf(text, '--deadline')) : (text as Duration)
+  return parseDuration(text) === undefined ? new Date(timeOf(time(text), '--deadline')) : (text as Duration)
 }

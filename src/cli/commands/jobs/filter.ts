@@ -6,6 +6,7 @@ import { shown } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
 import { systemClock } from '../../../engine/time/system.js'
+import { time } from '../../argument.js'
 import { usage } from '../../exit.js'
 
 export interface FilterOptions extends Pick<JobQuery, 'state' | 'phase'> {}
@@ -104,8 +105,8 @@ export function checkChoice(
 function timeReader(flag: string): (text: string) => Date {
   return text => {
     const agoMs = parseDuration(text)
-    const at = agoMs === undefined ? Date.parse(text) : Math.round(systemClock.now() - agoMs)
-    if (Number.isFinite(at)) return new Date(at)
+    const at = agoMs === undefined ? time(text) : new Date(Math.round(systemClock.now() - agoMs))
+    if (at instanceof Date) return at
     throw usage(`${flag}: expected a time such as 2026-12-24T18:00Z or an age such as 2h, got ${shown(text)}`)
   }
 }

@@ -5,6 +5,7 @@ import { present } from '../../../core/values/present.js'
 import { integer, read } from '../../../core/values/schema.js'
 import { timeOf } from '../../../engine/client/enqueuer.js'
 import { systemClock } from '../../../engine/time/system.js'
+import { time } from '../../argument.js'
 import type { Io } from '../../io.js'
 import { relative } from '../../output/moment.js'
 import { type Cell, type Style, table } from '../../output/print.js'
@@ -23,7 +24,7 @@ const COUNT_MAX = 1_000
 export function showNext(expression: string, { tz, count = 10, from, json }: NextFlags, io: Io): void {
   read(integer(1, COUNT_MAX), count, '--count')
   const now = systemClock.now()
-  const since = from === undefined ? now : timeOf(from, '--from')
+  const since = from === undefined ? now : timeOf(time(from), '--from')
   const when = parseDuration(expression) === undefined ? { cron: expression } : { every: expression as Duration }
   const timing = parseTiming(present({ ...when, timeZone: tz }), since, 'next')
   checkHappens(timing, since, 'next')
