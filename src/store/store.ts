@@ -284,6 +284,8 @@ export interface JobFilter {
   readonly error?: string
   /** Part of the id, name, queue, key, tags, payload or error. ASCII letters match in upper and lower case. */
   readonly text?: string
+  /** `text` is not looked for in secrets: of the payload of a job named `http`, only in the URL before its query. */
+  readonly masksSecrets?: boolean
 }
 
 export interface PageRequest {

@@ -1,6 +1,9 @@
 import type { Job, StoredError } from '../core/job/job.js'
 import { toTags } from './columns.js'
 
+/** The name of the jobs whose payload is an HTTP call, with its secrets. */
+export const HTTP_JOB = 'http'
+
 // Text search in jobs. Only ASCII letters are matched without regard to case, because every database supports that in
 // the same way, independent of its locale.
 
@@ -27,7 +30,16 @@ export function errorHas(error: StoredError | undefined, text: string): boolean 
   return [error.name, error.code, error.message].some(part => part !== undefined && folded(part).includes(wanted))
 }
 
-export function jobHas(job: Job, text: string): boolean {
+/**
+ * The part of an HTTP job's payload that contains no secrets: the URL before its query. Viewers search only this, so
+ * that a search never tells them more than they see.
+ */
+function safePart(payload: string): string | undefined {
+  const url: unknown = (JSON.parse(payload) as { url?: unknown } | null)?.url
+  return typeof url === 'string' ? url.split('?')[0] : undefined
+}
+
+export function jobHas(job: Job, text: string, masksSecrets = false): boolean {
   const wanted = folded(text)
   const parts = [
     mayBeOfId(text) ? job.id : undefined,
@@ -35,7 +47,7 @@ export function jobHas(job: Job, text: string): boolean {
     job.queue,
     job.key,
     toTags(job.tags) ?? undefined,
-    job.payload,
+    masksSecrets && job.name === HTTP_JOB ? safePart(job.payload) : job.payload,
   ]
   return parts.some(part => part !== undefined && folded(part).includes(wanted)) || errorHas(job.error, text)
 }

@@ -27,12 +27,13 @@ const OURS: ReadonlySet<string> = new Set([
 const OUR_BEGINNINGS = ['x-chronos-', 'webhook-', 'proxy-']
 
 /** Their values are credentials: never shown, never stored with an attempt, never sent to another origin. */
-const SECRET = /^(?:authorization|cookie|set-cookie2?|(?:x-)?(?:api|auth|access|csrf|secret)[-_]?(?:key|token)?)$/
-const SECRET_ENDING = /(?:token|secret|password|api[-_]?key|signature)$/
+const SECRET = /^(?:(?:proxy-)?authorization|cookie|set-cookie2?|(?:x-)?(?:api|auth|access|csrf)[-_]?(?:key)?)$/
+const SECRET_PART = /token|secret|password|api[-_]?key|signature/
 
+/** The only definition of a secret header; it also holds for the parameters of a URL. */
 export function isSecretHeader(name: string): boolean {
   const lower = name.toLowerCase()
-  return SECRET.test(lower) || SECRET_ENDING.test(lower)
+  return SECRET.test(lower) || SECRET_PART.test(lower)
 }
 
 /** Refuses headers that would change the framing of a request, or that only Chronos may set. */

@@ -29,7 +29,7 @@ import {
   type PageQuery,
   pageOf,
 } from './query.js'
-import { countJobs, findJobs } from './search.js'
+import { countJobs, findJobs, type SearchOptions } from './search.js'
 import { type JobTimeline, type TimelineQuery, timelineOfJob } from './timeline.js'
 
 const COUNT_CAP = 10_000
@@ -51,7 +51,7 @@ export type { BulkOptions, BulkResult } from './bulk.js'
 export type { EditOptions, JobChanges } from './edit.js'
 export { jobVersion } from './edit.js'
 export type { HistoryQuery, JobQuery, List, PageQuery } from './query.js'
-export type { Searched } from './search.js'
+export type { Searched, SearchOptions } from './search.js'
 
 /** `chronos.jobs`: find, inspect and change jobs. */
 export class Jobs {
@@ -70,16 +70,17 @@ export class Jobs {
    * Newest first. A page may have fewer jobs than requested, or none, and still have a next page: if few of very many
    * jobs match, it returns after a time limit with those found so far.
    */
-  async list(query: JobQuery = {}, page: PageQuery = {}): Promise<List<JobView>> {
-    const found = await findJobs(this.#options.env, jobFilter(query, 'jobs filter'), pageOf(page, 'jobs.list'))
+  async list(query: JobQuery = {}, page: PageQuery = {}, search: SearchOptions = {}): Promise<List<JobView>> {
+    const filter = { ...jobFilter(query, 'jobs filter'), ...search }
+    const found = await findJobs(this.#options.env, filter, pageOf(page, 'jobs.list'))
     const list = listOf(await Promise.all(found.data.map(job => this.#view(job))), found.next)
     return found.searched ? { ...list, searched: found.searched } : list
   }
 
   /** Exact up to `cap` (10,000), then "at least"; also "at least" if only the newest jobs were examined. */
-  async count(query: JobQuery = {}, cap = COUNT_CAP): Promise<Count> {
+  async count(query: JobQuery = {}, cap = COUNT_CAP, search: SearchOptions = {}): Promise<Count> {
     read(integer(1), cap, 'jobs.count: cap')
-    return countJobs(await this.#store(), jobFilter(query, 'jobs filter'), cap)
+    return countJobs(await this.#store(), { ...jobFilter(query, 'jobs filter'), ...search }, cap)
   }
 
   /** The runs of a job, newest first unless `order` is `oldest`. */

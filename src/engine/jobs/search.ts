@@ -22,6 +22,11 @@ export const searched = view({
 })
 export type Searched = Infer<typeof searched>
 
+export interface SearchOptions {
+  /** `q` is not looked for in the secrets of HTTP jobs: of their payload, only in the URL before its query. */
+  readonly masksSecrets?: boolean
+}
+
 export interface FoundJobs {
   readonly data: readonly Job[]
   readonly next?: string

@@ -9,7 +9,7 @@ import { bulkResult, checkMeant } from '../../engine/jobs/bulk.js'
 import { paging } from '../../engine/jobs/query.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { jobList } from './job-forms.js'
-import { ownTenant, shownTo } from './tenancy.js'
+import { jobsShownTo, ownTenant, shownTo } from './tenancy.js'
 import { bulkRequest, listSchema } from './words.js'
 
 export const deadFilter = named('DeadFilter', deadQuery, {
@@ -46,8 +46,7 @@ const list = endpoint({
     const { limit, cursor, ...asked } = query
     const filter = { ...ownTenant(caller, asked), state: 'dead' } as const
     const page = present({ limit, cursor })
-    const [found, total] = await Promise.all([app.chronos.jobs.list(filter, page), app.chronos.jobs.count(filter)])
-    return { body: { ...found, data: found.data.map(job => shownTo(caller, job)), count: total } }
+    return { body: await jobsShownTo(caller, app.chronos, filter, page) }
   },
 })
 

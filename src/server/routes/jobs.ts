@@ -16,7 +16,7 @@ import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { invalidRequest, Problem, problemOf } from '../http/problem.js'
 import { enqueuedJob, jobForm, jobList, jobOrScheduleForm, type NewJob, warnings } from './job-forms.js'
-import { isOwn, noSuch, ownJob, ownTenant, scheduleShownTo, shownTo } from './tenancy.js'
+import { isOwn, jobsShownTo, noSuch, ownJob, ownTenant, scheduleShownTo, shownTo } from './tenancy.js'
 import { byId, listSchema } from './words.js'
 
 const BATCH_MAX = 1_000
@@ -144,7 +144,9 @@ const listed = endpoint({
   call: 'jobs.list(..., ...)',
   tag: 'jobs',
   summary: 'List jobs, newest first',
-  description: 'A job must match every filter. The count is exact up to 10,000.',
+  description:
+    'A job must match every filter. The count is exact up to 10,000. For viewers, `q` is not looked for in the ' +
+    'payload of HTTP jobs, except in the URL before its query.',
   role: 'viewer',
   tenants: 'own',
   query: object({}, { ...jobQuery.optional, ...paging }),
@@ -153,8 +155,7 @@ const listed = endpoint({
     const { limit, cursor, ...asked } = query
     const filter = ownTenant(caller, asked)
     const page = present({ limit, cursor })
-    const [found, total] = await Promise.all([app.chronos.jobs.list(filter, page), app.chronos.jobs.count(filter)])
-    return { body: { ...found, data: found.data.map(job => shownTo(caller, job)), count: total } }
+    return { body: await jobsShownTo(caller, app.chronos, filter, page) }
   },
 })
 
@@ -179,7 +180,8 @@ const get = endpoint({
     const job = await app.chronos.jobs.get(id)
     if (job && isOwn(caller, job)) {
       const { data: attempts } = await app.chronos.jobs.history(id, { limit: ATTEMPTS_SHOWN })
-      return { body: { ...shownTo(caller, job), attempts }, etag: jobVersion(job) }
+      const shown = shownTo(caller, job)
+      return { body: { ...shown, attempts }, etag: jobVersion(shown) }
     }
     const schedule = await app.chronos.schedules.get(id)
     if (schedule && isOwn(caller, schedule)) return { body: scheduleShownTo(caller, schedule) }

@@ -1,6 +1,12 @@
+import { isSecretHeader } from '../../core/http/headers.js'
 import type { JobView } from '../../core/job/view.js'
 import { ChronosError } from '../../core/values/error.js'
+import { isPlainObject } from '../../core/values/json.js'
+import { present } from '../../core/values/present.js'
+import type { Chronos } from '../../engine/client/chronos.js'
+import type { JobQuery, List, PageQuery } from '../../engine/jobs/query.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
+import type { Count } from '../../store/store.js'
 import type { Caller } from '../access/caller.js'
 import type { Call } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
@@ -31,7 +37,6 @@ export function noSuch(what: string, id: string): ChronosError {
   return new ChronosError('NOT_FOUND', `there is no ${what} "${id}"`)
 }
 
-const SECRET_HEADERS = /^(authorization|proxy-authorization|cookie|x-api-key|.*(token|secret|password|api-?key).*)$/i
 const HIDDEN = '•••'
 
 /** Viewers don't see the secrets of HTTP jobs. */
@@ -45,9 +50,36 @@ export function scheduleShownTo(caller: Caller, schedule: ScheduleView): Schedul
   return { ...schedule, payload: withoutSecrets(schedule.payload) }
 }
 
-function withoutSecrets(payload: unknown): unknown {
-  const headers = (payload as { headers?: Readonly<Record<string, unknown>> } | null)?.headers
-  if (typeof headers !== 'object' || headers === null) return payload
-  const safe = Object.entries(headers).map(([name, value]) => [name, SECRET_HEADERS.test(name) ? HIDDEN : value])
-  return { ...(payload as object), headers: Object.fromEntries(safe) }
+/** A page of jobs and their count, as this caller may see them. */
+export async function jobsShownTo(
+  caller: Caller,
+  { jobs }: Chronos,
+  filter: JobQuery,
+  page: PageQuery,
+): Promise<List<JobView> & { readonly count: Count }> {
+  const search = { masksSecrets: caller.role === 'viewer' }
+  const [found, count] = await Promise.all([jobs.list(filter, page, search), jobs.count(filter, undefined, search)])
+  return { ...found, data: found.data.map(job => shownTo(caller, job)), count }
 }
+
+function withoutSecrets(payload: unknown): unknown {
+  if (!isPlainObject(payload)) return payload
+  const { headers, url } = payload
+  return present({
+    ...payload,
+    url: typeof url === 'string' ? url.replace(PARAMETER, withoutSecret) : url,
+    headers: isPlainObject(headers) ? Object.fromEntries(Object.entries(headers).map(headerShown)) : headers,
+  })
+}
+
+const PARAMETER = /([?&;])([^=&;#]+)=[^&;#]*/g
+
+function withoutSecret(whole: string, mark: string, name: string): string {
+  return isSecretHeader(decoded(name)) ? `${mark}${name}=${HIDDEN}` : whole
+}
+
+function decoded(name: string): string {
+  return [...new URLSearchParams(name).keys()][0] ?? name
+}
+
+const headerShown = ([name, value]: [string, unknown]) => [name, isSecretHeader(name) ? HIDDEN : value] as const

@@ -114,6 +114,6 @@ export function matches(job: Job, filter: JobFilter, now: number): boolean {
     (filter.createdAfter === undefined || job.createdAt >= filter.createdAfter) &&
     (filter.createdBefore === undefined || job.createdAt < filter.createdBefore) &&
     (filter.error === undefined || errorHas(job.error, filter.error)) &&
-    (filter.text === undefined || jobHas(job, filter.text))
+    (filter.text === undefined || jobHas(job, filter.text, filter.masksSecrets))
   )
 }

@@ -167,6 +167,10 @@ describe('a secret header', () => {
       'token',
       'password',
       'x-hub-signature',
+      'proxy-authorization',
+      'x-token-id',
+      'access-key',
+      'x-auth',
     ],
   ])('is %s', name => {
     expect(isSecretHeader(name)).toBe(true)

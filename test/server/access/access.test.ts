@@ -213,6 +213,43 @@ describe('access', () => {
     expect(data).toHaveLength(4)
   })
 
+  it('does not let viewers find secrets of HTTP jobs by searching', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const { token } = await t.server.tokens.create({ name: 'ann', role: 'viewer' })
+    const headers = { Authorization: 'Bearer s3cret', 'X-Token-Id': 'id-17', Accept: 'text/plain' }
+    const http = { url: 'https://api.example/pay?api_key=k3y&page=2', headers }
+    const { id } = (await t.api<{ id: string }>('POST', '/jobs', { http, delay: '1h' }, bearer(TOKEN))).body
+    const find = async (path: string, by: string) =>
+      (await t.api<{ data: { id: string }[]; count: object }>('GET', path, undefined, bearer(by))).body
+    const none = { data: [], page: {}, count: { value: 0, relation: 'exact' }, searched: { complete: true } }
+    for (const q of ['s3c', 'k3y', 'id-17']) {
+      expect(await find(`/jobs?q=${q}`, TOKEN)).toMatchObject({ data: [{ id }], count: { value: 1 } })
+      expect(await find(`/jobs?q=${q}&limit=1`, token)).toMatchObject(none)
+    }
+    expect(await find('/jobs?q=api.example/pay', token)).toMatchObject({
+      data: [
+        {
+          payload: {
+            url: 'https://api.example/pay?api_key=•••&page=2',
+            headers: { Authorization: '•••', 'X-Token-Id': '•••', Accept: 'text/plain' },
+          },
+        },
+      ],
+      count: { value: 1 },
+    })
+    await t.api('POST', `/jobs/${id}/cancel`, undefined, bearer(TOKEN))
+    expect(await find('/dead?q=s3c', token)).toMatchObject(none)
+  })
+
+  it('gives viewers an ETag that does not depend on secrets', async () => {
+    await using t = await startServer({ token: TOKEN })
+    const { token } = await t.server.tokens.create({ name: 'ann', role: 'viewer' })
+    const http = { url: 'https://api.example/', headers: { Authorization: 'Bearer s3cret' } }
+    const { id } = (await t.api<{ id: string }>('POST', '/jobs', { http, delay: '1h' }, bearer(TOKEN))).body
+    const tagFor = async (by: string) => (await t.api('GET', `/jobs/${id}`, undefined, bearer(by))).headers.get('ETag')
+    expect(await tagFor(token)).not.toBe(await tagFor(TOKEN))
+  })
+
   it('hides secret headers of HTTP jobs from viewers', async () => {
     await using t = await startServer({ token: TOKEN })
     const tokens = await Promise.all(ROLES.map(role => t.server.tokens.create({ name: role, role })))

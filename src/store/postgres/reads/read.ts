@@ -10,7 +10,7 @@ import {
   readLine,
 } from '../../history.js'
 import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest, Tally } from '../../store.js'
-import { folded, mayBeOfId, withinJson } from '../../text-search.js'
+import { folded, HTTP_JOB, mayBeOfId, withinJson } from '../../text-search.js'
 import { ids, isId, words } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { INDEXED_MAX } from '../migrations.js'
@@ -61,9 +61,12 @@ function whereOf(filter: JobFilter): Where {
   if (filter.createdAfter !== undefined) add('created_at >= ?::float8', filter.createdAfter)
   if (filter.createdBefore !== undefined) add('created_at < ?::float8', filter.createdBefore)
   if (filter.error !== undefined) where.and(errorHas(where, filter.error))
-  if (filter.text !== undefined) where.and(jobHas(where, filter.text))
+  if (filter.text !== undefined) where.and(jobHas(where, filter.text, filter.masksSecrets))
   return where
 }
+
+/** JSON with these escapes can't be extracted by the database. */
+const UNREADABLE = '\\\\u(0000|d[89a-f])'
 
 /**
  * JSON is parsed only if the text occurs somewhere in it. The database can't extract strings with NUL or a lone
@@ -74,13 +77,24 @@ function errorHas(where: Where, text: string): string {
   const has = (part: string) => `strpos(lower(error::json ->> '${part}'), ${wanted}) > 0`
   return `(state <> 'succeeded' AND run > 0 AND EXISTS (
     SELECT 1 FROM (SELECT ${ERROR} AS error OFFSET 0) AS last
-    WHERE CASE WHEN strpos(lower(error), ${whole}) = 0 THEN false WHEN error ~ '\\\\u(0000|d[89a-f])' THEN true
+    WHERE CASE WHEN strpos(lower(error), ${whole}) = 0 THEN false WHEN error ~ '${UNREADABLE}' THEN true
       ELSE ${has('name')} OR ${has('message')} OR coalesce(${has('code')}, false) END))`
 }
 
-function jobHas(where: Where, text: string): string {
+/** A payload with NUL or a lone surrogate is not searched, because the database can't extract the URL. */
+const MASKED = `CASE WHEN name <> '${HTTP_JOB}' THEN ${PAYLOAD} WHEN ${PAYLOAD} ~ '${UNREADABLE}' THEN NULL
+  ELSE split_part((${PAYLOAD})::json ->> 'url', '?', 1) END`
+
+function jobHas(where: Where, text: string, masksSecrets = false): string {
   const wanted = where.value(folded(text))
-  const columns = ['name', 'queue', 'key', 'tags', PAYLOAD, ...(mayBeOfId(text) ? ['id::text'] : [])]
+  const columns = [
+    'name',
+    'queue',
+    'key',
+    'tags',
+    masksSecrets ? MASKED : PAYLOAD,
+    ...(mayBeOfId(text) ? ['id::text'] : []),
+  ]
   const parts = columns.map(column => `strpos(lower(${column}), ${wanted}) > 0`)
   return `(${[...parts, errorHas(where, text)].join(' OR ')})`
 }

@@ -1,7 +1,7 @@
 import type { JobState } from '../../../core/job/job.js'
 import { tagLine, toText } from '../../columns.js'
 import type { JobFilter, PruneRequest } from '../../store.js'
-import { mayBeOfId, withinJson } from '../../text-search.js'
+import { HTTP_JOB, mayBeOfId, withinJson } from '../../text-search.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
 import { ERROR } from '../rows.js'
@@ -266,7 +266,7 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore)
   // These conditions come last because they are the slowest.
   if (filter.error !== undefined) add(...errorHas(filter.error))
-  if (filter.text !== undefined) add(...jobHas(filter.text))
+  if (filter.text !== undefined) add(...jobHas(filter.text, filter.masksSecrets))
   return { sql: conditions.length === 0 ? 'true' : conditions.join(' AND '), values }
 }
 
@@ -280,7 +280,9 @@ const ERROR_HAS = `(+state <> 'succeeded' AND run > 0 AND EXISTS (
     ${has(`json_extract(error, '$.name')`)} OR ${has(`json_extract(error, '$.code')`)}
     OR ${has(`json_extract(error, '$.message')`)})))`
 const PAYLOAD = 'ifnull(payload, (SELECT payload FROM payloads WHERE job = pk))'
-const COLUMNS = ['name', 'queue', 'key', 'tags', PAYLOAD].map(has).join(' OR ')
+const HTTP_URL = `json_extract(${PAYLOAD}, '$.url')`
+const MASKED = `CASE name WHEN '${HTTP_JOB}' THEN substr(${HTTP_URL}, 1, instr(${HTTP_URL} || '?', '?') - 1) ELSE ${PAYLOAD} END`
+const columns = (payload: string): string => ['name', 'queue', 'key', 'tags', `(${payload})`].map(has).join(' OR ')
 const HEX = ['1, 8', '9, 4', '13, 4', '17, 4', '21'].map(piece => `substr(hex(id), ${piece})`).join(` || '-' || `)
 const ID_HAS = `(${has('hex(id)')} AND ${has(HEX)})`
 
@@ -289,12 +291,13 @@ function errorHas(text: string): [sql: string, ...values: string[]] {
   return [ERROR_HAS, pattern(withinJson(text)), wanted, wanted, wanted]
 }
 
-function jobHas(text: string): [sql: string, ...values: string[]] {
+function jobHas(text: string, masksSecrets = false): [sql: string, ...values: string[]] {
   const wanted = pattern(text)
   const own = [wanted, wanted, wanted, wanted, wanted]
   const [error, ...values] = errorHas(text)
-  if (!mayBeOfId(text)) return [`(${COLUMNS} OR ${error})`, ...own, ...values]
-  return [`(${COLUMNS} OR ${ID_HAS} OR ${error})`, ...own, pattern(text.replaceAll('-', '')), wanted, ...values]
+  const within = columns(masksSecrets ? MASKED : PAYLOAD)
+  if (!mayBeOfId(text)) return [`(${within} OR ${error})`, ...own, ...values]
+  return [`(${within} OR ${ID_HAS} OR ${error})`, ...own, pattern(text.replaceAll('-', '')), wanted, ...values]
 }
 
 export type Ended = keyof PruneRequest['olderThanMs']

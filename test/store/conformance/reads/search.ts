@@ -50,6 +50,23 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await found({ text })).toEqual([id])
     })
 
+    it('does not look into the secrets of HTTP jobs if they are masked', async () => {
+      const headers = { authorization: 'Bearer s3cret' }
+      const payload = JSON.stringify({ url: 'https://api.example/Pay?token=t0ken', headers, body: 'x'.repeat(900) })
+      const id = await bench.add({ name: 'http', payload })
+      const strange = await bench.add({ name: 'http', payload: '{"url":5,"body":"\\u0000\\ud800 s3cret"}' })
+      const other = await bench.add({ name: 'mail', payload: '"s3cret"' })
+      const empty = await bench.add({ name: 'http', payload: 'null' })
+      const masked = (text: string) => found({ text, masksSecrets: true })
+      expect(await found({ text: 's3cret' })).toEqual([other, strange, id])
+      expect(await masked('s3cret')).toEqual([other])
+      expect(await masked('t0ken')).toEqual([])
+      expect(await masked('API.example/pay')).toEqual([id])
+      expect(await masked('http')).toEqual([empty, strange, id])
+      const counted = bench.store.count({ text: 's3cret', masksSecrets: true }, 10)
+      expect(await counted).toEqual({ value: 1, relation: 'exact' })
+    })
+
     it('combines with other conditions', async () => {
       const dead = await bench.ended(died(), { payload: '"needle"' })
       await bench.ended(succeeded(), { payload: '"needle"' })
