@@ -55,3 +55,39 @@ export function utf8Bytes(text: string): number {
 function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff
 }
+
+/** Strings (a key is one before a colon), numbers and marks of valid JSON. */
+const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|-?\d[\d.eE+-]*|[[\]{},]/g
+
+export interface InexactInteger {
+  readonly path: readonly (string | number)[]
+  readonly says: string
+}
+
+/** The first integer in valid JSON text that `JSON.parse` would round, such as an id above 2^53. */
+export function inexactInteger(text: string): InexactInteger | undefined {
+  if (!/\d{16}/.test(text)) return undefined
+  const path: (string | number)[] = []
+  for (const [token, string, colon] of text.matchAll(TOKEN)) {
+    if (colon !== undefined) path[path.length - 1] = JSON.parse(string!) as string
+    else if (token === '[' || token === '{') path.push(token === '[' ? 0 : '')
+    else if (token === ']' || token === '}') path.pop()
+    else if (token === ',') nextItem(path)
+    else if (isRounded(token)) {
+      const number = token.length > 40 ? `${token.slice(0, 40)}…` : token
+      return { path: [...path], says: `${number} would be rounded to ${Number(token)}; send it as a string` }
+    }
+  }
+  return undefined
+}
+
+function nextItem(path: (string | number)[]): void {
+  const last = path.at(-1)
+  if (typeof last === 'number') path[path.length - 1] = last + 1
+}
+
+function isRounded(token: string): boolean {
+  if (token.length < 16 || !/^-?\d+$/.test(token)) return false
+  const number = Number(token)
+  return String(number) !== token && !(Number.isFinite(number) && BigInt(number) === BigInt(token))
+}

@@ -1,7 +1,8 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { type Context, Hono } from 'hono'
 import { getCookie } from 'hono/cookie'
-import { fromTexts, type Schema, tryRead } from '../../core/values/schema.js'
+import { inexactInteger } from '../../core/values/json.js'
+import { flawAt, fromTexts, type Schema, tryRead } from '../../core/values/schema.js'
 import { SESSION_COOKIE } from '../access/access.js'
 import { type Caller, mayAct } from '../access/caller.js'
 import { checkOrigin } from '../access/origin.js'
@@ -75,6 +76,7 @@ async function answer(
   const maxBytes = endpoint.isOpen ? OPEN_BODY_MAX_BYTES : app.settings.maxBodyBytes
   const text = endpoint.body === undefined ? '' : await readBody(context.req.raw, maxBytes, onBytes)
   const body = endpoint.body === undefined ? undefined : checked(endpoint.body, parsed(text, endpoint.body), 'body')
+  checkIntegers(text, endpoint)
   const facts: Record<string, unknown> = {}
   const key = endpoint.creates ? keyOf(context) : undefined
   const id = key === undefined ? undefined : repeatId(caller.id, `${endpoint.method} ${context.req.path}`, key)
@@ -160,6 +162,12 @@ function parsed(text: string, schema: Schema): unknown {
   } catch (error) {
     throw new Problem(400, 'NOT_JSON', `the body is not JSON: ${(error as Error).message}`)
   }
+}
+
+/** A worker's report is never refused because of a number: its job would run again. */
+function checkIntegers(text: string, { tag }: Endpoint): void {
+  const found = tag === 'leases' ? undefined : inexactInteger(text)
+  if (found) throw invalidRequest(flawAt(found.path, found.says).list, 'body')
 }
 
 export function mayBeLeftOut(body: Schema): boolean {

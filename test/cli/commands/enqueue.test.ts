@@ -102,6 +102,10 @@ describe('enqueue', () => {
 
   it.each([
     [['hello', '--payload', '{a: 1}'], '--payload: expected JSON such as'],
+    [
+      ['hello', '--payload', '{"id": 9007199254740993}'],
+      '--payload.id: 9007199254740993 would be rounded to 9007199254740992',
+    ],
     [['hello', '--payload', '@nowhere.json'], 'cannot read nowhere.json'],
     [['hello', '--payload', '-'], 'error: stdin: expected JSON'],
     [['hello', '--retry', 'finacial'], '--retry: expected a preset (standard, '],

@@ -44,6 +44,22 @@ describe('jobs', () => {
     expect(pointers.sort()).toEqual(['/colour', '/delay', '/priority'])
   })
 
+  it('refuse an integer that would be rounded, with its place', async () => {
+    await using t = await startServer()
+    const response = await fetch(new URL('api/v1/jobs', t.url), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"name":"mail","payload":{"ids":[1,9007199254740993]}}',
+    })
+    expect(response.status).toBe(422)
+    const detail = '9007199254740993 would be rounded to 9007199254740992; send it as a string'
+    expect(await response.json()).toMatchObject({
+      code: 'INVALID_REQUEST',
+      errors: [{ pointer: '/payload/ids/1', detail }],
+    })
+    expect((await t.chronos.jobs.list()).data).toEqual([])
+  })
+
   it('warn that an at-most-once job ignores maxRetries', async () => {
     await using t = await startServer()
     const job = { name: 'mail', delivery: 'at-most-once', retry: { maxRetries: 5 } }

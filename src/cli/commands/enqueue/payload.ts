@@ -4,6 +4,8 @@ import type { PolicyInput } from '../../../core/policy/policy.js'
 import { isPresetName, PRESETS } from '../../../core/policy/presets.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
+import { inexactInteger } from '../../../core/values/json.js'
+import { refuse } from '../../../core/values/schema.js'
 import { timeOf } from '../../../engine/client/enqueuer.js'
 import { time } from '../../argument.js'
 import type { Io } from '../../io.js'
@@ -12,7 +14,10 @@ import type { Io } from '../../io.js'
 export async function readPayload(source: string | undefined, io: Io): Promise<unknown> {
   if (source === undefined) return null
   const { text, from } = await readText(source, io, '--payload')
-  return parse(text, from)
+  const payload = parse(text, from)
+  const inexact = inexactInteger(text)
+  if (inexact) throw refuse(inexact.path, inexact.says, from, 'INVALID_PAYLOAD')
+  return payload
 }
 
 /** Text on the command line, in a file (`@FILE`), or from stdin (`-`). */
