@@ -1,6 +1,7 @@
 import type { Classification } from '../job/transition.js'
 import type { FailureKind, Rule } from '../policy/policy.js'
 import { toMs } from '../values/duration.js'
+import { present } from '../values/present.js'
 import { knownFailure, RETRY_AFTER_STATUSES, statusFits } from './known-failures.js'
 import { retryAfterMs } from './retry-after.js'
 import { aggregated, headerOf, type Link, linksOf, property } from './thrown.js'
@@ -50,8 +51,7 @@ function classifyWithin(
   const { maybeExecuted } = known
   return {
     ...(ruleOf(error, links, rules) ?? known),
-    ...(maybeExecuted !== undefined && { maybeExecuted }),
-    ...(told !== undefined && { retryAfterMs: told }),
+    ...present({ maybeExecuted, retryAfterMs: told }),
   }
 }
 
@@ -72,7 +72,7 @@ function signalOf(links: readonly Link[], now: number): Classified | undefined {
   const signal = links.find(link => link.types.includes('RetryAfter'))
   if (signal === undefined) return undefined
   const ms = retryAfterMs(property(signal.value, 'value'), now)
-  return { kind: 'throttled', rule: 'handler: RetryAfter', ...(ms !== undefined && { retryAfterMs: ms }) }
+  return { kind: 'throttled', rule: 'handler: RetryAfter', ...present({ retryAfterMs: ms }) }
 }
 
 function ruleOf(error: unknown, links: readonly Link[], rules: readonly Rule[]): Classified | undefined {
@@ -145,7 +145,7 @@ function builtInOf(
     const { kind, rule } = known ? { kind: known.kind, rule: `built-in: ${known.word}` } : judged!
     // The errors inside say what happened.
     const maybeExecuted = judged ? judged.maybeExecuted : known?.maybeExecuted
-    return { kind, rule, ...(maybeExecuted !== undefined && { maybeExecuted }) }
+    return { kind, rule, ...present({ maybeExecuted }) }
   }
   return undefined
 }
@@ -169,7 +169,7 @@ function judgeAll(
     : judged.every(one => one.maybeExecuted === false)
       ? false
       : undefined
-  return { kind, rule: 'built-in: AggregateError', ...(maybeExecuted !== undefined && { maybeExecuted }) }
+  return { kind, rule: 'built-in: AggregateError', ...present({ maybeExecuted }) }
 }
 
 const TOO_MANY: Classified = { kind: 'transient', rule: 'default' }

@@ -1,6 +1,7 @@
 import type { Outcome } from '../job/lifecycle.js'
 import type { Rule } from '../policy/policy.js'
 import { fitsUtf8 } from '../values/json.js'
+import { present } from '../values/present.js'
 import { cleanText } from '../values/text.js'
 import { classify } from './classify.js'
 import { httpErrorFacts } from './http-error.js'
@@ -35,8 +36,7 @@ export function failedOutcome(
     kind: 'failed',
     error: toStoredError(thrown, links),
     classification,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(maybeExecuted !== undefined && { maybeExecuted }),
+    ...present({ retryAfterMs, maybeExecuted }),
   }
 }
 

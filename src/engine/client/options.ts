@@ -9,6 +9,7 @@ import {
 import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkKeys, name as queueName } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { integer, read } from '../../core/values/schema.js'
 import type { AlertsOptions } from '../alerts/alerts.js'
 import type { EgressOptions } from '../egress/rules.js'
@@ -138,11 +139,7 @@ function level(
   whereRetry: string,
 ): PartialPolicy | undefined {
   const policy = retry === undefined ? undefined : parsePolicy(retry, whereRetry)
-  const beside = {
-    ...(rules && { rules }),
-    ...(circuit !== undefined && { circuit }),
-    ...(budget !== undefined && { budget }),
-  }
+  const beside = present({ rules, circuit, budget })
   if (Object.keys(beside).length === 0) return policy
   const own = parsePolicy(beside, where)
   const all = [...(policy?.rules ?? []), ...(own.rules ?? [])]

@@ -13,6 +13,7 @@ import {
 } from '../../core/redrive/redrive.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { pageLimit } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { formatRate, perSecondOf, type Rate, rate } from '../../core/values/rate.js'
 import { read } from '../../core/values/schema.js'
 import { ERROR_GROUP, groupId } from '../../store/fold.js'
@@ -64,7 +65,7 @@ export class Redrives {
       total: counted.count,
       createdAt: now,
       isListed: false,
-      ...(filter.tenantId !== undefined && { tenantId: filter.tenantId }),
+      ...present({ tenantId: filter.tenantId }),
       ...(canary === 0 && { pace: { from: now, started: 0, isSteep: false } }),
       skipped: 0,
       conflicts: [],
@@ -87,7 +88,7 @@ export class Redrives {
   async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<RedriveView>> {
     read(pageLimit, limit, 'redrives.list: limit')
     const store = await this.#env.connection.store()
-    const order = { order: 'down', ...(cursor !== undefined && { to: cursor }) } as const
+    const order = { order: 'down', ...present({ to: cursor }) } as const
     const mine = ({ tenantId: own }: Redrive): boolean => tenantId === undefined || own === tenantId
     const found = await this.#records.page({ limit: limit + 1, ...order }, mine)
     const data = await Promise.all(found.slice(0, limit).map(({ body }) => this.#view(store, body)))
@@ -123,7 +124,7 @@ export class Redrives {
     return this.#change(id, 'change the rate of', (redrive, results, now) => {
       if (!isActive(redrive) && redrive.state !== 'paused') return undefined
       const pace = redrive.pace && { from: now, started: startedOf(results), isSteep: true }
-      return { ...redrive, perSecond, ...(pace && { pace }) }
+      return { ...redrive, perSecond, ...present({ pace }) }
     })
   }
 
@@ -151,7 +152,7 @@ export class Redrives {
     return {
       id,
       state,
-      ...(why !== undefined && { why }),
+      ...present({ why, tenantId: redrive.tenantId }),
       filter,
       rate: formatRate(redrive.perSecond),
       canary,
@@ -164,7 +165,6 @@ export class Redrives {
       skipped,
       conflicts,
       conflictCount,
-      ...(redrive.tenantId !== undefined && { tenantId: redrive.tenantId }),
       createdAt: timeText(redrive.createdAt),
       ...(redrive.finishedAt !== undefined && { finishedAt: timeText(redrive.finishedAt) }),
     }
@@ -174,7 +174,7 @@ export class Redrives {
 /** A misspelt fingerprint would redrive nothing and look like success. */
 async function checkGroup(store: Store, { fingerprint, tenantId }: RedriveFilter): Promise<void> {
   if (fingerprint === undefined) return
-  const { value } = await store.count({ state: 'dead', fingerprint, ...(tenantId !== undefined && { tenantId }) }, 1)
+  const { value } = await store.count({ state: 'dead', fingerprint, ...present({ tenantId }) }, 1)
   if (value > 0) return
   if ((await store.records(ERROR_GROUP, { ids: [groupId(fingerprint, tenantId)] })).length > 0) return
   throw new ChronosError('NOT_FOUND', `there is no error group ${shown(fingerprint)}; dead.groups() lists them all`)

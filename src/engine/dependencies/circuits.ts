@@ -8,6 +8,7 @@ import {
 } from '../../core/dependency/dependency.js'
 import { timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 import { about, anyText, type Infer, integer, named, oneOf } from '../../core/values/schema.js'
 import { view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
@@ -97,10 +98,9 @@ export function viewDependency(dependency: Dependency, now: number): CircuitView
   const { key, tenantId, forced, reason, openUntil, openings, probe, rampFrom } = dependency
   return {
     key,
-    ...(tenantId !== undefined && { tenantId }),
+    ...present({ tenantId, reason }),
     state: circuitState(dependency, now),
     ...(forced && { forced }),
-    ...(reason !== undefined && { reason }),
     since: timeText(dependency.changedAt),
     ...(dependency.circuit === 'open' && openUntil !== undefined && { openUntil: timeText(openUntil) }),
     ...(rampFrom !== undefined && rampFrom > now && { notBefore: timeText(rampFrom) }),
@@ -117,6 +117,6 @@ function notFound({ key, tenantId }: DependencyName): ChronosError {
   const [whose, jobs] = tenantId === undefined ? ['', 'a job'] : [` of tenant ${shown(tenantId)}`, 'its job']
   const wayOut = `a dependency is known once ${jobs} with a circuit or a budget has passed it`
   return new ChronosError('NOT_FOUND', `there is no circuit ${shown(key)}${whose}; ${wayOut}`, {
-    details: { key, ...(tenantId !== undefined && { tenantId }) },
+    details: { key, ...present({ tenantId }) },
   })
 }

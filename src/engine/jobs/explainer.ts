@@ -2,6 +2,7 @@ import { circuitState, type Dependency } from '../../core/dependency/dependency.
 import { type DependencyFacts, type Explanation, explain } from '../../core/job/explain.js'
 import type { Job } from '../../core/job/job.js'
 import { ChronosError, shown } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -33,7 +34,7 @@ export async function explainJob(env: Environment, id: string): Promise<Explanat
     attempts: attempts.data,
     workers,
     ...(queue && { queue: { paused: queue.paused } }),
-    ...(dependency && { dependency }),
+    ...present({ dependency }),
   })
 }
 
@@ -54,16 +55,16 @@ async function dependencyOf(store: Store, job: Job, now: number): Promise<Depend
   const { dependency: key } = job
   if (key === undefined) return undefined
   const tenantId = ownerOf(job, key)
-  const id = dependencyId({ key, ...(tenantId !== undefined && { tenantId }) })
+  const id = dependencyId({ key, ...present({ tenantId }) })
   const [record] = await store.records(DEPENDENCY, { ids: [id] })
   if (!record) return undefined
   const { openUntil, forced, reason, rampFrom, ...dependency } = JSON.parse(record.body) as Dependency
   return {
     key,
-    state: circuitState({ ...dependency, ...(rampFrom !== undefined && { rampFrom }) }, now),
+    state: circuitState({ ...dependency, ...present({ rampFrom }) }, now),
     ...(dependency.circuit === 'open' && openUntil !== undefined && { openUntil }),
     ...(rampFrom !== undefined && rampFrom > now && { notBefore: rampFrom }),
     ...(forced === 'open' && { forced: true }),
-    ...(reason !== undefined && { reason }),
+    ...present({ reason }),
   }
 }

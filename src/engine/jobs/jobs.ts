@@ -7,6 +7,7 @@ import type { Policy } from '../../core/policy/policy.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 import { checkKeys } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { anyText, anything, type Infer, integer, named, read } from '../../core/values/schema.js'
 import { view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
@@ -158,10 +159,7 @@ export class Jobs {
       priority,
       tags,
       delivery,
-      ...(tenantId !== undefined && { tenantId }),
-      ...(timeoutMs !== undefined && { timeout: timeoutMs }),
-      ...(override && { retry: override }),
-      ...(webhook !== undefined && { webhook }),
+      ...present({ tenantId, timeout: timeoutMs, retry: override, webhook }),
     })
   }
 

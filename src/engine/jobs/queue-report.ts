@@ -4,6 +4,7 @@ import { type WaveQuery, waveQuery } from '../../core/queue/settings.js'
 import { HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { freeText } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { about, anyText, boolean, type Infer, integer, named, number, read } from '../../core/values/schema.js'
 import { listOf, view } from '../../core/values/shape.js'
 import { suggest } from '../../core/values/suggest.js'
@@ -74,7 +75,7 @@ export async function reportQueues(opened: Store, name?: string): Promise<readon
   const store = await folded(opened)
   const { now } = await store.info()
   const [census, queues, backlog, workers, hour] = await Promise.all([
-    store.census({ cap: COUNT_CAP, ...(name !== undefined && { queue: name }) }),
+    store.census({ cap: COUNT_CAP, ...present({ queue: name }) }),
     store.queues(),
     store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX }),
     readWorkers(store, now),
@@ -132,10 +133,10 @@ export async function retryWave(store: Store, queue: string | undefined, query: 
   const { window = '15m', buckets = 60 } = read(waveQuery, query, 'queues.retryWave:')
   const windowMs = toMs(window, 'window')
   if (queue !== undefined) await checkQueue(store, queue)
-  const wave = await store.wave({ windowMs, buckets, lookAt: LOOK_AT, ...(queue !== undefined && { queue }) })
+  const wave = await store.wave({ windowMs, buckets, lookAt: LOOK_AT, ...present({ queue }) })
   const { from, retrying, scheduled, due, beyond, complete } = wave
   return {
-    ...(queue !== undefined && { queue }),
+    ...present({ queue }),
     from: timeText(from),
     to: timeText(from + windowMs),
     bucketMs: windowMs / buckets,
@@ -155,6 +156,6 @@ export async function checkQueue(store: Store, name: string): Promise<void> {
   const near = suggest(name, names)
   const wayOut = near === undefined ? 'see the list of queues' : `did you mean "${near}"?`
   throw new ChronosError('NOT_FOUND', `there is no queue ${shown(name)}; ${wayOut}`, {
-    details: { queue: name, ...(near !== undefined && { similar: near }) },
+    details: { queue: name, ...present({ similar: near }) },
   })
 }

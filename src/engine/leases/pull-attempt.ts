@@ -3,6 +3,7 @@ import type { StoredError } from '../../core/job/job.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
 import type { ReportedError } from '../../core/lease/options.js'
 import type { Policy } from '../../core/policy/policy.js'
+import { present } from '../../core/values/present.js'
 import { cleanText } from '../../core/values/text.js'
 import type { Claimed } from '../../store/store.js'
 import { type JobDefinition, TIMEOUT_DEFAULT_MS } from '../client/definition.js'
@@ -39,8 +40,7 @@ export function asThrown({ name, message, code, status }: ReportedError): Error 
   return Object.assign(new Error(message), {
     name: name || 'Error',
     stack: '',
-    ...(code !== undefined && { code }),
-    ...(status !== undefined && { status }),
+    ...present({ code, status }),
   })
 }
 
@@ -59,7 +59,7 @@ export function reportedOutcome(
     ...judged,
     error,
     ...(word && { classification: word }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...present({ retryAfterMs }),
   }
 }
 

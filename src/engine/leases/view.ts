@@ -10,6 +10,7 @@ import type { Transition } from '../../core/job/lifecycle.js'
 import { decision } from '../../core/job/transition.js'
 import { jobView, timeText, viewJob } from '../../core/job/view.js'
 import type { Policy } from '../../core/policy/policy.js'
+import { present } from '../../core/values/present.js'
 import {
   about,
   anyText,
@@ -119,9 +120,8 @@ export function viewRepeat(
     status,
     attempt: job.attempt,
     maxAttempts: maxRetriesOf(job, policy) + 1,
-    ...(job.reason !== undefined && { reason: job.reason }),
+    ...present({ reason: job.reason, delayMs }),
     ...(nextRunAt !== undefined && { nextRunAt: timeText(nextRunAt) }),
-    ...(delayMs !== undefined && { delayMs }),
     decision,
     repeated: true,
   }

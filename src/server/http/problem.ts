@@ -166,6 +166,6 @@ export function problemBody(problem: Problem, requestId: string): Infer<typeof p
     detail: message,
     requestId,
     retryable: RETRYABLE.has(status),
-    ...(errors && { errors }),
+    ...present({ errors }),
   }
 }
