@@ -5,7 +5,6 @@ import { later } from './data/clock.js'
 import { Button } from './parts/button.js'
 import { Empty, Skeleton } from './parts/empty.js'
 
-/** The props of a screen. */
 export interface ScreenProps {
   /** The parameters of its path, such as the id of a job. */
   readonly params: Readonly<Record<string, string>>
@@ -26,7 +25,6 @@ const SKELETON_AFTER_MS = 150
 const loaded = new Map<string, Screen>()
 
 interface LazyProps extends ScreenProps {
-  /** The name of the screen's file. */
   readonly name: string
 }
 

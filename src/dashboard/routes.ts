@@ -2,7 +2,6 @@ import type { IconName } from './parts/icon.js'
 
 export interface Route {
   readonly path: string
-  /** The name of the screen's file. */
   readonly screen: string
   /** Hidden from tenant tokens. */
   readonly forAll?: boolean

@@ -30,7 +30,6 @@ import { collect } from '../argument.js'
 interface Setting<T> {
   /** Checks the value; `fromText` parses a flag or a variable, and `expects` describes it in an error. */
   readonly schema: Schema<T>
-  /** The default. */
   readonly otherwise: T
   /** Never shown, and can be read from a file: `…_FILE`. */
   readonly isSecret?: true
@@ -220,7 +219,6 @@ export const SETTINGS = Object.fromEntries(
   Object.entries<Setting<unknown>>(TABLE).map(([name, parts]) => [name, { ...parts, env: variableOf(name) }]),
 ) as Readonly<Record<SettingName, Setting<unknown> & { readonly env: string }>>
 
-/** Adds the flags of these settings. */
 export function addSettingFlags(command: Command, ...names: readonly SettingName[]): Command {
   for (const name of names) {
     const { schema, otherwise } = SETTINGS[name]

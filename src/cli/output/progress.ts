@@ -35,7 +35,6 @@ export class Progress {
     this.#isDrawn = true
   }
 
-  /** Clears the line. */
   end(): void {
     if (this.#isDrawn) this.#io.stderr.write('\r\u001b[K')
     this.#isDrawn = false

@@ -1,6 +1,5 @@
 import type { Terminal } from '../io.js'
 
-/** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdin, stdout } = process
   return {

@@ -126,11 +126,6 @@ export function parseEndpoint(input: unknown, where: string): EndpointSettings {
   })
 }
 
-/** A URL as webhooks accept it; the egress rules decide whether it may be reached. */
-export function webhookUrl(value: unknown, where: string): string {
-  return urlOf(read(url, value, where)).href
-}
-
 /** The properties of an event that decide which endpoints receive it. */
 export interface Subject {
   readonly type: WebhookEvent

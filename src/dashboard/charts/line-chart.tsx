@@ -2,7 +2,6 @@ import { clockText, short } from '../data/format.js'
 import { Chart } from './chart.js'
 import { areaPath, linePath, valueScale } from './time-chart.js'
 
-/** The colour tokens of lines. */
 export type LineToken = 'accent' | 'ok-fill' | 'run-fill' | 'retry-fill' | 'dead-fill' | 'wait-fill' | 'ink-3'
 
 export interface Line {

@@ -2,13 +2,8 @@ import type { SeriesPoint } from '../../engine/figures/statistics.js'
 
 export type Outcome = 'firstTry' | 'retried' | 'failed' | 'dead'
 
-export interface OutcomeLook {
-  readonly key: Outcome
-  readonly text: string
-}
-
 /** From the bottom of the stack to its top. */
-export const OUTCOMES: readonly OutcomeLook[] = [
+export const OUTCOMES: readonly { readonly key: Outcome; readonly text: string }[] = [
   { key: 'firstTry', text: 'succeeded at first attempt' },
   { key: 'retried', text: 'succeeded after retries' },
   { key: 'failed', text: 'failed runs' },

@@ -6,13 +6,8 @@ import { spanText } from '../timeline/span-text.js'
 import { Chart } from './chart.js'
 import { barPaths, valueScale } from './time-chart.js'
 
-interface RetryWaveProps {
-  readonly wave: Wave
-  readonly controls?: preact.ComponentChildren
-}
-
 /** The coming runs of waiting jobs over time. */
-export function RetryWave({ wave, controls }: RetryWaveProps) {
+export function RetryWave({ wave, controls }: { readonly wave: Wave; readonly controls?: preact.ComponentChildren }) {
   const { buckets, scheduled, bucketMs } = wave
   const both = buckets.map((retries, i) => retries + (scheduled[i] ?? 0))
   const times = buckets.map((_, i) => i * bucketMs)

@@ -84,7 +84,6 @@ const TICK_PIXELS = 64
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const two = (value: number): string => String(value).padStart(2, '0')
 
-/** A label of the time axis. */
 export interface TimeTick {
   readonly x: number
   readonly text: string

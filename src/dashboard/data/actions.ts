@@ -53,9 +53,7 @@ export const itemsText = ({ items }: Confirmation): string | undefined =>
 export interface Action<T> {
   readonly confirm?: Confirmation
   readonly run: () => Promise<T>
-  /** The message after success. */
   readonly done: string | ((result: T) => string | Toast)
-  /** Undoes the action. */
   readonly undo?: (result: T) => Promise<unknown>
   /** Refetches the data of the screen. */
   readonly after?: (result: T) => void

@@ -68,7 +68,6 @@ export function whenSignedOut(run: () => void): void {
 /** The server or its store is unavailable. Shown once for the whole page until a request succeeds. */
 export const trouble = signal<Problem | undefined>(undefined)
 
-/** The URL of an API call. */
 export function apiUrl(path: string, query: Call['query'] = {}): string {
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) {

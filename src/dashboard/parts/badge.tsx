@@ -61,7 +61,6 @@ export function Tags({ names, to, max = names.length, wrap = false }: TagsProps)
   )
 }
 
-/** A tag of a job. */
 export function Tag({ children, href }: { readonly children: string; readonly href?: string | undefined }) {
   return href === undefined ? (
     <span class="tag">{children}</span>

@@ -20,7 +20,6 @@ export interface ButtonProps extends Pressable {
   readonly tone?: 'normal' | 'primary' | 'danger' | 'quiet' | undefined
   readonly size?: 'md' | 'sm' | undefined
   readonly type?: 'button' | 'submit' | undefined
-  /** The tooltip. */
   readonly tip?: string | undefined
 }
 

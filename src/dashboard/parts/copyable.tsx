@@ -3,7 +3,6 @@ import { shortId } from '../data/format.js'
 import { Icon } from './icon.js'
 
 export interface CopyableProps {
-  /** The text to copy. */
   readonly text: string
   /** The text to show; the same by default. */
   readonly shown?: string | undefined

@@ -78,7 +78,6 @@ export function Skeleton({ lines = 3 }: { readonly lines?: number | undefined })
 export interface AnswerProps<T> {
   readonly query: QueryState<T>
   readonly children: (data: T) => ComponentChildren
-  /** The number of placeholder lines. */
   readonly lines?: number | undefined
 }
 

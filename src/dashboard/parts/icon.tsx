@@ -91,7 +91,6 @@ export function Icon({ name, size = 16, class: className }: IconProps) {
   )
 }
 
-/** The logo. */
 export function Mark({ size = 22 }: { readonly size?: number }) {
   return (
     <svg class="mark" width={size} height={size} viewBox="0 0 24 24" fill="none" aria-hidden="true">

@@ -7,7 +7,6 @@ interface LinkProps {
   readonly look?: string | undefined
 }
 
-/** A link with a text. */
 export function Link({ to, text, look = 'link' }: LinkProps) {
   return (
     <a class={look} href={to}>

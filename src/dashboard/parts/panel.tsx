@@ -10,11 +10,9 @@ export interface PanelProps {
   readonly children: ComponentChildren
   /** Without padding, for tables and pictures. */
   readonly flush?: boolean | undefined
-  /** The content is stale. */
   readonly stale?: boolean | undefined
 }
 
-/** A section of a screen with a heading. */
 export function Panel({ title, note, actions, children, flush = false, stale = false }: PanelProps) {
   return (
     <section class="panel">
@@ -34,7 +32,6 @@ export function Panel({ title, note, actions, children, flush = false, stale = f
 
 export interface PageHeadProps {
   readonly title: ComponentChildren
-  /** The parent page. */
   readonly up?: { readonly href: string; readonly text: string } | undefined
   readonly sub?: ComponentChildren | undefined
   readonly actions?: ComponentChildren | undefined
@@ -68,7 +65,6 @@ export interface FactsProps {
   readonly columns?: 1 | 2 | undefined
 }
 
-/** A list of terms and values. */
 export function Facts({ facts, columns = 1 }: FactsProps) {
   return (
     <dl class={`facts columns-${columns}`}>

@@ -13,7 +13,6 @@ export interface SparklineProps {
   readonly label: string
 }
 
-/** A small bar chart. */
 export function Sparkline(props: SparklineProps) {
   const { values, over = [], hue = 'accent', overHue = 'dead', width = 88, height = 22, label } = props
   const peak = Math.max(1, ...values.map((value, i) => value + (over[i] ?? 0)))
@@ -58,7 +57,6 @@ export interface MeterProps {
   readonly label: string
 }
 
-/** A usage meter. */
 export function Meter({ value, max, hue = 'run', text, label }: MeterProps) {
   const share = max <= 0 ? 0 : Math.min(1, Math.max(0, value / max))
   return (
@@ -84,7 +82,6 @@ export interface ShareBarProps {
   readonly label: string
 }
 
-/** A stacked bar of shares. */
 export function ShareBar({ parts, label }: ShareBarProps) {
   const total = parts.reduce((sum, { value }) => sum + value, 0)
   let x = 0

@@ -55,7 +55,6 @@ const LOOKS: Readonly<Record<string, Look>> = {
   inactive: { hue: 'off', icon: 'minus', word: 'Inactive' },
 }
 
-/** The look of a state. An unknown state shows its name. */
 export function lookOf(state: string): Look {
   return LOOKS[state] ?? { hue: 'off', icon: 'info', word: state }
 }

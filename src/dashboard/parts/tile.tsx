@@ -3,7 +3,6 @@ import type { Hue } from './badge.js'
 
 export interface TileProps {
   readonly label: string
-  /** The figure. */
   readonly value: ComponentChildren
   readonly note?: ComponentChildren | undefined
   readonly hue?: Hue | undefined
@@ -13,7 +12,6 @@ export interface TileProps {
   readonly children?: ComponentChildren | undefined
 }
 
-/** One key figure. */
 export function Tile({ label, value, note, hue, href, tip, children }: TileProps) {
   const content = (
     <>
@@ -36,7 +34,6 @@ export function Tile({ label, value, note, hue, href, tip, children }: TileProps
 
 interface TilesProps {
   readonly children: ComponentChildren
-  /** The figures are stale. */
   readonly stale?: boolean | undefined
 }
 

@@ -30,7 +30,6 @@ export function href(to: string, change: QueryChange = {}): string {
 }
 
 interface NavigateOptions {
-  /** Replaces the current history entry. */
   readonly replace?: boolean
 }
 

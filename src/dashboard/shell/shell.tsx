@@ -23,7 +23,6 @@ import { nextTheme, THEMES, theme } from './theme.js'
 import { unseenDead } from './title.js'
 import { announce } from './toasts.js'
 
-/** The frame around every screen. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const isNavOpen = useSignal(false)
   const open = query.value['open']

@@ -3,13 +3,11 @@ import { stored } from '../data/stored.js'
 
 export const THEMES = ['auto', 'light', 'dark'] as const
 
-/** The chosen theme. */
 export const theme = stored('theme', THEMES, 'auto')
 
 const dark = window.matchMedia('(prefers-color-scheme: dark)')
 const systemIsDark = signal(dark.matches)
 
-/** The theme that is shown. */
 export const shownTheme = computed<'light' | 'dark'>(() => {
   if (theme.value !== 'auto') return theme.value
   return systemIsDark.value ? 'dark' : 'light'

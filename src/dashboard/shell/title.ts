@@ -3,7 +3,6 @@ import { useEffect } from 'preact/hooks'
 import { short } from '../data/format.js'
 import { session } from '../data/session.js'
 
-/** The title of the open screen. */
 const name = signal('')
 /** The number of unacknowledged dead letters. It is in the title, so that a background tab shows it. */
 export const unseenDead = signal<number | undefined>(undefined)

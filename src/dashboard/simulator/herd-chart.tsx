@@ -7,7 +7,6 @@ import type { Facts } from '../timeline/facts.js'
 import { spanText } from '../timeline/span-text.js'
 import { herdPath, peakAt, roundUp, timeTicks, valueTicks } from './herd.js'
 
-/** One series of the chart. */
 export interface HerdLayer {
   readonly name: string
   /** `grey` is the baseline. */

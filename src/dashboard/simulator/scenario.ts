@@ -1,7 +1,6 @@
 import type { Scenario } from '../../core/simulation/simulate.js'
 import type { Duration } from '../../core/values/duration.js'
 
-/** The scenario as text fields. */
 export interface ScenarioForm {
   readonly jobs: string
   readonly within: string

@@ -3,7 +3,6 @@ import type { Policy } from '../../core/policy/policy.js'
 import { type PreviewRow, preview, typicalStarts } from '../../core/policy/preview.js'
 import { type Scenario, type Simulation, simulate } from '../../core/simulation/simulate.js'
 
-/** One policy to simulate. */
 export interface Trial {
   readonly policy: Policy
   readonly scenario: Scenario

@@ -20,7 +20,6 @@ import { isSame, SCENARIOS, type ScenarioField, type ScenarioForm, scenarioOf } 
 import type { Trial, TrialResult } from './simulation.js'
 import { useSimulation } from './simulator-thread.js'
 
-/** The state of the simulator; the screen keeps it in the URL. */
 export interface SimulatorState {
   readonly policy: PolicyChoice
   /** The second policy of a comparison. */

@@ -41,7 +41,6 @@ export class Rest {
     this.#options = options
   }
 
-  /** The body of the response. */
   async call(method: Method, path: string, asked: Asked = {}): Promise<unknown> {
     const headers = this.#headers(asked)
     const tries = method === 'get' || asked.creates ? TRIES : 1

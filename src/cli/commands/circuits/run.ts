@@ -68,7 +68,6 @@ function nextWords(circuit: CircuitView, now: number): string {
   return state === 'ramping' ? 'jobs start again step by step' : ''
 }
 
-/** A circuit after a change. */
 export function circuitLine(circuit: CircuitView, now: number, style: Style): string {
   const next = nextWords(circuit, now)
   const whose = circuit.tenantId === undefined ? '' : ` of tenant ${oneLine(circuit.tenantId)}`

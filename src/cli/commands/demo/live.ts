@@ -36,7 +36,6 @@ const NAME_COLUMNS = Math.max(...STORIES.map(({ name }) => name.length))
 const WORD_COLUMNS = Math.max(...Object.values(MARKS).map(({ word }) => word.length))
 const TIME_COLUMNS = '+0.00s'.length
 
-/** Formats events as lines. */
 export class Live {
   readonly #style: Style
   /** Start of the current run of each job. */

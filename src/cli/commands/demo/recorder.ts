@@ -47,7 +47,6 @@ export class Recorder {
     this.#startedAt = clock.now()
   }
 
-  /** Starts the clock. */
   begin(): void {
     this.#startedAt = this.#clock.now()
   }

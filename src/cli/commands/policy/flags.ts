@@ -14,7 +14,6 @@ export function addPolicyFlags(command: Command): Command {
   return command
 }
 
-/** Parses and checks the text of a flag. */
 export function reader(flag: string, schema: Schema): (text: string) => unknown {
   return text => read(schema, schema.fromText?.(text) ?? text, flag)
 }

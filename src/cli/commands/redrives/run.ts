@@ -74,7 +74,6 @@ function cardOf(redrive: RedriveView, now: number, style: Style): string {
   return `${head}${barOf(redrive, BAR_COLUMNS, style)}\n${progressWords(redrive)}\n\n${labelled(rows, LABEL_COLUMNS, style)}`
 }
 
-/** A redrive after a change. */
 export function redriveLine(redrive: RedriveView, style: Style): string {
   const state = markText(REDRIVE_MARKS[redrive.state], style)
   return `redrive ${oneLine(redrive.id)} ${state}, up to ${redrive.rate}: ${endWords(redrive)}`

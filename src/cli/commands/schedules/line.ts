@@ -6,7 +6,6 @@ export function whenText({ cron, every, timeZone }: ScheduleView): string {
   return cron === undefined ? `every ${every}` : `${cron} (${timeZone})`
 }
 
-/** A schedule after a change. */
 export function scheduleLine(schedule: ScheduleView): string {
   const { id, state, nextOccurrenceAt, version } = schedule
   const next = nextOccurrenceAt === undefined ? 'no next occurrence' : `next ${absolute(nextOccurrenceAt)}`

@@ -10,7 +10,6 @@ import { PHASE_MARKS, sign } from '../../output/symbols.js'
 import { cut, oneLine, padEnd, widthOf } from '../../output/width.js'
 import { cappedText, percent } from '../stats/run.js'
 
-/** The data of one moment. */
 export interface Snapshot {
   readonly location: string
   readonly stats: FleetStats
@@ -20,7 +19,6 @@ export interface Snapshot {
   readonly workers: readonly WorkerView[]
 }
 
-/** The state of the screen. */
 export interface View {
   readonly rows: number
   /** Name of the selected queue. Default: the first one. */

@@ -17,7 +17,6 @@ export interface EditorProps {
   readonly isReady: boolean
   /** Saves. The editor closes if the result is not undefined. */
   readonly onSave: () => Promise<unknown>
-  /** Further buttons. */
   readonly more?: ComponentChildren | undefined
   /** A drawer has room for long forms. */
   readonly as?: 'dialog' | 'drawer' | undefined

@@ -17,7 +17,6 @@ const Ids = createContext<FieldIds | undefined>(undefined)
 export interface FieldProps {
   readonly label: ComponentChildren
   readonly hint?: ComponentChildren | undefined
-  /** The error of the field. */
   readonly problem?: string | undefined
   readonly children: ComponentChildren
 }
@@ -168,7 +167,6 @@ function optionOf<T extends string>(option: T | Option<T>): Option<T> {
   return typeof option === 'string' ? { value: option, text: option } : option
 }
 
-/** A choice between a few options. */
 export function Segmented<T extends string>({ options, label, ...props }: SelectProps<T>) {
   const [value, set] = bound(props)
   const name = useId()
@@ -186,7 +184,6 @@ export function Segmented<T extends string>({ options, label, ...props }: Select
 
 interface UrlChoiceProps<T extends string> {
   readonly label: string
-  /** The parameter of the URL. */
   readonly name: string
   /** The first one is the default, and not in the URL. */
   readonly options: readonly Option<T>[]

@@ -9,7 +9,6 @@ export interface Action extends MenuItem {
 }
 
 interface ActionsProps {
-  /** The accessible name of the menu. */
   readonly label: string
   readonly actions: readonly (Action | false | undefined)[]
 }

@@ -7,7 +7,6 @@ interface LayerProps {
   readonly title: ComponentChildren
   readonly onClose: () => void
   readonly children: ComponentChildren
-  /** The buttons at the bottom. */
   readonly foot?: ComponentChildren | undefined
 }
 

@@ -17,10 +17,8 @@ export interface MenuItem {
 }
 
 export interface MenuProps {
-  /** The content of the button. */
   readonly children?: ComponentChildren | undefined
   readonly icon?: IconName | undefined
-  /** The accessible name of the menu. */
   readonly label: string
   readonly items: readonly (MenuItem | undefined | false)[]
   readonly tone?: 'quiet' | 'normal' | undefined

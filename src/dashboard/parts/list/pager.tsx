@@ -4,7 +4,6 @@ import { query, setQuery } from '../../shell/router.js'
 import { Button } from '../button.js'
 
 export interface PagerProps {
-  /** The cursor of the next page. */
   readonly next?: string | undefined
   /** The size of the list: `50 of 2,314 jobs`. */
   readonly children?: ComponentChildren | undefined

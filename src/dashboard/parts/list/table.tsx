@@ -19,7 +19,6 @@ export interface Column<Row> {
 }
 
 export interface TableProps<Row> {
-  /** The accessible name. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]

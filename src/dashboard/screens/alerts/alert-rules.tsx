@@ -17,7 +17,6 @@ import { actionColumn, type Column } from '../../parts/list/table.js'
 import { isFlag, RULES, thresholdText, type Unit, unitOf } from './alert-words.js'
 import './alert.css'
 
-/** The alert rules of all processes. */
 export function AlertRules() {
   const rules = useQuery('alert rules', api.alerts.rules, { topics: ['alerts'] })
   const edited = useSignal<RuleView | undefined>(undefined)

@@ -21,7 +21,6 @@ import './alert.css'
 
 type Silences = QueryState<{ readonly data: readonly SilenceView[] }>
 
-/** The active silences. */
 export function AlertSilences({ silences }: { readonly silences: Silences }) {
   return (
     <List

@@ -19,7 +19,6 @@ export const RULES: Readonly<Record<RuleName, string>> = {
   'schedule-missed': 'A schedule missed occurrences',
 }
 
-/** The unit of a rule. */
 export type Unit = 'duration' | 'share' | 'count'
 
 export function unitOf({ name, fire }: { readonly name: string; readonly fire: number | string }): Unit {
@@ -62,7 +61,6 @@ function placeOf(label: string, value: string): string | undefined {
   }
 }
 
-/** The labels of an alert with links. */
 export function LabelTags({ labels }: { readonly labels: Labels }) {
   return (
     <>
@@ -73,7 +71,6 @@ export function LabelTags({ labels }: { readonly labels: Labels }) {
   )
 }
 
-/** The silence that applies to an alert. */
 export function silenceOf(
   { rule, labels }: AlertView,
   silences: readonly SilenceView[],

@@ -18,7 +18,6 @@ import { AlertSilences, SilenceEditor, type SilenceStart } from './alert-silence
 import { LabelTags, RULES, silenceOf, valueText } from './alert-words.js'
 import './alert.css'
 
-/** Alerts, their rules and silences. */
 export default function Alerts() {
   const alerts = useQuery('alerts', signal => api.alerts.list({}, signal), { topics: ['alerts'], everyMs: 5_000 })
   const silences = useQuery('silences', api.alerts.silences, { topics: ['alerts'], everyMs: 15_000 })

@@ -4,10 +4,8 @@ import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { count, plural } from '../../data/format.js'
 
-/** A selection of dead letters. */
 export interface DeadChoice {
   readonly filter: api.Filter
-  /** The selection as text. */
   readonly words: string
   readonly items: number | Count
 }

@@ -11,13 +11,8 @@ import { go, segment } from '../../shell/router.js'
 import type { DeadChoice } from './dead-actions.js'
 import { RateSlider } from './rate-slider.js'
 
-interface RedriveDialogProps {
-  readonly choice: DeadChoice
-  readonly onClose: () => void
-}
-
 /** The settings of a redrive: canary, rate and stop condition. */
-export function RedriveDialog({ choice, onClose }: RedriveDialogProps) {
+export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice; readonly onClose: () => void }) {
   const rate = useSignal(20)
   const force = useSignal(false)
   const draft = useDraft({ canary: '10', stop: '20' })

@@ -205,7 +205,6 @@ function etaOf(redrive: RedriveView): string {
     : `about ${duration((left / perSecondOf(redrive)) * 1000)}`
 }
 
-/** The samples since the page was opened. */
 function useSamples({ started, succeeded, results }: RedriveView): readonly RateSample[] {
   const samples = useRef<RateSample[]>([])
   const last = samples.current.at(-1)

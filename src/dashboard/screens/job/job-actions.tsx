@@ -13,15 +13,10 @@ import { EditJob } from './job-edit.js'
 import { RescheduleJob } from './job-reschedule.js'
 import { sampleOf } from './job-sample.js'
 
-interface JobActionsProps {
-  readonly job: JobView
-  readonly onChange: () => void
-}
-
 type Layer = 'edit' | 'reschedule' | 'copy'
 
 /** The actions for a job that its state and the role allow. */
-export function JobActions({ job, onChange }: JobActionsProps) {
+export function JobActions({ job, onChange }: { readonly job: JobView; readonly onChange: () => void }) {
   const open = useSignal<Layer | undefined>(undefined)
   const show = (layer: Layer) => () => {
     open.value = layer

@@ -9,7 +9,6 @@ import { formOf, queryOf } from '../../policy/policy-form.js'
 import { policyWords } from '../../policy/policy-words.js'
 import { href, pageOf } from '../../shell/router.js'
 
-/** The fields of a job and its links. */
 export function JobFacts({ job }: { readonly job: JobView }) {
   const isLive = job.state === 'waiting' || job.state === 'running'
   return (
@@ -54,7 +53,6 @@ function PolicyFact({ job }: { readonly job: JobView }) {
   )
 }
 
-/** The links to related things. */
 function related({ scheduleId, fingerprint, redriveId, generation, name, key }: JobView): readonly Fact[] {
   const restarted = generation === 2 ? 'once' : `${generation - 1} times`
   return [

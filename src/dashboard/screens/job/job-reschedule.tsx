@@ -20,7 +20,6 @@ const WAYS = [
   { value: 'runAt', text: 'At a time' },
 ] as const
 
-/** Changes the time of a waiting job. */
 export function RescheduleJob({ job, onClose, onDone }: RescheduleJobProps) {
   const way = useSignal<'delay' | 'runAt'>('delay')
   const draft = useDraft({ delay: '5m', runAt: '' })

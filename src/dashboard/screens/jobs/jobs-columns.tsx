@@ -9,7 +9,6 @@ import { Elapsed, Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
 import { MiniTimeline } from '../../timeline/mini-timeline.js'
 
-/** The columns of a list of jobs. */
 export function jobColumns(): readonly Column<JobView>[] {
   return [
     { title: 'State', phone: 'head', render: job => <StateMark state={job.phase} reason={job.reason} /> },

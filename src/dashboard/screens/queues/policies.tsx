@@ -127,7 +127,6 @@ interface PolicyList {
   readonly queues: readonly { readonly queue: string; readonly retry: PartialPolicy }[]
 }
 
-/** The policy overrides of queues. */
 function QueuePolicies({ queues }: Pick<PolicyList, 'queues'>) {
   if (queues.length === 0) return null
   const whole = (retry: PartialPolicy): Policy => mergePolicies(retry)

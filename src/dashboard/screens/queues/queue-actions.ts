@@ -5,7 +5,6 @@ import { may } from '../../data/session.js'
 import type { Action } from '../../parts/layer/actions.js'
 import { href } from '../../shell/router.js'
 
-/** The actions for a queue. */
 export function queueActions(queue: QueueReport, after: () => void): readonly (Action | false)[] {
   const { name, paused } = queue
   return [

@@ -12,7 +12,6 @@ const GROUPS_READ = 200
 const GROUPS_SHOWN = 5
 const WORKERS_SHOWN = 8
 
-/** The error groups of the queue. */
 export function QueueErrors({ name }: { readonly name: string }) {
   const groups = useQuery('groups of queue', signal => api.dead.groups({ limit: GROUPS_READ }, signal), {
     topics: ['dead'],
@@ -45,7 +44,6 @@ export function QueueErrors({ name }: { readonly name: string }) {
   )
 }
 
-/** The workers of the queue. */
 export function QueueWorkers({ queue }: { readonly queue: QueueReport }) {
   const workers = useQuery('workers', api.workers.list, { topics: ['workers'], everyMs: 10_000 })
   return (

@@ -7,7 +7,6 @@ import { Meter, Sparkline } from '../../parts/sparkline.js'
 import { Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
 
-/** The columns of every list of queues. */
 export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
   {
     title: 'Queue',

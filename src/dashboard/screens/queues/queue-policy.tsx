@@ -20,7 +20,6 @@ interface QueuePolicyProps {
   readonly after: () => void
 }
 
-/** The policy override of the queue. */
 export function QueuePolicy({ queue, after }: QueuePolicyProps) {
   const isOpen = useSignal(false)
   const { retry, name } = queue

@@ -132,7 +132,6 @@ const WINDOWS = [
   { value: '24h', text: '24 h' },
 ] as const
 
-/** The upcoming runs of the queue. */
 function Wave({ name }: { readonly name: string }) {
   const ahead = chosenIn('ahead', WINDOWS).value
   const wave = useQuery(`wave ${name} ${ahead}`, signal => api.queues.retryWave(name, ahead, signal), {

@@ -13,7 +13,6 @@ import { FirstSteps } from '../overview/overview-first-steps.js'
 import { queueActions } from './queue-actions.js'
 import { QUEUE_COLUMNS } from './queue-columns.js'
 
-/** The list of queues. */
 export default function Queues() {
   const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
   const wanted = (query.value['q'] ?? '').toLowerCase()

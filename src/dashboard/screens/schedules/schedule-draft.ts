@@ -118,7 +118,6 @@ const moment = (text: string, before: string | undefined): string | undefined =>
 
 const NAME = /^\S.{0,254}$/
 
-/** The errors by field. */
 export function scheduleProblems({ draft }: ScheduleDraft): Wrong {
   const { id, when, cron, every, splay, timeout, priority, missed, missedMax } = draft
   return {

@@ -11,7 +11,6 @@ import { policyWords } from '../../policy/policy-words.js'
 import { href, pageOf } from '../../shell/router.js'
 import { MISSED, missedChoice, missedText, OVERLAPS } from './schedule-words.js'
 
-/** The configuration of a schedule. */
 export function ScheduleFacts({ schedule }: { readonly schedule: ScheduleView }) {
   const { overlap, missed, queue, retry, tags, tenantId, splay, timeout, webhook, dependsOn } = schedule
   const { startAt, endAt, createdAt, updatedAt, version, recurring, priority, delivery } = schedule

@@ -24,7 +24,6 @@ import './schedule.css'
 /** Each row requests its last runs, so pages are small. */
 const LIMIT = 25
 
-/** The list of schedules. */
 export default function Schedules() {
   const schedules = usePage('schedules', api.schedules.list, { limit: LIMIT, topics: ['schedules'], everyMs: 10_000 })
   const selected = useSignal<ReadonlySet<string>>(new Set())

@@ -13,7 +13,6 @@ import { href, query, segment } from '../../shell/router.js'
 
 const LIMIT = 50
 
-/** The audit log. */
 export default function AuditLog() {
   const isFirst = query.value['cursor'] === undefined
   const entries = usePage('audit', api.audit.list, { limit: LIMIT, ...(isFirst && { everyMs: 5_000 }) })

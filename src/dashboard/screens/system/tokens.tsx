@@ -19,7 +19,6 @@ import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
 
-/** The API tokens. */
 export default function Tokens() {
   const tokens = useQuery('tokens', api.tokens.list, { everyMs: 15_000 })
   const isMaking = useSignal(false)
@@ -121,12 +120,7 @@ const LASTS = [
   { value: '', text: 'no expiry' },
 ] as const
 
-interface TokenEditorProps {
-  readonly onClose: () => void
-  readonly after: (token: NewToken) => void
-}
-
-function TokenEditor({ onClose, after }: TokenEditorProps) {
+function TokenEditor({ onClose, after }: { readonly onClose: () => void; readonly after: (token: NewToken) => void }) {
   const draft = useDraft({ name: '', role: 'viewer' as Role, tenantId: '', expiresIn: '90d' })
   const body = present({
     name: draft.name.value.trim(),

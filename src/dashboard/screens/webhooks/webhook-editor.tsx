@@ -21,7 +21,6 @@ interface WebhookEditorProps {
   readonly after: (webhook: Saved) => void
 }
 
-/** Creates or edits a webhook. */
 export function WebhookEditor({ webhook, onClose, after }: WebhookEditorProps) {
   const draft = useDraft({
     url: webhook?.url ?? '',

@@ -1,6 +1,5 @@
 import type { WebhookEvent } from '../../../core/webhook/webhook.js'
 
-/** The events of webhooks. */
 export const EVENTS: Readonly<Record<WebhookEvent, string>> = {
   'job.succeeded': 'A job succeeded',
   'job.dead': 'A job died',

@@ -13,13 +13,8 @@ import '../dead/dead.css'
 
 const HOUR_MS = 3_600_000
 
-interface RecoverDialogProps {
-  readonly webhook: EndpointView
-  readonly onClose: () => void
-}
-
 /** Redrives the dead deliveries since a time. */
-export function RecoverDialog({ webhook, onClose }: RecoverDialogProps) {
+export function RecoverDialog({ webhook, onClose }: { readonly webhook: EndpointView; readonly onClose: () => void }) {
   const { id, url, failingSince, disabledAt } = webhook
   const since = useSignal(localText(Date.parse(failingSince ?? disabledAt ?? '') || serverNow() - 24 * HOUR_MS))
   const rate = useSignal(10)

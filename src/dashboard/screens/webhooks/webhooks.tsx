@@ -27,7 +27,6 @@ import './webhook.css'
 const LIMIT = 25
 const STRIP_MAX = 20
 
-/** The list of webhook endpoints. */
 export default function Webhooks() {
   const webhooks = usePage('webhooks', api.webhooks.list, { limit: LIMIT, topics: ['webhooks'], everyMs: 10_000 })
   const isMaking = useSignal(false)

@@ -32,7 +32,6 @@ const ALL = KINDS.reduce((sum, { share }) => sum + share, 0)
 const CALLS_SHARE = 0.04
 const CALL_RETRY = { maxRetries: 3, backoff: { type: 'exponential', base: '2s' }, jitter: 'equal' } as const
 
-/** Enqueues the jobs of the demo. */
 export class OrderSource {
   readonly #chronos: Chronos
   readonly #world: World
@@ -46,7 +45,6 @@ export class OrderSource {
     this.#definitions = new Map(definitions.map(job => [job.name, job as unknown as JobDefinition<unknown>]))
   }
 
-  /** Enqueues one random job. */
   order(given: EnqueueOptions = {}): Promise<unknown> {
     const world = this.#world
     const tenant = world.chance(0.6) ? { tenantId: world.pick(TENANTS) } : {}
