@@ -56,6 +56,12 @@ export function countsId(resolution: Resolution, at: number, queueAndName = ''):
   return `${resolution} ${new Date(start).toISOString().slice(0, 16)}Z ${queueAndName}`
 }
 
+/** The parts of such an id. A queue has no space in its name; a job may have some. */
+export function placeOfCounts(id: string): { readonly at: number; readonly queue: string; readonly name: string } {
+  const [, at = '', queue = '', ...words] = id.split(' ')
+  return { at: Date.parse(at), queue, name: words.join(' ') }
+}
+
 /** The records that these deltas will change, without duplicates and always in the same order. */
 export function keysOf(deltas: readonly Delta[]): readonly RecordKey[] {
   const ids = { [LEDGER]: new Set<string>(), [COUNTS]: new Set<string>(), [ERROR_GROUP]: new Set<string>() }

@@ -89,6 +89,13 @@ export function readOptional(
   }
 }
 
+/** The columns may still name the last worker of a job that has ended. */
+export function readLease(job: JobDraft, workerId: string | null, leaseUntil: number | null): void {
+  if (job.state !== 'running' || workerId === null || leaseUntil === null) return
+  job.workerId = fromText(workerId)
+  job.leaseUntil = leaseUntil
+}
+
 // ---------------------------------------------------------------- writing
 
 type Written = string | number | boolean | null

@@ -123,7 +123,7 @@ function manualVerbs(session: Session) {
 
 function readVerbs(session: Session) {
   return {
-    get: id => session.verb(tables => tables.rows.get(id)?.job),
+    get: id => session.verb(tables => read.shownJob(tables.rows.get(id))),
     list: (filter, page) => session.verb((tables, now) => read.list(tables, filter, page, now)),
     count: (filter, cap, lookAt) => session.verb((tables, now) => read.count(tables, filter, cap, lookAt, now)),
     liveSchedules: ids => session.verb(tables => read.liveSchedules(tables, ids)),

@@ -94,6 +94,9 @@ export interface Job {
   readonly backoffMs?: number
   readonly begun: boolean
   readonly cancelRequested: boolean
+  /** The worker that runs it and the end of its lease; set only while it runs. */
+  readonly workerId?: string
+  readonly leaseUntil?: number
 
   /** The dependency, whose circuit and retry budget it shares. */
   readonly dependency?: string

@@ -1,9 +1,10 @@
 import { fingerprint } from '../failure/fingerprint.js'
 import { url } from '../http/request.js'
-import { storedPolicyInput } from '../policy/form.js'
-import type { PolicyInput } from '../policy/policy.js'
-import { parseDuration, toMs } from '../values/duration.js'
+import { jobRetryOptions, type PartialPolicy, policyLevel, storedPolicyInput } from '../policy/form.js'
+import type { JobRetryOptions, PolicyInput } from '../policy/policy.js'
+import { type Duration, parseDuration, toMs } from '../values/duration.js'
 import { freeText, name, tags } from '../values/limits.js'
+import { present } from '../values/present.js'
 import {
   about,
   anything,
@@ -22,6 +23,7 @@ import { DELIVERIES, PRIORITY_MAX } from './job.js'
 import type { RunTime } from './run-time.js'
 
 const atLeast1ms = duration({ min: 1 })
+const SHORT_NAMES = Object.keys(jobRetryOptions.fields) as readonly (keyof JobRetryOptions)[]
 
 /** Settings of a job that definitions, enqueues and schedules share. */
 export const jobSettings = {
@@ -31,6 +33,7 @@ export const jobSettings = {
     oneOf(DELIVERIES),
     '`at-most-once`: the job is never started again if the outcome of a run is unknown. Default `at-least-once`.',
   ),
+  ...jobRetryOptions.fields,
   maxElapsed: about(atLeast1ms, 'No retry starts later than this after the first run.'),
   dependsOn: about(freeText, 'The dependency of the job: jobs with the same one share a circuit and a retry budget.'),
   tags,
@@ -61,6 +64,27 @@ interface When {
 const twoTimes = (given: When): string | undefined =>
   given.delay !== undefined && given.runAt !== undefined ? 'give delay or runAt, not both' : undefined
 
+type RetrySettings = JobRetryOptions & {
+  readonly retry?: PolicyInput | undefined
+  readonly maxElapsed?: Duration | undefined
+}
+
+/** The policy of one job's settings. */
+export function retryOf(given: RetrySettings): PartialPolicy | undefined {
+  const { retry, maxRetries, retryDelay, useExponentialBackoff, maxElapsed } = given
+  const isShort = maxRetries !== undefined || retryDelay !== undefined || useExponentialBackoff !== undefined
+  const named = isShort ? present({ maxRetries, retryDelay, useExponentialBackoff }) : retry
+  const level = named === undefined ? undefined : policyLevel(named)
+  return maxElapsed === undefined ? level : { ...level, maxElapsed: toMs(maxElapsed, 'maxElapsed') }
+}
+
+/** `retry` and the short names set the same settings. */
+export function twoPolicies(given: RetrySettings): string | undefined {
+  if (given.retry === undefined) return undefined
+  const short = SHORT_NAMES.filter(name => given[name] !== undefined)
+  return short.length === 0 ? undefined : `give retry or ${short.join(', ')}, not both`
+}
+
 /** The options of an enqueue in the library, REST and the command line. */
 export const enqueueOptions = refined(
   quickObject({
@@ -72,7 +96,7 @@ export const enqueueOptions = refined(
     ...ownSettings,
     tx: inCode<unknown>("the caller's database transaction, if the store can join one", () => true),
   }),
-  twoTimes,
+  given => twoTimes(given) ?? twoPolicies(given),
 )
 
 export type EnqueueOptions = Infer<typeof enqueueOptions>

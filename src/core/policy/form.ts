@@ -1,5 +1,5 @@
 import { budgetInput, circuitInput } from '../dependency/settings.js'
-import { type Duration, toMs } from '../values/duration.js'
+import { DURATION_MAX_MS, toMs } from '../values/duration.js'
 import { shown } from '../values/error.js'
 import { present } from '../values/present.js'
 import {
@@ -25,6 +25,7 @@ import { MAX_RETRIES, PRESETS, type PresetName } from './presets.js'
 import { rules } from './rules.js'
 
 const time = duration()
+const milliseconds = integer(0, DURATION_MAX_MS)
 const base = about(time, {
   flag: '--base <duration>',
   description: 'the first delay; with fixed, every delay',
@@ -143,14 +144,14 @@ const OPTIONAL = {
 export const jobRetryOptions = object(
   {},
   {
-    maxRetries: REQUIRED.maxRetries,
-    retryDelay: time,
+    maxRetries: about(REQUIRED.maxRetries, { description: 'Runs after the first.' }),
+    retryDelay: about(time, 'The first delay; a number is milliseconds.'),
     useExponentialBackoff: about(boolean, 'false: the same delay every time.'),
   },
 )
 
 /** … and on an instance or a worker. */
-export const instanceRetryOptions = object(
+const simpleRetryOptions = object(
   {},
   {
     maxRetries: REQUIRED.maxRetries,
@@ -161,6 +162,22 @@ export const instanceRetryOptions = object(
     jitterFactor: number(0, 1),
   },
 )
+
+/** A third set of names, for the instance; the preset `queue` supplies those that are absent. */
+const queueRetryOptions = object(
+  {},
+  { MaxRetries: REQUIRED.maxRetries, RetryBackoffBaseMS: milliseconds, RetryBackoffMaxMS: milliseconds },
+)
+const QUEUE_NAMES = Object.keys(queueRetryOptions.fields) as readonly (keyof Written)[]
+const OTHER_NAMES = Object.keys({
+  backoff,
+  cap: time,
+  ...jobRetryOptions.fields,
+  ...simpleRetryOptions.fields,
+}) as readonly (keyof Written)[]
+
+/** Everything that an instance or a worker accepts beside `retry`. */
+export const instanceRetryOptions = object({}, { ...simpleRetryOptions.fields, ...queueRetryOptions.fields })
 
 const preset = schema<PresetName>({
   kinds: ['string'],
@@ -190,8 +207,9 @@ const policyOf = (stored: boolean): Schema<PresetName | Written> =>
       sayOnce(kept, ['backoff'], ['retryDelay', 'useExponentialBackoff'], ['baseRetryDelay', 'retryStrategy'])
       sayOnce(kept, ['jitter'], ['jitterEnabled', 'jitterFactor'])
       sayOnce(kept, ['cap'], ['maxRetryDelay'])
+      checkNames(kept)
       if (stored) checkStorable(kept)
-      checkTogether(delaysOf(kept), kept.maxRetries)
+      checkTogether(policyLevel(kept))
       return kept
     },
   })
@@ -234,23 +252,25 @@ export function policyLevel(given: PresetName | Written): PartialPolicy {
     retryStrategy,
     jitterEnabled,
     jitterFactor,
+    MaxRetries,
+    RetryBackoffBaseMS,
+    RetryBackoffMaxMS,
     ...own
   } = given
-  return present({ ...own, ...delaysOf(given) })
+  const isQueue = QUEUE_NAMES.some(name => given[name] !== undefined)
+  return {
+    ...(isQueue && PRESETS.queue),
+    ...present({
+      ...own,
+      maxRetries: own.maxRetries ?? MaxRetries,
+      backoff: own.backoff ?? simpleBackoff(given),
+      jitter: own.jitter ?? simpleJitter(given),
+      cap: own.cap ?? maxRetryDelay ?? RetryBackoffMaxMS,
+    }),
+  }
 }
-
-const delaysOf = (given: Written): Delays => ({
-  backoff: given.backoff ?? simpleBackoff(given),
-  jitter: given.jitter ?? simpleJitter(given),
-  cap: given.cap ?? given.maxRetryDelay,
-})
 
 type Written = Infer<typeof written>
-interface Delays {
-  readonly backoff: Backoff | undefined
-  readonly jitter: Jitter | undefined
-  readonly cap: Duration | undefined
-}
 
 /** The same setting under two names is refused, because it is ambiguous. */
 function sayOnce(given: Written, ...groups: readonly (readonly (keyof Written)[])[]): void {
@@ -258,13 +278,21 @@ function sayOnce(given: Written, ...groups: readonly (readonly (keyof Written)[]
   if (used.length > 1) throw flaw(`"${used[0]}" and "${used[1]}" say the same thing; keep one of them`)
 }
 
+/** Each set of names has its own defaults, so a mixture would be ambiguous. */
+function checkNames(given: Written): void {
+  const [own, other] = [QUEUE_NAMES, OTHER_NAMES].map(names => names.find(name => given[name] !== undefined))
+  if (own === undefined || other === undefined) return
+  throw flaw(`"${own}" and "${other}" belong to different sets of names; use one set`)
+}
+
 function simpleBackoff({
   retryDelay,
   baseRetryDelay,
   useExponentialBackoff,
   retryStrategy,
+  RetryBackoffBaseMS,
 }: Written): Backoff | undefined {
-  const first = retryDelay ?? baseRetryDelay
+  const first = retryDelay ?? baseRetryDelay ?? RetryBackoffBaseMS
   if (first === undefined && useExponentialBackoff === undefined && retryStrategy === undefined) return undefined
   const type = retryStrategy ?? (useExponentialBackoff === false ? 'fixed' : 'exponential')
   return type === 'fixed' ? { type, delay: first ?? '60s' } : { type, base: first ?? '60s' }
@@ -283,7 +311,7 @@ function checkStorable({ rules: all = [] }: Written): void {
 }
 
 /** The settings of one level must be consistent; `mergePolicies` resolves conflicts between levels. */
-function checkTogether({ backoff: own, jitter: spread, cap }: Delays, maxRetries: number | undefined): void {
+function checkTogether({ backoff: own, jitter: spread, cap, maxRetries }: PartialPolicy): void {
   if (own === undefined) return
   if (spread === 'decorrelated' && own.type !== 'exponential') {
     throw flawAt(['jitter'], `"decorrelated" needs exponential backoff, got ${own.type}; use "full" or "equal"`)

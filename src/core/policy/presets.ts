@@ -3,7 +3,18 @@ import type { Policy } from './policy.js'
 /** Every policy has a limit. */
 export const MAX_RETRIES = 1_000
 
-export type PresetName = 'standard' | 'http' | 'lowLatency' | 'financial' | 'queue' | 'webhook' | 'patient' | 'none'
+export type PresetName =
+  | 'standard'
+  | 'http'
+  | 'lowLatency'
+  | 'financial'
+  | 'queue'
+  | 'webhook'
+  | 'patient'
+  | 'none'
+  | 'conservative'
+  | 'aggressive'
+  | 'one-shot'
 
 const standard: Policy = {
   maxRetries: 3,
@@ -11,18 +22,30 @@ const standard: Policy = {
   jitter: 0.2,
   cap: '1h',
 }
+const lowLatency: Policy = {
+  maxRetries: 2,
+  backoff: { type: 'exponential', base: '100ms' },
+  jitter: 'full',
+  cap: '5s',
+}
+const financial: Policy = { maxRetries: 5, backoff: { type: 'exponential', base: '1s' }, jitter: 'full', cap: '60s' }
+// Its backoff is never used, unless another level raises maxRetries: then the retries must not be immediate.
+const none: Policy = { ...standard, maxRetries: 0 }
 
 /** Named policies: `standard`, and policies with the values of well-known documents. */
 export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   standard,
   http: { maxRetries: 3, backoff: { type: 'exponential', base: '1s' }, jitter: 'none', cap: '5m' },
-  lowLatency: { maxRetries: 2, backoff: { type: 'exponential', base: '100ms' }, jitter: 'full', cap: '5s' },
-  financial: { maxRetries: 5, backoff: { type: 'exponential', base: '1s' }, jitter: 'full', cap: '60s' },
+  lowLatency,
+  financial,
   queue: { maxRetries: 3, backoff: { type: 'exponential', base: '500ms' }, jitter: 'full', cap: '30s' },
   webhook: { maxRetries: 3, backoff: { type: 'list', delays: ['30s', '60s', '120s'] }, jitter: 'none' },
   patient: { maxRetries: 20, backoff: { type: 'exponential', base: '30s' }, jitter: 'equal', cap: '6h' },
-  // Its backoff is never used, unless another level raises maxRetries: then the retries must not be immediate.
-  none: { ...standard, maxRetries: 0 },
+  none,
+  // Other well-known names of the same policies.
+  conservative: financial,
+  aggressive: lowLatency,
+  'one-shot': none,
 }
 
 /** The purpose of each preset. */
@@ -35,6 +58,9 @@ export const GOOD_FOR: Readonly<Record<PresetName, string>> = {
   webhook: 'webhook deliveries (the default)',
   patient: 'outages of up to a day',
   none: 'jobs that must not run twice',
+  conservative: 'the same as financial',
+  aggressive: 'the same as lowLatency',
+  'one-shot': 'the same as none',
 }
 
 export function isPresetName(name: string): name is PresetName {

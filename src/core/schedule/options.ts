@@ -1,7 +1,7 @@
 import { httpRequest } from '../http/request.js'
-import { ownSettings } from '../job/options.js'
-import { name } from '../values/limits.js'
-import { about, anything, boolean, type Infer, inCode, integer, named, oneOf } from '../values/schema.js'
+import { ownSettings, twoPolicies } from '../job/options.js'
+import { jobName } from '../values/limits.js'
+import { about, anything, boolean, type Infer, inCode, integer, named, oneOf, refined } from '../values/schema.js'
 import { object, union } from '../values/shape.js'
 import { timingFields } from './timing.js'
 
@@ -24,19 +24,22 @@ const definition = inCode<object>('a job definition', given => typeof given === 
 /** A schedule as users write it: `cron` or `every`, and `job` or `http`. */
 export const scheduleOptions = named(
   'ScheduleInput',
-  object(
-    {},
-    {
-      ...timingFields,
-      job: about({ ...union(name, definition), json: name.json! }, 'The name of its jobs.'),
-      payload: anything,
-      http: about(httpRequest, 'Instead of `job`: a call to a URL.'),
-      ...ownSettings,
-      webhook: about(ownSettings.webhook, 'The URL that receives the outcome of each job.'),
-      overlap,
-      missed,
-      recurring: about(boolean, 'false: the schedule ends after one occurrence. Default true.'),
-    },
+  refined(
+    object(
+      {},
+      {
+        ...timingFields,
+        job: about({ ...union(jobName, definition), json: jobName.json! }, 'The name of its jobs.'),
+        payload: anything,
+        http: about(httpRequest, 'Instead of `job`: a call to a URL.'),
+        ...ownSettings,
+        webhook: about(ownSettings.webhook, 'The URL that receives the outcome of each job.'),
+        overlap,
+        missed,
+        recurring: about(boolean, 'false: the schedule ends after one occurrence. Default true.'),
+      },
+    ),
+    twoPolicies,
   ),
   { example: { cron: '0 9 * * MON', timeZone: 'Europe/Paris', job: 'weekly-digest', payload: { list: 'all' } } },
 )

@@ -12,12 +12,19 @@ export const BATCH_MAX = 10_000
 export const PAGE_MAX = 200
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/
+const JOB_NAME = /^[A-Za-z0-9]([A-Za-z0-9._:/ -]*[A-Za-z0-9._:/-])?$/
 
-/** Names of jobs and queues. */
+/** Names of queues, and ids of schedules. */
 export const name = pattern(
   NAME_LENGTH_MAX,
   NAME,
   `1 to ${NAME_LENGTH_MAX} letters, digits or . _ : / - that begin with a letter or digit`,
+)
+/** Names of jobs may contain spaces: `Critical Task`. */
+export const jobName = pattern(
+  NAME_LENGTH_MAX,
+  JOB_NAME,
+  `1 to ${NAME_LENGTH_MAX} letters, digits, spaces or . _ : / - that begin with a letter or digit and do not end with a space`,
 )
 /** How many items a page of a list has. */
 export const pageLimit = integer(1, PAGE_MAX)

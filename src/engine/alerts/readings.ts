@@ -4,7 +4,7 @@ import { circuitState, type Dependency } from '../../core/dependency/dependency.
 import type { Schedule } from '../../core/schedule/schedule.js'
 import { DAY_MS, formatMs } from '../../core/values/duration.js'
 import { DELIVERIES, type Endpoint, endpointKey } from '../../core/webhook/webhook.js'
-import { COUNTS, countsId } from '../../store/fold.js'
+import { COUNTS, countsId, placeOfCounts } from '../../store/fold.js'
 import type { Backlog, QueueRecord, Store } from '../../store/store.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { bodyOf } from '../records/records.js'
@@ -134,9 +134,8 @@ export async function countsOf(
   return sums
 }
 
-/** An id is `1m <minute> <queue> <name>`. */
 function addCounts(sums: Map<string, QueueCounts>, id: string, counts: Readonly<Record<string, number>>): void {
-  const [, , queue = '', name = ''] = id.split(' ')
+  const { queue, name } = placeOfCounts(id)
   if (name.startsWith(ALERT_JOB)) return
   const sum = sums.get(queue) ?? { first: 0, retry: 0, exhausted: 0 }
   sum.first += counts['first'] ?? 0

@@ -34,7 +34,7 @@ import type { CustomBackoffs } from '../worker/custom-backoff.js'
 import { Fleet, type WorkerView } from '../worker/fleet.js'
 import { Worker } from '../worker/worker.js'
 import { Connection } from './connection.js'
-import { HTTP_JOB, type JobDefinition } from './definition.js'
+import { HTTP_JOB, type JobDefinition, uselessRetries } from './definition.js'
 import {
   type Along,
   type EnqueueManyResult,
@@ -191,6 +191,7 @@ export class Chronos {
     if (this.#closing) throw new ChronosError('CLOSED', 'work: this Chronos is closed')
     const settings = workerSettings(definitions, options)
     const { signals = true, maintenance = true } = options
+    this.#warnOfRetries(definitions)
     const policy = instanceLevel(options, 'work')
     const policies = policy ? this.#env.policies.forWorker(policy) : this.#env.policies
     this.#policies.add(policies)
@@ -297,6 +298,15 @@ export class Chronos {
     await this.#ending
     await during(this.#env.clock, () => this.#egress.close())
     await this.#env.connection.close()
+  }
+
+  #warnOfRetries(definitions: readonly JobDefinition<never>[]): void {
+    for (const definition of definitions) {
+      const maxRetries = uselessRetries(definition.delivery, definition.retry, definition)
+      if (maxRetries === 0) continue
+      const { name } = definition
+      this.#env.log.warn({ event: 'retries.unused', name, maxRetries }, 'job is at-most-once, ignoring maxRetries')
+    }
   }
 
   #claimAlong(queue: string): Along | undefined {

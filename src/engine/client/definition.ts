@@ -2,14 +2,24 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type FingerprintFunction, fingerprint } from '../../core/failure/fingerprint.js'
 import type { Snooze } from '../../core/failure/outcome.js'
 import type { Delivery } from '../../core/job/job.js'
-import { jobSettings } from '../../core/job/options.js'
+import { jobSettings, retryOf, twoPolicies } from '../../core/job/options.js'
 import { policyInput } from '../../core/policy/form.js'
-import { type PartialPolicy, type PolicyInput, policyLevel } from '../../core/policy/policy.js'
+import type { PartialPolicy, PolicyInput } from '../../core/policy/policy.js'
 import { DAY_MS, type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
-import { name as jobName } from '../../core/values/limits.js'
+import { jobName } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
-import { about, boolean, duration, type Infer, inCode, read, refuse, type Schema } from '../../core/values/schema.js'
+import {
+  about,
+  boolean,
+  duration,
+  type Infer,
+  inCode,
+  read,
+  refined,
+  refuse,
+  type Schema,
+} from '../../core/values/schema.js'
 import { object, union } from '../../core/values/shape.js'
 import type { Reconcile } from '../worker/reconcile.js'
 
@@ -84,13 +94,16 @@ const settings = {
   ),
 }
 
-const definition = object(
-  { name: jobName, run: inCode<Handler<never, unknown>>('a function', isFunction) },
-  {
-    ...settings,
-    payload: inCode<StandardSchemaV1>('a schema of a Standard Schema library', isSchema),
-    reconcile: inCode<Reconcile<never>>('a function', isFunction),
-  },
+const definition = refined(
+  object(
+    { name: jobName, run: inCode<Handler<never, unknown>>('a function', isFunction) },
+    {
+      ...settings,
+      payload: inCode<StandardSchemaV1>('a schema of a Standard Schema library', isSchema),
+      reconcile: inCode<Reconcile<never>>('a function', isFunction),
+    },
+  ),
+  twoPolicies,
 )
 
 const common = object({ name: jobName }, settings)
@@ -140,6 +153,19 @@ export const QUEUE_DEFAULT = 'default'
 export const HTTP_JOB = 'http'
 const BUILT_IN_NAMES: readonly string[] = [HTTP_JOB]
 
+/**
+ * The retries that a policy names although an at-most-once job is never retried; a definition with `retryUnsent` or
+ * `reconcile` may retry it after all.
+ */
+export function uselessRetries(
+  delivery: Delivery,
+  policy: PartialPolicy | undefined,
+  definition: Pick<JobDefinition, 'retryUnsent' | 'reconcile'> | undefined,
+): number {
+  if (delivery !== 'at-most-once' || definition?.retryUnsent || definition?.reconcile) return 0
+  return policy?.maxRetries ?? 0
+}
+
 export function defineJob<Schema extends StandardSchemaV1, Result>(
   options: DefinitionWithSchema<Schema, Result>,
 ): JobDefinition<StandardSchemaV1.InferInput<Schema>>
@@ -167,8 +193,7 @@ function define(options: AnyDefinition): JobDefinition<unknown> {
   const own = read(jobName, (options as { readonly name?: unknown } | undefined)?.name, 'defineJob: name')
   const where = `job "${own}":`
   const given = read(definition, options, where)
-  const { queue = QUEUE_DEFAULT, delivery = 'at-least-once', timeout, deadline, retry, maxElapsed, retryUnsent } = given
-  const level = retry === undefined ? undefined : policyLevel(retry)
+  const { queue = QUEUE_DEFAULT, delivery = 'at-least-once', timeout, deadline, retryUnsent } = given
   const idle = given.reconcile ? 'reconcile' : retryUnsent ? 'retryUnsent' : undefined
   if (idle !== undefined && delivery !== 'at-most-once') {
     const why = 'an at-least-once job is retried by its policy anyway'
@@ -182,7 +207,7 @@ function define(options: AnyDefinition): JobDefinition<unknown> {
     timeoutMs: timeout === undefined ? TIMEOUT_DEFAULT_MS : toMs(timeout, 'timeout'),
     deadlineMs: deadline === undefined ? undefined : toMs(deadline, 'deadline'),
     tags: given.tags,
-    retry: maxElapsed === undefined ? level : { ...level, maxElapsed: toMs(maxElapsed, 'maxElapsed') },
+    retry: retryOf(given),
     schema: given.payload,
     handler: given.run,
     reconcile: given.reconcile,

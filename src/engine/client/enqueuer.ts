@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import { urlOf } from '../../core/http/request.js'
 import { type Delivery, PRIORITY_DEFAULT } from '../../core/job/job.js'
-import { deadlineOf, type EnqueueOptions, enqueueOptions, runTimeOf } from '../../core/job/options.js'
+import { deadlineOf, type EnqueueOptions, enqueueOptions, retryOf, runTimeOf } from '../../core/job/options.js'
 import { canonicalJson, toPayload } from '../../core/job/payload.js'
-import { type PartialPolicy, policyLevel } from '../../core/policy/policy.js'
 import { type Clock, type Dice, wait } from '../../core/values/clock.js'
 import { toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { BATCH_MAX, name as jobName } from '../../core/values/limits.js'
+import { BATCH_MAX, jobName } from '../../core/values/limits.js'
 import { read } from '../../core/values/schema.js'
 import { parseWith } from '../../core/values/standard-schema.js'
 import type { Enqueued, NewJob, RunTime } from '../../store/store.js'
@@ -16,7 +15,7 @@ import { Batcher } from '../time/batcher.js'
 import { backOffMs } from '../time/loop.js'
 import type { Worker } from '../worker/worker.js'
 import { type Connection, isRepeatable, isUnknown } from './connection.js'
-import { type JobDefinition, QUEUE_DEFAULT } from './definition.js'
+import { type JobDefinition, QUEUE_DEFAULT, uselessRetries } from './definition.js'
 import type { EventHub } from './events.js'
 import type { Policies } from './policies.js'
 
@@ -135,6 +134,11 @@ export class Enqueuer {
     return this.#newJob(target, payload, checkedOptions(options, target.name))
   }
 
+  /** The options of a prepared job that have no effect. */
+  warnings(reference: JobReference<never>, job: NewJob): readonly string[] {
+    return warningsOf(job, this.#target(reference).definition)
+  }
+
   /** Enqueues a prepared job. */
   add(job: NewJob): Promise<Enqueued> {
     return this.#batcher.add(job)
@@ -213,7 +217,7 @@ export class Enqueuer {
     const text = toPayload(payload, 'payload')
     const { key, unique, tenantId, fingerprint } = options
     const dependency = options.dependsOn ?? definition?.dependsOn ?? definition?.dependencyOf?.(input as never)
-    const override = overrideOf(options)
+    const override = retryOf(options)
     const policyId = definition && (await policies.publish(definition, queue))
     const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout')
     const notAfter = options.deadline ?? definition?.deadlineMs
@@ -250,15 +254,9 @@ function checkedOptions(options: EnqueueOptions, name: string): EnqueueOptions {
   return options === NO_OPTIONS ? options : read(enqueueOptions, options, `enqueue "${name}":`)
 }
 
-function overrideOf({ retry, maxElapsed }: EnqueueOptions): PartialPolicy | undefined {
-  const level = retry === undefined ? undefined : policyLevel(retry)
-  return maxElapsed === undefined ? level : { ...level, maxElapsed: toMs(maxElapsed, 'maxElapsed') }
-}
-
-/** A definition with `retryUnsent` or `reconcile` may retry an at-most-once job after all, within its policy. */
-function warningsOf({ delivery, override }: NewJob, definition: JobDefinition<never> | undefined): readonly string[] {
-  const maxRetries = override?.maxRetries ?? 0
-  if (delivery !== 'at-most-once' || maxRetries === 0 || definition?.retryUnsent || definition?.reconcile) return []
+function warningsOf({ delivery, override }: NewJob, definition: JobDefinition | undefined): readonly string[] {
+  const maxRetries = uselessRetries(delivery, override, definition)
+  if (maxRetries === 0) return []
   return [`an at-most-once job runs once and is never retried, so maxRetries ${maxRetries} has no effect`]
 }
 

@@ -1,4 +1,5 @@
 import type { BudgetInput, CircuitInput } from '../../core/dependency/settings.js'
+import { instanceRetryOptions } from '../../core/policy/form.js'
 import {
   type InstanceRetryOptions,
   type PartialPolicy,
@@ -70,14 +71,7 @@ export interface WorkOptions extends InstanceRetryOptions {
   readonly signals?: boolean
 }
 
-const SHORT_NAMES: readonly (keyof InstanceRetryOptions)[] = [
-  'maxRetries',
-  'baseRetryDelay',
-  'maxRetryDelay',
-  'retryStrategy',
-  'jitterEnabled',
-  'jitterFactor',
-]
+const SHORT_NAMES = Object.keys(instanceRetryOptions.fields) as readonly (keyof InstanceRetryOptions)[]
 const WORK_OPTIONS = [
   'concurrency',
   'queues',

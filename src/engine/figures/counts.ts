@@ -1,4 +1,4 @@
-import { COUNTS, countsId, type Resolution } from '../../store/fold.js'
+import { COUNTS, countsId, placeOfCounts, type Resolution } from '../../store/fold.js'
 import type { Store } from '../../store/store.js'
 import { bodyOf } from '../records/records.js'
 
@@ -46,7 +46,7 @@ export async function readCounts(store: Store, { resolution, from, to, max }: Co
     const limit = Math.min(PAGE, max - data.length)
     const page = limit <= 0 ? [] : await store.records(COUNTS, { from: first, to: end, limit, order: 'down' })
     for (const record of page) {
-      for (const counts of bodyOf<Record<string, number>>(record)) data.push({ ...placeOf(record.id), counts })
+      for (const counts of bodyOf<Record<string, number>>(record)) data.push({ ...placeOfCounts(record.id), counts })
     }
     const last = page.at(-1)
     if (page.length < PAGE || !last) {
@@ -57,12 +57,6 @@ export async function readCounts(store: Store, { resolution, from, to, max }: Co
     }
     end = last.id
   }
-}
-
-/** An id is `1m <minute> <queue> <name>`. */
-function placeOf(id: string): Omit<Counted, 'counts'> {
-  const [, at = '', queue = '', name = ''] = id.split(' ')
-  return { at: Date.parse(at), queue, name }
 }
 
 const nextOf = (data: readonly Counted[], since: number): number => data.findLast(({ at }) => at > since)?.at ?? since

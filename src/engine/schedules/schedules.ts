@@ -7,6 +7,7 @@ import type { Schedule, ScheduledJob } from '../../core/schedule/schedule.js'
 import { checkHappens, parseTiming } from '../../core/schedule/timing.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { pageLimit, name as scheduleId } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { integer, read } from '../../core/values/schema.js'
 import { type Time, timeOf } from '../../core/values/time.js'
 import type { NewJob, Store } from '../../store/store.js'
@@ -51,6 +52,10 @@ interface SchedulesOptions {
   readonly onChanged: () => void
 }
 
+interface Template extends ScheduledJob {
+  readonly warnings: readonly string[]
+}
+
 /** `chronos.schedules`: recurring jobs. */
 export class Schedules {
   readonly #options: SchedulesOptions
@@ -67,13 +72,18 @@ export class Schedules {
 
   /**
    * Creates or changes a schedule. Repeating the call changes nothing, so every process may put its schedules when it
-   * starts.
+   * starts. Its `warnings` name options that have no effect.
    */
-  async put<Input>(id: string, options: ScheduleOptions<Input>, { version }: PutOptions = {}): Promise<ScheduleView> {
+  async put<Input>(id: string, options: ScheduleOptions<Input>, condition: PutOptions = {}): Promise<ScheduleView> {
+    const { schedule, warnings } = await this.#put(id, options, condition)
+    return warnings.length === 0 ? schedule : { ...schedule, warnings }
+  }
+
+  async #put(id: string, options: unknown, { version }: PutOptions): Promise<CreatedSchedule> {
     read(scheduleId, id, 'schedules.put: id')
     const where = `schedule "${id}"`
     const asked = read(scheduleOptions, options, `${where}:`) as ScheduleOptions<never>
-    const job = await this.#template(asked, where)
+    const { warnings, ...job } = await this.#template(asked, where)
     let now = 0
     const { body } = await this.#write(id, async (current, store) => {
       now = (await store.info()).now
@@ -83,7 +93,7 @@ export class Schedules {
       checkHappens(said.timing, now, where)
       return putOver(id, said, current, now)
     })
-    return viewSchedule(body, now)
+    return { schedule: viewSchedule(body, now), warnings }
   }
 
   /**
@@ -94,7 +104,7 @@ export class Schedules {
     const { warnings, ...options } = parseScheduleForm(form, 'job')
     const { dice, clock } = this.#env
     const own = id ?? dice.id(clock.now())
-    const schedule = await this.put(own, { ...options, ...(tenantId !== undefined && { tenantId }) }, { version: 0 })
+    const { schedule } = await this.#put(own, { ...options, ...present({ tenantId }) }, { version: 0 })
     return { schedule, warnings }
   }
 
@@ -171,7 +181,7 @@ export class Schedules {
     return viewTicks(timing, now, count)
   }
 
-  async #template(options: ScheduleOptions<never>, where: string): Promise<ScheduledJob> {
+  async #template(options: ScheduleOptions<never>, where: string): Promise<Template> {
     const { job, http, payload } = options
     if ((job === undefined) === (http === undefined)) {
       throw new ChronosError('INVALID_OPTION', `${where}: give job or http, ${job === undefined ? 'one' : 'not both'}`)
@@ -180,10 +190,12 @@ export class Schedules {
     if (request !== undefined) this.#options.checkRequest(request)
     const given: Record<string, unknown> = { key: 'occurrence' }
     for (const name of SETTINGS) if (options[name] !== undefined) given[name] = options[name]
-    const prepared = await this.#options.enqueuer.prepare(job ?? HTTP_JOB, http ?? payload, given as EnqueueOptions)
+    const { enqueuer } = this.#options
+    const prepared = await enqueuer.prepare(job ?? HTTP_JOB, http ?? payload, given as EnqueueOptions)
+    const warnings = enqueuer.warnings(job ?? HTTP_JOB, prepared)
     const { id: _, key: _key, runAt: _runAt, deadline, payloadHash, unique: _unique, ...rest } = prepared
     const deadlineMs = deadline && 'delayMs' in deadline ? deadline.delayMs : undefined
-    return { ...rest, payloadHash: payloadHash!, ...(deadlineMs !== undefined && { deadlineMs }) }
+    return { ...rest, payloadHash: payloadHash!, ...present({ deadlineMs }), warnings }
   }
 
   async #change(

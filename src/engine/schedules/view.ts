@@ -60,6 +60,7 @@ export const scheduleView = named(
       lastOccurrenceAt: timestamp,
       lastJobId: anyText,
       endedAt: timestamp,
+      warnings: about(listOf(anyText), 'Options that have no effect; only in the answer to a change.'),
     },
   ),
 )

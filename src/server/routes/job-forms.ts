@@ -4,7 +4,7 @@ import { enqueueOptions } from '../../core/job/options.js'
 import { jobView } from '../../core/job/view.js'
 import { isScheduleForm, scheduleForm } from '../../core/schedule/form.js'
 import { count } from '../../core/values/count.js'
-import { name } from '../../core/values/limits.js'
+import { jobName } from '../../core/values/limits.js'
 import {
   about,
   anyText,
@@ -40,7 +40,7 @@ export const enqueuedJob = named(
 
 const { tx: _, ...options } = enqueueOptions.optional
 
-const newJob = named('NewJob', object({ name }, { payload: anything, ...options }), {
+const newJob = named('NewJob', object({ name: jobName }, { payload: anything, ...options }), {
   example: { name: 'charge-card', payload: { orderId: 'A-17' }, queue: 'payments' },
 })
 const newHttpJob = named('NewHttpJob', object({ http: httpRequest }, options), {

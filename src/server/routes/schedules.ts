@@ -2,7 +2,7 @@ import { tickView } from '../../core/schedule/occurrences.js'
 import { scheduleOptions } from '../../core/schedule/options.js'
 import { TIME_ZONE_DEFAULT, timingFields } from '../../core/schedule/timing.js'
 import { ChronosError } from '../../core/values/error.js'
-import { name } from '../../core/values/limits.js'
+import { jobName, name } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { about, anyText, integer, named } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
@@ -21,7 +21,7 @@ import { byId, listSchema } from './words.js'
 /** Over HTTP a job has a name; only code can give its definition. */
 const scheduleFields = {
   ...scheduleOptions.optional,
-  job: about(name, scheduleOptions.fields.job.about),
+  job: about(jobName, scheduleOptions.fields.job.about),
 }
 const { example } = scheduleOptions.about
 const scheduleInput = named('ScheduleInput', object({}, scheduleFields), { example })

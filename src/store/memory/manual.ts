@@ -7,6 +7,7 @@ import { GIVEN_COLUMNS, type JobDraft } from '../job-columns.js'
 import { keyOf } from '../scope.js'
 import type { Changed, Enqueued, Fired, Firing, Following, NewJob, PruneReport, PruneRequest } from '../store.js'
 import { REMOVED_KEY_MS } from '../store.js'
+import { shownJob } from './read.js'
 import { putRecord } from './records.js'
 import type { MemoryTables, Row } from './tables.js'
 
@@ -65,10 +66,10 @@ export function change(
   now: number,
   delta: DeltaDraft,
 ): readonly Changed[] {
-  const find = (id: string): Job | undefined => tables.rows.get(id)?.job
+  const find = (id: string): Job | undefined => shownJob(tables.rows.get(id))
   const liveUnique = (job: Job): string | undefined => tables.liveUnique(job, job.unique!)?.job.id
   const plan = planChanges(ids, decide, following, { now, find, liveUnique }, delta)
-  for (const { next } of plan.writes) {
+  for (const { workerId: _, leaseUntil: _until, ...next } of plan.writes.map(write => write.next)) {
     const row = tables.rows.get(next.id)!
     tables.change(row, next, row.lease)
     if (!tables.queues.has(next.queue)) tables.queues.set(next.queue, { name: next.queue, paused: false })
@@ -87,7 +88,7 @@ export function overdue(tables: MemoryTables, limit: number, now: number): reado
 export function remove(tables: MemoryTables, id: string, now: number, delta: DeltaDraft): Changed {
   const row = tables.rows.get(id)
   if (!row) return { id, status: 'not-found' }
-  if (row.job.state === 'running') return { id, status: 'refused', job: row.job }
+  if (row.job.state === 'running') return { id, status: 'refused', job: shownJob(row) }
   tables.delete(row, now + REMOVED_KEY_MS)
   delta.removed(row.job)
   return { id, status: 'changed', job: row.job }

@@ -4,6 +4,13 @@ import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, Pa
 import { errorHas, jobHas } from '../text-search.js'
 import type { MemoryTables, Row } from './tables.js'
 
+/** The job with its lease while it runs. */
+export function shownJob(row: Row): Job
+export function shownJob(row: Row | undefined): Job | undefined
+export function shownJob(row: Row | undefined): Job | undefined {
+  return row?.lease ? { ...row.job, workerId: row.lease.workerId, leaseUntil: row.lease.until } : row?.job
+}
+
 export function list(tables: MemoryTables, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
   const kind = cursorOf('jobs', page)
   const [after] = page.cursor === undefined ? [] : readCursor(kind, page.cursor, 1)
@@ -13,7 +20,7 @@ export function list(tables: MemoryTables, filter: JobFilter, page: PageRequest,
   const looked = rest.slice(0, page.lookAt)
   const found = looked.filter(row => matches(row.job, filter, now))
   const cursor = (row: Row): string => writeCursor(kind, [row.seq])
-  const shown = cut(found, page.limit, row => row.job, cursor)
+  const shown = cut(found, page.limit, row => shownJob(row), cursor)
   if (page.lookAt === undefined) return shown
   if (shown.next !== undefined) return { ...shown, looked: looked.indexOf(found[page.limit - 1]!) + 1 }
   return { ...shown, looked: looked.length, ...(looked.length < rest.length && { next: cursor(looked.at(-1)!) }) }

@@ -5,6 +5,7 @@ import {
   columnNames,
   type JobDraft,
   HELD_COLUMNS as OPTIONAL_COLUMNS,
+  readLease,
   readOptional,
   STARTED_AT_PLACE,
   UNHELD_COLUMNS,
@@ -113,16 +114,17 @@ export const ERROR = `(SELECT a.error FROM @attempts a WHERE a.job = jobs.pk AND
 
 /** The table must be called `jobs`. */
 export const JOB_COLUMNS = `${FACT_COLUMNS}, ${columnNames(UNHELD_COLUMNS)}, state,
-  CASE WHEN state <> 'succeeded' THEN ${ERROR} END AS error`
+  CASE WHEN state <> 'succeeded' THEN ${ERROR} END AS error, worker_id, lease_until`
 
 export const STATE_AT = FACT_COUNT + UNHELD_COLUMNS.length
 /** The number of columns of a job; other columns of a query follow. */
-export const JOB_COUNT = STATE_AT + 2
+export const JOB_COUNT = STATE_AT + 4
 
 export function readJob(row: FactRow): Job {
   const job: JobDraft = { ...readFacts(row), state: row[STATE_AT] as JobState }
   readOptional(job, row, UNHELD_COLUMNS, FACT_COUNT)
   const error = row[STATE_AT + 1] as string | null
+  readLease(job, row[STATE_AT + 2] as string | null, row[STATE_AT + 3] as number | null)
   if (error !== null) job.error = JSON.parse(error) as StoredError
   return job
 }

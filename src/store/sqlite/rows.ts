@@ -1,6 +1,6 @@
 import type { Job, JobState, StoredError } from '../../core/job/job.js'
 import { fromCounters, fromTags, fromText } from '../columns.js'
-import { columnNames, HELD_COLUMNS, type JobDraft, readOptional, UNHELD_COLUMNS } from '../job-columns.js'
+import { columnNames, HELD_COLUMNS, type JobDraft, readLease, readOptional, UNHELD_COLUMNS } from '../job-columns.js'
 
 // ---------------------------------------------------------------- ids
 
@@ -80,7 +80,7 @@ export const ERROR = `(SELECT r.error FROM attempts a JOIN remarks r ON r.pk = a
   WHERE a.job = jobs.pk AND a.generation = jobs.generation AND r.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
 
 export const JOB_COLUMNS = `${FACT_COLUMNS}, ${columnNames(UNHELD_COLUMNS)}, state,
-  CASE WHEN state <> 'succeeded' THEN ${ERROR} END`
+  CASE WHEN state <> 'succeeded' THEN ${ERROR} END, worker_id, lease_until`
 
 const STATE_AT = FACT_COUNT + UNHELD_COLUMNS.length
 
@@ -88,6 +88,7 @@ export function readJob(row: FactRow): Job {
   const job: JobDraft = { ...readFacts(row), state: row[STATE_AT] as JobState }
   readOptional(job, row, UNHELD_COLUMNS, FACT_COUNT)
   const error = row[STATE_AT + 1] as string | null
+  readLease(job, row[STATE_AT + 2] as string | null, row[STATE_AT + 3] as number | null)
   if (error !== null) job.error = JSON.parse(error) as StoredError
   return job
 }

@@ -50,6 +50,11 @@ describe('enqueue', () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'created', warnings: [expect.stringContaining('maxRetries 5')] })
   })
 
+  it('accepts a name with spaces and every name of a preset', async () => {
+    const job = await added(['Critical Task', '--retry', 'aggressive'])
+    expect(job).toMatchObject({ name: 'Critical Task', retry: { maxRetries: 2, cap: '5s' } })
+  })
+
   it('accepts all options of a job', async () => {
     const job = await added([
       'charge',
@@ -113,7 +118,7 @@ describe('enqueue', () => {
     [['hello', '--priority', '11'], 'priority: expected a whole number from 0 to 9, got 11'],
     [['hello', '--delay', '1h', '--run-at', '2099-01-01'], 'give delay or runAt, not both'],
     [['hello', '--deadline', 'never'], '--deadline: expected a Date, a time'],
-    [['two words'], 'name: expected 1 to 128 letters'],
+    [['two\twords'], 'name: expected 1 to 128 letters'],
     [[], "missing required argument 'name'"],
   ])('rejects %j', async (argv, words) => {
     const { code, stdout, stderr } = await enqueue(argv)

@@ -40,6 +40,18 @@ describe('schedules', () => {
     })
   })
 
+  it('warn that at-most-once jobs ignore the retries of their policy', async () => {
+    await schedules(...DIGEST)
+    const argv = ['put', 'pay', '--every', '1h', '--job', 'Pay Out', '--at-most-once', '--retry', 'conservative']
+    const warning = 'an at-most-once job runs once and is never retried, so maxRetries 5 has no effect'
+    expect(await schedules(...argv)).toMatchObject({ code: 0, stderr: `warning: ${warning}\n` })
+    expect(JSON.parse((await schedules(...argv, '--json')).stdout)).toMatchObject({
+      job: 'Pay Out',
+      warnings: [warning],
+    })
+    expect((await schedules(...argv, '--retry', 'one-shot')).stderr).toBe('')
+  })
+
   it('are printed as JSON with the fields of the library, and have a version', async () => {
     const { stdout } = await schedules(...DIGEST, '--json', '--once', '--at-most-once', '--if-version', '0')
     expect(JSON.parse(stdout)).toMatchObject({

@@ -19,6 +19,7 @@ function job(
     attempt: 0,
     maxAttempts: 4,
     maxRetries: 3,
+    retryCount: 0,
     runAt: timeText(runAt * 1000),
     createdAt: timeText(0),
     ...(startedAt !== undefined && { startedAt: timeText(startedAt * 1000) }),

@@ -40,6 +40,7 @@ describe('viewJob', () => {
       attempt: 0,
       maxAttempts: 4,
       maxRetries: 3,
+      retryCount: 0,
       runAt: '2026-11-15T21:01:00.000Z',
       createdAt: '2026-11-15T21:00:00.000Z',
       tags: ['eu'],

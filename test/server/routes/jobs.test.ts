@@ -35,6 +35,21 @@ describe('jobs', () => {
     expect(other.headers.get('Content-Type')).toBe('application/problem+json')
   })
 
+  it('take the short names of a policy, and a name with spaces', async () => {
+    await using t = await startServer()
+    const short = { maxRetries: 5, retryDelay: 30_000, useExponentialBackoff: true }
+    const made = await t.api<Job>('POST', '/jobs', { name: 'Critical Task', ...short })
+    expect(made.status).toBe(201)
+    const retry = { maxRetries: 5, backoff: { type: 'exponential', base: 30_000 } }
+    expect(made.body).toMatchObject({ name: 'Critical Task', retryCount: 0, maxRetries: 5, retry })
+    expect((await t.api('GET', '/jobs?name=Critical%20Task')).body).toMatchObject({ data: [{ id: made.body.id }] })
+    const both = await t.api('POST', '/jobs', { name: 'mail', ...short, retry: 'conservative' })
+    expect(both.status).toBe(422)
+    expect(both.body).toMatchObject({
+      detail: 'enqueue "mail": give retry or maxRetries, retryDelay, useExponentialBackoff, not both',
+    })
+  })
+
   it('name every invalid field', async () => {
     await using t = await startServer()
     const { status, body } = await t.api('POST', '/jobs', { name: 'mail', priority: 12, colour: 'red', delay: true })

@@ -47,6 +47,7 @@ function facts(job: JobView, now: number, style: Style): string {
     ['policy', job.delivery === 'at-most-once' ? 'never retried' : spelled(policyWords(job.retry), style)],
     ['created', when(job.createdAt)],
     ['started', job.startedAt && when(job.startedAt)],
+    ['locked', job.lockedBy && job.lockedUntil && `by ${job.lockedBy} until ${when(job.lockedUntil)}`],
     ['due', job.state === 'waiting' ? when(job.runAt) : undefined],
     ['ended', job.finishedAt && when(job.finishedAt)],
     ['key', job.key],

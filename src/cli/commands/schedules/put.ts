@@ -3,7 +3,9 @@ import type { Missed, Overlap } from '../../../core/schedule/schedule.js'
 import type { Duration } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
 import type { ScheduleOptions } from '../../../engine/schedules/options.js'
+import type { ScheduleView } from '../../../engine/schedules/view.js'
 import { act } from '../../act.js'
+import type { Backend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import type { Io } from '../../io.js'
 import { readPayload, readPolicy } from '../enqueue/payload.js'
@@ -37,7 +39,12 @@ interface PutFlags extends BackendOptions {
 export async function putSchedule(id: string, flags: PutFlags, io: Io): Promise<void> {
   const options = { ...timingOf(flags), ...(await jobOf(flags, io)) }
   const condition = present({ version: flags.ifVersion })
-  await act(flags, io, ({ schedules }) => schedules.put(id, options, condition), { text: scheduleLine, need: 'any' })
+  const put = async ({ schedules }: Backend): Promise<ScheduleView> => {
+    const schedule = await schedules.put(id, options, condition)
+    for (const warning of schedule.warnings ?? []) io.stderr.write(`warning: ${warning}\n`)
+    return schedule
+  }
+  await act(flags, io, put, { text: scheduleLine, need: 'any' })
 }
 
 function timingOf({ cron, every, tz, splay, startAt, endAt, overlap, missed, once }: PutFlags): ScheduleOptions {

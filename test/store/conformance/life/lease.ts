@@ -7,6 +7,26 @@ export function leaseCases(bench: Bench, { describe, expect, it }: Suite): void 
   const forged = (job: Claimed): Lease => ({ id: job.id, token: bench.token() })
   const lines = (...messages: string[]): LogLine[] => messages.map(message => ({ at: bench.now(), message }))
 
+  describe('a running job', () => {
+    it('shows its worker and the end of its lease, wherever it is read', async () => {
+      const job = await bench.running()
+      const lease = { workerId: job.workerId, leaseUntil: job.leaseUntil }
+      expect(await bench.get(job.id)).toMatchObject(lease)
+      expect((await bench.store.list({ ids: [job.id] }, { limit: 1 })).data).toMatchObject([lease])
+      await bench.cancel([job.id])
+      expect(await bench.get(job.id)).toMatchObject({ ...lease, cancelRequested: true })
+    })
+
+    it('shows neither before it is claimed nor after it has ended', async () => {
+      for (const end of [succeeded(), retry(1_000), handedBack()]) {
+        const job = await bench.running()
+        await bench.settle(job, end)
+        const ended = await bench.get(job.id)
+        expect('workerId' in ended || 'leaseUntil' in ended).toBe(false)
+      }
+    })
+  })
+
   describe('begin', () => {
     it('marks a running job as begun', async () => {
       const job = await bench.running()
