@@ -19,6 +19,7 @@ function job(more: Partial<JobView> = {}): JobView {
     attempt: 2,
     maxAttempts: 4,
     maxRetries: 3,
+    retryCount: 0,
     runAt: at(3_000),
     createdAt: at(0),
     tags: [],
