@@ -17,6 +17,11 @@ export interface ClaimRequest {
    * jobs without a policy.
    */
   readonly policyIds: Readonly<Record<string, string>>
+  /**
+   * Which jobs begin with the claim, as by `begin`: those with these keys of `policyIds`, if `beginsWithClaim` agrees. The
+   * worker has a free slot for every job of such a claim and starts them at once.
+   */
+  readonly begins?: readonly string[]
   /** The claim belongs to an enqueue of the same moment. A store may run both in one transaction. */
   readonly isAlong?: boolean
   /**
@@ -33,6 +38,15 @@ export function policyIdOf(
 ): string | undefined {
   const known = policyIds[`${queue} ${name}`] ?? policyId
   return known === undefined && Object.hasOwn(policyIds, queue) ? policyIds[queue] : known
+}
+
+/** Only a first run, because it is no suspect's, and only under the policy of its definition and queue. */
+export function beginsWithClaim(
+  { name, queue, run, delivery, override }: Pick<Job, 'name' | 'queue' | 'run' | 'delivery' | 'override'>,
+  begins: ClaimRequest['begins'],
+): boolean {
+  if (begins === undefined || run !== 1 || override !== undefined || delivery === 'at-most-once') return false
+  return begins.includes(`${queue} ${name}`)
 }
 
 export interface NameChoice {

@@ -378,11 +378,12 @@ function newJob(input: NewJob, now: number): Draft<Job> {
 
 function take(row: ModelRow, request: ClaimRequest, now: number): void {
   const { job } = row
-  const { token, workerId, leaseMs, policyIds } = request
+  const { token, workerId, leaseMs, policyIds, begins = [] } = request
   job.state = 'running'
   job.run += 1
   job.attempt += 1
-  job.begun = false
+  const isPlain = job.delivery === 'at-least-once' && job.override === undefined
+  job.begun = job.run === 1 && isPlain && begins.includes(`${job.queue} ${job.name}`)
   job.startedAt = now
   job.firstStartedAt ??= now
   const policyId = policyIds[`${job.queue} ${job.name}`]

@@ -236,8 +236,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a start after the deadline',
     from: 147,
     file: FETCHER,
-    find: 'if (held.leaseUntil - now >= leaseMs / 2 && now < held.startBefore) return held',
-    replace: 'if (held.leaseUntil - now >= leaseMs / 2) return held',
+    find: 'return leaseUntil - now >= leaseMs / 2 && now < startBefore',
+    replace: 'return startBefore > 0 && leaseUntil - now >= leaseMs / 2',
   },
   {
     name: 'a late response to begin starts a job whose lease is lost',

@@ -84,14 +84,6 @@ export class Attempt implements JobContext {
     return this.isPolicyNew || needsBegin(this.claimed, this.policy)
   }
 
-  /**
-   * Its `begin` may be under way before it has a slot. Not for a job whose outcome would be unknown if the process died
-   * in between, nor for a suspect.
-   */
-  get mayBeginEarly(): boolean {
-    return !this.atMostOnce && !this.claimed.suspect && this.needsBegin
-  }
-
   /** Checked again after `begin` was stored, on this process's clock. */
   mayStart(now: number): boolean {
     return this.interruption === undefined && now < this.leaseUntil && now < this.#startBefore

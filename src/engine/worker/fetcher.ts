@@ -1,4 +1,5 @@
 import { type Timer, wait } from '../../core/values/clock.js'
+import { beginsWithClaim } from '../../store/run.js'
 import type { Claim, Claimed, ClaimRequest } from '../../store/store.js'
 import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
@@ -14,7 +15,8 @@ export interface Held {
   readonly startBefore: number
 }
 
-type PolicyIds = ClaimRequest['policyIds']
+/** The policies of the jobs that a worker defines, and which of these jobs may begin with their claim. */
+export type ClaimTerms = Required<Pick<ClaimRequest, 'policyIds' | 'begins'>>
 
 export interface FetcherOptions {
   readonly env: Environment
@@ -22,11 +24,13 @@ export interface FetcherOptions {
   readonly queues: readonly string[]
   readonly leaseMs: number
   readonly pollMs?: number
-  readonly policyIds: () => PolicyIds | Promise<PolicyIds>
+  readonly terms: () => ClaimTerms | Promise<ClaimTerms>
   /** The number of handlers that could start now. */
   readonly freeSlots: () => number
   readonly mayFetch: () => boolean
   readonly onFetched: () => void
+  /** These jobs began with their claim: they start at once, in the slots that were reserved for them. */
+  readonly onBegun: (begun: readonly Held[]) => void
   readonly handBack: (held: Held, delayMs: number) => void
 }
 
@@ -54,6 +58,8 @@ interface Asked {
   readonly token: string
   readonly limit: number
   readonly sentAt: number
+  /** A slot is reserved for each job, so that jobs may begin with the claim. */
+  readonly hasSlots: boolean
 }
 
 /** Claims jobs ahead of the handlers and releases those that are not needed. */
@@ -74,6 +80,9 @@ export class Fetcher {
   #dueHint = Number.POSITIVE_INFINITY
   #staleTimer: Timer | undefined
   #windowMs = WINDOW_MS
+  /** At least half of the last claimed jobs could begin with their claim, so the next claim is for free slots only. */
+  #isForSlots = false
+  #reserved = 0
   #failures = 0
   #stopped = false
 
@@ -94,20 +103,29 @@ export class Fetcher {
     return this.size === 0 && this.#underWay.size === 0 && this.#unanswered.length === 0
   }
 
+  /** The number of slots that are kept free for a claim whose jobs begin with it. */
+  get reserved(): number {
+    return this.#reserved
+  }
+
   /** The next job to start. A job with less than half of its lease left, or past its deadline, is released instead. */
   take(): Held | undefined {
-    const { env, leaseMs, handBack } = this.#options
     while (this.#next < this.#buffer.length) {
       const held = this.#buffer[this.#next++]!
       if (this.#next === this.#buffer.length) {
         this.#buffer.length = 0
         this.#next = 0
       }
-      const now = env.clock.now()
-      if (held.leaseUntil - now >= leaseMs / 2 && now < held.startBefore) return held
-      handBack(held, 0)
+      if (this.#isUsable(held)) return held
+      this.#options.handBack(held, 0)
     }
     return undefined
+  }
+
+  #isUsable({ leaseUntil, startBefore }: Held): boolean {
+    const { env, leaseMs } = this.#options
+    const now = env.clock.now()
+    return leaseUntil - now >= leaseMs / 2 && now < startBefore
   }
 
   countFinished(): void {
@@ -146,7 +164,7 @@ export class Fetcher {
    * worker is not idle.
    */
   claimAlong(): Promise<boolean> | undefined {
-    const isReady = this.#options.env.connection.opened && !(this.#options.policyIds() instanceof Promise)
+    const isReady = this.#options.env.connection.opened && !(this.#options.terms() instanceof Promise)
     if (!this.#idleTimer || this.#underWay.size > 0 || !isReady || !this.#options.mayFetch()) return undefined
     this.#wakes++
     this.#clearIdle()
@@ -169,14 +187,16 @@ export class Fetcher {
   #nextClaim(): Asked | undefined {
     const repeated = this.#unanswered.shift()
     if (repeated) return repeated
-    const limit = this.#wanted()
+    const hasSlots = this.#isForSlots
+    const limit = hasSlots ? this.#wantedForSlots() : this.#wanted()
     if (limit < (this.#underWay.size === 0 ? 1 : SECOND_MIN)) return undefined
+    if (hasSlots) this.#reserved = limit
     const { clock, dice } = this.#options.env
-    return { token: dice.token(), limit, sentAt: clock.now() }
+    return { token: dice.token(), limit, sentAt: clock.now(), hasSlots }
   }
 
   get #isBusy(): boolean {
-    return this.#underWay.size >= (this.#commitsAlone ? UNDER_WAY_MAX : 1)
+    return this.#underWay.size >= (this.#commitsAlone && this.#reserved === 0 ? UNDER_WAY_MAX : 1)
   }
 
   get #commitsAlone(): boolean {
@@ -210,10 +230,10 @@ export class Fetcher {
     const { clock, dice, connection } = env
     const patienceUntil = clock.now() + leaseMs
     for (let tries = 0; this.#unanswered.length > 0 && clock.now() < patienceUntil; tries++) {
-      const { token, sentAt } = this.#unanswered[0]!
+      const asked = this.#unanswered[0]!
       try {
         const store = connection.opened ?? (await connection.store())
-        this.#keep(await store.held(token), sentAt)
+        this.#keep(await store.held(asked.token), asked)
         this.#unanswered.shift()
       } catch (error) {
         if (!isRepeatable(error)) return
@@ -222,18 +242,23 @@ export class Fetcher {
     }
   }
 
+  /** Held jobs start first, and only one claim at a time reserves slots. */
+  #wantedForSlots(): number {
+    return this.size === 0 && this.#underWay.size === 0 ? Math.min(CLAIM_MAX, this.#options.freeSlots()) : 0
+  }
+
   #wanted(): number {
     const claimMax = this.#commitsAlone ? CLAIM_MAX_ALONE : CLAIM_MAX
-    const ahead = Math.min(2 * claimMax, this.finishedLately())
+    const ahead = Math.min(2 * claimMax, this.#finishedLately())
     if (this.size > ahead / 2) return 0
     const coming = [...this.#underWay.keys()].reduce((sum, { limit }) => sum + limit, 0)
     return Math.min(claimMax, this.#options.freeSlots() + ahead - this.size - coming)
   }
 
   /**
-   * About how many jobs were finished within the window: estimated from the rate since the previous measurement, so that a slow commit does not make the next batch small.
+   * Estimated from the rate since the previous measurement, so that a slow commit does not make the next batch small.
    */
-  finishedLately(): number {
+  #finishedLately(): number {
     const now = this.#options.env.clock.now()
     if (this.#samples.at(-1)?.at !== now) this.#samples.push({ at: now, finished: this.#finished })
     const windowMs = this.#windowMs
@@ -244,21 +269,23 @@ export class Fetcher {
 
   /** Resolves to whether the claim shared the enqueue's transaction. */
   async #claim(asked: Asked, isAlong: boolean): Promise<boolean> {
-    const { env, workerId, queues, leaseMs, policyIds } = this.#options
-    const { token, limit, sentAt } = asked
+    const { env, workerId, queues, leaseMs } = this.#options
+    const { token, limit, hasSlots } = asked
     const wakes = this.#wakes
     this.#dueHint = Number.POSITIVE_INFINITY
     try {
       const store = env.connection.opened ?? (await env.connection.store())
-      const known = policyIds()
-      const ids = known instanceof Promise ? await known : known
+      const known = this.#options.terms()
+      const { policyIds, begins } = known instanceof Promise ? await known : known
       const askedAt = env.clock.now()
-      const request = { workerId, token, queues, limit, leaseMs, policyIds: ids }
+      const plain = { workerId, token, queues, limit, leaseMs, policyIds }
+      const request = hasSlots ? { ...plain, begins } : plain
       const claim = await store.claim(isAlong ? { ...request, isAlong } : request)
       this.#failures = 0
       this.#windowMs = Math.min(WINDOW_MAX_MS, Math.max(WINDOW_MS, 2 * (env.clock.now() - askedAt)))
       env.time.observe(claim.now, askedAt)
-      this.#keep(claim, sentAt)
+      this.#keep(claim, asked)
+      this.#isForSlots = begins.length > 0 && areMany(claim.jobs, begins)
       // There may be more jobs, whatever another claim has found.
       if (claim.jobs.length === limit) this.#clearIdle()
       else if (wakes === this.#wakes) {
@@ -276,15 +303,22 @@ export class Fetcher {
     }
   }
 
-  #keep(claim: Claim, sentAt: number): void {
-    const { env, leaseMs } = this.#options
+  #keep(claim: Claim, { sentAt, hasSlots }: Asked): void {
+    const { env, leaseMs, onBegun, handBack } = this.#options
     const heldSince = env.clock.now()
+    const begun: Held[] = []
     for (const claimed of claim.jobs) {
       // The store made the claim after it was sent, so its clock has not passed this time.
       const startBefore = sentAt + (claimed.deadline ?? Number.POSITIVE_INFINITY) - claim.now
-      this.#buffer.push({ claimed, heldSince, leaseUntil: sentAt + leaseMs, startBefore })
+      const held = { claimed, heldSince, leaseUntil: sentAt + leaseMs, startBefore }
+      if (!claimed.begun || this.#stopped) this.#buffer.push(held)
+      else if (this.#isUsable(held)) begun.push(held)
+      else handBack(held, 0)
     }
-    if (claim.jobs.length > 0) this.#staleTimer ??= env.clock.timer(UNUSED_MAX_MS, () => this.#returnUnused())
+    // In the same moment these slots are taken.
+    if (hasSlots) this.#reserved = 0
+    if (begun.length > 0) onBegun(begun)
+    if (this.size > 0) this.#staleTimer ??= env.clock.timer(UNUSED_MAX_MS, () => this.#returnUnused())
   }
 
   #returnUnused(): void {
@@ -316,4 +350,9 @@ export class Fetcher {
     this.#idleTimer?.timer.cancel()
     this.#idleTimer = undefined
   }
+}
+
+/** At least half of the jobs can begin with their claim. */
+function areMany(jobs: readonly Claimed[], begins: ClaimTerms['begins']): boolean {
+  return 2 * jobs.filter(job => beginsWithClaim(job, begins)).length >= jobs.length
 }

@@ -1,13 +1,16 @@
 import type { Verdict } from '../../core/dependency/dependency.js'
 import { outcomeOf } from '../../core/failure/outcome.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
+import { wait } from '../../core/values/clock.js'
 import { parseWith } from '../../core/values/standard-schema.js'
 import type { Claimed, LeaseStatus, Settled } from '../../store/store.js'
+import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
+import { Batcher } from '../time/batcher.js'
+import { backOffMs } from '../time/loop.js'
 import { type Attempt, type Interruption, interruptionError } from './attempt.js'
-import { BEGIN_BATCH_MAX, Begins } from './begin.js'
 import type { Committer } from './committer.js'
 import { type Completion, completionFate, rolledBack, warnOfLateFailure } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
@@ -21,7 +24,6 @@ interface RunnerOptions {
   readonly workerId: string
   readonly committer: Committer
   readonly counters: Counters
-  readonly concurrency: number
   readonly leaseMs: number
   readonly backoffs: CustomBackoffs
   readonly dependencies: Dependencies
@@ -33,7 +35,7 @@ interface RunnerOptions {
 
 /** A handler that ignores its abort signal for this long loses its slot. */
 export const STUCK_MS = 5000
-const STOPPED: Outcome = { kind: 'released', note: 'the worker stopped' }
+const BEGIN_BATCH_MAX = 500
 const TOO_LATE: Outcome = { kind: 'released', note: 'it could not start in time' }
 
 /** Runs attempts: start (dependency, begin) → run the handler → finish (decide and store the end). */
@@ -42,11 +44,8 @@ export class Runner {
   readonly #options: RunnerOptions
   readonly #counters: Counters
   readonly #outcomes: RunOutcomes
-  readonly #begins: Begins
+  readonly #begins: Batcher<Attempt, LeaseStatus>
   readonly #running = new Set<Attempt>()
-  /** Those of the running attempts that have no slot yet: their `begin` is under way, or they wait for a slot. */
-  readonly #early = new Set<Attempt>()
-  readonly #waiting: Attempt[] = []
   /** Attempts that have ended and are not stored yet. Their leases are renewed too. */
   readonly #settling = new Set<Attempt>()
   /** Attempts whose handler has returned while the result of their `job.complete` transaction is read. */
@@ -60,35 +59,11 @@ export class Runner {
     this.#env = options.env
     this.#counters = options.counters
     this.#outcomes = new RunOutcomes(options.env, options.backoffs)
-    this.#begins = new Begins({
-      env: options.env,
-      isRunning: attempt => this.isRunning(attempt),
-      onBegun: (attempt, status) => this.#startWhenBegun(attempt, status),
-    })
+    this.#begins = new Batcher(options.env.clock, BEGIN_BATCH_MAX, attempts => this.#begin(attempts))
   }
 
   get size(): number {
     return this.#running.size
-  }
-
-  /** Attempts in slots. */
-  get inSlots(): number {
-    return this.#running.size - this.#early.size
-  }
-
-  /**
-   * Whether another attempt may be taken. Beside those in slots, up to `ahead` may be begun while quick handlers end, so
-   * that slots are not idle during the commit.
-   */
-  hasRoom(ahead: () => number): boolean {
-    const { concurrency } = this.#options
-    if (this.#running.size < concurrency) return true
-    return this.#early.size > 0 && this.#running.size < concurrency + Math.min(ahead(), BEGIN_BATCH_MAX)
-  }
-
-  /** Attempts that wait for a slot are handed back, because the worker stops. */
-  releaseWaiting(): void {
-    for (const attempt of this.#waiting.splice(0)) this.#endUnstarted(attempt, STOPPED)
   }
 
   *held(): Iterable<Attempt> {
@@ -129,24 +104,6 @@ export class Runner {
 
   start(attempt: Attempt): void {
     this.#running.add(attempt)
-    const hasSlot = this.inSlots <= this.#options.concurrency
-    if (attempt.mayBeginEarly || !hasSlot) this.#early.add(attempt)
-    if (attempt.mayBeginEarly || hasSlot) this.#admit(attempt)
-    else this.#waiting.push(attempt)
-  }
-
-  /** Those that may begin early have begun; the others have yet to be admitted. */
-  #fillSlots(): void {
-    while (this.#waiting.length > 0 && this.inSlots < this.#options.concurrency) {
-      const attempt = this.#waiting.shift()!
-      if (!this.isRunning(attempt)) continue
-      this.#early.delete(attempt)
-      if (attempt.mayBeginEarly) this.#startBegun(attempt)
-      else this.#admit(attempt)
-    }
-  }
-
-  #admit(attempt: Attempt): void {
     const verdict = attempt.dependency && this.#options.dependencies.ask(attempt)
     if (verdict) void this.#startWhenAdmitted(attempt, verdict)
     else this.#startAdmitted(attempt)
@@ -162,18 +119,18 @@ export class Runner {
   }
 
   #startAdmitted(attempt: Attempt): void {
-    if (attempt.needsBegin) this.#begins.add(attempt)
+    if (attempt.claimed.begun) this.#startBegun(attempt)
+    else if (attempt.needsBegin) void this.#startWhenBegun(attempt)
     else this.#start(attempt)
   }
 
-  #startWhenBegun(attempt: Attempt, status: LeaseStatus): void {
+  async #startWhenBegun(attempt: Attempt): Promise<void> {
+    const status = await this.#begins.add(attempt)
+    if (!this.isRunning(attempt)) return
     if (status === 'lost') this.#drop(attempt)
     else if (status === 'cancel-requested') {
       attempt.startedAt = this.#env.time.now()
       this.#end(attempt, { kind: 'cancelled' })
-    } else if (this.#early.has(attempt)) {
-      this.#waiting.push(attempt)
-      this.#fillSlots()
     } else this.#startBegun(attempt)
   }
 
@@ -182,6 +139,26 @@ export class Runner {
       attempt.begun = true
       this.#start(attempt)
     } else this.#endUnstarted(attempt, TOO_LATE)
+  }
+
+  /** Repeated until the store answers: such a handler starts only when it certainly may. */
+  async #begin(attempts: readonly Attempt[]): Promise<readonly LeaseStatus[]> {
+    const { connection, clock, dice } = this.#env
+    const requests = attempts.map(({ lease: { id, token }, atMostOnce }) => ({
+      id,
+      token,
+      ...(atMostOnce && { delivery: 'at-most-once' as const }),
+    }))
+    for (let tries = 0; ; tries++) {
+      try {
+        const store = connection.opened ?? (await connection.store())
+        return await store.begin(requests)
+      } catch (error) {
+        const pointless = attempts.every(attempt => !this.isRunning(attempt))
+        if (pointless || !isRepeatable(error)) return attempts.map(() => 'lost')
+        await wait(clock, backOffMs(tries, dice))
+      }
+    }
   }
 
   #start(attempt: Attempt): void {
@@ -256,7 +233,7 @@ export class Runner {
     const { claimed, interruption } = attempt
     this.#env.log.warn({ ...factsOf('handler.stuck', claimed), interruption }, 'handler ignored its abort signal')
     if (this.#completing.has(attempt)) this.#drop(attempt)
-    else this.#done(attempt, STOPPED)
+    else this.#done(attempt, { kind: 'released', note: 'the worker stopped' })
   }
 
   loseLease(attempt: Attempt): void {
@@ -332,14 +309,12 @@ export class Runner {
 
   #free(attempt: Attempt): void {
     this.#running.delete(attempt)
-    if (this.#early.size > 0) this.#early.delete(attempt)
     attempt.onClock?.end()
     attempt.timeoutTimer?.cancel()
     attempt.stuckTimer?.cancel()
   }
 
   #afterEnd(): void {
-    if (this.#waiting.length > 0) this.#fillSlots()
     this.#options.onRoom()
     if (this.#running.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }

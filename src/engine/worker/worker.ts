@@ -13,7 +13,7 @@ import { Committer } from './committer.js'
 import { complete } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
 import { runOnce } from './effects.js'
-import { Fetcher, type Held } from './fetcher.js'
+import { type ClaimTerms, Fetcher, type Held } from './fetcher.js'
 import { handBack } from './finish.js'
 import type { WorkerRecord } from './fleet.js'
 import { LeaseRenewer } from './lease-renewer.js'
@@ -73,7 +73,7 @@ export class Worker {
   readonly #port: AttemptPort
   /** How long to release a job without a handler in this worker, by name. */
   readonly #unknownNames = new Map<string, number>()
-  #policyIdsKnown: { version: number; ids: Record<string, string> } | undefined
+  #termsKnown: { readonly version: number; readonly terms: ClaimTerms } | undefined
   #stopping: Promise<void> | undefined
   #unwatch: (() => void) | undefined
 
@@ -91,7 +91,7 @@ export class Worker {
       workerId: this.id,
       committer: this.#committer,
       counters: this.#counters,
-      ...settings,
+      leaseMs: settings.leaseMs,
       backoffs,
       dependencies,
       onRoom: () => {
@@ -106,13 +106,17 @@ export class Worker {
       queues: settings.queues,
       leaseMs: settings.leaseMs,
       ...(settings.pollMs !== undefined && { pollMs: settings.pollMs }),
-      policyIds: () => this.#policyIds(),
-      freeSlots: () => Math.max(0, settings.concurrency - this.#runner.size),
+      terms: () => this.#terms(),
+      freeSlots: () => settings.concurrency - this.#runner.size,
       // No run may end before the webhook endpoints are known, because its deliveries are stored with its outcome.
       mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
       onFetched: () => {
         if (this.#fetcher.size > 0) this.#renewer.watch()
         this.#pump()
+      },
+      onBegun: begun => {
+        this.#renewer.watch()
+        for (const held of begun) this.#take(held)
       },
       handBack: (held, delayMs) => this.#handBack(held, delayMs),
     })
@@ -148,7 +152,7 @@ export class Worker {
   }
 
   getStats(): WorkerStats {
-    return this.#counters.report(this.id, this.#startedAt, this.#runner.inSlots, this.#fetcher.size)
+    return this.#counters.report(this.id, this.#startedAt, this.#runner.size, this.#fetcher.size)
   }
 
   get isBusy(): boolean {
@@ -171,7 +175,7 @@ export class Worker {
       queues,
       names,
       concurrency,
-      running: this.#runner.inSlots,
+      running: this.#runner.size,
       startedAt: this.#startedAt,
       seenAt: now,
       beatMs,
@@ -243,7 +247,6 @@ export class Worker {
     const { graceMs, leaseMs } = this.#settings
     this.#unwatch?.()
     this.#quarantine.giveBack()
-    this.#runner.releaseWaiting()
     const fetcherStopped = this.#fetcher.stop()
     if (!(await this.#runner.idleWithin(graceMs))) {
       this.#runner.interruptAll('stopped')
@@ -258,30 +261,38 @@ export class Worker {
     this.#hooks.onStopped(this)
   }
 
-  #policyIds(): Record<string, string> | Promise<Record<string, string>> {
-    const known = this.#policyIdsKnown
-    return known?.version === this.#env.policies.version ? known.ids : this.#publishPolicies()
+  #terms(): ClaimTerms | Promise<ClaimTerms> {
+    const known = this.#termsKnown
+    return known?.version === this.#env.policies.version ? known.terms : this.#publishPolicies()
   }
 
-  async #publishPolicies(): Promise<Record<string, string>> {
+  async #publishPolicies(): Promise<ClaimTerms> {
     const { policies } = this.#env
     const { version } = policies
-    const ids: Record<string, string> = {}
+    const policyIds: Record<string, string> = {}
+    const begins: string[] = []
     for (const queue of this.#settings.queues) {
       // Built-in jobs get their policy when they are enqueued.
       for (const definition of this.#own) {
-        ids[`${queue} ${definition.name}`] = await policies.publish(definition, queue)
+        const key = `${queue} ${definition.name}`
+        if (this.#mayBeginWithClaim(definition, policies.base(definition, queue).policy)) begins.push(key)
+        policyIds[key] = await policies.publish(definition, queue)
       }
     }
-    this.#policyIdsKnown = { version, ids }
-    return ids
+    const terms = { policyIds, begins }
+    this.#termsKnown = { version, terms }
+    return terms
   }
 
-  readonly #finishedLately = (): number => this.#fetcher.finishedLately()
+  /** Every run is the last permitted one, and nothing decides between the claim and the start whether it may start. */
+  #mayBeginWithClaim({ delivery }: JobDefinition, { maxRetries, crashes, circuit, budget }: Policy): boolean {
+    const isAsked = Boolean(circuit) || Boolean(budget) || this.#hooks.admit !== undefined
+    return maxRetries === 0 && crashes !== 'forgive' && delivery === 'at-least-once' && !isAsked
+  }
 
   #pump(): void {
     if (this.#stopping) return
-    while (this.#runner.hasRoom(this.#finishedLately) && !this.#committer.isFull) {
+    while (this.#runner.size + this.#fetcher.reserved < this.#settings.concurrency && !this.#committer.isFull) {
       const held = this.#quarantine.take() ?? this.#takeFetched()
       if (!held) break
       this.#take(held)

@@ -2,7 +2,7 @@ import { type Job, PRIORITY_MAX } from '../../core/job/job.js'
 import { present } from '../../core/values/present.js'
 import type { DeltaDraft } from '../delta.js'
 import type { JobDraft } from '../job-columns.js'
-import { NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from '../run.js'
+import { beginsWithClaim, NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from '../run.js'
 import type {
   AttemptRecord,
   BeginRequest,
@@ -71,6 +71,7 @@ function take(tables: MemoryTables, row: Row, request: ClaimRequest, now: number
     firstStartedAt: job.firstStartedAt ?? now,
     begun: false,
   }
+  running.begun = beginsWithClaim(running, request.begins)
   const policyId = policyIdOf(job, request.policyIds)
   if (policyId !== undefined) running.policyId = policyId
   const lease = { token: request.token, workerId: request.workerId, ms: request.leaseMs, until: now + request.leaseMs }

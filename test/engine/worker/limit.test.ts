@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
+import { storeProxy } from '../../../src/engine/time/store-proxy.js'
+import type { Claim, LeaseStatus } from '../../../src/store/store.js'
 import { testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
@@ -54,6 +56,44 @@ describe.each(STORES)('the limit on %s', (_, store) => {
     expect(ran.sort((a, b) => a - b)).toEqual(numbers)
     expect(most).toBe(3)
     expect((await t.jobs.count({ state: 'succeeded' })).value).toBe(numbers.length)
+  })
+
+  test('R52: a job begins only when a slot is reserved for it', async () => {
+    const concurrency = 3
+    let [begun, ended, most] = [0, 0, 0]
+    const count = (more: number): void => {
+      begun += more
+      most = Math.max(most, begun - ended)
+    }
+    const job = defineJob({
+      name: 'only',
+      retry: retries(0),
+      async run() {
+        await t.clock.wait(1)
+        ended++
+      },
+    })
+    await using t = testChronos({
+      jobs: [job],
+      work: { concurrency },
+      store: clock =>
+        storeProxy(store(clock), (name, verb) => {
+          if (name !== 'claim' && name !== 'begin') return verb
+          return async (...args) => {
+            const answer = await verb(...args)
+            if (name === 'claim') count((answer as Claim).jobs.filter(each => each.begun).length)
+            if (name === 'begin') count((answer as LeaseStatus[]).filter(status => status === 'held').length)
+            return answer
+          }
+        }),
+    })
+    await t.enqueueMany(
+      job,
+      Array.from({ length: 200 }, (_each, number) => number),
+    )
+    await t.drain()
+    expect([begun, ended]).toEqual([200, 200])
+    expect(most).toBe(concurrency)
   })
 
   test('R10: no two runs of a job have the same label', async () => {

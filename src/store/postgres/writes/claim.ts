@@ -16,13 +16,13 @@ const lineText = (kind: Kind): string => `
 
 const PLACE = '(open.place - 1) * 10 + level.priority + 1'
 const WATERMARKED = `AND (run_at, pk) >
-  (coalesce(($8::bigint[])[${PLACE}], ${Number.MIN_SAFE_INTEGER}), coalesce(($9::bigint[])[${PLACE}], 0))`
+  (coalesce(($9::bigint[])[${PLACE}], ${Number.MIN_SAFE_INTEGER}), coalesce(($10::bigint[])[${PLACE}], 0))`
 
 type Kind = 'all' | 'onward' | 'named'
 const CONDITIONS: Readonly<Record<Kind, string>> = {
   all: '',
   onward: WATERMARKED,
-  named: 'AND (name = ANY ($8::text[])) = $9::boolean',
+  named: 'AND (name = ANY ($9::text[])) = $10::boolean',
 }
 
 /**
@@ -37,6 +37,10 @@ const OPEN = `
     SELECT name, place::integer FROM unnest($1::text[]) WITH ORDINALITY AS asked (name, place)
     WHERE NOT EXISTS (SELECT 1 FROM @queues q WHERE q.name = asked.name AND q.paused)
   )`
+
+/** The same rule as `beginsWithClaim`. Nearly always $8 is NULL, and nothing else is computed. */
+const BEGINS = `$8::text[] IS NOT NULL AND run = 0 AND NOT at_most_once AND override IS NULL
+  AND (queue || ' ' || name) = ANY ($8::text[])`
 
 /**
  * Claims in one statement. It walks down the priorities and takes the due jobs of each, so that neither ended jobs nor
@@ -54,7 +58,7 @@ const claimText = (merge: string, kind: Kind): string => `
     WHERE NOT EXISTS (SELECT 1 FROM held)
     LIMIT $6
   )
-  UPDATE @jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = false, token = $2,
+  UPDATE @jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = ${BEGINS}, token = $2,
     worker_id = $3, lease_until = (SELECT now FROM clock) + $4::bigint, lease_ms = $4::bigint,
     started_at = (SELECT now FROM clock), first_started_at = coalesce(first_started_at, (SELECT now FROM clock)),
     policy_id = coalesce((SELECT $5::jsonb) ->> (queue || ' ' || name), policy_id, (SELECT $5::jsonb) ->> queue)
@@ -209,8 +213,9 @@ async function takeOnward(
 }
 
 function claimValues(request: ClaimRequest, queues: readonly string[], limit: number, mayBeHeld: boolean): unknown[] {
-  const { token, workerId, leaseMs, policyIds } = request
-  return [texts(queues), toText(token), toText(workerId), Math.ceil(leaseMs), policies(policyIds), limit, mayBeHeld]
+  const { token, workerId, leaseMs, policyIds, begins } = request
+  const lease = [toText(token), toText(workerId), Math.ceil(leaseMs)]
+  return [texts(queues), ...lease, policies(policyIds), limit, mayBeHeld, begins ? texts(begins) : null]
 }
 
 /** The last job of each queue and priority. */

@@ -1,5 +1,5 @@
 import { fromText, toText, toTextOrNull } from '../../columns.js'
-import { NAMED_DUE_MAX, policyIdOf } from '../../run.js'
+import { beginsWithClaim, NAMED_DUE_MAX, policyIdOf } from '../../run.js'
 import type { Claim, Claimed, ClaimRequest } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, readFacts } from '../rows.js'
@@ -30,7 +30,7 @@ const PRIORITY_BELOW = `
  * statement, because the caller rolls back the whole transaction on an error anyway.
  */
 const TAKE = `
-  UPDATE OR ROLLBACK jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = 0, token = ?, worker_id = ?,
+  UPDATE OR ROLLBACK jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = ?, token = ?, worker_id = ?,
     lease_until = ?, lease_ms = ?, started_at = ?, first_started_at = ifnull(first_started_at, ?), policy_id = ?
   WHERE pk IN (SELECT value FROM json_each(?)) AND +state = 'waiting'`
 
@@ -93,20 +93,21 @@ function take(
   db: Connection,
   rowids: RowidCache,
   rows: readonly FactRow[],
-  { token, workerId, leaseMs, policyIds }: ClaimRequest,
+  { token, workerId, leaseMs, policyIds, begins }: ClaimRequest,
   now: number,
 ): Claimed[] {
   const leaseUntil = now + leaseMs
-  const byPolicy = new Map<string | undefined, number[]>()
+  const alike = { begun: new Map<string | undefined, number[]>(), plain: new Map<string | undefined, number[]>() }
   const jobs = rows.map(row => {
     const facts = readFacts(row)
     const policyId = policyIdOf(facts, policyIds)
     if (policyId !== undefined) facts.policyId = policyId
     facts.run += 1
     facts.attempt += 1
-    facts.begun = false
+    facts.begun = beginsWithClaim(facts, begins)
     facts.startedAt = now
     facts.firstStartedAt ??= now
+    const byPolicy = facts.begun ? alike.begun : alike.plain
     const same = byPolicy.get(facts.policyId)
     if (same) same.push(row[0])
     else byPolicy.set(facts.policyId, [row[0]])
@@ -114,7 +115,10 @@ function take(
     return Object.assign(facts, { token, workerId, leaseUntil })
   })
   const lease = [toText(token), toText(workerId), leaseUntil, leaseMs, now, now] as const
-  for (const [policyId, keys] of byPolicy) db.run(TAKE, ...lease, toTextOrNull(policyId), JSON.stringify(keys))
+  const update = (begun: number) => (keys: number[], policyId: string | undefined) =>
+    db.run(TAKE, begun, ...lease, toTextOrNull(policyId), JSON.stringify(keys))
+  alike.begun.forEach(update(1))
+  alike.plain.forEach(update(0))
   return jobs
 }
 

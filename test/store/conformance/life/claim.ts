@@ -280,6 +280,25 @@ export function claimCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.get(job.id)).toMatchObject({ begun: false })
     })
 
+    it('lets first runs of the requested jobs begin, and no others', async () => {
+      await bench.add()
+      await bench.add({ name: 'other' })
+      await bench.add({ queue: 'elsewhere' })
+      await bench.add({ delivery: 'at-most-once' })
+      await bench.add({ override: { maxRetries: 2 } })
+      const again = await bench.add({ runAt: { at: 5 } })
+      await bench.settle(await bench.claimOne(), lost())
+      const request = bench.request({ queues: ['default', 'elsewhere'], begins: ['default send-mail'] })
+      const { jobs } = await bench.store.claim(request)
+      expect(jobs).toHaveLength(6)
+      expect(jobs.filter(({ begun }) => begun)).toMatchObject([{ run: 1, queue: 'default', name: 'send-mail' }])
+      expect(jobs.find(({ id }) => id === again)).toMatchObject({ begun: false, suspect: true })
+      for (const { id, begun } of jobs) expect((await bench.get(id)).begun).toBe(begun)
+      const repeated = await bench.store.claim(request)
+      expect(repeated.jobs.map(({ begun }) => begun)).toEqual(jobs.map(({ begun }) => begun))
+      expect(await bench.store.begin(jobs.map(leaseOf))).toEqual(jobs.map(() => 'held'))
+    })
+
     it('takes no job that runs, or has ended', async () => {
       await bench.ended(succeeded())
       await bench.running()
