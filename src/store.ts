@@ -37,7 +37,7 @@ export {
 export { MemoryTables, type SavedTables } from './store/memory/tables.js'
 export { type MemoryStoreOptions, memoryStore } from './store/memory.js'
 export type { Put, RecordQuery, RecordWrite, StoredRecord } from './store/record.js'
-export { NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from './store/run.js'
+export { beginsWithClaim, NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from './store/run.js'
 export { isLive, keyOf } from './store/scope.js'
 export type * from './store/store.js'
 export { BACKLOG_DUE_MAX, LOG_LINES_DROPPED, LOG_LINES_MAX, REMOVED_KEY_MS } from './store/store.js'
