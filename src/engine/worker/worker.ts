@@ -110,14 +110,8 @@ export class Worker {
       freeSlots: () => settings.concurrency - this.#runner.size,
       // No run may end before the webhook endpoints are known, because its deliveries are stored with its outcome.
       mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
-      onFetched: () => {
-        if (this.#fetcher.size > 0) this.#renewer.watch()
-        this.#pump()
-      },
-      onBegun: begun => {
-        this.#renewer.watch()
-        for (const held of begun) this.#take(held)
-      },
+      onFetched: () => this.#onFetched(),
+      onBegun: begun => this.#onBegun(begun),
       handBack: (held, delayMs) => this.#handBack(held, delayMs),
     })
     this.#quarantine = new Quarantine({
@@ -149,6 +143,16 @@ export class Worker {
       runOnce: (attempt, ...effect) => runOnce(env, attempt, ...effect),
     }
     void this.#open()
+  }
+
+  #onFetched(): void {
+    if (this.#fetcher.size > 0) this.#renewer.watch()
+    this.#pump()
+  }
+
+  #onBegun(begun: readonly Held[]): void {
+    this.#renewer.watch()
+    for (const held of begun) this.#take(held)
   }
 
   getStats(): WorkerStats {
