@@ -18,7 +18,7 @@ import type {
   Store,
 } from '../../src/store/store.js'
 import { type Arguments, foretell, isSameAnswer, type Verb } from '../simulation/verbs.js'
-import type { StoreModel } from './model.js'
+import { type StoreModel, shown } from './model.js'
 
 /** The reference model and the caller's memory: the caller may use every id and token again, long after it expired. */
 export interface Reference {
@@ -92,7 +92,7 @@ async function change(
 
 async function compareAll({ model }: Reference, { store }: Subject): Promise<void> {
   const { data } = await store.list({}, { limit: 200 })
-  same('list', data, model.rows.map(({ job }) => job).reverse())
+  same('list', data, model.rows.map(shown).reverse())
   // An enqueue that only returned an existing job may or may not make its queue known.
   const queues = (await store.queues()).filter(one => model.queues.has(one.name) || one.paused || one.retry)
   same(
@@ -104,14 +104,15 @@ async function compareAll({ model }: Reference, { store }: Subject): Promise<voi
 
 /** Checks that are too slow to run after every command. */
 export async function compareRuns({ model }: Reference, { store }: Subject): Promise<void> {
-  for (const { job, attempts, logs } of model.rows) {
+  for (const row of model.rows) {
+    const { job, attempts, logs } = row
     const history = await store.history(job.id, { limit: 200 })
     same(`history of ${job.id}`, history.data, attempts.map(({ record }) => record).reverse())
     const lines = [...logs.values()]
       .sort((a, b) => a.run - b.run || a.line - b.line)
       .map(({ line: _, ...rest }) => rest)
     same(`logs of ${job.id}`, (await store.logs(job.id, { limit: 200 })).data, lines)
-    same('get', await store.get(job.id), job)
+    same('get', await store.get(job.id), shown(row))
   }
   const { queues } = await store.audit()
   for (const { queue: name, ledger, rows, idSum } of queues) {

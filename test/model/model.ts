@@ -279,7 +279,7 @@ export class StoreModel {
   #change(id: string, act: (row: ModelRow) => Changed): Changed {
     const row = this.row(id)
     const changed: Changed = row ? act(row) : { id, status: 'not-found' }
-    return 'job' in changed ? { ...changed, job: { ...changed.job } } : changed
+    return 'job' in changed ? { ...changed, job: shown({ job: changed.job, lease: row?.lease }) } : changed
   }
 
   #delete(row: ModelRow, keyUntil: number): void {
@@ -303,8 +303,10 @@ export class StoreModel {
 
   /** Newest first. */
   list(filter: JobFilter, now: number): readonly Job[] {
-    const jobs = this.rows.map(({ job }) => job)
-    return jobs.filter(job => matches(job, filter, now)).reverse()
+    return this.rows
+      .filter(({ job }) => matches(job, filter, now))
+      .map(shown)
+      .reverse()
   }
 
   setQueue(name: string, { paused, retry }: QueueChange): QueueRecord {
@@ -439,6 +441,11 @@ function handBack({ job, attempts, logs }: ModelRow, delayMs: number, now: numbe
   if (delayMs > 0) job.runAt = Math.ceil(now + delayMs)
   job.state = job.cancelRequested ? 'cancelled' : 'waiting'
   if (job.cancelRequested) job.finishedAt = now
+}
+
+/** The job as reads return it: with its worker and its lease while it runs. */
+export function shown({ job, lease }: Pick<ModelRow, 'job' | 'lease'>): Job {
+  return job.state === 'running' && lease ? { ...job, workerId: lease.workerId, leaseUntil: lease.until } : { ...job }
 }
 
 export function claimed({ job, lease }: ModelRow): Claimed {
