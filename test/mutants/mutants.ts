@@ -55,8 +55,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'attempts counted at the failure instead of the claim',
     file: CLAIM,
-    find: 'run = run + 1, attempt = attempt + 1, begun = 0',
-    replace: 'run = run + 1, begun = 0',
+    find: 'run = run + 1, attempt = attempt + 1, begun = ?',
+    replace: 'run = run + 1, begun = ?',
   },
   {
     name: 'enqueue without checking the key',
