@@ -186,7 +186,7 @@ describe('a command that a server rejects', () => {
     [['jobs', 'get', 'missing'], 3, 'there is no job "missing"'],
     [['redrives', 'get', 'missing'], 3, 'there is no redrive'],
     [['jobs', 'retry', 'DONE'], 4, 'only a dead or cancelled job can be retried'],
-    [['enqueue', 'bad name'], 2, 'expected 1 to 128 letters'],
+    [['enqueue', 'bad\tname'], 2, 'expected 1 to 128 letters'],
     [['enqueue', 'a', '--delay', 'soon'], 2, 'delay: expected a duration'],
     [['jobs', 'list', '--cursor', 'zzz'], 2, 'cursor'],
     [['http', 'POST', 'http://127.0.0.1:1/x'], 4, 'http.url: '],
