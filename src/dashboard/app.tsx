@@ -88,8 +88,7 @@ function NotYours() {
       title="Not available for a tenant token"
       actions={<Button text="Go to your jobs" href={href('/jobs')} />}
     >
-      You signed in with the token of one tenant. It shows the jobs, dead letters, schedules and webhooks of that
-      tenant.
+      Your token shows the jobs, dead letters, schedules and webhooks of one tenant.
     </Empty>
   )
 }

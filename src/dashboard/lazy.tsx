@@ -75,7 +75,7 @@ function Outdated() {
       title="New version available"
       actions={<Button text="Reload page" tone="primary" onPress={() => window.location.reload()} />}
     >
-      The server was updated after this page was opened, so a part of it can no longer be loaded.
+      The server was updated after this page was opened.
     </Empty>
   )
 }

@@ -144,8 +144,8 @@ const OPTIONAL = {
 export const jobRetryOptions = object(
   {},
   {
-    maxRetries: about(REQUIRED.maxRetries, { description: 'Runs after the first.' }),
-    retryDelay: about(time, 'The first delay; a number is milliseconds.'),
+    maxRetries: REQUIRED.maxRetries,
+    retryDelay: about(time, 'The first delay.'),
     useExponentialBackoff: about(boolean, 'false: the same delay every time.'),
   },
 )
@@ -282,7 +282,7 @@ function sayOnce(given: Written, ...groups: readonly (readonly (keyof Written)[]
 function checkNames(given: Written): void {
   const [own, other] = [QUEUE_NAMES, OTHER_NAMES].map(names => names.find(name => given[name] !== undefined))
   if (own === undefined || other === undefined) return
-  throw flaw(`"${own}" and "${other}" belong to different sets of names; use one set`)
+  throw flaw(`give "${own}" or "${other}", not both`)
 }
 
 function simpleBackoff({

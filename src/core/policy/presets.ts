@@ -58,9 +58,9 @@ export const GOOD_FOR: Readonly<Record<PresetName, string>> = {
   webhook: 'webhook deliveries (the default)',
   patient: 'outages of up to a day',
   none: 'jobs that must not run twice',
-  conservative: 'the same as financial',
-  aggressive: 'the same as lowLatency',
-  'one-shot': 'the same as none',
+  conservative: 'as financial',
+  aggressive: 'as lowLatency',
+  'one-shot': 'as none',
 }
 
 export function isPresetName(name: string): name is PresetName {

@@ -20,7 +20,7 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           ['Delivery', job.delivery],
           ['Runs at', isLive && <Time at={job.runAt} />],
           ['Last started', job.startedAt && <Time at={job.startedAt} />],
-          ['Locked by', job.lockedBy !== undefined && <Copyable text={job.lockedBy} what="Worker" />],
+          ['Locked by', job.lockedBy],
           ['Locked until', job.lockedUntil && <Time at={job.lockedUntil} />],
           ['Ended', job.finishedAt && !isLive && <Time at={job.finishedAt} />],
           ['Deadline', job.deadline && <Time at={job.deadline} />],

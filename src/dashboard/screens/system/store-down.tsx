@@ -47,7 +47,7 @@ export function StoreDown({ problem }: { readonly problem: Problem }) {
         </ul>
         <div class="row">
           <Button text="Retry now" icon="retry" onPress={again} />
-          <span class="muted">The page continues automatically when the server responds.</span>
+          <span class="muted">The page continues when the server responds.</span>
         </div>
       </div>
     </main>
@@ -55,13 +55,13 @@ export function StoreDown({ problem }: { readonly problem: Problem }) {
 }
 
 const SERVER_CAUSES = [
-  'The server is stopped or restarting: check its log.',
-  'A proxy can’t reach the server: its address or port may have changed.',
+  'The server is stopped: check its log.',
+  'A proxy can’t reach the server.',
   'This device is offline.',
 ]
 
 const STORE_CAUSES = [
-  'PostgreSQL is stopped, restarting or out of connections: run chronos doctor.',
-  'The SQLite file is locked by another program, or its disk is full.',
+  'PostgreSQL is stopped or out of connections: run chronos doctor.',
+  'The SQLite file is locked, or its disk is full.',
   'The schema is newer or older than this server: run chronos migrate status.',
 ]
