@@ -97,7 +97,7 @@ function rising(old: Alert | undefined, reading: Reading, rule: AlertRule, look:
   }
   if (now - since < rule.forMs) return { alert }
   const { resolvedAt: _, ...fired } = alert
-  return told({ ...fired, state: 'firing', firedAt: now }, 'firing', look)
+  return notify({ ...fired, state: 'firing', firedAt: now }, 'firing', look)
 }
 
 /** A rate is unknown for the time without evaluations; a level that still holds is taken to have held. */
@@ -115,13 +115,13 @@ function firing(old: Alert, reading: Reading | undefined, rule: AlertRule, look:
     const severity = old.severity === 'critical' ? old.severity : next.severity
     const alert: Alert = { ...old, ...next, severity, trueAt: now }
     const notice = noticeOf(alert, rule, now)
-    return notice === undefined ? { alert } : told(alert, notice, look)
+    return notice === undefined ? { alert } : notify(alert, notice, look)
   }
   const value = reading?.value ?? 0
   if (now - old.trueAt < rule.keepMs) return { alert: { ...old, value, evaluatedAt: now } }
   const over: Alert = { ...old, state: 'inactive', value, evaluatedAt: now, resolvedAt: now }
   // Without a notice that it fired, no notice says that it was resolved.
-  return old.noticed === undefined ? { alert: over } : told(over, 'resolved', look)
+  return old.noticed === undefined ? { alert: over } : notify(over, 'resolved', look)
 }
 
 function noticeOf({ noticed, value, severity }: Alert, { repeat }: AlertRule, now: number): Notice | undefined {
@@ -132,7 +132,7 @@ function noticeOf({ noticed, value, severity }: Alert, { repeat }: AlertRule, no
 }
 
 /** A silence only suppresses notices. */
-function told(alert: Alert, notice: Notice, { now, isSilenced }: Look): Step {
+function notify(alert: Alert, notice: Notice, { now, isSilenced }: Look): Step {
   if (isSilenced) return { alert }
   const noticed = { at: now, value: alert.value, severity: alert.severity, count: (alert.noticed?.count ?? 0) + 1 }
   return { alert: { ...alert, noticed }, notice }

@@ -44,19 +44,19 @@ function classifyWithin(
   budget.left -= links.length
   const signal = signalOf(links, now)
   if (signal !== undefined) return signal
-  const told = toldBy(links, now)
+  const waitMs = retryAfterOf(links, now)
   const judge = (link: Link) => judgeAll(link, rules, now, budget, nesting)
-  const known = builtInOf(links, told !== undefined, judge) ?? { kind: 'transient', rule: 'default' }
+  const known = builtInOf(links, waitMs !== undefined, judge) ?? { kind: 'transient', rule: 'default' }
   // A rule classifies a failure; it can't change whether the request was sent.
   const { maybeExecuted } = known
   return {
     ...(ruleOf(error, links, rules) ?? known),
-    ...present({ maybeExecuted, retryAfterMs: told }),
+    ...present({ maybeExecuted, retryAfterMs: waitMs }),
   }
 }
 
 /** The `Retry-After` of the response that the error carries. */
-function toldBy(links: readonly Link[], now: number): number | undefined {
+function retryAfterOf(links: readonly Link[], now: number): number | undefined {
   const link = links.find(({ status }) => status !== undefined && RETRY_AFTER_STATUSES.includes(status))
   if (link === undefined) return undefined
   // The date comes from the other side's clock, so it is compared with that response's `Date`.

@@ -129,8 +129,8 @@ function statusRow(status: number): StatusRow | undefined {
 
 /** Identifies one error of a chain by its class, else its status, else its code. */
 export function knownFailure(link: Link, retryAfter: boolean): KnownFailure | undefined {
-  const told = httpErrorFacts(link.value)
-  if (told) return knownCall(told, link)
+  const call = httpErrorFacts(link.value)
+  if (call) return knownCall(call, link)
   const byType = TYPES.find(row => rowFits(row, link))
   if (byType) return known(byType, link)
   const status = link.status === undefined ? undefined : statusRow(link.status)

@@ -49,8 +49,8 @@ export function thrownOutcome(
   rules: readonly Rule[],
   now: number,
 ): Extract<Outcome, { kind: 'failed' | 'timed-out' }> {
-  const told = httpErrorFacts(thrown)
-  return told?.timedOut && told.maybeExecuted
+  const call = httpErrorFacts(thrown)
+  return call?.timedOut && call.maybeExecuted
     ? { kind: 'timed-out', error: toStoredError(thrown) }
     : failedOutcome(thrown, rules, now)
 }

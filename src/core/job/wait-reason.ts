@@ -87,11 +87,13 @@ function plannedWait(facts: ExplainFacts): Waiting {
   if (job.attempt === 0) return { because: 'scheduled', until, words: `it is scheduled to run ${at}` }
   const retry = `retry ${job.attempt} of ${Math.max(job.attempt, policy.maxRetries)} comes ${at}`
   const by = moved ? ', a time that was set manually' : ''
-  const told = mine?.decision?.source === 'retry-after' && !moved
+  const isRetryAfter = mine?.decision?.source === 'retry-after' && !moved
   return {
-    because: told ? 'retry-after' : 'retry',
+    because: isRetryAfter ? 'retry-after' : 'retry',
     until,
-    words: told ? `${retry}, since the other side asked for ${formatMs(mine.decision!.retryAfterMs!)}` : retry + by,
+    words: isRetryAfter
+      ? `${retry}, since the other side asked for ${formatMs(mine.decision!.retryAfterMs!)}`
+      : retry + by,
   }
 }
 

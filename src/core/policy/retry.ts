@@ -20,10 +20,10 @@ export interface Stop {
   readonly stop: string
 }
 
-type Told = Pick<Failure, 'delayMs' | 'retryAfterMs' | 'customDelayMs'>
+type RequestedDelays = Pick<Failure, 'delayMs' | 'retryAfterMs' | 'customDelayMs'>
 
 /** The wait that the called service asked for with `Retry-After`, if the policy honours it. */
-export function askedWaitMs({ retryAfter = true }: Policy, { retryAfterMs }: Told): number | undefined {
+export function requestedWaitMs({ retryAfter = true }: Policy, { retryAfterMs }: RequestedDelays): number | undefined {
   return retryAfter && retryAfterMs !== undefined ? Math.min(retryAfterMs, RETRY_AFTER_MAX_MS) : undefined
 }
 
@@ -31,7 +31,7 @@ export function askedWaitMs({ retryAfter = true }: Policy, { retryAfterMs }: Tol
 export function planRetry(
   policy: Policy,
   n: number,
-  told: Told,
+  requested: RequestedDelays,
   previousMs: number | undefined,
   random: () => number,
   record: DecisionRecord,
@@ -39,31 +39,31 @@ export function planRetry(
   record.strategy = policy.backoff.type
   record.jitter = jitterLabel(policy.jitter)
   record.capMs = capMs(policy)
-  const plan = plannedBackoff(policy, n, told, previousMs, random, record)
-  const asked = askedWaitMs(policy, told)
-  if ('stop' in plan || asked === undefined) return plan
+  const plan = plannedBackoff(policy, n, requested, previousMs, random, record)
+  const waitMs = requestedWaitMs(policy, requested)
+  if ('stop' in plan || waitMs === undefined) return plan
 
-  record.retryAfterMs = told.retryAfterMs!
+  record.retryAfterMs = requested.retryAfterMs!
   // Only a backoff that is longer by itself waits longer than the server asked; its jitter alone does not.
-  const isLonger = Math.min(record.rawMs ?? 0, record.capMs) > asked
-  if (isLonger && plan.delayMs >= asked) return plan
+  const isLonger = Math.min(record.rawMs ?? 0, record.capMs) > waitMs
+  if (isLonger && plan.delayMs >= waitMs) return plan
   record.source = 'retry-after'
-  return { ...plan, delayMs: asked, remark: `${plan.remark}; told to wait ${formatMs(asked)}` }
+  return { ...plan, delayMs: waitMs, remark: `${plan.remark}; Retry-After asks for ${formatMs(waitMs)}` }
 }
 
 function plannedBackoff(
   policy: Policy,
   n: number,
-  told: Told,
+  requested: RequestedDelays,
   previousMs: number | undefined,
   random: () => number,
   record: DecisionRecord,
 ): RetryPlan | Stop {
   const { backoff } = policy
-  if (backoff.type !== 'custom') return computed(policy, backoff, n, told.delayMs, previousMs, random, record)
-  if (told.delayMs !== undefined) return byRule(policy, told.delayMs, random, record)
-  if (told.customDelayMs === null) return { stop: `the custom backoff "${backoff.name}" said stop` }
-  if (isDelay(told.customDelayMs)) return custom(policy, told.customDelayMs, record)
+  if (backoff.type !== 'custom') return computed(policy, backoff, n, requested.delayMs, previousMs, random, record)
+  if (requested.delayMs !== undefined) return byRule(policy, requested.delayMs, random, record)
+  if (requested.customDelayMs === null) return { stop: `the custom backoff "${backoff.name}" said stop` }
+  if (isDelay(requested.customDelayMs)) return custom(policy, requested.customDelayMs, record)
   const standard = PRESETS.standard.backoff as ComputedBackoff
   record.strategy = standard.type
   const plan = computed(policy, standard, n, undefined, previousMs, random, record)

@@ -16,7 +16,7 @@ import {
   withSettings,
 } from '../../core/dependency/dependency.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
-import { askedWaitMs } from '../../core/policy/retry.js'
+import { requestedWaitMs } from '../../core/policy/retry.js'
 import { wait } from '../../core/values/clock.js'
 import type { StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
@@ -120,7 +120,7 @@ export class Dependencies {
     const entry = this.#entryOf(place)
     const answer = answerOf(outcome)
     const why = whyOf(outcome)
-    const askedMs = outcome.kind === 'failed' ? askedWaitMs(attempt.policy, outcome) : undefined
+    const askedMs = outcome.kind === 'failed' ? requestedWaitMs(attempt.policy, outcome) : undefined
     entry.throttleMs = Math.max(entry.throttleMs, askedMs ?? 0)
     if (attempt.isProbe) return this.#probeEnded(entry, attempt, outcome, answer, why)
     if (answer === 'up') entry.unwritten.ok++

@@ -108,12 +108,12 @@ async function judge(
 
 /** Only 410 is final: any other response may change once the owner has fixed the endpoint. */
 function refusal({ status, headers }: EgressAnswer): Refusal {
-  const told: Record<string, string> = {}
-  for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) told[name] = headers[name]
-  const isThrottled = status === 429 || (status === 503 && 'retry-after' in told)
+  const kept: Record<string, string> = {}
+  for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) kept[name] = headers[name]
+  const isThrottled = status === 429 || (status === 503 && 'retry-after' in kept)
   const kind = status === 410 ? 'gone' : isThrottled ? 'throttled' : 'transient'
   const words = status >= 300 && status < 400 ? `answered ${status}; redirects are not followed` : `answered ${status}`
-  return new Refusal(`the webhook ${words}`, { kind, status, headers: told })
+  return new Refusal(`the webhook ${words}`, { kind, status, headers: kept })
 }
 
 /** There was a response, and its result has been recorded. */

@@ -132,7 +132,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
 
   'Retry-After': [
-    { is: 'is a floor', after: failed('throttled', { retryAfterMs: 120_000 }), becomes: { delayMs: 120_000, backoffMs: 1_000 }, why: 'retry 1 of 3 in 2m: ECONNRESET is throttled (default); told to wait 2m' },
+    { is: 'is a floor', after: failed('throttled', { retryAfterMs: 120_000 }), becomes: { delayMs: 120_000, backoffMs: 1_000 }, why: 'retry 1 of 3 in 2m: ECONNRESET is throttled (default); Retry-After asks for 2m' },
     { is: 'is never exceeded by jitter', job: { policy: { jitter: 0.2 } }, after: failed('throttled', { retryAfterMs: 1_000 }), dice: [0.999999], becomes: { delayMs: 1_000, backoffMs: 1_200 } },
     { is: 'is the least of a longer backoff with jitter', job: { attempt: 2, policy: { jitter: 'full' } }, after: failed('throttled', { retryAfterMs: 1_500 }), dice: [0.5], becomes: { delayMs: 1_500 } },
     { is: 'leaves the jitter of a longer backoff alone', job: { attempt: 2, policy: { jitter: 0.2 } }, after: failed('throttled', { retryAfterMs: 1_500 }), dice: [0.999999], becomes: { delayMs: 2_400 } },

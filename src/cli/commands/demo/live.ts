@@ -26,7 +26,7 @@ const WHY_DEAD: Readonly<Partial<Record<DeathReason, string>>> = {
   poison: 'it kills its workers',
 }
 
-interface Told {
+interface Line {
   readonly mark: Mark
   readonly name: string
   readonly what: string
@@ -49,20 +49,20 @@ export class Live {
 
   /** Undefined for an event that is not shown. */
   line(event: DemoEvent): string | undefined {
-    const told = this.#tell(event)
-    if (!told) return undefined
+    const line = this.#lineOf(event)
+    if (!line) return undefined
     const style = this.#style
-    const { symbol, ascii, word, tone } = told.mark
+    const { symbol, ascii, word, tone } = line.mark
     const time = padStart(`+${(event.atMs / 1000).toFixed(2)}s`, TIME_COLUMNS)
     const mark = `${style.unicode ? symbol : ascii} ${padEnd(word, WORD_COLUMNS)}`
     const left = style.columns - time.length - mark.length - 2
-    const rest = cut(`${padEnd(told.name, NAME_COLUMNS)} ${oneLine(told.what)}`, left)
+    const rest = cut(`${padEnd(line.name, NAME_COLUMNS)} ${oneLine(line.what)}`, left)
     // Starts are dimmed, so that outcomes stand out.
-    const restTone = told.mark === MARKS.started ? 'dim' : undefined
+    const restTone = line.mark === MARKS.started ? 'dim' : undefined
     return `${paint(time, 'dim', style)} ${paint(mark, tone, style)} ${paint(rest, restTone, style)}\n`
   }
 
-  #tell(event: DemoEvent): Told | undefined {
+  #lineOf(event: DemoEvent): Line | undefined {
     switch (event.event) {
       case 'job.started': {
         const { job, atMs, pid } = event
@@ -76,7 +76,7 @@ export class Live {
         return { mark: MARKS.succeeded, name: job.name, what: `${attemptOf(job)}: done in ${formatMs(durationMs)}` }
       }
       case 'attempt.failed':
-        return this.#tellFailure(event)
+        return this.#lineOfFailure(event)
       case 'job.retrying': {
         const { job, retry, maxRetries, delayMs } = event
         const what = `retry ${retry} of ${maxRetries} in ${formatMs(delayMs)}`
@@ -98,7 +98,7 @@ export class Live {
     }
   }
 
-  #tellFailure({ job, error, timedOut, atMs }: Extract<DemoEvent, { event: 'attempt.failed' }>): Told {
+  #lineOfFailure({ job, error, timedOut, atMs }: Extract<DemoEvent, { event: 'attempt.failed' }>): Line {
     const { name } = job
     if (error.name === 'WorkerLost') {
       return { mark: MARKS.lost, name, what: `${attemptOf(job)}: its lease expired` }

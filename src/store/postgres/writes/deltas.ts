@@ -23,7 +23,7 @@ export const appendEnqueued = (expected: `$${number}`): string => `
 export const appendSettled = (expected: `$${number}`, ended = 'ended'): string => `
   INSERT INTO @deltas (at, body)
   SELECT (SELECT now FROM clock), CASE as_expected WHEN cardinality($1::uuid[]) THEN ${expected}::text ELSE json_build_object(
-    'told', ${expected}::text::json,
+    'expected', ${expected}::text::json,
     'settled', (
       SELECT json_agg(json_build_array(j.id, j.queue, j.name, j.tenant_id, ended.attempt, ended.status, ended.state,
         ended.back, ended.reason, ended.started_at, ended.finished_at, error, ended.group_name, ended.fingerprint))
@@ -70,7 +70,7 @@ type Body =
   | Delta
   | { readonly enqueued: readonly JobFacts[] }
   | { readonly ended: readonly KnownRow[] }
-  | { readonly told: Delta; readonly settled: readonly SettledFacts[] }
+  | { readonly expected: Delta; readonly settled: readonly SettledFacts[] }
   /** Jobs that are older than the ledger. */
   | { readonly found: readonly [queue: string, count: number, idBits: string] }
 
@@ -83,7 +83,7 @@ export function readDelta([, at, text]: DeltaRow): Delta {
   const draft = new DeltaDraft()
   if ('enqueued' in body) for (const facts of body.enqueued) draft.enqueued(jobOf(facts))
   else if ('ended' in body) for (const row of body.ended) draft.ended(readKnown(row))
-  else for (const facts of body.settled) addSettled(draft, facts, titlesOf(body.told))
+  else for (const facts of body.settled) addSettled(draft, facts, titlesOf(body.expected))
   return JSON.parse(draft.toText(at)) as Delta
 }
 
