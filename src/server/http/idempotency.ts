@@ -117,8 +117,10 @@ function inUse(): Problem {
   return new Problem(409, 'IDEMPOTENCY_KEY_IN_USE', detail, { headers: { 'Retry-After': '1' } })
 }
 
-/** The answer without secrets, which are shown only once. */
-function repeatable({ once = [], ...answer }: Answer): Remembered {
+/** The answer without secrets, which are sent only once: fields of the body, and the cookie of a new session. */
+function repeatable({ once = [], headers = {}, ...rest }: Answer): Remembered {
+  const { 'Set-Cookie': _, ...kept } = headers
+  const answer = { ...rest, headers: kept }
   if (once.length === 0) return answer
   const body = Object.entries(answer.body as Record<string, unknown>).filter(([name]) => !once.includes(name))
   return { ...answer, body: Object.fromEntries(body) }

@@ -62,10 +62,15 @@ describe('access', () => {
       expect([refused.status, refused.body]).toMatchObject([409, { code: 'NOT_ALLOWED' }])
     }
     expect((await t.api('GET', '/session')).body).toMatchObject({ authRequired: false })
-    const made = await t.api('POST', '/tokens', { name: 'ann', role: 'admin' })
+    const made = await t.api('POST', '/tokens', { name: 'ann', role: 'admin' }, { 'Idempotency-Key': 'first' })
     expect((await t.api('GET', '/session')).status).toBe(401)
     const [Cookie = ''] = made.headers.get('Set-Cookie')!.split(';')
     expect((await t.api('GET', '/session', undefined, { Cookie })).body).toMatchObject({ name: 'ann', by: 'session' })
+    // The stored response contains neither the token nor the secret of the session.
+    const [reply] = await (await t.chronos.store()).records('reply', { limit: 1 })
+    const { token } = made.body as { readonly token: string }
+    expect(reply!.body).toContain('answered')
+    for (const secret of [token, Cookie.split('=')[1]!]) expect(reply!.body).not.toContain(secret)
   })
 
   it('requires the configured token', async () => {
