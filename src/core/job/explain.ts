@@ -1,5 +1,6 @@
 import { crashWords } from '../policy/words.js'
 import { formatMs, toMs } from '../values/duration.js'
+import { present } from '../values/present.js'
 import { about, anyText, type Infer, named, oneOf } from '../values/schema.js'
 import { listOf, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
@@ -32,13 +33,13 @@ export function explain(facts: ExplainFacts): Explanation {
   const last = decided && { words: lastWords(decided), decision: decided.decision! }
   const waiting = job.state === 'waiting' ? waitingOf(facts) : undefined
   const outlook = job.state === 'waiting' || job.state === 'running' ? outlookOf(job, policy, now) : undefined
-  return {
+  return present({
     summary: summaryOf(facts, waiting, last?.decision),
-    ...(waiting && { waiting: waitingView(waiting) }),
-    ...(last && { last }),
+    waiting: waiting && waitingView(waiting),
+    last,
     next: nextOf(facts, outlook, waiting),
     details: [...delayDetails(last?.decision), ...jobDetails(facts)],
-  }
+  })
 }
 
 function waitingView({ until, ...rest }: Waiting): NonNullable<Explanation['waiting']> {

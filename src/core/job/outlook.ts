@@ -2,6 +2,7 @@ import { delayWindow } from '../policy/backoff.js'
 import type { DelayWindow } from '../policy/jitter.js'
 import type { Policy } from '../policy/policy.js'
 import { toMs } from '../values/duration.js'
+import { present } from '../values/present.js'
 import type { Job } from './job.js'
 
 /** What may still happen to a live job if every run from now on fails. Epoch milliseconds. */
@@ -34,12 +35,12 @@ export function outlookOf(job: OutlookJob, policy: Policy, now: number): Outlook
   ]
   const latest = windows.reduce((at, { hi }) => at + hi, startAt)
   const cut = ends.filter(([, at]) => at < latest).sort(([, a], [, b]) => a - b)[0]
-  return {
+  return present({
     retriesLeft: windows.length,
-    ...(windows[0] && { windowMs: [windows[0].lo, windows[0].hi] as const }),
+    windowMs: windows[0] && ([windows[0].lo, windows[0].hi] as const),
     lastStartAt: cut ? Math.max(startAt, cut[1]) : latest,
-    ...(cut && { endedBy: cut[0] }),
-  }
+    endedBy: cut?.[0],
+  })
 }
 
 /** The wait before each retry from this attempt on; the widest range where a delay depends on the previous one. */

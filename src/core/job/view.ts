@@ -1,4 +1,5 @@
 import { type Policy, policy, storablePolicy } from '../policy/policy.js'
+import { present } from '../values/present.js'
 import { about, anyText, anything, boolean, type Infer, integer, named, number, oneOf } from '../values/schema.js'
 import { listOf, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
@@ -113,13 +114,13 @@ export interface AttemptFacts {
 
 export function viewJob(job: Job, policy: Policy, now: number): JobView {
   const maxRetries = maxRetriesOf(job, policy)
-  return {
+  return present({
     id: job.id,
     name: job.name,
     queue: job.queue,
     state: job.state,
     phase: phaseOf(job, now),
-    ...(job.reason !== undefined && { reason: job.reason }),
+    reason: job.reason,
     priority: job.priority,
     attempt: job.attempt,
     maxAttempts: maxRetries + 1,
@@ -127,40 +128,41 @@ export function viewJob(job: Job, policy: Policy, now: number): JobView {
     retryCount: job.state === 'waiting' ? job.attempt : Math.max(0, job.attempt - 1),
     runAt: timeText(job.runAt),
     createdAt: timeText(job.createdAt),
-    ...(job.startedAt !== undefined && { startedAt: timeText(job.startedAt) }),
-    ...(job.finishedAt !== undefined && { finishedAt: timeText(job.finishedAt) }),
-    ...(job.tenantId !== undefined && { tenantId: job.tenantId }),
-    ...(job.key !== undefined && { key: job.key }),
+    startedAt: timeText(job.startedAt),
+    finishedAt: timeText(job.finishedAt),
+    tenantId: job.tenantId,
+    key: job.key,
     tags: job.tags,
     delivery: job.delivery,
     payload: parsed(job.payload),
-    ...(job.result !== undefined && { result: parsed(job.result) }),
-    ...(job.error !== undefined && { error: job.error, lastError: job.error.message }),
-    ...(job.progress !== undefined && { progress: parsed(job.progress) }),
-    ...(job.scheduleId !== undefined && { scheduleId: job.scheduleId }),
+    result: parsed(job.result),
+    error: job.error,
+    lastError: job.error?.message,
+    progress: parsed(job.progress),
+    scheduleId: job.scheduleId,
     generation: job.generation,
     retry: storablePolicy(policy),
     ...moreOf(job),
-  }
+  })
 }
 
 function moreOf(job: Job): Partial<JobView> {
-  return {
+  return present({
     run: job.run,
-    ...(job.fingerprint !== undefined && { fingerprint: job.fingerprint }),
-    ...(job.dependency !== undefined && { dependency: job.dependency }),
-    ...(job.deadline !== undefined && { deadline: timeText(job.deadline) }),
-    ...(job.timeoutMs !== undefined && { timeoutMs: job.timeoutMs }),
-    ...(job.webhook !== undefined && { webhook: job.webhook }),
-    ...(job.redriveId !== undefined && { redriveId: job.redriveId }),
+    fingerprint: job.fingerprint,
+    dependency: job.dependency,
+    deadline: timeText(job.deadline),
+    timeoutMs: job.timeoutMs,
+    webhook: job.webhook,
+    redriveId: job.redriveId,
     ...(job.acknowledgedAt !== undefined && { acknowledged: true }),
-    ...(job.workerId !== undefined && { lockedBy: job.workerId }),
-    ...(job.leaseUntil !== undefined && { lockedUntil: timeText(job.leaseUntil) }),
-  }
+    lockedBy: job.workerId,
+    lockedUntil: timeText(job.leaseUntil),
+  })
 }
 
 export function viewAttempt(record: AttemptFacts): AttemptView {
-  return {
+  return present({
     generation: record.generation,
     run: record.run,
     attempt: record.attempt,
@@ -170,23 +172,25 @@ export function viewAttempt(record: AttemptFacts): AttemptView {
     startedAt: timeText(record.startedAt),
     finishedAt: timeText(record.finishedAt),
     durationMs: Math.max(0, record.finishedAt - record.startedAt),
-    ...(record.error !== undefined && { error: record.error }),
-    ...(record.note !== undefined && { note: record.note }),
+    error: record.error,
+    note: record.note,
     workerId: record.workerId,
-    ...(record.delayMs !== undefined && { delayMs: record.delayMs }),
-    ...(record.nextRunAt !== undefined && { nextRunAt: timeText(record.nextRunAt) }),
-    ...(record.fingerprint !== undefined && { fingerprint: record.fingerprint }),
-    ...(record.decision !== undefined && { decision: record.decision }),
-  }
+    delayMs: record.delayMs,
+    nextRunAt: timeText(record.nextRunAt),
+    fingerprint: record.fingerprint,
+    decision: record.decision,
+  })
 }
 
-/** RFC 3339 in UTC with milliseconds. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString()
+/** RFC 3339 in UTC with milliseconds; an absent time stays absent. */
+export function timeText<T extends number | undefined>(ms: T): T extends number ? string : undefined
+export function timeText(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString()
 }
 
 /** A row with damaged JSON still has a view: the raw text. */
-function parsed(text: string): unknown {
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined
   try {
     return JSON.parse(text)
   } catch {

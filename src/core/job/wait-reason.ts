@@ -1,5 +1,6 @@
 import type { Policy } from '../policy/policy.js'
 import { formatMs } from '../values/duration.js'
+import { present } from '../values/present.js'
 import type { Job } from './job.js'
 import type { Decision } from './lifecycle.js'
 import { type AttemptFacts, timeText } from './view.js'
@@ -119,7 +120,7 @@ function dependencyWait({ dependency, budget, now }: ExplainFacts): Waiting | un
     if (dependency.state === 'open') {
       const next = until === undefined ? '' : `; it is tried again ${moment(until, now)}`
       const words = `the circuit of "${dependency.key}" is open${because}${next}`
-      return { because: 'circuit-open', words, ...(until !== undefined && { until }) }
+      return present({ because: 'circuit-open', words, until })
     }
     if (dependency.state === 'half-open') {
       return { because: 'circuit-probing', words: `one job probes whether "${dependency.key}" has recovered${because}` }
@@ -138,7 +139,7 @@ function dependencyWait({ dependency, budget, now }: ExplainFacts): Waiting | un
   if (!budget?.limited) return undefined
   const next = budget.nextAt === undefined ? '' : `; the next may start ${moment(budget.nextAt, now)}`
   const words = `its retry budget is used up, and first attempts go first${next}`
-  return { because: 'budget', words, ...(budget.nextAt !== undefined && { until: budget.nextAt }) }
+  return present({ because: 'budget', words, until: budget.nextAt })
 }
 
 /** It is due and only needs a worker. */

@@ -1,5 +1,6 @@
 import type { Delivery } from '../job/job.js'
 import type { PartialPolicy } from '../policy/policy.js'
+import { present } from '../values/present.js'
 import { CATCH_UP_MAX, type Missed, type Overlap } from './options.js'
 import { lastTick, nextTicks, type Ticks, type Timing } from './timing.js'
 
@@ -101,12 +102,12 @@ export function decideTicks(schedule: Schedule, ticks: Ticks, live: number, now:
     else begun.skipped.push(tick)
   }
   const { missed } = due
-  return {
+  return present({
     fire: begun.fire,
     skipped: begun.skipped,
-    ...(missed && { missed }),
+    missed,
     next: after(schedule, begun, due, ticks, now),
-  }
+  })
 }
 
 interface Draft {
@@ -193,17 +194,17 @@ function after(
   const { queuedTick: _, ...rest } = schedule
   const { counts } = schedule
   const decidedUntil = due.last ?? schedule.decidedUntil
-  const next: Schedule = {
+  const next: Schedule = present({
     ...rest,
     decidedUntil,
-    ...(queuedTick !== undefined && { queuedTick }),
+    queuedTick,
     ...(fired.length > 0 && { lastTick: fired.at(-1)! }),
     counts: {
       fired: counts.fired + fired.length,
       skipped: counts.skipped + skipped.length,
       missed: counts.missed + (due.missed?.count ?? 0),
     },
-  }
+  })
   const isOver = schedule.recurring
     ? dueAt(next, ticks) === undefined && queuedTick === undefined
     : due.last !== undefined

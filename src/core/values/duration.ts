@@ -59,8 +59,10 @@ export function formatMs(ms: number): string {
   return pair(Math.round(ms / HOUR_MS), 24, 'd', 'h')
 }
 
-/** A duration as text that parses to the same value: `90s`, `1500ms`, `2h`. */
-export function durationText(ms: number): Duration {
+/** A duration as text that parses to the same value: `90s`, `1500ms`, `2h`. An absent one stays absent. */
+export function durationText<T extends number | undefined>(ms: T): T extends number ? Duration : undefined
+export function durationText(ms: number | undefined): Duration | undefined {
+  if (ms === undefined) return undefined
   const unit = ['d', 'h', 'm', 's'].find(one => ms > 0 && ms % UNIT_MS[one]! === 0) ?? 'ms'
   return `${ms / UNIT_MS[unit]!}${unit}` as Duration
 }

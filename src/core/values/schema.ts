@@ -1,5 +1,6 @@
 import { type Duration, type DurationLimits, durationProblem } from './duration.js'
 import { ChronosError, type ErrorCode, shown } from './error.js'
+import { present } from './present.js'
 import { suggest } from './suggest.js'
 
 /**
@@ -178,7 +179,7 @@ function componentOf(schema: Schema, to: Components): JsonSchema {
 }
 
 function withWords({ about: { description, example } }: Schema, json: JsonSchema): JsonSchema {
-  return { ...json, ...(description !== undefined && { description }), ...(example !== undefined && { example }) }
+  return present({ ...json, description, example })
 }
 
 /** The schema with another rule, which returns the error of an otherwise valid value, or undefined. */

@@ -54,7 +54,7 @@ export function jobMessageBody({ type, job, at, reason, startedAt, result, error
     run,
     attempt,
     createdAt: timeText(createdAt),
-    startedAt: startedAt === undefined ? undefined : timeText(startedAt),
+    startedAt: timeText(startedAt),
     ...(type === 'job.retrying'
       ? { delayMs, nextRunAt: timeText(Math.ceil(at + (delayMs ?? 0))) }
       : { finishedAt: timeText(at) }),

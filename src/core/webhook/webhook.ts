@@ -217,15 +217,14 @@ export type EndpointView = Infer<typeof endpointView>
 export function viewEndpoint(endpoint: Endpoint, now: number): EndpointView {
   const { secrets, createdAt, updatedAt, disabledAt, failingSince, ...rest } = endpoint
   const live = secrets.filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt > now)
-  return {
+  return present({
     ...rest,
-    ...(disabledAt !== undefined && { disabledAt: timeText(disabledAt) }),
-    ...(failingSince !== undefined && { failingSince: timeText(failingSince) }),
-    secrets: live.map(secret => ({
-      createdAt: timeText(secret.createdAt),
-      ...(secret.expiresAt !== undefined && { expiresAt: timeText(secret.expiresAt) }),
-    })),
+    disabledAt: timeText(disabledAt),
+    failingSince: timeText(failingSince),
+    secrets: live.map(secret =>
+      present({ createdAt: timeText(secret.createdAt), expiresAt: timeText(secret.expiresAt) }),
+    ),
     createdAt: timeText(createdAt),
     updatedAt: timeText(updatedAt),
-  }
+  })
 }

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { present } from '../../core/values/present.js'
 import { base } from '../shell/router.js'
 
 /** An error response of the server, with the fields of problem+json. */
@@ -85,14 +86,15 @@ export async function request<T>(method: Method, path: string, call: Call = {}):
   if (sent !== undefined) headers['content-type'] = 'application/json'
   if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
   if (ifMatch !== undefined) headers['if-match'] = ifMatch
-  const response = await fetched(apiUrl(path, query), {
+  const init = present({
     method,
     headers,
     cache: 'no-store',
     credentials: 'same-origin',
-    ...(sent !== undefined && { body: JSON.stringify(sent) }),
-    ...(signal && { signal }),
+    body: sent === undefined ? undefined : JSON.stringify(sent),
+    signal,
   })
+  const response = await fetched(apiUrl(path, query), init)
   const text = await response.text()
   if (!response.ok) throw noted(problemOf(response, text))
   trouble.value = undefined

@@ -10,6 +10,7 @@ import {
   stopRule,
 } from '../../core/redrive/redrive.js'
 import { shown } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 import type { JobFilter, Store } from '../../store/store.js'
 import type { Connection } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
@@ -103,12 +104,10 @@ export class Redriver {
   }
 
   async #start(store: Store, redrive: Redrive, count: number): Promise<Redrive> {
-    const page = await store.list(filterOf(redrive), {
-      limit: count,
-      order: 'oldest',
-      lookAt: LOOK_AT_JOBS,
-      ...(redrive.cursor !== undefined && { cursor: redrive.cursor }),
-    })
+    const page = await store.list(
+      filterOf(redrive),
+      present({ limit: count, order: 'oldest', lookAt: LOOK_AT_JOBS, cursor: redrive.cursor }),
+    )
     const wanted = page.data.filter(job => !isLeftAlone(redrive, job.reason))
     const changed = await store.change(
       wanted.map(job => job.id),
@@ -120,7 +119,7 @@ export class Redriver {
     if (changed.some(one => one.status === 'changed')) this.#onStarted()
     return {
       ...redrive,
-      ...(page.next !== undefined && { cursor: page.next }),
+      ...present({ cursor: page.next }),
       isListed: page.next === undefined,
       skipped: redrive.skipped + page.data.length - wanted.length,
       conflicts: [...redrive.conflicts, ...conflicts].slice(0, CONFLICTS_MAX),

@@ -149,7 +149,7 @@ export class Redrives {
   async #view(store: Store, redrive: Redrive): Promise<RedriveView> {
     const results = await store.tally(redrive.id)
     const { id, state, why, filter, canary, stopWhenFailing, total, skipped, conflicts, conflictCount } = redrive
-    return {
+    return present({
       id,
       state,
       ...present({ why, tenantId: redrive.tenantId }),
@@ -166,8 +166,8 @@ export class Redrives {
       conflicts,
       conflictCount,
       createdAt: timeText(redrive.createdAt),
-      ...(redrive.finishedAt !== undefined && { finishedAt: timeText(redrive.finishedAt) }),
-    }
+      finishedAt: timeText(redrive.finishedAt),
+    })
   }
 }
 

@@ -3,6 +3,7 @@ import type { DependencyName, DependencySettings } from '../../core/dependency/d
 import { budgetSettings, circuitSettings } from '../../core/dependency/settings.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
+import { present } from '../../core/values/present.js'
 import { DELIVERY_JOB, isEndpointKey } from '../../core/webhook/webhook.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
@@ -73,7 +74,7 @@ function knownOf(policy: Policy): Known {
   if (cached) return cached
   const circuit = circuitSettings(policy.circuit)
   const budget = budgetSettings(policy.budget)
-  const settings = { ...(circuit && { circuit }), ...(budget && { budget }) }
+  const settings = present({ circuit, budget })
   const made = { settings, places: new Map() }
   known.set(policy, made)
   return made

@@ -96,11 +96,12 @@ export class Circuits {
 
 export function viewDependency(dependency: Dependency, now: number): CircuitView {
   const { key, tenantId, forced, reason, openUntil, openings, probe, rampFrom } = dependency
-  return {
+  return present({
     key,
-    ...present({ tenantId, reason }),
+    tenantId,
+    reason,
     state: circuitState(dependency, now),
-    ...(forced && { forced }),
+    forced,
     since: timeText(dependency.changedAt),
     ...(dependency.circuit === 'open' && openUntil !== undefined && { openUntil: timeText(openUntil) }),
     ...(rampFrom !== undefined && rampFrom > now && { notBefore: timeText(rampFrom) }),
@@ -110,7 +111,7 @@ export function viewDependency(dependency: Dependency, now: number): CircuitView
       ok: dependency.calls.reduce((sum, call) => sum + call.ok, 0),
       failed: dependency.calls.reduce((sum, call) => sum + call.failed, 0),
     },
-  }
+  })
 }
 
 function notFound({ key, tenantId }: DependencyName): ChronosError {

@@ -6,6 +6,7 @@ import {
   parkDelaysMs,
   takeSlots,
 } from '../../core/dependency/dependency.js'
+import { present } from '../../core/values/present.js'
 import { isEndpointKey } from '../../core/webhook/webhook.js'
 import type { ParkRequest, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -69,7 +70,7 @@ export class DeferredJobs<One extends CircuitEntry> {
       repeatableOnly: true,
     }
     const { lastProbeId } = entry.dependency
-    const other = await store.park({ ...one, ...(lastProbeId !== undefined && { exceptId: lastProbeId }) })
+    const other = await store.park(present({ ...one, exceptId: lastProbeId }))
     if (other.moved === 0) await store.park(one)
     this.#options.onMoved()
   }
@@ -93,7 +94,7 @@ export class DeferredJobs<One extends CircuitEntry> {
     }
     for (;;) {
       // Without a tenant this counts jobs of tenants too; the slots of jobs that do not move are given back.
-      const filter = { dependency: key, state: 'waiting', ...(tenantId !== undefined && { tenantId }) } as const
+      const filter = present({ dependency: key, state: 'waiting' as const, tenantId })
       const { value } = await store.count(filter, BATCH)
       let slots: readonly number[] = []
       await this.#options.change(entry, dependency => {

@@ -1,6 +1,7 @@
 import type { Agent } from 'undici'
 import type { Clock } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 import type { Log } from '../client/log.js'
 import { EgressBlocked } from './blocked.js'
 import { type ConnectionWitness, guardedConnector } from './connector.js'
@@ -68,7 +69,7 @@ export class Egress {
   /** Returns the response, whatever its status. Throws `EgressBlocked`, an `HttpError`, or the reason of the signal. */
   async send(request: EgressRequest): Promise<EgressAnswer> {
     const { url, method, headers, body, redirectsMax = 0, trust = 'untrusted' } = request
-    let hop: Hop = { url: this.check(url, trust), method, headers, ...(body !== undefined && { body }) }
+    let hop: Hop = present({ url: this.check(url, trust), method, headers, body })
     const undici = await this.#load()
     const until = this.#parts.clock.now() + request.timeoutMs
     for (let redirects = 0; ; redirects++) {

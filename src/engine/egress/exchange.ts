@@ -4,6 +4,7 @@ import { toStoredError } from '../../core/failure/stored-error.js'
 import type { HttpMethod } from '../../core/http/request.js'
 import type { Clock } from '../../core/values/clock.js'
 import { formatMs } from '../../core/values/duration.js'
+import { present } from '../../core/values/present.js'
 import { EgressBlocked } from './blocked.js'
 import type { ConnectionWitness } from './connector.js'
 
@@ -186,10 +187,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ConnectionWitness {
     const { message, code } = toStoredError(error)
     const maybeExecuted = this.#phase === 'sent'
     const what = maybeExecuted ? 'got no answer' : 'could not be sent'
-    return new HttpError(`${method} ${url.origin} ${what}: ${message}`, {
-      maybeExecuted,
-      ...(code !== undefined && { code }),
-    })
+    return new HttpError(`${method} ${url.origin} ${what}: ${message}`, present({ maybeExecuted, code }))
   }
 }
 

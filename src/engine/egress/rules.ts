@@ -1,5 +1,6 @@
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkKeys } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { integer, read } from '../../core/values/schema.js'
 import { type Address, isSingle, isWithin, kindOf, parseAddress, parseRange, type Range } from './address.js'
 
@@ -46,13 +47,13 @@ export function parseEgress(options: EgressOptions = {}, where = 'egress'): Egre
     throw new ChronosError('INVALID_OPTION', `${where}.lookup: expected a function, got ${shown(lookup)}`)
   }
   const entries = allow.map((entry, i) => parseEntry(entry, `${where}.allow[${i}]`))
-  return {
+  return present({
     loopback: entries.some(entry => entry === 'loopback'),
     ranges: entries.flatMap(entry => (entry !== 'loopback' && 'range' in entry ? [entry] : [])),
     names: entries.flatMap(entry => (entry !== 'loopback' && 'name' in entry ? [entry] : [])),
     ports: new Set([...PORTS, ...ports]),
-    ...(lookup && { lookup }),
-  }
+    lookup,
+  })
 }
 
 /** The list as an environment variable holds it: `10.1.0.0/16,hooks.internal`. */

@@ -4,6 +4,7 @@ import {
   type Dependency,
   type DependencyName,
 } from '../../core/dependency/dependency.js'
+import { present } from '../../core/values/present.js'
 import { DELIVERIES, type Endpoint, endpointKey } from '../../core/webhook/webhook.js'
 import type { Backlog, QueueCensus, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX, liveWorkers, RECORDS_MAX } from '../alerts/readings.js'
@@ -100,11 +101,13 @@ async function readDependencies(store: Store, now: number): Promise<Pick<Gauges,
     // Circuits of webhook endpoints are left out: their keys contain ids, and webhooks have their own metric.
     circuits: dependencies
       .filter(({ key }) => !key.startsWith(endpointKey('')))
-      .map(dependency => ({
-        key: dependency.key,
-        ...(dependency.tenantId !== undefined && { tenantId: dependency.tenantId }),
-        state: circuitState(dependency, now),
-      })),
+      .map(dependency =>
+        present({
+          key: dependency.key,
+          tenantId: dependency.tenantId,
+          state: circuitState(dependency, now),
+        }),
+      ),
     endpointsDisabled: off.length,
   }
 }

@@ -1,5 +1,6 @@
 import { isSecretHeader } from '../../core/http/headers.js'
 import type { HttpCall } from '../../core/http/request.js'
+import { present } from '../../core/values/present.js'
 import { cleanText } from '../../core/values/text.js'
 import type { JobContext } from '../client/definition.js'
 import type { EgressAnswer } from '../egress/egress.js'
@@ -61,7 +62,7 @@ export function responseOf(answer: EgressAnswer, call: HttpCall): Response {
 export function logResponse({ body, ...rest }: Response, message: string, job: JobContext): void {
   const pieces = body === undefined ? [] : piecesOf(body)
   if (pieces.length <= 1) {
-    job.log(message, { ...rest, ...(body !== undefined && { body }) })
+    job.log(message, present({ ...rest, body }))
     return
   }
   job.log(message, rest)

@@ -1,4 +1,5 @@
 import { ChronosError } from '../../core/values/error.js'
+import { present } from '../../core/values/present.js'
 import { about, boolean, type Infer, integer, named } from '../../core/values/schema.js'
 import { view } from '../../core/values/shape.js'
 import type { Changed, JobFilter, Store } from '../../store/store.js'
@@ -51,7 +52,7 @@ export async function actOnAll({ store, filter, dryRun, act, exceptReason }: Bul
   const sums = { matched: 0, changed: 0, refused: 0 }
   let cursor: string | undefined
   do {
-    const page = await store.list(own, { limit: BATCH, lookAt: LOOK_AT, ...(cursor !== undefined && { cursor }) })
+    const page = await store.list(own, present({ limit: BATCH, lookAt: LOOK_AT, cursor }))
     const ids = page.data.filter(job => exceptReason === undefined || job.reason !== exceptReason).map(job => job.id)
     sums.matched += ids.length
     if (!dryRun && ids.length > 0) {

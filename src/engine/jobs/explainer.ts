@@ -55,16 +55,16 @@ async function dependencyOf(store: Store, job: Job, now: number): Promise<Depend
   const { dependency: key } = job
   if (key === undefined) return undefined
   const tenantId = ownerOf(job, key)
-  const id = dependencyId({ key, ...present({ tenantId }) })
+  const id = dependencyId(present({ key, tenantId }))
   const [record] = await store.records(DEPENDENCY, { ids: [id] })
   if (!record) return undefined
   const { openUntil, forced, reason, rampFrom, ...dependency } = JSON.parse(record.body) as Dependency
-  return {
+  return present({
     key,
-    state: circuitState({ ...dependency, ...present({ rampFrom }) }, now),
+    state: circuitState(present({ ...dependency, rampFrom }), now),
     ...(dependency.circuit === 'open' && openUntil !== undefined && { openUntil }),
     ...(rampFrom !== undefined && rampFrom > now && { notBefore: rampFrom }),
     ...(forced === 'open' && { forced: true }),
-    ...present({ reason }),
-  }
+    reason,
+  })
 }

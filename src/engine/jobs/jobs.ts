@@ -2,7 +2,7 @@ import type { HttpRequest } from '../../core/http/request.js'
 import { cancel, redrive, reschedule } from '../../core/job/changes.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { Job, JobState } from '../../core/job/job.js'
-import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core/job/view.js'
+import { type AttemptView, type JobView, timeText, viewAttempt, viewJob } from '../../core/job/view.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
@@ -227,7 +227,7 @@ export class Jobs {
     const { id, job, conflictId } = changed
     const why = conflictId ? `job ${conflictId} is live under the same unique value` : `it is ${job.state}; ${rule}`
     throw new ChronosError('NOT_ALLOWED', `${action}: job ${id} can't: ${why}`, {
-      details: { jobId: id, state: job.state, ...(conflictId && { conflictId }) },
+      details: present({ jobId: id, state: job.state, conflictId }),
     })
   }
 
@@ -266,7 +266,7 @@ export class Jobs {
 
 function viewLog({ at, run, message, data }: LogRecord): LogView {
   return {
-    at: new Date(at).toISOString(),
+    at: timeText(at),
     run,
     message,
     ...(data !== undefined && { data: JSON.parse(data) as unknown }),

@@ -1,4 +1,5 @@
 import { freeText, PAGE_MAX, pageLimit } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { about, type Infer, oneOf, read, text } from '../../core/values/schema.js'
 import { object } from '../../core/values/shape.js'
 import type { PageRequest } from '../../store/store.js'
@@ -38,12 +39,12 @@ export interface List<T> {
 }
 
 export function listOf<T>(data: readonly T[], next: string | undefined): List<T> {
-  return { data, page: { ...(next !== undefined && { next }) } }
+  return { data, page: present({ next }) }
 }
 
 export function pageOf({ limit = PAGE_DEFAULT, cursor }: PageQuery, where: string): PageRequest {
   read(pageLimit, limit, `${where}: limit`)
-  return { limit, ...(cursor !== undefined && { cursor }) }
+  return present({ limit, cursor })
 }
 
 export function historyPageOf({ order = 'newest', ...page }: HistoryQuery, where: string): PageRequest {

@@ -104,20 +104,20 @@ interface Around {
 
 function reportOf({ queue: name, ...counts }: QueueCensus, around: Around): QueueReport {
   const { now, queue, backlog, workers, hour } = around
-  return {
+  return present({
     name,
     paused: queue?.paused ?? false,
-    ...(queue?.retry && { retry: queue.retry }),
+    retry: queue?.retry,
     counts,
-    ...(backlog?.dueAt !== undefined && { oldestDueAt: timeText(backlog.dueAt) }),
-    ...(backlog?.deadSince !== undefined && { deadSince: timeText(backlog.deadSince) }),
+    oldestDueAt: timeText(backlog?.dueAt),
+    deadSince: timeText(backlog?.deadSince),
     workers: workers.length,
     concurrency: workers.reduce((sum, { concurrency }) => sum + concurrency, 0),
     hasWorkers: workers.length > 0,
     running: counts.running.value,
     lastHour: activityOf(hour),
     spark: sparkOf(hour, now),
-  }
+  })
 }
 
 function sparkOf(hour: readonly Counted[], now: number): QueueReport['spark'] {

@@ -1,4 +1,5 @@
 import type { Job } from '../../core/job/job.js'
+import { present } from '../../core/values/present.js'
 import { about, boolean, type Infer, integer } from '../../core/values/schema.js'
 import { view } from '../../core/values/shape.js'
 import type { Count, JobFilter, PageRequest, Store } from '../../store/store.js'
@@ -51,16 +52,12 @@ export async function findJobs(env: Environment, filter: JobFilter, page: PageRe
   let { looked, cursor } = start
   do {
     const lookAt = isText ? Math.min(SEARCH_STEP, SEARCH_MAX - looked) : LIST_STEP
-    const part = await store.list(filter, {
-      limit: page.limit - data.length,
-      lookAt,
-      ...(cursor !== undefined && { cursor }),
-    })
+    const part = await store.list(filter, present({ limit: page.limit - data.length, lookAt, cursor }))
     data.push(...part.data)
     looked += part.looked ?? 0
     cursor = part.next
   } while (cursor !== undefined && data.length < page.limit && mayGoOn(isText, looked) && env.clock.now() < until)
-  if (!isText) return { data, ...(cursor !== undefined && { next: cursor }) }
+  if (!isText) return present({ data, next: cursor })
   const searched = { newest: Math.min(looked, SEARCH_MAX), complete: cursor === undefined }
   if (cursor === undefined || !mayGoOn(isText, looked)) return { data, searched }
   return { data, next: writeCursor(looked, cursor), searched }

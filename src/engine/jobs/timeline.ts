@@ -2,6 +2,7 @@ import { demise, ghost, projectionOf } from '../../core/job/projection.js'
 import { timeline, timelineOf } from '../../core/job/timeline.js'
 import { attemptView, jobView, viewAttempt, viewJob } from '../../core/job/view.js'
 import { pageLimit } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { about, anyText, type Infer, integer, named, number, read } from '../../core/values/schema.js'
 import { listOf, pair, view } from '../../core/values/shape.js'
 import type { AttemptRecord } from '../../store/store.js'
@@ -62,13 +63,13 @@ export async function timelineOfJob(env: Environment, id: string, query: Timelin
   ])
   const view = viewJob(job, policy, now)
   const attempts = [...history.data].reverse().map(viewPlanned)
-  return {
+  return present({
     job: view,
     ...timelineOf(view, attempts, now),
     attempts,
-    ...(job.deadline !== undefined && { deadline: job.deadline }),
+    deadline: job.deadline,
     ...projectionOf(job, policy, now),
-  }
+  })
 }
 
 function viewPlanned(record: AttemptRecord): TimelineAttempt {
@@ -78,6 +79,6 @@ function viewPlanned(record: AttemptRecord): TimelineAttempt {
   const { windowMs, source } = decision
   return {
     ...view,
-    plan: { delayMs, runAt: nextRunAt, ...(windowMs && { windowMs }), ...(source !== undefined && { source }) },
+    plan: present({ delayMs, runAt: nextRunAt, windowMs, source }),
   }
 }

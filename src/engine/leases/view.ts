@@ -74,7 +74,7 @@ export type LeaseEnd = Infer<typeof leaseEnd>
 export function viewLease(attempt: Attempt, leaseMs: number, now: number): LeaseView {
   const { claimed, policy, key, timeoutMs, isLastAttempt } = attempt
   const { token, leaseUntil, deadline, suspect, trace } = claimed
-  return {
+  return present({
     job: viewJob({ ...claimed, state: 'running' }, policy, now),
     key,
     token,
@@ -82,10 +82,10 @@ export function viewLease(attempt: Attempt, leaseMs: number, now: number): Lease
     expiresAt: timeText(leaseUntil),
     timeoutMs,
     isLastAttempt,
-    ...(deadline !== undefined && { deadline: timeText(deadline) }),
+    deadline: timeText(deadline),
     ...(suspect && { suspect }),
-    ...(trace !== undefined && { trace: headersOf(trace) }),
-  }
+    trace: trace === undefined ? undefined : headersOf(trace),
+  })
 }
 
 export function viewEnd(
@@ -102,7 +102,7 @@ export function viewEnd(
     attempt: attemptBack ? attempt.attempt - 1 : attempt.attempt,
     maxAttempts: attempt.maxAttempts,
     ...(state === 'dead' && reason !== undefined && { reason }),
-    ...(state === 'waiting' && { delayMs, ...(runAt !== undefined && { nextRunAt: timeText(runAt) }) }),
+    ...(state === 'waiting' && present({ delayMs, nextRunAt: timeText(runAt) })),
     decision,
   }
 }
@@ -114,17 +114,18 @@ export function viewRepeat(
   policy: Policy,
 ): LeaseEnd {
   const { jobId: id, status, nextRunAt, delayMs, decision } = record
-  return {
+  return present({
     id,
     state: job.state,
     status,
     attempt: job.attempt,
     maxAttempts: maxRetriesOf(job, policy) + 1,
-    ...present({ reason: job.reason, delayMs }),
-    ...(nextRunAt !== undefined && { nextRunAt: timeText(nextRunAt) }),
+    reason: job.reason,
+    delayMs,
+    nextRunAt: timeText(nextRunAt),
     decision,
     repeated: true,
-  }
+  })
 }
 
 /** A damaged trace must not prevent the job from being claimed. */

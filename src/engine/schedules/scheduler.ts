@@ -1,6 +1,7 @@
 import { timeText } from '../../core/job/view.js'
 import { decideTicks, MISSED_AFTER_MS, type Round, type Schedule } from '../../core/schedule/schedule.js'
 import { splayOf } from '../../core/schedule/timing.js'
+import { present } from '../../core/values/present.js'
 import type { StoredRecord } from '../../store/record.js'
 import type { Enqueued, Fired, NewJob, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -134,7 +135,7 @@ export class Scheduler {
     const jobs = round.fire.map(tick => this.#job(schedule, tick, now))
     const lastJobId = jobs.at(-1)?.id
     const isSame = round.next.decidedUntil === schedule.decidedUntil && jobs.length === 0
-    const next = isSame ? schedule : { ...round.next, ...(lastJobId !== undefined && { lastJobId }) }
+    const next = isSame ? schedule : { ...round.next, ...present({ lastJobId }) }
     return { entry, round, next, jobs }
   }
 
@@ -176,7 +177,7 @@ export class Scheduler {
     if (!events.hears('job.enqueued')) return
     for (const [index, { id }] of jobs.entries()) {
       if (enqueued[index]?.status !== 'created') continue
-      events.emit('job.enqueued', { id, name, queue, ...(tenantId !== undefined && { tenantId }) })
+      events.emit('job.enqueued', present({ id, name, queue, tenantId }))
     }
   }
 
@@ -188,13 +189,7 @@ export class Scheduler {
     for (const tick of ticks) {
       const tickAt = timeText(tick)
       log.info({ ...facts, tickAt, skipped }, 'occurrence skipped')
-      events.emit('schedule.skipped', {
-        scheduleId,
-        tickAt,
-        skipped,
-        ...(tenantId !== undefined && { tenantId }),
-        ...(nextOccurrenceAt !== undefined && { nextOccurrenceAt }),
-      })
+      events.emit('schedule.skipped', present({ scheduleId, tickAt, skipped, tenantId, nextOccurrenceAt }))
     }
   }
 
@@ -209,7 +204,7 @@ async function allSchedules(store: Store): Promise<readonly StoredRecord[]> {
   const all: StoredRecord[] = []
   for (;;) {
     const last = all.at(-1)
-    const page = await store.records(SCHEDULE, { limit: PAGE, ...(last && { from: last.id }) })
+    const page = await store.records(SCHEDULE, present({ limit: PAGE, from: last?.id }))
     all.push(...page.filter(({ id }) => id !== last?.id))
     if (page.length < PAGE) return all
   }
@@ -224,7 +219,7 @@ function factsOf(
 ) {
   const { name, queue, tenantId } = job
   const nextAt = what === 'ended' ? undefined : nextAfter(entry.schedule, entry.ticks, now)
-  const nextOccurrenceAt = nextAt === undefined ? undefined : timeText(nextAt)
+  const nextOccurrenceAt = timeText(nextAt)
   return { event: `schedule.${what}`, scheduleId, tenantId, name, queue, nextOccurrenceAt }
 }
 

@@ -5,6 +5,7 @@ import { missed, overlap } from '../../core/schedule/options.js'
 import { SCHEDULE_STATES, type Schedule } from '../../core/schedule/schedule.js'
 import { ticksOf } from '../../core/schedule/timing.js'
 import { durationText } from '../../core/values/duration.js'
+import { present } from '../../core/values/present.js'
 import {
   about,
   anyText,
@@ -75,16 +76,16 @@ export const occurrenceAttempt = named(
 export function viewSchedule(schedule: Schedule, now: number): ScheduleView {
   const { id, revision: version, state, timing, recurring, job, counts } = schedule
   const next = nextAfter(schedule, ticksOf(timing), now)
-  return {
+  return present({
     id,
     version,
     state,
-    ...(timing.cron !== undefined && { cron: timing.cron }),
-    ...(timing.everyMs !== undefined && { every: durationText(timing.everyMs) }),
+    cron: timing.cron,
+    every: durationText(timing.everyMs),
     timeZone: timing.timeZone,
-    ...time('startAt', timing.startAt),
-    ...time('endAt', timing.endAt),
-    ...(timing.splayMs !== undefined && { splay: durationText(timing.splayMs) }),
+    startAt: timeText(timing.startAt),
+    endAt: timeText(timing.endAt),
+    splay: durationText(timing.splayMs),
     overlap: schedule.overlap,
     missed: schedule.missed,
     recurring,
@@ -94,24 +95,20 @@ export function viewSchedule(schedule: Schedule, now: number): ScheduleView {
     priority: job.priority,
     delivery: job.delivery,
     tags: job.tags,
-    ...(job.tenantId !== undefined && { tenantId: job.tenantId }),
-    ...(job.timeoutMs !== undefined && { timeout: durationText(job.timeoutMs) }),
-    ...(job.override && { retry: job.override }),
-    ...(job.webhook !== undefined && { webhook: job.webhook }),
-    ...(job.dependency !== undefined && { dependsOn: job.dependency }),
-    ...(job.fingerprint !== undefined && { fingerprint: job.fingerprint }),
-    ...time('nextOccurrenceAt', next),
-    ...time('lastOccurrenceAt', schedule.lastTick),
-    ...(schedule.lastJobId !== undefined && { lastJobId: schedule.lastJobId }),
+    tenantId: job.tenantId,
+    timeout: durationText(job.timeoutMs),
+    retry: job.override,
+    webhook: job.webhook,
+    dependsOn: job.dependency,
+    fingerprint: job.fingerprint,
+    nextOccurrenceAt: timeText(next),
+    lastOccurrenceAt: timeText(schedule.lastTick),
+    lastJobId: schedule.lastJobId,
     fired: counts.fired,
     skipped: counts.skipped,
     missedCount: counts.missed,
     createdAt: timeText(schedule.createdAt),
     updatedAt: timeText(schedule.updatedAt),
-    ...time('endedAt', schedule.endedAt),
-  }
-}
-
-function time<Name extends string>(name: Name, at: number | undefined): { readonly [N in Name]?: string } {
-  return (at === undefined ? {} : { [name]: timeText(at) }) as { readonly [N in Name]?: string }
+    endedAt: timeText(schedule.endedAt),
+  })
 }

@@ -1,4 +1,5 @@
 import { timeText } from '../../core/job/view.js'
+import { present } from '../../core/values/present.js'
 import { afterFailure, afterSuccess, DELIVERIES, disabled, type Endpoint } from '../../core/webhook/webhook.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
@@ -164,11 +165,11 @@ function tenantOf({ tenantId }: Endpoint): { readonly tenantId?: string } {
 
 function factsOf(endpoint: Endpoint) {
   const { id: endpointId, url, disabledReason, failingSince } = endpoint
-  return {
+  return present({
     endpointId,
     url,
     reason: disabledReason ?? ('by-hand' as const),
     ...tenantOf(endpoint),
-    ...(failingSince !== undefined && { failingSince: timeText(failingSince) }),
-  }
+    failingSince: timeText(failingSince),
+  })
 }

@@ -1,5 +1,6 @@
 import { HttpError } from '../../core/failure/http-error.js'
 import { formatMs } from '../../core/values/duration.js'
+import { present } from '../../core/values/present.js'
 import { cleanText } from '../../core/values/text.js'
 import { DELIVERIES, DELIVERY_JOB, endpointKey, liveSecrets } from '../../core/webhook/webhook.js'
 import type { Claimed } from '../../store/store.js'
@@ -76,7 +77,7 @@ async function deliver(payload: DeliveryPayload, job: JobContext, parts: Deliver
   } finally {
     const { name, tenantId } = job
     const dependency = endpointKey(endpointId ?? new URL(url).origin)
-    const delivery = { name, dependency, ...(tenantId !== undefined && { tenantId }) }
+    const delivery = present({ name, dependency, tenantId })
     parts.onTook(delivery, parts.time.now() - sentAt)
   }
 }
@@ -123,12 +124,10 @@ class Refusal extends HttpError {}
 function again(error: unknown): unknown {
   if (!(error instanceof HttpError)) return error
   const { message, code, name } = error
-  return new HttpError(message, {
-    kind: 'transient',
-    ...(code !== undefined && { code }),
-    timedOut: name === 'TimeoutError',
-    maybeExecuted: true,
-  })
+  return new HttpError(
+    message,
+    present({ kind: 'transient', code, timedOut: name === 'TimeoutError', maybeExecuted: true }),
+  )
 }
 
 function bodyOf({ body, truncated }: EgressAnswer): string {

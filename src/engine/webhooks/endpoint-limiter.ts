@@ -1,4 +1,5 @@
 import type { DependencyName } from '../../core/dependency/dependency.js'
+import { present } from '../../core/values/present.js'
 import type { Claimed } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { dependencyId, ownerOf } from '../dependencies/answer.js'
@@ -101,7 +102,7 @@ function nameOf(delivery: Delivery): DependencyName | undefined {
   const { dependency: key } = delivery
   if (key === undefined) return undefined
   const tenantId = ownerOf(delivery, key)
-  return { key, ...(tenantId !== undefined && { tenantId }) }
+  return present({ key, tenantId })
 }
 
 /** The next start times, in milliseconds from now. */

@@ -2,6 +2,7 @@ import type { JobView } from '../../core/job/view.js'
 import { type RecoverOptions, recoverOptions } from '../../core/redrive/redrive.js'
 import { ChronosError } from '../../core/values/error.js'
 import { pageLimit } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { read } from '../../core/values/schema.js'
 import {
   DELIVERIES,
@@ -143,7 +144,7 @@ export class Webhooks {
   /** Deliveries to an endpoint, newest first. They are jobs and can be inspected and retried like others. */
   async deliveries(id: string, { state, ...page }: DeliveryQuery = {}): Promise<List<JobView>> {
     await this.#options.endpoints.get(id)
-    return this.#options.jobs.list({ queue: DELIVERIES, tag: id, ...(state && { state }) }, page)
+    return this.#options.jobs.list(present({ queue: DELIVERIES, tag: id, state }), page)
   }
 
   /** Redrives the deliveries that died since a time. */
@@ -151,7 +152,7 @@ export class Webhooks {
     const { since, ...rest } = read(recoverOptions, options, 'webhooks.recover:')
     const createdAfter = timeOf(since, 'since')
     const { tenantId } = await this.#options.endpoints.get(id)
-    const query = { queue: DELIVERIES, tag: id, createdAfter, ...(tenantId !== undefined && { tenantId }) }
+    const query = present({ queue: DELIVERIES, tag: id, createdAfter, tenantId })
     return this.#options.redrives.start(query, { canary: 1, ...rest })
   }
 

@@ -195,7 +195,7 @@ function viewToken({ id, name, role, tenantId, createdAt, expiresAt, usedAt }: T
     role,
     tenantId,
     createdAt: timeText(createdAt),
-    expiresAt: expiresAt === undefined ? undefined : timeText(expiresAt),
-    usedAt: usedAt === undefined ? undefined : timeText(usedAt),
+    expiresAt: timeText(expiresAt),
+    usedAt: timeText(usedAt),
   })
 }

@@ -1,3 +1,4 @@
+import { present } from '../../../core/values/present.js'
 import { Link } from '../../parts/link.js'
 import './job.css'
 import { useMemo } from 'preact/hooks'
@@ -95,7 +96,7 @@ function LiveTimeline({ data }: { readonly data: JobTimeline }) {
   const at = isLive ? Math.max(now.value, data.now) : data.now
   const facts = useMemo(() => {
     const timeline: Timeline = timelineOf(job, attempts, at)
-    return { ...timeline, ghosts, ...(dies && { dies }), ...(deadline !== undefined && { deadline }) }
+    return present({ ...timeline, ghosts, dies, deadline })
   }, [data, at])
   const mode = MODES.find(each => each === query.value['axis']) ?? 'compressed'
   const run = query.value['run']
