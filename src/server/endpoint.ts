@@ -1,5 +1,6 @@
 import type { Infer, Schema } from '../core/values/schema.js'
 import { type ObjectSchema, object } from '../core/values/shape.js'
+import type { Credentials } from './access/access.js'
 import type { Caller, Role } from './access/caller.js'
 import type { Application } from './application.js'
 import type { LibraryCall } from './library.js'
@@ -20,10 +21,7 @@ export interface Call<Params, Query, Body> {
   readonly repeatId: string | undefined
   /** Aborts when the client disconnects or the server stops. */
   readonly signal: AbortSignal
-  /** The client's address. */
-  readonly address: string
-  /** The secret of the caller's session, if it has one. */
-  readonly session: string | undefined
+  readonly credentials: Credentials
   /** Whether the client used TLS, directly or to a proxy. */
   readonly isSecure: boolean
   header(name: string): string | undefined

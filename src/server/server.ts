@@ -22,7 +22,7 @@ import { Assets } from './http/assets.js'
 import { BodyBudget } from './http/body.js'
 import { Idempotency } from './http/idempotency.js'
 import { Problem, problemBody, problemOf } from './http/problem.js'
-import { apiOf, callerOf, type Env } from './http/router.js'
+import { apiOf, credentialsOf, type Env } from './http/router.js'
 import { type Metrics, metricsOf } from './metrics/metrics.js'
 import { openApiDocument } from './openapi.js'
 import { ENDPOINTS } from './routes/all.js'
@@ -43,6 +43,8 @@ export interface ListenOptions {
 
 export const PORT_DEFAULT = 4100
 export const HOST_DEFAULT = '127.0.0.1'
+/** A server inside another one does not know the addresses that it is reached at. */
+const ANY_ADDRESS = '0.0.0.0'
 const PROBES = new Set(['/healthz', '/readyz'])
 /** All request bodies together; parsed, they take several times as much memory. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024
@@ -60,7 +62,7 @@ export class ChronosServer {
   readonly #assets: Promise<Assets>
   readonly #hono: Hono<Env>
   readonly #metrics: Metrics
-  #checkHost = hostCheck(['*'], HOST_DEFAULT)
+  #checkHost: (request: Request) => void
   readonly #closing = new AbortController()
   #server: Server | undefined
   #pruning: Loop | undefined
@@ -71,6 +73,7 @@ export class ChronosServer {
     const store = (): ReturnType<Chronos['store']> => chronos.store()
     const tokens = new Tokens(store, clock, dice)
     this.#settings = settings
+    this.#checkHost = hostCheck(settings.allowedHosts, ANY_ADDRESS)
     this.#app = {
       chronos,
       settings,
@@ -78,7 +81,7 @@ export class ChronosServer {
       dice,
       log,
       tokens,
-      access: new Access({ store, tokens, clock, dice, token: settings.token }),
+      access: new Access({ ...settings, store, tokens, clock, dice }),
       auditLog: new AuditLog({ store, clock, dice, log }),
       idempotency: new Idempotency(store, clock),
       feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),
@@ -96,8 +99,18 @@ export class ChronosServer {
     return this.#app.tokens
   }
 
-  /** Answers requests below the base path inside another server. */
-  readonly fetch = (request: Request, env?: unknown): Promise<Response> =>
+  /** Answers requests below the base path inside another server, which any client may reach: it must know its callers. */
+  get fetch(): (request: Request, env?: unknown) => Promise<Response> {
+    const { authorize, requireToken, open } = this.#settings
+    if (authorize || requireToken || open) return this.#fetch
+    throw new ChronosError(
+      'NOT_ALLOWED',
+      'createServer: a server inside another one must be told how to authenticate; give `authorize(request)`, ' +
+        '`tokens: true` (those of `chronos tokens create`), `token`, or `open: true` to make every caller an admin',
+    )
+  }
+
+  readonly #fetch = (request: Request, env?: unknown): Promise<Response> =>
     Promise.resolve(this.#hono.fetch(request, env as Record<string, unknown>))
 
   /** Makes `/readyz` return 503, so that a load balancer sends no new requests; requests are still answered. */
@@ -175,6 +188,7 @@ export class ChronosServer {
       void access.isRequired().catch(() => undefined)
       return
     }
+    if (this.#settings.open) return
     if (!(await access.isRequired())) {
       throw new ChronosError(
         'NOT_ALLOWED',
@@ -215,7 +229,7 @@ export class ChronosServer {
     })
     hono.route('/api/v1', apiOf(app, ENDPOINTS))
     hono.get('/metrics', async context => {
-      const { tenantId } = await callerOf(app, context)
+      const { tenantId } = await app.access.callerOf(credentialsOf(context))
       if (tenantId !== undefined) throw new Problem(403, 'FORBIDDEN', 'not available to the token of one tenant')
       const { contentType, text } = await this.#metrics.render()
       return context.body(text, 200, { 'Content-Type': contentType })
@@ -228,6 +242,7 @@ export class ChronosServer {
   async #rest(context: Context<Env>): Promise<Response> {
     const extra = await this.#settings.extra?.(context.req.raw)
     if (extra) return extra
+    await this.#app.access.checkPage(context.req.raw)
     const name = context.req.path.slice(this.#settings.basePath.length + 1)
     const isRead = context.req.method === 'GET' || context.req.method === 'HEAD'
     const isOurs = !name.startsWith('api/')

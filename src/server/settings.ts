@@ -2,14 +2,21 @@ import { type Duration, HOUR_MS, toMs } from '../core/values/duration.js'
 import { ChronosError, shown } from '../core/values/error.js'
 import { checkKeys, freeText } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
-import { integer, read, text } from '../core/values/schema.js'
+import { boolean, integer, read, text } from '../core/values/schema.js'
 import type { GivenLog } from '../engine/client/log.js'
+import type { Authorize } from './access/authorize.js'
 
 export interface ServerOptions {
   /** The path of API and dashboard: `/`, or `/chronos` behind a proxy. */
   readonly basePath?: string
   /** A token with the role admin. With it, every request needs authentication. */
   readonly token?: string
+  /** Every request needs a token of `chronos tokens create`, also while there is none. */
+  readonly tokens?: true
+  /** Authenticates requests by the rules of your application, in place of tokens. */
+  readonly authorize?: Authorize
+  /** Every caller is an admin, even if the store has tokens. */
+  readonly open?: true
   /** Allowed values of the Host header, beside those of loopback. `*` allows every name. */
   readonly allowedHosts?: readonly string[]
   /** Refuses every change, whatever the caller's role. */
@@ -38,6 +45,9 @@ export interface ServerSettings {
   /** Starts with a slash and does not end with one; empty for the root. */
   readonly basePath: string
   readonly token?: string
+  readonly requireToken: boolean
+  readonly authorize?: Authorize
+  readonly open: boolean
   readonly allowedHosts: readonly string[]
   readonly readOnly: boolean
   readonly maintenance: boolean
@@ -52,6 +62,9 @@ export interface ServerSettings {
 const OPTIONS: readonly (keyof ServerOptions)[] = [
   'basePath',
   'token',
+  'tokens',
+  'authorize',
+  'open',
   'allowedHosts',
   'readOnly',
   'maintenance',
@@ -72,6 +85,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   checkKeys(options, OPTIONS, where)
   const { token, allowedHosts = [], readOnly = false, maxBody = 4 * MIB, maxListeners = 500, env, extra } = options
   if (token !== undefined) checkToken(token, `${where}: token`)
+  checkAuthentication(options, where)
   for (const host of allowedHosts) read(freeText, host, `${where}: allowedHosts`)
   if (env) read(text(40), env.name, `${where}: env.name`)
   read(integer(1024, 64 * MIB), maxBody, `${where}: maxBody`)
@@ -79,6 +93,9 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   return present({
     basePath: basePathOf(options.basePath ?? '/'),
     token,
+    requireToken: token !== undefined || options.tokens === true,
+    authorize: options.authorize,
+    open: options.open ?? false,
     allowedHosts: allowedHosts.map(host => host.toLowerCase()),
     readOnly,
     maintenance: options.maintenance ?? true,
@@ -89,6 +106,19 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     env,
     extra,
   })
+}
+
+function checkAuthentication({ token, tokens, authorize, open }: ServerOptions, where: string): void {
+  for (const [name, value] of Object.entries({ tokens, open })) {
+    if (value !== undefined) read(boolean, value, `${where}: ${name}`)
+  }
+  if (authorize !== undefined && typeof authorize !== 'function') {
+    throw new ChronosError('INVALID_OPTION', `${where}: authorize: expected a function, got ${shown(authorize)}`)
+  }
+  const ways = Object.entries({ authorize, open, tokens: tokens || token }).filter(([, value]) => value)
+  if (ways.length < 2) return
+  const names = ways.map(([name]) => name).join(' and ')
+  throw new ChronosError('INVALID_OPTION', `${where}: ${names} exclude each other; give one way to authenticate`)
 }
 
 function checkToken(token: unknown, where: string): void {

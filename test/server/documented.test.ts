@@ -24,7 +24,7 @@ describe('the check of responses in these tests', () => {
   })
 
   it('also covers requests that a test makes itself', async () => {
-    await using t = await startServer()
+    await using t = await startServer({ open: true })
     const url = new URL('api/v1/workers', t.url)
     expect((await fetch(url)).status).toBe(200)
     const inner = t.server.fetch(new Request(url, { headers: { Host: 'localhost' } }))

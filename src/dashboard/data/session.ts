@@ -12,6 +12,7 @@ export interface Session {
   readonly tenantId?: string
   readonly name?: string
   readonly authRequired: boolean
+  readonly by: 'open' | 'token' | 'session' | 'authorize'
   /** The server refuses every change. */
   readonly readOnly?: boolean
   readonly version: string

@@ -238,7 +238,7 @@ function Bar() {
             onPress: () => void copyText(window.location.href, 'Link copied'),
           },
           { text: 'API reference', icon: 'external', href: `${href('/')}api/openapi.json` },
-          own?.authRequired && {
+          own?.by === 'session' && {
             text: 'Sign out',
             hint: `${own.name ?? 'Signed in'}, ${own.role}`,
             icon: 'out' as const,

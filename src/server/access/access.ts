@@ -1,8 +1,10 @@
 import type { Clock, Dice } from '../../core/values/clock.js'
 import type { Store } from '../../store/store.js'
 import { Problem } from '../http/problem.js'
+import { type Authorize, authorizedCaller } from './authorize.js'
 import type { Caller } from './caller.js'
 import { FailureLimiter } from './failure-limiter.js'
+import { checkOrigin } from './origin.js'
 import { equal, hashOf, type Tokens } from './tokens.js'
 
 const SESSION = 'session'
@@ -18,6 +20,7 @@ export interface Credentials {
   readonly address: string
   readonly authorization?: string | undefined
   readonly session?: string | undefined
+  readonly request: Request
 }
 
 interface SessionRecord {
@@ -33,7 +36,12 @@ interface AccessOptions {
   readonly clock: Clock
   readonly dice: Dice
   /** The token from the configuration. */
-  readonly token: string | undefined
+  readonly token?: string
+  /** Whether a token is required while there is none. */
+  readonly requireToken: boolean
+  /** Replaces tokens and sessions. */
+  readonly authorize?: Authorize
+  readonly open: boolean
 }
 
 const ADMIN = { id: 'admin', name: 'admin', role: 'admin' } as const
@@ -50,7 +58,7 @@ export class Access {
     this.#options = options
     this.#limiter = new FailureLimiter(options.clock, FAILURES_MAX, FAILURES_WINDOW_MS)
     this.#configured = options.token === undefined ? undefined : hashOf(options.token)
-    this.#isAlwaysRequired = options.token !== undefined
+    this.#isAlwaysRequired = options.requireToken || options.authorize !== undefined
   }
 
   /** From now on every request needs a token, even if none is left. */
@@ -60,15 +68,38 @@ export class Access {
 
   /** Any token closes the server, because a proxy may pass requests from anywhere on to the loopback address. */
   async isRequired(): Promise<boolean> {
-    return this.#isAlwaysRequired || this.#options.tokens.exist()
+    return this.#isAlwaysRequired || (!this.#options.open && (await this.#options.tokens.exist()))
   }
 
-  async callerOf({ address, authorization, session }: Credentials): Promise<Caller> {
-    if (authorization !== undefined) return (await this.#byToken(bearerOf(authorization), address)).caller
+  /** A browser adds cookies by itself, so a request that is known by them must come from our own pages. */
+  async callerOf({ address, authorization, session, request }: Credentials): Promise<Caller> {
+    const { authorize, open } = this.#options
+    if (authorize) {
+      checkOrigin(request)
+      return this.#byApplication(authorize, request)
+    }
+    const known = authorization === undefined || open ? undefined : await this.#verify(bearerOf(authorization))
+    if (known) return known.caller
+    if (authorization === undefined || session !== undefined || open) checkOrigin(request)
+    if (open) return ANONYMOUS
+    // The header of a signed-in page may belong to the application around this server.
     const caller = session === undefined ? undefined : await this.#bySession(session)
     if (caller) return caller
+    if (authorization !== undefined) throw this.#refusal(bearerOf(authorization), address)
     if (!(await this.isRequired())) return ANONYMOUS
     throw unauthenticated('authentication required: send `Authorization: Bearer …` or sign in')
+  }
+
+  /** Pages of the dashboard are public, unless the application decides. */
+  async checkPage(request: Request): Promise<void> {
+    const { authorize } = this.#options
+    if (authorize) await this.#byApplication(authorize, request)
+  }
+
+  async #byApplication(authorize: Authorize, request: Request): Promise<Caller> {
+    const caller = await authorizedCaller(authorize, request)
+    if (caller) return caller
+    throw new Problem(401, 'UNAUTHENTICATED', 'authentication required: sign in to the application of this server')
   }
 
   /** Whether these credentials are still good. An error of the store is no reason to end a stream. */
@@ -83,7 +114,17 @@ export class Access {
 
   /** Signs in; returns the secret of the new session and its caller. */
   async open(token: string, address: string): Promise<{ readonly secret: string; readonly caller: Caller }> {
-    const { id, caller } = await this.#byToken(token, address)
+    const { authorize, open } = this.#options
+    if (authorize || open) {
+      throw new Problem(
+        409,
+        'NOT_ALLOWED',
+        'this server does not sign in with tokens: its `authorize` or `open` decides',
+      )
+    }
+    const found = await this.#verify(token)
+    if (!found) throw this.#refusal(token, address)
+    const { id, caller } = found
     const secret = this.#options.dice.token() + this.#options.dice.token()
     const expiresAt = this.#options.clock.now() + SESSION_MS
     const record: SessionRecord =
@@ -101,15 +142,18 @@ export class Access {
     return caller
   }
 
-  /** Verifies before it limits: wrong tokens from a shared address must not lock out valid ones. */
-  async #byToken(token: string, address: string): Promise<{ readonly id?: string; readonly caller: Caller }> {
-    const found = this.#isConfigured(token)
-      ? { caller: { ...ADMIN, by: 'token' } as const }
-      : await this.#options.tokens.verify(token)
-    if (found) return found
+  async #verify(token: string | undefined): Promise<{ readonly id?: string; readonly caller: Caller } | undefined> {
+    if (token === undefined) return undefined
+    if (this.#isConfigured(token)) return { caller: { ...ADMIN, by: 'token' } }
+    return this.#options.tokens.verify(token)
+  }
+
+  /** Limits only what was refused: wrong tokens from a shared address must not lock out valid ones. */
+  #refusal(token: string | undefined, address: string): Problem {
+    if (token === undefined) return unauthenticated('Authorization: expected `Bearer TOKEN`')
     const waitMs = this.#limiter.failed(address)
-    if (waitMs === 0) throw unauthenticated('invalid token: it is unknown, revoked or expired')
-    throw new Problem(429, 'TOO_MANY_REQUESTS', 'too many invalid tokens from this address; retry later', {
+    if (waitMs === 0) return unauthenticated('invalid token: it is unknown, revoked or expired')
+    return new Problem(429, 'TOO_MANY_REQUESTS', 'too many invalid tokens from this address; retry later', {
       headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
     })
   }
@@ -138,10 +182,8 @@ export class Access {
   }
 }
 
-function bearerOf(authorization: string): string {
-  const [, token] = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
-  if (token !== undefined) return token
-  throw unauthenticated('Authorization: expected `Bearer TOKEN`')
+function bearerOf(authorization: string): string | undefined {
+  return /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1]
 }
 
 function unauthenticated(detail: string): Problem {

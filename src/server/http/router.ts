@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { inexactInteger } from '../../core/values/json.js'
 import { flawAt, fromTexts, type Schema, tryRead } from '../../core/values/schema.js'
-import { SESSION_COOKIE } from '../access/access.js'
+import { type Credentials, SESSION_COOKIE } from '../access/access.js'
 import { type Caller, mayAct } from '../access/caller.js'
 import { checkOrigin } from '../access/origin.js'
 import type { Application } from '../application.js'
@@ -69,7 +69,8 @@ async function answer(
   context: Context<Env>,
   onBytes: (bytes: number) => void,
 ): Promise<Response> {
-  const caller = endpoint.isOpen ? anonymous(context) : await callerOf(app, context)
+  const credentials = credentialsOf(context)
+  const caller = endpoint.isOpen ? anonymous(context) : await app.access.callerOf(credentials)
   checkRights(app, endpoint, caller)
   const params = checked(endpoint.params, context.req.param(), 'path')
   const query = checked(endpoint.query, fromTexts(endpoint.query, queryOf(context.req.url)), 'query')
@@ -90,8 +91,7 @@ async function answer(
     ifMatch: unquoted(context.req.header('If-Match')),
     repeatId: id,
     signal: context.req.raw.signal,
-    address: addressOf(context),
-    session: getCookie(context, SESSION_COOKIE),
+    credentials,
     isSecure: isSecure(context.req.raw),
     header: name => context.req.header(name),
     note: more => void Object.assign(facts, more),
@@ -105,15 +105,13 @@ async function answer(
   return respond(endpoint, given, context)
 }
 
-export function callerOf(app: Application, context: Context<Env>): Promise<Caller> {
-  const authorization = context.req.header('Authorization')
-  // A browser adds cookies by itself, so a request without a token must come from our own pages.
-  if (authorization === undefined) checkOrigin(context.req.raw)
-  return app.access.callerOf({
+export function credentialsOf(context: Context<Env>): Credentials {
+  return {
     address: addressOf(context),
-    authorization,
+    authorization: context.req.header('Authorization'),
     session: getCookie(context, SESSION_COOKIE),
-  })
+    request: context.req.raw,
+  }
 }
 
 /** Signing in needs no authentication, but must come from our own pages. */

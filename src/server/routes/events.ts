@@ -13,13 +13,12 @@ const listen = endpoint({
   role: 'viewer',
   tenants: 'own',
   answers: ok(anyText, 'A stream of events'),
-  async handle({ app, caller, header, signal, address, session }): Promise<Answer> {
+  async handle({ app, caller, credentials, header, signal }): Promise<Answer> {
     if (app.feed.isFull) {
       throw new Problem(503, 'TOO_MANY_CLIENTS', 'too many open event streams; poll, or retry later', {
         headers: { 'Retry-After': '10' },
       })
     }
-    const credentials = { address, authorization: header('Authorization'), session }
     const listener = app.feed.listen({
       tenantId: caller.tenantId,
       after: header('Last-Event-ID'),

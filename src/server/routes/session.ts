@@ -3,7 +3,7 @@ import { anyText, boolean, type Infer, named, oneOf, text } from '../../core/val
 import { object, view } from '../../core/values/shape.js'
 import { SESSION_COOKIE, SESSION_MS } from '../access/access.js'
 import type { Caller } from '../access/caller.js'
-import { ROLES } from '../access/caller.js'
+import { AUTHENTICATED_BY, ROLES } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { VERSION } from '../version.js'
@@ -16,7 +16,7 @@ const sessionView = named(
     {
       name: anyText,
       role: oneOf(ROLES),
-      by: oneOf(['open', 'token', 'session']),
+      by: oneOf(AUTHENTICATED_BY),
       authRequired: boolean,
       readOnly: boolean,
       version: anyText,
@@ -56,8 +56,8 @@ const signIn = endpoint({
   isOpen: true,
   body: object({ token: text(512) }),
   answers: ok(sessionView, 'Signed in'),
-  async handle({ app, body, address, isSecure, note }): Promise<Answer> {
-    const { secret, caller } = await app.access.open(body.token, address)
+  async handle({ app, body, credentials, isSecure, note }): Promise<Answer> {
+    const { secret, caller } = await app.access.open(body.token, credentials.address)
     note({ name: caller.name })
     return { body: await sessionOf(app, caller), headers: { 'Set-Cookie': cookie(app, secret, SESSION_MS, isSecure) } }
   },
@@ -72,7 +72,7 @@ const signOut = endpoint({
   tenants: 'own',
   isOpen: true,
   answers: { 204: { description: 'Signed out' } },
-  async handle({ app, session, isSecure, note }): Promise<Answer> {
+  async handle({ app, credentials: { session }, isSecure, note }): Promise<Answer> {
     const caller = session === undefined ? undefined : await app.access.close(session)
     const headers = { 'Set-Cookie': cookie(app, '', 0, isSecure) }
     if (!caller) return { headers, changed: false }

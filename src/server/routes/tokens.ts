@@ -45,8 +45,8 @@ const create = endpoint({
   creates: true,
   body: tokenInput,
   answers: created(createdToken),
-  async handle({ app, caller, body, address, isSecure, note }): Promise<Answer> {
-    const isFirst = caller.by === 'open'
+  async handle({ app, caller, body, credentials, isSecure, note }): Promise<Answer> {
+    const isFirst = caller.by === 'open' && !app.settings.open
     if (isFirst && (body.role !== 'admin' || body.tenantId !== undefined)) {
       const detail =
         'the first token must be of an admin of all tenants: it closes the server to callers without a token'
@@ -56,7 +56,7 @@ const create = endpoint({
     const { id: tokenId, name, role, tenantId } = made
     note(present({ tokenId, name, role, tenantId }))
     if (!isFirst) return { body: made, once: ['token'] }
-    const { secret } = await app.access.open(made.token, address)
+    const { secret } = await app.access.open(made.token, credentials.address)
     return { body: made, once: ['token'], headers: { 'Set-Cookie': cookie(app, secret, SESSION_MS, isSecure) } }
   },
 })
