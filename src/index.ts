@@ -7,7 +7,7 @@ import { memoryStore } from './store/memory.js'
 import type { Store } from './store/store.js'
 
 export type { AlertView } from './core/alert/alert.js'
-export type { RuleSettings, RuleView } from './core/alert/rules.js'
+export type { RuleSettings, RuleView } from './core/alert/settings.js'
 export type { SilenceInput, SilenceView } from './core/alert/silence.js'
 export { RetryAfter } from './core/failure/retry-after.js'
 export type { HttpRequest } from './core/http/request.js'

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { RULES } from '../../src/core/alert/rules.js'
+import { DEFAULT_RULES, viewRule } from '../../src/core/alert/settings.js'
 import { partialPolicy } from '../../src/core/policy/form.js'
 import { ENDPOINTS } from '../../src/server/routes/all.js'
 import { readFiles } from '../support/tree.js'
@@ -7,7 +9,8 @@ import { say } from './memory-io.js'
 
 // The worked examples of CONTRIBUTING.md.
 
-const CONTRIBUTING = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8')
+const pageOf = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const CONTRIBUTING = pageOf('CONTRIBUTING.md')
 
 const isComment = (line: string): boolean => /^\s*(\/\/|\/\*|\*)/.test(line)
 
@@ -58,4 +61,41 @@ describe('a policy setting', () => {
   it('has its files listed in CONTRIBUTING.md', () => {
     for (const path of FILES) expect(CONTRIBUTING).toContain(`\`${path}\``)
   })
+})
+
+describe('an alert rule', () => {
+  const FILE = 'src/core/alert/rules.ts'
+  const page = pageOf('docs/alerts.md')
+
+  it('is named in one file', () => {
+    expect(filesWith(/exhausted-?burst/i, 'src')).toEqual([FILE])
+  })
+
+  it('has a row in docs/alerts.md with its words and defaults', () => {
+    const rows = page.split('\n').filter(line => line.startsWith('| `'))
+    expect(rows.slice(0, RULES.length)).toEqual(DEFAULT_RULES.map(rowOf))
+  })
+
+  it('has its details in docs/alerts.md', () => {
+    const details = RULES.flatMap(({ name, details }) => (details === undefined ? [] : [`- \`${name}\`: ${details}`]))
+    expect(page.split('\n').filter(line => /^- `[a-z-]+`: /.test(line))).toEqual(details)
+  })
+
+  it('has its file listed in CONTRIBUTING.md', () => {
+    expect(CONTRIBUTING).toContain(`1. \`${FILE}\``)
+    expect(CONTRIBUTING).toContain('| an alert rule | 1 |')
+  })
+
+  function rowOf(rule: (typeof DEFAULT_RULES)[number]): string {
+    const { name, about, unit, fire, clear, critical, keep, window, ...rest } = viewRule(rule)
+    const { urgentIf } = RULES.find(each => each.name === name)!
+    const severe = [
+      ...(critical === undefined ? [] : [critical === fire ? 'always' : `above ${critical}`]),
+      ...(urgentIf === undefined ? [] : [`if ${urgentIf}`]),
+    ]
+    const span = (given: unknown): unknown => (given === undefined || given === '0ms' ? '–' : given)
+    const [above, at] = unit === 'flag' ? ['–', '–'] : [fire, clear]
+    const cells = [`\`${name}\``, about, span(window), above, at, span(rest.for), span(keep), severe.join(', or ')]
+    return `| ${cells.join(' | ')} |`.replace(/\| {2}\|/g, '| |')
+  }
 })

@@ -3,7 +3,8 @@ import { hash64 } from '../values/hash.js'
 import { about, anyText, type Infer, named, number, oneOf } from '../values/schema.js'
 import { record, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
-import { type AlertRule, RULE_NAMES, type RuleName } from './rules.js'
+import { type RuleName, ruleNamed } from './rules.js'
+import { type AlertRule, ruleName, unit } from './settings.js'
 
 export type AlertState = 'inactive' | 'pending' | 'firing'
 export type Severity = 'warning' | 'critical'
@@ -152,11 +153,12 @@ export const alertView = named(
   view(
     {
       id: anyText,
-      rule: oneOf(RULE_NAMES),
+      rule: ruleName,
       labels: record(anyText),
       state: about(oneOf(SHOWN_STATES), 'resolved: the alert fired and ended within the last day.'),
       severity: oneOf(['warning', 'critical']),
       value: number(),
+      unit,
       summary: anyText,
       since: timestamp,
     },
@@ -178,6 +180,7 @@ export function viewAlert(alert: Alert): AlertView {
     state: state === 'inactive' ? 'resolved' : state,
     severity,
     value,
+    unit: ruleNamed(rule).unit,
     summary,
     since: timeText(since),
     ...(firedAt !== undefined && { firedAt: timeText(firedAt) }),

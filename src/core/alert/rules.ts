@@ -1,270 +1,191 @@
-import { type Duration, durationText, HOUR_MS, toMs } from '../values/duration.js'
-import { shown } from '../values/error.js'
-import { present } from '../values/present.js'
-import {
-  about,
-  boolean,
-  duration,
-  type Infer,
-  integer,
-  literal,
-  named,
-  number,
-  oneOf,
-  read,
-  refuse,
-  type Schema,
-  value,
-} from '../values/schema.js'
-import { object, union, view } from '../values/shape.js'
+import { circuitState } from '../dependency/dependency.js'
+import { DAY_MS, formatMs } from '../values/duration.js'
+import { DELIVERIES, endpointKey } from '../webhook/webhook.js'
+import type { Reading } from './alert.js'
+import type { CountFacts, Facts, QueueFacts, Rule } from './rule.js'
 
-export type RuleName =
-  | 'dead-letters'
-  | 'retry-rate'
-  | 'exhausted-burst'
-  | 'retry-latency'
-  | 'queue-latency'
-  | 'no-workers'
-  | 'circuit-open'
-  | 'endpoint-disabled'
-  | 'schedule-missed'
+const URGENT_AFTER_MS = DAY_MS
 
-/** The settings of a rule, in numbers. */
-export interface AlertRule {
-  readonly name: RuleName
-  readonly enabled: boolean
-  /** A `level` can be measured at any time; a `rate` is known only while it is counted. */
-  readonly measures: 'level' | 'rate'
-  /** The unit of its values. */
-  readonly unit: Unit
-  /** It fires above this value … */
-  readonly fire: number
-  /** … and may be resolved at or below this one. */
-  readonly clear: number
-  /** It is critical above this value. */
-  readonly critical: number
-  /** How long it must be true, at every evaluation. */
-  readonly forMs: number
-  /** How long it must not be true any more. */
-  readonly keepMs: number
-  /** When the notice is repeated while it fires: after this many milliseconds, or when its value has doubled. */
-  readonly repeat: number | 'doubled'
-  /** The window that is counted, back from now. */
-  readonly windowMs?: number
-  /** With fewer runs, or fewer retries, in the window there is no value. */
-  readonly minVolume?: number
-  readonly minRetries?: number
-}
-
-type Unit = 'count' | 'share' | 'duration'
-
-const MINUTE_MS = 60_000
-const NEVER = Number.MAX_SAFE_INTEGER
-const REPEAT_MS = 4 * HOUR_MS
-
-const LEVEL = { enabled: true, measures: 'level', unit: 'count', critical: NEVER, repeat: REPEAT_MS } as const
-const FLAG = { ...LEVEL, fire: 0, clear: 0, forMs: 0, keepMs: 0 } as const
-
-/** Each rule has two thresholds, so that a value that varies around one of them does not alert all the time. */
-const DEFAULTS: Readonly<Record<RuleName, Omit<AlertRule, 'name'>>> = {
-  'dead-letters': { ...LEVEL, fire: 0, clear: 0, critical: 100, forMs: 5 * MINUTE_MS, keepMs: 2 * MINUTE_MS },
-  'retry-rate': {
-    enabled: true,
+/**
+ * The rules. An entry is everything that there is to say about a rule: its settings, the REST API, the CLI, the
+ * dashboard and the table of `docs/alerts.md` follow from it.
+ *
+ * Each rule has two thresholds, so that a value that varies around one of them does not alert all the time.
+ */
+const TABLE = [
+  rule({
+    name: 'dead-letters',
+    about: 'Unacknowledged dead letters of a queue',
+    details: 'The newest 5,000 dead letters are examined. Acknowledged, discarded and redriven jobs do not count.',
+    measures: 'level',
+    unit: 'count',
+    defaults: { critical: 100, for: '5m', keep: '2m' },
+    urgentIf: 'one is older than a day',
+    reads: 'queues',
+    readings: (queues, _, now) =>
+      queues
+        .filter(({ dead }) => dead > 0)
+        .map(({ queue, dead, isCapped, deadSince = now }) => {
+          const noun = dead === 1 ? 'dead letter' : 'dead letters'
+          const count = isCapped ? `at least ${dead}` : dead
+          const age = now - deadSince
+          return {
+            labels: { queue },
+            value: dead,
+            summary: `${count} unacknowledged ${noun} in queue ${queue}, the oldest for ${formatMs(age)}`,
+            isUrgent: age > URGENT_AFTER_MS,
+          }
+        }),
+  }),
+  rule({
+    name: 'retry-rate',
+    about: 'Retries ÷ first attempts of a queue in the window',
     measures: 'rate',
     unit: 'share',
-    fire: 0.1,
-    clear: 0.08,
-    critical: 0.3,
-    forMs: 5 * MINUTE_MS,
-    keepMs: 5 * MINUTE_MS,
-    repeat: REPEAT_MS,
-    windowMs: 5 * MINUTE_MS,
-    minVolume: 50,
-    minRetries: 10,
-  },
-  'exhausted-burst': {
-    enabled: true,
+    defaults: {
+      fire: 0.1,
+      clear: 0.08,
+      critical: 0.3,
+      for: '5m',
+      keep: '5m',
+      window: '5m',
+      minVolume: 50,
+      minRetries: 10,
+    },
+    reads: 'counts',
+    readings: (counts, { windowMs, minVolume = 0, minRetries = 0 }) =>
+      ofQueues(counts).flatMap(([queue, { first, retry }]) => {
+        if (first + retry < minVolume || retry < minRetries) return []
+        const value = retry / Math.max(1, first)
+        const percent = Math.round(1_000 * value) / 10
+        const counted = `${retry} retries to ${first} first attempts in ${formatMs(windowMs!)}`
+        return [{ labels: { queue }, value, summary: `the retry rate of queue ${queue} is ${percent} %: ${counted}` }]
+      }),
+  }),
+  rule({
+    name: 'exhausted-burst',
+    about: 'Jobs of a queue that used all their retries in the window',
     measures: 'rate',
     unit: 'count',
-    fire: 9,
-    clear: 4,
-    critical: 9,
-    forMs: 0,
-    keepMs: 10 * MINUTE_MS,
-    repeat: 'doubled',
-    windowMs: 5 * MINUTE_MS,
-  },
-  'retry-latency': {
-    ...LEVEL,
+    defaults: { fire: 9, clear: 4, critical: 9, keep: '10m', repeat: 'doubled', window: '5m' },
+    reads: 'counts',
+    readings: ({ queues }, { windowMs }) =>
+      [...queues].map(([queue, { exhausted: value }]) => ({
+        labels: { queue },
+        value,
+        summary: `${value} jobs of queue ${queue} ran out of retries in ${formatMs(windowMs!)}`,
+      })),
+  }),
+  rule({
+    name: 'retry-latency',
+    about: 'Wait of the oldest due retry of a queue',
+    measures: 'level',
     unit: 'duration',
-    fire: MINUTE_MS,
-    clear: MINUTE_MS / 2,
-    forMs: 2 * MINUTE_MS,
-    keepMs: 2 * MINUTE_MS,
-  },
-  'queue-latency': {
-    ...LEVEL,
+    defaults: { fire: '1m', clear: '30s', for: '2m', keep: '2m' },
+    reads: 'queues',
+    readings: (queues, _, now) =>
+      waiting(queues).map(({ queue, retryDueAt }) => lateness('retry', queue, retryDueAt, now)),
+  }),
+  rule({
+    name: 'queue-latency',
+    about: 'Wait of the oldest due job of a queue',
+    measures: 'level',
     unit: 'duration',
-    fire: 5 * MINUTE_MS,
-    clear: 2 * MINUTE_MS,
-    critical: HOUR_MS,
-    forMs: MINUTE_MS,
-    keepMs: 2 * MINUTE_MS,
-  },
-  'no-workers': { ...FLAG, critical: 0, forMs: MINUTE_MS, keepMs: MINUTE_MS },
-  'circuit-open': { ...FLAG, forMs: 2 * MINUTE_MS, keepMs: MINUTE_MS },
-  'endpoint-disabled': FLAG,
-  'schedule-missed': { ...FLAG, windowMs: 10 * MINUTE_MS },
+    defaults: { fire: '5m', clear: '2m', critical: '1h', for: '1m', keep: '2m' },
+    reads: 'queues',
+    readings: (queues, _, now) => waiting(queues).map(({ queue, dueAt }) => lateness('job', queue, dueAt, now)),
+  }),
+  rule({
+    name: 'no-workers',
+    about: 'A queue has due jobs, and no live worker takes them',
+    measures: 'level',
+    unit: 'flag',
+    defaults: { critical: 0, for: '1m', keep: '1m' },
+    reads: 'queues',
+    readings: queues =>
+      waiting(queues)
+        .filter(({ dueAt, isServed }) => dueAt !== undefined && !isServed)
+        .map(({ queue }) => flag({ queue }, `queue ${queue} has due jobs and no live worker takes them`)),
+  }),
+  rule({
+    name: 'circuit-open',
+    about: 'The circuit of a dependency is open',
+    measures: 'level',
+    unit: 'flag',
+    defaults: { for: '2m', keep: '1m' },
+    reads: 'dependencies',
+    // Webhook endpoints have a rule of their own, and alerts are delivered through them.
+    readings: (dependencies, _, now) =>
+      dependencies
+        .filter(dependency => !dependency.key.startsWith(endpointKey('')))
+        .filter(dependency => ['open', 'half-open'].includes(circuitState(dependency, now)))
+        .map(({ key, tenantId, reason }) => {
+          const place = tenantId === undefined ? key : `${key} for tenant ${tenantId}`
+          const why = reason === undefined ? '' : `: ${reason}`
+          const labels = { circuit: key, ...(tenantId !== undefined && { tenant: tenantId }) }
+          return flag(labels, `the circuit of ${place} is open${why}`)
+        }),
+  }),
+  rule({
+    name: 'endpoint-disabled',
+    about: 'Chronos disabled a webhook endpoint',
+    details: 'An endpoint that a user disabled raises no alert.',
+    measures: 'level',
+    unit: 'flag',
+    defaults: {},
+    reads: 'endpoints',
+    readings: endpoints =>
+      endpoints
+        .filter(({ state, disabledReason }) => state === 'disabled' && disabledReason !== 'by-hand')
+        .map(({ id, disabledReason }) => {
+          const why = disabledReason === 'gone' ? 'it answered 410' : 'all deliveries failed for days'
+          return flag({ endpoint: id }, `webhook ${id} is disabled: ${why}`)
+        }),
+  }),
+  rule({
+    name: 'schedule-missed',
+    about: 'Occurrences of a schedule in the window at which no scheduler was running',
+    measures: 'level',
+    unit: 'count',
+    defaults: { window: '10m' },
+    reads: 'missed',
+    readings: schedules =>
+      schedules.map(({ schedule, missed }) => {
+        const occurrences = missed === 1 ? '1 occurrence was' : `${missed} occurrences were`
+        const summary = `${occurrences} missed by schedule ${schedule}: no scheduler was alive`
+        return { labels: { schedule }, value: missed, summary }
+      }),
+  }),
+] as const
+
+export type RuleName = (typeof TABLE)[number]['name']
+
+export const RULES: readonly Rule<RuleName>[] = TABLE as readonly unknown[] as readonly Rule<RuleName>[]
+export const RULE_NAMES: readonly RuleName[] = RULES.map(({ name }) => name)
+
+export function ruleNamed(name: RuleName): Rule<RuleName> {
+  return RULES.find(each => each.name === name)!
 }
 
-export const RULE_NAMES = Object.keys(DEFAULTS) as readonly RuleName[]
-
-export const DEFAULT_RULES: readonly AlertRule[] = RULE_NAMES.map(name => ({ name, ...DEFAULTS[name] }))
-
-const VALUE_MAX = 1_000_000_000
-const count = integer(0, VALUE_MAX)
-
-const THRESHOLDS: Readonly<Record<Unit, Schema<number | Duration>>> = {
-  count: number(0, VALUE_MAX),
-  share: value(
-    {
-      kinds: ['number'],
-      expects: 'a share such as 0.1 for 10 %',
-      json: { type: 'number', minimum: 0, maximum: VALUE_MAX },
-    },
-    given => typeof given === 'number' && given >= 0 && given <= VALUE_MAX,
-  ),
-  duration: duration(),
+function rule<const Name extends string, Source extends keyof Facts>(entry: Rule<Name, Source>): Rule<Name, Source> {
+  return entry
 }
 
-const repeated = duration({ min: MINUTE_MS })
-const repeat: Schema<'doubled' | Duration> = {
-  ...union(literal('doubled'), repeated),
-  check: given => (given === 'doubled' ? given : repeated.check(given)),
-}
-const lasting = duration({ max: 7 * 24 * HOUR_MS })
-
-const common = (threshold: Schema<number | Duration>) => ({
-  enabled: boolean,
-  fire: about(threshold, 'The alert fires above this value.'),
-  clear: about(threshold, 'The alert may resolve at or below this value.'),
-  critical: about(threshold, 'The alert is critical above this value.'),
-  for: about(lasting, 'How long the condition must hold before the alert fires.'),
-  keep: about(lasting, 'How long the condition must be over before the alert resolves.'),
-  repeat: about(repeat, 'When the notification is repeated: after a duration, or when the value has doubled.'),
-})
-const counted = {
-  // Counts per minute are kept for two days, so a window must be shorter.
-  window: about(duration({ min: MINUTE_MS, max: HOUR_MS }), 'How far back it counts.'),
-}
-const volume = {
-  minVolume: about(count, 'With fewer runs in the window there is no value.'),
-  minRetries: about(count, 'With fewer retries in the window there is no value.'),
+/** Deliveries wait for endpoints by design, and a paused queue waits on purpose. */
+function waiting(queues: readonly QueueFacts[]): readonly QueueFacts[] {
+  return queues.filter(({ queue, isPaused }) => queue !== DELIVERIES && !isPaused)
 }
 
-/** The settings that any rule has; each rule has those that apply to it. */
-const every = object({}, { ...common(union(number(), duration())), ...counted, ...volume })
-
-/** A rule's settings as users write them; absent ones keep their defaults. */
-export type RuleSettings = Infer<typeof every>
-
-const off = value<false>(
-  { kinds: ['boolean'], expects: 'false or an object of settings', json: { type: 'boolean', enum: [false] } },
-  given => given === false,
-)
-
-const settingsOf = ({ unit, windowMs, minVolume }: Omit<AlertRule, 'name'>): Schema<RuleSettings> =>
-  object(
-    {},
-    { ...common(THRESHOLDS[unit]), ...(windowMs !== undefined && counted), ...(minVolume !== undefined && volume) },
-  )
-
-const byRule = <T>(of: (settings: Schema<RuleSettings>) => Schema<T>): Schema<Readonly<Partial<Record<RuleName, T>>>> =>
-  object(
-    {},
-    Object.fromEntries(RULE_NAMES.map(name => [name, of(settingsOf(DEFAULTS[name]))])) as Record<RuleName, Schema<T>>,
-  )
-
-export const ruleName = oneOf(RULE_NAMES)
-
-/** Settings by rule; rules that are left out keep their defaults, and `false` turns a rule off. */
-export const alertRules = byRule(settings => union(off, settings))
-/** The same as a change: `null` removes what was stored for a rule. */
-export const alertRuleChanges = named(
-  'AlertRuleChanges',
-  byRule(settings => union(off, literal(null), settings)),
-  {
-    description: 'Fields that are left out stay unchanged; false disables the rule, null removes the change.',
-    example: { 'dead-letters': { fire: 5 }, 'no-workers': false },
-  },
-)
-
-export type RulesInput = Infer<typeof alertRules>
-export type RuleChanges = Infer<typeof alertRuleChanges>
-
-const { critical, window, minVolume, minRetries, ...shownAlways } = every.optional
-
-/** A rule as users see it; its output is also valid input. */
-export const ruleView = named(
-  'AlertRule',
-  view({ name: ruleName, ...shownAlways }, { critical, window, minVolume, minRetries }),
-)
-export type RuleView = Infer<typeof ruleView>
-
-/** The default rules with the given changes, checked; `where` is the name of the setting in errors. */
-export function parseRules(input: unknown, where: string, base = DEFAULT_RULES): readonly AlertRule[] {
-  const given = read(alertRules, input, where)
-  return base.map(rule => {
-    const settings = given[rule.name]
-    if (settings === undefined) return rule
-    return settings === false ? { ...rule, enabled: false } : changed(rule, settings, where)
-  })
+/** Deliveries are retried by design. */
+function ofQueues({ queues }: CountFacts) {
+  return [...queues].filter(([queue]) => queue !== DELIVERIES)
 }
 
-function changed(rule: AlertRule, settings: RuleSettings, where: string): AlertRule {
-  const { enabled = true, repeat: again, window, minVolume, minRetries } = settings
-  const ms = (given: number | Duration | undefined, old: number): number =>
-    given === undefined ? old : toMs(given, 'duration')
-  const threshold = (key: 'fire' | 'clear' | 'critical'): number =>
-    rule.unit === 'duration' ? ms(settings[key], rule[key]) : ((settings[key] as number | undefined) ?? rule[key])
-  const fire = threshold('fire')
-  // Moving `fire` below the default `clear` moves `clear` too.
-  const clear = settings.clear === undefined ? Math.min(rule.clear, fire) : threshold('clear')
-  if (clear > fire) {
-    const problem = `clear must not be above fire: expected at most ${shown(fire)}, got ${shown(clear)}`
-    throw refuse([rule.name], `${problem}; below it, the alert has room to waver`, where, 'INVALID_OPTION')
-  }
-  return {
-    ...rule,
-    enabled,
-    fire,
-    clear,
-    critical: threshold('critical'),
-    forMs: ms(settings.for, rule.forMs),
-    keepMs: ms(settings.keep, rule.keepMs),
-    repeat: again === undefined ? rule.repeat : again === 'doubled' ? again : toMs(again, 'repeat'),
-    ...present({ windowMs: window === undefined ? undefined : toMs(window, 'window'), minVolume, minRetries }),
-  }
+function lateness(what: 'job' | 'retry', queue: string, dueAt: number | undefined, now: number): Reading {
+  const value = Math.max(0, now - (dueAt ?? now))
+  return { labels: { queue }, value, summary: `the oldest due ${what} in queue ${queue} waits for ${formatMs(value)}` }
 }
 
-export function checkRuleName(given: unknown, what: string): asserts given is RuleName {
-  read(ruleName, given, what)
-}
-
-export function viewRule(rule: AlertRule): RuleView {
-  const { name, enabled, unit, critical, windowMs, minVolume, minRetries, repeat } = rule
-  const shownAs = (value: number): number | Duration => (unit === 'duration' ? durationText(value) : value)
-  return {
-    name,
-    enabled,
-    fire: shownAs(rule.fire),
-    clear: shownAs(rule.clear),
-    ...(critical !== NEVER && { critical: shownAs(critical) }),
-    for: durationText(rule.forMs),
-    keep: durationText(rule.keepMs),
-    repeat: repeat === 'doubled' ? repeat : durationText(repeat),
-    ...(windowMs !== undefined && { window: durationText(windowMs) }),
-    ...(minVolume !== undefined && { minVolume }),
-    ...(minRetries !== undefined && { minRetries }),
-  }
+function flag(labels: Reading['labels'], summary: string): Reading {
+  return { labels, value: 1, summary }
 }

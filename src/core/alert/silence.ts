@@ -7,7 +7,8 @@ import { about, anyText, duration, type Infer, named, read, refined, refuse } fr
 import { object, record, view } from '../values/shape.js'
 import { time, timeOf, timestamp } from '../values/time.js'
 import type { Labels } from './alert.js'
-import { type RuleName, ruleName } from './rules.js'
+import type { RuleName } from './rules.js'
+import { ruleName } from './settings.js'
 
 /** Suppresses the notices of some alerts for a while. The alerts themselves continue as usual. */
 export interface Silence {

@@ -1,5 +1,5 @@
 import type { AlertView } from '../../core/alert/alert.js'
-import type { RuleView } from '../../core/alert/rules.js'
+import type { RuleView } from '../../core/alert/settings.js'
 import type { SilenceInput, SilenceView } from '../../core/alert/silence.js'
 import type { HttpRequest } from '../../core/http/request.js'
 import type { Explanation } from '../../core/job/explain.js'

@@ -16,7 +16,7 @@ import {
   type RulesInput,
   type RuleView,
   viewRule,
-} from '../../core/alert/rules.js'
+} from '../../core/alert/settings.js'
 import { parseSilence, type SilenceInput, type SilenceView, viewSilence } from '../../core/alert/silence.js'
 import { timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
@@ -46,7 +46,7 @@ export type AlertsOptions = Infer<typeof alertsOptions>
 export const alertQuery = object({}, { state: oneOf(SHOWN_STATES) })
 export type AlertQuery = Infer<typeof alertQuery>
 
-export type { RuleChanges } from '../../core/alert/rules.js'
+export type { RuleChanges } from '../../core/alert/settings.js'
 
 interface AlertsParts {
   readonly env: Environment
@@ -220,7 +220,7 @@ function testOf(id: string, now: number): Notification {
   const labels = { queue: 'test' }
   const summary = 'this is a test notification; nothing is wrong'
   const since = timeText(now)
-  const seen = { rule: 'dead-letters', labels, severity: 'warning', value: 0, summary } as const
+  const seen = { rule: 'dead-letters', labels, severity: 'warning', value: 0, unit: 'count', summary } as const
   const alert: AlertView = { id: alertId('dead-letters', labels), ...seen, state: 'firing', since, firedAt: since }
   return { id: `alert_test_${id}`, notice: 'test', at: now, alert }
 }

@@ -1,5 +1,6 @@
 import { headline, type Notification } from '../../core/alert/alert.js'
-import { RULE_NAMES, ruleName } from '../../core/alert/rules.js'
+import { RULE_NAMES } from '../../core/alert/rules.js'
+import { ruleName } from '../../core/alert/settings.js'
 import { HttpError } from '../../core/failure/http-error.js'
 import { knownAnswer } from '../../core/failure/known-failures.js'
 import { url, urlOf } from '../../core/http/request.js'

@@ -6,7 +6,7 @@ import {
   notificationOf,
   type Reading,
 } from '../../core/alert/alert.js'
-import type { AlertRule } from '../../core/alert/rules.js'
+import type { AlertRule } from '../../core/alert/settings.js'
 import { isSilenced, type Silence } from '../../core/alert/silence.js'
 import { DAY_MS } from '../../core/values/duration.js'
 import type { Firing, Store } from '../../store/store.js'

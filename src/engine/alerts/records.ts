@@ -1,5 +1,5 @@
 import type { Alert } from '../../core/alert/alert.js'
-import { type AlertRule, parseRules, type RulesInput } from '../../core/alert/rules.js'
+import { type AlertRule, parseRules, type RulesInput } from '../../core/alert/settings.js'
 import type { Silence } from '../../core/alert/silence.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { Store } from '../../store/store.js'

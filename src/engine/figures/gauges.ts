@@ -52,7 +52,7 @@ export async function readGauges(store: Store): Promise<Gauges> {
   const workers = (await liveWorkers(store, now)).filter(({ queues }) =>
     queues.some(queue => !queue.startsWith('chronos:')),
   )
-  const counts = await countsOf({ store, now }, { windowMs: RATE_WINDOW_MS })
+  const { queues: counts } = await countsOf({ store, now }, RATE_WINDOW_MS)
   const waiting = new Map(backlog.map(each => [each.queue, each]))
   const queues = census.map((each): QueueGauges => {
     const { queue } = each

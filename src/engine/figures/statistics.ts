@@ -205,7 +205,7 @@ async function readTotals(store: Store, now: number) {
 /** Computed as in the alert rule, over all queues. */
 async function readRetryRate(store: Store, now: number): Promise<number> {
   let [first, retry] = [0, 0]
-  for (const [queue, counts] of await countsOf({ store, now }, { windowMs: RATE_MS })) {
+  for (const [queue, counts] of (await countsOf({ store, now }, RATE_MS)).queues) {
     if (queue === DELIVERIES) continue
     first += counts.first
     retry += counts.retry

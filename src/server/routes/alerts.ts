@@ -1,5 +1,5 @@
 import { alertView } from '../../core/alert/alert.js'
-import { alertRuleChanges, ruleView } from '../../core/alert/rules.js'
+import { alertRuleChanges, ruleView } from '../../core/alert/settings.js'
 import { silenceInput, silenceView } from '../../core/alert/silence.js'
 import { freeText } from '../../core/values/limits.js'
 import { about, anyText, named } from '../../core/values/schema.js'

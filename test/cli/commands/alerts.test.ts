@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DEFAULT_RULES, viewRule } from '../../../src/core/alert/settings.js'
 import { systemClock } from '../../../src/engine/time/system.js'
 import { seededDice } from '../../../src/engine/time/virtual.js'
 import { defineJob } from '../../../src/index.js'
@@ -58,6 +59,14 @@ describe('alerts', () => {
     expect(plain.stdout).toContain('dead-letters  1 unacknowledged dead letter in queue billing')
     const { data } = JSON.parse((await alerts(['list', '--json'])).stdout) as { data: unknown[] }
     expect(data).toMatchObject([{ rule: 'dead-letters', labels: { queue: 'billing' }, state: 'firing', value: 1 }])
+  })
+
+  it('have the rules of the table, with what each measures', async () => {
+    const { stdout } = await alerts(['rules', '--json'])
+    expect(JSON.parse(stdout).data).toEqual(DEFAULT_RULES.map(viewRule))
+    expect(JSON.parse(stdout).data).toContainEqual(
+      expect.objectContaining({ name: 'retry-rate', unit: 'share', about: expect.stringContaining('first attempts') }),
+    )
   })
 
   it('have rules that are shown, changed and reset', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Alert, advance, alertId, type Notice, notificationOf } from '../../../src/core/alert/alert.js'
-import { type AlertRule, DEFAULT_RULES, parseRules, type RuleName, viewRule } from '../../../src/core/alert/rules.js'
+import type { RuleName } from '../../../src/core/alert/rules.js'
+import { type AlertRule, DEFAULT_RULES, parseRules, viewRule } from '../../../src/core/alert/settings.js'
 import { isSilenced, parseSilence } from '../../../src/core/alert/silence.js'
 
 const MINUTE_MS = 60_000
@@ -193,6 +194,9 @@ describe('rules of alerts', () => {
   it('have defaults, shown as they can be written', () => {
     expect(viewRule(ruleOf('dead-letters'))).toEqual({
       name: 'dead-letters',
+      about: 'Unacknowledged dead letters of a queue',
+      details: expect.stringContaining('Acknowledged'),
+      unit: 'count',
       enabled: true,
       fire: 0,
       clear: 0,
@@ -203,7 +207,7 @@ describe('rules of alerts', () => {
     })
     expect(viewRule(ruleOf('queue-latency'))).toMatchObject({ fire: '5m', clear: '2m', critical: '1h' })
     for (const rule of DEFAULT_RULES) {
-      const { name, ...settings } = viewRule(rule)
+      const { name, about, details, unit, ...settings } = viewRule(rule)
       expect(ruleOf(name, parseRules({ [name]: settings }, 'rules'))).toEqual(rule)
     }
   })

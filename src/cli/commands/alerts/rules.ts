@@ -1,4 +1,4 @@
-import { checkRuleName, type RuleSettings, type RuleView } from '../../../core/alert/rules.js'
+import { checkRuleName, type RuleSettings, type RuleView } from '../../../core/alert/settings.js'
 import type { Duration } from '../../../core/values/duration.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { RuleSettings, RuleView } from '../../../core/alert/rules.js'
+import type { RuleSettings, RuleView } from '../../../core/alert/settings.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
 import { act } from '../../data/actions.js'
@@ -14,7 +14,7 @@ import { Toggle } from '../../parts/form/field.js'
 import { Fields, useDraft, wrongOnes } from '../../parts/form/form.js'
 import { List } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
-import { isFlag, RULES, thresholdText, type Unit, unitOf } from './alert-words.js'
+import { thresholdText } from './alert-words.js'
 import './alert.css'
 
 export function AlertRules() {
@@ -42,30 +42,29 @@ const span = (value: Duration): string => {
 }
 
 function columns(onEdit: (rule: RuleView) => void, after: () => void): readonly Column<RuleView>[] {
-  const threshold = (rule: RuleView, key: 'fire' | 'clear' | 'critical'): string =>
-    thresholdText(rule[key], unitOf(rule))
+  const threshold = (rule: RuleView, key: 'fire' | 'clear' | 'critical'): string => thresholdText(rule[key], rule.unit)
   return [
     {
       title: 'Rule',
       width: 'grow',
       phone: 'head',
-      render: ({ name, window }) => (
+      render: ({ name, about, window }) => (
         <span class="alert-rule">
           <span class="strong">{name}</span>
           <span class="muted">
-            {RULES[name]}
+            {about}
             {window !== undefined && `, over ${span(window)}`}
           </span>
         </span>
       ),
     },
     { title: 'State', render: ({ enabled }) => <Badge hue={enabled ? 'ok' : 'off'}>{enabled ? 'on' : 'off'}</Badge> },
-    { title: 'Fires above', align: 'end', render: rule => (isFlag(rule.name) ? '–' : threshold(rule, 'fire')) },
-    { title: 'Resolves at', align: 'end', render: rule => (isFlag(rule.name) ? '–' : threshold(rule, 'clear')) },
+    { title: 'Fires above', align: 'end', render: rule => (rule.unit === 'flag' ? '–' : threshold(rule, 'fire')) },
+    { title: 'Resolves at', align: 'end', render: rule => (rule.unit === 'flag' ? '–' : threshold(rule, 'clear')) },
     {
       title: 'Critical above',
       align: 'end',
-      render: rule => (isFlag(rule.name) && rule.critical === 0 ? 'always' : threshold(rule, 'critical')),
+      render: rule => (rule.unit === 'flag' && rule.critical === 0 ? 'always' : threshold(rule, 'critical')),
     },
     { title: 'Pending for', align: 'end', render: rule => span(rule.for) },
     {
@@ -111,11 +110,11 @@ interface RuleEditorProps {
   readonly onClose: () => void
 }
 
-const HINTS: Readonly<Record<Unit, string>> = { duration: 'such as 5m', share: 'percent', count: 'a number' }
+const HINTS = { duration: 'such as 5m', share: 'percent', count: 'a number', flag: 'a number' } as const
+type Unit = keyof typeof HINTS
 
 function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
-  const { name } = rule
-  const unit = unitOf(rule)
+  const { name, about, details, unit } = rule
   const draft = useDraft({
     enabled: rule.enabled,
     fire: typed(rule.fire, unit),
@@ -163,13 +162,15 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
         />
       }
     >
-      <p class="ink-2">{RULES[name]}.</p>
+      <p class="ink-2">
+        {about}. {details}
+      </p>
       <Fields
         draft={draft}
         wrong={wrong}
         fields={[
-          !isFlag(name) && { name: 'fire', label: 'Fires above', hint: HINTS[unit], kind: 'code', autoFocus: true },
-          !isFlag(name) && {
+          unit !== 'flag' && { name: 'fire', label: 'Fires above', hint: HINTS[unit], kind: 'code', autoFocus: true },
+          unit !== 'flag' && {
             name: 'clear',
             label: 'Resolves at or below',
             hint: 'A lower value avoids flapping',

@@ -6,7 +6,7 @@ import { present } from '../../../core/values/present.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
-import type { QueryState } from '../../data/query.js'
+import { type QueryState, useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import { Button } from '../../parts/button.js'
 import { Empty } from '../../parts/empty.js'
@@ -16,7 +16,7 @@ import { Fields, listOf, TypedField, textOf, useDraft, wrongOnes } from '../../p
 import { List } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { Time } from '../../parts/time.js'
-import { LabelTags, RULES } from './alert-words.js'
+import { LabelTags } from './alert-words.js'
 import './alert.css'
 
 type Silences = QueryState<{ readonly data: readonly SilenceView[] }>
@@ -110,6 +110,8 @@ export function SilenceEditor({ start, after, onClose }: SilenceEditorProps) {
     for: '2h',
     comment: '',
   })
+  const rules = useQuery('alert rules', api.alerts.rules, { topics: ['alerts'] })
+  const names = rules.data?.data.map(({ name }) => name) ?? [start.rule ?? '']
   const labels = labelsOf(draft.labels.value)
   const ms = parseDuration(draft.for.value.trim())
   const isAll = draft.rule.value === '' && labels !== undefined && Object.keys(labels).length === 0
@@ -147,7 +149,11 @@ export function SilenceEditor({ start, after, onClose }: SilenceEditorProps) {
         draft={draft}
         wrong={wrong}
         fields={[
-          { name: 'rule', label: 'Rule', options: [{ value: '', text: 'All rules' }, ...Object.keys(RULES)] },
+          {
+            name: 'rule',
+            label: 'Rule',
+            options: [{ value: '', text: 'All rules' }, ...names.filter(name => name !== '')],
+          },
           {
             name: 'labels',
             label: 'Labels',

@@ -15,7 +15,7 @@ import { Tabs } from '../../parts/tabs.js'
 import { Time } from '../../parts/time.js'
 import { AlertRules } from './alert-rules.js'
 import { AlertSilences, SilenceEditor, type SilenceStart } from './alert-silences.js'
-import { LabelTags, RULES, silenceOf, valueText } from './alert-words.js'
+import { LabelTags, silenceOf, valueText } from './alert-words.js'
 import './alert.css'
 
 export default function Alerts() {
@@ -134,7 +134,7 @@ function Card({ alert, silence, onSilence }: CardProps) {
         </p>
         <h2>{summary}</h2>
         <p class="row wrap muted alert-facts">
-          <span data-tip={RULES[rule]}>{rule}</span>
+          <span>{rule}</span>
           <LabelTags labels={labels} />
           <span>
             since <Time at={since} />
