@@ -52,14 +52,20 @@ const SECOND_MIN = 200
 const WINDOW_MS = 20
 const WINDOW_MAX_MS = 200
 const UNUSED_MAX_MS = 1000
+/**
+ * How many jobs may begin with a claim for each free slot. More than one may only while handlers end in the turn of the
+ * event loop in which they start, so that all of these jobs start in that turn; each further one takes so many such turns.
+ */
+const BEGUN_PER_SLOT_MAX = 4
+const TURNS_PER_STEP = 8
 
 /** The parameters of a claim. */
 interface Asked {
   readonly token: string
   readonly limit: number
   readonly sentAt: number
-  /** A slot is reserved for each job, so that jobs may begin with the claim. */
-  readonly hasSlots: boolean
+  /** The slots that are reserved for this claim, so that its jobs may begin with it. */
+  readonly slots: number
 }
 
 /** Claims jobs ahead of the handlers and releases those that are not needed. */
@@ -83,6 +89,8 @@ export class Fetcher {
   /** At least half of the last claimed jobs could begin with their claim, so the next claim is for free slots only. */
   #isForSlots = false
   #reserved = 0
+  /** How many claims in a row had all of their begun jobs started and ended within one turn of the event loop. */
+  #swiftTurns = 0
   #failures = 0
   #stopped = false
 
@@ -187,12 +195,12 @@ export class Fetcher {
   #nextClaim(): Asked | undefined {
     const repeated = this.#unanswered.shift()
     if (repeated) return repeated
-    const hasSlots = this.#isForSlots
-    const limit = hasSlots ? this.#wantedForSlots() : this.#wanted()
+    const slots = this.#isForSlots ? this.#freeForClaim() : 0
+    const limit = this.#isForSlots ? Math.min(CLAIM_MAX, slots * this.#begunPerSlot) : this.#wanted()
     if (limit < (this.#underWay.size === 0 ? 1 : SECOND_MIN)) return undefined
-    if (hasSlots) this.#reserved = limit
+    this.#reserved = slots
     const { clock, dice } = this.#options.env
-    return { token: dice.token(), limit, sentAt: clock.now(), hasSlots }
+    return { token: dice.token(), limit, sentAt: clock.now(), slots }
   }
 
   get #isBusy(): boolean {
@@ -243,8 +251,12 @@ export class Fetcher {
   }
 
   /** Held jobs start first, and only one claim at a time reserves slots. */
-  #wantedForSlots(): number {
+  #freeForClaim(): number {
     return this.size === 0 && this.#underWay.size === 0 ? Math.min(CLAIM_MAX, this.#options.freeSlots()) : 0
+  }
+
+  get #begunPerSlot(): number {
+    return Math.min(BEGUN_PER_SLOT_MAX, 1 + Math.floor(this.#swiftTurns / TURNS_PER_STEP))
   }
 
   #wanted(): number {
@@ -270,7 +282,7 @@ export class Fetcher {
   /** Resolves to whether the claim shared the enqueue's transaction. */
   async #claim(asked: Asked, isAlong: boolean): Promise<boolean> {
     const { env, workerId, queues, leaseMs } = this.#options
-    const { token, limit, hasSlots } = asked
+    const { token, limit, slots } = asked
     const wakes = this.#wakes
     this.#dueHint = Number.POSITIVE_INFINITY
     try {
@@ -279,7 +291,7 @@ export class Fetcher {
       const { policyIds, begins } = known instanceof Promise ? await known : known
       const askedAt = env.clock.now()
       const plain = { workerId, token, queues, limit, leaseMs, policyIds }
-      const request = hasSlots ? { ...plain, begins } : plain
+      const request = slots > 0 ? { ...plain, begins } : plain
       const claim = await store.claim(isAlong ? { ...request, isAlong } : request)
       this.#failures = 0
       this.#windowMs = Math.min(WINDOW_MAX_MS, Math.max(WINDOW_MS, 2 * (env.clock.now() - askedAt)))
@@ -303,22 +315,46 @@ export class Fetcher {
     }
   }
 
-  #keep(claim: Claim, { sentAt, hasSlots }: Asked): void {
-    const { env, leaseMs, onBegun, handBack } = this.#options
+  #keep(claim: Claim, { sentAt, slots }: Asked): void {
+    const { env, leaseMs, handBack } = this.#options
     const heldSince = env.clock.now()
     const begun: Held[] = []
+    const others: Held[] = []
     for (const claimed of claim.jobs) {
       // The store made the claim after it was sent, so its clock has not passed this time.
       const startBefore = sentAt + (claimed.deadline ?? Number.POSITIVE_INFINITY) - claim.now
       const held = { claimed, heldSince, leaseUntil: sentAt + leaseMs, startBefore }
-      if (!claimed.begun || this.#stopped) this.#buffer.push(held)
+      if (!claimed.begun || this.#stopped) others.push(held)
       else if (this.#isUsable(held)) begun.push(held)
       else handBack(held, 0)
     }
-    // In the same moment these slots are taken.
-    if (hasSlots) this.#reserved = 0
-    if (begun.length > 0) onBegun(begun)
+    this.#buffer.push(...begun.slice(slots), ...others)
+    if (begun.length > 0) this.#startBegun(begun, slots)
+    else if (slots > 0) this.#reserved = 0
     if (this.size > 0) this.#staleTimer ??= env.clock.timer(UNUSED_MAX_MS, () => this.#returnUnused())
+  }
+
+  /** The reserved slots are taken in the same moment; jobs beyond them start as handlers end in this turn. */
+  #startBegun(begun: readonly Held[], slots: number): void {
+    const finishedBefore = this.#finished
+    this.#reserved = 0
+    this.#options.onBegun(begun.slice(0, slots))
+    this.#options.env.clock.soon(() => {
+      const isSwift = this.#releaseBegun() === 0 && this.#finished - finishedBefore >= begun.length
+      this.#swiftTurns = isSwift ? this.#swiftTurns + 1 : 0
+    })
+  }
+
+  /** Releases the jobs that have begun and could not start at once, so that none dies of a run that never started. */
+  #releaseBegun(): number {
+    const all = this.held()
+    const begun = all.filter(({ claimed }) => claimed.begun)
+    if (begun.length > 0) {
+      this.#buffer.splice(0, Number.POSITIVE_INFINITY, ...all.filter(({ claimed }) => !claimed.begun))
+      this.#next = 0
+      for (const held of begun) this.#options.handBack(held, 0)
+    }
+    return begun.length
   }
 
   #returnUnused(): void {

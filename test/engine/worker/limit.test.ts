@@ -2,11 +2,23 @@ import { describe, expect, test } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import { storeProxy } from '../../../src/engine/time/store-proxy.js'
-import type { Claim, LeaseStatus } from '../../../src/store/store.js'
+import type { Claim, LeaseStatus, Store } from '../../../src/store/store.js'
 import { testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
 const retries = (maxRetries: number) => fixed({ delay: '1s', maxRetries, jitter: 'none' })
+
+/** The store, and what its claims answer. */
+function watched(store: Store, onClaim: (claim: Claim) => void): Store {
+  return storeProxy(store, (name, verb) => {
+    if (name !== 'claim') return verb
+    return async (...args) => {
+      const claim = await verb(...args)
+      onClaim(claim as Claim)
+      return claim
+    }
+  })
+}
 
 describe.each(STORES)('the limit on %s', (_, store) => {
   test('R52: a job without retries whose handler had started is not started again after a stop', async () => {
@@ -94,6 +106,59 @@ describe.each(STORES)('the limit on %s', (_, store) => {
     await t.drain()
     expect([begun, ended]).toEqual([200, 200])
     expect(most).toBe(concurrency)
+  })
+
+  test('R52: handlers that end at once let more jobs begin with a claim than there are slots', async () => {
+    const concurrency = 3
+    const claims: number[] = []
+    let [starts, running, most] = [0, 0, 0]
+    const job = defineJob({
+      name: 'only',
+      retry: retries(0),
+      async run() {
+        starts++
+        most = Math.max(most, ++running)
+        await undefined
+        running--
+      },
+    })
+    await using t = testChronos({
+      jobs: [job],
+      work: { concurrency },
+      store: clock => watched(store(clock), claim => claims.push(claim.jobs.length)),
+    })
+    await t.enqueueMany(job, Array(600).fill({}))
+    await t.drain()
+    expect([starts, most]).toEqual([600, concurrency])
+    expect(Math.max(...claims)).toBe(4 * concurrency)
+    // One claim for each three jobs would be 200.
+    expect(claims.filter(jobs => jobs > 0).length).toBeLessThan(80)
+  })
+
+  test('R52: a job that began with its claim and finds no slot at once has not begun', async () => {
+    const concurrency = 3
+    let [starts, begunTogether] = [0, 0]
+    const job = defineJob({
+      name: 'only',
+      retry: retries(0),
+      run: () => (++starts > 400 ? t.clock.wait('1h') : undefined),
+    })
+    await using t = testChronos({
+      jobs: [job],
+      work: { concurrency },
+      store: clock =>
+        watched(store(clock), ({ jobs }) => {
+          begunTogether = Math.max(begunTogether, jobs.filter(each => each.begun).length)
+        }),
+    })
+    await t.enqueueMany(job, Array(600).fill({}))
+    await t.advance('1s')
+    expect(begunTogether).toBeGreaterThan(concurrency)
+    expect(starts).toBe(400 + concurrency)
+    const { data } = await t.jobs.list({ state: ['waiting', 'running'] }, { limit: 200 })
+    const begun = data.filter(({ state, attempt }) => state === 'running' && attempt === 1)
+    const untouched = data.filter(({ state, attempt, run }) => state === 'waiting' && attempt === 0 && run === 0)
+    expect([begun.length, untouched.length]).toEqual([concurrency, 200 - concurrency])
   })
 
   test('R10: no two runs of a job have the same label', async () => {
