@@ -28,10 +28,10 @@ export async function redriveDead(ids: readonly string[], flags: RedriveFlags, i
     const counted = await backend.dead.redrive(query, { ...options, dryRun: true })
     const words = wordsOf(counted)
     if (flags.dryRun) return showSample(backend, query, counted, flags, io)
+    if (counted.count.value === 0) return nothing(counted, flags, io)
     if (ids.length === 0 && !flags.yes) {
       throw usage(`dead redrive: ${words}; add --yes to confirm, or --dry-run to see some of them`)
     }
-    if (counted.count.value === 0) return nothing(counted, flags, io)
     const { id } = await backend.dead.redrive(query, options)
     if (!flags.json)
       io.stderr.write(`redrive ${id} started: ${many(counted.count.value, 'job')}${leftAlone(counted)}\n`)

@@ -31,7 +31,8 @@ async function settleDead(
     if (options.dryRun || (ids.length === 0 && !options.yes)) {
       const result = await dead[name](query, { dryRun: true })
       const words = `${many(result.matched, 'dead job')} would be ${done}`
-      if (!options.dryRun) throw usage(`dead ${name}: ${words}; add --yes to confirm, or --dry-run to see some of them`)
+      if (!options.dryRun && result.matched > 0)
+        throw usage(`dead ${name}: ${words}; add --yes to confirm, or --dry-run to see some of them`)
       const unseen = name === 'acknowledge' ? { acknowledged: false } : {}
       const [{ data }, { now }] = await Promise.all([
         dead.list({ ...unseen, ...query }, { limit: SAMPLE }),

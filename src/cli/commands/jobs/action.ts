@@ -9,7 +9,7 @@ import { EXIT, EXIT_OF, usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { show } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
-import { actOnAll } from './bulk.js'
+import { actOnAll, tryEach } from './bulk.js'
 import { checkChoice, type FilterOptions, queryOf } from './filter.js'
 import { standing } from './job.js'
 
@@ -27,12 +27,19 @@ export interface Action {
   readonly done: string
   /** The states that a filter without `--state` selects. */
   readonly states: readonly JobState[]
+  /** The states that it accepts by id, if there are more. */
+  readonly accepts?: readonly JobState[]
   /** Resolves to undefined if the job is gone. */
   act(backend: Backend, id: string, options: ActionOptions): Promise<JobView | undefined>
 }
 
 export const ACTIONS = {
-  retry: { done: 'retried', states: ['dead'], act: ({ jobs }, id) => jobs.retry(id) },
+  retry: {
+    done: 'retried',
+    states: ['dead'],
+    accepts: ['dead', 'cancelled'],
+    act: ({ jobs }, id) => jobs.retry(id),
+  },
   'run-now': { done: 'set to run now', states: ['waiting'], act: ({ jobs }, id) => jobs.runNow(id) },
   reschedule: {
     done: 'rescheduled',
@@ -63,11 +70,11 @@ export async function perform(
   if (name === 'reschedule') newTime(options)
   checkChoice(`jobs ${name}`, ids, query, options.all, '--queue')
   const action: Action = ACTIONS[name]
-  return withBackend(options, io, backend =>
-    ids.length > 0
-      ? actOnEach(action, backend, ids, options, io)
-      : actOnAll({ name, action, backend, query: inStates(action, query), options, io }),
-  )
+  return withBackend(options, io, async backend => {
+    if (ids.length === 0) return actOnAll({ name, action, backend, query: inStates(action, query), options, io })
+    if (options.dryRun) return tryEach({ name, action, backend, options, io }, ids)
+    return actOnEach(action, backend, ids, options, io)
+  })
 }
 
 /** A phase implies a state. */

@@ -1,3 +1,4 @@
+import type { JobView } from '../../../core/job/view.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
@@ -8,6 +9,7 @@ import type { Io } from '../../io.js'
 import { Progress } from '../../output/progress.js'
 import { many, manyOf, show } from '../../output/show.js'
 import type { Action, ActionOptions } from './action.js'
+import { found } from './job.js'
 import { jobTable } from './list.js'
 
 /** An action on all jobs that a filter selects. */
@@ -37,30 +39,49 @@ export async function actOnAll(bulk: Bulk): Promise<number> {
   const { name, action, backend, query, options, io } = bulk
   const count = await backend.jobs.count(query, COUNT_MAX)
   if (options.dryRun) return showSample(bulk, count)
-  if (!options.yes) {
+  if (!options.yes && count.value > 0) {
     throw usage(
       `jobs ${name}: ${manyOf(count, 'job')} would be ${action.done}; add --yes to confirm, or --dry-run to see some of them`,
     )
   }
   const tally = await work(bulk, count.value)
   const { changed, refused, firstRefusal } = tally
-  show(
-    io,
-    options,
-    { action: name, count, changed, refused, dryRun: false },
-    () => `${many(changed, 'job')} ${action.done}\n`,
+  show(io, options, { action: name, count, changed, refused, dryRun: false }, () =>
+    count.value === 0 ? 'no job matches the filter\n' : `${many(changed, 'job')} ${action.done}\n`,
   )
   if (refused > 0) io.stderr.write(`${many(refused, 'job')} refused; first error: ${firstRefusal}\n`)
   return refused > 0 && changed === 0 ? EXIT.notAllowed : EXIT.ok
 }
 
-async function showSample({ name, action, backend, query, options, io }: Bulk, count: Count): Promise<number> {
-  const [{ data }, { now }] = await Promise.all([backend.jobs.list(query, { limit: SAMPLE }), backend.info()])
-  show(io, options, { action: name, count, sample: data, dryRun: true }, style =>
-    data.length === 0 ? '' : jobTable(data, now, style),
+async function showSample(bulk: Bulk, count: Count): Promise<number> {
+  const { data } = await bulk.backend.jobs.list(bulk.query, { limit: SAMPLE })
+  await showDryRun(bulk, count, data)
+  return EXIT.ok
+}
+
+/** The dry run of an action on ids: it refuses the jobs that the action would refuse. */
+export async function tryEach(attempt: Omit<Bulk, 'query'>, ids: readonly string[]): Promise<number> {
+  const { name, action, backend } = attempt
+  const jobs = await Promise.all(ids.map(id => found(backend, id)))
+  const accepted = jobs.filter(({ state }) => (action.accepts ?? action.states).includes(state))
+  const [refused] = jobs.filter(job => !accepted.includes(job))
+  await showDryRun(attempt, { value: accepted.length, relation: 'exact' }, accepted)
+  if (!refused) return EXIT.ok
+  throw new ChronosError('NOT_ALLOWED', `jobs ${name}: job ${refused.id} is ${refused.state}`, {
+    details: { jobId: refused.id, state: refused.state },
+  })
+}
+
+async function showDryRun(
+  { name, action, backend, options, io }: Omit<Bulk, 'query'>,
+  count: Count,
+  sample: readonly JobView[],
+): Promise<void> {
+  const { now } = await backend.info()
+  show(io, options, { action: name, count, sample, dryRun: true }, style =>
+    sample.length === 0 ? '' : jobTable(sample, now, style),
   )
   if (!options.json) io.stderr.write(`${manyOf(count, 'job')} would be ${action.done}; nothing was changed\n`)
-  return EXIT.ok
 }
 
 /** Pages by key from the newest job on, so that concurrent changes neither repeat nor skip a job. */

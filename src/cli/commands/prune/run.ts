@@ -41,7 +41,8 @@ export async function pruneStore(options: PruneOptions, io: Io): Promise<void> {
       show(io, options, { dryRun: true, olderThanMs, matched: counts }, () => `${wordsOf(counts)} would be deleted\n`)
       return
     }
-    if (!options.yes) throw usage(`prune: ${wordsOf(counts)} would be deleted; add --yes to confirm, or --dry-run`)
+    if (!options.yes && STATES.some(state => counts[state].value > 0))
+      throw usage(`prune: ${wordsOf(counts)} would be deleted; add --yes to confirm, or --dry-run`)
     const removed = await removeAll(store, olderThanMs, counts, io)
     show(io, options, { dryRun: false, olderThanMs, removed }, () => `${totalOf(removed)} deleted\n`)
   } finally {
