@@ -144,6 +144,29 @@ describe('an operator', () => {
     expect(visitor.troubles).toEqual([])
   })
 
+  it('shows what is wrong with a new job beside its fields, in the words of the API', async () => {
+    await using t = await emptyWorld()
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/jobs')
+    await page.keyboard.press('c')
+    const drawer = page.getByRole('dialog')
+    await drawer.getByLabel('URL', { exact: true }).fill('ftp://files.example')
+    await drawer.getByText('Expected http: or https:, got "ftp:"').waitFor()
+    await drawer.getByRole('radio', { name: 'Run a named job' }).check()
+    await drawer.getByLabel('Name', { exact: true }).fill('report!')
+    await drawer.getByText(/^Expected 1 to 128 letters, digits, spaces/).waitFor()
+    await drawer.getByLabel('Name', { exact: true }).fill('report')
+    await drawer.getByLabel('Priority', { exact: true }).fill('12')
+    await drawer.getByText('Expected a whole number from 0 to 9, got 12').waitFor()
+    expect(await drawer.getByRole('button', { name: 'Enqueue', exact: true }).isDisabled()).toBe(true)
+    await drawer.getByLabel('Priority', { exact: true }).fill('7')
+    await drawer.getByRole('button', { name: 'Enqueue', exact: true }).click()
+    await page.getByRole('link', { name: 'Open job' }).waitFor()
+    expect((await t.chronos.jobs.list()).data[0]).toMatchObject({ name: 'report', priority: 7 })
+    expect(visitor.troubles).toEqual([])
+  })
+
   it('creates a job and opens it', async () => {
     await using t = await emptyWorld()
     await using visitor = await Visitor.at(browser, t.url)

@@ -29,14 +29,18 @@ const SILENCE_MAX_MS = 365 * 86_400_000
 const fields = object(
   {},
   {
-    rule: about(ruleName, 'Default: every rule.'),
+    rule: about(ruleName, 'Default: every rule.', { label: 'Rule', hint: '' }),
     labels: about(
       record(freeText, { max: LABELS_MAX, of: 'labels' }),
       'The labels that an alert must have; it may have others.',
+      { label: 'Labels', hint: 'Such as queue=mail, separated by commas', placeholder: 'queue=reports' },
     ),
-    for: about(duration({ min: SILENCE_MIN_MS, max: SILENCE_MAX_MS }), 'How long it lasts.'),
+    for: about(duration({ min: SILENCE_MIN_MS, max: SILENCE_MAX_MS }), 'How long it lasts.', { label: 'Duration' }),
     until: about(time, 'Instead of `for`: when it ends.'),
-    comment: freeText,
+    comment: about(freeText, 'Why the alerts are silenced.', {
+      label: 'Comment',
+      placeholder: 'Migration of the mail server',
+    }),
   },
 )
 

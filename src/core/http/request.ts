@@ -12,11 +12,12 @@ import {
   coded,
   duration,
   flaw,
+  flawAt,
   type Infer,
   integer,
   named,
   read,
-  refuse,
+  refined,
   type Schema,
   schema,
 } from '../values/schema.js'
@@ -29,7 +30,7 @@ export const HTTP_TIMEOUT_DEFAULT_MS = 30_000
 export const HTTP_TIMEOUT_MAX_MS = 30 * 60_000
 export const REDIRECTS_MAX = 3
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 export type HttpMethod = (typeof METHODS)[number]
 
 const method = schema<HttpMethod | Lowercase<HttpMethod>>({
@@ -53,6 +54,7 @@ export const url = schema<string>({
     throw flaw(problem)
   },
   json: () => ({ type: 'string', minLength: 1, maxLength: URL_LENGTH_MAX }),
+  control: 'url',
 })
 
 const body: Schema<unknown> = { ...anything, kinds: anything.kinds.filter(kind => kind !== 'null') }
@@ -62,30 +64,36 @@ export const httpRequest = named(
   'HttpRequest',
   coded(
     'INVALID_PAYLOAD',
-    object(
-      { url },
-      {
-        method: about(method, 'Default: `POST` with a body, `GET` without one.'),
-        headers,
-        body: about(body, 'Text is sent unchanged; any other value as JSON. At most 256 KiB.'),
-        timeout: about(
-          duration({ min: 1, max: HTTP_TIMEOUT_MAX_MS }),
-          'From the DNS lookup to the last byte that is read. Default 30s, at most 30m.',
-        ),
-        expectedStatuses: about(
-          statuses,
-          'Responses that count as success: `[200, 204]`, `["2xx"]`, `[[200, 299]]`. Default: every 2xx.',
-        ),
-        followRedirects: about(
-          integer(0, REDIRECTS_MAX),
-          `How many redirects are followed, each checked like the first URL. Default 0, at most ${REDIRECTS_MAX}.`,
-        ),
-        retryClientErrors: about(
-          boolean,
-          'Whether 4xx responses are retried too. Default false: most of them are permanent.',
-        ),
-        captureBody: about(boolean, 'Whether the beginning of the response body is stored. Default true.'),
-      },
+    refined(
+      object(
+        { url: about(url, { label: 'URL', placeholder: 'https://api.example.com/charge' }) },
+        {
+          method: about(method, 'Default: `POST` with a body, `GET` without one.', { label: 'Method', hint: '' }),
+          headers: about(headers, { label: 'Headers', hint: 'One per line: name: value' }),
+          body: about(body, 'Text is sent unchanged; any other value as JSON. At most 256 KiB.', {
+            label: 'Body',
+            hint: 'JSON is sent as JSON, anything else as text',
+          }),
+          timeout: about(
+            duration({ min: 1, max: HTTP_TIMEOUT_MAX_MS }),
+            'From the DNS lookup to the last byte that is read. Default 30s, at most 30m.',
+          ),
+          expectedStatuses: about(
+            statuses,
+            'Responses that count as success: `[200, 204]`, `["2xx"]`, `[[200, 299]]`. Default: every 2xx.',
+          ),
+          followRedirects: about(
+            integer(0, REDIRECTS_MAX),
+            `How many redirects are followed, each checked like the first URL. Default 0, at most ${REDIRECTS_MAX}.`,
+          ),
+          retryClientErrors: about(
+            boolean,
+            'Whether 4xx responses are retried too. Default false: most of them are permanent.',
+          ),
+          captureBody: about(boolean, 'Whether the beginning of the response body is stored. Default true.'),
+        },
+      ),
+      bodyProblem,
     ),
   ),
 )
@@ -106,14 +114,17 @@ export interface HttpCall {
   readonly captureBody: boolean
 }
 
+function bodyProblem({ method: called = 'POST', body: sent }: { readonly method?: string; readonly body?: unknown }) {
+  const name = called.toUpperCase()
+  if (sent === undefined || (name !== 'GET' && name !== 'HEAD')) return undefined
+  return flawAt(['body'], `${name} takes no body; leave it out, or use POST`)
+}
+
 /** Validates an HTTP call for library, REST and CLI. */
 export function parseHttpRequest(input: unknown, where: string): HttpCall {
   const given = read(httpRequest, input, where, 'INVALID_PAYLOAD')
   const { text, type } = bodyOf(given.body, `${where}.body`)
   const called = given.method?.toUpperCase() ?? (text === undefined ? 'GET' : 'POST')
-  if (text !== undefined && (called === 'GET' || called === 'HEAD')) {
-    throw refuse(['body'], `${called} takes no body; leave it out, or use POST`, where, 'INVALID_PAYLOAD')
-  }
   const { href, origin } = urlOf(given.url)
   return present({
     method: called as HttpMethod,

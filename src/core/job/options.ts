@@ -27,8 +27,8 @@ const SHORT_NAMES = Object.keys(jobRetryOptions.fields) as readonly (keyof JobRe
 
 /** Settings of a job that definitions, enqueues and schedules share. */
 export const jobSettings = {
-  queue: about(name, 'The queue of the job. Default `default`.'),
-  priority: about(integer(0, PRIORITY_MAX), '0 to 9; jobs with 9 start first. Default 5.'),
+  queue: about(name, 'The queue of the job. Default `default`.', { label: 'Queue', hint: '', placeholder: 'default' }),
+  priority: about(integer(0, PRIORITY_MAX), '0 to 9; jobs with 9 start first. Default 5.', { label: 'Priority' }),
   delivery: about(
     oneOf(DELIVERIES),
     '`at-most-once`: the job is never started again if the outcome of a run is unknown. Default `at-least-once`.',
@@ -36,24 +36,32 @@ export const jobSettings = {
   ...jobRetryOptions.fields,
   maxElapsed: about(atLeast1ms, 'No retry starts later than this after the first run.'),
   dependsOn: about(freeText, 'The dependency of the job: jobs with the same one share a circuit and a retry budget.'),
-  tags,
+  tags: about(tags, { label: 'Tags', hint: 'Separated by commas' }),
 }
 
 /** Settings of a single job, which schedules pass on to their jobs. */
 export const ownSettings = {
   ...jobSettings,
-  tenantId: freeText,
-  timeout: about(atLeast1ms, 'Per attempt. Default: the timeout of the definition.'),
+  tenantId: about(freeText, 'The tenant that owns the job.', { label: 'Tenant' }),
+  timeout: about(atLeast1ms, 'Per attempt. Default: the timeout of the definition.', {
+    label: 'Timeout',
+    hint: 'Per attempt',
+    placeholder: 'none',
+  }),
   retry: about(
     storedPolicyInput as Schema<PolicyInput>,
     'Takes precedence over the policies of definition, queue and instance.',
+    { label: 'Retries', hint: '' },
   ),
   fingerprint: about(fingerprint, 'The error group of its failures.'),
   webhook: about(url, 'A URL that gets a POST when the job ends.'),
 }
 
-const delay = about(duration(), 'The job starts this long after now, not before.')
-const runAt = about(time, 'The job starts at this time, not before.')
+const delay = about(duration(), 'The job starts this long after now, not before.', {
+  label: 'Delay',
+  placeholder: 'none',
+})
+const runAt = about(time, 'The job starts at this time, not before.', { label: 'Time', hint: 'Local time' })
 const deadline = about(timeOrDuration, 'The job is not started after this: a time, or a duration from now.')
 
 interface When {
@@ -88,7 +96,9 @@ export function twoPolicies(given: RetrySettings): string | undefined {
 /** The options of an enqueue in the library, REST and the command line. */
 export const enqueueOptions = refined(
   quickObject({
-    key: about(freeText, 'Idempotency key, per tenant and job name: the same key gives the same job.'),
+    key: about(freeText, 'Idempotency key, per tenant and job name: the same key gives the same job.', {
+      label: 'Key',
+    }),
     unique: about(freeText, 'At most one waiting or running job per tenant, job name and value.'),
     delay,
     runAt,
@@ -104,9 +114,9 @@ export type EnqueueOptions = Infer<typeof enqueueOptions>
 const changes = object(
   {},
   {
-    payload: anything,
+    payload: about(anything, { label: 'Payload', hint: 'JSON' }),
     priority: jobSettings.priority,
-    tags,
+    tags: jobSettings.tags,
     timeout: about(nullable(atLeast1ms), 'null: the timeout of the definition.'),
     deadline: about(nullable(timeOrDuration), 'The job is not started after this; null removes the deadline.'),
     retry: about(
@@ -115,7 +125,7 @@ const changes = object(
     ),
     runAt,
     delay,
-    queue: name,
+    queue: about(name, { label: 'Queue' }),
   },
 )
 

@@ -14,9 +14,15 @@ const safeguards = {
   canary: about(
     integer(0, 10_000),
     'How many jobs run first, while the others wait for their outcome. Default 10; 0: no canary.',
+    { label: 'Canary' },
   ),
-  stopWhenFailing: about(number(0, 1), 'The redrive stops when this share of jobs fails again. Default 0.2.'),
-  force: about(boolean, 'Include jobs with unknown outcome, which may run twice.'),
+  stopWhenFailing: about(number(0, 1), 'The redrive stops when this share of jobs fails again. Default 0.2.', {
+    label: 'Stop when failing',
+    hint: 'Percentage of jobs that fail again',
+  }),
+  force: about(boolean, 'Include jobs with unknown outcome, which may run twice.', {
+    label: 'Include jobs with unknown outcome',
+  }),
 }
 
 export const redriveOptions = object(
@@ -27,7 +33,15 @@ export const redriveOptions = object(
 /** Redrives the deliveries of a webhook endpoint. */
 export const recoverOptions = named(
   'RecoverRequest',
-  object({ since: about(time, 'Redrive deliveries of messages from this time on.') }, safeguards),
+  object(
+    {
+      since: about(time, 'Redrive deliveries of messages from this time on.', {
+        label: 'Since',
+        hint: 'Local time',
+      }),
+    },
+    safeguards,
+  ),
 )
 
 export type RedriveOptions = Infer<typeof redriveOptions>

@@ -4,7 +4,7 @@ import type { Policy } from '../policy/policy.js'
 import { PRESETS } from '../policy/presets.js'
 import { about, boolean, type Infer, integer, named, oneOf, read } from '../values/schema.js'
 import { object } from '../values/shape.js'
-import { cronText } from './timing.js'
+import { cronText } from './options.js'
 
 const DELIVERIES = { AT_LEAST_ONCE: 'at-least-once', AT_MOST_ONCE: 'at-most-once' } as const
 const RETRIES_MAX = 1_000

@@ -1,12 +1,11 @@
 import { formatMs, toMs } from '../values/duration.js'
-import { ChronosError, shown } from '../values/error.js'
+import { ChronosError } from '../values/error.js'
 import { hash64 } from '../values/hash.js'
 import { present } from '../values/present.js'
-import { about, duration, flaw, type Infer, read, refuse, schema } from '../values/schema.js'
-import { object } from '../values/shape.js'
-import { time, timeOf } from '../values/time.js'
+import { read, refuse } from '../values/schema.js'
+import { timeOf } from '../values/time.js'
 import { parseCron, type Ticks } from './cron.js'
-import { timeZone as zone } from './time-zone.js'
+import { type TimingOptions, timingOptions } from './options.js'
 
 export type { Ticks } from './cron.js'
 
@@ -24,40 +23,7 @@ export interface Timing {
 }
 
 export const TIME_ZONE_DEFAULT = 'UTC'
-const CRON_MAX = 256
-const EVERY_MIN_MS = 1_000
-const SPLAY_MAX_MS = 3_600_000
 const SECOND_MS = 1_000
-
-/** Text that `parseCron` reads when the time zone is known. */
-export const cronText = schema<string>({
-  kinds: ['string'],
-  expects: 'a cron expression such as "0 9 * * MON"',
-  check(given) {
-    if (typeof given === 'string') return given
-    throw flaw(`expected ${cronText.expects}, got ${shown(given)}`)
-  },
-  json: () => ({ type: 'string', minLength: 1, maxLength: CRON_MAX }),
-})
-
-export const timingFields = {
-  cron: about(cronText, 'Five fields, or six with seconds first.', { example: '0 9 * * MON' }),
-  every: about(
-    duration({ min: EVERY_MIN_MS }),
-    'Instead of `cron`: the interval from the creation of the schedule (or `startAt`), at least 1s.',
-  ),
-  timeZone: about(zone, 'The time zone of `cron`. Default UTC.', { example: 'Europe/Paris' }),
-  startAt: time,
-  endAt: time,
-  splay: about(
-    duration({ max: SPLAY_MAX_MS }),
-    'The maximum delay of a job after its occurrence, constant per schedule. Default: no delay.',
-  ),
-}
-
-/** When a schedule's jobs are due, as users write it: either `cron` or `every`. */
-export const timingOptions = object({}, timingFields)
-export type TimingOptions = Infer<typeof timingOptions>
 
 export function parseTiming(input: TimingOptions, now: number, where: string): Timing {
   const given = read(timingOptions, input, `${where}:`)

@@ -10,10 +10,16 @@ export type Role = (typeof ROLES)[number]
 export const tokenInput = named(
   'NewToken',
   object(
-    { name: about(text(100), 'The name that the audit log shows.'), role: oneOf(ROLES) },
     {
-      tenantId: about(freeText, 'Limits the token to this tenant.'),
-      expiresIn: duration({ min: 1_000, max: 10 * 365 * 86_400_000 }),
+      name: about(text(100), 'The owner or purpose, shown in the audit log.', {
+        label: 'Name',
+        placeholder: 'deploy-bot',
+      }),
+      role: about(oneOf(ROLES), { label: 'Role' }),
+    },
+    {
+      tenantId: about(freeText, 'Limits the token to this tenant; if absent, all tenants.', { label: 'Tenant' }),
+      expiresIn: about(duration({ min: 1_000, max: 10 * 365 * 86_400_000 }), { label: 'Valid for' }),
     },
   ),
   { example: { name: 'deploy', role: 'operator', expiresIn: '90d' } },

@@ -20,6 +20,8 @@ export interface Schema<out T = unknown> {
   readonly json?: (to: Components) => JsonSchema
   /** The value that a text of a query string, a flag or a form field stands for; `check` decides whether it is valid. */
   readonly fromText?: (text: string) => unknown
+  /** The control of a form field that the JSON Schema does not imply. Default: a line of text. */
+  readonly control?: 'duration' | 'url'
   readonly about: About
 }
 
@@ -33,7 +35,7 @@ export interface About {
   readonly example?: unknown
   /** A command-line flag: `--retries <number>`. */
   readonly flag?: string
-  /** Label, tooltip and placeholder of a form field. */
+  /** Label, hint and placeholder of a form field. Without a hint, the description is shown; `''` is no hint. */
   readonly label?: string
   readonly hint?: string
   readonly placeholder?: string
@@ -182,19 +184,20 @@ function withWords({ about: { description, example } }: Schema, json: JsonSchema
   return present({ ...json, description, example })
 }
 
-/** The schema with another rule, which returns the error of an otherwise valid value, or undefined. */
+/** The schema with another rule, which returns the error of an otherwise valid value (or of a part), or undefined. */
 /* @__NO_SIDE_EFFECTS__ */
-export function refined<S extends Schema>(schema: S, problemOf: (value: Infer<S>) => string | undefined): S {
+export function refined<S extends Schema>(schema: S, problemOf: (value: Infer<S>) => string | Flaws | undefined): S {
   const check = (given: unknown): unknown => {
     const kept = schema.check(given) as Infer<S>
     const problem = problemOf(kept)
-    if (problem !== undefined) throw flaw(problem)
+    if (problem !== undefined) throw typeof problem === 'string' ? flaw(problem) : problem
     return kept
   }
   return { ...schema, check }
 }
 
 /** The schema whose errors have this code, unless they have one already. */
+/* @__NO_SIDE_EFFECTS__ */
 export function coded<S extends Schema>(code: ErrorCode, schema: S): S {
   const check = (given: unknown): unknown => {
     try {
@@ -215,6 +218,7 @@ interface Parts<T> {
   readonly check: (value: unknown) => T
   readonly json?: (to: Components) => JsonSchema
   readonly fromText?: (text: string) => unknown
+  readonly control?: 'duration' | 'url'
 }
 
 /* @__NO_SIDE_EFFECTS__ */
@@ -369,5 +373,6 @@ export function duration(limits: DurationLimits = {}): Schema<Duration> {
       example: '30s',
     }),
     // A number without a unit is milliseconds in code; in text it is ambiguous and refused.
+    control: 'duration',
   })
 }

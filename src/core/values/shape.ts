@@ -41,6 +41,7 @@ export function object(required: Fields, optional: Fields = {}): ObjectSchema {
 }
 
 /** The same for a hot path: symbols and hidden keys are ignored, because listing them takes longer than the checks. */
+/* @__NO_SIDE_EFFECTS__ */
 export function quickObject<O extends Fields>(optional: O): ObjectSchema<NoFields, O> {
   return objectOf({}, optional, { additionalProperties: false }, Object.keys)
 }

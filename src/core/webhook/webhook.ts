@@ -82,7 +82,7 @@ export const webhookInput = named(
   'WebhookInput',
   object(
     {
-      url,
+      url: about(url, 'Receives signed POST requests.', { label: 'URL', placeholder: 'https://shop.example/hooks' }),
       events: list(event, {
         min: 1,
         max: LIST_MAX,
@@ -91,10 +91,13 @@ export const webhookInput = named(
       }),
     },
     {
-      queues: about(names, 'Only events of jobs in these queues.'),
-      names: about(names, 'Only events of jobs with these names.'),
-      tenantId: about(freeText, 'Only events of this tenant; if absent, all events.'),
-      retry: about(storedPolicyInput as Schema<PolicyInput>, 'Default: after 30 s, 60 s and 120 s.'),
+      queues: about(names, 'Only events of jobs in these queues.', { label: 'Queues', placeholder: 'payments, mail' }),
+      names: about(names, 'Only events of jobs with these names.', { label: 'Job names' }),
+      tenantId: about(freeText, 'Only events of this tenant; if absent, all events.', { label: 'Tenant' }),
+      retry: about(storedPolicyInput as Schema<PolicyInput>, 'Default: after 30 s, 60 s and 120 s.', {
+        label: 'Retries',
+        hint: 'For failed deliveries',
+      }),
     },
   ),
   { example: { url: 'https://shop.example/hooks', events: ['job.dead'] } },

@@ -5,6 +5,7 @@ import type { HttpRequest } from '../../core/http/request.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { AttemptView, JobView } from '../../core/job/view.js'
 import type { PolicyInput } from '../../core/policy/policy.js'
+import type { RecoverOptions, RedriveOptions } from '../../core/redrive/redrive.js'
 import type { TickView } from '../../core/schedule/occurrences.js'
 import type { EndpointInput, EndpointView } from '../../core/webhook/webhook.js'
 import type { RuleChanges } from '../../engine/alerts/alerts.js'
@@ -43,12 +44,8 @@ export interface NewJobBody extends Omit<EnqueueOptions, 'runAt' | 'deadline' | 
   readonly http?: HttpRequest
 }
 
-export interface RedriveBody {
+export interface RedriveBody extends RedriveOptions {
   readonly filter: Filter
-  readonly rate?: string
-  readonly canary?: number
-  readonly stopWhenFailing?: number
-  readonly force?: boolean
 }
 
 type Signal = AbortSignal | undefined
@@ -146,8 +143,7 @@ export const webhooks = {
   rotateSecret: (id: string) => request<{ readonly secret: string }>('POST', webhook(id, '/rotate-secret')),
   enable: (id: string) => request<EndpointView>('POST', webhook(id, '/enable')),
   disable: (id: string) => request<EndpointView>('POST', webhook(id, '/disable')),
-  recover: (id: string, body: { readonly since: string; readonly rate?: string }) =>
-    request<RedriveView>('POST', webhook(id, '/recover'), { body }),
+  recover: (id: string, body: RecoverOptions) => request<RedriveView>('POST', webhook(id, '/recover'), { body }),
   deliveries: (id: string, filter: Filter & Page = {}, signal?: Signal) =>
     request<List<JobView>>('GET', webhook(id, '/deliveries'), { query: { ...filter }, signal }),
 }

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { scheduleOptions } from '../../core/schedule/options.js'
+import type { scheduleOptions, TimingOptions } from '../../core/schedule/options.js'
 import { NO_TICKS, type Schedule, type ScheduledJob } from '../../core/schedule/schedule.js'
-import { parseTiming, type Timing, type TimingOptions } from '../../core/schedule/timing.js'
+import { parseTiming, type Timing } from '../../core/schedule/timing.js'
 import { present } from '../../core/values/present.js'
 import type { Infer } from '../../core/values/schema.js'
 import type { JobReference } from '../client/enqueuer.js'
 
-export type { TimingOptions } from '../../core/schedule/timing.js'
+export type { TimingOptions } from '../../core/schedule/options.js'
 
 export interface ScheduleOptions<Input = unknown> extends Omit<Infer<typeof scheduleOptions>, 'job' | 'payload'> {
   /** A definition, or the name of a job that is defined elsewhere. */

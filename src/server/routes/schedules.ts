@@ -1,6 +1,6 @@
 import { tickView } from '../../core/schedule/occurrences.js'
-import { scheduleOptions } from '../../core/schedule/options.js'
-import { TIME_ZONE_DEFAULT, timingFields } from '../../core/schedule/timing.js'
+import { scheduleOptions, timingFields } from '../../core/schedule/options.js'
+import { TIME_ZONE_DEFAULT } from '../../core/schedule/timing.js'
 import { ChronosError } from '../../core/values/error.js'
 import { jobName, name } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'

@@ -1,7 +1,6 @@
 import type { Labels } from '../../../core/alert/alert.js'
 import type { RuleName } from '../../../core/alert/rules.js'
-import type { SilenceView } from '../../../core/alert/silence.js'
-import { type Duration, parseDuration } from '../../../core/values/duration.js'
+import { type SilenceView, silenceInput } from '../../../core/alert/silence.js'
 import { present } from '../../../core/values/present.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
@@ -12,7 +11,8 @@ import { Button } from '../../parts/button.js'
 import { Empty } from '../../parts/empty.js'
 import { Editor } from '../../parts/form/editor.js'
 import { Segmented } from '../../parts/form/field.js'
-import { Fields, listOf, TypedField, textOf, useDraft, wrongOnes } from '../../parts/form/form.js'
+import { Fields, listOf, TypedField, useDraft } from '../../parts/form/form.js'
+import { formOf } from '../../parts/form/typed.js'
 import { List } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { Time } from '../../parts/time.js'
@@ -113,27 +113,18 @@ export function SilenceEditor({ start, after, onClose }: SilenceEditorProps) {
   const rules = useQuery('alert rules', api.alerts.rules, { topics: ['alerts'] })
   const names = rules.data?.data.map(({ name }) => name) ?? [start.rule ?? '']
   const labels = labelsOf(draft.labels.value)
-  const ms = parseDuration(draft.for.value.trim())
   const isAll = draft.rule.value === '' && labels !== undefined && Object.keys(labels).length === 0
-  const wrong = wrongOnes({
-    labels: labels ? undefined : 'Use label=value, separated by commas',
-    for: ms === undefined ? 'Such as 30m, 2h or 7d' : ms < 1_000 ? '' : undefined,
-  })
-  const body = present({
-    rule: textOf(draft.rule) as RuleName | undefined,
-    labels,
-    for: draft.for.value.trim() as Duration,
-    comment: textOf(draft.comment),
-  })
+  const form = formOf(silenceInput, draft, present({ labels }))
+  const wrong = labels ? form.wrong : { ...form.wrong, labels: 'Use label=value, separated by commas' }
   return (
     <Editor
       title="New silence"
       verb="Silence"
       onClose={onClose}
-      isReady={Object.keys(wrong).length === 0}
+      isReady={form.isReady}
       onSave={() =>
         act({
-          run: () => api.alerts.silence(body),
+          run: () => api.alerts.silence(form.body),
           done: `Created silence for ${draft.for.value}`,
           undo: ({ id }) => api.alerts.unsilence(id),
           after,
@@ -146,35 +137,18 @@ export function SilenceEditor({ start, after, onClose }: SilenceEditorProps) {
           : 'These alerts send no notifications during this time. They stay visible here.'}
       </p>
       <Fields
-        draft={draft}
+        {...form}
         wrong={wrong}
         fields={[
-          {
-            name: 'rule',
-            label: 'Rule',
-            options: [{ value: '', text: 'All rules' }, ...names.filter(name => name !== '')],
-          },
-          {
-            name: 'labels',
-            label: 'Labels',
-            hint: 'Such as queue=mail, separated by commas',
-            placeholder: 'queue=reports',
-            kind: 'code',
-          },
+          { name: 'rule', options: [{ value: '', text: 'All rules' }, ...names.filter(name => name !== '')] },
+          { name: 'labels', kind: 'code' },
         ]}
       />
       <div class="stack tight">
-        <TypedField draft={draft} wrong={wrong} name="for" label="Duration" kind="duration" />
+        <TypedField {...form} name="for" hint={undefined} />
         <Segmented label="Common durations" value={draft.for} options={SPANS} />
       </div>
-      <TypedField
-        draft={draft}
-        name="comment"
-        label="Comment"
-        hint="Why the alerts are silenced"
-        placeholder="Migration of the mail server"
-        autoFocus
-      />
+      <TypedField {...form} name="comment" autoFocus />
     </Editor>
   )
 }

@@ -1,4 +1,7 @@
 import { useSignal } from '@preact/signals'
+import { redriveOptions } from '../../../core/redrive/redrive.js'
+import { about, integer } from '../../../core/values/schema.js'
+import { object } from '../../../core/values/shape.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { count, duration, percent, plural } from '../../data/format.js'
@@ -6,21 +9,23 @@ import { useQuery } from '../../data/query.js'
 import { Skeleton } from '../../parts/empty.js'
 import { Editor } from '../../parts/form/editor.js'
 import { Toggle } from '../../parts/form/field.js'
-import { Fields, useDraft, wrongOnes } from '../../parts/form/form.js'
+import { Fields, useDraft } from '../../parts/form/form.js'
+import { formOf } from '../../parts/form/typed.js'
 import { go, segment } from '../../shell/router.js'
 import type { DeadChoice } from './dead-actions.js'
 import { RateSlider } from './rate-slider.js'
+
+const { canary: first, stopWhenFailing, force: uncertain } = redriveOptions.fields
+/** The stop condition is typed in percent. */
+const settings = object({ canary: first, stop: about(integer(0, 100), stopWhenFailing.about) })
 
 /** The settings of a redrive: canary, rate and stop condition. */
 export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice; readonly onClose: () => void }) {
   const rate = useSignal(20)
   const force = useSignal(false)
   const draft = useDraft({ canary: '10', stop: '20' })
-  const [canary, stop] = [Number(draft.canary.value), Number(draft.stop.value)]
-  const wrong = wrongOnes({
-    canary: /^\d{1,4}$/.test(draft.canary.value) ? undefined : 'A whole number up to 9999',
-    stop: /^(100|\d{1,2})$/.test(draft.stop.value) ? undefined : '0 to 100',
-  })
+  const form = formOf(settings, draft)
+  const { canary, stop } = form.body
   const dry = useQuery(`redrive ${JSON.stringify(choice.filter)} ${force.value}`, () =>
     api.redrives.count({ filter: choice.filter, force: force.value }),
   )
@@ -31,7 +36,7 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
       verb={total === undefined ? 'Redrive' : `Redrive ${plural(total, 'job')}`}
       icon="redrive"
       onClose={onClose}
-      isReady={total !== undefined && total.value > 0 && Object.keys(wrong).length === 0}
+      isReady={total !== undefined && total.value > 0 && form.isReady}
       onSave={() =>
         act({
           run: () =>
@@ -54,31 +59,10 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
           <span class="muted"> · {count(dry.data.skipped)} left alone (discarded, or of unknown outcome)</span>
         )}
       </p>
-      <Fields
-        draft={draft}
-        wrong={wrong}
-        fields={[
-          {
-            name: 'canary',
-            label: 'Canary',
-            hint: 'Jobs that run first; the rest waits for their outcome',
-            kind: 'number',
-            min: 0,
-            max: 9999,
-          },
-          {
-            name: 'stop',
-            label: 'Stop when failing',
-            hint: 'Percentage of jobs that fail again',
-            kind: 'number',
-            min: 0,
-            max: 100,
-          },
-        ]}
-      />
+      <Fields {...form} fields={['canary', 'stop']} />
       <RateSlider rate={rate} total={total?.value} />
-      <Toggle value={force} label="Include jobs with unknown outcome" />
-      <p class="muted">{wordsOf(rate.value, canary, stop, total?.value)}</p>
+      <Toggle value={force} label={uncertain.about.label} />
+      {form.isReady && <p class="muted">{wordsOf(rate.value, canary, stop, total?.value)}</p>}
     </Editor>
   )
 }

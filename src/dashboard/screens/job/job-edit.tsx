@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { jobEdit } from '../../../core/job/options.js'
 import type { JobView } from '../../../core/job/view.js'
 import { present } from '../../../core/values/present.js'
 import { apiUrl, asProblem, Problem, parseJson, request, sendable } from '../../data/http.js'
 import { ProblemPanel } from '../../parts/empty.js'
 import { Editor } from '../../parts/form/editor.js'
-import { type Draft, Fields, listOf, TypedField, useDraft, wrongOnes } from '../../parts/form/form.js'
+import { Fields, listOf, TypedField, useDraft, wrongOnes } from '../../parts/form/form.js'
+import { type Draft, wrongIn } from '../../parts/form/typed.js'
 import { jsonText } from '../../parts/json.js'
 import { segment } from '../../shell/router.js'
 import { announce, toast } from '../../shell/toasts.js'
@@ -29,8 +31,9 @@ export function EditJob({ job, onClose, onDone }: EditJobProps) {
   useEffect(() => {
     void versionOf(job.id).then(found => (version.value = found))
   }, [])
-  const wrong = wrongOnes({ payload: jsonProblem(draft.payload.value) })
   const changes = changesOf(job, draft)
+  const wrong = { ...wrongIn(jobEdit, changes), ...wrongOnes({ payload: jsonProblem(draft.payload.value) }) }
+  const form = { draft, wrong, of: jobEdit.fields }
   const save = async (): Promise<JobView | undefined> => {
     try {
       const saved = await request<JobView>('PATCH', `/jobs/${segment(job.id)}`, {
@@ -52,18 +55,14 @@ export function EditJob({ job, onClose, onDone }: EditJobProps) {
       verb="Save"
       size="lg"
       onClose={onClose}
-      isReady={Object.keys(changes).length > 0 && wrong['payload'] === undefined}
+      isReady={Object.keys(wrong).length === 0}
       onSave={save}
     >
       {problem.value && <ProblemPanel problem={problem.value} />}
-      <TypedField draft={draft} wrong={wrong} name="payload" label="Payload" kind="lines" rows={12} />
+      <TypedField {...form} name="payload" kind="lines" rows={12} />
       <Fields
-        draft={draft}
-        fields={[
-          { name: 'priority', label: 'Priority', options: PRIORITIES },
-          { name: 'queue', label: 'Queue', kind: 'code' },
-          { name: 'tags', label: 'Tags', hint: 'Separated by commas' },
-        ]}
+        {...form}
+        fields={[{ name: 'priority', hint: undefined, options: PRIORITIES }, { name: 'queue', kind: 'code' }, 'tags']}
       />
     </Editor>
   )

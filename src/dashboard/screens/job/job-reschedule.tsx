@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
+import { jobEdit } from '../../../core/job/options.js'
 import type { JobView } from '../../../core/job/view.js'
-import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
-import { isoOf } from '../../data/format.js'
 import { Editor } from '../../parts/form/editor.js'
 import { Segmented } from '../../parts/form/field.js'
 import { TypedField, useDraft } from '../../parts/form/form.js'
+import { formOf } from '../../parts/form/typed.js'
 import { Time } from '../../parts/time.js'
 
 interface RescheduleJobProps {
@@ -23,18 +23,19 @@ const WAYS = [
 export function RescheduleJob({ job, onClose, onDone }: RescheduleJobProps) {
   const way = useSignal<'delay' | 'runAt'>('delay')
   const draft = useDraft({ delay: '5m', runAt: '' })
-  const [delay, runAt] = [draft.delay.value.trim(), isoOf(draft.runAt.value)]
+  const { delay, runAt } = draft
   const isDelay = way.value === 'delay'
+  const form = { ...(isDelay ? formOf(jobEdit, { delay }) : formOf(jobEdit, { runAt })), draft }
   return (
     <Editor
       title="Reschedule"
       verb="Reschedule"
       size="sm"
       onClose={onClose}
-      isReady={isDelay ? parseDuration(delay) !== undefined : runAt !== undefined}
+      isReady={form.isReady}
       onSave={() =>
         act({
-          run: () => api.jobs.edit(job.id, isDelay ? { delay: delay as Duration } : { runAt: runAt! }),
+          run: () => api.jobs.edit(job.id, form.body),
           done: 'Rescheduled the job',
           after: onDone,
         })
@@ -45,11 +46,7 @@ export function RescheduleJob({ job, onClose, onDone }: RescheduleJobProps) {
       </p>
       <div class="fields">
         <Segmented label="When" value={way} options={WAYS} />
-        {isDelay ? (
-          <TypedField draft={draft} name="delay" label="Delay" kind="duration" />
-        ) : (
-          <TypedField draft={draft} name="runAt" label="Time" hint="Local time" kind="time" />
-        )}
+        <TypedField {...form} name={way.value} />
       </div>
     </Editor>
   )

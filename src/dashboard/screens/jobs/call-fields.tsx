@@ -1,6 +1,7 @@
 import { Segmented } from '../../parts/form/field.js'
-import { TypedField, type Wrong } from '../../parts/form/form.js'
-import { type CallDraft, METHODS } from './new-job-draft.js'
+import { TypedField } from '../../parts/form/form.js'
+import type { Wrong } from '../../parts/form/typed.js'
+import { CALL_FIELDS, type CallDraft } from './new-job-draft.js'
 
 interface CallFieldsProps {
   readonly draft: CallDraft
@@ -24,50 +25,28 @@ export function CallFields(props: CallFieldsProps) {
   )
 }
 
-const URL = { name: 'url', label: 'URL', kind: 'url', placeholder: 'https://api.example.com/charge' } as const
-const HEADERS = {
-  name: 'headers',
-  label: 'Headers',
-  hint: 'One per line: name: value',
-  kind: 'lines',
-  rows: 2,
-} as const
-const BODY = {
-  name: 'body',
-  label: 'Body',
-  hint: 'JSON is sent as JSON, anything else as text',
-  kind: 'lines',
-  rows: 4,
-} as const
-
-function HttpFields({ autoFocus, ...form }: CallFieldsProps) {
+function HttpFields({ autoFocus, ...props }: CallFieldsProps) {
+  const form = { ...props, of: CALL_FIELDS }
   return (
     <>
       <div class="row top">
-        <TypedField {...form} name="method" label="Method" options={METHODS} />
+        <TypedField {...form} name="method" />
         <div class="grow">
-          <TypedField {...form} {...URL} autoFocus={autoFocus} />
+          <TypedField {...form} name="url" autoFocus={autoFocus} />
         </div>
       </div>
-      <TypedField {...form} {...HEADERS} />
-      <TypedField {...form} {...BODY} />
+      <TypedField {...form} name="headers" kind="lines" rows={2} />
+      <TypedField {...form} name="body" kind="lines" rows={4} />
     </>
   )
 }
 
-const NAME = {
-  name: 'name',
-  label: 'Name',
-  hint: 'A job that a worker handles',
-  placeholder: 'charge-card',
-  kind: 'code',
-} as const
-
-function NameFields({ autoFocus, ...form }: CallFieldsProps) {
+function NameFields({ autoFocus, ...props }: CallFieldsProps) {
+  const form = { ...props, of: CALL_FIELDS }
   return (
     <>
-      <TypedField {...form} {...NAME} autoFocus={autoFocus} />
-      <TypedField {...form} name="payload" label="Payload" hint="JSON" kind="lines" rows={6} />
+      <TypedField {...form} name="name" kind="code" autoFocus={autoFocus} />
+      <TypedField {...form} name="payload" kind="lines" rows={6} />
     </>
   )
 }

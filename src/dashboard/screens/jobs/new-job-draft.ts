@@ -1,24 +1,17 @@
-import type { Signal } from '@preact/signals'
-import type { HttpMethod, HttpRequest } from '../../../core/http/request.js'
+import { type HttpMethod, type HttpRequest, httpRequest } from '../../../core/http/request.js'
+import { enqueueOptions } from '../../../core/job/options.js'
 import type { PartialPolicy } from '../../../core/policy/policy.js'
 import { PRESETS, type PresetName } from '../../../core/policy/presets.js'
-import { parseDuration } from '../../../core/values/duration.js'
+import { scheduleOptions } from '../../../core/schedule/options.js'
+import { jobName } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
+import { object } from '../../../core/values/shape.js'
 import type { NewJobBody } from '../../data/api.js'
 import { parseJson, sendable } from '../../data/http.js'
 import type { Option } from '../../parts/form/field.js'
-import { type Draft, listOf, textOf, type Wrong, wrongOnes } from '../../parts/form/form.js'
+import { textOf, wrongOnes } from '../../parts/form/form.js'
+import { type Draft, valuesIn, type Wrong, wrongIn } from '../../parts/form/typed.js'
 import { policyWords } from '../../policy/policy-words.js'
-
-export const METHODS = [
-  'GET',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'HEAD',
-  'OPTIONS',
-] as const satisfies readonly HttpMethod[]
 
 /** Without a choice, the job, its queue or the default decides. */
 const POLICIES: readonly Option<string>[] = [
@@ -47,54 +40,40 @@ export const CALL = {
 
 export type CallDraft = Draft<typeof CALL>
 
+const { job: name, payload } = scheduleOptions.fields
+/** The schemas of these fields. */
+export const CALL_FIELDS = { ...httpRequest.fields, name, payload }
+export const NEW_JOB_FIELDS = { ...enqueueOptions.fields, ...CALL_FIELDS }
+
 /** A new job as typed into the form. */
-export const NEW_JOB = { ...CALL, queue: '', delay: '', priority: '5', key: '', tags: '', retry: '', tenantId: '' }
+export const NEW_JOB = { ...CALL, queue: '', delay: '', priority: '', key: '', tags: '', retry: '', tenantId: '' }
 
 type NewJobDraft = Draft<typeof NEW_JOB>
 
 export function problemsOf(draft: NewJobDraft): Wrong {
+  return { ...wrongIn(enqueueOptions, valuesIn(enqueueOptions.fields, draft)), ...callProblems(draft) }
+}
+
+const namedCall = object({ name: jobName })
+
+export function callProblems(draft: CallDraft): Wrong {
+  const isHttp = draft.kind.value === 'http'
   return {
-    ...callProblems(draft),
+    ...(isHttp ? wrongIn(httpRequest, requestOf(draft)) : wrongIn(namedCall, present({ name: textOf(draft.name) }))),
     ...wrongOnes({
-      delay: durationProblem(draft.delay, 'Such as 30s, 5m or 2h'),
-      priority: /^[0-9]$/.test(draft.priority.value) ? undefined : '0 to 9',
+      headers: isHttp && headersOf(draft.headers.value) === undefined ? CALL_FIELDS.headers.about.hint : undefined,
+      payload: !isHttp && parsed(draft.payload.value) === undefined ? 'Not JSON' : undefined,
     }),
   }
 }
 
-export function callProblems(draft: CallDraft): Wrong {
-  const isHttp = draft.kind.value === 'http'
-  const url = draft.url.value.trim()
-  return wrongOnes({
-    url:
-      isHttp && !/^https?:\/\/[^/]/.test(url) ? (url === '' ? '' : 'Must begin with http:// or https://') : undefined,
-    headers: isHttp && headersOf(draft.headers.value) === undefined ? 'One per line: name: value' : undefined,
-    body: isHttp && draft.body.value !== '' && draft.method.value === 'GET' ? 'GET takes no body' : undefined,
-    name: !isHttp && draft.name.value.trim() === '' ? '' : undefined,
-    payload: !isHttp && parsed(draft.payload.value) === undefined ? 'Not JSON' : undefined,
-  })
-}
-
-/** A duration may be absent, but not misspelt. */
-export function durationProblem(typed: Signal<string>, says: string): string | undefined {
-  const text = textOf(typed)
-  return text === undefined || parseDuration(text) !== undefined ? undefined : says
-}
-
 export function bodyOf(draft: NewJobDraft): NewJobBody {
-  const tags = listOf(draft.tags.value)
-  return present({
+  return {
     ...(draft.kind.value === 'http'
       ? { http: requestOf(draft) }
       : { name: draft.name.value.trim(), payload: parsed(draft.payload.value)!.value }),
-    queue: textOf(draft.queue),
-    delay: textOf(draft.delay) as NewJobBody['delay'],
-    priority: draft.priority.value === '5' ? undefined : Number(draft.priority.value),
-    key: textOf(draft.key),
-    tags: tags.length === 0 ? undefined : tags,
-    retry: textOf(draft.retry) as NewJobBody['retry'],
-    tenantId: textOf(draft.tenantId),
-  })
+    ...valuesIn(enqueueOptions.fields, draft),
+  }
 }
 
 export function requestOf({ method, url, headers, body }: CallDraft): HttpRequest {

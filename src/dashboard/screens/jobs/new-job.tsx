@@ -11,7 +11,7 @@ import { Fields, useDraft } from '../../parts/form/form.js'
 import { pageOf } from '../../shell/router.js'
 import { sampleOfBody } from '../job/job-sample.js'
 import { CallFields } from './call-fields.js'
-import { bodyOf, NEW_JOB, policiesFor, problemsOf } from './new-job-draft.js'
+import { bodyOf, NEW_JOB, NEW_JOB_FIELDS, policiesFor, problemsOf } from './new-job-draft.js'
 
 /** Creates a job: an HTTP call or a named job. */
 export default function NewJob({ onClose = () => {} }: ScreenProps) {
@@ -44,19 +44,15 @@ export default function NewJob({ onClose = () => {} }: ScreenProps) {
       <Fields
         draft={draft}
         wrong={wrong}
+        of={NEW_JOB_FIELDS}
         fields={[
-          { name: 'queue', label: 'Queue', placeholder: 'default' },
-          { name: 'delay', label: 'Delay', hint: 'Before the first attempt', placeholder: 'none', kind: 'duration' },
-          { name: 'priority', label: 'Priority', hint: '9 first, 0 last', kind: 'number', min: 0, max: 9 },
-          { name: 'retry', label: 'Retries', options: policiesFor() },
-          {
-            name: 'key',
-            label: 'Key',
-            hint: 'Idempotency key: a second job with this key is not created',
-            kind: 'code',
-          },
-          { name: 'tags', label: 'Tags', hint: 'Separated by commas' },
-          !isTenant.value && { name: 'tenantId', label: 'Tenant', hint: 'The owner of the job' },
+          'queue',
+          'delay',
+          'priority',
+          { name: 'retry', options: policiesFor() },
+          { name: 'key', kind: 'code' },
+          'tags',
+          !isTenant.value && 'tenantId',
         ]}
       />
       {body && <CodeSample sample={sampleOfBody(body)} label="Job as code" />}

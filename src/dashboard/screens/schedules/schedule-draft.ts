@@ -1,22 +1,36 @@
-import type { Signal } from '@preact/signals'
-import type { HttpRequest } from '../../../core/http/request.js'
+import { type HttpRequest, METHODS } from '../../../core/http/request.js'
+import { PRIORITY_DEFAULT } from '../../../core/job/job.js'
 import type { PartialPolicy } from '../../../core/policy/policy.js'
 import { PRESETS, type PresetName } from '../../../core/policy/presets.js'
-import type { Overlap } from '../../../core/schedule/schedule.js'
-import { parseDuration } from '../../../core/values/duration.js'
+import { CATCH_UP_MAX, type Overlap, scheduleOptions, timingOptions } from '../../../core/schedule/options.js'
+import { name } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
+import { about, integer } from '../../../core/values/schema.js'
+import { object } from '../../../core/values/shape.js'
 import type { ScheduleView } from '../../../engine/schedules/view.js'
 import { flagsOf, quoted } from '../../data/command.js'
 import { asCurl, asLiteral, type Sample } from '../../data/copy.js'
 import { isoOf, localText } from '../../data/format.js'
-import { type Draft, draftOf, listOf, textOf, type Wrong, wrongOnes } from '../../parts/form/form.js'
+import { draftOf, textOf } from '../../parts/form/form.js'
+import { type Draft, valuesIn, type Wrong, wrongIn } from '../../parts/form/typed.js'
 import { jsonText } from '../../parts/json.js'
 import { segment } from '../../shell/router.js'
-import { CALL, callProblems, durationProblem, METHODS, parsed, requestOf } from '../jobs/new-job-draft.js'
+import { CALL, CALL_FIELDS, callProblems, parsed, requestOf } from '../jobs/new-job-draft.js'
 import { saidBy } from './schedule-actions.js'
+import { fieldOf } from './schedule-problems.js'
 import { missedChoice } from './schedule-words.js'
 
 const MISSED_MAX = '24'
+
+const own = object({ id: about(name, { label: 'Id', hint: 'Can’t be changed later', placeholder: 'weekly-digest' }) })
+
+/** The schemas of the fields. */
+export const SCHEDULE_FIELDS = {
+  ...scheduleOptions.fields,
+  ...CALL_FIELDS,
+  ...own.fields,
+  missedMax: about(integer(1, CATCH_UP_MAX), { label: 'Maximum' }),
+}
 
 /** A schedule as typed into the form; times are local. */
 function valuesOf(from: ScheduleView | undefined, id: string) {
@@ -47,7 +61,7 @@ function valuesOf(from: ScheduleView | undefined, id: string) {
     missedMax: typeof missed === 'object' ? String(missed.all) : MISSED_MAX,
     isOnce: from?.recurring === false,
     queue: from?.queue ?? '',
-    priority: String(from?.priority ?? 5),
+    priority: from === undefined || from.priority === PRIORITY_DEFAULT ? '' : String(from.priority),
     retry: policyOf(from?.retry),
     timeout: String(from?.timeout ?? ''),
     tags: from?.tags.join(', ') ?? '',
@@ -99,16 +113,20 @@ function canonical(value: unknown): string {
 }
 
 /** The timing as an API body; undefined while it is incomplete. */
-export function timingOf({ draft, from }: ScheduleDraft): Readonly<Record<string, unknown>> | undefined {
+export function timingOf(form: ScheduleDraft): Readonly<Record<string, unknown>> | undefined {
+  const timing = typedTiming(form)
+  const { cron, every } = timing
+  return (cron ?? every) && Object.keys(wrongIn(timingOptions, timing)).length === 0 ? timing : undefined
+}
+
+function typedTiming({ draft, from }: ScheduleDraft): Readonly<Record<string, unknown>> {
   const { when, timeZone, splay, startAt, endAt } = draft
-  const expression = textOf(draft[when.value])
-  if (expression === undefined || (when.value === 'every' && parseDuration(expression) === undefined)) return undefined
   return present({
-    [when.value]: expression,
+    [when.value]: textOf(draft[when.value]),
     timeZone: timeZone.value.trim() === 'UTC' ? undefined : textOf(timeZone),
     startAt: moment(startAt.value, from?.startAt),
     endAt: moment(endAt.value, from?.endAt),
-    splay: durationProblem(splay, '') === undefined ? textOf(splay) : undefined,
+    splay: textOf(splay),
   })
 }
 
@@ -116,44 +134,33 @@ export function timingOf({ draft, from }: ScheduleDraft): Readonly<Record<string
 const moment = (text: string, before: string | undefined): string | undefined =>
   text === typed(before) ? before : isoOf(text)
 
-const NAME = /^\S.{0,254}$/
-
-export function scheduleProblems({ draft }: ScheduleDraft): Wrong {
-  const { id, when, cron, every, splay, timeout, priority, missed, missedMax } = draft
+export function scheduleProblems(form: ScheduleDraft): Wrong {
+  const { draft } = form
+  const { value: when } = draft.when
   return {
+    ...wrongIn(own, present({ id: textOf(draft.id) })),
+    ...wrongIn(scheduleOptions, scheduleBody(form), fieldOf),
+    ...(textOf(draft[when]) === undefined && { [when]: '' }),
     ...callProblems(draft),
-    ...wrongOnes({
-      id: NAME.test(id.value.trim()) ? undefined : '',
-      cron: when.value === 'cron' && textOf(cron) === undefined ? '' : undefined,
-      every: when.value === 'every' ? everyProblem(every) : undefined,
-      splay: durationProblem(splay, 'Such as 30s or 5m, at most 1h'),
-      timeout: durationProblem(timeout, 'Such as 30s or 5m'),
-      priority: /^[0-9]$/.test(priority.value) ? undefined : '0 to 9',
-      missedMax: missed.value !== 'all' || /^([1-9]\d?|100)$/.test(missedMax.value) ? undefined : '1 to 100',
-    }),
   }
 }
 
-const everyProblem = (every: Signal<string>): string | undefined =>
-  textOf(every) === undefined ? '' : durationProblem(every, 'Such as 30s, 15m or 2h')
+const { queue, priority, timeout, tags, tenantId } = scheduleOptions.fields
+const JOB_FIELDS = { queue, priority, timeout, tags, tenantId }
 
 /** The API body. Settings without a field keep their values. */
 export function scheduleBody(form: ScheduleDraft): Readonly<Record<string, unknown>> {
   const { draft, from } = form
   const { delivery, webhook, fingerprint, dependsOn } = from ? saidBy(from) : {}
-  const { missed, overlap, isOnce, retry, priority } = draft
-  const tags = listOf(draft.tags.value)
+  const { missed, overlap, isOnce, retry } = draft
+  const { missedMax } = valuesIn(SCHEDULE_FIELDS, draft)
   return present({
-    ...timingOf(form),
+    ...typedTiming(form),
     ...whatOf(form),
-    queue: textOf(draft.queue),
-    priority: priority.value === '5' ? undefined : Number(priority.value),
+    ...valuesIn(JOB_FIELDS, draft),
     retry: retry.value === 'own' ? from?.retry : textOf(retry),
-    timeout: textOf(draft.timeout),
-    tags: tags.length === 0 ? undefined : tags,
-    tenantId: textOf(draft.tenantId),
     overlap: overlap.value === 'skip' ? undefined : overlap.value,
-    missed: { all: { all: Number(draft.missedMax.value) }, skip: 'skip', 'run-once': undefined }[missed.value],
+    missed: { all: { all: missedMax }, skip: 'skip', 'run-once': undefined }[missed.value],
     recurring: isOnce.value ? false : undefined,
     delivery,
     webhook,

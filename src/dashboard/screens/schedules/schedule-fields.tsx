@@ -2,12 +2,13 @@ import type { Signal } from '@preact/signals'
 import { now } from '../../data/clock.js'
 import { isTenant } from '../../data/session.js'
 import { Segmented, Toggle } from '../../parts/form/field.js'
-import { type Draft, Fields, TypedField, type Wrong } from '../../parts/form/form.js'
+import { Fields, TypedField } from '../../parts/form/form.js'
+import type { Draft, Wrong } from '../../parts/form/typed.js'
 import { Panel } from '../../parts/panel.js'
 import { CallFields } from '../jobs/call-fields.js'
 import { policiesFor } from '../jobs/new-job-draft.js'
 import { cronWords } from './cron-words.js'
-import type { ScheduleDraft, ScheduleValues } from './schedule-draft.js'
+import { SCHEDULE_FIELDS, type ScheduleDraft, type ScheduleValues } from './schedule-draft.js'
 import { MISSED, OVERLAPS } from './schedule-words.js'
 
 interface FormProps {
@@ -22,36 +23,20 @@ const TIMINGS = [
   { value: 'every', text: 'Interval' },
 ] as const
 
-const ID = { name: 'id', label: 'Id', hint: 'Can’t be changed later', placeholder: 'weekly-digest' } as const
-const EVERY = {
-  name: 'every',
-  label: 'Every',
-  hint: 'Counted from its creation or start; at least 1s',
-  placeholder: '15m',
-  kind: 'duration',
-} as const
-
-export function WhenFields({ isNew, ...form }: FormProps & { readonly isNew: boolean }) {
+export function WhenFields({ isNew, ...props }: FormProps & { readonly isNew: boolean }) {
+  const form = { ...props, of: SCHEDULE_FIELDS }
   const { when, cron, timeZone, isOnce } = form.draft
   const hint = cronWords(cron.value) ?? 'minute hour day month weekday; optionally seconds first'
   return (
     <Panel title="Timing">
       <div class="stack">
-        {isNew && <TypedField {...form} {...ID} kind="code" autoFocus />}
+        {isNew && <TypedField {...form} name="id" kind="code" autoFocus />}
         <Segmented label="Kind of timing" value={when} options={TIMINGS} />
         <Fields
           {...form}
           fields={[
-            when.value === 'cron'
-              ? { name: 'cron', label: 'Cron', hint, placeholder: '0 9 * * MON', kind: 'code' }
-              : EVERY,
-            {
-              name: 'timeZone',
-              label: 'Time zone',
-              hint: clockIn(timeZone.value),
-              placeholder: 'UTC',
-              list: 'time-zones',
-            },
+            when.value === 'cron' ? { name: 'cron', hint, kind: 'code' } : 'every',
+            { name: 'timeZone', hint: clockIn(timeZone.value), list: 'time-zones' },
           ]}
         />
         <datalist id="time-zones">
@@ -59,20 +44,7 @@ export function WhenFields({ isNew, ...form }: FormProps & { readonly isNew: boo
             <option key={zone} value={zone} />
           ))}
         </datalist>
-        <Fields
-          {...form}
-          fields={[
-            { name: 'startAt', label: 'Start', hint: 'Local time; empty: immediately', kind: 'time' },
-            { name: 'endAt', label: 'End', hint: 'Local time; empty: never', kind: 'time' },
-            {
-              name: 'splay',
-              label: 'Splay',
-              hint: 'Delays each job by up to this time',
-              placeholder: 'none',
-              kind: 'duration',
-            },
-          ]}
-        />
+        <Fields {...form} fields={['startAt', 'endAt', 'splay']} />
         <Toggle value={isOnce} label="Run once, then end" />
       </div>
     </Panel>
@@ -96,13 +68,14 @@ export function WhatFields({ from, ...form }: FormProps & Pick<ScheduleDraft, 'f
         <CallFields {...form} />
         <Fields
           {...form}
+          of={SCHEDULE_FIELDS}
           fields={[
-            { name: 'queue', label: 'Queue', placeholder: 'default' },
-            { name: 'priority', label: 'Priority', hint: '9 first, 0 last', kind: 'number', min: 0, max: 9 },
-            { name: 'retry', label: 'Retries', options: policiesFor(from?.retry) },
-            { name: 'timeout', label: 'Timeout', hint: 'Per attempt', placeholder: 'none', kind: 'duration' },
-            { name: 'tags', label: 'Tags', hint: 'Separated by commas' },
-            !isTenant.value && { name: 'tenantId', label: 'Tenant', hint: 'The owner of the jobs' },
+            'queue',
+            'priority',
+            { name: 'retry', options: policiesFor(from?.retry) },
+            'timeout',
+            'tags',
+            !isTenant.value && 'tenantId',
           ]}
         />
       </div>
@@ -115,11 +88,9 @@ export function RuleFields(form: FormProps) {
   return (
     <Panel title="Overlapping and missed runs">
       <div class="stack">
-        <Rule title="Overlap" value={overlap} choices={OVERLAPS} />
-        <Rule title="Missed runs" value={missed} choices={MISSED} />
-        {missed.value === 'all' && (
-          <Fields {...form} fields={[{ name: 'missedMax', label: 'Maximum', kind: 'number', min: 1, max: 100 }]} />
-        )}
+        <Rule title={SCHEDULE_FIELDS.overlap.about.label!} value={overlap} choices={OVERLAPS} />
+        <Rule title={SCHEDULE_FIELDS.missed.about.label!} value={missed} choices={MISSED} />
+        {missed.value === 'all' && <Fields {...form} of={SCHEDULE_FIELDS} fields={['missedMax']} />}
       </div>
     </Panel>
   )

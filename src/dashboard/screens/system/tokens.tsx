@@ -1,18 +1,17 @@
 import { useSignal } from '@preact/signals'
-import type { Duration } from '../../../core/values/duration.js'
-import { present } from '../../../core/values/present.js'
+import { type Role, tokenInput } from '../../../core/token/token.js'
 import type { NewToken, TokenView } from '../../../server/access/tokens.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { serverNow } from '../../data/clock.js'
 import { useQuery } from '../../data/query.js'
-import type { Role } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Empty } from '../../parts/empty.js'
 import { Editor } from '../../parts/form/editor.js'
-import { TypedField, textOf, useDraft } from '../../parts/form/form.js'
+import { TypedField, useDraft } from '../../parts/form/form.js'
+import { formOf } from '../../parts/form/typed.js'
 import { SecretDialog } from '../../parts/layer/secret.js'
 import { List } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
@@ -122,31 +121,19 @@ const LASTS = [
 
 function TokenEditor({ onClose, after }: { readonly onClose: () => void; readonly after: (token: NewToken) => void }) {
   const draft = useDraft({ name: '', role: 'viewer' as Role, tenantId: '', expiresIn: '90d' })
-  const body = present({
-    name: draft.name.value.trim(),
-    role: draft.role.value,
-    tenantId: textOf(draft.tenantId),
-    expiresIn: textOf(draft.expiresIn) as Duration | undefined,
-  })
+  const form = formOf(tokenInput, draft)
   return (
     <Editor
       title="New token"
       verb="Create token"
       onClose={onClose}
-      isReady={body.name !== ''}
-      onSave={() => act({ run: () => api.tokens.create(body), done: 'Created token', after })}
+      isReady={form.isReady}
+      onSave={() => act({ run: () => api.tokens.create(form.body), done: 'Created token', after })}
     >
-      <TypedField
-        draft={draft}
-        name="name"
-        label="Name"
-        hint="The owner or purpose, shown in the audit log"
-        placeholder="deploy-bot"
-        autoFocus
-      />
-      <TypedField draft={draft} name="role" label="Role" hint={ROLES[draft.role.value]} options={Object.keys(ROLES)} />
-      <TypedField draft={draft} name="tenantId" label="Tenant" hint="Limits access to one tenant; empty: all tenants" />
-      <TypedField draft={draft} name="expiresIn" label="Valid for" options={LASTS} />
+      <TypedField {...form} name="name" autoFocus />
+      <TypedField {...form} name="role" hint={ROLES[draft.role.value]} />
+      <TypedField {...form} name="tenantId" />
+      <TypedField {...form} name="expiresIn" options={LASTS} />
     </Editor>
   )
 }
