@@ -1,26 +1,35 @@
+import { existsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Short files that take long. Begun first, none of them is left for one worker while the other has nothing to do. Those
- * that start processes of their own stand apart, so that they meet as few of each other as can be.
+ * Files that take long, the longest first. Begun first, none of them is left for one worker while the other has nothing
+ * to do. Those that start processes of their own stand apart, so that they meet as few of each other as can be.
  */
 const LONG = [
-  'simulation/simulation',
-  'store/postgres',
-  'store/sqlite',
-  'server/fuzz',
-  'chaos/kill',
-  'cli/commands/demo',
-  'cli/service/serve',
   'mutants/mutants',
+  'simulation/simulation',
+  'server/http/fuzz',
   'browser/screens',
-  'model/commands',
   'engine/http/http-many',
-  'chaos/poison',
+  'chaos/kill',
+  'engine/dependencies/circuit',
+  'cli/service/serve',
+  'store/postgres',
   'browser/actions',
+  'store/postgres/engine/engine',
+  'chaos/poison',
+  'store/sqlite',
+  'server/routes/pull-worker',
+  'store/toy',
   'examples',
+  'server/events',
+  'cli/commands/demo',
+  'model/commands',
 ].map(name => `/test/${name}.test.ts`)
+
+const gone = LONG.filter(path => !existsSync(new URL(`.${path}`, import.meta.url)))
+if (gone.length > 0) throw new Error(`vitest.config.ts: LONG names ${gone.join(', ')}, which do not exist; correct it`)
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

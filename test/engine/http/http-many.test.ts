@@ -102,11 +102,16 @@ describe(`${JOBS} calls to a server with random responses`, () => {
       egress: { allow: ['loopback'] },
     })
     chronos.work([], { signals: false, concurrency: 100 })
-    const half = Math.ceil(JOBS / 2)
-    const ids = [...(await send(chronos, receiver.origin, 0, half))]
-    const rssWarm = process.memoryUsage.rss()
-    ids.push(...(await send(chronos, receiver.origin, half, JOBS)))
-    if (JOBS >= LONG_RUN_JOBS) expect(process.memoryUsage.rss()).toBeLessThan(rssWarm * 1.2)
+    // Only the long run compares the memory of its halves; the timeouts of a short run pass at the same time.
+    const isLong = JOBS >= LONG_RUN_JOBS
+    const first = isLong ? Math.ceil(JOBS / 2) : JOBS
+    const ids = [...(await send(chronos, receiver.origin, 0, first))]
+    if (isLong) {
+      const rssWarm = process.memoryUsage.rss()
+      ids.push(...(await send(chronos, receiver.origin, first, JOBS)))
+      expect(process.memoryUsage.rss()).toBeLessThan(rssWarm * 1.2)
+    }
+    expect(ids).toHaveLength(JOBS)
 
     let succeeded = 0
     for (const [i, id] of ids.entries()) {
