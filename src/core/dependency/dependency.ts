@@ -82,6 +82,8 @@ export interface Ask {
   readonly isRetry: boolean
   /** The job may start twice, so it may be the probe. */
   readonly isRepeatable: boolean
+  /** The job has used its retries: if this run fails, the job dies. */
+  readonly isLastRetry: boolean
   /** The maximum duration of a probe with this job. */
   readonly probeMs: number
 }
@@ -179,10 +181,12 @@ function admitOpen(
 
 const because = ({ reason }: Dependency): string => (reason === undefined ? '' : `: ${reason}`)
 
-function mayProbe(dependency: Dependency, { jobId, isRepeatable }: Ask, now: number): boolean {
+/** A failed probe counts as an attempt, so a job with its last retry leaves the probe to other jobs for longer. */
+function mayProbe(dependency: Dependency, { jobId, isRepeatable, isLastRetry }: Ask, now: number): boolean {
   const { forced, openUntil = 0, lastProbeId } = dependency
-  if (forced || !isRepeatable || now < openUntil || isProbed(dependency, now)) return false
-  return jobId !== lastProbeId || now >= openUntil + OTHERS_FIRST_MS
+  if (forced || !isRepeatable || isProbed(dependency, now)) return false
+  const othersFirstMs = isLastRetry ? PARK_GRACE_MS : jobId === lastProbeId ? OTHERS_FIRST_MS : 0
+  return now >= openUntil + othersFirstMs
 }
 
 /** Whether a probe is running whose result may still arrive. */

@@ -6,7 +6,6 @@ import type {
   Classification,
   Decision,
   DecisionRecord,
-  DeferredBy,
   Failure,
   Outcome,
   Reconciliation,
@@ -90,9 +89,6 @@ function decideOnce(ended: Ended, outcome: Unfinished): Transition {
 }
 
 function decideAgain(ended: Ended, outcome: Unfinished): Transition {
-  // Without retries, the handler of a failed probe must not start again.
-  if ('probe' in outcome && ended.job.policy.maxRetries > 0)
-    return defer(ended, { ...outcome.probe, note: PROBE_FAILED, by: 'probe' })
   switch (outcome.kind) {
     case 'failed': {
       const { classification } = outcome
@@ -160,15 +156,7 @@ function release(ended: Ended, note: string): Transition {
   return wait(ended, 0, `handed back for the ${releases}th time, which counts: ${note}`, { releases })
 }
 
-interface Deferral {
-  readonly delayMs: number
-  readonly note: string
-  readonly by: DeferredBy | 'probe'
-}
-
-const PROBE_FAILED = 'it was the probe of an open circuit, and failed'
-
-function defer(ended: Ended, { delayMs: asked, note, by }: Deferral): Transition {
+function defer(ended: Ended, { delayMs: asked, note, by }: Extract<Outcome, { kind: 'deferred' }>): Transition {
   const delayMs = wholeMs(asked)
   const record: DecisionRecord = {
     delayMs,

@@ -24,14 +24,8 @@ export type Outcome =
       readonly maybeExecuted?: boolean
       /** The result of the worker's custom backoff function; null means stop. */
       readonly customDelayMs?: number | null
-      readonly probe?: FailedProbe
     }
-  | {
-      readonly kind: 'timed-out'
-      readonly error: StoredError
-      readonly customDelayMs?: number | null
-      readonly probe?: FailedProbe
-    }
+  | { readonly kind: 'timed-out'; readonly error: StoredError; readonly customDelayMs?: number | null }
   | { readonly kind: 'snoozed'; readonly delayMs: number; readonly note?: string }
   | { readonly kind: 'released'; readonly note: string }
   /** Its dependency did not let it start. `pass`: the slot that it got instead. */
@@ -48,13 +42,7 @@ export type Outcome =
 
 /** What kept a job from starting. */
 const DEFERRED_BY = ['circuit', 'ramp', 'budget'] as const
-export type DeferredBy = (typeof DEFERRED_BY)[number]
-
-/** It was the probe of an open circuit: its failure counts for the circuit and costs the job nothing. */
-export interface FailedProbe {
-  readonly delayMs: number
-  readonly pass: number
-}
+type DeferredBy = (typeof DEFERRED_BY)[number]
 
 /**
  * The answer of `reconcile` about a run with an unknown outcome. `ask`: manual review is needed; `no-answer`: it threw,
@@ -85,7 +73,7 @@ export const decision = named(
       delayMs: number(),
       reconciled: oneOf(RECONCILIATIONS),
       dependency: about(anyText, 'The dependency that influenced the decision.'),
-      deferredBy: oneOf([...DEFERRED_BY, 'probe']),
+      deferredBy: oneOf(DEFERRED_BY),
     },
   ),
 )

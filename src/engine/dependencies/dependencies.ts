@@ -7,7 +7,6 @@ import {
   type DependencySettings,
   isFree,
   newDependency,
-  parkDelaysMs,
   probed,
   type Seen,
   seen,
@@ -87,13 +86,14 @@ export class Dependencies {
     if (entry.isLoaded && isFree(entry.dependency, isRetry) && entry.asks.length === 0 && !this.#willOpen(entry))
       return undefined
     return new Promise(resolve => {
-      const { id: jobId, claimed, atMostOnce, timeoutMs } = attempt
+      const { id: jobId, claimed, atMostOnce, timeoutMs, policy } = attempt
       const ask: Ask = {
         jobId,
         workerId: claimed.workerId,
         run: claimed.run,
         isRetry,
         isRepeatable: !atMostOnce,
+        isLastRetry: isRetry && attempt.attempt > policy.maxRetries,
         probeMs: timeoutMs + 5_000,
         ...(claimed.pass !== undefined && { pass: claimed.pass }),
       }
@@ -111,44 +111,36 @@ export class Dependencies {
     this.#writeSoon(entry)
   }
 
-  /**
-   * Records what the outcome of a run says about its dependency. Returns the outcome, marked if the failure costs no
-   * attempt.
-   */
-  ended(attempt: Attempt, outcome: Outcome): Outcome {
+  /** Records what the outcome of a run says about its dependency. */
+  ended(attempt: Attempt, outcome: Outcome): void {
     const place = attempt.dependency!
     const entry = this.#entryOf(place)
     const answer = answerOf(outcome)
     const why = whyOf(outcome)
     const askedMs = outcome.kind === 'failed' ? requestedWaitMs(attempt.policy, outcome) : undefined
     entry.throttleMs = Math.max(entry.throttleMs, askedMs ?? 0)
-    if (attempt.isProbe) return this.#probeEnded(entry, attempt, outcome, answer, why)
+    if (attempt.isProbe) {
+      this.#probeEnded(entry, attempt, answer, why)
+      return
+    }
     if (answer === 'up') entry.unwritten.ok++
     if (answer === 'down') {
       entry.unwritten.failed++
       entry.why = why
     }
-    if (answer === 'unsure' && entry.throttleMs === 0) return outcome
-    this.#writeSoon(entry)
-    return outcome
+    if (answer !== 'unsure' || entry.throttleMs > 0) this.#writeSoon(entry)
   }
 
   #probeEnded(
     entry: KnownDependency,
     { id }: Attempt,
-    outcome: Outcome,
     answer: 'up' | 'down' | 'unsure',
     why: string | undefined,
-  ): Outcome {
-    const now = this.#env.time.now()
-    const next = probed(entry.dependency, id, answer, now, why)
+  ): void {
     void this.#change(entry, dependency => probed(dependency, id, answer, this.#env.time.now(), why)).then(() =>
       this.#moveJobsNow(entry),
     )
     this.#writeSoon(entry)
-    if (answer !== 'down' || (outcome.kind !== 'failed' && outcome.kind !== 'timed-out')) return outcome
-    const [delayMs] = parkDelaysMs(next, 1, now)
-    return { ...outcome, probe: { delayMs: delayMs!, pass: next.round } }
   }
 
   /** Runs now instead of with the next step. If it fails, the next step repeats it. */

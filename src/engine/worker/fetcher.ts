@@ -56,8 +56,8 @@ const UNUSED_MAX_MS = 1000
  * How many jobs may begin with a claim for each free slot. More than one may only while handlers end in the turn of the
  * event loop in which they start, so that all of these jobs start in that turn; each further one takes so many such turns.
  */
-const BEGUN_PER_SLOT_MAX = 4
-const TURNS_PER_STEP = 8
+const BEGUN_PER_SLOT_MAX = 8
+const TURNS_PER_STEP = 4
 
 /** The parameters of a claim. */
 interface Asked {

@@ -83,8 +83,8 @@ export class Ending {
 }
 
 /** The end of an attempt, after its dependency has learned the outcome. */
-export function finish(env: Environment, dependencies: Dependencies, attempt: Attempt, given: Outcome): Ending {
-  const outcome = attempt.dependency ? dependencies.ended(attempt, given) : given
+export function finish(env: Environment, dependencies: Dependencies, attempt: Attempt, outcome: Outcome): Ending {
+  if (attempt.dependency) dependencies.ended(attempt, outcome)
   // The estimate of the store's time may have been corrected since the start.
   return decideEnd(env, attempt, outcome, Math.max(attempt.startedAt, env.time.now()))
 }

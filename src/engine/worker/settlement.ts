@@ -18,7 +18,7 @@ export function settlementOf({ run, outcome, transition, finishedAt }: Ending): 
   if (noted !== undefined || note !== undefined) end.note = joined(noted, note)
   if (outcome.kind === 'succeeded' && outcome.result !== undefined) end.result = outcome.result
   if (dependency && transition.to === 'waiting') end.dependency = dependency.key
-  const pass = 'probe' in outcome ? outcome.probe?.pass : outcome.kind === 'deferred' ? outcome.pass : undefined
+  const pass = outcome.kind === 'deferred' ? outcome.pass : undefined
   if (pass !== undefined) end.pass = pass
   return settlementFor(claimed, startedAt, finishedAt, end)
 }

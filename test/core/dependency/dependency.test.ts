@@ -32,6 +32,7 @@ const ask = (jobId: string, more: Partial<Ask> = {}): Ask => ({
   workerId: 'w',
   isRetry: false,
   isRepeatable: true,
+  isLastRetry: false,
   probeMs: 35_000,
   ...more,
 })
@@ -85,6 +86,15 @@ describe('a circuit', () => {
     expect(verdict(again, 'a', again.openUntil!)[1].kind).toBe('defer')
     expect(verdict(again, 'b', again.openUntil!)[1].kind).toBe('probe')
     expect(verdict(again, 'a', again.openUntil! + 5_000)[1].kind).toBe('probe')
+  })
+
+  it('sends a job with its last retry only if no other job has probed for 40 s', () => {
+    const open = calls(closed(), 0, { failed: 10 })
+    const last = { isRetry: true, isLastRetry: true }
+    expect(verdict(open, 'a', 30_000, last)[1].kind).toBe('defer')
+    expect(verdict(open, 'b', 30_000, { isRetry: true })[1].kind).toBe('probe')
+    expect(verdict(open, 'a', 69_999, last)[1].kind).toBe('defer')
+    expect(verdict(open, 'a', 70_000, last)[1].kind).toBe('probe')
   })
 
   it('never sends an at-most-once job as probe', () => {

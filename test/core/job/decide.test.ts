@@ -71,7 +71,6 @@ const deferred = (delayMs: number): Outcome => ({
   note: 'the circuit is open',
   by: 'circuit',
 })
-const failedProbe = failed('transient', { probe: { delayMs: 30_000, pass: 7 } })
 const lostAlone: Outcome = { kind: 'lost', alone: true }
 const lostWithOthers: Outcome = { kind: 'lost', alone: false }
 
@@ -195,10 +194,6 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
 
   'a deferral': [{ is: 'gives the attempt back', job: { attempt: 4 }, after: deferred(30_000), becomes: { to: 'waiting', status: 'deferred', delayMs: 30_000, attemptBack: true }, why: 'deferred for 30s: the circuit is open' }],
 
-  'a failed probe': [
-    { is: 'gives the attempt back', job: { attempt: 4, begun: true }, after: failedProbe, becomes: { to: 'waiting', status: 'failed', delayMs: 30_000, attemptBack: true } },
-    { is: 'of a job without retries is the end', job: { begun: true, policy: { maxRetries: 0 } }, after: failedProbe, becomes: { ...dead('exhausted'), attemptBack: false } },
-  ],
 
   'a crash with others (R52)': [
     { is: 'counts like a failure, and makes a suspect', after: lostWithOthers, becomes: { to: 'waiting', status: 'lost', delayMs: 1_000, attemptBack: false, losses: 1, strikes: 0, suspect: true }, why: 'retry 1 of 3 in 1s: its worker was lost with other jobs' },

@@ -73,6 +73,24 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
     await t.close()
   })
 
+  it('R52: a failed probe counts, so a handler starts at most maxRetries + 1 times', async () => {
+    const target = new Target()
+    const pay = defineJob({
+      name: 'pay',
+      dependsOn: 'pay',
+      retry: { maxRetries: 2, backoff: { type: 'fixed', delay: '1s' }, jitter: 'none', circuit: { minimumCalls: 1 } },
+      run: () => target.call(t.clock.now()),
+    })
+    await using t = testChronos({ jobs: [pay], store: open })
+    target.isUp = false
+    const { id } = await t.enqueue(pay, undefined)
+    await t.advance('1h')
+    expect(target.calls).toHaveLength(3)
+    expect(await t.jobs.get(id)).toMatchObject({ state: 'dead', reason: 'exhausted', attempt: 3 })
+    const labels = (await t.jobs.history(id)).data.filter(run => run.status === 'failed').map(run => run.label)
+    expect(labels).toEqual(['Retry #2', 'Retry #1', 'Initial'])
+  })
+
   it('is known to every process within a second', async () => {
     const target = new Target()
     const started: string[] = []

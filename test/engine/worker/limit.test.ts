@@ -130,7 +130,7 @@ describe.each(STORES)('the limit on %s', (_, store) => {
     await t.enqueueMany(job, Array(600).fill({}))
     await t.drain()
     expect([starts, most]).toEqual([600, concurrency])
-    expect(Math.max(...claims)).toBe(4 * concurrency)
+    expect(Math.max(...claims)).toBe(8 * concurrency)
     // One claim for each three jobs would be 200.
     expect(claims.filter(jobs => jobs > 0).length).toBeLessThan(80)
   })
