@@ -13,10 +13,10 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from './port.js'
 
 const run = promisify(execFile)
 
@@ -197,13 +197,4 @@ function isOpenToAll(path: string): boolean {
     if ((statSync(at).mode & 0o001) === 0) return false
     if (at === dirname(at)) return true
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

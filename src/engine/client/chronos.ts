@@ -211,7 +211,7 @@ export class Chronos {
         worker,
         stopOnSignals(() => worker.stop()),
       )
-    this.#keepCompany()
+    this.#keepCompany(settings.leaseMs)
     if (maintenance) {
       this.#maintained.add(worker)
       this.#maintain(settings.leaseMs)
@@ -226,7 +226,7 @@ export class Chronos {
   maintain(): void {
     if (this.#isMaintaining || this.#closing) return
     this.#isMaintaining = true
-    this.#keepCompany()
+    this.#keepCompany(LEASE_DEFAULT_MS)
     this.#maintain(LEASE_DEFAULT_MS)
   }
 
@@ -323,7 +323,8 @@ export class Chronos {
     this.leases.wake(delayMs)
   }
 
-  #keepCompany(): void {
+  #keepCompany(leaseMs: number): void {
+    if (!this.#workerLoops) this.#deliverer.leaseMs = leaseMs
     this.#workerLoops ??= new WorkerLoops(this.#env, this.#pace, this.#dependencies, this.#fleet, this.#deliverer)
   }
 

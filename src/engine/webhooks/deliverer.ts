@@ -6,6 +6,7 @@ import type { Environment } from '../client/environment.js'
 import { EventHub } from '../client/events.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import type { Egress } from '../egress/egress.js'
+import { LEASE_DEFAULT_MS } from '../leases/options.js'
 import { Worker } from '../worker/worker.js'
 import { deliveryJob, type Health } from './delivery-job.js'
 import { EndpointLimiter } from './endpoint-limiter.js'
@@ -13,7 +14,6 @@ import type { Endpoints } from './endpoints.js'
 
 /** For all endpoints together. Deliveries mostly wait for responses and hardly use this process. */
 const CONCURRENCY = 250
-const LEASE_MS = 60_000
 /** A delivery in flight has its response within this time. */
 const GRACE_MS = 20_000
 
@@ -42,6 +42,8 @@ export class Deliverer implements Health {
   readonly #env: Environment
   readonly #limiter: EndpointLimiter
   readonly #definition: JobDefinition
+  /** As that of the process's other jobs: after a crash, deliveries wait no longer than they do. */
+  leaseMs = LEASE_DEFAULT_MS
   #worker: Worker | undefined
   #mayRun = false
 
@@ -102,7 +104,7 @@ export class Deliverer implements Health {
       settings: {
         concurrency: CONCURRENCY,
         queues: [DELIVERIES],
-        leaseMs: LEASE_MS,
+        leaseMs: this.leaseMs,
         pollMs: pace.deliveriesMs,
         graceMs: GRACE_MS,
       },

@@ -58,6 +58,20 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect(await t.jobs.get(dead!.id)).toMatchObject({ state: 'succeeded', generation: 2 })
   })
 
+  test('have the lease of their worker, so that a crash delays them no longer than other jobs', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store, work: { lease: '7s' } })
+    const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    box.answer = () => undefined
+    await t.enqueue(good)
+    const sending = t.advance(0)
+    await box.got(1)
+    const [delivery] = (await t.chronos.webhooks.deliveries(id)).data
+    expect(Date.parse(delivery!.lockedUntil!) - t.now().getTime()).toBe(7_000)
+    await t.close()
+    await sending
+  })
+
   test('R34: name the job that they report in their log lines', async () => {
     const lines: Record<string, unknown>[] = []
     const log = pino({ level: 'debug' }, { write: line => void lines.push(JSON.parse(line) as (typeof lines)[0]) })

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { freePort } from '../../support/port.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl } from '../../support/postgres.js'
 import { temporaryFolder } from '../../support/process.js'
 import { jobs, request, settlement } from './bench.js'
@@ -11,15 +11,6 @@ import { jobs, request, settlement } from './bench.js'
 afterAll(dropSchemas)
 
 const isInstalled = spawnSync('pgbouncer', ['--version']).status === 0
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 interface Bouncer {
   readonly url: string

@@ -27,7 +27,7 @@ test.concurrent.for([
   // Each worker has a sweeper, and a job that outlives its first lease, which the other sweeper must not touch.
   const here = defineJob({ name: 'here', queue: 'here', run: () => sql('SELECT pg_sleep(2.5)') })
   await using worker = chronos.work([here], { lease: '1s', signals: false })
-  const child = await startProcess('chaos/worker.js', [store, ledger], { flags: skewed(ms) })
+  const child = await startProcess('chaos/workers/worker.js', [store, ledger], { flags: skewed(ms) })
   await chronos.enqueue(here)
   await chronos.enqueue('least', { behaviour: 'long' })
   const payloads = Array.from({ length: 30 }, (_, index) => ({ behaviour: ['ok', 'slow', 'flaky'][index % 3]! }))

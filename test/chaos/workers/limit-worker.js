@@ -1,6 +1,6 @@
 // A worker process that the test kills while its handlers hang. Each start goes to a ledger outside the system.
 import { appendFileSync } from 'node:fs'
-import { createChronos, defineJob, fixed } from '../../dist/index.js'
+import { createChronos, defineJob, fixed } from '../../../dist/index.js'
 
 const [store = '', ledger = '', enough = ''] = process.argv.slice(2)
 if (!store || !ledger || !enough) throw new Error('usage: limit-worker.js STORE LEDGER HANGING')

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createChronos } from '../../src/index.js'
-import { exitOf, message, startProcess, temporaryFolder } from '../support/process.js'
+import { createChronos } from '../../../src/index.js'
+import { exitOf, message, startProcess, temporaryFolder } from '../../support/process.js'
 
 async function withRunningJob(behaviour: string, grace: string, name = 'least') {
   const folder = temporaryFolder()
   const store = `sqlite:${join(folder.path, 'jobs.db')}`
   const chronos = createChronos({ store, log: false })
   const { id } = await chronos.enqueue(name, { behaviour })
-  const worker = await startProcess('chaos/worker.js', [store, join(folder.path, 'ledger'), grace])
+  const worker = await startProcess('chaos/workers/worker.js', [store, join(folder.path, 'ledger'), grace])
   await message(worker, 'started')
   return { chronos, id, worker, [Symbol.dispose]: () => folder[Symbol.dispose]() }
 }

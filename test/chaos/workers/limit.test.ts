@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type Chronos, createChronos, defineJob } from '../../src/index.js'
-import { dropSchemas, freshSchema, postgresUrl } from '../support/postgres.js'
-import { exitOf, message, startProcess, temporaryFolder } from '../support/process.js'
+import { type Chronos, createChronos, defineJob } from '../../../src/index.js'
+import { dropSchemas, freshSchema, postgresUrl } from '../../support/postgres.js'
+import { exitOf, message, startProcess, temporaryFolder } from '../../support/process.js'
 
 afterAll(dropSchemas)
 
@@ -14,7 +14,7 @@ const ALWAYS = 1_000
 /** Kills the worker whenever a handler hangs, the first time when all of them do, until every job has ended. */
 async function killUntilDone(store: string, ledger: string, chronos: Chronos, jobs: number): Promise<number> {
   for (let kills = 0; kills <= KILLS_MAX; kills++) {
-    const worker = await startProcess('chaos/limit-worker.js', [store, ledger, String(kills === 0 ? jobs : 1)])
+    const worker = await startProcess('chaos/workers/limit-worker.js', [store, ledger, String(kills === 0 ? jobs : 1)])
     const hangs = message(worker, 'hangs').then(
       () => true,
       // It was killed because every job has ended.

@@ -2,17 +2,17 @@
 // one line each, appended by one write, so that it survives kill -9.
 import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createChronos, defineJob, fixed } from '../../dist/index.js'
+import { createChronos, defineJob, fixed } from '../../../dist/index.js'
 
 const [store = '', ledger = '', grace = '5s'] = process.argv.slice(2)
 if (!store || !ledger) throw new Error('usage: worker.js STORE LEDGER [GRACE]')
 
-/** @param {string} what @param {import('../../dist/index.js').JobContext} job */
+/** @param {string} what @param {import('../../../dist/index.js').JobContext} job */
 function note(what, job) {
   appendFileSync(ledger, `${what} ${job.id} ${job.run} ${job.attempt} ${process.pid}\n`)
 }
 
-/** @type {Record<string, (job: import('../../dist/index.js').JobContext) => Promise<unknown>>} */
+/** @type {Record<string, (job: import('../../../dist/index.js').JobContext) => Promise<unknown>>} */
 const behaviours = {
   ok: async () => 'done',
   slow: async () => sleep(150),

@@ -1,7 +1,7 @@
 // A worker whose process dies of one of its jobs. Each start goes to a ledger outside the system.
 import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createChronos, defineJob, fixed } from '../../dist/index.js'
+import { createChronos, defineJob, fixed } from '../../../dist/index.js'
 
 const [store = '', ledger = '', crashes = 'count'] = process.argv.slice(2)
 if (!store || !ledger) throw new Error('usage: poison-worker.js STORE LEDGER [forgive]')

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createChronos } from '../../src/index.js'
-import { exitOf, message, startProcess, temporaryFolder } from '../support/process.js'
+import { createChronos } from '../../../src/index.js'
+import { exitOf, message, startProcess, temporaryFolder } from '../../support/process.js'
 
 test('a worker whose event loop is blocked for three leases keeps its jobs', async () => {
   using folder = temporaryFolder()
@@ -10,10 +10,10 @@ test('a worker whose event loop is blocked for three leases keeps its jobs', asy
   const chronos = createChronos({ store, log: false })
   const beside = await chronos.enqueue('least', { behaviour: 'slow' })
   const { id } = await chronos.enqueue('least', { behaviour: 'blocking' })
-  const blocked = await startProcess('chaos/worker.js', [store, ledger])
+  const blocked = await startProcess('chaos/workers/worker.js', [store, ledger])
   await message(blocked, 'started')
   // The other worker's sweeper would take the job if its lease expired.
-  const other = await startProcess('chaos/worker.js', [store, ledger])
+  const other = await startProcess('chaos/workers/worker.js', [store, ledger])
   blocked.kill('SIGTERM')
   expect(await exitOf(blocked)).toEqual({ code: 0, signal: null })
   other.kill('SIGTERM')

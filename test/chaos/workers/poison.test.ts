@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type Chronos, createChronos, defineJob } from '../../src/index.js'
-import { dropSchemas, freshSchema, postgresUrl } from '../support/postgres.js'
-import { exitOf, startProcess, temporaryFolder } from '../support/process.js'
+import { type Chronos, createChronos, defineJob } from '../../../src/index.js'
+import { dropSchemas, freshSchema, postgresUrl } from '../../support/postgres.js'
+import { exitOf, startProcess, temporaryFolder } from '../../support/process.js'
 
 const JOBS = 50
 
@@ -15,7 +15,7 @@ async function workUntilDone(store: string, ledger: string, rule: string, chrono
   let crashes = 0
   for (;;) {
     // The output of an aborting process is irrelevant here.
-    const worker = await startProcess('chaos/poison-worker.js', [store, ledger, rule], { stderr: 'ignore' })
+    const worker = await startProcess('chaos/workers/poison-worker.js', [store, ledger, rule], { stderr: 'ignore' })
     const died = exitOf(worker).then(() => 'died' as const)
     for (;;) {
       const live = (await chronos.jobs.count({ name: 'task', state: ['waiting', 'running'] })).value

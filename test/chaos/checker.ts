@@ -1,0 +1,22 @@
+import type { Chronos } from '../../src/index.js'
+import { readLedger } from './ledger.js'
+import { checkEnqueues } from './promises/enqueues.js'
+import { checkEffects, checkMessages, checkOccurrences, checkRedrives } from './promises/features.js'
+import { join } from './promises/joined.js'
+import { checkRuns } from './promises/runs.js'
+import type { Verdict } from './verdict.js'
+
+/** The judge of every scenario: joins the ledger with the database, after every job has ended. */
+export async function check(chronos: Chronos, ledgerPath: string, verdict: Verdict): Promise<void> {
+  const ledger = readLedger(ledgerPath)
+  const joined = await join(chronos, ledger)
+  verdict.count('jobs', joined.size)
+  checkEnqueues(ledger, joined, verdict)
+  for (const one of joined.values()) checkRuns(one, verdict)
+  checkEffects(ledger, verdict)
+  checkOccurrences(joined, verdict)
+  checkMessages(ledger, joined, verdict)
+  checkRedrives(ledger, joined, verdict)
+  const { isSound, findings } = await chronos.verify()
+  verdict.expect(isSound, 'the integrity check is sound', () => JSON.stringify(findings))
+}

@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util'
+import { RESULT_PATH, writeResult } from './result.js'
+import { type Outcome, runScenario, type Size } from './scenario.js'
+import { SCENARIOS } from './scenarios.js'
+import { blockOf } from './table.js'
+
+const HELP = `npm run chaos -- [options]
+
+  --only TEXT        run the scenarios whose name contains the text; repeat it for several
+  --size NAME=N      change a size, such as kills=50; repeat it for several
+  --slice            the sizes of npm test
+  --json FILE        where the result goes (default: test/chaos/result.json)
+  --list             list the scenarios and their sizes
+  --help             show this help
+`
+
+/** Runs the chosen scenarios one after another; resolves to the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string', multiple: true },
+      size: { type: 'string', multiple: true, default: [] },
+      slice: { type: 'boolean', default: false },
+      json: { type: 'string', default: RESULT_PATH },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const chosen = SCENARIOS.filter(({ name }) => values.only?.some(text => name.includes(text)) ?? true)
+  if (values.help) return say(HELP)
+  if (chosen.length === 0) return say(`no scenario is named ${values.only?.join(' or ')}; see --list\n`, 1)
+  if (values.list) return say(chosen.map(({ name, full }) => `${name}  ${JSON.stringify(full)}\n`).join(''))
+  const changes = sizesOf(values.size)
+  const outcomes: Outcome[] = []
+  for (const scenario of chosen) {
+    const size = { ...(values.slice ? scenario.slice : scenario.full) }
+    for (const name of Object.keys(size)) if (changes[name] !== undefined) size[name] = changes[name]
+    const outcome = await runScenario(scenario, size)
+    say(`${blockOf(outcome)}\n\n`)
+    outcomes.push(outcome)
+    writeResult(
+      values.json,
+      [outcome],
+      SCENARIOS.map(({ name }) => name),
+    )
+  }
+  const failed = outcomes.filter(({ violations, missing }) => violations.length + missing.length > 0)
+  say(failed.length === 0 ? 'Every promise was kept.\n' : `Failed: ${failed.map(one => one.scenario).join(', ')}\n`)
+  return failed.length === 0 ? 0 : 1
+}
+
+function sizesOf(given: readonly string[]): Size {
+  return Object.fromEntries(
+    given.map(text => {
+      const [, name, value] = /^(\w+)=(\d+)$/.exec(text) ?? []
+      if (name === undefined) throw new Error(`--size ${text}: expected NAME=N, such as kills=50`)
+      return [name, Number(value)]
+    }),
+  )
+}
+
+function say(text: string, code = 0): number {
+  process.stdout.write(text)
+  return code
+}

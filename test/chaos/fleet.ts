@@ -1,0 +1,164 @@
+import type { ChildProcess } from 'node:child_process'
+import { freePort } from '../support/port.js'
+import { exitOf, startProcess } from '../support/process.js'
+import { writeTo } from './ledger.js'
+import { pause } from './pause.js'
+import type { Verdict } from './verdict.js'
+
+/** Where a scenario happens: the store's address, the ledger, and a folder for its files. */
+export interface Place {
+  readonly store: string
+  readonly ledger: string
+  readonly folder: string
+}
+
+export interface FleetOptions {
+  readonly workers?: number
+  readonly pullers?: number
+  /** Jobs that the client enqueues per second. */
+  readonly perSecond?: number
+  readonly lease?: string
+  /** Arguments for Node itself, in every process. */
+  readonly flags?: readonly string[]
+}
+
+type Role = 'worker' | 'puller' | 'server'
+
+interface Member {
+  readonly role: Role
+  readonly args: readonly string[]
+  child: Promise<ChildProcess>
+  /** Frozen or being replaced. */
+  isBusy: boolean
+}
+
+/** The processes of a scenario: a client, workers, a server and its pull workers. */
+export class Fleet {
+  readonly #flags: readonly string[]
+  readonly #members: Member[] = []
+  readonly #note: ReturnType<typeof writeTo>
+  readonly #pending = new Set<Promise<void>>()
+  #client: ChildProcess | undefined
+
+  private constructor(ledger: string, flags: readonly string[]) {
+    this.#flags = flags
+    this.#note = writeTo(ledger)
+  }
+
+  static async start(place: Place, options: FleetOptions = {}): Promise<Fleet> {
+    const { workers = 3, pullers = 2, perSecond = 100, lease = '1s', flags = [] } = options
+    const fleet = new Fleet(place.ledger, flags)
+    const { store, ledger, folder } = place
+    try {
+      for (let count = 0; count < workers; count++) fleet.#add('worker', [store, ledger, folder, lease])
+      if (pullers > 0) {
+        const port = String(await freePort())
+        fleet.#add('server', [store, port])
+        for (let count = 0; count < pullers; count++) fleet.#add('puller', [`http://127.0.0.1:${port}`, ledger])
+      }
+      await Promise.all(fleet.#members.map(({ child }) => child))
+      fleet.#client = await fleet.#launch('client', [store, ledger, String(perSecond)])
+      return fleet
+    } catch (error) {
+      await fleet.abandon()
+      throw error
+    }
+  }
+
+  /** Kills a random idle member with kill -9 and starts another in its place; false if all are frozen. */
+  async kill(): Promise<boolean> {
+    const victim = this.#pick()
+    if (!victim) return false
+    victim.isBusy = true
+    const child = await victim.child
+    this.#note('fault', { kind: 'kill', role: victim.role, pid: child.pid })
+    child.kill('SIGKILL')
+    await exitOf(child)
+    victim.child = this.#launch(victim.role, victim.args)
+    this.#later(victim.child.then(() => this.#free(victim)))
+    return true
+  }
+
+  /** Freezes a random worker for a while, so that others take over its jobs, and lets it continue. */
+  async freeze(ms: number): Promise<boolean> {
+    const victim = this.#pick('worker')
+    if (!victim) return false
+    victim.isBusy = true
+    const child = await victim.child
+    this.#note('fault', { kind: 'freeze', role: victim.role, pid: child.pid })
+    child.kill('SIGSTOP')
+    this.#later(
+      pause(ms).then(() => {
+        child.kill('SIGCONT')
+        this.#free(victim)
+      }),
+    )
+    return true
+  }
+
+  /** Sends a message to every process, such as a new offset of its clock. */
+  async tell(text: string): Promise<void> {
+    for (const { child } of this.#members) (await child).send(text)
+    this.#client?.send(text)
+  }
+
+  /** Ends the client after its last answer, and waits for replacements and frozen processes. */
+  async calm(): Promise<void> {
+    await Promise.all(this.#pending)
+    if (!this.#client) return
+    this.#client.send('stop')
+    await exitOf(this.#client)
+  }
+
+  /** Stops every process in the orderly way. */
+  async stop(verdict: Verdict): Promise<void> {
+    for (const role of ['puller', 'worker', 'server'] as const) {
+      const ending = this.#members
+        .filter(member => member.role === role)
+        .map(async ({ child }) => {
+          const process = await child
+          process.kill('SIGTERM')
+          const { code, signal } = await exitOf(process)
+          verdict.expect(code === 0, 'a stop is clean', () => `a ${role} ended with ${code ?? signal}`)
+        })
+      await Promise.all(ending)
+    }
+  }
+
+  /** Kills what is left of a scenario that failed. */
+  async abandon(): Promise<void> {
+    const children = await Promise.allSettled(this.#members.map(({ child }) => child))
+    for (const child of [...children.flatMap(one => (one.status === 'fulfilled' ? one.value : [])), this.#client]) {
+      if (!child || child.exitCode !== null || child.signalCode !== null) continue
+      child.kill('SIGCONT')
+      child.kill('SIGKILL')
+    }
+  }
+
+  /** The process ids of the workers. */
+  async workers(): Promise<readonly ChildProcess[]> {
+    return Promise.all(this.#members.filter(({ role }) => role === 'worker').map(({ child }) => child))
+  }
+
+  #add(role: Role, args: readonly string[]): void {
+    this.#members.push({ role, args, child: this.#launch(role, args), isBusy: false })
+  }
+
+  #launch(script: string, args: readonly string[]): Promise<ChildProcess> {
+    return startProcess(`chaos/processes/${script}.js`, args, { flags: this.#flags })
+  }
+
+  #pick(role?: Role): Member | undefined {
+    const idle = this.#members.filter(member => !member.isBusy && (role === undefined || member.role === role))
+    return idle[Math.floor(Math.random() * idle.length)]
+  }
+
+  #free(member: Member): void {
+    member.isBusy = false
+  }
+
+  #later(work: Promise<void>): void {
+    const pending = work.finally(() => this.#pending.delete(pending))
+    this.#pending.add(pending)
+  }
+}

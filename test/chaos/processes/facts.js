@@ -1,0 +1,7 @@
+// What the processes of a scenario and its checker both know.
+
+/** How often a handler of each job may start beyond the first time. */
+export const MAX_RETRIES = { plain: 2, slow: 2, flaky: 2, failing: 1, charge: 3, most: 0, guarded: 8, snoozing: 2 }
+
+/** The file that says that the service of the guarded jobs is down. */
+export const DOWN = 'service-is-down'

@@ -1,0 +1,63 @@
+import type { Ledger } from '../ledger.js'
+import type { Verdict } from '../verdict.js'
+import type { Joined } from './joined.js'
+
+/** Jobs whose ends are reported to the scenario's webhook endpoint. */
+export const REPORTED = ['failing', 'most']
+export const OCCURRENCE_MS = 1_000
+
+/** After `job.once` has returned a result, the effect does not happen again and the result stays the same. */
+export function checkEffects(ledger: Ledger, verdict: Verdict): void {
+  for (const [id, entries] of ledger.effects) {
+    const kept = entries.filter(({ what }) => what === 'kept')
+    const values = new Set(kept.map(({ value }) => value))
+    verdict.expect(values.size <= 1, 'an effect is remembered once recorded', () => `${id} returned ${[...values]}`)
+    const first = kept[0]
+    const again = first && entries.find(entry => entry.what === 'effect' && entry.run > first.run)
+    verdict.expect(!again, 'an effect is remembered once recorded', () => `${id}: run ${again?.run} repeated it`)
+    if (kept.length > 1) verdict.count('effects remembered', kept.length - 1)
+  }
+}
+
+/** Occurrences are a second apart, and each has one job. */
+export function checkOccurrences(joined: ReadonlyMap<string, Joined>, verdict: Verdict): void {
+  const times = [...joined.values()]
+    .filter(({ job }) => job.scheduleId !== undefined)
+    .map(({ job }) => Date.parse(job.key!.slice(`schedule:${job.scheduleId}:`.length)))
+    .sort((a, b) => a - b)
+  verdict.count('occurrences of a schedule', times.length)
+  for (const [index, time] of times.entries()) {
+    const next = times[index + 1]
+    if (next === undefined || next - time === OCCURRENCE_MS) continue
+    const text = `${(next - time) / OCCURRENCE_MS} occurrences after ${new Date(time).toISOString()}`
+    verdict.broken('each occurrence of a schedule makes one job', text)
+  }
+}
+
+/** Each end of a reported job arrives under one message id. */
+export function checkMessages(ledger: Ledger, joined: ReadonlyMap<string, Joined>, verdict: Verdict): void {
+  const messages = new Map<string, Set<string>>()
+  for (const { message, type, job, generation } of ledger.received) {
+    const end = `${job} ${generation} ${type}`
+    messages.set(end, (messages.get(end) ?? new Set()).add(message))
+  }
+  verdict.count('webhook messages received', ledger.received.length)
+  for (const { job } of joined.values()) {
+    if (!REPORTED.includes(job.name)) continue
+    for (let generation = 1; generation <= job.generation; generation++) {
+      const type = generation < job.generation || job.state === 'dead' ? 'job.dead' : `job.${job.state}`
+      const ids = messages.get(`${job.id} ${generation} ${type}`)?.size ?? 0
+      const text = (): string => `${ids} messages ${type} of ${job.id}, generation ${generation}`
+      verdict.expect(ids === 1, 'each end of a job sends one webhook message', text)
+    }
+  }
+}
+
+/** A generation above the first needs a redrive that the operator started. */
+export function checkRedrives(ledger: Ledger, joined: ReadonlyMap<string, Joined>, verdict: Verdict): void {
+  const redrives = ledger.faults.filter(({ kind }) => kind === 'redrive').length
+  for (const { job } of joined.values()) {
+    const mayRestart = job.generation === 1 || (job.name === 'failing' && job.generation <= 1 + redrives)
+    verdict.expect(mayRestart, 'only a redrive starts a job that has ended', () => `${job.id} is in ${job.generation}`)
+  }
+}
