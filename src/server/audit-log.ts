@@ -9,6 +9,7 @@ import { record, view } from '../core/values/shape.js'
 import { timestamp } from '../core/values/time.js'
 import type { Log } from '../engine/client/log.js'
 import { type List, listOf, PAGE_DEFAULT } from '../engine/jobs/query.js'
+import { bodyOf } from '../engine/records/records.js'
 import { Batcher } from '../engine/time/batcher.js'
 import type { Store } from '../store/store.js'
 import type { Caller } from './access/caller.js'
@@ -114,10 +115,10 @@ export class AuditLog {
     let to = cursor
     for (let reads = 0; reads < READS_MAX; reads++) {
       const records = await store.records(KIND, { limit: BATCH, order: 'down', ...present({ to }) })
-      for (const { id, body } of records) {
-        to = id
-        const entry = JSON.parse(body) as AuditLogEntry
-        if (tenantId !== undefined && entry.tenantId !== tenantId) continue
+      for (const record of records) {
+        to = record.id
+        const [entry] = bodyOf<AuditLogEntry>(record)
+        if (!entry || (tenantId !== undefined && entry.tenantId !== tenantId)) continue
         found.push(entry)
         if (found.length === limit) return listOf(found, to)
       }

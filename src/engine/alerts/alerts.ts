@@ -107,7 +107,7 @@ export class Alerts {
   /** Changes rules for every process from the next evaluation on; rules that are left out stay. */
   async setRules(changes: RuleChanges): Promise<readonly RuleView[]> {
     read(alertRuleChanges, changes, 'alerts.setRules')
-    const { body } = await ruleRecords(this.#env.connection).change(RULES.id, old => {
+    const { body } = await ruleRecords(this.#env).change(RULES.id, old => {
       const next = merged(old ?? {}, changes)
       parseRules(next, 'alerts.setRules', this.base)
       return next

@@ -3,9 +3,7 @@ import { type AlertRule, parseRules, type RulesInput } from '../../core/alert/se
 import type { Silence } from '../../core/alert/silence.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { Store } from '../../store/store.js'
-import type { Connection } from '../client/connection.js'
-import type { Environment } from '../client/environment.js'
-import { bodyOf, Records, type Stored } from '../records/records.js'
+import { bodyOf, Records, type RecordsEnvironment, type Stored } from '../records/records.js'
 
 export const ALERT = 'alert'
 export const SILENCE = 'silence'
@@ -30,21 +28,18 @@ export async function storedSilences(store: Store): Promise<readonly Silence[]> 
   return records.flatMap(bodyOf<Silence>)
 }
 
-export function ruleRecords(connection: Pick<Connection, 'store'>): Records<RulesInput> {
-  return new Records({ connection, kind: RULES.kind, name: () => 'the set of alert rules' })
+export function ruleRecords(env: RecordsEnvironment): Records<RulesInput> {
+  return new Records({ env, kind: RULES.kind, name: () => 'the set of alert rules' })
 }
 
 /** Stored > code > default. Settings of a newer version that this one can't read are ignored. */
-export async function rulesNow(
-  { connection, log }: Pick<Environment, 'connection' | 'log'>,
-  base: readonly AlertRule[],
-): Promise<readonly AlertRule[]> {
-  const stored = await ruleRecords(connection).find(RULES.id)
+export async function rulesNow(env: RecordsEnvironment, base: readonly AlertRule[]): Promise<readonly AlertRule[]> {
+  const stored = await ruleRecords(env).find(RULES.id)
   try {
     return parseRules(stored?.body ?? {}, 'alerts.rules', base)
   } catch (error) {
     if (!(error instanceof ChronosError)) throw error
-    log.warn(
+    env.log.warn(
       { event: 'alerts.unreadable', err: error },
       'failed to read the stored alert rules, using the configured ones',
     )

@@ -107,7 +107,7 @@ export class Chronos {
     this.#policies.add(policies)
     const events = new EventHub(log)
     const time = new StoreTime(clock)
-    const endpoints = new Endpoints({ connection, clock, dice, time })
+    const endpoints = new Endpoints({ connection, clock, dice, time, log })
     const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, () => this.#deliverer.hasNew())
     const scheduleCache = new ScheduleCache(connection, log)
     this.#env = { clock, dice, log, connection, policies, events, time, scheduleCache, outbox, telemetry }

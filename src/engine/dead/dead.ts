@@ -67,7 +67,7 @@ export class Dead {
     this.#jobs = jobs
     this.#redrives = redrives
     const name = (id: string): string => `error group ${shown(id)}`
-    this.#records = new Records({ connection: env.connection, kind: ERROR_GROUP, name })
+    this.#records = new Records({ env, kind: ERROR_GROUP, name })
   }
 
   /** Newest first. */

@@ -12,9 +12,8 @@ import {
 import { shown } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
 import type { JobFilter, Store } from '../../store/store.js'
-import type { Connection } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
-import { Records, type Stored } from '../records/records.js'
+import { Records, type RecordsEnvironment, type Stored } from '../records/records.js'
 
 export const REDRIVE = 'redrive'
 
@@ -28,8 +27,8 @@ const LOOK_AT = 10_000
 /** Jobs examined in one step. If few of very many match, the next step continues from there. */
 const LOOK_AT_JOBS = 20_000
 
-export function redriveRecords(connection: Pick<Connection, 'store'>): Records<Redrive> {
-  return new Records({ connection, kind: REDRIVE, name: id => `redrive ${shown(id)}` })
+export function redriveRecords(env: RecordsEnvironment): Records<Redrive> {
+  return new Records({ env, kind: REDRIVE, name: id => `redrive ${shown(id)}` })
 }
 
 /** Carries out redrives step by step. Each active redrive is driven by the process that holds its lock. */
@@ -46,7 +45,7 @@ export class Redriver {
 
   constructor(env: Environment, idleMs: number, onStarted: () => void) {
     this.#env = env
-    this.#records = redriveRecords(env.connection)
+    this.#records = redriveRecords(env)
     this.#idleMs = idleMs
     this.#id = env.dice.id(env.clock.now())
     this.#onStarted = onStarted

@@ -38,7 +38,7 @@ export class Redrives {
   /** `onStarted` is called when a redrive was started or changed, so that the redriver reads it at once. */
   constructor(env: Environment, onStarted: () => void) {
     this.#env = env
-    this.#records = redriveRecords(env.connection)
+    this.#records = redriveRecords(env)
     this.#onStarted = onStarted
   }
 

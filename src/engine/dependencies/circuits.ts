@@ -13,6 +13,7 @@ import { about, anyText, type Infer, integer, named, oneOf } from '../../core/va
 import { view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
 import type { Environment } from '../client/environment.js'
+import { bodyOf } from '../records/records.js'
 import { dependencyId } from './answer.js'
 import { DEPENDENCIES_MAX, DEPENDENCY, type Dependencies } from './dependencies.js'
 
@@ -58,7 +59,7 @@ export class Circuits {
     const store = await this.#env.connection.store()
     const records = await store.records(DEPENDENCY, { limit: DEPENDENCIES_MAX })
     const { now } = await store.info()
-    return records.map(({ body }) => viewDependency(JSON.parse(body) as Dependency, now))
+    return records.flatMap(bodyOf<Dependency>).map(dependency => viewDependency(dependency, now))
   }
 
   async get(key: string, of: CircuitOf = {}): Promise<CircuitView> {
@@ -88,9 +89,9 @@ export class Circuits {
 
   async #find(name: DependencyName): Promise<Dependency> {
     const store = await this.#env.connection.store()
-    const [record] = await store.records(DEPENDENCY, { ids: [dependencyId(name)] })
-    if (!record) throw notFound(name)
-    return JSON.parse(record.body) as Dependency
+    const [dependency] = (await store.records(DEPENDENCY, { ids: [dependencyId(name)] })).flatMap(bodyOf<Dependency>)
+    if (!dependency) throw notFound(name)
+    return dependency
   }
 }
 

@@ -20,6 +20,7 @@ import { wait } from '../../core/values/clock.js'
 import type { StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { bodyOf } from '../records/records.js'
 import { backOffMs } from '../time/loop.js'
 import type { Attempt } from '../worker/attempt.js'
 import { answerOf, dependencyId, type SharedDependency, whyOf } from './answer.js'
@@ -234,7 +235,8 @@ export class Dependencies {
     const known = this.#entries.get(id)
     if (known) known.isLoaded = true
     if (known && version <= known.version) return
-    const dependency = JSON.parse(body) as Dependency
+    const [dependency] = bodyOf<Dependency>({ body })
+    if (!dependency) return
     const entry = known ?? this.#entry(id, dependency)
     entry.isLoaded = true
     this.#became(entry, dependency, version)
@@ -338,12 +340,10 @@ export class Dependencies {
   async #load(store: Store, entry: KnownDependency): Promise<void> {
     const [record] = await store.records(DEPENDENCY, { ids: [entry.id] })
     entry.isLoaded = true
-    if (record)
-      this.#became(
-        entry,
-        withSettings(JSON.parse(record.body) as Dependency, entry.dependency.settings),
-        record.version,
-      )
+    if (!record) return
+    // A damaged record is replaced by the next change.
+    const [stored = entry.dependency] = bodyOf<Dependency>(record)
+    this.#became(entry, withSettings(stored, entry.dependency.settings), record.version)
   }
 
   #announce(before: Dependency, after: Dependency): void {

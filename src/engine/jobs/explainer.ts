@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { dependencyId, ownerOf } from '../dependencies/answer.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { bodyOf } from '../records/records.js'
 import { isAlive, knows, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
 
 /** Enough to find the last decision behind a few deferred runs. */
@@ -44,7 +45,7 @@ async function workersFor(
   now: number,
 ): Promise<{ forQueue: number; forName: number }> {
   const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
-  const all = records.map(({ body }) => JSON.parse(body) as WorkerRecord).filter(worker => isAlive(worker, now))
+  const all = records.flatMap(bodyOf<WorkerRecord>).filter(worker => isAlive(worker, now))
   // Every process with a worker also sends deliveries.
   if (queue === DELIVERIES) return { forQueue: all.length, forName: all.length }
   const alive = all.filter(worker => worker.queues.includes(queue))
@@ -56,9 +57,9 @@ async function dependencyOf(store: Store, job: Job, now: number): Promise<Depend
   if (key === undefined) return undefined
   const tenantId = ownerOf(job, key)
   const id = dependencyId(present({ key, tenantId }))
-  const [record] = await store.records(DEPENDENCY, { ids: [id] })
-  if (!record) return undefined
-  const { openUntil, forced, reason, rampFrom, ...dependency } = JSON.parse(record.body) as Dependency
+  const [found] = (await store.records(DEPENDENCY, { ids: [id] })).flatMap(bodyOf<Dependency>)
+  if (!found) return undefined
+  const { openUntil, forced, reason, rampFrom, ...dependency } = found
   return present({
     key,
     state: circuitState(present({ ...dependency, rampFrom }), now),

@@ -6,6 +6,7 @@ import type { AttemptRecord, Claimed, Lease, Settlement, Store } from '../../sto
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
 import { DEPENDENCY, type Dependencies } from '../dependencies/dependencies.js'
+import { bodyOf } from '../records/records.js'
 import type { Attempt } from '../worker/attempt.js'
 import { repeated } from '../worker/effects.js'
 import { finish, handBack } from '../worker/finish.js'
@@ -131,10 +132,8 @@ export class LeaseEnds {
   /** Another process may have claimed the job, so the shared record says whether it is a probe. */
   async #isProbe({ id }: Attempt, dependencyId: string): Promise<boolean> {
     const store = await this.#env.connection.store()
-    const [record] = await store.records(DEPENDENCY, { ids: [dependencyId] })
-    if (!record) return false
-    const { circuit, probe } = JSON.parse(record.body) as Dependency
-    return circuit === 'open' && probe?.jobId === id
+    const [dependency] = (await store.records(DEPENDENCY, { ids: [dependencyId] })).flatMap(bodyOf<Dependency>)
+    return dependency?.circuit === 'open' && dependency.probe?.jobId === id
   }
 }
 

@@ -1,7 +1,7 @@
 import { ChronosError } from '../../core/values/error.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
-import type { Connection } from '../client/connection.js'
+import type { Environment } from '../client/environment.js'
 
 /** Attempts of one change before it gives up. */
 const TRIES_MAX = 20
@@ -15,12 +15,18 @@ export interface Stored<Body> {
   readonly body: Body
 }
 
+/** What records need of their surroundings. */
+export interface RecordsEnvironment {
+  readonly connection: Pick<Environment['connection'], 'store'>
+  readonly log: Environment['log']
+}
+
 interface RecordsOptions<Body> {
-  readonly connection: Pick<Connection, 'store'>
+  readonly env: RecordsEnvironment
   readonly kind: string
   /** Names a record in error messages: `redrive "…"`. */
   readonly name: (id: string) => string
-  /** Reads a body; undefined treats an unreadable record as absent. Default: JSON. */
+  /** Reads a body; undefined if it is damaged. Default: JSON. */
   readonly parse?: (record: StoredRecord) => Body | undefined
 }
 
@@ -33,9 +39,14 @@ type Write<Body> = (
   next: Body,
 ) => Promise<Pick<Put, 'status'> & { version?: number }>
 
-/** All records of one kind: typed reads, and changes by compare-and-set. */
+/**
+ * All records of one kind: typed reads, and changes by compare-and-set. A damaged record counts as absent everywhere: no
+ * read returns it, a change starts from nothing and replaces it. It is logged, and `chronos doctor` lists it.
+ */
 export class Records<Body> {
   readonly #options: RecordsOptions<Body>
+  /** The versions of damaged records that were logged. */
+  readonly #logged = new Map<string, number>()
 
   constructor(options: RecordsOptions<Body>) {
     this.#options = options
@@ -52,7 +63,7 @@ export class Records<Body> {
     return this.#parsed(await (await this.#store()).records(this.#options.kind, { ids }))
   }
 
-  /** A full page of wanted records, however many others lie between them. Unreadable records are left out. */
+  /** A full page of wanted records, however many others lie between them. */
   async page(
     query: Extract<RecordQuery, { limit: number }>,
     isWanted: (body: Body) => boolean = () => true,
@@ -103,7 +114,7 @@ export class Records<Body> {
   }
 
   #store(): Promise<Store> {
-    return this.#options.connection.store()
+    return this.#options.env.connection.store()
   }
 
   #write(id: string, body: Body, expect: number): CompareAndSet {
@@ -112,17 +123,25 @@ export class Records<Body> {
 
   async #read(store: Store, id: string): Promise<{ readonly version: number; readonly body: Body | undefined }> {
     const [record] = await store.records(this.#options.kind, { ids: [id] })
-    if (!record) return { version: 0, body: undefined }
-    const { parse = parseJson<Body> } = this.#options
-    return { version: record.version, body: parse(record) }
+    return record ? { version: record.version, body: this.#body(record) } : { version: 0, body: undefined }
   }
 
   #parsed(records: readonly StoredRecord[]): readonly Stored<Body>[] {
-    const { parse } = this.#options
     return records.flatMap(record => {
-      const [body] = parse ? [parse(record)] : bodyOf<Body>(record)
+      const body = this.#body(record)
       return body === undefined ? [] : [{ id: record.id, version: record.version, body }]
     })
+  }
+
+  #body(record: StoredRecord): Body | undefined {
+    const { parse = firstBody<Body>, env, kind } = this.#options
+    const body = parse(record)
+    const { id, version } = record
+    if (body === undefined && this.#logged.get(id) !== version) {
+      this.#logged.set(id, version)
+      env.log.error({ event: 'record.damaged', kind, recordId: id }, 'damaged record, treating it as absent')
+    }
+    return body
   }
 }
 
@@ -131,7 +150,7 @@ async function putOne(store: Store, write: RecordWrite): Promise<{ status: Put['
   return put!
 }
 
-const parseJson = <Body>({ body }: StoredRecord): Body => JSON.parse(body) as Body
+const firstBody = <Body>(record: StoredRecord): Body | undefined => bodyOf<Body>(record)[0]
 
 /** The body in an array; an empty array if it is damaged, so that one bad record does not stop the others. */
 export function bodyOf<Body>({ body }: Pick<StoredRecord, 'body'>): readonly Body[] {

@@ -65,9 +65,8 @@ export class Schedules {
   constructor(options: SchedulesOptions) {
     this.#options = options
     this.#env = options.env
-    const { connection } = options.env
     const name = (id: string): string => `schedule ${shown(id)}`
-    this.#records = new Records({ connection, kind: SCHEDULE, name, parse: scheduleOf })
+    this.#records = new Records({ env: options.env, kind: SCHEDULE, name, parse: scheduleOf })
   }
 
   /**

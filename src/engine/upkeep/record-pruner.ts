@@ -5,6 +5,7 @@ import type { RecordQuery } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Connection } from '../client/connection.js'
 import { REDRIVE } from '../dead/redriver.js'
+import { bodyOf } from '../records/records.js'
 import { WORKER, type WorkerRecord } from '../worker/fleet.js'
 
 const EVERY_MS = HOUR_MS
@@ -55,7 +56,7 @@ async function forget<Body>(
   let query: Extract<RecordQuery, { limit: number }> = { ...range, limit: BATCH }
   for (;;) {
     const records = await store.records(kind, query)
-    const over = records.filter(({ body }) => isOver(JSON.parse(body) as Body))
+    const over = records.filter(record => bodyOf<Body>(record).some(isOver))
     if (over.length > 0) {
       await store.putRecords(over.map(({ id, version }) => ({ kind, id, body: null, expect: version })))
     }

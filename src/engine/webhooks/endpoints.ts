@@ -15,6 +15,7 @@ import { newSecret } from './signature.js'
 
 export const WEBHOOK = 'webhook'
 /** The secrets that sign deliveries to URLs given by jobs. */
+export const WEBHOOK_SECRETS = 'webhook-secrets'
 export const PER_JOB = 'per-job'
 /** Endpoints that were read within this time are not read again. */
 const FRESH_MS = 1_000
@@ -24,7 +25,7 @@ interface Known {
   readonly version: number
 }
 
-type Parts = Pick<Environment, 'connection' | 'clock' | 'dice' | 'time'>
+type Parts = Pick<Environment, 'connection' | 'clock' | 'dice' | 'time' | 'log'>
 
 /** The webhook endpoints as this process knows them: read periodically, changed by compare-and-set. */
 export class Endpoints {
@@ -38,9 +39,8 @@ export class Endpoints {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    const { connection } = parts
-    this.#records = new Records({ connection, kind: WEBHOOK, name: id => `webhook ${shown(id)}` })
-    this.#secrets = new Records({ connection, kind: 'webhook-secrets', name: id => `webhook secret ${shown(id)}` })
+    this.#records = new Records({ env: parts, kind: WEBHOOK, name: id => `webhook ${shown(id)}` })
+    this.#secrets = new Records({ env: parts, kind: WEBHOOK_SECRETS, name: id => `webhook secret ${shown(id)}` })
   }
 
   get isLoaded(): boolean {
@@ -147,14 +147,9 @@ export class Endpoints {
   }
 
   async #load(): Promise<void> {
-    const store = await this.#parts.connection.store()
     const at = this.#parts.clock.now()
-    const records = await store.records(WEBHOOK, { limit: ENDPOINTS_MAX })
-    const known = records.map(({ id, version, body }): [string, Known] => {
-      const old = this.#known.get(id)
-      return [id, old?.version === version ? old : { version, endpoint: JSON.parse(body) as Endpoint }]
-    })
-    this.#known = new Map(known)
+    const records = await this.#records.page({ limit: ENDPOINTS_MAX })
+    this.#known = new Map(records.map(({ id, version, body: endpoint }) => [id, { version, endpoint }]))
     this.#loadedAt = at
   }
 

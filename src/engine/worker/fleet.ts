@@ -5,6 +5,7 @@ import { listOf, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
 import { HTTP_JOB } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
+import { bodyOf } from '../records/records.js'
 import type { Worker } from './worker.js'
 
 export const WORKER = 'worker'
@@ -117,10 +118,9 @@ export class Fleet {
     const { now } = await store.info()
     const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
     const here = new Map([...this.#workers].map(worker => [worker.id, worker]))
-    return records.map(({ id, body }) => {
-      const record = JSON.parse(body) as WorkerRecord
-      return viewWorker({ ...record, running: here.get(id)?.getStats().running ?? record.running }, now)
-    })
+    return records
+      .flatMap(bodyOf<WorkerRecord>)
+      .map(record => viewWorker({ ...record, running: here.get(record.id)?.getStats().running ?? record.running }, now))
   }
 }
 

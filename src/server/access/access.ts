@@ -1,4 +1,5 @@
 import type { Clock, Dice } from '../../core/values/clock.js'
+import { bodyOf } from '../../engine/records/records.js'
 import type { Store } from '../../store/store.js'
 import { Problem } from '../http/problem.js'
 import { type Authorize, authorizedCaller } from './authorize.js'
@@ -164,8 +165,9 @@ export class Access {
 
   async #bySession(secret: string): Promise<Caller | undefined> {
     const [stored] = await (await this.#options.store()).records(SESSION, { ids: [hashOf(secret)] })
-    if (!stored) return undefined
-    const { tokenId, configured, expiresAt } = JSON.parse(stored.body) as SessionRecord
+    const [session] = stored ? bodyOf<SessionRecord>(stored) : []
+    if (!session) return undefined
+    const { tokenId, configured, expiresAt } = session
     if (expiresAt <= this.#options.clock.now()) return undefined
     // A session ends with the token that opened it.
     if (tokenId !== undefined) return this.#options.tokens.holder(tokenId)
@@ -176,7 +178,7 @@ export class Access {
   async #sweep(store: Store): Promise<void> {
     const now = this.#options.clock.now()
     const sessions = await store.records(SESSION, { limit: SESSIONS_SWEPT })
-    const over = sessions.filter(({ body }) => (JSON.parse(body) as SessionRecord).expiresAt <= now)
+    const over = sessions.filter(session => !bodyOf<SessionRecord>(session).some(({ expiresAt }) => expiresAt > now))
     if (over.length === 0) return
     await store.putRecords(over.map(({ id, version }) => ({ kind: SESSION, id, body: null, expect: version })))
   }

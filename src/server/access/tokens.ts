@@ -8,10 +8,11 @@ import { present } from '../../core/values/present.js'
 import { about, anyText, type Infer, named, oneOf, read } from '../../core/values/schema.js'
 import { view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
+import { bodyOf } from '../../engine/records/records.js'
 import type { Store } from '../../store/store.js'
 import type { Caller, Role } from './caller.js'
 
-const TOKEN = 'token'
+export const TOKEN = 'token'
 const TOKENS_MAX = 10_000
 const PREFIX = 'chr'
 /** How long a token that another server revoked may still be accepted; with the check of streams, less than five seconds. */
@@ -91,7 +92,7 @@ export class Tokens {
   /** Newest first. */
   async list(): Promise<readonly TokenView[]> {
     const records = await (await this.#store()).records(TOKEN, { limit: TOKENS_MAX, order: 'down' })
-    return records.map(({ body }) => viewToken(JSON.parse(body) as TokenRecord))
+    return records.flatMap(bodyOf<TokenRecord>).map(viewToken)
   }
 
   async revoke(id: string): Promise<void> {

@@ -12,6 +12,7 @@ import {
 } from '../../../src/cli/commands/doctor/checks.js'
 import { bytesText } from '../../../src/cli/output/bytes.js'
 import { createChronos } from '../../../src/index.js'
+import { sqlite } from '../../../src/sqlite.js'
 import type { PostgresHealth } from '../../../src/store/postgres/connection/health.js'
 import type { Hearing } from '../../../src/store/postgres/connection/listen-check.js'
 import type { SqliteHealth } from '../../../src/store/sqlite/file/health.js'
@@ -183,7 +184,22 @@ describe('doctor', () => {
       'due jobs',
       'leases',
       'statistics',
+      'records',
     ])
+  })
+
+  it('names damaged records, which count as absent', async () => {
+    const path = join(folder, 'chronos.db')
+    const chronos = createChronos({ store: `sqlite:${path}`, log: false })
+    await chronos.schedules.put('digest', { cron: '0 9 * * *', job: 'mail' })
+    await chronos.close()
+    const store = sqlite(path)
+    await store.putRecords([{ kind: 'schedule', id: 'digest', body: '{"id":' }])
+    await store.close()
+    const { code, stdout } = await say(['doctor', '--store', `sqlite:${path}`])
+    expect(code).toBe(8)
+    expect(stdout).toContain('records     problem: schedule digest is damaged and counts as absent')
+    expect(stdout).toContain('restore a backup, or create it again under the same id')
   })
 
   it('checks a server, and receives its own notification', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { silentLog } from '../../../src/engine/client/log.js'
 import { Records } from '../../../src/engine/records/records.js'
 import { VirtualClock } from '../../../src/engine/time/virtual.js'
 import { memoryStore } from '../../../src/store/memory.js'
@@ -9,9 +10,11 @@ interface Tally {
 
 function tallies() {
   const store = memoryStore({ clock: new VirtualClock() })
-  const connection = { store: async () => store }
-  const records = new Records<Tally>({ connection, kind: 'tally', name: id => `tally "${id}"` })
-  return { store, records }
+  const errors: unknown[] = []
+  const log = { ...silentLog, error: (facts: unknown) => errors.push(facts) }
+  const env = { connection: { store: async () => store }, log }
+  const records = new Records<Tally>({ env, kind: 'tally', name: id => `tally "${id}"` })
+  return { store, records, errors }
 }
 
 const plusOne = (tally: Tally | undefined): Tally => ({ count: (tally?.count ?? 0) + 1 })
@@ -93,5 +96,34 @@ describe('page', () => {
       (await records.page({ limit: 3, order }, everyFifth)).map(({ id }) => id)
     expect(await ids('up')).toEqual(['r00', 'r10', 'r15'])
     expect(await ids('down')).toEqual(['r25', 'r20', 'r15'])
+  })
+})
+
+describe('a damaged record', () => {
+  async function damaged() {
+    const t = tallies()
+    await t.records.write('a', { count: 1 }, 0)
+    await t.store.putRecords([{ kind: 'tally', id: 'b', body: 'no JSON' }])
+    return t
+  }
+
+  it('counts as absent in every read', async () => {
+    const { records } = await damaged()
+    expect(await records.find('b')).toBeUndefined()
+    expect((await records.these(['a', 'b'])).map(({ id }) => id)).toEqual(['a'])
+    expect((await records.page({ limit: 10 })).map(({ id }) => id)).toEqual(['a'])
+  })
+
+  it('is replaced by a change', async () => {
+    const { records } = await damaged()
+    expect(await records.change('b', plusOne)).toEqual({ id: 'b', version: 2, body: { count: 1 } })
+    expect((await records.find('b'))?.body).toEqual({ count: 1 })
+  })
+
+  it('is logged once', async () => {
+    const { records, errors } = await damaged()
+    await records.find('b')
+    await records.page({ limit: 10 })
+    expect(errors).toEqual([{ event: 'record.damaged', kind: 'tally', recordId: 'b' }])
   })
 })

@@ -77,6 +77,17 @@ function soundness(damage: readonly string[]): Check {
   )
 }
 
+/** A damaged record counts as absent. */
+export function recordsCheck(damaged: readonly string[]): Check {
+  if (damaged.length === 0) return ok('records', 'all readable')
+  const more = damaged.length > 1 ? ` (and ${damaged.length - 1} more)` : ''
+  return problem(
+    'records',
+    `${damaged[0]} is damaged and counts as absent${more}`,
+    'restore a backup, or create it again under the same id',
+  )
+}
+
 const WAL_WARN_BYTES = 64 * MEGABYTE
 
 function fileSize({ fileBytes, walBytes }: SqliteHealth): Check {

@@ -6,7 +6,8 @@ import { type Io, unlessInterrupted } from '../../io.js'
 import { paint, type Style, type Tone } from '../../output/print.js'
 import { hang, many, show } from '../../output/show.js'
 import { oneLine, padEnd } from '../../output/width.js'
-import { type Check, checkSchema, nodeCheck, postgresChecks, sqliteChecks } from './checks.js'
+import { type Check, checkSchema, nodeCheck, postgresChecks, recordsCheck, sqliteChecks } from './checks.js'
+import { damagedRecords } from './records.js'
 
 export interface Examination {
   readonly location: string
@@ -44,7 +45,7 @@ async function file(path: string, integrity: boolean): Promise<readonly Check[]>
   const facts = await health(path, { clock: systemClock, dice: systemDice }, integrity ? 'damage' : 'none')
   const store = sqlite(path)
   try {
-    return sqliteChecks(await store.info(), facts)
+    return [...sqliteChecks(await store.info(), facts), recordsCheck(await damagedRecords(store))]
   } finally {
     await store.close()
   }
@@ -54,7 +55,8 @@ async function server(url: string): Promise<readonly Check[]> {
   const { postgres } = await import('../../../postgres.js')
   const store = postgres(url)
   try {
-    return postgresChecks(await store.info(), await store.health(), await store.hearing())
+    const checks = postgresChecks(await store.info(), await store.health(), await store.hearing())
+    return [...checks, recordsCheck(await damagedRecords(store))]
   } finally {
     await store.close()
   }
