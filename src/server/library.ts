@@ -6,6 +6,7 @@ export interface Library
   extends Pick<
     Chronos,
     | 'jobs'
+    | 'byId'
     | 'queues'
     | 'schedules'
     | 'dead'

@@ -19,6 +19,7 @@ const SCREENS: readonly (readonly [name: string, path: (world: World['ids']) => 
   ['redrive', ids => `/redrives/${ids.redrive}`, /Jobs per second/],
   ['schedules', () => '/schedules', /weekly-digest/],
   ['schedule', () => '/schedules/weekly-digest', /Upcoming runs/],
+  ['schedule-by-the-path-of-a-job', () => '/jobs/weekly-digest', /Upcoming runs/],
   ['schedule-editor', () => '/schedules/weekly-digest/edit', /At 09:00 every Monday/],
   ['policies', () => '/policies', /Outage survived/],
   ['webhooks', () => '/webhooks', /shop\.example/],

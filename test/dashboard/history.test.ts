@@ -10,6 +10,7 @@ const moment = (ms: number): string => `${ms - START}`
 
 function job(more: Partial<JobView> = {}): JobView {
   return {
+    kind: 'job',
     id: 'a',
     name: 'mail',
     queue: 'default',

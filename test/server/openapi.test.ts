@@ -62,6 +62,14 @@ describe('the OpenAPI document', () => {
     expect(said.sort()).toEqual(ENDPOINTS.map(({ method, path }) => `${method} ${path}`).sort())
   })
 
+  it('tells a job from a schedule by one field', () => {
+    const json = JSON.stringify(document.paths['/jobs/{id}'])
+    const mapping = '"discriminator":{"propertyName":"kind","mapping":{"job":"#/components/schemas/'
+    expect(json).toContain(`${mapping}JobWithAttempts","schedule":"#/components/schemas/ScheduleWithAttempts"}}`)
+    expect(json).toContain(`${mapping}Job","schedule":"#/components/schemas/JobSchedule"}}`)
+    expect(json).not.toContain('anyOf')
+  })
+
   it('lints clean', async () => {
     const cli = join(ROOT, 'node_modules', '@redocly', 'cli', 'bin', 'cli.js')
     const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }

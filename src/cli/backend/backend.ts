@@ -7,6 +7,8 @@ import { addressIn, type BackendOptions, configOf } from './store-address.js'
 export const LOCAL_ONLY = [
   'queues.list',
   'schedules.create',
+  'schedules.end',
+  'schedules.edit',
   'alerts.deliveries',
   'tokens.exist',
   'tokens.verify',

@@ -21,6 +21,7 @@ export const explanation = named(
       waiting: view({ because: oneOf(WAIT_CODES), words: anyText }, { until: timestamp }),
       last: view({ words: anyText, decision }),
       next: view({ words: anyText }, { at: timestamp, latestAt: timestamp }),
+      nextOccurrenceAt: about(timestamp, 'For the id of a schedule: its next occurrence.'),
     },
   ),
 )

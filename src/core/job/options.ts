@@ -12,7 +12,6 @@ import {
   type Infer,
   inCode,
   integer,
-  named,
   oneOf,
   refined,
   type Schema,
@@ -69,7 +68,7 @@ interface When {
   readonly runAt?: unknown
 }
 
-const twoTimes = (given: When): string | undefined =>
+export const twoTimes = (given: When): string | undefined =>
   given.delay !== undefined && given.runAt !== undefined ? 'give delay or runAt, not both' : undefined
 
 type RetrySettings = JobRetryOptions & {
@@ -111,32 +110,27 @@ export const enqueueOptions = refined(
 
 export type EnqueueOptions = Infer<typeof enqueueOptions>
 
-const changes = object(
-  {},
-  {
-    payload: about(anything, { label: 'Payload', hint: 'JSON' }),
-    priority: jobSettings.priority,
-    tags: jobSettings.tags,
-    timeout: about(nullable(atLeast1ms), 'null: the timeout of the definition.'),
-    deadline: about(nullable(timeOrDuration), 'The job is not started after this; null removes the deadline.'),
-    retry: about(
-      nullable(ownSettings.retry),
-      'Takes precedence over the policies of definition, queue and instance; null removes it.',
-    ),
-    runAt,
-    delay,
-    queue: about(name, { label: 'Queue' }),
-  },
-)
+/** The fields of a job that can be changed. */
+export const jobFields = {
+  payload: about(anything, { label: 'Payload', hint: 'JSON' }),
+  priority: jobSettings.priority,
+  tags: jobSettings.tags,
+  timeout: about(nullable(atLeast1ms), 'null: the timeout of the definition.'),
+  deadline: about(nullable(timeOrDuration), 'The job is not started after this; null removes the deadline.'),
+  retry: about(
+    nullable(ownSettings.retry),
+    'Takes precedence over the policies of definition, queue and instance; null removes it.',
+  ),
+  runAt,
+  delay,
+  queue: about(name, { label: 'Queue' }),
+}
 
 /** The changes of a waiting job; absent fields stay unchanged. */
-export const jobEdit = named(
-  'JobEdit',
-  refined(changes, given =>
-    Object.keys(given).length === 0
-      ? `nothing to change; give one of ${Object.keys(changes.fields).join(', ')}`
-      : twoTimes(given),
-  ),
+export const jobEdit = refined(object({}, jobFields), given =>
+  Object.keys(given).length === 0
+    ? `nothing to change; give one of ${Object.keys(jobFields).join(', ')}`
+    : twoTimes(given),
 )
 
 export type JobChanges = Infer<typeof jobEdit>

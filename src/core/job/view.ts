@@ -1,6 +1,17 @@
 import { type Policy, policy, storablePolicy } from '../policy/policy.js'
 import { present } from '../values/present.js'
-import { about, anyText, anything, boolean, type Infer, integer, named, number, oneOf } from '../values/schema.js'
+import {
+  about,
+  anyText,
+  anything,
+  boolean,
+  type Infer,
+  integer,
+  literal,
+  named,
+  number,
+  oneOf,
+} from '../values/schema.js'
 import { listOf, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
 import {
@@ -24,6 +35,7 @@ export const jobView = named(
   'Job',
   view(
     {
+      kind: about(literal('job'), 'Where a schedule could be, tells that this is a job.'),
       id: anyText,
       name: anyText,
       queue: anyText,
@@ -115,6 +127,7 @@ export interface AttemptFacts {
 export function viewJob(job: Job, policy: Policy, now: number): JobView {
   const maxRetries = maxRetriesOf(job, policy)
   return present({
+    kind: 'job' as const,
     id: job.id,
     name: job.name,
     queue: job.queue,

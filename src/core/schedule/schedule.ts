@@ -24,6 +24,8 @@ export interface Schedule {
   /** false: one occurrence, after which the schedule has ended. */
   readonly recurring: boolean
   readonly job: ScheduledJob
+  /** It was made in the short form. */
+  readonly posted?: Posted
   readonly createdAt: number
   readonly updatedAt: number
   readonly endedAt?: number
@@ -34,6 +36,12 @@ export interface Schedule {
   readonly lastTick?: number
   readonly lastJobId?: string
   readonly counts: TickCounts
+}
+
+export interface Posted {
+  /** Tells whether a repeated key comes with the same form. */
+  readonly hash: string
+  readonly key?: string
 }
 
 export interface TickCounts {

@@ -16,6 +16,7 @@ import {
   type Shape,
   type Simple,
   schema,
+  tryRead,
 } from './schema.js'
 import { suggest } from './suggest.js'
 
@@ -282,6 +283,27 @@ export function union<S extends readonly Schema[]>(...members: S): Schema<Infer<
     fromText: given => {
       const texts = members.map(member => member.fromText?.(given)).filter(one => one !== undefined)
       return texts.find(one => one !== given) ?? given
+    },
+  })
+}
+
+/** One of several views, each with a literal in the field `tag` that tells which one it is. */
+/* @__NO_SIDE_EFFECTS__ */
+export function tagged<S extends readonly ObjectSchema[]>(tag: string, ...members: S): Schema<Infer<S[number]>> {
+  const expects = 'an object'
+  return schema<Infer<S[number]>>({
+    kinds: ['object'],
+    expects,
+    check(given) {
+      if (!isPlainObject(given)) throw notPlain(given)
+      const own = members.find(({ fields }) => 'value' in tryRead(fields[tag]!, given[tag]))
+      return (own ?? members[0]!).check(given) as Infer<S[number]>
+    },
+    json: to => {
+      const refs = members.map(member => jsonSchema(member, to))
+      const names = members.map(({ fields }) => (jsonSchema(fields[tag]!, to) as { enum: [string] }).enum[0])
+      const mapping = Object.fromEntries(refs.map(({ $ref }, i) => [names[i]!, $ref]))
+      return { oneOf: refs, discriminator: { propertyName: tag, mapping } }
     },
   })
 }

@@ -52,9 +52,9 @@ type Signal = AbortSignal | undefined
 
 /** Lists and reads of one path. */
 const some =
-  <T>(path: string) =>
+  <T>(path: string, fixed?: object) =>
   (query: Filter & Page = {}, signal?: Signal) =>
-    request<T>('GET', path, { query, signal })
+    request<T>('GET', path, { query: { ...query, ...fixed }, signal })
 const all =
   <T>(path: string) =>
   (signal?: Signal) =>
@@ -66,7 +66,7 @@ const chosen = (filter: Filter): object => (Object.keys(filter).length === 0 ? {
 const job = (id: string, verb = ''): string => `/jobs/${segment(id)}${verb}`
 
 export const jobs = {
-  list: some<Counted<JobView>>('/jobs'),
+  list: some<Counted<JobView>>('/jobs', { kind: 'job' }),
   timeline: (id: string, signal?: Signal) => request<JobTimeline>('GET', job(id, '/timeline'), { signal }),
   explain: (id: string, signal?: Signal) => request<Explanation>('GET', job(id, '/explain'), { signal }),
   logs: (id: string, page: Page = {}, signal?: Signal) =>

@@ -16,6 +16,7 @@ import { type FleetStats, readSeries, readStats, type SeriesQuery, type StatsSer
 import { type Meter, Telemetry } from '../figures/telemetry.js'
 import { tracingOf } from '../figures/tracing.js'
 import { checkedRequest, httpJob } from '../http/http-job.js'
+import { ById } from '../jobs/by-id.js'
 import { Jobs } from '../jobs/jobs.js'
 import { Queues } from '../jobs/queues.js'
 import { Leases } from '../leases/leases.js'
@@ -65,6 +66,7 @@ type EnqueueArguments<Input> = undefined extends Input
 /** The entry point of the library. */
 export class Chronos {
   readonly jobs: Jobs
+  readonly byId: ById
   readonly queues: Queues
   readonly dead: Dead
   readonly redrives: Redrives
@@ -133,6 +135,7 @@ export class Chronos {
       checkRequest,
       onChanged: () => this.#maintenance?.schedule(),
     })
+    this.byId = new ById(this.#env, this.jobs, this.schedules)
     this.dead = new Dead(this.#env, this.jobs, this.redrives)
     this.#dependencies = new Dependencies(this.#env, () => wake(0))
     this.circuits = new Circuits(this.#env, this.#dependencies)

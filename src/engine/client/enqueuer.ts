@@ -265,7 +265,7 @@ function strictest(asked: Delivery | undefined, defined: Delivery | undefined): 
   return asked === 'at-most-once' || defined === 'at-most-once' ? 'at-most-once' : 'at-least-once'
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 function keyConflict(job: NewJob, existingId: string, existingHash: string): ChronosError {
   const short = (hash: string): string => hash.slice(0, 12)

@@ -83,9 +83,9 @@ export async function editJob(editing: Editing): Promise<Job> {
 }
 
 /** What is built in checks its payload and names its dependency by it, unless the enqueue named another. */
-async function dependencyOf(
-  job: Job,
-  { changes, enqueuer, checkRequest }: Editing,
+export async function dependencyOf(
+  job: Pick<Job, 'name' | 'payload' | 'dependency'>,
+  { changes, enqueuer, checkRequest }: Pick<Editing, 'changes' | 'enqueuer' | 'checkRequest'>,
 ): Promise<Pick<JobEdit, 'dependency'>> {
   if (changes.payload === undefined) return {}
   const payload: unknown = JSON.parse(changes.payload)

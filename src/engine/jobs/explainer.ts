@@ -1,7 +1,6 @@
 import { circuitState, type Dependency } from '../../core/dependency/dependency.js'
 import { type DependencyFacts, type Explanation, explain } from '../../core/job/explain.js'
 import type { Job } from '../../core/job/job.js'
-import { ChronosError, shown } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Store } from '../../store/store.js'
@@ -10,6 +9,7 @@ import { dependencyId, ownerOf } from '../dependencies/answer.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { bodyOf } from '../records/records.js'
 import { isAlive, knows, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
+import { notFound } from './edit.js'
 
 /** Enough to find the last decision behind a few deferred runs. */
 const ATTEMPTS = 5
@@ -18,11 +18,15 @@ const ATTEMPTS = 5
 export async function explainJob(env: Environment, id: string): Promise<Explanation> {
   const store = await env.connection.store()
   const job = await store.get(id)
-  if (!job) throw new ChronosError('NOT_FOUND', `there is no job ${shown(id)}`, { details: { jobId: id } })
+  if (!job) throw notFound(id)
+  return explainIn(env, store, job)
+}
+
+export async function explainIn(env: Environment, store: Store, job: Job): Promise<Explanation> {
   const { now } = await store.info()
   const [policy, attempts, queues, workers, dependency] = await Promise.all([
     env.policies.of(job),
-    store.history(id, { limit: ATTEMPTS }),
+    store.history(job.id, { limit: ATTEMPTS }),
     store.queues(),
     workersFor(store, job, now),
     dependencyOf(store, job, now),

@@ -1,3 +1,4 @@
+import type { Job } from '../../core/job/job.js'
 import { demise, ghost, projectionOf } from '../../core/job/projection.js'
 import { timeline, timelineOf } from '../../core/job/timeline.js'
 import { attemptView, jobView, viewAttempt, viewJob } from '../../core/job/view.js'
@@ -5,6 +6,7 @@ import { pageLimit } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { about, anyText, type Infer, integer, named, number, read } from '../../core/values/schema.js'
 import { listOf, pair, view } from '../../core/values/shape.js'
+import { timestamp } from '../../core/values/time.js'
 import type { AttemptRecord } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { notFound } from './edit.js'
@@ -43,6 +45,10 @@ export const jobTimeline = named(
     {
       deadline: about(integer(), 'Epoch milliseconds.'),
       dies: about(demise, 'When the job would die in that case; absent if it has ended.'),
+      nextOccurrenceAt: about(
+        timestamp,
+        'For the id of a schedule: its next occurrence. `job` is the current or last one.',
+      ),
     },
   ),
 )
@@ -51,22 +57,26 @@ export type JobTimeline = Infer<typeof jobTimeline>
 const LIMIT_DEFAULT = 100
 
 export async function timelineOfJob(env: Environment, id: string, query: TimelineQuery): Promise<JobTimeline> {
+  const job = await (await env.connection.store()).get(id)
+  if (!job) throw notFound(id)
+  return timelineIn(env, job, query)
+}
+
+export async function timelineIn(env: Environment, job: Job, query: TimelineQuery): Promise<JobTimeline> {
   const { limit = LIMIT_DEFAULT } = query
   read(pageLimit, limit, 'jobs.timeline: limit')
   const store = await env.connection.store()
-  const job = await store.get(id)
-  if (!job) throw notFound(id)
   const [policy, history, { now }] = await Promise.all([
     env.policies.of(job),
-    store.history(id, { limit }),
+    store.history(job.id, { limit }),
     store.info(),
   ])
   const view = viewJob(job, policy, now)
-  const attempts = [...history.data].reverse().map(viewPlanned)
+  const records = [...history.data].reverse()
   return present({
     job: view,
-    ...timelineOf(view, attempts, now),
-    attempts,
+    ...timelineOf(view, records.map(viewAttempt), now),
+    attempts: records.map(viewPlanned),
     deadline: job.deadline,
     ...projectionOf(job, policy, now),
   })

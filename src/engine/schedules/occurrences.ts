@@ -8,6 +8,12 @@ export interface OccurrenceAttempt extends AttemptView {
   readonly jobId: string
 }
 
+/** Selects the jobs of a schedule. An earlier schedule of another tenant may have had the same id. */
+export interface OfSchedule {
+  readonly scheduleId: string
+  readonly tenantId?: string
+}
+
 /** The position of a list: the page of jobs to continue with, and the job whose runs were listed in part. */
 interface Position {
   /** Absent: no other job is left. */
@@ -20,31 +26,31 @@ interface Position {
 /** The runs of all jobs of a schedule: newest job first, and for each job newest run first; or both oldest first. */
 export async function occurrenceHistory(
   store: Store,
-  scheduleId: string,
+  filter: OfSchedule,
   { limit, cursor, order: asked }: PageRequest,
 ): Promise<Page<OccurrenceAttempt>> {
   const data: OccurrenceAttempt[] = []
   const first = cursor === undefined ? undefined : readPosition(cursor)
   const order = first ? first.order : asked
-  let position: Position | undefined = first ?? (await nextJob(store, scheduleId, order))
+  let position: Position | undefined = first ?? (await nextJob(store, filter, order))
   while (position?.jobId !== undefined) {
     const { jobId, runs, jobs }: Position = position
     if (data.length === limit) return { data, next: writePosition(position) }
     const page = await store.history(jobId, { limit: limit - data.length, ...present({ cursor: runs, order }) })
     data.push(...page.data.map(record => ({ jobId, ...viewAttempt(record) })))
     if (page.next !== undefined) position = { ...position, runs: page.next }
-    else position = jobs === undefined ? undefined : await nextJob(store, scheduleId, order, jobs)
+    else position = jobs === undefined ? undefined : await nextJob(store, filter, order, jobs)
   }
   return { data }
 }
 
 async function nextJob(
   store: Store,
-  scheduleId: string,
+  filter: OfSchedule,
   order: PageRequest['order'],
   cursor?: string,
 ): Promise<Position> {
-  const page = await store.list({ scheduleId }, { limit: 1, ...present({ cursor, order }) })
+  const page = await store.list(filter, { limit: 1, ...present({ cursor, order }) })
   return present({ jobId: page.data[0]?.id, jobs: page.next, order })
 }
 

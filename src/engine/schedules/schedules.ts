@@ -1,19 +1,28 @@
 import type { HttpRequest } from '../../core/http/request.js'
 import { ownSettings } from '../../core/job/options.js'
-import { parseScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
+import {
+  deliveryIn,
+  jobChangesIn,
+  parseScheduleForm,
+  type ScheduleChanges,
+  type ScheduleForm,
+  scheduleEdit,
+} from '../../core/schedule/form.js'
 import { type TickView, viewTicks } from '../../core/schedule/occurrences.js'
 import { scheduleOptions } from '../../core/schedule/options.js'
-import type { Schedule, ScheduledJob } from '../../core/schedule/schedule.js'
-import { checkHappens, parseTiming } from '../../core/schedule/timing.js'
+import type { Posted, Schedule, ScheduledJob } from '../../core/schedule/schedule.js'
+import { checkHappens, parseTiming, type Timing, ticksOf } from '../../core/schedule/timing.js'
 import { ChronosError, shown } from '../../core/values/error.js'
+import { canonicalJson } from '../../core/values/json.js'
 import { pageLimit, name as scheduleId } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { integer, read } from '../../core/values/schema.js'
 import { type Time, timeOf } from '../../core/values/time.js'
 import type { NewJob, Store } from '../../store/store.js'
 import { HTTP_JOB } from '../client/definition.js'
-import type { EnqueueOptions, EnqueueResult, Enqueuer } from '../client/enqueuer.js'
+import { type EnqueueOptions, type EnqueueResult, type Enqueuer, sha256 } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
+import { dependencyOf, parseChanges } from '../jobs/edit.js'
 import { type HistoryQuery, historyPageOf, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
 import { Records, type Stored } from '../records/records.js'
 import { type OccurrenceAttempt, occurrenceHistory } from './occurrences.js'
@@ -35,10 +44,13 @@ export interface CreateOptions {
 
 export interface CreatedSchedule {
   readonly schedule: ScheduleView
+  /** `existing`: the key, or the id, was used before with the same form. */
+  readonly status: 'created' | 'existing'
   /** Options that were given and have no effect. */
   readonly warnings: readonly string[]
 }
 
+const ID_LENGTH = 32
 const previewCount = integer(1, 1_000)
 /** The settings that a schedule passes on to its jobs. */
 const SETTINGS = Object.keys(ownSettings) as readonly (keyof typeof ownSettings)[]
@@ -65,8 +77,7 @@ export class Schedules {
   constructor(options: SchedulesOptions) {
     this.#options = options
     this.#env = options.env
-    const name = (id: string): string => `schedule ${shown(id)}`
-    this.#records = new Records({ env: options.env, kind: SCHEDULE, name, parse: scheduleOf })
+    this.#records = scheduleRecords(options.env)
   }
 
   /**
@@ -78,7 +89,12 @@ export class Schedules {
     return warnings.length === 0 ? schedule : { ...schedule, warnings }
   }
 
-  async #put(id: string, options: unknown, { version }: PutOptions): Promise<CreatedSchedule> {
+  async #put(
+    id: string,
+    options: unknown,
+    { version }: PutOptions,
+    posted?: Posted,
+  ): Promise<Omit<CreatedSchedule, 'status'>> {
     read(scheduleId, id, 'schedules.put: id')
     const where = `schedule "${id}"`
     const asked = read(scheduleOptions, options, `${where}:`) as ScheduleOptions<never>
@@ -90,21 +106,31 @@ export class Schedules {
       const said = saidOf(asked, job, current, now, where)
       if (current && isSame(current, said)) return current
       checkHappens(said.timing, now, where)
-      return putOver(id, said, current, now)
+      return { ...putOver(id, said, current, now), ...present({ posted }) }
     })
     return { schedule: viewSchedule(body, now), warnings }
   }
 
   /**
    * Creates a schedule from the short form `{ schedule, api, type, isRecurring, maxRetryCount }`: a recurring call to a
-   * URL.
+   * URL. A repeated key, or a repeated id, returns the existing schedule.
    */
-  async create(form: ScheduleForm, { id, tenantId }: CreateOptions = {}): Promise<CreatedSchedule> {
+  async create(form: ScheduleForm, { id, tenantId = form.tenantId }: CreateOptions = {}): Promise<CreatedSchedule> {
     const { warnings, ...options } = parseScheduleForm(form, 'job')
     const { dice, clock } = this.#env
-    const own = id ?? dice.id(clock.now())
-    const { schedule } = await this.#put(own, { ...options, ...present({ tenantId }) }, { version: 0 })
-    return { schedule, warnings }
+    const { key } = form
+    const keyId = key === undefined ? undefined : sha256(JSON.stringify(['schedule', tenantId ?? null, key]))
+    const own = keyId?.slice(0, ID_LENGTH) ?? id ?? dice.id(clock.now())
+    const posted = present({ hash: sha256(canonicalJson(JSON.stringify({ ...form, tenantId }))), key })
+    try {
+      const { schedule } = await this.#put(own, { ...options, ...present({ tenantId }) }, { version: 0 }, posted)
+      return { schedule, status: 'created', warnings }
+    } catch (error) {
+      const existing = isTaken(error) ? await this.#records.find(own) : undefined
+      if (!existing) throw error
+      if (existing.body.posted?.hash !== posted.hash) throw keyConflict(key, own)
+      return { schedule: viewSchedule(existing.body, this.#env.time.now()), status: 'existing', warnings }
+    }
   }
 
   async get(id: string): Promise<ScheduleView | undefined> {
@@ -128,7 +154,9 @@ export class Schedules {
   /** The runs of all its jobs, newest job first. */
   async history(id: string, page: HistoryQuery = {}): Promise<List<OccurrenceAttempt>> {
     const store = await this.#env.connection.store()
-    const found = await occurrenceHistory(store, id, historyPageOf(page, 'schedules.history'))
+    const tenantId = (await this.#records.find(id))?.body.job.tenantId
+    const filter = present({ scheduleId: id, tenantId })
+    const found = await occurrenceHistory(store, filter, historyPageOf(page, 'schedules.history'))
     return listOf(found.data, found.next)
   }
 
@@ -140,13 +168,61 @@ export class Schedules {
     })
   }
 
-  /** Continues with the next occurrence; those during the pause are skipped. */
+  /** Continues with the next occurrence; those during the pause, or since it was cancelled, are skipped. */
   resume(id: string): Promise<ScheduleView> {
-    return this.#change(id, 'resume', (schedule, now) =>
-      schedule.state === 'paused'
-        ? { ...schedule, state: 'active', decidedUntil: Math.max(schedule.decidedUntil, now) }
-        : undefined,
+    return this.#change(id, 'resume', ({ endedAt: _, ...schedule }, now) => {
+      const { state, recurring, counts, timing } = schedule
+      // It ended by a cancel, not because its last occurrence has passed.
+      const isCancelled = (recurring || counts.fired === 0) && ticksOf(timing).next(now) !== undefined
+      if (state !== 'paused' && !(state === 'ended' && isCancelled)) return undefined
+      return { ...schedule, state: 'active', decidedUntil: Math.max(schedule.decidedUntil, now) }
+    })
+  }
+
+  /** Ends it: it makes no further jobs; existing ones continue. */
+  end(id: string): Promise<ScheduleView> {
+    return this.#change(id, 'cancel', ({ queuedTick: _, ...schedule }, now) =>
+      schedule.state === 'ended' ? undefined : { ...schedule, state: 'ended', endedAt: now },
     )
+  }
+
+  /** Changes some fields, for its next occurrences. A new time makes a schedule that has ended active again. */
+  async edit(id: string, given: ScheduleChanges, { version }: PutOptions = {}): Promise<ScheduleView> {
+    const where = `schedule "${id}"`
+    const changes = read(scheduleEdit, given, `${where}:`)
+    let now = 0
+    const { body } = await this.#write(id, async (current, store) => {
+      if (!current) throw noSchedule(id)
+      checkVersion(id, current.revision, version)
+      now = (await store.info()).now
+      const timing =
+        changes.schedule === undefined ? current.timing : atCron(current.timing, changes.schedule, now, where)
+      const job = await this.#edited(current.job, changes, where)
+      const { overlap, missed, recurring } = current
+      const said = { timing, overlap, missed, recurring: changes.isRecurring ?? recurring, job }
+      if (isSame(current, said)) return current
+      if (timing !== current.timing) checkHappens(timing, now, where)
+      const next = putOver(id, said, current, now)
+      const { state, endedAt } = current
+      return changes.schedule === undefined ? { ...next, ...present({ state, endedAt }) } : next
+    })
+    return viewSchedule(body, now)
+  }
+
+  async #edited(job: ScheduledJob, given: ScheduleChanges, where: string): Promise<ScheduledJob> {
+    const { runAt: _, delay: _delay, ...asked } = jobChangesIn(given, job, where)
+    const delivery = deliveryIn(given)
+    if (Object.keys(asked).length === 0) return { ...job, ...present({ delivery }) }
+    const changes = parseChanges(asked, where)
+    const dependency = await dependencyOf(job, { changes, ...this.#options })
+    const { payload, priority, tags, queue, override } = changes
+    const payloadHash = payload === undefined ? undefined : sha256(canonicalJson(payload))
+    const { override: before, ...rest } = job
+    return {
+      ...rest,
+      ...present({ payload, payloadHash, priority, tags, queue, delivery, ...dependency }),
+      ...(override !== null && present({ override: override ?? before })),
+    }
   }
 
   /** Makes an occurrence at once, regardless of the schedule's times, a pause or an earlier occurrence. */
@@ -231,6 +307,27 @@ export class Schedules {
     if (!schedule) throw noSchedule(id)
     return schedule
   }
+}
+
+export function scheduleRecords(env: Environment): Records<Schedule> {
+  const name = (id: string): string => `schedule ${shown(id)}`
+  return new Records({ env, kind: SCHEDULE, name, parse: scheduleOf })
+}
+
+/** Another expression, with the other settings as they are. */
+function atCron({ everyMs: _, anchor: _anchor, ...rest }: Timing, cron: string, now: number, where: string): Timing {
+  return { ...rest, ...parseTiming({ cron, timeZone: rest.timeZone }, now, where) }
+}
+
+const isTaken = (error: unknown): boolean => error instanceof ChronosError && error.code === 'VERSION_CONFLICT'
+
+function keyConflict(key: string | undefined, id: string): ChronosError {
+  const what = key === undefined ? `id ${shown(id)}` : `key ${shown(key)}`
+  return new ChronosError(
+    'KEY_CONFLICT',
+    `${what} belongs to a schedule with other fields; use another one, or change that schedule`,
+    { details: present({ key, scheduleId: id }) },
+  )
 }
 
 /** Notifies every scheduler that a schedule has changed. */

@@ -1,6 +1,7 @@
 import { DELIVERIES } from '../../core/job/job.js'
-import { attemptView, timeText } from '../../core/job/view.js'
+import { attemptView, type JobView, jobView, timeText } from '../../core/job/view.js'
 import { partialPolicy } from '../../core/policy/form.js'
+import { formOf, scheduleForm } from '../../core/schedule/form.js'
 import { missed, overlap } from '../../core/schedule/options.js'
 import { SCHEDULE_STATES, type Schedule } from '../../core/schedule/schedule.js'
 import { ticksOf } from '../../core/schedule/timing.js'
@@ -14,10 +15,11 @@ import {
   duration,
   type Infer,
   integer,
+  literal,
   named,
   oneOf,
 } from '../../core/values/schema.js'
-import { listOf, view } from '../../core/values/shape.js'
+import { listOf, record, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
 import { nextAfter } from './schedule-cache.js'
 
@@ -67,6 +69,32 @@ export const scheduleView = named(
 )
 export type ScheduleView = Infer<typeof scheduleView>
 
+const { type, isRecurring, maxRetryCount, method, body, timeout } = scheduleForm.optional
+
+/** A schedule where a job could be: with the fields of the short form, if it was made in it, and its occurrence. */
+export const jobSchedule = named(
+  'JobSchedule',
+  view(
+    { kind: literal('schedule'), ...scheduleView.required },
+    {
+      ...scheduleView.optional,
+      schedule: anyText,
+      api: anyText,
+      type,
+      isRecurring,
+      maxRetryCount,
+      method,
+      headers: record(anyText),
+      body,
+      timeout: about(timeout, 'The limit of one attempt.'),
+      key: anyText,
+      nextRunAt: about(timestamp, 'The time of the next run: of a retry while its occurrence is retried.'),
+      occurrence: about(jobView, 'Its job that waits or runs, otherwise its last one.'),
+    },
+  ),
+)
+export type JobSchedule = Infer<typeof jobSchedule>
+
 /** A run of a job of a schedule. */
 export const occurrenceAttempt = named(
   'OccurrenceAttempt',
@@ -111,4 +139,10 @@ export function viewSchedule(schedule: Schedule, now: number): ScheduleView {
     updatedAt: timeText(schedule.updatedAt),
     endedAt: timeText(schedule.endedAt),
   })
+}
+
+export function viewJobSchedule(schedule: Schedule, occurrence: JobView | undefined, now: number): JobSchedule {
+  const view = viewSchedule(schedule, now)
+  const nextRunAt = occurrence?.state === 'waiting' ? occurrence.runAt : view.nextOccurrenceAt
+  return { kind: 'schedule', ...view, ...formOf(schedule), ...present({ nextRunAt, occurrence }) }
 }

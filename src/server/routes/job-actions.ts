@@ -1,42 +1,75 @@
-import { jobEdit } from '../../core/job/options.js'
-import { jobView } from '../../core/job/view.js'
+import { jobOrScheduleEdit } from '../../core/schedule/form.js'
+import { present } from '../../core/values/present.js'
 import { bulkResult } from '../../engine/jobs/bulk.js'
+import { type JobOrSchedule, jobOrSchedule } from '../../engine/jobs/by-id.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
-import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
+import { type Answer, type Call, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { enqueuedJob, jobFilter } from './job-forms.js'
-import { ownJob, ownTenant } from './tenancy.js'
-import { bulkRequest, byId } from './words.js'
+import { ownJobOrSchedule, ownTenant } from './tenancy.js'
+import { bulkRequest, byId, versionTag } from './words.js'
 
-/** An action on one job, which returns the changed job. */
-function action(path: string, summary: string, verb: 'cancel' | 'retry' | 'runNow'): Endpoint {
+type JobCall = Parameters<typeof ownJobOrSchedule>[0] & Pick<Call<unknown, unknown, unknown>, 'note'>
+
+/** Notes in the audit log that the id was that of a schedule, and tells the dashboard. */
+function noteSchedule({ app, note }: JobCall, found: JobOrSchedule, occurrenceId?: string): void {
+  if (found.kind === 'job') return
+  note(present({ scheduleId: found.id, jobId: occurrenceId }))
+  app.feed.changed(['schedules', 'jobs', 'queues'], found.tenantId)
+}
+
+function changed(call: JobCall, found: JobOrSchedule): Answer {
+  if (found.kind === 'job') return { body: found, etag: jobVersion(found) }
+  noteSchedule(call, found, found.occurrence?.id)
+  return { body: found, headers: versionTag(found) }
+}
+
+/** An action on one job, or on a schedule and its current job, which returns what it changed. */
+function action(path: string, summary: string, description: string, verb: 'cancel' | 'retry' | 'runNow'): Endpoint {
   return endpoint({
     method: 'post',
     path: `/jobs/{id}/${path}`,
-    call: `jobs.${verb}(id)`,
+    call: [`jobs.${verb}(id)`, `byId.${verb}(id)`],
     tag: 'jobs',
     summary,
+    description,
     role: 'operator',
     tenants: 'own',
     params: byId,
     body: NOTHING,
-    answers: ok(jobView, 'The changed job'),
+    answers: ok(jobOrSchedule, 'The changed job or schedule'),
     async handle(call): Promise<Answer> {
-      const { id } = await ownJob(call, call.params.id)
-      return { body: await call.app.chronos.jobs[verb](id) }
+      const { id } = await ownJobOrSchedule(call, call.params.id)
+      return changed(call, await call.app.chronos.byId[verb](id))
     },
   })
 }
 
-const cancel = action('cancel', 'Cancel a job and keep its record', 'cancel')
-const retry = action('retry', 'Retry a dead or cancelled job', 'retry')
-const runNow = action('run-now', 'Run a waiting job now; its attempt count stays', 'runNow')
+const cancel = action(
+  'cancel',
+  'Cancel a job and keep its record',
+  'The id of a schedule ends the schedule and cancels its jobs that wait or run.',
+  'cancel',
+)
+const retry = action(
+  'retry',
+  'Retry a dead or cancelled job',
+  'The id of a schedule retries its last dead or cancelled job.',
+  'retry',
+)
+const runNow = action(
+  'run-now',
+  'Run a waiting job now; its attempt count stays',
+  'The id of a schedule runs its waiting job; if it has none, it creates one.',
+  'runNow',
+)
 
 const replay = endpoint({
   method: 'post',
   path: '/jobs/{id}/replay',
-  call: 'jobs.replay(id)',
+  call: ['jobs.replay(id)', 'byId.replay(id)'],
   tag: 'jobs',
   summary: "Create a new job from this job's payload",
+  description: 'The id of a schedule creates a job of it, in addition to its occurrences.',
   role: 'operator',
   tenants: 'own',
   creates: true,
@@ -44,8 +77,9 @@ const replay = endpoint({
   body: NOTHING,
   answers: { 201: { description: 'The new job', schema: enqueuedJob } },
   async handle(call): Promise<Answer> {
-    const { id } = await ownJob(call, call.params.id)
-    const result = await call.app.chronos.jobs.replay(id)
+    const found = await ownJobOrSchedule(call, call.params.id)
+    const result = await call.app.chronos.byId.replay(found.id)
+    noteSchedule(call, found)
     call.note({ newJobId: result.id })
     return { body: { ...(await call.app.chronos.jobs.get(result.id)), ...result } }
   },
@@ -54,38 +88,46 @@ const replay = endpoint({
 const edit = endpoint({
   method: 'patch',
   path: '/jobs/{id}',
-  call: ['jobs.edit(id, ..., ifMatch)', 'jobs.reschedule(id, ...)'],
+  call: [
+    'jobs.edit(id, ..., ifMatch)',
+    'jobs.reschedule(id, ...)',
+    'byId.edit(id, ..., ifMatch)',
+    'byId.reschedule(id, ...)',
+  ],
   tag: 'jobs',
-  summary: 'Change a waiting job',
-  description: 'With `If-Match` (the `ETag` that was read), only if the job has not changed since, otherwise 412.',
+  summary: 'Change a waiting job, or a schedule',
+  description:
+    'A change of a schedule applies to its next occurrences and to its waiting job. With `If-Match` (the `ETag` that ' +
+    'was read), only if it has not changed since, otherwise 412.',
   role: 'operator',
   tenants: 'own',
   params: byId,
-  body: jobEdit,
-  answers: ok(jobView, 'The changed job'),
+  body: jobOrScheduleEdit,
+  answers: ok(jobOrSchedule, 'The changed job or schedule'),
   async handle(call): Promise<Answer> {
-    const { id } = await ownJob(call, call.params.id)
-    const { jobs } = call.app.chronos
-    const version = call.ifMatch === undefined ? {} : { version: call.ifMatch }
-    const job = await jobs.edit(id, call.body, version)
+    const { id } = await ownJobOrSchedule(call, call.params.id)
+    const edited = await call.app.chronos.byId.edit(id, call.body, present({ version: call.ifMatch }))
     call.note({ fields: Object.keys(call.body) })
-    return { body: job, etag: jobVersion(job) }
+    return changed(call, edited)
   },
 })
 
 const remove = endpoint({
   method: 'delete',
   path: '/jobs/{id}',
-  call: 'jobs.delete(id)',
+  call: ['jobs.delete(id)', 'byId.delete(id)'],
   tag: 'jobs',
+  takesLong: true,
   summary: 'Delete the record of a job that is not running',
+  description: 'The id of a schedule deletes the schedule and its jobs, none of which may be running.',
   role: 'operator',
   tenants: 'own',
   params: byId,
   answers: gone,
   async handle(call): Promise<Answer> {
-    const { id } = await ownJob(call, call.params.id)
-    await call.app.chronos.jobs.delete(id)
+    const found = await ownJobOrSchedule(call, call.params.id)
+    await call.app.chronos.byId.delete(found.id)
+    noteSchedule(call, found)
     return {}
   },
 })

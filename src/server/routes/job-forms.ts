@@ -17,6 +17,7 @@ import {
   schema,
 } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
+import { jobOrSchedule } from '../../engine/jobs/by-id.js'
 import { searched } from '../../engine/jobs/search.js'
 
 // The forms in which jobs are given, filtered and returned.
@@ -29,6 +30,11 @@ export const jobList = named(
     { data: listOf(jobView), page: view({}, { next: anyText }), count },
     { searched: about(searched, 'How far back a search by `q` or `error` went.') },
   ),
+)
+
+export const allList = named(
+  'JobAndScheduleList',
+  view({ ...jobList.required, data: listOf(jobOrSchedule) }, jobList.optional),
 )
 
 export const warnings = about(listOf(anyText), 'Options that have no effect.')

@@ -1,31 +1,45 @@
 import { explanation } from '../../core/job/explain.js'
 import { jobQuery } from '../../core/job/filter.js'
 import { attemptView, jobView } from '../../core/job/view.js'
-import { isScheduleForm, parseScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
+import { isScheduleForm, type ScheduleForm } from '../../core/schedule/form.js'
 import { present } from '../../core/values/present.js'
-import { anyText, anything, type Infer, integer, named, oneOf, type Schema, tryRead } from '../../core/values/schema.js'
-import { list, listOf, object, union, view } from '../../core/values/shape.js'
+import {
+  about,
+  anyText,
+  anything,
+  type Infer,
+  integer,
+  named,
+  oneOf,
+  type Schema,
+  tryRead,
+} from '../../core/values/schema.js'
+import { list, listOf, object, omit, tagged, union, view } from '../../core/values/shape.js'
 import type { EnqueueResult } from '../../engine/client/enqueuer.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
 import { logView } from '../../engine/jobs/jobs.js'
 import { historyQuery, pageQuery, paging } from '../../engine/jobs/query.js'
 import { jobTimeline } from '../../engine/jobs/timeline.js'
-import { occurrenceAttempt, scheduleView } from '../../engine/schedules/view.js'
+import { jobSchedule, occurrenceAttempt } from '../../engine/schedules/view.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { invalidRequest, Problem, problemOf } from '../http/problem.js'
-import { enqueuedJob, jobForm, jobList, jobOrScheduleForm, type NewJob, warnings } from './job-forms.js'
-import { isOwn, jobsShownTo, noSuch, ownJob, ownTenant, scheduleShownTo, shownTo } from './tenancy.js'
-import { byId, listSchema } from './words.js'
+import { allList, enqueuedJob, jobForm, jobOrScheduleForm, type NewJob, warnings } from './job-forms.js'
+import { allShownTo, eitherShownTo, ownJobOrSchedule, ownTenant, shownTo } from './tenancy.js'
+import { byId, listSchema, versionTag } from './words.js'
 
 const BATCH_MAX = 1_000
 const ATTEMPTS_SHOWN = 200
 
 const createdSchedule = named(
   'CreatedSchedule',
-  view({ ...scheduleView.required, warnings: listOf(anyText) }, scheduleView.optional),
+  view(
+    { ...jobSchedule.required, status: enqueuedJob.fields.status, warnings: listOf(anyText) },
+    omit(jobSchedule, 'warnings').optional,
+  ),
 )
+const created = tagged('kind', enqueuedJob, createdSchedule)
 
 const create = endpoint({
   method: 'post',
@@ -35,15 +49,15 @@ const create = endpoint({
   summary: 'Create a job',
   description:
     'A job by name, a call to a URL (`http`), or a schedule of calls in its short form (`schedule`, `api`, …). ' +
-    'A repeated `key` returns 200 with the existing job.',
+    'The id of a schedule works wherever that of a job does. A repeated `key` returns 200 with the existing job or schedule.',
   role: 'operator',
   tenants: 'own',
   creates: 'keyed',
   audit: 'sum',
   body: jobOrScheduleForm,
   answers: {
-    200: { description: 'A job with this key exists already', schema: enqueuedJob },
-    201: { description: 'Created', schema: union(enqueuedJob, createdSchedule) },
+    200: { description: 'A job or schedule with this key exists already', schema: created },
+    201: { description: 'Created', schema: created },
   },
   async handle({ app, caller, body, repeatId }): Promise<Answer> {
     if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm, repeatId)
@@ -57,16 +71,16 @@ const create = endpoint({
 
 /** The repeat id makes sure that a repeated request creates one schedule. */
 async function makeSchedule(
-  { chronos }: Application,
-  { tenantId }: Caller,
+  { chronos, feed }: Application,
+  caller: Caller,
   form: ScheduleForm,
   repeatId: string | undefined,
 ): Promise<Answer> {
-  const id = repeatId?.slice(0, 32)
-  const existing = id === undefined ? undefined : await chronos.schedules.get(id)
-  if (existing) return { status: 201, body: { ...existing, warnings: parseScheduleForm(form, 'job').warnings } }
-  const { schedule, warnings } = await chronos.schedules.create(form, present({ tenantId, id }))
-  return { status: 201, body: { ...schedule, warnings } }
+  const own = ownTenant(caller, form)
+  const { schedule, ...made } = await chronos.schedules.create(own, present({ id: repeatId?.slice(0, 32) }))
+  feed.changed(['schedules'], schedule.tenantId)
+  const body = { ...(await chronos.byId.get(schedule.id)), ...made }
+  return { status: made.status === 'created' ? 201 : 200, body, headers: versionTag(schedule) }
 }
 
 function enqueue({ chronos }: Application, caller: Caller, job: NewJob): Promise<EnqueueResult> {
@@ -141,58 +155,62 @@ async function one(app: Application, caller: Caller, job: unknown, key: string |
 const listed = endpoint({
   method: 'get',
   path: '/jobs',
-  call: 'jobs.list(..., ...)',
+  call: ['jobs.list(..., ..., kind="job")', 'byId.list(..., ...)'],
   tag: 'jobs',
   summary: 'List jobs, newest first',
   description:
-    'A job must match every filter. The count is exact up to 10,000. For viewers, `q` is not looked for in the ' +
-    'payload of HTTP jobs, except in the URL before its query.',
+    'Schedules that were made with `POST /jobs` come first, if all conditions are about fields that a schedule has ' +
+    '(`tenantId`, `queue`, `name`, `tag`, `scheduleId`). A job must match every filter. The count is exact up to ' +
+    '10,000. For viewers, `q` is not looked for in the payload of HTTP jobs, except in the URL before its query.',
   role: 'viewer',
   tenants: 'own',
-  query: object({}, { ...jobQuery.optional, ...paging }),
-  answers: ok(jobList, 'A page of jobs'),
+  query: object(
+    {},
+    { ...jobQuery.optional, kind: about(oneOf(['job', 'schedule']), 'Only these; default both.'), ...paging },
+  ),
+  answers: ok(allList, 'A page of jobs and schedules'),
   async handle({ app, caller, query }): Promise<Answer> {
     const { limit, cursor, ...asked } = query
     const filter = ownTenant(caller, asked)
     const page = present({ limit, cursor })
-    return { body: await jobsShownTo(caller, app.chronos, filter, page) }
+    return { body: await allShownTo(caller, app.chronos, filter, page) }
   },
 })
+
+const attempts = listOf(union(occurrenceAttempt, attemptView))
+const jobWithAttempts = named('JobWithAttempts', view({ ...jobView.required, attempts }, jobView.optional))
+const scheduleWithAttempts = named(
+  'ScheduleWithAttempts',
+  view({ ...jobSchedule.required, attempts }, jobSchedule.optional),
+)
 
 const get = endpoint({
   method: 'get',
   path: '/jobs/{id}',
-  call: 'jobs.get(id)',
+  call: ['jobs.get(id)', 'byId.get(id)'],
   tag: 'jobs',
-  summary: 'Get a job with its attempts',
-  description: 'The newest 200 attempts, newest first. The id of a schedule returns the schedule.',
+  summary: 'Get a job or schedule with its attempts',
+  description:
+    'The newest 200 attempts, newest first. `kind` tells whether the id belongs to a job or a schedule, which is ' +
+    'shown with its current occurrence and the attempts of all its jobs.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
-  answers: ok(
-    union(
-      named('JobWithAttempts', view({ ...jobView.required, attempts: listOf(attemptView) }, jobView.optional)),
-      scheduleView,
-    ),
-    'The job',
-  ),
-  async handle({ app, caller, params: { id } }): Promise<Answer> {
-    const job = await app.chronos.jobs.get(id)
-    if (job && isOwn(caller, job)) {
-      const { data: attempts } = await app.chronos.jobs.history(id, { limit: ATTEMPTS_SHOWN })
-      const shown = shownTo(caller, job)
-      return { body: { ...shown, attempts }, etag: jobVersion(shown) }
-    }
-    const schedule = await app.chronos.schedules.get(id)
-    if (schedule && isOwn(caller, schedule)) return { body: scheduleShownTo(caller, schedule) }
-    throw noSuch('job', id)
+  answers: ok(tagged('kind', jobWithAttempts, scheduleWithAttempts), 'The job or schedule'),
+  async handle(call): Promise<Answer> {
+    const { id } = call.params
+    const found = await ownJobOrSchedule(call, id)
+    const { data } = await call.app.chronos.byId.history(id, { limit: ATTEMPTS_SHOWN })
+    const shown = eitherShownTo(call.caller, found)
+    const body = { ...shown, attempts: data }
+    return shown.kind === 'job' ? { body, etag: jobVersion(shown) } : { body, headers: versionTag(shown) }
   },
 })
 
 const history = endpoint({
   method: 'get',
   path: '/jobs/{id}/history',
-  call: 'jobs.history(id, ...)',
+  call: ['jobs.history(id, ...)', 'byId.history(id, ...)'],
   tag: 'jobs',
   summary: 'List the attempts of a job',
   description:
@@ -202,62 +220,61 @@ const history = endpoint({
   params: byId,
   query: historyQuery,
   answers: ok(listSchema(union(attemptView, occurrenceAttempt), 'AttemptList'), 'A page of attempts'),
-  async handle({ app, caller, params: { id }, query }): Promise<Answer> {
-    const { jobs, schedules } = app.chronos
-    const job = await jobs.get(id)
-    if (job && isOwn(caller, job)) return { body: await jobs.history(id, query) }
-    const schedule = await schedules.get(id)
-    if (schedule && isOwn(caller, schedule)) return { body: await schedules.history(id, query) }
-    throw noSuch('job', id)
+  async handle(call): Promise<Answer> {
+    const { id } = await ownJobOrSchedule(call, call.params.id)
+    return { body: await call.app.chronos.byId.history(id, call.query) }
   },
 })
 
 const logs = endpoint({
   method: 'get',
   path: '/jobs/{id}/logs',
-  call: 'jobs.logs(id, ...)',
+  call: ['jobs.logs(id, ...)', 'byId.logs(id, ...)'],
   tag: 'jobs',
   summary: 'List the log lines of a job',
+  description: 'The id of a schedule returns those of its current or last job.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
   query: pageQuery,
   answers: ok(listSchema(logView, 'LogList'), 'A page of lines, oldest first'),
   async handle(call): Promise<Answer> {
-    const { id } = await ownJob(call, call.params.id)
-    return { body: await call.app.chronos.jobs.logs(id, call.query) }
+    const { id } = await ownJobOrSchedule(call, call.params.id)
+    return { body: await call.app.chronos.byId.logs(id, call.query) }
   },
 })
 
 const explain = endpoint({
   method: 'get',
   path: '/jobs/{id}/explain',
-  call: 'jobs.explain(id)',
+  call: ['jobs.explain(id)', 'byId.explain(id)'],
   tag: 'jobs',
   summary: 'Explain why a job waits, and why it was or was not retried',
+  description: 'The id of a schedule explains its current or last job, and when it occurs next.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
   answers: ok(explanation, 'The explanation'),
   async handle(call): Promise<Answer> {
-    const { id } = await ownJob(call, call.params.id)
-    return { body: await call.app.chronos.jobs.explain(id) }
+    const { id } = await ownJobOrSchedule(call, call.params.id)
+    return { body: await call.app.chronos.byId.explain(id) }
   },
 })
 
 const timeline = endpoint({
   method: 'get',
   path: '/jobs/{id}/timeline',
-  call: 'jobs.timeline(id)',
+  call: ['jobs.timeline(id)', 'byId.timeline(id)'],
   tag: 'jobs',
   summary: 'Get the timeline of a job',
+  description: 'The id of a schedule returns that of its current or last job, and the time of the next occurrence.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
   answers: ok(jobTimeline, 'Spans, attempts and planned runs'),
   async handle(call): Promise<Answer> {
-    const { id } = await ownJob(call, call.params.id)
-    const drawn = await call.app.chronos.jobs.timeline(id)
+    const { id } = await ownJobOrSchedule(call, call.params.id)
+    const drawn = await call.app.chronos.byId.timeline(id)
     return { body: { ...drawn, job: shownTo(call.caller, drawn.job) } }
   },
 })

@@ -16,7 +16,7 @@ import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endp
 import { Problem } from '../http/problem.js'
 import { enqueuedJob } from './job-forms.js'
 import { isOwn, noSuch, ownTenant, scheduleShownTo } from './tenancy.js'
-import { byId, listSchema } from './words.js'
+import { byId, listSchema, versionTag } from './words.js'
 
 /** Over HTTP a job has a name; only code can give its definition. */
 const scheduleFields = {
@@ -81,9 +81,6 @@ const create = endpoint({
 })
 
 const isTaken = (error: unknown): boolean => error instanceof ChronosError && error.code === 'VERSION_CONFLICT'
-
-/** For `If-Match` only: occurrences change a schedule without changing its version, so a GET must never return 304. */
-const versionTag = ({ version }: ScheduleView): Record<string, string> => ({ ETag: `"${version}"` })
 
 const get = endpoint({
   method: 'get',

@@ -1,10 +1,13 @@
 import { isSecretHeader } from '../../core/http/headers.js'
+import type { HttpRequest } from '../../core/http/request.js'
 import type { JobView } from '../../core/job/view.js'
 import { ChronosError } from '../../core/values/error.js'
 import { isPlainObject } from '../../core/values/json.js'
 import { present } from '../../core/values/present.js'
 import type { Chronos } from '../../engine/client/chronos.js'
+import type { JobOrSchedule, ListQuery } from '../../engine/jobs/by-id.js'
 import type { JobQuery, List, PageQuery } from '../../engine/jobs/query.js'
+import type { SearchOptions } from '../../engine/jobs/search.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
 import type { Count } from '../../store/store.js'
 import type { Caller } from '../access/caller.js'
@@ -26,10 +29,10 @@ export function isOwn(caller: Caller, thing: { readonly tenantId?: string }): bo
   return caller.tenantId === undefined || thing.tenantId === caller.tenantId
 }
 
-/** The job, if this caller may see it; a job of another tenant is not found. */
-export async function ownJob({ app, caller }: AnyCall, id: string): Promise<JobView> {
-  const job = await app.chronos.jobs.get(id)
-  if (job && isOwn(caller, job)) return job
+/** The job or schedule, if this caller may see it; one of another tenant is not found. */
+export async function ownJobOrSchedule({ app, caller }: AnyCall, id: string): Promise<JobOrSchedule> {
+  const found = await app.chronos.byId.get(id)
+  if (found && isOwn(caller, found)) return found
   throw noSuch('job', id)
 }
 
@@ -45,9 +48,19 @@ export function shownTo(caller: Caller, job: JobView): JobView {
 }
 
 /** Viewers don't see the secrets of a schedule's HTTP jobs either. */
-export function scheduleShownTo(caller: Caller, schedule: ScheduleView): ScheduleView {
+export function scheduleShownTo<View extends ScheduleView>(caller: Caller, schedule: View): View {
   if (caller.role !== 'viewer' || schedule.job !== 'http') return schedule
   return { ...schedule, payload: withoutSecrets(schedule.payload) }
+}
+
+export function eitherShownTo(caller: Caller, found: JobOrSchedule): JobOrSchedule {
+  if (found.kind === 'job') return shownTo(caller, found)
+  const { occurrence, api, headers, ...schedule } = scheduleShownTo(caller, found)
+  const { url, headers: sent } = (api === undefined ? {} : schedule.payload) as Partial<HttpRequest>
+  return {
+    ...schedule,
+    ...present({ api: url, headers: sent, occurrence: occurrence && shownTo(caller, occurrence) }),
+  }
 }
 
 /** A page of jobs and their count, as this caller may see them. */
@@ -57,10 +70,24 @@ export async function jobsShownTo(
   filter: JobQuery,
   page: PageQuery,
 ): Promise<List<JobView> & { readonly count: Count }> {
-  const search = { masksSecrets: caller.role === 'viewer' }
+  const search = searchOf(caller)
   const [found, count] = await Promise.all([jobs.list(filter, page, search), jobs.count(filter, undefined, search)])
   return { ...found, data: found.data.map(job => shownTo(caller, job)), count }
 }
+
+/** The same, with the schedules that were made in the short form. */
+export async function allShownTo(
+  caller: Caller,
+  { byId }: Chronos,
+  filter: ListQuery,
+  page: PageQuery,
+): Promise<List<JobOrSchedule> & { readonly count: Count }> {
+  const search = searchOf(caller)
+  const [found, count] = await Promise.all([byId.list(filter, page, search), byId.count(filter, undefined, search)])
+  return { ...found, data: found.data.map(one => eitherShownTo(caller, one)), count }
+}
+
+const searchOf = ({ role }: Caller): SearchOptions => ({ masksSecrets: role === 'viewer' })
 
 function withoutSecrets(payload: unknown): unknown {
   if (!isPlainObject(payload)) return payload

@@ -27,3 +27,8 @@ export function bulkRequest<Filter extends ObjectSchema>(filter: Filter, compone
     ),
   )
 }
+
+/** For `If-Match` only: occurrences change a schedule without changing its version, so a GET must never return 304. */
+export const versionTag = ({ version }: { readonly version: number }): Record<string, string> => ({
+  ETag: `"${version}"`,
+})

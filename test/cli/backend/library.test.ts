@@ -13,7 +13,7 @@ const methodsOf = (prototype: object): readonly string[] =>
 /** Methods that only compute, without a promise. */
 const SYNC: readonly string[] = ['schedules.preview', 'alerts.announce']
 const LOCAL: readonly string[] = [...LOCAL_ONLY, ...SYNC]
-const PARTS = ['jobs', 'queues', 'schedules', 'dead', 'redrives', 'circuits', 'webhooks', 'alerts'] as const
+const PARTS = ['jobs', 'byId', 'queues', 'schedules', 'dead', 'redrives', 'circuits', 'webhooks', 'alerts'] as const
 
 describe('a method of the library', () => {
   it('is declared by an endpoint, or listed as local', async () => {
@@ -44,8 +44,8 @@ describe('a method of the library', () => {
   it.each([
     ['schedules.pause', ['a/b'], ['post', '/schedules/a%2Fb/pause', { query: {}, body: {} }]],
     ['redrives.setRate', ['r', '5/s'], ['patch', '/redrives/r', { query: {}, body: { rate: '5/s' } }]],
-    ['jobs.list', [{ queue: 'mail' }, { limit: 3 }], ['get', '/jobs', { query: { queue: 'mail', limit: 3 } }]],
-    ['jobs.list', [], ['get', '/jobs', { query: {} }]],
+    ['byId.list', [{ queue: 'mail' }, { limit: 3 }], ['get', '/jobs', { query: { queue: 'mail', limit: 3 } }]],
+    ['jobs.list', [], ['get', '/jobs', { query: { kind: 'job' } }]],
     [
       'dead.setGroup',
       ['f', 'open', 't'],

@@ -10,6 +10,7 @@ function job(
 ): JobView {
   const { runAt = 0, startedAt, finishedAt, state } = facts
   return {
+    kind: 'job',
     id: 'id',
     name: 'job',
     queue: 'default',

@@ -31,6 +31,7 @@ const job: Job = {
 describe('viewJob', () => {
   it('shows a new job as users see it', () => {
     expect(viewJob(job, PRESETS.standard, NOW)).toEqual({
+      kind: 'job',
       id: '0199',
       name: 'charge-card',
       queue: 'payments',

@@ -190,7 +190,7 @@ describe('timing', () => {
 describe('the short form of a schedule', () => {
   const FORM = { schedule: '*/10 * * * * *', api: 'https://api.example.com/webhook' }
 
-  it('is a call with the retries of the http preset that retries every response except a 2xx', () => {
+  it('is a call with the retries of the http preset that retries every failure', () => {
     expect(parseScheduleForm({ ...FORM, type: 'AT_LEAST_ONCE', isRecurring: true, maxRetryCount: 5 }, 'job')).toEqual({
       cron: '*/10 * * * * *',
       http: { method: 'POST', url: 'https://api.example.com/webhook', retryClientErrors: true },
@@ -201,7 +201,10 @@ describe('the short form of a schedule', () => {
         backoff: { type: 'exponential', base: '1s' },
         jitter: 'none',
         cap: '5m',
-        rules: [{ when: { status: ['3xx', '5xx'] }, as: 'transient' }],
+        rules: [
+          { when: { status: 429 }, as: 'throttled' },
+          { when: { name: ['HttpError', 'TimeoutError'] }, as: 'transient' },
+        ],
       },
       warnings: [],
     })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ScheduleForm } from '../../../src/core/schedule/form.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import { testChronos } from '../../../src/testing.js'
-import { startReceiver } from '../../support/receiver.js'
+import { type Heard, hear, startReceiver } from '../../support/receiver.js'
 import { STORES } from '../../support/stores.js'
 
 /** The requirements' examples, against a server that fails as told; calls in seconds from the first one. */
@@ -93,5 +93,46 @@ describe.each(STORES)('R33 on %s', (_, open) => {
     expect(fromFirst()).toEqual([0, 1, 3, 5])
     expect(await schedules.get(id)).toMatchObject({ state: 'active', fired: 2, skipped: 0 })
     await close()
+  })
+
+  it.each([
+    ['a TLS failure', 'https'],
+    ['a refused connection', 'http'],
+  ])('retries after %s: T+0, +1, +3, +7', async (what, scheme) => {
+    const receiver = await startReceiver((_, response) => void response.end())
+    if (what === 'a refused connection') await receiver.close()
+    const t = testChronos({ jobs: [], store: open, egress: { allow: ['loopback'] } })
+    const api = `${scheme}://127.0.0.1:${receiver.port}/webhook`
+    const { schedule } = await t.chronos.schedules.create({ schedule: '*/20 * * * * *', api })
+    await t.advance(30_000)
+    const { data } = await t.chronos.schedules.history(schedule.id, { order: 'oldest' })
+    const first = Date.parse(data[0]!.startedAt)
+    expect(data.map(({ startedAt }) => (Date.parse(startedAt) - first) / 1_000)).toEqual([0, 1, 3, 7])
+    expect(data.map(({ error }) => error?.code)).toEqual(
+      Array(4).fill(scheme === 'https' ? expect.stringMatching(/^(ERR_SSL|EPROTO)/) : 'ECONNREFUSED'),
+    )
+    await t.close()
+    if (what !== 'a refused connection') await receiver.close()
+  })
+
+  it('sends the method, headers and body that were posted, for its tenant', async () => {
+    const heard: Heard[] = []
+    await using receiver = await startReceiver(async (request, response) => {
+      heard.push(await hear(request))
+      response.end()
+    })
+    const t = testChronos({ jobs: [], store: open, egress: { allow: ['loopback'] } })
+    const { schedule } = await t.chronos.schedules.create({
+      schedule: '*/10 * * * * *',
+      api: receiver.origin,
+      tenantId: 'acme',
+      method: 'PUT',
+      headers: { 'X-Shop': 'north' },
+      body: { ping: 1 },
+    })
+    await t.advance(10_000)
+    expect(heard).toMatchObject([{ method: 'PUT', headers: { 'x-shop': 'north' }, body: '{"ping":1}' }])
+    expect((await t.jobs.list({ tenantId: 'acme' })).data).toMatchObject([{ scheduleId: schedule.id }])
+    await t.close()
   })
 })

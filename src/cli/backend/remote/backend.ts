@@ -22,6 +22,7 @@ export function remoteBackend({ url, token }: { readonly url: string; readonly t
       name === HTTP_JOB ? methods.get('http')!(payload, options) : methods.get('enqueue')!(name, payload, options),
     // The server counts up to 10,000 and says "at least" beyond that.
     'jobs.count': async query => ((await methods.get('jobs.list')!(query, { limit: 1 })) as Fields)['count'],
+    'byId.count': async query => ((await methods.get('byId.list')!(query, { limit: 1 })) as Fields)['count'],
     info: () => info(rest),
     close: async () => undefined,
   }
@@ -103,6 +104,7 @@ const QUEUE = only('name', 'paused', 'retry')
 const RESULTS: Readonly<Partial<Record<MethodName, (answer: Fields) => unknown>>> = {
   // The jobs, and how many there are.
   'jobs.list': without('count'),
+  'byId.list': without('count'),
   'dead.list': without('count'),
   // The group, and its newest jobs.
   'dead.group': without('jobs'),
@@ -110,18 +112,20 @@ const RESULTS: Readonly<Partial<Record<MethodName, (answer: Fields) => unknown>>
   enqueue: ENQUEUED,
   http: ENQUEUED,
   'jobs.replay': ENQUEUED,
+  'byId.replay': ENQUEUED,
   'schedules.run': ENQUEUED,
   'webhooks.test': only('id'),
   // The report of the queue.
   'queues.set': QUEUE,
   'queues.pause': QUEUE,
   'queues.resume': QUEUE,
-  // The job and its attempts; for the id of a schedule the schedule, which is not a job.
-  'jobs.get': answer => (answer['attempts'] === undefined ? undefined : without('attempts')(answer)),
+  // With its attempts; the id of a schedule is not that of a job.
+  'jobs.get': answer => (answer['kind'] === 'schedule' ? undefined : without('attempts')(answer)),
+  'byId.get': without('attempts'),
 }
 
 /** Methods that return undefined where the API answers 404. */
-const MAYBE: ReadonlySet<string> = new Set<MethodName>(['jobs.get', 'schedules.get'])
+const MAYBE: ReadonlySet<string> = new Set<MethodName>(['jobs.get', 'byId.get', 'schedules.get'])
 
 /** Removes what the API does differently from the library. */
 function correct(name: MethodName, method: Method): Method {

@@ -62,7 +62,7 @@ export async function addJob(name: string, payload: unknown, flags: EnqueueFlags
 
 export async function replayJob(id: string, options: BackendOptions, io: Io): Promise<number> {
   return withBackend(options, io, async backend => {
-    const result = await backend.jobs.replay(id)
+    const result = await backend.byId.replay(id)
     return print(result, result, options, io)
   })
 }

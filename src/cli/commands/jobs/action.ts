@@ -1,7 +1,7 @@
 import type { JobState } from '../../../core/job/job.js'
-import type { JobView } from '../../../core/job/view.js'
 import type { Duration } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
+import type { JobOrSchedule } from '../../../engine/jobs/by-id.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
@@ -11,7 +11,7 @@ import { show } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
 import { actOnAll, tryEach } from './bulk.js'
 import { checkChoice, type FilterOptions, queryOf } from './filter.js'
-import { standing } from './job.js'
+import { nameOf, standing } from './job.js'
 
 export interface ActionOptions extends BackendOptions, FilterOptions {
   readonly all?: true
@@ -30,7 +30,7 @@ export interface Action {
   /** The states that it accepts by id, if there are more. */
   readonly accepts?: readonly JobState[]
   /** Resolves to undefined if the job is gone. */
-  act(backend: Backend, id: string, options: ActionOptions): Promise<JobView | undefined>
+  act(backend: Backend, id: string, options: ActionOptions): Promise<JobOrSchedule | undefined>
 }
 
 export const ACTIONS = {
@@ -38,20 +38,20 @@ export const ACTIONS = {
     done: 'retried',
     states: ['dead'],
     accepts: ['dead', 'cancelled'],
-    act: ({ jobs }, id) => jobs.retry(id),
+    act: ({ byId }, id) => byId.retry(id),
   },
-  'run-now': { done: 'set to run now', states: ['waiting'], act: ({ jobs }, id) => jobs.runNow(id) },
+  'run-now': { done: 'set to run now', states: ['waiting'], act: ({ byId }, id) => byId.runNow(id) },
   reschedule: {
     done: 'rescheduled',
     states: ['waiting'],
-    act: ({ jobs }, id, options) => jobs.reschedule(id, newTime(options)),
+    act: ({ byId }, id, options) => byId.reschedule(id, newTime(options)),
   },
-  cancel: { done: 'cancelled', states: ['waiting', 'running'], act: ({ jobs }, id) => jobs.cancel(id) },
+  cancel: { done: 'cancelled', states: ['waiting', 'running'], act: ({ byId }, id) => byId.cancel(id) },
   delete: {
     done: 'deleted',
     states: ['succeeded', 'dead', 'cancelled'],
-    act: async ({ jobs }, id) => {
-      await jobs.delete(id)
+    act: async ({ byId }, id) => {
+      await byId.delete(id)
       return undefined
     },
   },
@@ -109,8 +109,8 @@ async function actOnEach(
   return exitCode
 }
 
-function lineOf({ done }: Action, id: string, job: JobView | undefined): string {
-  return job ? `${done} ${job.id} ${oneLine(job.name)}: ` : `${done} ${oneLine(id)}`
+function lineOf({ done }: Action, id: string, job: JobOrSchedule | undefined): string {
+  return job ? `${done} ${job.id} ${nameOf(job)}: ` : `${done} ${oneLine(id)}`
 }
 
 function newTime({ delay, runAt }: ActionOptions): { delay: Duration } | { runAt: Date | string } {

@@ -1,6 +1,6 @@
-import type { JobView } from '../../../core/job/view.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
+import type { JobOrSchedule } from '../../../engine/jobs/by-id.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import type { Count } from '../../../store/store.js'
 import type { Backend } from '../../backend/backend.js'
@@ -8,6 +8,7 @@ import { EXIT, usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { Progress } from '../../output/progress.js'
 import { many, manyOf, show } from '../../output/show.js'
+import { scheduleLine } from '../schedules/line.js'
 import type { Action, ActionOptions } from './action.js'
 import { found } from './job.js'
 import { jobTable } from './list.js'
@@ -63,7 +64,8 @@ async function showSample(bulk: Bulk, count: Count): Promise<number> {
 export async function tryEach(attempt: Omit<Bulk, 'query'>, ids: readonly string[]): Promise<number> {
   const { name, action, backend } = attempt
   const jobs = await Promise.all(ids.map(id => found(backend, id)))
-  const accepted = jobs.filter(({ state }) => (action.accepts ?? action.states).includes(state))
+  // A schedule may have several jobs; the action itself finds the one that it changes.
+  const accepted = jobs.filter(job => job.kind === 'schedule' || (action.accepts ?? action.states).includes(job.state))
   const [refused] = jobs.filter(job => !accepted.includes(job))
   await showDryRun(attempt, { value: accepted.length, relation: 'exact' }, accepted)
   if (!refused) return EXIT.ok
@@ -75,12 +77,14 @@ export async function tryEach(attempt: Omit<Bulk, 'query'>, ids: readonly string
 async function showDryRun(
   { name, action, backend, options, io }: Omit<Bulk, 'query'>,
   count: Count,
-  sample: readonly JobView[],
+  sample: readonly JobOrSchedule[],
 ): Promise<void> {
   const { now } = await backend.info()
-  show(io, options, { action: name, count, sample, dryRun: true }, style =>
-    sample.length === 0 ? '' : jobTable(sample, now, style),
-  )
+  show(io, options, { action: name, count, sample, dryRun: true }, style => {
+    const jobs = sample.filter(one => one.kind === 'job')
+    const schedules = sample.filter(one => one.kind === 'schedule').map(one => `${scheduleLine(one)}\n`)
+    return [...schedules, jobs.length === 0 ? '' : jobTable(jobs, now, style)].join('')
+  })
   if (!options.json) io.stderr.write(`${manyOf(count, 'job')} would be ${action.done}; nothing was changed\n`)
 }
 

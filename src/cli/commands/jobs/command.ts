@@ -5,7 +5,7 @@ import type { Io } from '../../io.js'
 import type { ActionName, ActionOptions } from './action.js'
 import { addFilterOptions } from './filter.js'
 
-const ID = ['<id>', 'id of the job'] as const
+const ID = ['<id>', 'id of the job or schedule'] as const
 
 const reading: readonly CommandSpec[] = [
   {
@@ -74,7 +74,7 @@ chronos jobs logs ID --json | jq -r '.data[].message'`,
 
 const edit: CommandSpec = {
   name: 'edit',
-  summary: 'change a waiting job',
+  summary: 'change a waiting job, or a schedule with its waiting job',
   details: 'Options that are not given stay as they are. The changes are checked like a new job.',
   arguments: [ID],
   options: command =>
@@ -88,12 +88,15 @@ const edit: CommandSpec = {
       .option('--timeout <duration>', 'timeout of one attempt')
       .option('--deadline <time>', 'start no later than this time, or this long from now')
       .option('--retry <policy>', 'name of a preset, or a policy as JSON')
+      .option('--cron <expression>', 'new times of a schedule')
+      .option('--call <url>', 'new URL of a schedule')
       .option('--if-version <version>', 'only if it has not changed since (the ETag of the API)'),
   examples: `
 chronos jobs edit ID --payload '{"to": "ada@example.com"}'
 chronos jobs edit ID --queue slow --priority 2
 chronos jobs edit ID --retry '{"maxRetries": 8}' --delay 10m
-chronos jobs edit ID --retry none --deadline none`,
+chronos jobs edit ID --retry none --deadline none
+chronos jobs edit SCHEDULE --cron '*/30 * * * * *'`,
   notes: '`none` removes a value that was set for this job.',
   run: async () => (await import('./edit.js')).editJob,
 }
@@ -175,7 +178,7 @@ type Given = [ids: readonly string[], options: ActionOptions, io: Io]
 
 const actionCommand = ({ all, options, ...spec }: ActionSpec): CommandSpec => ({
   ...spec,
-  arguments: [['[ids...]', 'ids of jobs']],
+  arguments: [['[ids...]', 'ids of jobs or schedules']],
   options: command => addConfirmation(addFilterOptions(options?.(command) ?? command), all),
   run: async () => {
     const { perform } = await import('./action.js')
@@ -200,5 +203,6 @@ chronos jobs get ID                      one job with its attempts
 chronos jobs timeline ID                 its runs and waits on a time axis
 chronos jobs explain ID                  why it waits, or died
 chronos jobs retry ID                    start a dead job again`,
+  notes: 'The id of a schedule works too, and stands for it and its current job.',
   commands: [...reading, ...ACTIONS.map(actionCommand), edit, replay],
 }

@@ -10,7 +10,7 @@ import { found, title } from './job.js'
 export async function explainJob(id: string, options: BackendOptions, io: Io): Promise<void> {
   await withBackend(options, io, async backend => {
     const job = await found(backend, id)
-    const explanation = await backend.jobs.explain(job.id)
+    const explanation = await backend.byId.explain(job.id)
     show(io, options, explanation, style => title(job, style) + explanationText(explanation, style))
   })
 }

@@ -21,15 +21,16 @@ export async function getJob(id: string, options: GetOptions, io: Io): Promise<v
   await withBackend(options, io, async backend => {
     const job = await found(backend, id)
     const [{ data: attempts, page }, { now }] = await Promise.all([
-      backend.jobs.history(job.id, { limit: ATTEMPTS_SHOWN }),
+      backend.byId.history(job.id, { limit: ATTEMPTS_SHOWN }),
       backend.info(),
     ])
     show(io, options, { ...job, attempts }, style => {
       const more = page.next === undefined ? '' : `All runs: chronos jobs history ${job.id}\n`
       return [
         title(job, style),
-        facts(job, now, style),
-        content(job, options, style),
+        ...(job.kind === 'job'
+          ? [facts(job, now, style), content(job, options, style)]
+          : [standing(job, now, style), content({ ...job.occurrence, payload: job.payload }, options, style)]),
         attemptList(attempts, now, style),
         more,
       ].join('')
@@ -60,7 +61,11 @@ function facts(job: JobView, now: number, style: Style): string {
   return `${standing(job, now, style)}\n${labelled(rows, LABEL_COLUMNS, style)}`
 }
 
-function content({ payload, result, error }: JobView, { stack }: GetOptions, style: Style): string {
+function content(
+  { payload, result, error }: Pick<JobView, 'payload' | 'result' | 'error'>,
+  { stack }: GetOptions,
+  style: Style,
+): string {
   const part = (name: string, text: string): string => `\n${paint(name, 'strong', style)}\n${block(text, '  ')}`
   const room = style.columns - 2
   return [

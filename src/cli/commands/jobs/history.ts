@@ -21,13 +21,13 @@ export async function showHistory(id: string, options: HistoryOptions & { order?
   await withBackend(options, io, async backend => {
     const job = await found(backend, id)
     const [list, { now }] = await Promise.all([
-      backend.jobs.history(job.id, { ...pageOf(options), ...present({ order: options.order }) }),
+      backend.byId.history(job.id, { ...pageOf(options), ...present({ order: options.order }) }),
       backend.info(),
     ])
     show(io, options, list, style =>
       list.data.length === 0 ? '' : `${title(job, style)}${attemptTable(list.data, now, style)}`,
     )
-    sayRest(list.data.length === 0 ? `job ${job.id} has not run yet` : undefined, list.page.next, options, io)
+    sayRest(list.data.length === 0 ? `${job.kind} ${job.id} has not run yet` : undefined, list.page.next, options, io)
   })
 }
 
@@ -54,9 +54,9 @@ export function attemptTable(attempts: readonly AttemptView[], now: number, styl
 export async function showLogs(id: string, options: HistoryOptions, io: Io): Promise<void> {
   await withBackend(options, io, async backend => {
     const job = await found(backend, id)
-    const list = await backend.jobs.logs(job.id, pageOf(options))
+    const list = await backend.byId.logs(job.id, pageOf(options))
     show(io, options, list, style => list.data.map(line => logLine(line, style)).join(''))
-    sayRest(list.data.length === 0 ? `job ${job.id} has no log lines` : undefined, list.page.next, options, io)
+    sayRest(list.data.length === 0 ? `${job.kind} ${job.id} has no log lines` : undefined, list.page.next, options, io)
   })
 }
 

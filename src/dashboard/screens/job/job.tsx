@@ -1,7 +1,7 @@
 import { present } from '../../../core/values/present.js'
 import { Link } from '../../parts/link.js'
 import './job.css'
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { type Timeline, timelineOf } from '../../../core/job/timeline.js'
 import type { JobTimeline } from '../../../engine/jobs/timeline.js'
 import type { AxisMode } from '../../charts/scale.js'
@@ -17,7 +17,7 @@ import { Json } from '../../parts/json.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
-import { href, pageOf, query, setQuery } from '../../shell/router.js'
+import { href, navigate, pageOf, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { AttemptTimeline } from '../../timeline/attempt-timeline.js'
 import { JobActions } from './job-actions.js'
@@ -33,9 +33,13 @@ export default function JobScreen({ params }: ScreenProps) {
     topics: ['jobs', 'queues', 'circuits', 'workers'],
   })
   const { data, problem } = life
+  const isSchedule = data?.job.scheduleId === id
+  useEffect(() => {
+    if (isSchedule) navigate(pageOf('schedules', id), { replace: true })
+  }, [isSchedule, id])
   useTitle(data ? `${data.job.name} ${shortId(id)}` : `Job ${shortId(id)}`)
   if (problem?.status === 404) return <Gone id={id} isKnown={data !== undefined} />
-  if (!data)
+  if (!data || isSchedule)
     return problem ? (
       <ProblemPanel problem={problem} onRetry={life.refetch} />
     ) : life.isSlow ? (
