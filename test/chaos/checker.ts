@@ -4,18 +4,23 @@ import { checkEnqueues } from './promises/enqueues.js'
 import { checkEffects, checkMessages, checkOccurrences, checkRedrives } from './promises/features.js'
 import { join } from './promises/joined.js'
 import { checkRuns } from './promises/runs.js'
+import { tailOf } from './promises/tail.js'
 import type { Verdict } from './verdict.js'
 
 /** The judge of every scenario: joins the ledger with the database, after every job has ended. */
 export async function check(chronos: Chronos, ledgerPath: string, verdict: Verdict): Promise<void> {
   const ledger = readLedger(ledgerPath)
   const joined = await join(chronos, ledger)
+  const isInTail = tailOf(ledger)
   verdict.count('jobs', joined.size)
-  checkEnqueues(ledger, joined, verdict)
-  for (const one of joined.values()) checkRuns(one, verdict)
-  checkEffects(ledger, verdict)
-  checkOccurrences(joined, verdict)
-  checkMessages(ledger, joined, verdict)
+  checkEnqueues(ledger, joined, isInTail, verdict)
+  for (const [id, one] of joined) {
+    if (isInTail(id)) verdict.count('jobs touched in a tail')
+    else checkRuns(one, verdict)
+  }
+  checkEffects(ledger, isInTail, verdict)
+  checkOccurrences(ledger, joined, verdict)
+  checkMessages(ledger, joined, isInTail, verdict)
   checkRedrives(ledger, joined, verdict)
   const { isSound, findings } = await chronos.verify()
   verdict.expect(isSound, 'the integrity check is sound', () => JSON.stringify(findings))

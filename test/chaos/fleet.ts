@@ -18,9 +18,12 @@ export interface FleetOptions {
   /** Jobs that the client enqueues per second. */
   readonly perSecond?: number
   readonly lease?: string
-  /** Arguments for Node itself, in every process. */
-  readonly flags?: readonly string[]
+  /** Arguments for Node itself, for each process that starts. */
+  readonly flags?: () => readonly string[]
 }
+
+/** The usual load: enough processes for every feature. */
+export const LOAD: FleetOptions = { workers: 2, pullers: 1 }
 
 type Role = 'worker' | 'puller' | 'server'
 
@@ -34,19 +37,19 @@ interface Member {
 
 /** The processes of a scenario: a client, workers, a server and its pull workers. */
 export class Fleet {
-  readonly #flags: readonly string[]
+  readonly #flags: () => readonly string[]
   readonly #members: Member[] = []
   readonly #note: ReturnType<typeof writeTo>
   readonly #pending = new Set<Promise<void>>()
   #client: ChildProcess | undefined
 
-  private constructor(ledger: string, flags: readonly string[]) {
+  private constructor(ledger: string, flags: () => readonly string[]) {
     this.#flags = flags
     this.#note = writeTo(ledger)
   }
 
   static async start(place: Place, options: FleetOptions = {}): Promise<Fleet> {
-    const { workers = 3, pullers = 2, perSecond = 100, lease = '1s', flags = [] } = options
+    const { workers = 3, pullers = 2, perSecond = 100, lease = '1s', flags = () => [] } = options
     const fleet = new Fleet(place.ledger, flags)
     const { store, ledger, folder } = place
     try {
@@ -96,6 +99,11 @@ export class Fleet {
     return true
   }
 
+  /** Writes to the ledger what a scenario does by itself. */
+  note(kind: string): void {
+    this.#note('fault', { kind })
+  }
+
   /** Sends a message to every process, such as a new offset of its clock. */
   async tell(text: string): Promise<void> {
     for (const { child } of this.#members) (await child).send(text)
@@ -135,7 +143,15 @@ export class Fleet {
     }
   }
 
-  /** The process ids of the workers. */
+  /** A worker that no fault hits from now on. */
+  async spare(): Promise<ChildProcess> {
+    const member = this.#pick('worker')
+    if (!member) throw new Error('every worker is frozen or being replaced')
+    member.isBusy = true
+    return member.child
+  }
+
+  /** The processes of the workers. */
   async workers(): Promise<readonly ChildProcess[]> {
     return Promise.all(this.#members.filter(({ role }) => role === 'worker').map(({ child }) => child))
   }
@@ -145,7 +161,7 @@ export class Fleet {
   }
 
   #launch(script: string, args: readonly string[]): Promise<ChildProcess> {
-    return startProcess(`chaos/processes/${script}.js`, args, { flags: this.#flags })
+    return startProcess(`chaos/processes/${script}.js`, args, { flags: this.#flags() })
   }
 
   #pick(role?: Role): Member | undefined {

@@ -1,6 +1,4 @@
-import { join } from 'node:path'
 import { createChronos } from '../../src/index.js'
-import { temporaryFolder } from '../support/process.js'
 import { check } from './checker.js'
 import { Fleet, type FleetOptions, type Place } from './fleet.js'
 import { Operator } from './operator.js'
@@ -51,12 +49,6 @@ export async function runScenario(scenario: Scenario, size: Size): Promise<Outco
     .map(([what, least]) => `${what}: ${verdict.counts[what] ?? 0}, expected at least ${least}`)
   const seconds = Math.round((performance.now() - startedAt) / 1000)
   return { ...facts, seconds, counts: verdict.counts, violations: verdict.violations, missing }
-}
-
-/** The folder and the ledger of a run. The folder is deleted at the end. */
-export async function withFolder(work: (place: Omit<Place, 'store'>) => Promise<void>): Promise<void> {
-  using folder = temporaryFolder()
-  await work({ folder: folder.path, ledger: join(folder.path, 'ledger') })
 }
 
 /**

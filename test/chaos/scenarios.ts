@@ -1,5 +1,28 @@
 import type { Scenario } from './scenario.js'
+import { clocksOnPostgres, clocksOnSqlite } from './scenarios/clocks.js'
+import { serverCrashes } from './scenarios/crashes.js'
+import { diskFullOnPostgres, diskFullOnSqlite } from './scenarios/disk-full.js'
+import { asynchronousFailovers, synchronousFailovers } from './scenarios/failovers.js'
 import { killsOnPostgres, killsOnSqlite } from './scenarios/kills.js'
+import { lostCommits } from './scenarios/lost-commits.js'
+import { behindPgBouncer } from './scenarios/pgbouncer.js'
+import { poison } from './scenarios/poison.js'
+import { soakOnPostgres, soakOnSqlite } from './scenarios/soak.js'
 
 /** Everything that `npm run chaos` does, in this order. */
-export const SCENARIOS: readonly Scenario[] = [killsOnSqlite, killsOnPostgres]
+export const SCENARIOS: readonly Scenario[] = [
+  killsOnSqlite,
+  killsOnPostgres,
+  serverCrashes,
+  lostCommits,
+  synchronousFailovers,
+  asynchronousFailovers,
+  behindPgBouncer,
+  diskFullOnSqlite,
+  diskFullOnPostgres,
+  clocksOnSqlite,
+  clocksOnPostgres,
+  poison,
+  soakOnSqlite,
+  soakOnPostgres,
+]

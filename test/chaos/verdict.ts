@@ -19,6 +19,7 @@ export const PROMISES = [
   'everything ends once the faults are over',
   'the integrity check is sound',
   'a stop is clean',
+  'a poison job harms no other job',
   'memory and descriptors stay within their bounds',
   'requests are answered within their bounds',
 ] as const

@@ -5,6 +5,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 export class Line {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
+  #port: number
   #silent = false
   #down = false
   #cuts = 0
@@ -12,7 +13,8 @@ export class Line {
   lost = 0
 
   private constructor(port: number) {
-    this.#server = createServer(client => this.#join(client, connect(port, '127.0.0.1')))
+    this.#port = port
+    this.#server = createServer(client => this.#join(client, connect(this.#port, '127.0.0.1')))
   }
 
   static async to(url: string): Promise<Line> {
@@ -53,6 +55,11 @@ export class Line {
 
   comeUp(): void {
     this.#down = false
+  }
+
+  /** New connections lead to another server. */
+  leadTo(url: string): void {
+    this.#port = Number(new URL(url).port)
   }
 
   cut(): void {

@@ -7,15 +7,18 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { freePort } from './port.js'
 
 const run = promisify(execFile)
@@ -42,8 +45,12 @@ export class PostgresServer {
     this.#binaries = usableBinaries(folder, this.#owner)
   }
 
-  static async start(settings: Readonly<Record<string, string>> = QUICK): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'chronos-postgres-'))
+  /** `parent`: the folder of its data, such as a small disk. */
+  static async start(
+    settings: Readonly<Record<string, string>> = QUICK,
+    parent: string = tmpdir(),
+  ): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(parent, 'chronos-postgres-'))
     // Its owner may be another user than this one.
     chmodSync(folder, 0o755)
     const server = new PostgresServer(folder, settings)
@@ -57,8 +64,46 @@ export class PostgresServer {
     }
   }
 
+  /** Starts a streaming standby from a copy of the data, which it takes while this server runs. */
+  async standby(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'chronos-standby-'))
+    chmodSync(folder, 0o755)
+    const source = `host=127.0.0.1 port=${this.#port} user=chronos application_name=standby`
+    const standby = new PostgresServer(folder, { ...this.#settings, primary_conninfo: source })
+    await withClient(this.url, async client => {
+      await client.query(`SELECT pg_backup_start('standby', true)`)
+      // Files that the server removes in the meantime are not needed: the standby reads the write-ahead log instead.
+      await run('cp', ['-r', this.#data, standby.#data]).catch(() => undefined)
+      const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)')
+      for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(standby.#data, name), { force: true })
+      for (const name of readdirSync(join(standby.#data, 'pg_wal'))) {
+        if (/^[0-9A-F]{24}/.test(name)) rmSync(join(standby.#data, 'pg_wal', name))
+      }
+      writeFileSync(join(standby.#data, 'backup_label'), rows[0].labelfile)
+      writeFileSync(join(standby.#data, 'standby.signal'), '')
+      writeFileSync(join(standby.#data, 'postgresql.auto.conf'), '')
+    })
+    const { uid, gid } = this.#owner
+    if (uid !== undefined) await run('chown', ['-R', `${uid}:${gid}`, standby.#data])
+    chmodSync(standby.#data, 0o700)
+    await standby.start()
+    return standby
+  }
+
+  /** Changes settings of the running server. */
+  async configure(settings: Readonly<Record<string, string>>): Promise<void> {
+    const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`)
+    writeFileSync(join(this.#data, 'postgresql.auto.conf'), lines.join(''))
+    await withClient(this.url, client => client.query('SELECT pg_reload_conf()'))
+  }
+
   get url(): string {
     return `postgres://chronos@127.0.0.1:${this.#port}/postgres`
+  }
+
+  /** Whether it ended by itself. */
+  get hasEnded(): boolean {
+    return this.#process !== undefined && (this.#process.exitCode !== null || this.#process.signalCode !== null)
   }
 
   get port(): number {
@@ -129,7 +174,8 @@ export class PostgresServer {
       })
       server.stderr!.on('data', chunk => {
         if (said.length < 10_000) said += String(chunk)
-        if (said.includes('ready to accept connections')) resolve(undefined)
+        // A standby says "ready to accept read-only connections".
+        if (/ready to accept (read-only )?connections/.test(said)) resolve(undefined)
       })
     })
   }
@@ -140,6 +186,17 @@ export class PostgresServer {
 
   get #spawnOptions(): SpawnOptions {
     return { ...this.#owner, cwd: this.#folder, env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } }
+  }
+}
+
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => undefined)
   }
 }
 

@@ -65,8 +65,8 @@ async function send() {
   }
 }
 
-process.on('message', () => {
-  isOver = true
+process.on('message', text => {
+  if (text === 'stop') isOver = true
 })
 process.send?.('ready')
 await send()

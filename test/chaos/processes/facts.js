@@ -5,3 +5,6 @@ export const MAX_RETRIES = { plain: 2, slow: 2, flaky: 2, failing: 1, charge: 3,
 
 /** The file that says that the service of the guarded jobs is down. */
 export const DOWN = 'service-is-down'
+
+/** The retries of the jobs that harm their process, and of those beside them. */
+export const POISON_RETRIES = 6

@@ -9,4 +9,9 @@ if (!store || !ledger || !folder) throw new Error('usage: worker.js STORE LEDGER
 const chronos = createChronos({ store, log: false, egress: { allow: ['127.0.0.1:*'] } })
 const options = { concurrency: 20, lease: /** @type {`${number}s`} */ (lease), grace: /** @type {const} */ ('5s') }
 chronos.work(definitions(openLedger(ledger), folder), options)
+process.on('message', text => {
+  if (text !== 'sample') return
+  globalThis.gc?.()
+  process.send?.(`heap ${process.memoryUsage().heapUsed}`)
+})
 process.send?.('ready')

@@ -1,9 +1,17 @@
 import type { Start } from '../ledger.js'
-import { MAX_RETRIES } from '../processes/facts.js'
+import { MAX_RETRIES, POISON_RETRIES } from '../processes/facts.js'
 import type { Verdict } from '../verdict.js'
 import type { Joined } from './joined.js'
 
-const LIMITS: Readonly<Record<string, number>> = { ...MAX_RETRIES, pulled: 2 }
+const LIMITS: Readonly<Record<string, number>> = {
+  ...MAX_RETRIES,
+  pulled: 2,
+  abort: POISON_RETRIES,
+  memory: POISON_RETRIES,
+  endless: POISON_RETRIES,
+  blocking: POISON_RETRIES,
+  bystander: POISON_RETRIES,
+}
 
 /** Compares the rows of one job with what its handlers wrote. */
 export function checkRuns(one: Joined, verdict: Verdict): void {

@@ -1,12 +1,12 @@
-import { join } from 'node:path'
-import { PostgresServer } from '../../support/postgres-server.js'
 import type { Fleet } from '../fleet.js'
 import { pause } from '../pause.js'
-import { type Scenario, type Size, underLoad, withFolder } from '../scenario.js'
+import { onPostgres, onSqlite } from '../places.js'
+import { type Scenario, type Size, underLoad } from '../scenario.js'
 import type { Verdict } from '../verdict.js'
 
 const FROZEN_MS = 3_000
 const BETWEEN_MS = 400
+const LOAD = { workers: 4 }
 
 const common = {
   slice: { kills: 6, freezes: 2 },
@@ -28,7 +28,8 @@ const common = {
   }),
 }
 
-async function killAndFreeze(fleet: Fleet, { kills = 0, freezes = 0 }: Size, verdict: Verdict): Promise<void> {
+/** Kills and freezes members of the fleet in turn. */
+export async function killAndFreeze(fleet: Fleet, { kills = 0, freezes = 0 }: Size, verdict: Verdict): Promise<void> {
   let frozen = 0
   for (let killed = 0; killed < kills || frozen < freezes; ) {
     await pause(Math.random() * 2 * BETWEEN_MS)
@@ -49,10 +50,7 @@ export const killsOnSqlite: Scenario = {
   about: 'Workers, servers and pull workers are killed with kill -9 or frozen with SIGSTOP, with every feature in use.',
   ...common,
   run: (size, verdict) =>
-    withFolder(async place => {
-      const store = `sqlite:${join(place.folder, 'jobs.db')}`
-      await underLoad({ ...place, store }, { workers: 4 }, verdict, fleet => killAndFreeze(fleet, size, verdict))
-    }),
+    onSqlite(place => underLoad(place, LOAD, verdict, fleet => killAndFreeze(fleet, size, verdict))),
 }
 
 export const killsOnPostgres: Scenario = {
@@ -60,13 +58,5 @@ export const killsOnPostgres: Scenario = {
   about: killsOnSqlite.about,
   ...common,
   run: (size, verdict) =>
-    withFolder(async place => {
-      const server = await PostgresServer.start()
-      try {
-        const run = { ...place, store: server.url }
-        await underLoad(run, { workers: 4 }, verdict, fleet => killAndFreeze(fleet, size, verdict))
-      } finally {
-        await server.stop()
-      }
-    }),
+    onPostgres(place => underLoad(place, LOAD, verdict, fleet => killAndFreeze(fleet, size, verdict))),
 }

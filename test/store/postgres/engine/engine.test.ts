@@ -2,12 +2,9 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { type Chronos, createChronos, defineJob } from '../../../../src/index.js'
 import { postgres } from '../../../../src/postgres.js'
 import { dropSchemas, freshSchema, postgresUrl, sql } from '../../../support/postgres.js'
-import { PostgresServer } from '../../../support/postgres-server.js'
 import { runsIn } from '../bench.js'
 
 afterAll(dropSchemas)
-
-const SERVER_KILLS = Number(process.env['CHRONOS_SERVER_KILLS'] ?? 2)
 
 async function open(schema: string): Promise<Chronos> {
   return createChronos({ store: postgres(`${await postgresUrl()}?schema=${schema}`), log: false })
@@ -52,43 +49,5 @@ describe('the engine on PostgreSQL', () => {
     await Promise.all(all.map(one => one.close()))
     const [row] = await sql(`SELECT count(*)::int AS rows, sum(run)::int AS runs FROM ${runsIn(schema)} a`)
     expect(row).toEqual({ rows: 800, runs: 1000 })
-  })
-})
-
-describe(`a server that is killed ${SERVER_KILLS} times under load`, () => {
-  it('causes delays, but loses no acknowledged write', async () => {
-    const server = await PostgresServer.start()
-    const chronos = createChronos({ store: postgres(server.url), log: false })
-    const job = defineJob({ name: 'count', run: async () => undefined })
-    const worker = chronos.work([job], { lease: '1s', concurrency: 20, signals: false })
-    const acknowledged: string[] = []
-    let over = false
-    const client = (async () => {
-      for (let count = 0; !over; count++) {
-        const answer = await chronos.enqueue(job, null, { key: `job:${count}` }).catch(() => undefined)
-        if (answer) acknowledged.push(answer.id)
-      }
-    })()
-    for (let kill = 0; kill < SERVER_KILLS; kill++) {
-      const goal = acknowledged.length + 150
-      await expect.poll(() => acknowledged.length).toBeGreaterThan(goal)
-      await server.kill()
-      await server.start()
-    }
-    const goal = acknowledged.length + 50
-    await expect.poll(() => acknowledged.length).toBeGreaterThan(goal)
-    over = true
-    await client
-    const live = async () => (await chronos.jobs.count({ state: ['waiting', 'running'] })).value
-    await expect.poll(live).toBe(0)
-    for (const id of acknowledged) {
-      expect(await chronos.jobs.get(id)).toMatchObject({ state: 'succeeded' })
-      const { data } = await chronos.jobs.history(id)
-      expect(data.filter(({ status }) => status === 'succeeded')).toHaveLength(1)
-      expect(data.map(({ run }) => run)).toEqual(data.map((_, index) => data.length - index))
-    }
-    await worker.stop()
-    await chronos.close()
-    await server.stop()
   })
 })
