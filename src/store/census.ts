@@ -27,8 +27,8 @@ export interface Backlog {
 }
 
 export interface CensusRequest {
-  /** The queue to count; all queues by default. */
-  readonly queue?: string
+  /** The queues to count; all queues by default. */
+  readonly queues?: readonly string[]
   /** The maximum of each count. */
   readonly cap: number
 }

@@ -185,7 +185,9 @@ export const audit = {
 const queue = (name: string, verb = ''): string => `/queues/${segment(name)}${verb}`
 
 export const queues = {
-  list: all<QueueReport>('/queues'),
+  list: some<List<QueueReport>>('/queues'),
+  /** Those that need a worker, then those with the most activity. */
+  busiest: (signal?: Signal) => queues.list({ sort: 'busiest', limit: 100 }, signal),
   get: (name: string, signal?: Signal) => request<QueueReport>('GET', queue(name), { signal }),
   set: (name: string, body: { readonly retry?: PolicyInput | null; readonly paused?: boolean }) =>
     request<QueueReport>('PUT', queue(name), { body }),

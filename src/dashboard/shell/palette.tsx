@@ -112,17 +112,14 @@ async function find(wanted: string, signal: AbortSignal): Promise<readonly Hit[]
 /** A tenant does not see queues. */
 async function findQueues(wanted: string, signal: AbortSignal): Promise<readonly Hit[]> {
   if (isTenant.peek()) return []
-  const { data } = await api.queues.list(signal)
-  return data
-    .filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()))
-    .slice(0, FOUND_MAX)
-    .map(({ name }) => ({
-      key: `queue ${name}`,
-      icon: 'queues',
-      text: name,
-      note: 'queue',
-      to: pageOf('queues', name),
-    }))
+  const { data } = await api.queues.list({ q: wanted, limit: FOUND_MAX }, signal)
+  return data.map(({ name }) => ({
+    key: `queue ${name}`,
+    icon: 'queues',
+    text: name,
+    note: 'queue',
+    to: pageOf('queues', name),
+  }))
 }
 
 async function findJobs(wanted: string, signal: AbortSignal): Promise<readonly Hit[]> {

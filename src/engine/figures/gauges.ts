@@ -53,6 +53,10 @@ export async function readGauges(store: Store): Promise<Gauges> {
     queues.some(queue => !queue.startsWith('chronos:')),
   )
   const { queues: counts } = await countsOf({ store, now }, RATE_WINDOW_MS)
+  const workersOf = new Map<string, number>()
+  for (const worker of workers) {
+    for (const queue of new Set(worker.queues)) workersOf.set(queue, (workersOf.get(queue) ?? 0) + 1)
+  }
   const waiting = new Map(backlog.map(each => [each.queue, each]))
   const queues = census.map((each): QueueGauges => {
     const { queue } = each
@@ -63,7 +67,7 @@ export async function readGauges(store: Store): Promise<Gauges> {
       paused: paused.has(queue),
       jobs: phasesOf(each),
       ...lateness(waiting.get(queue), now),
-      workers: workers.filter(worker => worker.queues.includes(queue)).length,
+      workers: workersOf.get(queue) ?? 0,
       ...(counted && counted.first + counted.retry > 0 && { retryRate: counted.retry / Math.max(1, counted.first) }),
     }
   })

@@ -5,7 +5,15 @@ import { present } from '../../core/values/present.js'
 import { read } from '../../core/values/schema.js'
 import type { QueueChange, QueueRecord } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
-import { checkQueue, type QueueReport, type RetryWave, reportQueues, retryWave } from './queue-report.js'
+import type { List } from './query.js'
+import {
+  type QueueQuery,
+  type QueueReport,
+  type RetryWave,
+  reportQueue,
+  reportQueues,
+  retryWave,
+} from './queue-report.js'
 
 export type { QueueSettings } from '../../core/queue/settings.js'
 
@@ -23,17 +31,14 @@ export class Queues {
     return (await this.#env.connection.store()).queues()
   }
 
-  /** One row per queue: its jobs, its throughput and its workers. */
-  async report(): Promise<readonly QueueReport[]> {
-    return reportQueues(await this.#env.connection.store())
+  /** A page of the queues: their jobs, throughput and workers. */
+  async report(query: QueueQuery = {}): Promise<List<QueueReport>> {
+    return reportQueues(await this.#env.connection.store(), query)
   }
 
   /** The same for one queue. */
   async get(name: string): Promise<QueueReport> {
-    const store = await this.#env.connection.store()
-    await checkQueue(store, name)
-    const [report] = await reportQueues(store, name)
-    return report!
+    return reportQueue(await this.#env.connection.store(), name)
   }
 
   /** When the waiting jobs of one queue, or of all, fall due: retries and first runs. */

@@ -100,10 +100,12 @@ function gaugeSamples(gauges: Gauges): readonly (readonly [MetricName, readonly 
   ]
 }
 
-/** Merges the queues beyond the limit into one: the sum of their jobs, and the worst of every other value. */
+/** Merges the queues with the fewest jobs into one: the sum of their jobs, and the worst of every other value. */
 function bounded(queues: readonly QueueGauges[]): readonly QueueGauges[] {
   const byLabel = new Map<string, QueueGauges>()
-  for (const queue of queues) {
+  const sizeOf = ({ jobs }: QueueGauges): number => GAUGE_PHASES.reduce((sum, phase) => sum + jobs[phase], 0)
+  const largestFirst = queues.length < SERIES_MAX ? queues : [...queues].sort((a, b) => sizeOf(b) - sizeOf(a))
+  for (const queue of largestFirst) {
     const own = labelText(queue.queue)
     const label = byLabel.has(own) || byLabel.size < SERIES_MAX - 1 ? own : OTHER
     const known = byLabel.get(label)

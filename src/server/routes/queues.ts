@@ -1,6 +1,6 @@
 import { queueSettings, waveQuery } from '../../core/queue/settings.js'
 import { hash64 } from '../../core/values/hash.js'
-import { queueReport, retryWaveView } from '../../engine/jobs/queue-report.js'
+import { queueQuery, queueReport, retryWaveView } from '../../engine/jobs/queue-report.js'
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, NOTHING, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
@@ -11,14 +11,15 @@ type Settings = Readonly<{ paused: boolean; retry?: unknown }>
 const list = endpoint({
   method: 'get',
   path: '/queues',
-  call: 'queues.report().data',
+  call: 'queues.report(...)',
   tag: 'queues',
   summary: 'List queues with their jobs, throughput and workers',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(listSchema(queueReport, 'QueueList'), 'All queues, by name'),
-  async handle({ app }): Promise<Answer> {
-    return { body: { data: await app.chronos.queues.report(), page: {} } }
+  query: queueQuery,
+  answers: ok(listSchema(queueReport, 'QueueList'), 'A page of queues, by name'),
+  async handle({ app, query }): Promise<Answer> {
+    return { body: await app.chronos.queues.report(query) }
   },
 })
 

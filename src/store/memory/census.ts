@@ -15,8 +15,9 @@ import {
 import { byBytes } from '../columns.js'
 import type { MemoryTables, Row } from './tables.js'
 
-export function census(tables: MemoryTables, { queue, cap }: CensusRequest, now: number): readonly QueueCensus[] {
-  const names = [...tables.queues.keys()].filter(name => queue === undefined || name === queue).sort(byBytes)
+export function census(tables: MemoryTables, request: CensusRequest, now: number): readonly QueueCensus[] {
+  const { queues = tables.queues.keys(), cap } = request
+  const names = [...new Set(queues)].filter(name => tables.queues.has(name)).sort(byBytes)
   const drafts = new Map(names.map(name => [name, censusDraft(name)]))
   const most = lineCap(cap, names.length)
   for (const draft of drafts.values()) {

@@ -77,7 +77,7 @@ describe('a method of the library', () => {
 
   it('returns the field of the response that the endpoint names', async () => {
     const methods = remoteMethods({ call: async () => ({ data: [1], page: {} }) })
-    expect(await methods.get('queues.report')!()).toEqual([1])
+    expect(await methods.get('circuits.list')!()).toEqual([1])
     expect(await methods.get('alerts.silences')!()).toEqual({ data: [1], page: {} })
   })
 })

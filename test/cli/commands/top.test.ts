@@ -172,7 +172,7 @@ class World {
         return SNAPSHOT.stats
       },
       queues: {
-        report: async () => SNAPSHOT.queues,
+        report: async () => ({ data: SNAPSHOT.queues, page: {} }),
         pause: async (name: string) => this.changes.push(`pause ${name}`),
         resume: async (name: string) => this.changes.push(`resume ${name}`),
       },

@@ -103,7 +103,7 @@ describe.each(STORES)('in numbers on %s', (_, store) => {
     await t.enqueueMany(good, [1, 2])
     await t.queues.set('idle', { paused: true })
     await t.advance('10s')
-    const [first, idle, other] = await t.queues.report()
+    const [first, idle, other] = (await t.queues.report()).data
     expect(first).toMatchObject({ name: 'default', paused: false, hasWorkers: true, workers: 1, concurrency: 7 })
     expect(first?.lastHour).toMatchObject({ enqueued: 2, succeeded: 2 })
     expect(first?.spark.succeeded).toEqual([...Array.from({ length: 14 }, () => 0), 2])

@@ -389,22 +389,23 @@ describe('labels', () => {
     )
   })
 
-  it('of gauges have the same limit, and no job is lost', async () => {
+  it('of gauges have the same limit: the largest queues have their own, and no job is lost', async () => {
     const { t, metrics, answer } = measured()
     const none = { value: 0, relation: 'exact' } as const
     answer(async () =>
       Array.from({ length: 500 }, (_, index) => ({
         queue: `q${index}`,
         scheduled: none,
-        queued: { value: 2, relation: 'exact' },
+        queued: { value: index === 499 ? 1_000 : 2, relation: 'exact' },
         retrying: none,
         running: none,
         dead: none,
       })),
     )
     const families = await scraped(metrics)
+    expect(valueIn(families, 'chronos_jobs', { queue: 'q499', phase: 'queued' })).toBe(1_000)
     expect(families.get('chronos_queue_paused')!.samples).toHaveLength(SERIES_MAX)
-    expect(sumOf(families, 'chronos_jobs', { phase: 'queued' })).toBe(1_000)
+    expect(sumOf(families, 'chronos_jobs', { phase: 'queued' })).toBe(499 * 2 + 1_000)
     await t.close()
   })
 

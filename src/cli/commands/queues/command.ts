@@ -1,4 +1,5 @@
 import type { QueueRecord } from '../../../store/store.js'
+import { addPageOptions } from '../../argument.js'
 import { acting, type CommandSpec, listing } from '../../command.js'
 import type { Style } from '../../output/print.js'
 
@@ -19,8 +20,10 @@ chronos queues set payments --retry '{"maxRetries": 8}'`,
     {
       name: 'list',
       summary: 'list queues with their job counts, by name',
+      options: command => addPageOptions(command).option('--find <text>', 'only queues with this text in their name'),
       examples: `
 chronos queues list
+chronos queues list --find payments
 chronos queues list --json | jq '.data[] | select(.paused) | .name'`,
       run: listing(async () => (await import('./run.js')).QUEUES),
     },

@@ -1,11 +1,12 @@
 import { policyWords } from '../../../core/policy/words.js'
+import { present } from '../../../core/values/present.js'
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import type { QueueRecord } from '../../../store/store.js'
 import { act } from '../../act.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import { usage } from '../../exit.js'
 import type { Io } from '../../io.js'
-import { type Field, type Listing, NONE } from '../../list.js'
+import { type Field, type Listing, NONE, type PageOptions, pageOf } from '../../list.js'
 import { brief, timeOf } from '../../output/moment.js'
 import type { Cell, Style, Tone } from '../../output/print.js'
 import { oneLine } from '../../output/width.js'
@@ -49,7 +50,15 @@ function stateCell({ paused, hasWorkers, counts }: QueueReport): Cell {
   return hasWorkers || !isWaiting ? 'open' : { text: 'no worker', tone: 'bad' }
 }
 
-export const QUEUES: Listing<QueueReport> = { noun: 'queue', read: ({ queues }) => queues.report(), text: FIELDS }
+interface ListOptions extends PageOptions {
+  readonly find?: string
+}
+
+export const QUEUES: Listing<QueueReport, readonly [ListOptions]> = {
+  noun: 'queue',
+  read: ({ queues }, { find: q, ...page }) => queues.report({ ...pageOf(page), ...present({ q }) }),
+  text: FIELDS,
+}
 
 interface SetOptions extends BackendOptions {
   readonly retry?: string

@@ -6,6 +6,7 @@ import { styleOf } from '../../output/print.js'
 import { frame, type Snapshot } from './frame.js'
 
 const GROUPS_READ = 200
+const QUEUES_READ = 100
 const FAILURES_MAX = 30
 const INTERVALS_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000] as const
 const ROWS_DEFAULT = 24
@@ -19,12 +20,12 @@ const REST_OF_SCREEN = '\u001b[J'
 export async function look(backend: Backend): Promise<Snapshot> {
   const [stats, queues, groups, workers, info] = await Promise.all([
     backend.stats(),
-    backend.queues.report(),
+    backend.queues.report({ sort: 'busiest', limit: QUEUES_READ }),
     backend.dead.groups({ all: true, limit: GROUPS_READ }),
     backend.workers(),
     backend.info(),
   ])
-  return { location: info.location, stats, queues, failures: newest(groups.data), workers }
+  return { location: info.location, stats, queues: queues.data, failures: newest(groups.data), workers }
 }
 
 /** Each tenant has its own groups; here groups with the same fingerprint are merged. */

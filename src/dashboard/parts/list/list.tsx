@@ -38,14 +38,12 @@ export interface ListProps<Row, Found extends Rows<Row>>
   readonly actions?: ((found: Found) => ComponentChildren) | undefined
   /** The rows to show and their order; default all, as they are. */
   readonly pick?: ((rows: readonly Row[]) => readonly Row[]) | undefined
-  /** Shown if none of the rows is picked. */
-  readonly none?: ((all: number) => ComponentChildren) | undefined
   readonly lines?: number | undefined
 }
 
 /** The rows of a query as a table: loading, error and empty state, and pages if there are more rows. */
 export function List<Row, Found extends Rows<Row>>(props: ListProps<Row, Found>) {
-  const { query, empty, size, actions, pick = rows => rows, none, lines = 8, title, note, ...table } = props
+  const { query, empty, size, actions, pick = rows => rows, lines = 8, title, note, ...table } = props
   return (
     <Answer query={query} lines={lines}>
       {found => {
@@ -54,11 +52,7 @@ export function List<Row, Found extends Rows<Row>>(props: ListProps<Row, Found>)
         return (
           <>
             <Panel flush title={title} note={note} actions={actions?.(found)}>
-              {rows.length === 0 && none ? (
-                none(found.data.length)
-              ) : (
-                <Table {...table} rows={rows} stale={query.isStale} />
-              )}
+              <Table {...table} rows={rows} stale={query.isStale} />
             </Panel>
             {size && <Pager next={found.page?.next}>{size(found)}</Pager>}
           </>

@@ -24,7 +24,7 @@ type Around = Awaited<ReturnType<typeof look>>
 
 async function look(signal: AbortSignal) {
   const [queues, alerts, circuits, groups, redrives, webhooks] = await Promise.all([
-    api.queues.list(signal),
+    api.queues.busiest(signal),
     api.alerts.list({ state: 'firing' }, signal),
     api.circuits.list(signal),
     api.dead.groups({ limit: GROUPS_SHOWN }, signal),

@@ -11,12 +11,11 @@ const HERE = QUEUE_COLUMNS.filter(({ title }) => title !== 'Scheduled' && title 
 
 /** The queues with the most activity. */
 export function BusyQueues() {
-  const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
+  const queues = useQuery('queues', api.queues.busiest, { topics: ['queues', 'workers'], everyMs: 10_000 })
   return (
     <List
       query={queues}
       title="Busiest queues"
-      note={queues.data && queues.data.data.length > SHOWN ? `${SHOWN} of ${queues.data.data.length}` : undefined}
       actions={() => <Link to={href('/queues')} text="All queues" />}
       label="Busiest queues"
       columns={HERE}

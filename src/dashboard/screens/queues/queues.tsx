@@ -1,11 +1,10 @@
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import * as api from '../../data/api.js'
-import { percent } from '../../data/format.js'
-import { useQuery } from '../../data/query.js'
+import { percent, plural } from '../../data/format.js'
 import { Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { RowActions } from '../../parts/layer/actions.js'
-import { List } from '../../parts/list/list.js'
+import { List, usePage } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
 import { pageOf, query, setQuery } from '../../shell/router.js'
@@ -14,8 +13,11 @@ import { queueActions } from './queue-actions.js'
 import { QUEUE_COLUMNS } from './queue-columns.js'
 
 export default function Queues() {
-  const queues = useQuery('queues', api.queues.list, { topics: ['queues', 'workers'], everyMs: 10_000 })
-  const wanted = (query.value['q'] ?? '').toLowerCase()
+  const q = query.value['q']
+  const queues = usePage(`queues ${q ?? ''}`, (page, signal) => api.queues.list({ ...page, q }, signal), {
+    topics: ['queues', 'workers'],
+    everyMs: 10_000,
+  })
   return (
     <>
       <PageHead
@@ -28,8 +30,8 @@ export default function Queues() {
               type="search"
               placeholder="Find a queue"
               aria-label="Find a queue"
-              value={query.value['q'] ?? ''}
-              onInput={event => setQuery({ q: event.currentTarget.value }, { replace: true })}
+              value={q ?? ''}
+              onInput={event => setQuery({ q: event.currentTarget.value, cursor: undefined }, { replace: true })}
             />
           </span>
         }
@@ -38,17 +40,20 @@ export default function Queues() {
         query={queues}
         label="Queues"
         columns={columns(queues.refetch)}
-        pick={rows => rows.filter(({ name }) => name.toLowerCase().includes(wanted))}
         rowKey={({ name }) => name}
         href={({ name }) => pageOf('queues', name)}
-        empty={<FirstSteps />}
-        none={all => (
-          <Empty icon="search" title={`0 of ${all} queues match`}>
-            <button type="button" class="link-button" onClick={() => setQuery({ q: undefined })}>
-              Show all
-            </button>
-          </Empty>
-        )}
+        size={({ data }) => plural(data.length, 'queue')}
+        empty={
+          q ? (
+            <Empty icon="search" title={`No queue has “${q}” in its name`}>
+              <button type="button" class="link-button" onClick={() => setQuery({ q: undefined })}>
+                Show all
+              </button>
+            </Empty>
+          ) : (
+            <FirstSteps />
+          )
+        }
       />
     </>
   )

@@ -10,6 +10,7 @@ import {
   type WaveRequest,
 } from '../../census.js'
 import { fromText, toTextOrNull } from '../../columns.js'
+import { texts } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { queues } from '../connection/settings.js'
 
@@ -29,6 +30,11 @@ const LEVELS = `
   ),
   own AS (SELECT * FROM level WHERE $1::text IS NULL OR queue = $1::text)`
 
+/** Every priority of the queues `$1`. */
+const ASKED = `
+  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  own AS (SELECT queue, priority FROM unnest($1::text[]) AS asked (queue), generate_series(0, 9) AS level (priority))`
+
 const line = (range: string, limit: string): string => `
   LATERAL (
     SELECT run_at, attempt FROM @jobs j
@@ -40,7 +46,7 @@ const counted = (isDue: boolean, range: string): string => `
   SELECT own.queue, own.priority, ${isDue} AS due, count(*)::int, (count(*) FILTER (WHERE line.attempt > 0))::int
   FROM clock, own, ${line(range, '$2')} GROUP BY 1, 2`
 
-const WAITING = `${LEVELS} ${counted(true, 'j.run_at <= clock.now')} UNION ALL ${counted(false, 'j.run_at > clock.now')}`
+const WAITING = `${counted(true, 'j.run_at <= clock.now')} UNION ALL ${counted(false, 'j.run_at > clock.now')}`
 
 const RUNNING = `
   SELECT queue, count(*)::int FROM (SELECT queue FROM @jobs WHERE state = 'running' LIMIT $1) AS running GROUP BY queue`
@@ -51,11 +57,14 @@ const DEAD = `
 
 type WaitingRow = [queue: string, priority: number, due: boolean, looked: number, again: number]
 
-export async function census(db: Database, { queue, cap }: CensusRequest): Promise<readonly QueueCensus[]> {
-  const known = (await queues(db)).map(({ name }) => name).filter(name => queue === undefined || name === queue)
+export async function census(db: Database, { queues: asked, cap }: CensusRequest): Promise<readonly QueueCensus[]> {
+  const wanted = asked && new Set(asked)
+  const known = (await queues(db)).map(({ name }) => name).filter(name => wanted?.has(name) ?? true)
   const drafts = new Map(known.map(name => [name, censusDraft(name)]))
   const most = lineCap(cap, known.length)
-  for (const [name, , isDue, looked, again] of await db.read<WaitingRow>(WAITING, toTextOrNull(queue), most + 1)) {
+  const sql = `${wanted ? ASKED : LEVELS} ${WAITING}`
+  const lines = await db.read<WaitingRow>(sql, wanted ? texts(known) : null, most + 1)
+  for (const [name, , isDue, looked, again] of lines) {
     const draft = drafts.get(fromText(name))
     if (draft) addLine(draft, isDue, looked, again, most)
   }

@@ -4,17 +4,21 @@ import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.
 import type { Connection } from '../file/connection.js'
 
 /**
- * Finds the due jobs of each queue and priority through the index that claims use, so that jobs scheduled for later
- * cost nothing.
+ * Finds the due jobs of each queue and priority through the index that claims use, so that neither jobs scheduled for
+ * later nor queues without waiting jobs cost anything.
  */
 const LINE = `
-  FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = queues.name AND priority = level.value
+  FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = waiting.name AND priority = level.value
   AND run_at <= ?1 AND (deadline IS NULL OR deadline > ?1) ORDER BY run_at LIMIT`
+const NEXT = `SELECT min(queue) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting'`
 const DUE = `
+  WITH RECURSIVE waiting (name) AS (
+    ${NEXT} UNION ALL SELECT (${NEXT} AND queue > waiting.name) FROM waiting WHERE name IS NOT NULL
+  )
   SELECT name, min(due), min(again) FROM (
-    SELECT queues.name, (SELECT run_at ${LINE} 1) AS due,
+    SELECT waiting.name, (SELECT run_at ${LINE} 1) AS due,
       (SELECT min(run_at) FROM (SELECT run_at, attempt ${LINE} ${BACKLOG_DUE_MAX}) WHERE attempt > 0) AS again
-    FROM queues, json_each('[0,1,2,3,4,5,6,7,8,9]') AS level
+    FROM waiting, json_each('[0,1,2,3,4,5,6,7,8,9]') AS level
   ) WHERE due IS NOT NULL GROUP BY name`
 
 const DEAD = `

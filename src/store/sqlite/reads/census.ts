@@ -22,11 +22,18 @@ import type { Steps } from './search.js'
 
 const LINE = `FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ?1 AND priority = ?2`
 const LEVELS = Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => priority)
+const DUE = `SELECT count(*), total(attempt > 0) FROM (SELECT attempt ${LINE} AND run_at <= ?3 LIMIT ?4)`
 
-const looking = (range: string): string =>
-  `SELECT count(*), total(attempt > 0) FROM (SELECT attempt ${LINE} AND ${range} LIMIT ?4)`
-const DUE = looking('run_at <= ?3')
-const LATER = looking('run_at > ?3')
+/** How many jobs were read of a range, and how many of them have already run. */
+const looked = (range: string): string => `
+  (SELECT json_array(count(*), sum(attempt > 0)) FROM (
+    SELECT attempt FROM jobs INDEXED BY jobs_waiting
+    WHERE state = 'waiting' AND queue = asked.value AND priority = level.value AND run_at ${range} ?2 LIMIT ?3))`
+const WAITING = `
+  SELECT asked.value, ${looked('<=')}, ${looked('>')}
+  FROM json_each(?1) AS asked, json_each('${JSON.stringify(LEVELS)}') AS level`
+/** The number of queues that one statement counts, which blocks the process for a few milliseconds. */
+const QUEUES_AT_ONCE = 100
 
 const RUNNING = `INDEXED BY jobs_running WHERE state = 'running'`
 const DEAD = `INDEXED BY jobs_ended
@@ -34,29 +41,40 @@ const DEAD = `INDEXED BY jobs_ended
 
 export async function census(
   steps: Steps,
-  { queue, cap }: CensusRequest,
+  { queues: asked, cap }: CensusRequest,
   now: number,
 ): Promise<readonly QueueCensus[]> {
-  const names = (await namesOf(steps, queue)).map(censusDraft)
+  const names = (await namesOf(steps, asked)).map(censusDraft)
   const most = lineCap(cap, names.length)
-  for (const draft of names) {
-    for (const isDue of [true, false]) await steps(db => addWaiting(db, draft, isDue, most, now))
+  for (let from = 0; from < names.length; from += QUEUES_AT_ONCE) {
+    const some = names.slice(from, from + QUEUES_AT_ONCE)
+    await steps(db => addWaiting(db, some, most, now))
   }
   await steps(db => addState(db, names, 'running', RUNNING, 2 * cap))
   await steps(db => addState(db, names, 'dead', DEAD, 2 * cap))
   return names.map(draft => censusOf(draft, cap))
 }
 
-async function namesOf(steps: Steps, queue: string | undefined): Promise<readonly string[]> {
+async function namesOf(steps: Steps, asked: readonly string[] | undefined): Promise<readonly string[]> {
   const names = (await steps(queues)).map(({ name }) => name)
-  return queue === undefined ? names : names.filter(name => name === queue)
+  if (asked === undefined) return names
+  const wanted = new Set(asked)
+  return names.filter(name => wanted.has(name))
 }
 
-function addWaiting(db: Connection, draft: CensusDraft, isDue: boolean, most: number, now: number): void {
-  for (const level of LEVELS) {
-    const line = [toText(draft.queue), level, now, most + 1] as const
-    const [looked, again] = db.get<[number, number]>(isDue ? DUE : LATER, ...line)!
-    addLine(draft, isDue, looked, again, most)
+function addWaiting(db: Connection, drafts: readonly CensusDraft[], most: number, now: number): void {
+  const byName = new Map(drafts.map(draft => [toText(draft.queue), draft]))
+  const rows = db.all<[queue: string, due: string, later: string]>(
+    WAITING,
+    JSON.stringify([...byName.keys()]),
+    now,
+    most + 1,
+  )
+  for (const [queue, due, later] of rows) {
+    for (const [isDue, counts] of [[true, due] as const, [false, later] as const]) {
+      const [count, again] = JSON.parse(counts) as [number, number | null]
+      addLine(byName.get(queue)!, isDue, count, again ?? 0, most)
+    }
   }
 }
 
@@ -99,7 +117,8 @@ export async function wave(steps: Steps, request: WaveRequest, now: number): Pro
     left: lookAt,
     dueLeft: lookAt,
   }
-  for (const name of await namesOf(steps, queue)) await steps(db => addLines(db, draft, toText(name), request, now))
+  for (const name of await namesOf(steps, queue === undefined ? queue : [queue]))
+    await steps(db => addLines(db, draft, toText(name), request, now))
   const { retrying, scheduled, due, beyond, left, dueLeft } = draft
   const complete = left >= 0 && dueLeft > 0
   return { from: now, retrying, scheduled, due: due.value, beyond: countOf(beyond, lookAt), complete }

@@ -38,11 +38,26 @@ export function censusCases(bench: Bench, { describe, expect, it }: Suite): void
       ])
     })
 
-    it('counts one queue, and nothing for an unknown queue', async () => {
+    it('counts the given queues, and nothing for an unknown queue', async () => {
       await bench.add({ queue: 'a' })
       await bench.add({ queue: 'b' })
-      expect(await bench.store.census({ cap: 10, queue: 'b' })).toMatchObject([{ queue: 'b', queued: exact(1) }])
-      expect(await bench.store.census({ cap: 10, queue: 'c' })).toEqual([])
+      await bench.add({ queue: 'c', runAt: { delayMs: 60_000 } })
+      const census = (...queues: string[]) => bench.store.census({ cap: 10, queues })
+      expect(await census('b')).toMatchObject([{ queue: 'b', queued: exact(1) }])
+      expect(await census('c', 'a', 'd', 'a')).toMatchObject([
+        { queue: 'a', queued: exact(1), scheduled: exact(0) },
+        { queue: 'c', queued: exact(0), scheduled: exact(1) },
+      ])
+      expect(await census('d')).toEqual([])
+      expect(await census()).toEqual([])
+    })
+
+    it('counts several hundred queues', async () => {
+      const numbers = Array.from({ length: 250 }, (_, number) => number)
+      for (const number of numbers)
+        await bench.addMany(1 + (number % 3), { queue: `q${number}`, priority: number % 10 })
+      const counts = new Map((await bench.store.census({ cap: 10 })).map(({ queue, queued }) => [queue, queued.value]))
+      expect(counts).toEqual(new Map(numbers.map(number => [`q${number}`, 1 + (number % 3)])))
     })
 
     it('stops at the cap and says so', async () => {
