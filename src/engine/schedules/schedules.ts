@@ -8,13 +8,14 @@ import {
   type ScheduleForm,
   scheduleEdit,
 } from '../../core/schedule/form.js'
+import { isIdOf, scheduleId } from '../../core/schedule/id.js'
 import { type TickView, viewTicks } from '../../core/schedule/occurrences.js'
 import { scheduleOptions } from '../../core/schedule/options.js'
 import type { Posted, Schedule, ScheduledJob } from '../../core/schedule/schedule.js'
 import { checkHappens, parseTiming, type Timing, ticksOf } from '../../core/schedule/timing.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { canonicalJson } from '../../core/values/json.js'
-import { pageLimit, name as scheduleId } from '../../core/values/limits.js'
+import { pageLimit } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { integer, read } from '../../core/values/schema.js'
 import { type Time, timeOf } from '../../core/values/time.js'
@@ -98,6 +99,12 @@ export class Schedules {
     read(scheduleId, id, 'schedules.put: id')
     const where = `schedule "${id}"`
     const asked = read(scheduleOptions, options, `${where}:`) as ScheduleOptions<never>
+    if (!isIdOf(id, asked.tenantId)) {
+      throw new ChronosError(
+        'INVALID_OPTION',
+        `${where}: the part behind @ is the tenant; leave it out, or give tenantId`,
+      )
+    }
     const { warnings, ...job } = await this.#template(asked, where)
     let now = 0
     const { body } = await this.#write(id, async (current, store) => {

@@ -198,9 +198,8 @@ const get = endpoint({
   params: byId,
   answers: ok(tagged('kind', jobWithAttempts, scheduleWithAttempts), 'The job or schedule'),
   async handle(call): Promise<Answer> {
-    const { id } = call.params
-    const found = await ownJobOrSchedule(call, id)
-    const { data } = await call.app.chronos.byId.history(id, { limit: ATTEMPTS_SHOWN })
+    const found = await ownJobOrSchedule(call, call.params.id)
+    const { data } = await call.app.chronos.byId.history(found.id, { limit: ATTEMPTS_SHOWN })
     const shown = eitherShownTo(call.caller, found)
     const body = { ...shown, attempts: data }
     return shown.kind === 'job' ? { body, etag: jobVersion(shown) } : { body, headers: versionTag(shown) }

@@ -1,8 +1,9 @@
+import { idOfTenant, scheduleId } from '../../core/schedule/id.js'
 import { tickView } from '../../core/schedule/occurrences.js'
 import { scheduleOptions, timingFields } from '../../core/schedule/options.js'
 import { TIME_ZONE_DEFAULT } from '../../core/schedule/timing.js'
 import { ChronosError } from '../../core/values/error.js'
-import { jobName, name } from '../../core/values/limits.js'
+import { jobName } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { about, anyText, integer, named } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
@@ -15,7 +16,7 @@ import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
 import { enqueuedJob } from './job-forms.js'
-import { isOwn, noSuch, ownTenant, scheduleShownTo } from './tenancy.js'
+import { noSuch, ownOf, ownTenant, scheduleShownTo } from './tenancy.js'
 import { byId, listSchema, versionTag } from './words.js'
 
 /** Over HTTP a job has a name; only code can give its definition. */
@@ -25,7 +26,7 @@ const scheduleFields = {
 }
 const { example } = scheduleOptions.about
 const scheduleInput = named('ScheduleInput', object({}, scheduleFields), { example })
-const newSchedule = named('NewSchedule', object({}, { id: about(name, 'Default: a new id.'), ...scheduleFields }))
+const newSchedule = named('NewSchedule', object({}, { id: about(scheduleId, 'Default: a new id.'), ...scheduleFields }))
 
 const previewRequest = named(
   'SchedulePreviewRequest',
@@ -62,14 +63,17 @@ const create = endpoint({
   path: '/schedules',
   tag: 'schedules',
   summary: 'Create a schedule',
-  description: '`cron` or `every` sets the time, `job` or `http` the work. An `id` that is taken is refused with 409.',
+  description:
+    '`cron` or `every` sets the time, `job` or `http` the work. An `id` that is taken is refused with 409. Each tenant has ' +
+    'ids of its own: for its tokens `digest` is `digest@acme`.',
   role: 'operator',
   tenants: 'own',
   creates: true,
   body: newSchedule,
   answers: { 201: { description: 'Created', schema: scheduleView } },
   async handle({ app, caller, body: { id: asked, ...options }, note }): Promise<Answer> {
-    const id = asked ?? app.dice.id(app.clock.now())
+    const existing = asked === undefined ? undefined : await readOwn(app, caller, asked)
+    const id = existing?.id ?? (asked === undefined ? app.dice.id(app.clock.now()) : newId(caller, asked))
     const schedule = await put(app, caller, id, options, 0).catch((error: unknown) => {
       throw isTaken(error)
         ? new Problem(409, 'KEY_CONFLICT', `schedule "${id}" exists already; change it with PUT`)
@@ -116,11 +120,11 @@ const replace = endpoint({
     201: { description: 'Created', schema: scheduleView },
   },
   async handle({ app, caller, params: { id }, body, ifMatch }): Promise<Answer> {
-    const current = await app.chronos.schedules.get(id)
-    if (current && !isOwn(caller, current)) throw noSuch('schedule', id)
+    const current = await readOwn(app, caller, id)
     // An id that the tenant has not read may belong to another tenant by now.
     const seen = caller.tenantId === undefined ? undefined : (current?.version ?? 0)
-    const schedule = await put(app, caller, id, body, ifMatch === undefined ? seen : versionOf(ifMatch, id, current))
+    const version = ifMatch === undefined ? seen : versionOf(ifMatch, id, current)
+    const schedule = await put(app, caller, current?.id ?? newId(caller, id), body, version)
     return { status: current ? 200 : 201, body: schedule, headers: versionTag(schedule) }
   },
 })
@@ -156,8 +160,8 @@ const remove = endpoint({
   params: byId,
   answers: gone,
   async handle({ app, caller, params: { id } }): Promise<Answer> {
-    const { tenantId } = await ownSchedule(app, caller, id)
-    await app.chronos.schedules.delete(id)
+    const { id: own, tenantId } = await ownSchedule(app, caller, id)
+    await app.chronos.schedules.delete(own)
     app.feed.changed(['schedules'], tenantId)
     return {}
   },
@@ -176,8 +180,8 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
     body: NOTHING,
     answers: ok(scheduleView, 'The changed schedule'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
-      await ownSchedule(app, caller, id)
-      const schedule = await app.chronos.schedules[verb](id)
+      const { id: own } = await ownSchedule(app, caller, id)
+      const schedule = await app.chronos.schedules[verb](own)
       app.feed.changed(['schedules'], schedule.tenantId)
       return { body: schedule, headers: versionTag(schedule) }
     },
@@ -197,8 +201,8 @@ const run = endpoint({
   body: NOTHING,
   answers: { 201: { description: 'The job', schema: enqueuedJob } },
   async handle({ app, caller, params: { id }, note }): Promise<Answer> {
-    const { tenantId } = await ownSchedule(app, caller, id)
-    const result = await app.chronos.schedules.run(id)
+    const { id: own, tenantId } = await ownSchedule(app, caller, id)
+    const result = await app.chronos.schedules.run(own)
     note({ jobId: result.id })
     app.feed.changed(['schedules', 'jobs', 'queues'], tenantId)
     return { body: { ...(await app.chronos.jobs.get(result.id)), ...result } }
@@ -217,8 +221,8 @@ const history = endpoint({
   query: historyQuery,
   answers: ok(listSchema(occurrenceAttempt, 'OccurrenceList'), 'A page of attempts'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
-    await ownSchedule(app, caller, id)
-    return { body: await app.chronos.schedules.history(id, query) }
+    const { id: own } = await ownSchedule(app, caller, id)
+    return { body: await app.chronos.schedules.history(own, query) }
   },
 })
 
@@ -241,11 +245,17 @@ const preview = endpoint({
 })
 
 /** The schedule, if this caller may see it. */
-async function ownSchedule({ chronos }: Application, caller: Caller, id: string): Promise<ScheduleView> {
-  const schedule = await chronos.schedules.get(id)
-  if (schedule && isOwn(caller, schedule)) return schedule
+async function ownSchedule(app: Application, caller: Caller, id: string): Promise<ScheduleView> {
+  const schedule = await readOwn(app, caller, id)
+  if (schedule) return schedule
   throw noSuch('schedule', id)
 }
+
+const readOwn = ({ chronos }: Application, caller: Caller, id: string): Promise<ScheduleView | undefined> =>
+  ownOf(caller, id, one => chronos.schedules.get(one))
+
+/** The id of a new schedule. */
+const newId = ({ tenantId }: Caller, id: string): string => (tenantId === undefined ? id : idOfTenant(id, tenantId))
 
 export const SCHEDULES: readonly Endpoint[] = [
   list,

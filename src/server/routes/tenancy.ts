@@ -1,6 +1,7 @@
 import { isSecretHeader } from '../../core/http/headers.js'
 import type { HttpRequest } from '../../core/http/request.js'
 import type { JobView } from '../../core/job/view.js'
+import { idOfTenant } from '../../core/schedule/id.js'
 import { ChronosError } from '../../core/values/error.js'
 import { isPlainObject } from '../../core/values/json.js'
 import { present } from '../../core/values/present.js'
@@ -31,9 +32,22 @@ export function isOwn(caller: Caller, thing: { readonly tenantId?: string }): bo
 
 /** The job or schedule, if this caller may see it; one of another tenant is not found. */
 export async function ownJobOrSchedule({ app, caller }: AnyCall, id: string): Promise<JobOrSchedule> {
-  const found = await app.chronos.byId.get(id)
-  if (found && isOwn(caller, found)) return found
+  const found = await ownOf(caller, id, one => app.chronos.byId.get(one))
+  if (found) return found
   throw noSuch('job', id)
+}
+
+/** What this caller means by the id. A tenant has names of its own for schedules; those that others gave it work too. */
+export async function ownOf<T extends { readonly tenantId?: string }>(
+  caller: Caller,
+  id: string,
+  get: (id: string) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const { tenantId } = caller
+  const found = await get(id)
+  if (found && isOwn(caller, found)) return found
+  const named = tenantId === undefined ? undefined : await get(idOfTenant(id, tenantId))
+  return named && isOwn(caller, named) ? named : undefined
 }
 
 export function noSuch(what: string, id: string): ChronosError {

@@ -1,10 +1,11 @@
+import { SCHEDULE_ID_MAX } from '../../core/schedule/id.js'
 import { NAME_LENGTH_MAX } from '../../core/values/limits.js'
 import { about, anyText, boolean, named, type Schema, text } from '../../core/values/schema.js'
 import { listOf, type ObjectSchema, object, view } from '../../core/values/shape.js'
 
 // Parts of requests and responses that several routes share.
 
-export const id = text(128)
+export const id = text(SCHEDULE_ID_MAX)
 
 export const byId = object({ id })
 export const byName = object({ name: text(NAME_LENGTH_MAX) })

@@ -99,29 +99,57 @@ describe('schedules', () => {
     expect((await t.api('POST', '/schedules:preview', { cron: '0 0 30 2 *' })).status).toBe(422)
   })
 
-  it("of another tenant are hidden and can't be created", async () => {
+  it('of another tenant are hidden', async () => {
     await using t = await startServer({ asAdmin: true })
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')
-    const made = await t.api('PUT', '/schedules/nightly', DIGEST, acme)
-    expect(made.body).toMatchObject({ tenantId: 'acme' })
+    const made = await t.api<Schedule>('PUT', '/schedules/nightly', DIGEST, acme)
+    expect(made.body).toMatchObject({ id: 'nightly@acme', tenantId: 'acme' })
     expect((await t.api('GET', '/schedules', undefined, globex)).body).toEqual({ data: [], page: {} })
-    for (const [method, path, body] of [
-      ['GET', '/schedules/nightly'],
-      ['PUT', '/schedules/nightly', DIGEST],
-      ['DELETE', '/schedules/nightly'],
-      ['POST', '/schedules/nightly/pause', {}],
-      ['POST', '/schedules/nightly/resume', {}],
-      ['POST', '/schedules/nightly/run', {}],
-      ['GET', '/schedules/nightly/history'],
-    ] as const) {
-      expect([method, path, (await t.api(method, path, body, globex)).status]).toEqual([method, path, 404])
+    for (const id of ['nightly', 'nightly@acme']) {
+      for (const [method, path, body] of [
+        ['GET', `/schedules/${id}`],
+        ['DELETE', `/schedules/${id}`],
+        ['POST', `/schedules/${id}/pause`, {}],
+        ['POST', `/schedules/${id}/resume`, {}],
+        ['POST', `/schedules/${id}/run`, {}],
+        ['GET', `/schedules/${id}/history`],
+      ] as const) {
+        expect([method, path, (await t.api(method, path, body, globex)).status]).toEqual([method, path, 404])
+      }
     }
     expect((await t.api('PUT', '/schedules/mine', { ...DIGEST, tenantId: 'acme' }, globex)).status).toBe(403)
     expect((await t.api('GET', '/schedules/nightly', undefined, acme)).body).toMatchObject({ version: 1 })
-    expect((await t.api('GET', '/schedules?tenantId=acme')).body).toMatchObject({ data: [{ id: 'nightly' }] })
+    expect((await t.api('GET', '/schedules?tenantId=acme')).body).toMatchObject({ data: [{ id: 'nightly@acme' }] })
     const own = await t.api('PUT', '/schedules/nightly', { ...DIGEST, every: '1h', cron: undefined }, acme)
-    expect([own.status, own.body]).toMatchObject([200, { every: '1h', tenantId: 'acme' }])
+    expect([own.status, own.body]).toMatchObject([200, { id: 'nightly@acme', every: '1h', tenantId: 'acme' }])
+  })
+
+  it('of tenants have names of their own: no answer tells which names others use', async () => {
+    await using t = await startServer({ asAdmin: true })
+    const acme = await tokenOf(t, 'operator', 'acme')
+    const odd = await tokenOf(t, 'operator', 'Ödmjuk & Söner')
+    await t.api('PUT', '/schedules/nightly', DIGEST)
+    await t.chronos.schedules.put('hourly', { every: '1h', job: 'digest', tenantId: 'globex' })
+    await t.api('POST', '/schedules', { id: 'daily', ...DIGEST }, acme)
+    for (const id of ['nightly', 'hourly', 'daily', 'unused']) {
+      const made = await t.api<Schedule>('POST', '/schedules', { id, ...DIGEST }, odd)
+      expect([id, made.status, made.body]).toMatchObject([id, 201, { version: 1, tenantId: 'Ödmjuk & Söner' }])
+      const put = await t.api<Schedule>('PUT', `/schedules/${id}`, { ...DIGEST, job: 'other' }, odd)
+      expect([put.status, put.body]).toMatchObject([200, { id: made.body.id, version: 2, job: 'other' }])
+      expect((await t.api('POST', '/schedules', { id, ...DIGEST }, odd)).status).toBe(409)
+      expect((await t.api('GET', `/jobs/${id}`, undefined, odd)).body).toMatchObject({ id: made.body.id, job: 'other' })
+    }
+    for (const id of ['nightly@acme', 'daily@acme']) {
+      const { status, body } = await t.api('PUT', `/schedules/${id}`, DIGEST, odd)
+      expect([id, status, (body as { detail: string }).detail]).toEqual([id, 422, expect.stringContaining('expected')])
+    }
+    expect((await t.api('PUT', '/schedules/daily@acme', DIGEST)).status).toBe(422)
+    expect((await t.api('GET', '/schedules/nightly')).body).toMatchObject({ version: 1, job: 'digest' })
+    expect((await t.api('GET', '/schedules/hourly')).body).toMatchObject({ version: 1, tenantId: 'globex' })
+    const globex = await tokenOf(t, 'operator', 'globex')
+    const own = await t.api('PUT', '/schedules/hourly', { every: '2h', job: 'digest' }, globex)
+    expect([own.status, own.body]).toMatchObject([200, { id: 'hourly', version: 2 }])
   })
 
   it('hide secret headers from viewers', async () => {
