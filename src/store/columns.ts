@@ -86,14 +86,19 @@ export function fromTags(text: string | null): readonly string[] {
 
 // ---------------------------------------------------------------- counters
 
-export type Counters = Pick<Transition, 'snoozes' | 'releases' | 'losses' | 'strikes' | 'suspect' | 'backoffMs'>
+export type Counters = Pick<
+  Transition,
+  'snoozes' | 'releases' | 'losses' | 'strikes' | 'suspect' | 'backoffMs' | 'failedAt'
+>
 
 const NO_COUNTERS: Counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
 
-/** Returns NULL while every counter is zero, as for nearly every job. */
-export function toCounters({ snoozes, releases, losses, strikes, suspect, backoffMs }: Counters): string | null {
-  if (snoozes + releases + losses + strikes === 0 && !suspect && backoffMs === undefined) return null
-  return JSON.stringify({ snoozes, releases, losses, strikes, suspect, backoffMs })
+/** Returns NULL while every counter is zero and there was no failure, as for nearly every job. */
+export function toCounters(counters: Counters): string | null {
+  const { snoozes, releases, losses, strikes, suspect, backoffMs, failedAt } = counters
+  const isZero = snoozes + releases + losses + strikes === 0 && !suspect
+  if (isZero && backoffMs === undefined && failedAt === undefined) return null
+  return JSON.stringify({ snoozes, releases, losses, strikes, suspect, backoffMs, failedAt })
 }
 
 export function fromCounters(text: string | null): Counters {

@@ -1,4 +1,4 @@
-import type { Job, RunStatus } from '../core/job/job.js'
+import { FAILED, type Job } from '../core/job/job.js'
 import { IdSum } from './id-xor.js'
 import type { RunEnd, Settlement } from './run.js'
 import { isLive } from './scope.js'
@@ -24,8 +24,9 @@ export interface LedgerDelta {
 
 /**
  * The names of the counts are `enqueued`; runs by status (`run:failed`); `first` and `retry` for runs that counted;
- * `retry:succeeded` for jobs that succeeded on a retry; `end:succeeded`, `end:cancelled` and `end:dead` for jobs that
- * ended, with `dead:exhausted` and so on by reason; and `ms` for the total duration of the runs.
+ * `retry:succeeded` for jobs that succeeded on a retry; `retry:measured` for retries whose latency (failure to start) is
+ * known, and `retry:latency` for its total; `end:succeeded`, `end:cancelled` and `end:dead` for jobs that ended, with
+ * `dead:exhausted` and so on by reason; and `ms` for the total duration of the runs. Totals are in milliseconds.
  */
 export type Counts = Record<string, number>
 
@@ -51,7 +52,7 @@ export interface ErrorDelta {
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 /** The facts about a run that are counted. */
-type Ran = Pick<Settlement, 'queue' | 'name' | 'tenantId' | 'attempt' | 'startedAt' | 'finishedAt'> & {
+type Ran = Pick<Settlement, 'queue' | 'name' | 'tenantId' | 'attempt' | 'failedAt' | 'startedAt' | 'finishedAt'> & {
   readonly lease: Pick<Settlement['lease'], 'id'>
 }
 type RanEnd = Pick<Ended, 'group' | 'error'> & {
@@ -71,6 +72,9 @@ interface Place {
   retry: number
   /** Jobs that succeeded on a retry. */
   succeededOnRetry: number
+  /** Retries whose latency is known, and its total. */
+  measured: number
+  latencyMs: number
   ms: number
   readonly others: Counts
 }
@@ -122,13 +126,19 @@ export class DeltaDraft {
    * error of its own.
    */
   settled(settlement: Ran, end: RanEnd, state: Job['state'], fingerprint = end.group?.fingerprint): void {
-    const { queue, name, attempt, startedAt, finishedAt } = settlement
+    const { queue, name, attempt, failedAt, startedAt, finishedAt } = settlement
     const { transition } = end
     const place = this.#placeOf(queue, name)
     place.ms += Math.max(0, Math.round(finishedAt - startedAt))
     if (!transition.attemptBack) {
       if (attempt <= 1) place.first++
-      else place.retry++
+      else {
+        place.retry++
+        if (failedAt !== undefined) {
+          place.measured++
+          place.latencyMs += Math.max(0, Math.round(startedAt - failedAt))
+        }
+      }
     }
     if (state === 'succeeded' && transition.status === 'succeeded') {
       place.succeeded++
@@ -192,7 +202,7 @@ export class DeltaDraft {
   }
 
   #failed(ran: Ran, end: RanEnd, deaths: number): void {
-    if (end.group === undefined || !FAILURES.has(end.transition.status)) return
+    if (end.group === undefined || !FAILED.has(end.transition.status)) return
     const draft = this.#errorOf(end.group.fingerprint, ran.tenantId)
     draft.failures++
     draft.deaths += deaths
@@ -211,7 +221,16 @@ export class DeltaDraft {
     // Nearly every batch has one queue and one job name.
     if (queue === this.#last?.queue && name === this.#last.name) return this.#last
     const key = `${queue} ${name}`
-    const none = { enqueued: 0, succeeded: 0, first: 0, retry: 0, succeededOnRetry: 0, ms: 0 }
+    const none = {
+      enqueued: 0,
+      succeeded: 0,
+      first: 0,
+      retry: 0,
+      succeededOnRetry: 0,
+      measured: 0,
+      latencyMs: 0,
+      ms: 0,
+    }
     const place = this.#places.get(key) ?? { queue, name, ...none, others: {} }
     this.#places.set(key, place)
     this.#last = place
@@ -234,13 +253,16 @@ export class DeltaDraft {
   }
 }
 
-function countsOf({ enqueued, succeeded, first, retry, succeededOnRetry, ms, others }: Place): Counts {
+function countsOf(place: Place): Counts {
+  const { enqueued, succeeded, first, retry, succeededOnRetry, measured, latencyMs, ms, others } = place
   const counts = { ...others }
   const known = {
     enqueued,
     first,
     retry,
     'retry:succeeded': succeededOnRetry,
+    'retry:measured': measured,
+    'retry:latency': latencyMs,
     ms,
     'run:succeeded': succeeded,
     'end:succeeded': succeeded,
@@ -264,9 +286,6 @@ function seenIn(last: readonly [Ran, RanEnd] | undefined): Pick<ErrorDelta, 'see
     },
   }
 }
-
-/** Run outcomes that belong to an error group. */
-const FAILURES: ReadonlySet<RunStatus> = new Set(['failed', 'timed-out', 'lost'])
 
 /** A group belongs to one tenant, or to none. A fingerprint never contains `@`. */
 export function groupId(fingerprint: string, tenantId: string | undefined): string {

@@ -54,7 +54,7 @@ export type GivenField = Extract<(typeof COLUMNS)[number], { isGiven: true }>['f
 
 type HeldColumn = Extract<(typeof COLUMNS)[number], { isHeld: true }>
 /** Optional fields that a worker does not receive. */
-export type UnheldField = Exclude<OptionalField, HeldColumn['field'] | 'backoffMs'>
+export type UnheldField = Exclude<OptionalField, HeldColumn['field'] | 'backoffMs' | 'failedAt'>
 
 export const HELD_COLUMNS = COLUMNS.filter((column): column is HeldColumn => column.isHeld)
 export const UNHELD_COLUMNS: readonly OptionalColumn[] = COLUMNS.filter(({ isHeld }) => !isHeld)
@@ -120,7 +120,7 @@ export interface ChangedColumn {
   readonly value: (job: Job) => Written
 }
 
-const COUNTED = ['snoozes', 'releases', 'losses', 'strikes', 'suspect', 'backoffMs'] as const
+const COUNTED = ['snoozes', 'releases', 'losses', 'strikes', 'suspect', 'backoffMs', 'failedAt'] as const
 
 const CHANGEABLE: readonly ChangedColumn[] = [
   { column: 'state', type: 'text', fields: ['state'], value: ({ state }) => state },

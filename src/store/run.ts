@@ -130,6 +130,7 @@ export interface Settlement {
   readonly queue: string
   readonly name: string
   readonly tenantId?: string
+  readonly failedAt?: number
   readonly startedAt: number
   readonly finishedAt: number
   readonly end: RunEnd

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { acknowledge, cancel, discard, expire, redrive, reschedule } from '../../src/core/job/changes.js'
 import type { DeathReason, Job, RunStatus } from '../../src/core/job/job.js'
 import type { Transition } from '../../src/core/job/lifecycle.js'
+import { present } from '../../src/core/values/present.js'
 import type {
   Changed,
   Claimed,
@@ -187,14 +188,15 @@ const transition: fc.Arbitrary<Transition> = fc
     counters: fc.tuple(fc.nat(2), fc.nat(2), fc.nat(2), fc.nat(2)),
     suspect: fc.boolean(),
     backoffMs: fc.option(fc.nat(5_000), { nil: undefined }),
+    failedAt: fc.option(fc.nat(5_000), { nil: undefined }),
     why: fc.constantFrom('succeeded at the first run', 'because'),
   })
-  .map(({ counters: [snoozes, releases, losses, strikes], reason, backoffMs, why, delayMs, ...rest }) => ({
+  .map(({ counters: [snoozes, releases, losses, strikes], reason, backoffMs, failedAt, why, delayMs, ...rest }) => ({
     ...rest,
     ...{ snoozes, releases, losses, strikes },
     delayMs: rest.to === 'waiting' ? delayMs : 0,
     ...(rest.to === 'dead' && { reason }),
-    ...(backoffMs !== undefined && { backoffMs }),
+    ...present({ backoffMs, failedAt }),
     decision: { action: rest.to === 'succeeded' ? 'succeed' : rest.to === 'waiting' ? 'retry' : 'die', why },
   }))
 

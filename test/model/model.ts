@@ -356,6 +356,7 @@ const GENERATION_ENDS = [
   'firstStartedAt',
   'finishedAt',
   'backoffMs',
+  'failedAt',
   'result',
   'error',
   'progress',
@@ -396,7 +397,7 @@ function take(row: ModelRow, request: ClaimRequest, now: number): void {
 function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { kind: 'ended' }>, now: number): void {
   const { job } = row
   const { transition, error, note, result, group, dependency, pass } = end
-  const { status, decision, delayMs, to, reason, attemptBack, backoffMs, ...counters } = transition
+  const { status, decision, delayMs, to, reason, attemptBack, backoffMs, failedAt, ...counters } = transition
   Object.assign(job, counters)
   if (attemptBack) job.attempt -= 1
   job.state = to === 'waiting' && job.cancelRequested ? 'cancelled' : to
@@ -405,6 +406,8 @@ function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { ki
   if (job.state === 'dead' && reason) job.reason = reason
   if (backoffMs === undefined) delete job.backoffMs
   else job.backoffMs = backoffMs
+  if (failedAt === undefined) delete job.failedAt
+  else job.failedAt = failedAt
   if (error && job.state !== 'succeeded') job.error = error
   if (group && job.state !== 'succeeded') job.fingerprint = group.fingerprint
   delete job.pass

@@ -154,6 +154,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "  if (job.policy.crashes === 'count') {\n    return afterFailure",
   },
   {
+    name: 'a retry whose latency counts from a run that never started',
+    file: LIFECYCLE,
+    find: 'change.hasRun === false ? job.failedAt : FAILED.has(status)',
+    replace: 'FAILED.has(status)',
+  },
+  {
     name: 'a last attempt that is charged although it never began',
     file: LIFECYCLE,
     find: '(!job.begun && needsBegin(job, job.policy))\n',

@@ -101,7 +101,18 @@ export function foretell<V extends Verb>(
 /** The fields of a claim besides the optional columns. */
 const FACTS: readonly (keyof Claimed)[] = [
   ...(['id', 'name', 'queue', 'priority', 'delivery', 'payload', 'tags', 'runAt', 'createdAt', 'generation'] as const),
-  ...(['run', 'attempt', 'snoozes', 'releases', 'losses', 'strikes', 'suspect', 'backoffMs', 'begun'] as const),
+  ...([
+    'run',
+    'attempt',
+    'snoozes',
+    'releases',
+    'losses',
+    'strikes',
+    'suspect',
+    'backoffMs',
+    'failedAt',
+    'begun',
+  ] as const),
   ...(['cancelRequested', 'token', 'workerId', 'leaseUntil'] as const),
 ]
 const CLAIMED_FIELDS: readonly (keyof Claimed)[] = [...FACTS, ...HELD_COLUMNS.map(({ field }) => field)]

@@ -22,6 +22,7 @@ export type Promised =
   | 'a handler starts within its times'
   | 'times are those of the store'
   | 'a retry waits as its policy says'
+  | 'the latency of a retry counts from its last failure'
   | 'a paused queue is not claimed'
   | 'a cancelled job does not start again'
   | 'a forgiven crash costs no attempt'

@@ -80,8 +80,8 @@ export const FRESH = {
 } as const
 
 function nextGeneration(job: Job, runAt: number, now: number): Job {
-  const { reason, startedAt, firstStartedAt, finishedAt, backoffMs, result, error, progress, ...others } = job
-  const { deadline, pass, acknowledgedAt, redriveId, ...kept } = others
+  const { reason, startedAt, firstStartedAt, finishedAt, backoffMs, failedAt, ...others } = job
+  const { deadline, pass, acknowledgedAt, redriveId, result, error, progress, ...kept } = others
   const next: Draft = { ...kept, ...FRESH, generation: job.generation + 1, runAt }
   // A deadline in the past would end the job at once, and a redrive asks for a run.
   if (deadline !== undefined && deadline > now) next.deadline = deadline

@@ -41,6 +41,9 @@ export const RUN_STATUSES = [
 ] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
+/** The statuses of failed runs. They belong to an error group, and the next start is a retry. */
+export const FAILED: ReadonlySet<RunStatus> = new Set(['failed', 'timed-out', 'lost'])
+
 /** A thrown value that is safe to store: bounded, valid Unicode, plain data. */
 export const storedError = named(
   'JobError',
@@ -92,6 +95,11 @@ export interface Job {
   readonly suspect: boolean
   /** The last computed backoff, on which decorrelated jitter builds. */
   readonly backoffMs?: number
+  /**
+   * The end of the last failed run of this generation, if no handler has started since. The latency of a retry counts
+   * from here.
+   */
+  readonly failedAt?: number
   readonly begun: boolean
   readonly cancelRequested: boolean
   /** The worker that runs it and the end of its lease; set only while it runs. */
@@ -132,6 +140,7 @@ export type JobFacts = Pick<
   | 'strikes'
   | 'suspect'
   | 'backoffMs'
+  | 'failedAt'
   | 'firstStartedAt'
   | 'deadline'
   | 'cancelRequested'

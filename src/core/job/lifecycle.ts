@@ -1,7 +1,7 @@
 import { isFinal } from '../failure/classify.js'
 import { planRetry } from '../policy/retry.js'
 import { DURATION_MAX_MS, formatMs, toMs } from '../values/duration.js'
-import { type DeathReason, type JobFacts, needsBegin, type RunStatus } from './job.js'
+import { type DeathReason, FAILED, type JobFacts, needsBegin, type RunStatus } from './job.js'
 import type {
   Classification,
   Decision,
@@ -40,7 +40,7 @@ interface Ended {
 
 type Change = Partial<
   Pick<Transition, 'attemptBack' | 'snoozes' | 'releases' | 'losses' | 'strikes' | 'suspect' | 'backoffMs'>
->
+> & { readonly hasRun?: false }
 
 /**
  * Decides what a job becomes after a run; this is the specification of the product, and `test/core/job/decide.test.ts`
@@ -164,7 +164,7 @@ function defer(ended: Ended, { delayMs: asked, note, by }: Extract<Outcome, { ki
     ...(ended.job.dependency !== undefined && { dependency: ended.job.dependency }),
   }
   if (isTooOld(ended, delayMs)) return die(ended, 'too-old', TOO_OLD, { attemptBack: true }, record)
-  return wait(ended, delayMs, `deferred for ${formatMs(delayMs)}: ${note}`, { attemptBack: true }, record)
+  return wait(ended, delayMs, `deferred for ${formatMs(delayMs)}: ${note}`, NOT_RUN, record)
 }
 
 const TOO_OLD = 'its next run would be later than maxElapsed allows'
@@ -202,8 +202,11 @@ function lose(ended: Ended, { alone, hadHandler }: Extract<Outcome, { kind: 'los
 
 /** The handler does nothing before `begin`, so a run that did not get there does not count. */
 function neverRan(ended: Ended, note: string): Transition {
-  return wait(ended, 0, `waits again, because it had not begun: ${note}`, { attemptBack: true })
+  return wait(ended, 0, `waits again, because it had not begun: ${note}`, NOT_RUN)
 }
+
+/** The handler did not start. */
+const NOT_RUN: Change = { attemptBack: true, hasRun: false }
 
 /** The outcome of the run is unknown. `reconcile` decides if there is one; otherwise an operator does. */
 function unknownOutcome(ended: Ended, words: string, outcome?: Failed): Transition {
@@ -276,14 +279,15 @@ function wait(
 }
 
 function transition(
-  { job, status }: Ended,
+  { job, status, now }: Ended,
   to: Transition['to'],
   delayMs: number,
   change: Change,
   decision: Decision,
 ): Transition {
   const backoffMs = change.backoffMs ?? job.backoffMs
-  const next = {
+  const failedAt = change.hasRun === false ? job.failedAt : FAILED.has(status) ? now : undefined
+  const next: { -readonly [Field in keyof Transition]: Transition[Field] } = {
     status,
     to,
     delayMs,
@@ -295,7 +299,9 @@ function transition(
     suspect: change.suspect ?? job.suspect,
     decision: change.attemptBack ? { ...decision, free: true as const } : decision,
   }
-  return backoffMs === undefined ? next : { ...next, backoffMs }
+  if (backoffMs !== undefined) next.backoffMs = backoffMs
+  if (failedAt !== undefined && to === 'waiting') next.failedAt = failedAt
+  return next
 }
 
 function usedUp(maxRetries: number): string {

@@ -94,6 +94,7 @@ export interface Transition {
   readonly strikes: number
   readonly suspect: boolean
   readonly backoffMs?: number
+  readonly failedAt?: number
   readonly decision: Decision
 }
 

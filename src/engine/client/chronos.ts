@@ -104,7 +104,7 @@ export class Chronos {
     checkKeys(options, OPTIONS, 'createChronos')
     const log = logOf(options.log)
     const connection = new Connection(open, clock)
-    const telemetry = new Telemetry(connection, tracingOf(options.tracing))
+    const telemetry = new Telemetry(tracingOf(options.tracing))
     const policies = new Policies(policyLevels(options), () => connection.store())
     this.#policies.add(policies)
     const events = new EventHub(log)

@@ -1,9 +1,7 @@
 import type { DeathReason, RunStatus } from '../../core/job/job.js'
 import type { Decision, Transition } from '../../core/job/lifecycle.js'
 import type { Claimed, Enqueued, NewJob, Settled } from '../../store/store.js'
-import type { Connection } from '../client/connection.js'
 import type { Attempt } from '../worker/attempt.js'
-import { RetryLatency } from './retry-latency.js'
 import type { Tracing } from './tracing.js'
 
 /** The labels of a job's metrics. */
@@ -58,17 +56,14 @@ interface Run {
 
 /** Outcomes of runs that did not take place and have no duration. */
 const NOT_RUN: ReadonlySet<RunStatus> = new Set(['deferred', 'lost'])
-const FAILED: ReadonlySet<RunStatus> = new Set(['failed', 'timed-out', 'lost'])
 
 /** Measures and traces. Without a meter, the hot path pays one comparison: `if (telemetry.meter)`. */
 export class Telemetry {
   readonly tracing: Tracing | undefined
   meter: Meter | undefined
-  readonly #latency: RetryLatency
 
-  constructor(connection: Connection, tracing: Tracing | undefined) {
+  constructor(tracing: Tracing | undefined) {
     this.tracing = tracing
-    this.#latency = new RetryLatency(connection)
   }
 
   enqueued(jobs: readonly NewJob[], answers: readonly Enqueued[]): void {
@@ -103,7 +98,6 @@ export class Telemetry {
       ...(!NOT_RUN.has(status) && { tookMs: Math.max(0, finishedAt - startedAt) }),
       ...(decision.deferredBy !== undefined && { deferredBy: decision.deferredBy }),
     })
-    if (state === 'waiting' && FAILED.has(status)) this.#latency.failed(claimed.id, finishedAt)
     if (state === 'waiting' || state === 'running') return
     meter.finished(claimed, { result: state, ...(state === 'dead' && reason !== undefined && { reason }) })
   }
@@ -116,6 +110,7 @@ export class Telemetry {
 
   #measureStart(meter: Meter, { claimed, startedAt }: Run): void {
     meter.started(claimed, claimed.attempt, Math.max(0, startedAt - claimed.runAt))
-    if (claimed.attempt > 1) this.#latency.started(claimed, startedAt, ms => meter.retried(claimed, ms))
+    const { attempt, failedAt } = claimed
+    if (attempt > 1 && failedAt !== undefined) meter.retried(claimed, Math.max(0, startedAt - failedAt))
   }
 }

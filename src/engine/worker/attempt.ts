@@ -114,6 +114,7 @@ export class Attempt implements JobContext {
     }
     if (claimed.firstStartedAt !== undefined) facts.firstStartedAt = claimed.firstStartedAt
     if (claimed.backoffMs !== undefined) facts.backoffMs = claimed.backoffMs
+    if (claimed.failedAt !== undefined) facts.failedAt = claimed.failedAt
     if (claimed.deadline !== undefined) facts.deadline = claimed.deadline
     if (this.definition.retryUnsent) facts.retryUnsent = true
     if (this.dependency) facts.dependency = this.dependency.key

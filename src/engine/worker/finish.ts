@@ -54,7 +54,9 @@ export class Ending {
   reconciled({ found, ...answer }: Found): Ending {
     const { time, dice } = this.#env
     const { run, outcome, finishedAt } = this
-    const transition = decide(run.facts, outcome, Math.max(finishedAt, time.now()), dice.random, found)
+    const decided = decide(run.facts, outcome, Math.max(finishedAt, time.now()), dice.random, found)
+    // The run failed when it ended, however long the answer took.
+    const transition = decided.failedAt === undefined ? decided : { ...decided, failedAt: finishedAt }
     const known = found === 'done' ? { kind: 'succeeded' as const, ...answer } : { ...outcome, note: answer.note }
     return new Ending(this.#env, run, known, transition, finishedAt)
   }

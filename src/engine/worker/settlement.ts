@@ -32,9 +32,22 @@ type End = { -readonly [Field in keyof Ended]: Ended[Field] }
 
 /** Filled field by field, because this runs for every job and a spread takes several times as long. */
 export function settlementFor(claimed: Claimed, startedAt: number, finishedAt: number, end: RunEnd): Settlement {
-  const { generation, run, attempt, workerId, queue, name, tenantId } = claimed
-  const settlement = { lease: claimed, generation, run, attempt, workerId, queue, name, startedAt, finishedAt, end }
-  return tenantId === undefined ? settlement : { ...settlement, tenantId }
+  const { generation, run, attempt, workerId, queue, name, tenantId, failedAt } = claimed
+  const settlement: { -readonly [Field in keyof Settlement]: Settlement[Field] } = {
+    lease: claimed,
+    generation,
+    run,
+    attempt,
+    workerId,
+    queue,
+    name,
+    startedAt,
+    finishedAt,
+    end,
+  }
+  if (tenantId !== undefined) settlement.tenantId = tenantId
+  if (failedAt !== undefined) settlement.failedAt = failedAt
+  return settlement
 }
 
 /** The errors that this process saw last, because most failures repeat an earlier one. */

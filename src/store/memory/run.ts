@@ -158,7 +158,7 @@ type Ended = Extract<Settlement['end'], { kind: 'ended' }>
 
 function ended(job: Job, { finishedAt }: Settlement, end: Ended, now: number): Job {
   const { transition, error, result, group, dependency, pass } = end
-  const { to, reason, delayMs, attemptBack, status, decision, backoffMs, ...counters } = transition
+  const { to, reason, delayMs, attemptBack, status, decision, backoffMs, failedAt, ...counters } = transition
   const next: JobDraft = { ...job, ...counters, attempt: attemptBack ? job.attempt - 1 : job.attempt }
   next.state = to === 'waiting' && job.cancelRequested ? 'cancelled' : to
   if (next.state === 'waiting') next.runAt = Math.ceil(now + delayMs)
@@ -166,6 +166,8 @@ function ended(job: Job, { finishedAt }: Settlement, end: Ended, now: number): J
   if (next.state === 'dead' && reason) next.reason = reason
   if (backoffMs !== undefined) next.backoffMs = backoffMs
   else delete next.backoffMs
+  if (failedAt !== undefined) next.failedAt = failedAt
+  else delete next.failedAt
   if (next.state === 'succeeded') {
     delete next.error
     if (result !== undefined) next.result = result

@@ -51,7 +51,7 @@ export const MIGRATIONS: readonly string[] = [
     token text COLLATE "C",
     worker_id text COLLATE "C",
     policy_id text COLLATE "C",
-    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are zero
+    -- JSON of snoozes, releases, losses, strikes, suspect, backoffMs and failedAt; NULL while all of them are zero
     counters text COLLATE "C",
     reason text COLLATE "C",
     tenant_id text COLLATE "C",

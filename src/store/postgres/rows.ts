@@ -94,6 +94,7 @@ export function readFacts(row: FactRow): Omit<JobDraft, 'state'> {
     cancelRequested: row[10],
   }
   if (counters.backoffMs !== undefined) facts.backoffMs = counters.backoffMs
+  if (counters.failedAt !== undefined) facts.failedAt = counters.failedAt
   readOptional(facts, row, OPTIONAL_COLUMNS, OPTIONAL_FROM)
   return facts
 }

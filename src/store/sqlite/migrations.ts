@@ -40,7 +40,7 @@ const MIGRATIONS: readonly string[] = [
     finished_at INTEGER,
     deadline INTEGER,
     timeout_ms INTEGER,
-    -- JSON of snoozes, releases, losses, strikes, suspect and backoffMs; NULL while all of them are zero
+    -- JSON of snoozes, releases, losses, strikes, suspect, backoffMs and failedAt; NULL while all of them are zero
     counters TEXT,
     reason TEXT,
     tenant_id TEXT,

@@ -71,6 +71,7 @@ export function readFacts(row: FactRow): Omit<JobDraft, 'state'> {
     cancelRequested: row[11] === 1,
   }
   if (counters.backoffMs !== undefined) facts.backoffMs = counters.backoffMs
+  if (counters.failedAt !== undefined) facts.failedAt = counters.failedAt
   readOptional(facts, row, HELD_COLUMNS, HELD_FROM)
   return facts
 }

@@ -306,6 +306,25 @@ describe('decide', () => {
     })
   })
 
+  // The last failure before this run was at 4,000.
+  it.each<[string, Outcome, number | undefined, Partial<JobFacts>?]>([
+    ['a failure', failed(), NOW],
+    ['a timeout', timedOut, NOW],
+    ['a lost run', lostAlone, NOW],
+    ['a lost run that is forgiven', lostWithOthers, NOW, { policy: { ...policy, ...forgiving } }],
+    ['a deferral', deferred(500), 4_000],
+    ['a run that was lost before it began', lostAlone, 4_000, { attempt: 4 }],
+    ['a run that was released before it began', released, 4_000, { attempt: 4 }],
+    ['a release of a run that had started', released, undefined],
+    ['a snooze', snoozed(500), undefined],
+    ['a success', { kind: 'succeeded' }, undefined],
+    ['a failure that is the last', failed(), undefined, { attempt: 4, begun: true }],
+    ['a cancel', { kind: 'cancelled' }, undefined],
+  ])('counts the latency of a retry from the last failure: after %s', (_, after, failedAt, job = {}) => {
+    const transition = decide({ ...ordinary, attempt: 2, failedAt: 4_000, ...job }, after, NOW, () => 0.5)
+    expect(transition.failedAt).toBe(failedAt)
+  })
+
   it('starts no handler more than maxRetries + 1 times, whatever crashes (R52)', () => {
     for (const maxRetries of [0, 1, 2, 3, 10]) {
       for (const [index, after] of [lostAlone, lostWithOthers].entries()) {

@@ -1,3 +1,4 @@
+import type { ModelRow } from '../../model/model.js'
 import type { Start } from '../ledger.js'
 import { policyOf } from '../world/plan.js'
 import type { World } from '../world/world.js'
@@ -37,8 +38,18 @@ export function checkStart(world: World, start: Start, workerId: string): void {
     const late = (): string => `${who}: ${at - deadline} ms after its deadline`
     verdict.expect(at <= deadline, 'a handler starts within its times', late)
     verdict.expect(job.runAt <= at, 'a handler starts within its times', () => `${who}: before its time`)
+    const failedAt = lastFailure(row)
+    const counted = (): string => `${who}: it counts from ${job.failedAt} instead of ${failedAt}`
+    verdict.expect(job.failedAt === failedAt, 'the latency of a retry counts from its last failure', counted)
     checkAlone(world, start, workerId, who)
   }
+}
+
+/** The end of the last failed run of this generation, if no handler has started since. */
+function lastFailure({ job, attempts }: ModelRow): number | undefined {
+  const runs = attempts.map(({ record }) => record).filter(({ generation }) => generation === job.generation)
+  const last = runs.findLast(({ status, decision }) => status !== 'deferred' && !/it had not begun/.test(decision.why))
+  return last && ['failed', 'timed-out', 'lost'].includes(last.status) ? last.finishedAt : undefined
 }
 
 /** The last attempt that the policy permits. */

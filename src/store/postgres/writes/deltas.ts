@@ -26,7 +26,7 @@ export const appendSettled = (expected: `$${number}`, ended = 'ended'): string =
     'expected', ${expected}::text::json,
     'settled', (
       SELECT json_agg(json_build_array(j.id, j.queue, j.name, j.tenant_id, ended.attempt, ended.status, ended.state,
-        ended.back, ended.reason, ended.started_at, ended.finished_at, error, ended.group_name, ended.fingerprint))
+        ended.back, ended.reason, ended.started_at, ended.finished_at, error, ended.group_name, ended.fingerprint, ended.failed_at))
       FROM ${ended} JOIN @jobs j USING (id)
     ))::text END
   FROM (
@@ -64,6 +64,7 @@ type SettledFacts = [
   error: string | null,
   group: string | null,
   fingerprint: string | null,
+  failedAt: number | null,
 ]
 
 type Body =
@@ -111,12 +112,20 @@ function titlesOf(expected: Delta): Titles {
 }
 
 function addSettled(draft: DeltaDraft, facts: SettledFacts, titles: Titles): void {
-  const [, , , tenant, attempt, status, state, back, reason, startedAt, finishedAt, error, group, own] = facts
+  const [, , , tenant, attempt, status, state, back, reason, startedAt, finishedAt, error, group, own, failed] = facts
   const { id, queue, name } = jobOf(facts)
   const tenantId = tenant === null ? undefined : fromText(tenant)
   const fingerprint = group === null ? undefined : fromText(group)
   draft.settled(
-    { lease: { id }, queue, name, attempt, startedAt, finishedAt, ...present({ tenantId }) },
+    {
+      lease: { id },
+      queue,
+      name,
+      attempt,
+      startedAt,
+      finishedAt,
+      ...present({ tenantId, failedAt: failed ?? undefined }),
+    },
     {
       transition: { status, attemptBack: back > 0, ...(reason !== null && { reason }) },
       ...(fingerprint !== undefined && {

@@ -28,11 +28,13 @@ const END = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   given AS MATERIALIZED (
     SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
-      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, only_expired, group_name, dependency, pass
+      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, only_expired, group_name, dependency, pass,
+      failed_at
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
-      $8::float8[], $9::text[], $10::text[], $11::text[], $15::boolean[], $16::text[], $17::text[], $18::bigint[])
+      $8::float8[], $9::text[], $10::text[], $11::text[], $15::boolean[], $16::text[], $17::text[], $18::bigint[],
+      $20::bigint[])
       AS given (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result,
-        only_expired, group_name, dependency, pass)
+        only_expired, group_name, dependency, pass, failed_at)
   ),
   ended AS (
     UPDATE @jobs j SET
@@ -52,7 +54,7 @@ const END = `
       AND (given.only_expired IS NOT TRUE OR j.lease_until < clock.now)
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + given.back AS attempt, j.worker_id,
       j.fingerprint, given.state AS given_state, given.group_name, given.token, given.status, given.started_at,
-      given.finished_at, given.delay_ms, given.back, given.reason
+      given.finished_at, given.delay_ms, given.back, given.reason, given.failed_at
   ),
   logged AS (
     INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error,
@@ -237,6 +239,7 @@ function endStatement(entries: readonly Entry[]): Statement {
     texts(of(({ end }) => (end.transition.to === 'waiting' ? end.dependency : null))),
     numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.pass : null))),
     delta.toText(0),
+    numbers(of(({ failedAt }) => failedAt)),
   ]
   return { sql: END, values, isKept: true }
 }

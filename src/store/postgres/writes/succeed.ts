@@ -16,12 +16,12 @@ const SUCCEED = `
   ended AS (
     UPDATE @jobs j SET state = 'succeeded', finished_at = $8::bigint + given.ended, result = given.result, token = NULL,
       counters = given.counters, reason = NULL, pass = NULL, ran_at = $8::bigint + given.begun, ran_token = j.token
-    FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
-      AS given (id, token, begun, ended, result, counters)
+    FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $9::bigint[])
+      AS given (id, token, begun, ended, result, counters, failed_at)
     WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = coalesce(given.token, ($2::text[])[1])
     RETURNING j.id, j.attempt, j.fingerprint, j.state, j.ran_at AS started_at, j.finished_at, 0 AS back,
       NULL::text AS reason, 'succeeded'::text AS given_state, 'succeeded'::text AS status, NULL::text AS group_name,
-      NULL::text AS error
+      NULL::text AS error, given.failed_at
   ),
   counted AS (${appendSettled('$7')})
   SELECT CASE WHEN (SELECT count(*) FROM ended) < cardinality($1::uuid[]) THEN (
@@ -44,6 +44,7 @@ export function successes(settlements: readonly Settlement[]): Statement {
     words(settlements.map(({ end }) => (end.kind === 'ended' ? toCounters(end.transition) : null))),
     delta.toText(0),
     since,
+    numbers(settlements.map(({ failedAt }) => failedAt)),
   ]
   return { sql: SUCCEED, values, isKept: true }
 }

@@ -120,7 +120,7 @@ export function manualCases(bench: Bench, { describe, expect, it }: Suite): void
       await bench.store.report([{ lease: leaseOf(job), logs: [], progress: '1' }])
       await bench.settle(
         job,
-        died('poison', { losses: 1, strikes: 3, releases: 2, snoozes: 4, backoffMs: 9, suspect: true }),
+        died('poison', { losses: 1, strikes: 3, releases: 2, snoozes: 4, backoffMs: 9, failedAt: 8, suspect: true }),
       )
       bench.clock.advance(77)
       const [answer] = await bench.redrive([job.id])

@@ -93,6 +93,18 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(job.id)).not.toHaveProperty('backoffMs')
     })
 
+    it('stores when the run failed, until another one ends', async () => {
+      const job = await bench.running()
+      await bench.settle(job, retry(0, { failedAt: 777 }))
+      const again = await bench.claimOne()
+      expect(again).toMatchObject({ failedAt: 777 })
+      await bench.settle(again, retry(0, { failedAt: 888 }))
+      expect(await bench.get(job.id)).toMatchObject({ failedAt: 888 })
+      await bench.settle(await bench.claimOne(), snoozed(0))
+      expect(await bench.get(job.id)).not.toHaveProperty('failedAt')
+      expect(await bench.claimOne()).not.toHaveProperty('failedAt')
+    })
+
     it('ends a job that died, with reason and error', async () => {
       const id = await bench.ended(died('permanent'))
       expect(await bench.get(id)).toMatchObject({

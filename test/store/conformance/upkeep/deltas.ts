@@ -71,6 +71,22 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
       })
     })
 
+    it.each([
+      ['a success', succeeded()],
+      ['another failure', retry(60_000)],
+    ])('include the latency of a retry that ends with %s, also beside a lost run', async (_, end) => {
+      await bench.add()
+      await bench.settle(await bench.claimOne(), retry(0))
+      const job = await bench.claimOne()
+      const gone = { ...job, token: 'gone' }
+      const given = { failedAt: bench.now() - 700, startedAt: bench.now() }
+      await bench.store.settle([bench.settlement(job, end, given), bench.settlement(gone, end, given)])
+      expect(await counts()).toMatchObject({ first: 1, retry: 1, 'retry:measured': 1, 'retry:latency': 700 })
+      await bench.add()
+      await bench.settle(await bench.claimOne(), succeeded(), given)
+      expect(await counts()).toMatchObject({ 'retry:measured': 1 })
+    })
+
     it('include deaths by reason', async () => {
       await bench.ended(died('exhausted'))
       await bench.ended(died('poison'))
