@@ -230,7 +230,7 @@ describe('alerts', () => {
     },
   )
 
-  it('cover R43: dead letters, retry rate, exhausted jobs, late retries', () => {
+  it('cover R43: dead letters, retry rate, exhausted jobs, retry latency, late retries', () => {
     const names = RULES.map(rule => rule['alert'])
     expect(names).toEqual(
       expect.arrayContaining([
@@ -238,6 +238,7 @@ describe('alerts', () => {
         'ChronosRetryRateHigh',
         'ChronosRetriesExhausted',
         'ChronosRetryLatencyHigh',
+        'ChronosRetriesLate',
       ]),
     )
   })

@@ -26,8 +26,7 @@ export interface Settings {
   readonly repeat: number | 'doubled'
   /** The window that is counted, back from now. */
   readonly windowMs?: number
-  /** With fewer runs, or fewer retries, in the window there is no value. */
-  readonly minVolume?: number
+  /** With fewer retries in the window there is no value. */
   readonly minRetries?: number
 }
 
@@ -87,8 +86,16 @@ export interface QueueCounts {
   /** First attempts and retries that ended. */
   readonly first: number
   readonly retry: number
+  /** Retries whose latency is known, and its total: the time from the failure to the start, backoff included. */
+  readonly measured: number
+  readonly latencyMs: number
   /** Jobs that died because they used all their retries. */
   readonly exhausted: number
+}
+
+/** Retries ÷ first attempts; absent without first attempts. */
+export function retryRateOf({ first, retry }: Pick<QueueCounts, 'first' | 'retry'>): number | undefined {
+  return first === 0 ? undefined : retry / first
 }
 
 export interface MissedFacts {

@@ -2,7 +2,7 @@ import { circuitState } from '../dependency/dependency.js'
 import { DAY_MS, formatMs } from '../values/duration.js'
 import { DELIVERIES, endpointKey } from '../webhook/webhook.js'
 import type { Reading } from './alert.js'
-import type { CountFacts, Facts, QueueFacts, Rule } from './rule.js'
+import { type CountFacts, type Facts, type QueueFacts, type Rule, retryRateOf } from './rule.js'
 
 const URGENT_AFTER_MS = DAY_MS
 
@@ -40,25 +40,18 @@ const TABLE = [
   rule({
     name: 'retry-rate',
     about: 'Retries ÷ first attempts of a queue in the window',
+    details:
+      'There is no value without first attempts, or with fewer retries than minRetries (5). Runs are counted when they end, per minute, so the window is up to a minute longer.',
     measures: 'rate',
     unit: 'share',
-    defaults: {
-      fire: 0.1,
-      clear: 0.08,
-      critical: 0.3,
-      for: '5m',
-      keep: '5m',
-      window: '5m',
-      minVolume: 50,
-      minRetries: 10,
-    },
+    defaults: { fire: 0.1, clear: 0.08, critical: 0.3, for: '5m', keep: '5m', window: '5m', minRetries: 5 },
     reads: 'counts',
-    readings: (counts, { windowMs, minVolume = 0, minRetries = 0 }) =>
+    readings: (counts, { minRetries = 0 }, now) =>
       ofQueues(counts).flatMap(([queue, { first, retry }]) => {
-        if (first + retry < minVolume || retry < minRetries) return []
-        const value = retry / Math.max(1, first)
+        const value = retryRateOf({ first, retry })
+        if (value === undefined || retry < minRetries) return []
         const percent = Math.round(1_000 * value) / 10
-        const counted = `${retry} retries to ${first} first attempts in ${formatMs(windowMs!)}`
+        const counted = `${retry} retries to ${first} first attempts in the last ${spanOf(counts, now)}`
         return [{ labels: { queue }, value, summary: `the retry rate of queue ${queue} is ${percent} %: ${counted}` }]
       }),
   }),
@@ -69,15 +62,33 @@ const TABLE = [
     unit: 'count',
     defaults: { fire: 9, clear: 4, critical: 9, keep: '10m', repeat: 'doubled', window: '5m' },
     reads: 'counts',
-    readings: ({ queues }, { windowMs }) =>
-      [...queues].map(([queue, { exhausted: value }]) => ({
+    readings: (counts, _, now) =>
+      [...counts.queues].map(([queue, { exhausted: value }]) => ({
         labels: { queue },
         value,
-        summary: `${value} jobs of queue ${queue} ran out of retries in ${formatMs(windowMs!)}`,
+        summary: `${value} jobs of queue ${queue} ran out of retries in the last ${spanOf(counts, now)}`,
       })),
   }),
   rule({
     name: 'retry-latency',
+    about: 'Mean time from a failure to the next start, backoff included, of the retries of a queue in the window',
+    details:
+      'There is no value with fewer retries than minRetries (5). It is the mean of chronos_retry_latency_seconds; a retry is counted when it ends.',
+    measures: 'rate',
+    unit: 'duration',
+    defaults: { fire: '10m', clear: '5m', for: '2m', keep: '5m', window: '15m', minRetries: 5 },
+    reads: 'counts',
+    readings: (counts, { minRetries = 0 }, now) =>
+      ofQueues(counts).flatMap(([queue, { measured, latencyMs }]) => {
+        if (measured === 0 || measured < minRetries) return []
+        const value = Math.round(latencyMs / measured)
+        const counted = `the mean of ${measured} in the last ${spanOf(counts, now)}`
+        const summary = `retries of queue ${queue} start ${formatMs(value)} after the failure: ${counted}`
+        return [{ labels: { queue }, value, summary }]
+      }),
+  }),
+  rule({
+    name: 'retries-late',
     about: 'Wait of the oldest due retry of a queue',
     measures: 'level',
     unit: 'duration',
@@ -180,6 +191,9 @@ function waiting(queues: readonly QueueFacts[]): readonly QueueFacts[] {
 function ofQueues({ queues }: CountFacts) {
   return [...queues].filter(([queue]) => queue !== DELIVERIES)
 }
+
+/** The true length of the window. */
+const spanOf = ({ since }: CountFacts, now: number): string => formatMs(now - since)
 
 function lateness(what: 'job' | 'retry', queue: string, dueAt: number | undefined, now: number): Reading {
   const value = Math.max(0, now - (dueAt ?? now))

@@ -70,7 +70,6 @@ const counted = {
   window: about(duration({ min: MINUTE_MS, max: HOUR_MS }), 'How far back it counts.'),
 }
 const volume = {
-  minVolume: about(count, 'With fewer runs in the window there is no value.'),
   minRetries: about(count, 'With fewer retries in the window there is no value.'),
 }
 
@@ -85,10 +84,10 @@ const off = value<false>(
   given => given === false,
 )
 
-const settingsOf = ({ unit, defaults: { window, minVolume } }: Rule): Schema<RuleSettings> =>
+const settingsOf = ({ unit, defaults: { window, minRetries } }: Rule): Schema<RuleSettings> =>
   object(
     {},
-    { ...common(THRESHOLDS[unit]), ...(window !== undefined && counted), ...(minVolume !== undefined && volume) },
+    { ...common(THRESHOLDS[unit]), ...(window !== undefined && counted), ...(minRetries !== undefined && volume) },
   )
 
 const byRule = <T>(of: (settings: Schema<RuleSettings>) => Schema<T>): Schema<Readonly<Partial<Record<RuleName, T>>>> =>
@@ -111,7 +110,7 @@ export const alertRuleChanges = named(
 export type RulesInput = Infer<typeof alertRules>
 export type RuleChanges = Infer<typeof alertRuleChanges>
 
-const { critical, window, minVolume, minRetries, ...shownAlways } = every.optional
+const { critical, window, minRetries, ...shownAlways } = every.optional
 
 const details = about(anyText, 'More about it.')
 
@@ -123,7 +122,7 @@ export const ruleView = named(
   'AlertRule',
   view(
     { name: ruleName, about: about(anyText, 'What it measures.'), unit, ...shownAlways },
-    { details, critical, window, minVolume, minRetries },
+    { details, critical, window, minRetries },
   ),
 )
 export type RuleView = Infer<typeof ruleView>
@@ -143,7 +142,7 @@ export function parseRules(input: unknown, where: string, base = DEFAULT_RULES):
 }
 
 function changed(rule: AlertRule, settings: RuleSettings, where: string): AlertRule {
-  const { enabled = true, repeat: again, window, minVolume, minRetries } = settings
+  const { enabled = true, repeat: again, window, minRetries } = settings
   const ms = (given: number | Duration | undefined, old: number): number =>
     given === undefined ? old : toMs(given, 'duration')
   const threshold = (key: 'fire' | 'clear' | 'critical'): number =>
@@ -164,7 +163,7 @@ function changed(rule: AlertRule, settings: RuleSettings, where: string): AlertR
     forMs: ms(settings.for, rule.forMs),
     keepMs: ms(settings.keep, rule.keepMs),
     repeat: again === undefined ? rule.repeat : again === 'doubled' ? again : toMs(again, 'repeat'),
-    ...present({ windowMs: window === undefined ? undefined : toMs(window, 'window'), minVolume, minRetries }),
+    ...present({ windowMs: window === undefined ? undefined : toMs(window, 'window'), minRetries }),
   }
 }
 
@@ -173,7 +172,7 @@ export function checkRuleName(given: unknown, what: string): asserts given is Ru
 }
 
 export function viewRule(rule: AlertRule): RuleView {
-  const { name, enabled, unit, critical, windowMs, minVolume, minRetries, repeat } = rule
+  const { name, enabled, unit, critical, windowMs, minRetries, repeat } = rule
   const { about, details } = ruleNamed(name)
   const shownAs = (value: number): number | Duration => (unit === 'duration' ? durationText(value) : value)
   return present({
@@ -189,7 +188,6 @@ export function viewRule(rule: AlertRule): RuleView {
     keep: durationText(rule.keepMs),
     repeat: repeat === 'doubled' ? repeat : durationText(repeat),
     window: windowMs === undefined ? undefined : durationText(windowMs),
-    minVolume,
     minRetries,
   })
 }

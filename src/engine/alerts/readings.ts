@@ -27,6 +27,8 @@ const COUNTS_MAX = 50_000
 const PAGE = 2_000
 const WRITES_MAX = 500
 
+const NO_COUNTS: QueueCounts = { first: 0, retry: 0, measured: 0, latencyMs: 0, exhausted: 0 }
+
 export type Readings = ReadonlyMap<RuleName, readonly Reading[]>
 
 interface Scene {
@@ -104,11 +106,14 @@ export async function countsOf({ store, now }: Scene, windowMs: number): Promise
 function addCounts(sums: Map<string, QueueCounts>, id: string, counts: Readonly<Record<string, number>>): void {
   const { queue, name } = placeOfCounts(id)
   if (name.startsWith(ALERT_JOB)) return
-  const { first, retry, exhausted } = sums.get(queue) ?? { first: 0, retry: 0, exhausted: 0 }
+  const { first, retry, measured, latencyMs, exhausted } = sums.get(queue) ?? NO_COUNTS
+  const count = (what: string): number => counts[what] ?? 0
   sums.set(queue, {
-    first: first + (counts['first'] ?? 0),
-    retry: retry + (counts['retry'] ?? 0),
-    exhausted: exhausted + (counts['dead:exhausted'] ?? 0) + (counts['dead:too-old'] ?? 0),
+    first: first + count('first'),
+    retry: retry + count('retry'),
+    measured: measured + count('retry:measured'),
+    latencyMs: latencyMs + count('retry:latency'),
+    exhausted: exhausted + count('dead:exhausted') + count('dead:too-old'),
   })
 }
 

@@ -1,3 +1,4 @@
+import { retryRateOf } from '../../core/alert/rule.js'
 import {
   type CircuitState,
   circuitState,
@@ -33,7 +34,7 @@ export interface QueueGauges {
   readonly oldestRetryDueMs: number
   /** Live workers that take its jobs. */
   readonly workers: number
-  /** Retries ÷ first attempts that ended in the last `RATE_WINDOW_MS`; absent if there were none. */
+  /** Retries ÷ first attempts that ended in the last `RATE_WINDOW_MS`; absent if no first attempt did. */
   readonly retryRate?: number
 }
 
@@ -68,7 +69,7 @@ export async function readGauges(store: Store): Promise<Gauges> {
       jobs: phasesOf(each),
       ...lateness(waiting.get(queue), now),
       workers: workersOf.get(queue) ?? 0,
-      ...(counted && counted.first + counted.retry > 0 && { retryRate: counted.retry / Math.max(1, counted.first) }),
+      ...present({ retryRate: counted && retryRateOf(counted) }),
     }
   })
   const slots = {

@@ -1,8 +1,10 @@
+import { retryRateOf } from '../../core/alert/rule.js'
 import { timeText } from '../../core/job/view.js'
 import { count } from '../../core/values/count.js'
 import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 import { freeText } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { about, boolean, duration, type Infer, integer, named, number, read } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
 import { time, timestamp } from '../../core/values/time.js'
@@ -59,16 +61,18 @@ export const fleetStats = named(
       retrySuccessRate: about(number(), '100 × successfulRetries ÷ totalRetries.'),
       failedRuns: integer(),
       failedJobs: about(integer(), 'Jobs that died.'),
-      retryRate: about(
-        number(),
-        'Ratio of retries to first attempts over the last five minutes, without deliveries and alerts.',
-      ),
       deadLetters: about(count, 'Dead jobs that are neither acknowledged nor discarded.'),
       workers: workerCounts,
       last5m: activity,
       lastHour: activity,
     },
-    { oldestDueAgeMs: about(integer(), 'How long the oldest due job waits, in queues that are not paused.') },
+    {
+      retryRate: about(
+        number(),
+        'Ratio of retries to first attempts over the last five minutes, without deliveries and alerts; absent without first attempts.',
+      ),
+      oldestDueAgeMs: about(integer(), 'How long the oldest due job waits, in queues that are not paused.'),
+    },
   ),
 )
 export type FleetStats = Infer<typeof fleetStats>
@@ -150,7 +154,7 @@ export async function readStats(env: Environment): Promise<FleetStats> {
     at: timeText(now),
     jobs,
     ...totals,
-    retryRate,
+    ...present({ retryRate }),
     ...backlog,
     workers: workersIn(workers),
     last5m: activityOf(hour.data.filter(({ at }) => at > now - RATE_MS - MINUTE_MS)),
@@ -203,14 +207,14 @@ async function readTotals(store: Store, now: number) {
 }
 
 /** Computed as in the alert rule, over all queues. */
-async function readRetryRate(store: Store, now: number): Promise<number> {
+async function readRetryRate(store: Store, now: number): Promise<number | undefined> {
   let [first, retry] = [0, 0]
   for (const [queue, counts] of (await countsOf({ store, now }, RATE_MS)).queues) {
     if (queue === DELIVERIES) continue
     first += counts.first
     retry += counts.retry
   }
-  return retry / Math.max(1, first)
+  return retryRateOf({ first, retry })
 }
 
 async function readBacklog(store: Store, now: number): Promise<Pick<FleetStats, 'deadLetters' | 'oldestDueAgeMs'>> {

@@ -106,7 +106,7 @@ export const CATALOG = {
   queue_workers: { type: 'gauge', help: 'Live workers of the queue.', labels: ['queue'] },
   retry_rate: {
     type: 'gauge',
-    help: 'Ratio of retries to first attempts that ended in the last five minutes.',
+    help: 'Ratio of retries to first attempts that ended in the last five minutes; absent without first attempts.',
     labels: ['queue'],
   },
   workers: { type: 'gauge', help: 'Live workers.', labels: [] },

@@ -115,7 +115,7 @@ function bounded(queues: readonly QueueGauges[]): readonly QueueGauges[] {
 }
 
 function both(one: QueueGauges, other: QueueGauges): QueueGauges {
-  const rate = Math.max(one.retryRate ?? 0, other.retryRate ?? 0)
+  const rates = [one.retryRate, other.retryRate].filter(rate => rate !== undefined)
   return {
     queue: one.queue,
     paused: one.paused && other.paused,
@@ -126,7 +126,7 @@ function both(one: QueueGauges, other: QueueGauges): QueueGauges {
     oldestDueMs: Math.max(one.oldestDueMs, other.oldestDueMs),
     oldestRetryDueMs: Math.max(one.oldestRetryDueMs, other.oldestRetryDueMs),
     workers: Math.min(one.workers, other.workers),
-    ...(rate > 0 && { retryRate: rate }),
+    ...(rates.length > 0 && { retryRate: Math.max(...rates) }),
   }
 }
 

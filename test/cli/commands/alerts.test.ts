@@ -76,6 +76,8 @@ describe('alerts', () => {
     expect(stdout).toContain('queue-latency      on     5m          2m        1m   2m    4h\n')
     const set = await alerts(['set', 'retry-rate', '--fire', '0.2', '--for', '10m', '--json'])
     expect(JSON.parse(set.stdout)).toMatchObject({ name: 'retry-rate', fire: 0.2, clear: 0.08, for: '10m' })
+    const counted = await alerts(['set', 'retry-rate', '--window', '15m', '--min-retries', '20', '--json'])
+    expect(JSON.parse(counted.stdout)).toMatchObject({ fire: 0.2, window: '15m', minRetries: 20 })
     expect((await alerts(['set', 'no-workers', '--off'])).stdout).toMatch(/^no-workers +off/m)
     expect((await alerts(['set', 'retry-rate', '--reset'])).stdout).toMatch(/^retry-rate +on +0\.1 +0\.08 +5m/m)
   })

@@ -305,6 +305,16 @@ describe('top without a terminal', () => {
     expect((await say(['top', ...store])).stderr).toContain('top: not a terminal; use --once to print one frame')
   })
 
+  it('has no retry rate without first attempts', async () => {
+    const store = ['--store', `sqlite:${join(folder, 'chronos.db')}`]
+    await say(['migrate', ...store])
+    expect((await say(['stats', ...store])).stdout).toContain(
+      'retry rate            no first attempts in the last 5m\n',
+    )
+    expect(JSON.parse((await say(['stats', '--json', ...store])).stdout)).not.toHaveProperty('retryRate')
+    expect((await say(['top', '--once', ...store])).stdout).toContain('retry rate –')
+  })
+
   it('has the statistics of the store', async () => {
     await live(join(folder, 'chronos.db'))
     const store = ['--store', `sqlite:${join(folder, 'chronos.db')}`]

@@ -214,7 +214,7 @@ describe('rules of alerts', () => {
 
   it('are changed in part, and the second threshold follows the first', () => {
     const rules = parseRules({ 'retry-rate': { fire: 0.05, for: '10m' }, 'no-workers': false }, 'rules')
-    expect(ruleOf('retry-rate', rules)).toMatchObject({ fire: 0.05, clear: 0.05, forMs: 600_000, minVolume: 50 })
+    expect(ruleOf('retry-rate', rules)).toMatchObject({ fire: 0.05, clear: 0.05, forMs: 600_000, minRetries: 5 })
     expect(ruleOf('no-workers', rules).enabled).toBe(false)
     expect(ruleOf('dead-letters', rules)).toEqual(ruleOf('dead-letters'))
   })
@@ -230,7 +230,8 @@ describe('rules of alerts', () => {
     [{ 'dead-letters': { repeat: '1s' } }, 'rules.dead-letters.repeat: expected a duration of at least 1m'],
     [{ 'dead-letters': { enabled: 'yes' } }, 'rules.dead-letters.enabled: expected true or false, got "yes"'],
     [{ 'dead-letters': true }, 'rules.dead-letters: expected false or an object of settings, got true'],
-    [{ 'retry-rate': { minVolume: 1.5 } }, 'rules.retry-rate.minVolume: expected a whole number'],
+    [{ 'retry-rate': { minRetries: 1.5 } }, 'rules.retry-rate.minRetries: expected a whole number'],
+    [{ 'dead-letters': { minRetries: 1 } }, 'unknown key "minRetries"'],
     [[], 'rules: expected an object, got an array'],
   ])('refuse %j', (input, words) => {
     expect(() => parseRules(input, 'rules')).toThrow(words)

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { newDependency } from '../../../src/core/dependency/dependency.js'
 import { STORES } from '../../support/stores.js'
-import { die, World, work } from './world.js'
+import { die, late, World, work } from './world.js'
 
 const OTHERS_OFF = {
   'retry-rate': false,
   'exhausted-burst': false,
   'retry-latency': false,
+  'retries-late': false,
   'queue-latency': false,
   'no-workers': false,
 } as const
@@ -102,8 +103,9 @@ describe.each(STORES)('alerts on %s', (_, open) => {
     expect(world.told.map(({ notice, rule }) => `${notice} ${rule}`)).toEqual([
       'firing exhausted-burst',
       'firing dead-letters',
+      'firing retry-rate',
     ])
-    expect(await world.store.count({ queue: 'chronos:deliveries' }, 100)).toMatchObject({ value: 2 })
+    expect(await world.store.count({ queue: 'chronos:deliveries' }, 100)).toMatchObject({ value: 3 })
   })
 
   it('are evaluated by the processes whose code configures them', async () => {
@@ -184,17 +186,76 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     await traffic(world, chronos, 20, 4, 11)
     expect(world.told.map(({ notice, rule }) => `${notice} ${rule}`)).toEqual(['firing retry-rate'])
     expect(world.told[0]!.summary).toMatch(
-      /^the retry rate of queue payments is \d+(\.\d)? %: \d+ retries to \d+ first/,
+      /^the retry rate of queue payments is \d+(\.\d)? %: \d+ retries to \d+ first attempts in the last 5m( \d+s)?$/,
     )
     await traffic(world, chronos, 20, 0, 12)
     expect(world.told.map(({ notice }) => notice)).toEqual(['firing', 'resolved'])
   })
 
-  it('retry-rate does not fire for a handful of jobs', async () => {
+  it('retry-rate fires at low volume, from five retries on, and states its true window', async () => {
     await using world = new World(open)
     const chronos = world.start()
     await traffic(world, chronos, 1, 1, 12)
+    expect(world.told.map(({ notice, rule }) => `${notice} ${rule}`)).toEqual(['firing retry-rate'])
+    const [, retries, seconds] = /: (\d+) retries to \d+ first attempts in the last 5m(?: (\d+)s)?$/.exec(
+      world.told[0]!.summary,
+    )!
+    // One job every 15 seconds, each with one retry: the count and the window must agree.
+    expect(Math.abs(Number(retries) - (300 + Number(seconds ?? 0)) / 15)).toBeLessThanOrEqual(1)
+  })
+
+  it('retry-rate does not fire for four retries in the window, unless its minimum is lower', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    const four = async () => {
+      for (let round = 0; round < 8; round++) {
+        await chronos.enqueueMany(work, [{ fails: 1 }])
+        await world.advance('90s')
+      }
+    }
+    await four()
     expect(world.heard()).toEqual([])
+    await chronos.alerts.setRules({ 'retry-rate': { minRetries: 2 } })
+    await four()
+    expect(world.told).toMatchObject([{ notice: 'firing', rule: 'retry-rate' }])
+  })
+
+  it('retry-rate has no value while only retries end', async () => {
+    await using world = new World(open)
+    const chronos = world.start({ alerts: { rules: { 'retry-rate': { for: '0s', window: '1m' } } } })
+    await chronos.enqueueMany(late, Array.from({ length: 6 }))
+    await world.advance('20m')
+    expect(world.told.filter(({ rule }) => rule === 'retry-rate')).toEqual([])
+  })
+
+  it('retry-latency measures from the failure to the next start, backoff included', async () => {
+    await using world = new World(open)
+    const chronos = world.start({ alerts: { rules: { 'retry-latency': { for: '0s' } } } })
+    await chronos.enqueueMany(late, Array.from({ length: 4 }))
+    await world.advance('20m')
+    expect(world.heard()).toEqual([])
+    await chronos.enqueueMany(late, Array.from({ length: 5 }))
+    await world.advance('20m')
+    expect(world.told).toMatchObject([{ rule: 'retry-latency', labels: { queue: 'payments' }, value: 720_000 }])
+    expect(world.told[0]!.summary).toMatch(
+      /^retries of queue payments start 12m after the failure: the mean of 5 in the last 15m( \d+s)?$/,
+    )
+  })
+
+  it('retry-latency counts from a failure in another process, and over deferrals', async () => {
+    await using world = new World(open)
+    const rules = { 'retry-latency': { for: '0s', minRetries: 1 } } as const
+    const first = world.start({ alerts: { rules } })
+    await first.enqueueMany(late, [undefined])
+    await world.advance('10s')
+    await world.stop(first)
+    await world.advance('30m')
+    world.start({ alerts: { rules } })
+    await world.advance('1m')
+    const told = world.told.filter(({ rule }) => rule === 'retry-latency')
+    expect(told).toHaveLength(1)
+    expect(told[0]!.value).toBeGreaterThanOrEqual(30 * 60_000)
+    expect(told[0]!.value).toBeLessThan(31 * 60_000)
   })
 
   it('exhausted-burst fires at once when ten run out of retries, and not for nine', async () => {
@@ -225,7 +286,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     expect(world.told.at(-1)).toMatchObject({ labels: { queue: 'held' } })
   })
 
-  it('retry-latency fires when a retry is due and no worker takes it', async () => {
+  it('retries-late fires when a retry is due and no worker takes it', async () => {
     await using world = new World(open)
     const first = world.start()
     await first.enqueueMany(work, [{ fails: 1 }])
@@ -233,7 +294,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     await world.stop(first)
     const second = world.start({ alerts: { rules: { 'queue-latency': false, 'no-workers': false } } }, ['other'])
     await world.advance('4m')
-    expect(world.told).toMatchObject([{ rule: 'retry-latency', labels: { queue: 'payments' } }])
+    expect(world.told).toMatchObject([{ rule: 'retries-late', labels: { queue: 'payments' } }])
     await world.stop(second)
     world.start()
     await world.advance('4m')

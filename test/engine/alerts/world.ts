@@ -43,6 +43,16 @@ export const work = defineJob<{ fails: number }, void>({
   },
 })
 
+/** Fails once, and has to wait long for its retry. */
+export const late = defineJob<unknown, void>({
+  name: 'late',
+  queue: 'payments',
+  retry: { maxRetries: 1, backoff: { type: 'fixed', delay: '12m' }, jitter: 'none' },
+  run(_, job) {
+    if (job.attempt === 1) throw new Error('no')
+  },
+})
+
 /** One store, and processes on it that come and go. */
 export class World {
   readonly clock = new VirtualClock()
@@ -75,7 +85,7 @@ export class World {
       void this.told.push({ notice, rule, value, labels, summary, atMs: this.clock.now() - this.#from })
     chronos.on('alert.firing', ({ alert, isRepeat }) => note(isRepeat ? 'repeat' : 'firing', alert))
     chronos.on('alert.resolved', ({ alert }) => note('resolved', alert))
-    chronos.work([work], { queues, signals: false, poll: '10m', lease: '1h', concurrency: 500 })
+    chronos.work([work, late], { queues, signals: false, poll: '10m', lease: '1h', concurrency: 500 })
     this.#processes.push(chronos)
     return chronos
   }

@@ -55,13 +55,16 @@ describe.each(STORES)('in numbers on %s', (_, store) => {
     })
     await t.advance('1h')
     const later = await t.chronos.stats()
-    expect(later).toMatchObject({ failedJobs: 1, deadLetters: exact(1), retryRate: 0, totalRetries: 3 })
+    expect(later).toMatchObject({ failedJobs: 1, deadLetters: exact(1), totalRetries: 3 })
+    expect(later).not.toHaveProperty('retryRate')
     expect(later.last5m).toMatchObject({ enqueued: 0, started: 0 })
   })
 
   test('stats of an empty store are zero', async () => {
     await using t = testChronos({ jobs, store })
-    expect(await t.chronos.stats()).toMatchObject({ totalRetries: 0, retrySuccessRate: 0, retryRate: 0 })
+    const stats = await t.chronos.stats()
+    expect(stats).toMatchObject({ totalRetries: 0, retrySuccessRate: 0 })
+    expect(stats).not.toHaveProperty('retryRate')
   })
 
   test('series separates first attempts from retries, per minute, with zeros between', async () => {

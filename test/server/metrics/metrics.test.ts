@@ -203,6 +203,19 @@ describe('retry rate, retry latency and waiting times', () => {
     await t.close()
   })
 
+  it('leave out the retry rate of a queue in which only retries ended', async () => {
+    const { t, metrics, store } = measured()
+    const { id } = await t.enqueue(mail, 1)
+    await t.advance('1s')
+    await t.jobs.reschedule(id, { delay: '10m' })
+    await t.advance('11m')
+    await store().fold(1_000)
+    const { retryRate, last5m } = await t.chronos.stats()
+    expect([retryRate, last5m.retries]).toEqual([undefined, 1])
+    expect((await scraped(metrics)).get('chronos_retry_rate')?.samples).toEqual([])
+    await t.close()
+  })
+
   it('read the time of a failure from the store if it happened in another process', async () => {
     const { t, store } = measured()
     await t.enqueue(mail, 1)

@@ -1,4 +1,4 @@
-import { collect, time } from '../../argument.js'
+import { collect, time, wholeNumber } from '../../argument.js'
 import { acting, type CommandSpec, listing } from '../../command.js'
 import { oneLine } from '../../output/width.js'
 
@@ -27,6 +27,8 @@ chronos alerts rules --json`,
         .option('--for <duration>', 'fire only if the condition holds this long')
         .option('--keep <duration>', 'resolve only if the condition is over this long')
         .option('--repeat <duration>', 'notify again this often, or "doubled"')
+        .option('--window <duration>', 'count this far back')
+        .option('--min-retries <count>', 'no value with fewer retries in the window', wholeNumber)
         .option('--on', 'turn the rule on')
         .option('--off', 'turn the rule off')
         .option('--reset', 'remove all changes to the rule'),
@@ -34,6 +36,7 @@ chronos alerts rules --json`,
 chronos alerts set dead-letters --for 15m
 chronos alerts set retry-rate --fire 0.2 --clear 0.15
 chronos alerts set queue-latency --fire 10m --clear 5m
+chronos alerts set retry-rate --window 15m --min-retries 20
 chronos alerts set no-workers --off
 chronos alerts set retry-rate --reset`,
     run: async () => (await import('./rules.js')).setRule,

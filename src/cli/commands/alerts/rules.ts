@@ -34,13 +34,15 @@ interface SetOptions extends BackendOptions {
   readonly for?: Duration
   readonly keep?: Duration
   readonly repeat?: Duration
+  readonly window?: Duration
+  readonly minRetries?: number
   readonly on?: true
   readonly off?: true
   readonly reset?: true
 }
 
 const VALUES = ['fire', 'clear', 'critical'] as const
-const DURATIONS = ['for', 'keep', 'repeat'] as const
+const OTHERS = ['for', 'keep', 'repeat', 'window', 'minRetries'] as const
 
 export async function setRule(name: string, options: SetOptions, io: Io): Promise<void> {
   checkRuleName(name, 'alerts set')
@@ -55,7 +57,7 @@ export async function setRule(name: string, options: SetOptions, io: Io): Promis
 function changeOf(options: SetOptions): RuleSettings | null {
   const settings: Record<string, unknown> = {}
   for (const key of VALUES) if (options[key] !== undefined) settings[key] = thresholdOf(options[key])
-  for (const key of DURATIONS) if (options[key] !== undefined) settings[key] = options[key]
+  for (const key of OTHERS) if (options[key] !== undefined) settings[key] = options[key]
   if (options.on || options.off) settings['enabled'] = options.on === true
   const isEmpty = Object.keys(settings).length === 0
   if (isEmpty !== (options.reset === true) || (options.on && options.off)) {

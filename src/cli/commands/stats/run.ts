@@ -35,12 +35,17 @@ const line = (label: string, words: string): string => `  ${padEnd(label, LABEL_
 
 export const percent = (share: number): string => `${Math.round(share * 10) / 10} %`
 
+const NO_RATE = 'no first attempts in the last 5m'
+
 function retries(stats: FleetStats): string {
   const { totalRetries, successfulRetries, retrySuccessRate, retryRate, failedRuns, failedJobs } = stats
   return [
     line('total', `${countText(totalRetries)} since ${absolute(stats.since)}`),
     line('successful', `${countText(successfulRetries)} (${percent(retrySuccessRate)})`),
-    line('retry rate', `${percent(100 * retryRate)} of first attempts, over the last 5m`),
+    line(
+      'retry rate',
+      retryRate === undefined ? NO_RATE : `${percent(100 * retryRate)} of first attempts, over the last 5m`,
+    ),
     line('failed runs', countText(failedRuns)),
     line('dead jobs', countText(failedJobs)),
   ].join('')

@@ -87,7 +87,7 @@ function activityWords({ last5m, retryRate, retrySuccessRate }: FleetStats, styl
     `${countText(succeeded)} succeeded`,
     paint(`${countText(failed)} failed runs`, failed > 0 ? 'warn' : 'dim', style),
     paint(`${countText(dead)} died`, dead > 0 ? 'bad' : 'dim', style),
-    `retry rate ${percent(100 * retryRate)}`,
+    `retry rate ${retryRate === undefined ? '–' : percent(100 * retryRate)}`,
     `retry success ${percent(retrySuccessRate)}`,
   ]
   return joined(parts, style.columns - 9)

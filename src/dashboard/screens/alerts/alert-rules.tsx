@@ -11,7 +11,7 @@ import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Editor } from '../../parts/form/editor.js'
 import { Toggle } from '../../parts/form/field.js'
-import { Fields, useDraft, wrongOnes } from '../../parts/form/form.js'
+import { Fields, textOf, useDraft, wrongOnes } from '../../parts/form/form.js'
 import { List } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { thresholdText } from './alert-words.js'
@@ -122,6 +122,8 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
     critical: typed(rule.critical, unit),
     for: String(rule.for),
     keep: String(rule.keep),
+    window: String(rule.window ?? ''),
+    minRetries: String(rule.minRetries ?? ''),
   })
   const [fire, clear, critical] = [draft.fire, draft.clear, draft.critical].map(({ value }) => read(value, unit))
   const lasts = ({ value }: { readonly value: string }): string | undefined =>
@@ -133,6 +135,8 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
     critical: draft.critical.value.trim() !== '' && critical === undefined ? HINTS[unit] : undefined,
     for: lasts(draft.for),
     keep: lasts(draft.keep),
+    window: rule.window === undefined ? undefined : lasts(draft.window),
+    minRetries: /^\d*$/.test(draft.minRetries.value) ? undefined : HINTS.count,
   })
   const save = (settings: RuleSettings | null, done: string): Promise<unknown> =>
     act({ run: () => api.alerts.setRules({ [name]: settings }), done, after })
@@ -146,7 +150,13 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
         save(
           {
             enabled: draft.enabled.value,
-            ...present({ fire, clear, critical }),
+            ...present({
+              fire,
+              clear,
+              critical,
+              window: textOf(draft.window) as Duration | undefined,
+              minRetries: draft.minRetries.value === '' ? undefined : Number(draft.minRetries.value),
+            }),
             for: draft.for.value.trim() as Duration,
             keep: draft.keep.value.trim() as Duration,
           },
@@ -179,6 +189,13 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
           { name: 'critical', label: 'Critical above', hint: 'Empty: unchanged', placeholder: 'never', kind: 'code' },
           { name: 'for', label: 'Pending for', kind: 'duration' },
           { name: 'keep', label: 'Resolves after', hint: 'Time below the threshold', kind: 'duration' },
+          rule.window !== undefined && { name: 'window', label: 'Window', kind: 'duration' },
+          rule.minRetries !== undefined && {
+            name: 'minRetries',
+            label: 'Minimum retries',
+            hint: 'Fewer in the window: no value',
+            kind: 'code',
+          },
         ]}
       />
       <Toggle value={draft.enabled} label="Enabled" />

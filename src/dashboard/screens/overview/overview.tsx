@@ -50,7 +50,9 @@ function HealthLine({ stats: { workers, oldestDueAgeMs, retryRate } }: { readonl
       ? 'No workers alive'
       : `${plural(workers.alive, 'worker')}, ${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`,
     oldestDueAgeMs === undefined ? 'no due jobs' : `the oldest due job has waited ${age(oldestDueAgeMs)}`,
-    `${percent(retryRate)} retries in the last 5 minutes`,
+    retryRate === undefined
+      ? 'no first attempts in the last 5 minutes'
+      : `${percent(retryRate)} retries in the last 5 minutes`,
   ]
   return <>{words.join(' · ')}</>
 }
