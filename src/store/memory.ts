@@ -4,9 +4,9 @@ import { present } from '../core/values/present.js'
 import { DeltaDraft } from './delta.js'
 import { backlog } from './memory/backlog.js'
 import { census, wave } from './memory/census.js'
+import { defer } from './memory/defer.js'
 import { audit } from './memory/integrity.js'
 import * as manual from './memory/manual.js'
-import { park } from './memory/park.js'
 import * as read from './memory/read.js'
 import { fold, putRecord, records } from './memory/records.js'
 import * as run from './memory/run.js'
@@ -101,7 +101,7 @@ function workVerbs(session: Session) {
     },
     expired: ({ workers }) => session.verb((tables, now) => run.expired(tables, workers, now)),
     overdue: limit => session.verb((tables, now) => manual.overdue(tables, limit, now)),
-    park: request => session.verb((tables, now) => park(tables, request, now)),
+    defer: request => session.verb((tables, now) => defer(tables, request, now)),
     beginEffect: (lease, name) => session.verb(tables => run.beginEffect(tables, lease, name)),
     endEffect: (lease, name, result) => session.verb(tables => run.endEffect(tables, lease, name, result)),
   } satisfies Partial<Store>

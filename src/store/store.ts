@@ -88,8 +88,8 @@ export interface Store {
   /** Removes ended jobs older than requested, oldest first, and expired keys. */
   prune(request: PruneRequest): Promise<PruneReport>
 
-  /** Defers waiting jobs of a dependency: the first job gets the first delay; see `ParkRequest`. */
-  park(request: ParkRequest): Promise<Parked>
+  /** Defers waiting jobs of a dependency: the first job gets the first delay; see `DeferRequest`. */
+  defer(request: DeferRequest): Promise<Deferred>
 
   get(id: string): Promise<Job | undefined>
   list(filter: JobFilter, page: PageRequest): Promise<Page<Job>>
@@ -227,7 +227,7 @@ export interface Tally {
  * yet, or those that have a different pass. They are taken by due time, then id, as many as there are delays. Only
  * jobs with a different pass can move to an earlier time. A job whose deadline has passed is not moved.
  */
-export interface ParkRequest {
+export interface DeferRequest {
   readonly dependency: string
   /** Only jobs of this tenant; null: only jobs without a tenant. If absent, the tenant does not matter. */
   readonly tenantId?: string | null
@@ -241,7 +241,7 @@ export interface ParkRequest {
   readonly exceptId?: string
 }
 
-export interface Parked {
+export interface Deferred {
   readonly moved: number
 }
 

@@ -8,10 +8,10 @@ import type {
   Changed,
   Claimed,
   ClaimRequest,
+  DeferRequest,
   JobChange,
   JobFilter,
   NewJob,
-  ParkRequest,
   RedriveOptions,
   Report,
   RunTime,
@@ -358,7 +358,7 @@ const redriveOptions: fc.Arbitrary<RedriveOptions> = fc.record(
   { requiredKeys: [] },
 )
 
-const parkRequest: fc.Arbitrary<ParkRequest> = fc.record(
+const deferRequest: fc.Arbitrary<DeferRequest> = fc.record(
   {
     dependency,
     from: fc.oneof(
@@ -397,9 +397,9 @@ function byHand(startAt: number): fc.Arbitrary<Command>[] {
       const ids = [some(a, reference), some(b, reference)]
       await change(reference, subject, ids, discard, (model, id, now) => model.discard(id, now))
     }),
-    call('park', fc.tuple(parkRequest, fc.option(which)), async ([request, except], reference, subject) => {
+    call('defer', fc.tuple(deferRequest, fc.option(which)), async ([request, except], reference, subject) => {
       const exceptId = except === null ? {} : { exceptId: some(except, reference) }
-      await ask(reference, subject, 'park', { ...request, ...exceptId })
+      await ask(reference, subject, 'defer', { ...request, ...exceptId })
     }),
     call('reschedule', fc.tuple(which, runTime(startAt)), async ([index, at], reference, subject) => {
       await change(reference, subject, [some(index, reference)], reschedule(at), (model, id, now) =>

@@ -6,6 +6,8 @@ import type {
   Claim,
   Claimed,
   ClaimRequest,
+  DeferRequest,
+  Deferred,
   EffectStatus,
   Enqueued,
   Expired,
@@ -15,8 +17,6 @@ import type {
   LeaseStatus,
   LogRecord,
   NewJob,
-  Parked,
-  ParkRequest,
   PruneReport,
   PruneRequest,
   QueueChange,
@@ -246,7 +246,7 @@ export class StoreModel {
     })
   }
 
-  park({ dependency, from, delaysMs, pass, ...only }: ParkRequest, now: number): Parked {
+  defer({ dependency, from, delaysMs, pass, ...only }: DeferRequest, now: number): Deferred {
     const jobs = this.rows
       .map(({ job }) => job)
       .filter(

@@ -377,7 +377,7 @@ export function takeSlots(
 }
 
 /** The delays of deferred jobs while the circuit is open: after the next probe, spread like the ramp. */
-export function parkDelaysMs(dependency: Dependency, count: number, now: number): readonly number[] {
+export function deferDelaysMs(dependency: Dependency, count: number, now: number): readonly number[] {
   const shutMs = Math.max(0, (dependency.openUntil ?? now) - now) + PARK_GRACE_MS
   const ramp = rampOf(dependency)
   return Array.from({ length: count }, (_, index) => shutMs + rampDelayMs(ramp, index))

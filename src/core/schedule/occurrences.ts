@@ -7,16 +7,16 @@ import { offsetMs } from './time-zone.js'
 import { nextTicks, type Timing, ticksOf } from './timing.js'
 
 /** A future occurrence, as users see it. */
-export const tickView = named(
+export const occurrenceView = named(
   'Occurrence',
   view(
     { at: timestamp, local: about(anyText, 'In local time of its time zone: `2026-03-29T03:00:00+02:00`.') },
     { clocks: about(anyText, 'How the clocks changed since the previous occurrence: `+1h`.') },
   ),
 )
-export type TickView = Infer<typeof tickView>
+export type OccurrenceView = Infer<typeof occurrenceView>
 
-export function viewTicks(timing: Timing, from: number, count: number): readonly TickView[] {
+export function viewOccurrences(timing: Timing, from: number, count: number): readonly OccurrenceView[] {
   const { timeZone } = timing
   let before = offsetMs(timeZone, from)
   return nextTicks(ticksOf(timing), from, count).map(tick => {

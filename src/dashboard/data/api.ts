@@ -6,7 +6,7 @@ import type { Explanation } from '../../core/job/explain.js'
 import type { AttemptView, JobView } from '../../core/job/view.js'
 import type { PolicyInput } from '../../core/policy/policy.js'
 import type { RecoverOptions, RedriveOptions } from '../../core/redrive/redrive.js'
-import type { TickView } from '../../core/schedule/occurrences.js'
+import type { OccurrenceView } from '../../core/schedule/occurrences.js'
 import type { EndpointInput, EndpointView } from '../../core/webhook/webhook.js'
 import type { RuleChanges } from '../../engine/alerts/alerts.js'
 import type { EnqueueOptions, EnqueueResult } from '../../engine/client/enqueuer.js'
@@ -128,7 +128,7 @@ export const schedules = {
   resume: (id: string) => request<ScheduleView>('POST', schedule(id, '/resume')),
   run: (id: string) => request<EnqueueResult>('POST', schedule(id, '/run')),
   preview: (body: object, signal?: Signal) =>
-    request<{ readonly data: readonly TickView[] }>('POST', '/schedules:preview', { body, signal }),
+    request<{ readonly data: readonly OccurrenceView[] }>('POST', '/schedules:preview', { body, signal }),
 }
 
 const webhook = (id: string, verb = ''): string => `/webhooks/${segment(id)}${verb}`

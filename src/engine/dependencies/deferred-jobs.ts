@@ -3,12 +3,12 @@ import {
   callProbe,
   type Dependency,
   type DependencyName,
-  parkDelaysMs,
+  deferDelaysMs,
   takeSlots,
 } from '../../core/dependency/dependency.js'
 import { present } from '../../core/values/present.js'
 import { isEndpointKey } from '../../core/webhook/webhook.js'
-import type { ParkRequest, Store } from '../../store/store.js'
+import type { DeferRequest, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 
 /** A dependency as this process knows it. */
@@ -70,15 +70,15 @@ export class DeferredJobs<One extends CircuitEntry> {
       repeatableOnly: true,
     }
     const { lastProbeId } = entry.dependency
-    const other = await store.park(present({ ...one, exceptId: lastProbeId }))
-    if (other.moved === 0) await store.park(one)
+    const other = await store.defer(present({ ...one, exceptId: lastProbeId }))
+    if (other.moved === 0) await store.defer(one)
     this.#options.onMoved()
   }
 
   async #defer(store: Store, dependency: Dependency, from: { pass: number } | { dueWithinMs: number }): Promise<void> {
     for (;;) {
-      const delaysMs = parkDelaysMs(dependency, BATCH, this.#options.env.time.now())
-      const { moved } = await store.park({ ...jobsOf(dependency), from, delaysMs, pass: dependency.round })
+      const delaysMs = deferDelaysMs(dependency, BATCH, this.#options.env.time.now())
+      const { moved } = await store.defer({ ...jobsOf(dependency), from, delaysMs, pass: dependency.round })
       if (moved < BATCH) return
     }
   }
@@ -105,7 +105,7 @@ export class DeferredJobs<One extends CircuitEntry> {
       })
       if (slots.length === 0) break
       const jobs = jobsOf(entry.dependency)
-      const { moved } = await store.park({ ...jobs, from: { pass: round - 1 }, delaysMs: slots, pass: round })
+      const { moved } = await store.defer({ ...jobs, from: { pass: round - 1 }, delaysMs: slots, pass: round })
       const unused = value - moved
       if (unused > 0)
         await this.#options.change(entry, dependency =>
@@ -119,7 +119,7 @@ export class DeferredJobs<One extends CircuitEntry> {
 }
 
 /** The jobs that share the dependency. Only deliveries to a webhook endpoint share it across tenants. */
-export function jobsOf({ key, tenantId }: DependencyName): Pick<ParkRequest, 'dependency' | 'tenantId'> {
+export function jobsOf({ key, tenantId }: DependencyName): Pick<DeferRequest, 'dependency' | 'tenantId'> {
   if (tenantId === undefined && isEndpointKey(key)) return { dependency: key }
   return { dependency: key, tenantId: tenantId ?? null }
 }

@@ -9,7 +9,7 @@ import {
   scheduleEdit,
 } from '../../core/schedule/form.js'
 import { isIdOf, scheduleId } from '../../core/schedule/id.js'
-import { type TickView, viewTicks } from '../../core/schedule/occurrences.js'
+import { type OccurrenceView, viewOccurrences } from '../../core/schedule/occurrences.js'
 import { scheduleOptions } from '../../core/schedule/options.js'
 import type { Posted, Schedule, ScheduledJob } from '../../core/schedule/schedule.js'
 import { checkHappens, parseTiming, type Timing, ticksOf } from '../../core/schedule/timing.js'
@@ -255,12 +255,15 @@ export class Schedules {
   }
 
   /** The next occurrences, in local time and with its changes. */
-  preview(options: TimingOptions, { count = 10, from }: { count?: number; from?: Time } = {}): readonly TickView[] {
+  preview(
+    options: TimingOptions,
+    { count = 10, from }: { count?: number; from?: Time } = {},
+  ): readonly OccurrenceView[] {
     read(previewCount, count, 'schedules.preview: count')
     const now = from === undefined ? this.#env.time.now() : timeOf(from, 'schedules.preview: from')
     const timing = parseTiming(options, now, 'schedules.preview')
     checkHappens(timing, now, 'schedules.preview')
-    return viewTicks(timing, now, count)
+    return viewOccurrences(timing, now, count)
   }
 
   async #template(options: ScheduleOptions<never>, where: string): Promise<Template> {

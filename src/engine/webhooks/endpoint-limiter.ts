@@ -84,13 +84,16 @@ export class EndpointLimiter {
       for (;;) {
         const now = clock.now()
         const delaysMs = turnsOf(pace, BATCH, now)
-        const { moved } = await store.park({ ...jobsOf(dependency), from: { dueWithinMs: 0 }, delaysMs, pass })
+        const { moved } = await store.defer({ ...jobsOf(dependency), from: { dueWithinMs: 0 }, delaysMs, pass })
         if (moved > 0) pace.lastTurnAt = now + delaysMs[moved - 1]!
         if (moved < BATCH) break
       }
     } catch (error) {
       if (!connection.isClosed)
-        log.warn({ event: 'park.failed', dependency: dependency.key, err: error }, 'failed to defer webhook deliveries')
+        log.warn(
+          { event: 'defer.failed', dependency: dependency.key, err: error },
+          'failed to defer webhook deliveries',
+        )
     }
     pace.isDeferring = false
   }

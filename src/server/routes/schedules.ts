@@ -1,5 +1,5 @@
 import { idOfTenant, scheduleId } from '../../core/schedule/id.js'
-import { tickView } from '../../core/schedule/occurrences.js'
+import { occurrenceView } from '../../core/schedule/occurrences.js'
 import { scheduleOptions, timingFields } from '../../core/schedule/options.js'
 import { TIME_ZONE_DEFAULT } from '../../core/schedule/timing.js'
 import { ChronosError } from '../../core/values/error.js'
@@ -40,7 +40,7 @@ const previewRequest = named(
   ),
   { example: { cron: '30 2 * * *', timeZone: 'Europe/Paris', count: 5 } },
 )
-const schedulePreview = named('SchedulePreview', view({ data: listOf(tickView), timeZone: anyText }))
+const schedulePreview = named('SchedulePreview', view({ data: listOf(occurrenceView), timeZone: anyText }))
 
 const list = endpoint({
   method: 'get',

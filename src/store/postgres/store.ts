@@ -8,6 +8,8 @@ import type {
   Changed,
   Claim,
   ClaimRequest,
+  DeferRequest,
+  Deferred,
   EffectStatus,
   Enqueued,
   Expired,
@@ -21,8 +23,6 @@ import type {
   LeaseStatus,
   Migration,
   NewJob,
-  Parked,
-  ParkRequest,
   PolicyRecord,
   PruneReport,
   PruneRequest,
@@ -37,7 +37,7 @@ import type {
 import type { CallersPool, PgSettings, Place } from './connection/driver.js'
 import { guard } from './connection/guard.js'
 import { health, type PostgresHealth } from './connection/health.js'
-import { type Hearing, hearing } from './connection/listen-check.js'
+import { type ListenResult, listenCheck } from './connection/listen-check.js'
 import { checkSchema, Database } from './connection/pool.js'
 import * as settings from './connection/settings.js'
 import { SharedCommit } from './connection/shared-commit.js'
@@ -52,12 +52,12 @@ import * as records from './records.js'
 import { change, overdue } from './writes/change.js'
 import { claim, claimAlong, held } from './writes/claim.js'
 import { Watermarks } from './writes/claim-watermark.js'
+import { defer } from './writes/defer.js'
 import { fold } from './writes/deltas.js'
 import * as effects from './writes/effects.js'
 import { enqueue, enqueueWithin } from './writes/enqueue.js'
 import { fire, liveSchedules } from './writes/fire.js'
 import * as lease from './writes/lease.js'
-import { park } from './writes/park.js'
 import { find, prune, remove } from './writes/remove.js'
 import { isForOthers, settle, settleWithin, spawnOf } from './writes/settle.js'
 
@@ -135,9 +135,9 @@ export class PostgresStore implements Store {
   }
 
   /** Whether notifications reach this process, for `chronos doctor`. */
-  hearing(): Promise<Hearing> {
+  listenCheck(): Promise<ListenResult> {
     const listenUrl = this.#listenUrl
-    return listenUrl === false ? Promise.resolve('off') : this.#verb(db => hearing(db, listenUrl))
+    return listenUrl === false ? Promise.resolve('off') : this.#verb(db => listenCheck(db, listenUrl))
   }
 
   close(): Promise<void> {
@@ -246,9 +246,9 @@ export class PostgresStore implements Store {
     return this.#verb(db => prune(db, request))
   }
 
-  park(request: ParkRequest): Promise<Parked> {
+  defer(request: DeferRequest): Promise<Deferred> {
     return this.#verb(async db => {
-      const answer = await park(db, request)
+      const answer = await defer(db, request)
       if (answer.moved > 0) this.#notifier.notify([{ delayMs: Math.min(...request.delaysMs) }])
       return answer
     })

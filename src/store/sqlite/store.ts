@@ -15,12 +15,12 @@ import * as read from './reads/read.js'
 import { findOld } from './reads/search.js'
 import { putRecord, records } from './records.js'
 import { claim, heldBy } from './writes/claim.js'
+import { defer } from './writes/defer.js'
 import { fold } from './writes/deltas.js'
 import { enqueue } from './writes/enqueue.js'
 import { fire, liveSchedules } from './writes/fire.js'
 import * as lease from './writes/lease.js'
 import * as manual from './writes/manual.js'
-import { park } from './writes/park.js'
 import { settle } from './writes/settle.js'
 
 export interface SqliteOptions {
@@ -73,7 +73,7 @@ function workVerbs(session: Session) {
     },
     expired: ({ workers }) => session.read(db => lease.expired(db, workers, session.now())),
     overdue: limit => session.read(db => manual.overdue(db, limit, session.now())),
-    park: request => session.write(request.delaysMs.length, (db, now) => park(db, request, now)),
+    defer: request => session.write(request.delaysMs.length, (db, now) => defer(db, request, now)),
     beginEffect: (one, name) => session.write(1, db => lease.beginEffect(db, one, name)),
     endEffect: (one, name, result) => session.write(1, db => lease.endEffect(db, one, name, result)),
   } satisfies Partial<Store>

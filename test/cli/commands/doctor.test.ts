@@ -14,7 +14,7 @@ import { bytesText } from '../../../src/cli/output/bytes.js'
 import { createChronos } from '../../../src/index.js'
 import { sqlite } from '../../../src/sqlite.js'
 import type { PostgresHealth } from '../../../src/store/postgres/connection/health.js'
-import type { Hearing } from '../../../src/store/postgres/connection/listen-check.js'
+import type { ListenResult } from '../../../src/store/postgres/connection/listen-check.js'
 import type { SqliteHealth } from '../../../src/store/sqlite/file/health.js'
 import type { StoreInfo } from '../../../src/store/store.js'
 import { dropSchemas, freshSchema, postgresUrl } from '../../support/postgres.js'
@@ -114,12 +114,12 @@ describe('a check of PostgreSQL', () => {
     )
   })
 
-  it.each<[Hearing, Check['status']]>([
+  it.each<[ListenResult, Check['status']]>([
     ['heard', 'ok'],
     ['off', 'ok'],
     ['deaf', 'warning'],
-  ])('wake-ups that are %s are %s', (hearing, status) => {
-    expect(named(postgresChecks(INFO, SERVER, hearing), 'wake-ups').status).toBe(status)
+  ])('wake-ups that are %s are %s', (listen, status) => {
+    expect(named(postgresChecks(INFO, SERVER, listen), 'wake-ups').status).toBe(status)
   })
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type ExplainFacts, explain } from '../../../src/core/job/explain.js'
 import type { Job, JobFacts } from '../../../src/core/job/job.js'
 import { decide, type Outcome } from '../../../src/core/job/lifecycle.js'
-import { outlookOf } from '../../../src/core/job/outlook.js'
+import { outlookOf } from '../../../src/core/job/projection.js'
 import type { AttemptFacts } from '../../../src/core/job/view.js'
 import type { Policy } from '../../../src/core/policy/policy.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isScheduleForm, parseScheduleForm } from '../../../src/core/schedule/form.js'
-import { viewTicks } from '../../../src/core/schedule/occurrences.js'
+import { viewOccurrences } from '../../../src/core/schedule/occurrences.js'
 import { missed, scheduleOptions } from '../../../src/core/schedule/options.js'
 import { decideTicks, type Missed, NO_TICKS, type Overlap, type Schedule } from '../../../src/core/schedule/schedule.js'
 import {
@@ -177,7 +177,7 @@ describe('timing', () => {
 
   it('is shown in local time, with the clock changes', () => {
     const timing = { cron: '30 2 * * *', timeZone: 'Europe/Paris' }
-    expect(viewTicks(timing, Date.UTC(2026, 2, 28), 3)).toEqual([
+    expect(viewOccurrences(timing, Date.UTC(2026, 2, 28), 3)).toEqual([
       { at: '2026-03-28T01:30:00.000Z', local: '2026-03-28T02:30:00+01:00' },
       { at: '2026-03-29T01:00:00.000Z', local: '2026-03-29T03:00:00+02:00', clocks: '+1h' },
       { at: '2026-03-30T00:30:00.000Z', local: '2026-03-30T02:30:00+02:00' },

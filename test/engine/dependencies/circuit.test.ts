@@ -240,8 +240,14 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
           failures++
           return Promise.reject(new ChronosError('STORE_UNAVAILABLE', 'away'))
         }
-      const { records, putRecords, park, count } = store
-      return { ...store, records: sometimes(records), putRecords: sometimes(putRecords), park: sometimes(park), count }
+      const { records, putRecords, defer, count } = store
+      return {
+        ...store,
+        records: sometimes(records),
+        putRecords: sometimes(putRecords),
+        defer: sometimes(defer),
+        count,
+      }
     }
     const t = testChronos({ jobs: [pay], store: unsteady, work: { concurrency: 20 } })
     target.isUp = false

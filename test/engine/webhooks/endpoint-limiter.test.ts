@@ -2,26 +2,26 @@ import { describe, expect, test } from 'vitest'
 import type { Environment } from '../../../src/engine/client/environment.js'
 import { VirtualClock } from '../../../src/engine/time/virtual.js'
 import { ENDPOINT_CONCURRENCY, EndpointLimiter } from '../../../src/engine/webhooks/endpoint-limiter.js'
-import type { Claimed, ParkRequest } from '../../../src/store/store.js'
+import type { Claimed, DeferRequest } from '../../../src/store/store.js'
 
 function bench(moved: readonly number[] = []) {
   const clock = new VirtualClock()
-  const parks: ParkRequest[] = []
+  const deferrals: DeferRequest[] = []
   const left = [...moved]
-  const park = async (request: ParkRequest) => {
-    parks.push(request)
+  const defer = async (request: DeferRequest) => {
+    deferrals.push(request)
     return { moved: left.shift() ?? 0 }
   }
   // Each batch takes a millisecond, so that two sweeps differ in their start.
   const env = {
-    clock: { now: () => clock.now() + parks.length },
+    clock: { now: () => clock.now() + deferrals.length },
     time: clock,
-    connection: { store: async () => ({ park }) },
+    connection: { store: async () => ({ defer }) },
   }
   const lanes = new EndpointLimiter(env as unknown as Environment)
   const job = (dependency: string): Claimed => ({ dependency, startedAt: clock.now() }) as unknown as Claimed
   const full = (dependency: string): Claimed[] => Array.from({ length: ENDPOINT_CONCURRENCY }, () => job(dependency))
-  return { clock, lanes, parks, job, full }
+  return { clock, lanes, deferrals, job, full }
 }
 
 describe('the limit per endpoint', () => {
@@ -55,16 +55,16 @@ describe('the limit per endpoint', () => {
   })
 
   test('defers all other due deliveries, one sweep at a time', async () => {
-    const { lanes, parks, clock, job, full } = bench([500, 500, 7])
+    const { lanes, deferrals, clock, job, full } = bench([500, 500, 7])
     lanes.admit(job('a'), full('a'))
     lanes.admit(job('a'), full('a'))
     await clock.settle()
-    expect(parks.map(({ dependency, from, delaysMs }) => [dependency, from, delaysMs.length])).toEqual(
+    expect(deferrals.map(({ dependency, from, delaysMs }) => [dependency, from, delaysMs.length])).toEqual(
       Array(3).fill(['a', { dueWithinMs: 0 }, 500]),
     )
-    expect(new Set(parks.map(({ pass }) => pass)).size).toBe(1)
+    expect(new Set(deferrals.map(({ pass }) => pass)).size).toBe(1)
     lanes.admit(job('a'), full('a'))
     await clock.settle()
-    expect(parks.map(({ pass }) => pass! - parks[0]!.pass!)).toEqual([0, 0, 0, 3])
+    expect(deferrals.map(({ pass }) => pass! - deferrals[0]!.pass!)).toEqual([0, 0, 0, 3])
   })
 })

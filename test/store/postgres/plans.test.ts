@@ -102,12 +102,12 @@ describe.each(PLANS)('with %s off', (...plan) => {
     const all = [...jobs(6, { dependency }), ...jobs(3, { dependency: 'other' }), ...jobs(3)]
     await store.enqueue(all)
     const delaysMs = [60_000, 70_000, 80_000, 90_000]
-    expect(await store.park({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).toEqual({ moved: 4 })
-    const parked = await Promise.all(all.slice(0, 6).map(async ({ id }) => (await store.get(id))!))
-    const first = parked[0]!.runAt
-    expect(parked.slice(0, 4).map(({ runAt }) => runAt - first)).toEqual([0, 10_000, 20_000, 30_000])
-    expect(parked.map(({ pass }) => pass)).toEqual([1, 1, 1, 1, undefined, undefined])
-    expect(await store.park({ dependency, from: { pass: 1 }, delaysMs: [0, 0], pass: 2 })).toEqual({ moved: 2 })
+    expect(await store.defer({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).toEqual({ moved: 4 })
+    const deferred = await Promise.all(all.slice(0, 6).map(async ({ id }) => (await store.get(id))!))
+    const first = deferred[0]!.runAt
+    expect(deferred.slice(0, 4).map(({ runAt }) => runAt - first)).toEqual([0, 10_000, 20_000, 30_000])
+    expect(deferred.map(({ pass }) => pass)).toEqual([1, 1, 1, 1, undefined, undefined])
+    expect(await store.defer({ dependency, from: { pass: 1 }, delaysMs: [0, 0], pass: 2 })).toEqual({ moved: 2 })
     expect((await store.claim(request())).jobs).toHaveLength(10)
     await store.close()
   })

@@ -1,6 +1,6 @@
 import { formatMs } from '../../../core/values/duration.js'
 import type { PostgresHealth } from '../../../store/postgres/connection/health.js'
-import type { Hearing } from '../../../store/postgres/connection/listen-check.js'
+import type { ListenResult } from '../../../store/postgres/connection/listen-check.js'
 import type { SqliteHealth } from '../../../store/sqlite/file/health.js'
 import type { StoreInfo } from '../../../store/store.js'
 import type { Schema } from '../../backend/schema.js'
@@ -110,11 +110,11 @@ function freeSpace(freeBytes: number, fileBytes: number): Check {
   return freeBytes < Math.max(FREE_WARN_BYTES, fileBytes / 10) ? warning('disk', found, wayOut) : ok('disk', found)
 }
 
-export function postgresChecks(info: StoreInfo, health: PostgresHealth, hearing: Hearing): readonly Check[] {
+export function postgresChecks(info: StoreInfo, health: PostgresHealth, listen: ListenResult): readonly Check[] {
   return [
     ok('engine', info.engine),
     postgresDurability(health),
-    wakeUps(hearing),
+    wakeUps(listen),
     snapshots(health.oldestSnapshotMs),
     deadRows(health.deadRows),
     ...workChecks(health),
@@ -153,9 +153,9 @@ function postgresDurability({ settings, synchronousStandbys }: PostgresHealth): 
   )
 }
 
-function wakeUps(hearing: Hearing): Check {
-  if (hearing === 'heard') return ok('wake-ups', 'LISTEN works: workers on other machines start new jobs at once')
-  if (hearing === 'off') return ok('wake-ups', 'LISTEN is turned off: workers poll for new jobs once a second')
+function wakeUps(listen: ListenResult): Check {
+  if (listen === 'heard') return ok('wake-ups', 'LISTEN works: workers on other machines start new jobs at once')
+  if (listen === 'off') return ok('wake-ups', 'LISTEN is turned off: workers poll for new jobs once a second')
   return warning(
     'wake-ups',
     'LISTEN receives nothing: workers find new jobs only by polling, once a second',

@@ -55,7 +55,7 @@ async function server(url: string): Promise<readonly Check[]> {
   const { postgres } = await import('../../../postgres.js')
   const store = postgres(url)
   try {
-    const checks = postgresChecks(await store.info(), await store.health(), await store.hearing())
+    const checks = postgresChecks(await store.info(), await store.health(), await store.listenCheck())
     return [...checks, recordsCheck(await damagedRecords(store))]
   } finally {
     await store.close()

@@ -1,4 +1,4 @@
-import { type TickView, viewTicks } from '../../../core/schedule/occurrences.js'
+import { type OccurrenceView, viewOccurrences } from '../../../core/schedule/occurrences.js'
 import { checkHappens, parseTiming } from '../../../core/schedule/timing.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
@@ -28,11 +28,11 @@ export function showNext(expression: string, { tz, count = 10, from, json }: Nex
   const when = parseDuration(expression) === undefined ? { cron: expression } : { every: expression as Duration }
   const timing = parseTiming(present({ ...when, timeZone: tz }), since, 'next')
   checkHappens(timing, since, 'next')
-  const data = viewTicks(timing, since, count)
-  show(io, json ? { json } : {}, { data }, style => tickTable(data, timing.timeZone, now, style))
+  const data = viewOccurrences(timing, since, count)
+  show(io, json ? { json } : {}, { data }, style => occurrenceTable(data, timing.timeZone, now, style))
 }
 
-function tickTable(ticks: readonly TickView[], timeZone: string, now: number, style: Style): string {
+function occurrenceTable(ticks: readonly OccurrenceView[], timeZone: string, now: number, style: Style): string {
   const isUtc = timeZone === 'UTC'
   const columns = [{ title: timeZone }, ...(isUtc ? [] : [{ title: 'UTC' }]), { title: 'When' }, { title: '' }]
   const rows = ticks.map(({ at, local, clocks }): Cell[] => [

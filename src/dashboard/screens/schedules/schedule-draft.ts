@@ -2,8 +2,8 @@ import { type HttpRequest, METHODS } from '../../../core/http/request.js'
 import { PRIORITY_DEFAULT } from '../../../core/job/job.js'
 import type { PartialPolicy } from '../../../core/policy/policy.js'
 import { PRESETS, type PresetName } from '../../../core/policy/presets.js'
+import { scheduleId } from '../../../core/schedule/id.js'
 import { CATCH_UP_MAX, type Overlap, scheduleOptions, timingOptions } from '../../../core/schedule/options.js'
-import { name } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
 import { about, integer } from '../../../core/values/schema.js'
 import { object } from '../../../core/values/shape.js'
@@ -22,7 +22,9 @@ import { missedChoice } from './schedule-words.js'
 
 const MISSED_MAX = '24'
 
-const own = object({ id: about(name, { label: 'Id', hint: 'Can’t be changed later', placeholder: 'weekly-digest' }) })
+const own = object({
+  id: about(scheduleId, { label: 'Id', hint: 'Can’t be changed later', placeholder: 'weekly-digest' }),
+})
 
 /** The schemas of the fields. */
 export const SCHEDULE_FIELDS = {

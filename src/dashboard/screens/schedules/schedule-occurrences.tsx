@@ -1,4 +1,4 @@
-import type { TickView } from '../../../core/schedule/occurrences.js'
+import type { OccurrenceView } from '../../../core/schedule/occurrences.js'
 import { parseDuration } from '../../../core/values/duration.js'
 import { now } from '../../data/clock.js'
 import { age, duration, exactTimes, timeMode } from '../../data/format.js'
@@ -30,7 +30,7 @@ export function reachOf({ cron, timeZone }: { readonly cron?: string | undefined
 }
 
 interface NextRunsProps {
-  readonly occurrences: readonly TickView[]
+  readonly occurrences: readonly OccurrenceView[]
   readonly timeZone: string
 }
 
@@ -58,7 +58,13 @@ export function NextRuns({ occurrences, timeZone }: NextRunsProps) {
   )
 }
 
-function Occurrence({ occurrence, usual }: { readonly occurrence: TickView; readonly usual: string | undefined }) {
+function Occurrence({
+  occurrence,
+  usual,
+}: {
+  readonly occurrence: OccurrenceView
+  readonly usual: string | undefined
+}) {
   const [date, time] = [occurrence.local.slice(0, 10), occurrence.local.slice(11, 19)]
   const offset = /[+-]\d\d:\d\d$/.exec(occurrence.local)?.[0] ?? 'UTC'
   return (
@@ -88,7 +94,7 @@ function clocksWords(clocks: string, time: string, usual: string | undefined): s
 }
 
 /** The common time of day; undefined if occurrences differ. */
-function usualTime(occurrences: readonly TickView[]): string | undefined {
+function usualTime(occurrences: readonly OccurrenceView[]): string | undefined {
   const times = new Set(
     occurrences.filter(({ clocks }) => clocks === undefined).map(({ local }) => local.slice(11, 19)),
   )

@@ -2,12 +2,12 @@ import type { Database } from './pool.js'
 import { channelOf, NOTIFY } from './wake.js'
 
 /** `deaf`: notifications do not arrive, as behind a pooler; `off`: LISTEN is turned off. */
-export type Hearing = 'heard' | 'deaf' | 'off'
+export type ListenResult = 'heard' | 'deaf' | 'off'
 
 const TIMEOUT_MS = 2_000
 
 /** Listens on a connection like a worker, and sends a notification through the pool like another process. */
-export async function hearing(db: Database, url: string | undefined): Promise<Hearing> {
+export async function listenCheck(db: Database, url: string | undefined): Promise<ListenResult> {
   const client = await db.client(url)
   // Workers ignore this payload, because it looks like the check of another listener.
   const word = `check:${db.dice.token()}`
@@ -15,7 +15,7 @@ export async function hearing(db: Database, url: string | undefined): Promise<He
     client.on('error', () => undefined)
     await client.connect()
     await client.query({ text: `LISTEN "${channelOf(db.schema)}"` })
-    const heard = new Promise<Hearing>(resolve => {
+    const heard = new Promise<ListenResult>(resolve => {
       const timer = db.clock.timer(TIMEOUT_MS, () => resolve('deaf'))
       client.on('notification', ({ payload }) => {
         if (payload !== word) return

@@ -1,4 +1,4 @@
-import type { NewJob, ParkRequest } from '../../../../src/store/store.js'
+import type { DeferRequest, NewJob } from '../../../../src/store/store.js'
 import { type Bench, died, handedBack, retry, STRANGE_TEXTS, snoozed, succeeded, uuid } from '../bench.js'
 import type { Suite } from '../runner.js'
 
@@ -23,7 +23,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
     it.each(STRANGE_TEXTS)('may be %s', async (_name, dependency) => {
       const id = await bench.add({ dependency })
       expect(await bench.listed({ dependency })).toEqual([id])
-      await bench.store.park({ dependency, from: { dueWithinMs: 0 }, delaysMs: [10], pass: 1 })
+      await bench.store.defer({ dependency, from: { dueWithinMs: 0 }, delaysMs: [10], pass: 1 })
       bench.clock.advance(10)
       expect(await bench.claimOne()).toMatchObject({ id, dependency, pass: 1 })
     })
@@ -110,16 +110,16 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
 
     it('are removed by a redrive', async () => {
       const id = await bench.add({ dependency: DEPENDENCY })
-      await bench.store.park({ dependency: DEPENDENCY, from: { dueWithinMs: 0 }, delaysMs: [0], pass: 1 })
+      await bench.store.defer({ dependency: DEPENDENCY, from: { dueWithinMs: 0 }, delaysMs: [0], pass: 1 })
       await bench.cancel([id])
       await bench.redrive([id])
       expect(await bench.get(id)).not.toHaveProperty('pass')
     })
   })
 
-  describe('park', () => {
-    const park = (given: Partial<ParkRequest> = {}) =>
-      bench.store.park({
+  describe('defer', () => {
+    const defer = (given: Partial<DeferRequest> = {}) =>
+      bench.store.defer({
         dependency: DEPENDENCY,
         from: { dueWithinMs: 0 },
         delaysMs: [100, 200, 300],
@@ -131,7 +131,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
 
     it('moves waiting jobs of a dependency to other times and sets their pass', async () => {
       const ids = [await add(), await add()]
-      expect(await park()).toEqual({ moved: 2 })
+      expect(await defer()).toEqual({ moved: 2 })
       expect(await bench.claim()).toEqual([])
       expect(await delayOf(ids[0]!)).toBe(100)
       expect(await delayOf(ids[1]!)).toBe(200)
@@ -146,51 +146,51 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
         bench.job({ id: b!, dependency: DEPENDENCY, runAt: { at: bench.now() - 5 } }),
         bench.job({ id: c!, dependency: DEPENDENCY }),
       ])
-      await park()
+      await defer()
       expect([await delayOf(b!), await delayOf(c!), await delayOf(a!)]).toEqual([100, 200, 300])
     })
 
     it('takes as many as there are delays', async () => {
       const ids = await bench.addMany(5, { dependency: DEPENDENCY })
-      expect(await park({ delaysMs: [10, 10] })).toEqual({ moved: 2 })
+      expect(await defer({ delaysMs: [10, 10] })).toEqual({ moved: 2 })
       expect((await bench.claim()).map(({ id }) => id)).toEqual(ids.slice(2))
-      expect(await park({ delaysMs: [] })).toEqual({ moved: 0 })
+      expect(await defer({ delaysMs: [] })).toEqual({ moved: 0 })
     })
 
     it('takes only jobs that are due soon, on request', async () => {
       const soon = await add({ runAt: { delayMs: 1000 } })
       const late = await add({ runAt: { delayMs: 1001 } })
-      expect(await park()).toEqual({ moved: 0 })
-      expect(await park({ from: { dueWithinMs: 1000 }, delaysMs: [5000, 5000] })).toEqual({ moved: 1 })
+      expect(await defer()).toEqual({ moved: 0 })
+      expect(await defer({ from: { dueWithinMs: 1000 }, delaysMs: [5000, 5000] })).toEqual({ moved: 1 })
       expect([await delayOf(soon), await delayOf(late)]).toEqual([5000, 1001])
     })
 
     it('moves no job to an earlier time, but counts it', async () => {
       const id = await add({ runAt: { delayMs: 1000 } })
-      expect(await park({ from: { dueWithinMs: 2000 }, delaysMs: [10] })).toEqual({ moved: 1 })
+      expect(await defer({ from: { dueWithinMs: 2000 }, delaysMs: [10] })).toEqual({ moved: 1 })
       expect(await delayOf(id)).toBe(1000)
       expect(await bench.get(id)).toMatchObject({ pass: 1 })
     })
 
     it('rounds up: never before its time', async () => {
       const id = await add()
-      await park({ delaysMs: [10.2] })
+      await defer({ delaysMs: [10.2] })
       expect(await delayOf(id)).toBe(11)
     })
 
     it('leaves jobs that already have the pass, so that a repeated call continues with the others', async () => {
       const ids = await bench.addMany(3, { dependency: DEPENDENCY })
       const soon = { from: { dueWithinMs: 10_000 }, delaysMs: [50, 60] }
-      expect(await park(soon)).toEqual({ moved: 2 })
-      expect(await park(soon)).toEqual({ moved: 1 })
-      expect(await park(soon)).toEqual({ moved: 0 })
+      expect(await defer(soon)).toEqual({ moved: 2 })
+      expect(await defer(soon)).toEqual({ moved: 1 })
+      expect(await defer(soon)).toEqual({ moved: 0 })
       expect(await Promise.all(ids.map(delayOf))).toEqual([50, 60, 50])
     })
 
     it('takes jobs with another pass at any time, and may move them to an earlier time', async () => {
       const ids = await bench.addMany(3, { dependency: DEPENDENCY })
-      await park({ delaysMs: [60_000, 70_000] })
-      expect(await park({ from: { pass: 1 }, delaysMs: [5, 6, 7], pass: 2 })).toEqual({ moved: 2 })
+      await defer({ delaysMs: [60_000, 70_000] })
+      expect(await defer({ from: { pass: 1 }, delaysMs: [5, 6, 7], pass: 2 })).toEqual({ moved: 2 })
       expect(await Promise.all(ids.map(delayOf))).toEqual([5, 6, 0])
       expect(await bench.get(ids[0]!)).toMatchObject({ pass: 2 })
       expect(await bench.get(ids[2]!)).not.toHaveProperty('pass')
@@ -198,16 +198,16 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
 
     it('takes no jobs if both passes are the same', async () => {
       await add()
-      await park()
-      expect(await park({ from: { pass: 1 } })).toEqual({ moved: 0 })
-      expect(await park({ from: { pass: 9 }, pass: 2 })).toEqual({ moved: 0 })
+      await defer()
+      expect(await defer({ from: { pass: 1 } })).toEqual({ moved: 0 })
+      expect(await defer({ from: { pass: 9 }, pass: 2 })).toEqual({ moved: 0 })
     })
 
     it('leaves jobs of other dependencies and of none, and those that run or have ended', async () => {
       await bench.ended(died(), { dependency: DEPENDENCY })
       await bench.running({ dependency: DEPENDENCY })
       const others = [await bench.add({ dependency: 'other' }), await bench.add()]
-      expect(await park()).toEqual({ moved: 0 })
+      expect(await defer()).toEqual({ moved: 0 })
       expect((await bench.claim()).map(({ id }) => id)).toEqual(others)
     })
 
@@ -217,27 +217,27 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       await bench.settle(first!, retry(0))
       await bench.settle(second!, snoozed(0))
       ids.push(await add())
-      expect(await park({ retriesOnly: true })).toEqual({ moved: 1 })
+      expect(await defer({ retriesOnly: true })).toEqual({ moved: 1 })
       expect(await Promise.all(ids.map(delayOf))).toEqual([100, 0, 0])
     })
 
     it('takes only jobs that may start twice, on request', async () => {
       const once = await add({ delivery: 'at-most-once' })
       const often = await add()
-      expect(await park({ repeatableOnly: true })).toEqual({ moved: 1 })
+      expect(await defer({ repeatableOnly: true })).toEqual({ moved: 1 })
       expect([await delayOf(once), await delayOf(often)]).toEqual([0, 100])
     })
 
     it('does not move the job in `exceptId`', async () => {
       const ids = [await add(), await add()]
-      expect(await park({ exceptId: ids[0]! })).toEqual({ moved: 1 })
+      expect(await defer({ exceptId: ids[0]! })).toEqual({ moved: 1 })
       expect(await Promise.all(ids.map(delayOf))).toEqual([0, 100])
     })
 
     it('leaves a job whose deadline has passed to the sweeper', async () => {
       const id = await add({ deadline: { delayMs: 5 } })
       bench.clock.advance(5)
-      expect(await park()).toEqual({ moved: 0 })
+      expect(await defer()).toEqual({ moved: 0 })
       expect(await bench.expireDeadlines(5)).toMatchObject([{ id, reason: 'expired' }])
     })
 
@@ -248,7 +248,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       )
       const [id] = await bench.listed({})
       const before = await bench.get(id!)
-      await park()
+      await defer()
       expect(await bench.get(id!)).toEqual({ ...before, runAt: bench.now() + 100, pass: 1 })
       expect(await bench.history(id!)).toHaveLength(1)
     })
@@ -258,14 +258,14 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       const calls = Array.from({ length: 6 }, (_, index) =>
         index % 2 === 0
           ? bench.claim({ limit: 10 }).then(jobs => jobs.length)
-          : park({ delaysMs: Array(10).fill(1000) }).then(({ moved }) => moved),
+          : defer({ delaysMs: Array(10).fill(1000) }).then(({ moved }) => moved),
       )
       const [held, moved] = [0, 1].map(from => calls.filter((_, index) => index % 2 === from))
       const sum = async (counts: Promise<number>[]) => (await Promise.all(counts)).reduce((a, b) => a + b, 0)
-      const [running, parked] = [await sum(held!), await sum(moved!)]
+      const [running, deferred] = [await sum(held!), await sum(moved!)]
       expect(await bench.store.count({ state: 'running' }, 100)).toMatchObject({ value: running })
-      expect(await bench.store.count({ phase: 'scheduled' }, 100)).toMatchObject({ value: parked })
-      expect(running + parked).toBeLessThanOrEqual(60)
+      expect(await bench.store.count({ phase: 'scheduled' }, 100)).toMatchObject({ value: deferred })
+      expect(running + deferred).toBeLessThanOrEqual(60)
     })
   })
 }

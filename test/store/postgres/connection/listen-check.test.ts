@@ -3,7 +3,7 @@ import { dropSchemas, openStore } from '../../../support/postgres.js'
 
 afterAll(dropSchemas)
 
-describe('hearing', () => {
+describe('the check of LISTEN', () => {
   it.each([
     ['is `heard` over a direct connection', {}, 'heard'],
     ['is `off` if LISTEN is turned off', { listenUrl: false }, 'off'],
@@ -12,10 +12,10 @@ describe('hearing', () => {
       { listenUrl: 'postgres://missing@127.0.0.1:1/none' },
       'deaf',
     ],
-  ] as const)('%s', async (_, options, hearing) => {
+  ] as const)('%s', async (_, options, result) => {
     const store = await openStore(options)
     await store.migrate()
-    expect(await store.hearing()).toBe(hearing)
+    expect(await store.listenCheck()).toBe(result)
     await store.close()
   })
 })

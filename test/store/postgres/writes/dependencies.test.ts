@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => Promise.all(stores.map(store => store.close())))
 
-describe('park', () => {
+describe('defer', () => {
   it('moves only jobs of the tenant, or only jobs without one', async () => {
     const [store] = stores as [Store]
     await store.enqueue([
@@ -27,9 +27,9 @@ describe('park', () => {
       ...jobs(4, { dependency }),
     ])
     const all = { dependency, from: { dueWithinMs: 0 }, delaysMs: Array.from({ length: 20 }, () => 3_600_000) }
-    expect(await store.park({ ...all, pass: 1, tenantId: 'acme' })).toEqual({ moved: 3 })
-    expect(await store.park({ ...all, pass: 1, tenantId: null })).toEqual({ moved: 4 })
-    expect(await store.park({ ...all, pass: 1 })).toEqual({ moved: 2 })
+    expect(await store.defer({ ...all, pass: 1, tenantId: 'acme' })).toEqual({ moved: 3 })
+    expect(await store.defer({ ...all, pass: 1, tenantId: null })).toEqual({ moved: 4 })
+    expect(await store.defer({ ...all, pass: 1 })).toEqual({ moved: 2 })
   })
 
   it('and concurrent claims share the jobs of a dependency without waiting: each job is deferred or claimed', async () => {
@@ -37,7 +37,7 @@ describe('park', () => {
     const delaysMs = Array.from({ length: 40 }, (_, index) => 3_600_000 + index)
     const acts = [
       async () => (await stores[1]!.claim(request({ limit: 30 }))).jobs.length,
-      async () => (await stores[2]!.park({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).moved,
+      async () => (await stores[2]!.defer({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).moved,
     ]
     // Both get a share before either can take every job, because one may connect later than the other.
     const first = await Promise.all(acts.map(act => act()))
@@ -70,8 +70,8 @@ describe('park', () => {
     const client = new pg.Client(await postgresUrl())
     await client.connect()
     await client.query(`BEGIN; SELECT 1 FROM ${schema}.jobs WHERE id IN ('${all[0]!.id}', '${all[2]!.id}') FOR UPDATE`)
-    const parked = { dependency, from: { dueWithinMs: 0 }, delaysMs: [10_000, 20_000, 30_000], pass: 1 } as const
-    expect(await stores[0]!.park(parked)).toEqual({ moved: 3 })
+    const deferred = { dependency, from: { dueWithinMs: 0 }, delaysMs: [10_000, 20_000, 30_000], pass: 1 } as const
+    expect(await stores[0]!.defer(deferred)).toEqual({ moved: 3 })
     await client.query('COMMIT')
     await client.end()
     const times = await Promise.all(all.map(async ({ id }) => (await stores[0]!.get(id))!))
@@ -100,7 +100,7 @@ describe('park', () => {
     }
     const before = await read()
     const delaysMs = Array.from({ length: 100 }, () => 60_000)
-    expect(await other!.park({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).toEqual({ moved: 10 })
+    expect(await other!.defer({ dependency, from: { dueWithinMs: 0 }, delaysMs, pass: 1 })).toEqual({ moved: 10 })
     // A backend reports its statistics when it ends, at the latest.
     await other!.close()
     await expect.poll(read).toBeGreaterThan(before)

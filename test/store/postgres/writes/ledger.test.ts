@@ -210,7 +210,7 @@ describe('fold', () => {
     ])
     expect(await store.count({ fingerprint: long.fingerprint }, 5)).toMatchObject({ value: 1 })
     expect(
-      await store.park({ dependency: long.dependency, from: { dueWithinMs: 0 }, delaysMs: [5, 5], pass: 1 }),
+      await store.defer({ dependency: long.dependency, from: { dueWithinMs: 0 }, delaysMs: [5, 5], pass: 1 }),
     ).toEqual({
       moved: 2,
     })

@@ -1,11 +1,15 @@
 import { timeOf } from '../../../core/job/run-time.js'
 import { toText, toTextOrNull } from '../../columns.js'
-import type { Parked, ParkRequest } from '../../store.js'
+import type { DeferRequest, Deferred } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
 import { ID } from '../rows.js'
 
-export function park(db: Connection, { dependency, from, delaysMs, pass, ...only }: ParkRequest, now: number): Parked {
+export function defer(
+  db: Connection,
+  { dependency, from, delaysMs, pass, ...only }: DeferRequest,
+  now: number,
+): Deferred {
   const conditions = [`state = 'waiting' AND dependency = ? AND pass IS NOT ? AND (deadline IS NULL OR deadline > ?)`]
   const values: Value[] = [toText(dependency), pass, now]
   const add = (sql: string, ...more: readonly Value[]) => {

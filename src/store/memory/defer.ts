@@ -1,8 +1,8 @@
 import { timeOf } from '../../core/job/run-time.js'
-import type { Parked, ParkRequest } from '../store.js'
+import type { DeferRequest, Deferred } from '../store.js'
 import type { MemoryTables, Row } from './tables.js'
 
-export function park(tables: MemoryTables, request: ParkRequest, now: number): Parked {
+export function defer(tables: MemoryTables, request: DeferRequest, now: number): Deferred {
   const { delaysMs, from, pass } = request
   const rows = [...tables.rows.values()].filter(row => isMeant(row, request, now))
   rows.sort((a, b) => a.job.runAt - b.job.runAt || (a.job.id < b.job.id ? -1 : 1))
@@ -14,7 +14,7 @@ export function park(tables: MemoryTables, request: ParkRequest, now: number): P
   return { moved: moved.length }
 }
 
-function isMeant({ job }: Row, { dependency, from, pass, ...only }: ParkRequest, now: number): boolean {
+function isMeant({ job }: Row, { dependency, from, pass, ...only }: DeferRequest, now: number): boolean {
   return (
     job.state === 'waiting' &&
     job.dependency === dependency &&

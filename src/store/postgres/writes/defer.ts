@@ -1,5 +1,5 @@
 import { toText } from '../../columns.js'
-import type { Parked, ParkRequest } from '../../store.js'
+import type { DeferRequest, Deferred } from '../../store.js'
 import { isId, numbers } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { INDEXED_MAX } from '../migrations.js'
@@ -19,7 +19,7 @@ const AT = {
  * Skips locked jobs: a job that is being claimed now asks its dependency itself. The earliest job gets the first
  * delay.
  */
-const parkText = (from: 'line' | 'pass'): string => `
+const deferText = (from: 'line' | 'pass'): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   line AS MATERIALIZED (
     SELECT id, run_at FROM @jobs
@@ -44,12 +44,12 @@ const parkText = (from: 'line' | 'pass'): string => `
   )
   SELECT count(*) FROM moved`
 
-const PARK = { line: parkText('line'), pass: parkText('pass') } as const
+const DEFER = { line: deferText('line'), pass: deferText('pass') } as const
 
-export async function park(db: Database, request: ParkRequest): Promise<Parked> {
+export async function defer(db: Database, request: DeferRequest): Promise<Deferred> {
   const { dependency, from, delaysMs, pass, retriesOnly = false, repeatableOnly = false, exceptId, tenantId } = request
   if (delaysMs.length === 0) return { moved: 0 }
-  const [sql, bound] = 'pass' in from ? [PARK.pass, from.pass] : [PARK.line, from.dueWithinMs]
+  const [sql, bound] = 'pass' in from ? [DEFER.pass, from.pass] : [DEFER.line, from.dueWithinMs]
   const except = exceptId !== undefined && isId(exceptId) ? exceptId : null
   const tenant = tenantId === undefined || tenantId === null ? null : toText(tenantId)
   const only = [retriesOnly, repeatableOnly, except, tenantId === undefined, tenant]
