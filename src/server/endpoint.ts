@@ -4,6 +4,7 @@ import type { Credentials } from './access/access.js'
 import type { Caller, Role } from './access/caller.js'
 import type { Application } from './application.js'
 import type { LibraryCall } from './library.js'
+import { byId, byName } from './routes/words.js'
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
@@ -91,22 +92,36 @@ export interface Endpoint {
 export const NOTHING = object({})
 type Nothing = typeof NOTHING
 
-type Given<P, Q, B> = Omit<Endpoint, 'params' | 'query' | 'body' | 'handle'> & {
+type ParamsOf<Path> = Path extends `${string}{id}${string}`
+  ? typeof byId
+  : Path extends `${string}{name}${string}`
+    ? typeof byName
+    : Nothing
+
+type Given<Path, P, Q, B> = Omit<Endpoint, 'path' | 'tag' | 'params' | 'query' | 'body' | 'handle'> & {
+  readonly path: Path
+  /** Default: the first word of the path. */
+  readonly tag?: string
+  /** Default: `id` or `name`, if the path has it. */
   readonly params?: P
   readonly query?: Q
   readonly body?: B
   readonly handle: (call: Call<Infer<P>, Infer<Q>, Infer<B>>) => Promise<Answer>
 }
 
-/** Infers the types of the handler's input from the schemas. */
+/** Infers the types of the handler's input from the path and the schemas. */
 export function endpoint<
-  P extends ObjectSchema = Nothing,
+  const Path extends string,
+  P extends ObjectSchema = ParamsOf<Path>,
   Q extends ObjectSchema = Nothing,
   B extends Schema = Schema<undefined>,
->(given: Given<P, Q, B>): Endpoint {
-  const { params = NOTHING, query = NOTHING, body, ...rest } = given
-  return { ...rest, params, query, body } as Endpoint
+>(given: Given<Path, P, Q, B>): Endpoint {
+  const { path, tag = path.split(/[/:]/)[1], params = paramsOf(path), query = NOTHING, body, ...rest } = given
+  return { ...rest, path, tag, params, query, body } as Endpoint
 }
+
+const paramsOf = (path: string): ObjectSchema =>
+  path.includes('{id}') ? byId : path.includes('{name}') ? byName : NOTHING
 
 /** `{ 200: … }` */
 export function ok(schema: Schema, description = 'Done'): Readonly<Record<number, Said>> {

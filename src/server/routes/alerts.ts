@@ -6,7 +6,7 @@ import { about, anyText, named } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
 import { alertQuery } from '../../engine/alerts/alerts.js'
 import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
-import { byId, listSchema } from './words.js'
+import { listSchema } from './words.js'
 
 const ruleList = listSchema(ruleView, 'AlertRuleList')
 const testRequest = named('AlertTest', object({}, { channel: about(freeText, 'Default: every channel.') }))
@@ -15,39 +15,32 @@ const list = endpoint({
   method: 'get',
   path: '/alerts',
   call: 'alerts.list(...)',
-  tag: 'alerts',
   summary: 'List alerts',
   description: 'Sorted: firing before resolved, then critical first, then newest first.',
   role: 'viewer',
   tenants: 'none',
   query: alertQuery,
   answers: ok(listSchema(alertView, 'AlertList'), 'All alerts'),
-  async handle({ app, query }): Promise<Answer> {
-    return { body: await app.chronos.alerts.list(query) }
-  },
+  handle: async ({ app, query }) => ({ body: await app.chronos.alerts.list(query) }),
 })
 
 const rules = endpoint({
   method: 'get',
   path: '/alerts/rules',
   call: 'alerts.rules().data',
-  tag: 'alerts',
   summary: 'List alert rules',
   description:
     'The rules in force. A rule that was set here overrides the code of this server, which overrides the defaults.',
   role: 'viewer',
   tenants: 'none',
   answers: ok(ruleList, 'All rules'),
-  async handle({ app }): Promise<Answer> {
-    return { body: { data: await app.chronos.alerts.rules(), page: {} } }
-  },
+  handle: async ({ app }) => ({ body: { data: await app.chronos.alerts.rules(), page: {} } }),
 })
 
 const setRules = endpoint({
   method: 'put',
   path: '/alerts/rules',
   call: 'alerts.setRules(...).data',
-  tag: 'alerts',
   summary: 'Change alert rules for every process',
   description: 'The fields are names of rules. Rules and fields that are left out stay unchanged.',
   role: 'admin',
@@ -66,22 +59,18 @@ const silences = endpoint({
   method: 'get',
   path: '/alerts/silences',
   call: 'alerts.silences()',
-  tag: 'alerts',
   summary: 'List silences',
   description: 'Silences in force, and those that ended less than a day ago; the one that ends last comes first.',
   role: 'viewer',
   tenants: 'none',
   answers: ok(listSchema(silenceView, 'SilenceList'), 'All silences'),
-  async handle({ app }): Promise<Answer> {
-    return { body: await app.chronos.alerts.silences() }
-  },
+  handle: async ({ app }) => ({ body: await app.chronos.alerts.silences() }),
 })
 
 const silence = endpoint({
   method: 'post',
   path: '/alerts/silences',
   call: 'alerts.silence(...)',
-  tag: 'alerts',
   summary: 'Silence alerts',
   description:
     'For a duration (`for`) or until a time (`until`). Silenced alerts still fire and resolve, without notifications.',
@@ -102,11 +91,9 @@ const unsilence = endpoint({
   method: 'delete',
   path: '/alerts/silences/{id}',
   call: 'alerts.unsilence(id)',
-  tag: 'alerts',
   summary: 'End a silence',
   role: 'operator',
   tenants: 'none',
-  params: byId,
   answers: gone,
   async handle({ app, params: { id } }): Promise<Answer> {
     await app.chronos.alerts.unsilence(id)
@@ -119,7 +106,6 @@ const test = endpoint({
   method: 'post',
   path: '/alerts:test',
   call: 'alerts.test(channel).channels',
-  tag: 'alerts',
   summary: 'Send a test alert through the channels of this server',
   role: 'operator',
   tenants: 'none',

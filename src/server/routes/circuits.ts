@@ -26,21 +26,17 @@ const list = endpoint({
   method: 'get',
   path: '/circuits',
   call: 'circuits.list().data',
-  tag: 'circuits',
   summary: 'List circuits',
   role: 'viewer',
   tenants: 'none',
   answers: ok(listSchema(circuitView, 'CircuitList'), 'All circuits'),
-  async handle({ app }): Promise<Answer> {
-    return { body: { data: await app.chronos.circuits.list(), page: {} } }
-  },
+  handle: async ({ app }) => ({ body: { data: await app.chronos.circuits.list(), page: {} } }),
 })
 
 const get = endpoint({
   method: 'get',
   path: '/circuits/{key}',
   call: 'circuits.get(key, ...)',
-  tag: 'circuits',
   summary: 'Get a circuit',
   description: 'Percent-encode `/` and `:` in the key: `https%3A%2F%2Fapi.example`.',
   role: 'viewer',
@@ -48,16 +44,13 @@ const get = endpoint({
   params: byKey,
   query: ofTenant,
   answers: ok(circuitView, 'The circuit'),
-  async handle({ app, params: { key }, query }): Promise<Answer> {
-    return { body: await app.chronos.circuits.get(key, query) }
-  },
+  handle: async ({ app, params: { key }, query }) => ({ body: await app.chronos.circuits.get(key, query) }),
 })
 
 const open = endpoint({
   method: 'post',
   path: '/circuits/{key}/open',
   call: 'circuits.open(key, ...)',
-  tag: 'circuits',
   summary: 'Force a circuit open: its jobs wait without using an attempt',
   role: 'operator',
   tenants: 'none',
@@ -74,7 +67,6 @@ const close = endpoint({
   method: 'post',
   path: '/circuits/{key}/close',
   call: 'circuits.close(key, ...)',
-  tag: 'circuits',
   summary: 'Close a circuit: waiting jobs resume gradually',
   role: 'operator',
   tenants: 'none',

@@ -35,7 +35,6 @@ const list = endpoint({
   method: 'get',
   path: '/dead',
   call: 'dead.list(..., ...)',
-  tag: 'dead',
   summary: 'List dead letters, newest first',
   description: 'Takes the filters of `GET /jobs`. The count is exact up to 10,000.',
   role: 'viewer',
@@ -54,22 +53,18 @@ const groups = endpoint({
   method: 'get',
   path: '/dead/groups',
   call: 'dead.groups(...)',
-  tag: 'dead',
   summary: 'List error groups, largest first',
   role: 'viewer',
   tenants: 'own',
   query: groupQuery,
   answers: ok(listSchema(errorGroupView, 'ErrorGroupList'), 'A page of error groups'),
-  async handle({ app, caller, query }): Promise<Answer> {
-    return { body: await app.chronos.dead.groups(ownTenant(caller, query)) }
-  },
+  handle: async ({ app, caller, query }) => ({ body: await app.chronos.dead.groups(ownTenant(caller, query)) }),
 })
 
 const group = endpoint({
   method: 'get',
   path: '/dead/groups/{fingerprint}',
   call: 'dead.group(fingerprint, ?tenantId)',
-  tag: 'dead',
   summary: 'Get an error group with some of its jobs',
   role: 'viewer',
   tenants: 'own',
@@ -89,7 +84,6 @@ const setGroup = endpoint({
   method: 'patch',
   path: '/dead/groups/{fingerprint}',
   call: 'dead.setGroup(fingerprint, state, ?tenantId)',
-  tag: 'dead',
   summary: 'Change the status of an error group',
   role: 'operator',
   tenants: 'own',
@@ -114,7 +108,6 @@ function bulk(path: 'acknowledge' | 'discard', summary: string): Endpoint {
     method: 'post',
     path: `/dead/${path}`,
     call: `dead.${path}(filter, ..., all=true)`,
-    tag: 'dead',
     takesLong: true,
     summary,
     role: 'operator',

@@ -5,7 +5,6 @@ import { Problem } from '../http/problem.js'
 const listen = endpoint({
   method: 'get',
   path: '/events',
-  tag: 'events',
   summary: 'Stream changes',
   description:
     'Server-sent events: `hello`, then `change` with `topics` (what to fetch again) and `jobs` (some of the changed jobs), at most ' +

@@ -22,7 +22,6 @@ const claim = endpoint({
   method: 'post',
   path: '/leases:claim',
   takesLong: true,
-  tag: 'leases',
   summary: 'Claim jobs',
   description:
     'For workers in any language. Each job comes with a lease: the right to run it until a time. ' +
@@ -48,7 +47,6 @@ const claim = endpoint({
 const extend = endpoint({
   method: 'post',
   path: '/leases/{jobId}/extend',
-  tag: 'leases',
   summary: 'Renew a lease, with progress and log lines',
   description:
     'A lease never exceeds the timeout of the run. 409 means that the lease is lost: the worker should stop.',
@@ -58,9 +56,7 @@ const extend = endpoint({
   params: byJob,
   body: extendOptions,
   answers: ok(leaseExtension, 'When the lease expires, and whether the job should stop'),
-  async handle({ app, params: { jobId }, body }): Promise<Answer> {
-    return { body: await app.chronos.leases.extend(jobId, body) }
-  },
+  handle: async ({ app, params: { jobId }, body }) => ({ body: await app.chronos.leases.extend(jobId, body) }),
 })
 
 /** Reports the outcome of a run. A repeated report with the same token gets the same answer. */
@@ -73,7 +69,6 @@ function end<Body extends ObjectSchema>(
   return endpoint({
     method: 'post',
     path: `/leases/{jobId}/${path}`,
-    tag: 'leases',
     summary,
     description: 'May be repeated with the same token. 409 means that the lease was lost.',
     role: 'operator',
@@ -82,9 +77,7 @@ function end<Body extends ObjectSchema>(
     params: byJob,
     body,
     answers: ok(leaseEnd, 'The new state of the job'),
-    async handle({ app, params: { jobId }, body: given }): Promise<Answer> {
-      return { body: await act(app.chronos.leases, jobId, given) }
-    },
+    handle: async ({ app, params: { jobId }, body: given }) => ({ body: await act(app.chronos.leases, jobId, given) }),
   })
 }
 

@@ -63,9 +63,7 @@ const workers = endpoint({
   role: 'viewer',
   tenants: 'none',
   answers: ok(listSchema(workerView, 'WorkerList'), 'All workers'),
-  async handle({ app }): Promise<Answer> {
-    return { body: { data: await app.chronos.workers(), page: {} } }
-  },
+  handle: async ({ app }) => ({ body: { data: await app.chronos.workers(), page: {} } }),
 })
 
 const stats = endpoint({
@@ -77,9 +75,7 @@ const stats = endpoint({
   role: 'viewer',
   tenants: 'none',
   answers: ok(fleetStats, 'The current statistics'),
-  async handle({ app }): Promise<Answer> {
-    return { body: await app.chronos.stats() }
-  },
+  handle: async ({ app }) => ({ body: await app.chronos.stats() }),
 })
 
 const series = endpoint({
@@ -92,9 +88,7 @@ const series = endpoint({
   tenants: 'none',
   query: seriesQuery,
   answers: ok(statsSeries, 'One point per step, including steps without activity'),
-  async handle({ app, query }): Promise<Answer> {
-    return { body: await app.chronos.series(query) }
-  },
+  handle: async ({ app, query }) => ({ body: await app.chronos.series(query) }),
 })
 
 const auditLog = endpoint({
@@ -108,9 +102,7 @@ const auditLog = endpoint({
   tenants: 'none',
   query: tenantQuery,
   answers: ok(listSchema(auditLogEntry, 'AuditLog'), 'A page of entries'),
-  async handle({ app, query }): Promise<Answer> {
-    return { body: await app.auditLog.list(query) }
-  },
+  handle: async ({ app, query }) => ({ body: await app.auditLog.list(query) }),
 })
 
 const PROMISES: Readonly<Record<StoreInfo['durability'], string>> = {
@@ -174,9 +166,7 @@ const verify = endpoint({
   role: 'operator',
   tenants: 'none',
   answers: ok(integrityReport, 'The integrity report'),
-  async handle({ app }): Promise<Answer> {
-    return { body: await app.chronos.verify() }
-  },
+  handle: async ({ app }) => ({ body: await app.chronos.verify() }),
 })
 
 export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, auditLog, system, verify]

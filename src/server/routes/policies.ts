@@ -76,7 +76,6 @@ const presetsOnce = once(() =>
 const list = endpoint({
   method: 'get',
   path: '/policies',
-  tag: 'policies',
   summary: 'List presets and the policies of queues',
   role: 'viewer',
   tenants: 'none',
@@ -91,7 +90,6 @@ const list = endpoint({
 const previewPolicy = endpoint({
   method: 'post',
   path: '/policies:preview',
-  tag: 'policies',
   summary: 'Preview the retries of a policy',
   description: `Up to ${RETRIES_MAX} retries. Changes nothing.`,
   role: 'viewer',
@@ -114,7 +112,6 @@ const previewPolicy = endpoint({
 const simulatePolicy = endpoint({
   method: 'post',
   path: '/policies:simulate',
-  tag: 'policies',
   summary: 'Simulate an outage with a policy',
   description:
     `Up to ${SIMULATED_JOBS_MAX} jobs and ${RUNS_MAX} runs; \`chronos policy simulate\` takes more. ` +

@@ -4,7 +4,7 @@ import { queueQuery, queueReport, retryWaveView } from '../../engine/jobs/queue-
 import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, NOTHING, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
-import { byName, listSchema } from './words.js'
+import { listSchema } from './words.js'
 
 type Settings = Readonly<{ paused: boolean; retry?: unknown }>
 
@@ -12,27 +12,22 @@ const list = endpoint({
   method: 'get',
   path: '/queues',
   call: 'queues.report(...)',
-  tag: 'queues',
   summary: 'List queues with their jobs, throughput and workers',
   role: 'viewer',
   tenants: 'none',
   query: queueQuery,
   answers: ok(listSchema(queueReport, 'QueueList'), 'A page of queues, by name'),
-  async handle({ app, query }): Promise<Answer> {
-    return { body: await app.chronos.queues.report(query) }
-  },
+  handle: async ({ app, query }) => ({ body: await app.chronos.queues.report(query) }),
 })
 
 const get = endpoint({
   method: 'get',
   path: '/queues/{name}',
   call: 'queues.get(name)',
-  tag: 'queues',
   summary: 'Get a queue',
   description: 'The `ETag` is the version of its settings, for `If-Match`.',
   role: 'viewer',
   tenants: 'none',
-  params: byName,
   answers: ok(queueReport, 'The queue'),
   async handle({ app, params: { name } }): Promise<Answer> {
     const queue = await app.chronos.queues.get(name)
@@ -44,14 +39,12 @@ const set = endpoint({
   method: 'put',
   path: '/queues/{name}',
   call: 'queues.set(name, ...)',
-  tag: 'queues',
   summary: 'Set the policy of a queue',
   description:
     'The policy overrides the code; fields that are left out stay unchanged. A queue that does not exist is created. ' +
     'With `If-Match`, only if the settings have not changed since they were read, otherwise 412.',
   role: 'admin',
   tenants: 'none',
-  params: byName,
   body: queueSettings,
   answers: ok(queueReport, 'The changed queue'),
   async handle({ app, params: { name }, body, ifMatch, note }): Promise<Answer> {
@@ -70,11 +63,9 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
     method: 'post',
     path: `/queues/{name}/${verb}`,
     call: `queues.${verb}(name)`,
-    tag: 'queues',
     summary,
     role: 'operator',
     tenants: 'none',
-    params: byName,
     body: NOTHING,
     answers: ok(queueReport, 'The changed queue'),
     async handle({ app, params: { name } }): Promise<Answer> {
@@ -91,16 +82,12 @@ const wave = endpoint({
   method: 'get',
   path: '/queues/{name}/retry-wave',
   call: 'queues.retryWave(name, ...)',
-  tag: 'queues',
   summary: 'Forecast the load: when waiting jobs become due',
   role: 'viewer',
   tenants: 'none',
-  params: byName,
   query: waveQuery,
   answers: ok(retryWaveView, 'Retries and first runs over time'),
-  async handle({ app, params: { name }, query }): Promise<Answer> {
-    return { body: await app.chronos.queues.retryWave(name, query) }
-  },
+  handle: async ({ app, params: { name }, query }) => ({ body: await app.chronos.queues.retryWave(name, query) }),
 })
 
 async function checkSettings({ chronos }: Application, name: string, ifMatch: string): Promise<void> {

@@ -8,7 +8,7 @@ import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, NOTHING, ok } from '../endpoint.js'
 import { deadFilter } from './dead.js'
 import { isOwn, noSuch, ownTenant } from './tenancy.js'
-import { byId, listSchema } from './words.js'
+import { listSchema } from './words.js'
 
 const newRedrive = named('NewRedrive', object({ filter: deadFilter }, redriveOptions.optional), {
   example: { filter: { queue: 'payments' }, rate: '20/s', canary: 10, stopWhenFailing: 0.2 },
@@ -19,7 +19,6 @@ const create = endpoint({
   method: 'post',
   path: '/redrives',
   call: ['dead.redrive(filter, ...)', 'redrives.start(filter, ...)'],
-  tag: 'redrives',
   summary: 'Redrive dead jobs at a limited rate',
   description:
     'A few jobs run first (`canary`); the redrive stops when too many fail again (`stopWhenFailing`). An empty filter means every dead ' +
@@ -49,41 +48,32 @@ const list = endpoint({
   method: 'get',
   path: '/redrives',
   call: 'redrives.list(...)',
-  tag: 'redrives',
   summary: 'List redrives, newest first',
   role: 'viewer',
   tenants: 'own',
   query: tenantQuery,
   answers: ok(listSchema(redriveView, 'RedriveList'), 'A page of redrives'),
-  async handle({ app, caller, query }): Promise<Answer> {
-    return { body: await app.chronos.redrives.list(ownTenant(caller, query)) }
-  },
+  handle: async ({ app, caller, query }) => ({ body: await app.chronos.redrives.list(ownTenant(caller, query)) }),
 })
 
 const get = endpoint({
   method: 'get',
   path: '/redrives/{id}',
   call: 'redrives.get(id)',
-  tag: 'redrives',
   summary: 'Get a redrive and its progress',
   role: 'viewer',
   tenants: 'own',
-  params: byId,
   answers: ok(redriveView, 'The redrive'),
-  async handle({ app, caller, params: { id } }): Promise<Answer> {
-    return { body: await ownRedrive(app, caller, id) }
-  },
+  handle: async ({ app, caller, params: { id } }) => ({ body: await ownRedrive(app, caller, id) }),
 })
 
 const setRate = endpoint({
   method: 'patch',
   path: '/redrives/{id}',
   call: 'redrives.setRate(id, rate)',
-  tag: 'redrives',
   summary: 'Change the rate of a redrive',
   role: 'operator',
   tenants: 'own',
-  params: byId,
   body: redriveEdit,
   answers: ok(redriveView, 'The changed redrive'),
   async handle({ app, caller, params: { id }, body, note }): Promise<Answer> {
@@ -100,11 +90,9 @@ function action(verb: Verb, summary: string): Endpoint {
     method: 'post',
     path: `/redrives/{id}/${verb}`,
     call: `redrives.${verb}(id)`,
-    tag: 'redrives',
     summary,
     role: 'operator',
     tenants: 'own',
-    params: byId,
     body: NOTHING,
     answers: ok(redriveView, 'The changed redrive'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {

@@ -17,7 +17,7 @@ import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endp
 import { Problem } from '../http/problem.js'
 import { enqueuedJob } from './job-forms.js'
 import { noSuch, ownOf, ownTenant, scheduleShownTo } from './tenancy.js'
-import { byId, listSchema, versionTag } from './words.js'
+import { listSchema, versionTag } from './words.js'
 
 /** Over HTTP a job has a name; only code can give its definition. */
 const scheduleFields = {
@@ -46,7 +46,6 @@ const list = endpoint({
   method: 'get',
   path: '/schedules',
   call: 'schedules.list(...)',
-  tag: 'schedules',
   summary: 'List schedules, by id',
   role: 'viewer',
   tenants: 'own',
@@ -61,7 +60,6 @@ const list = endpoint({
 const create = endpoint({
   method: 'post',
   path: '/schedules',
-  tag: 'schedules',
   summary: 'Create a schedule',
   description:
     '`cron` or `every` sets the time, `job` or `http` the work. An `id` that is taken is refused with 409. Each tenant has ' +
@@ -90,12 +88,10 @@ const get = endpoint({
   method: 'get',
   path: '/schedules/{id}',
   call: 'schedules.get(id)',
-  tag: 'schedules',
   summary: 'Get a schedule',
   description: 'The `ETag` is its version, for `If-Match`.',
   role: 'viewer',
   tenants: 'own',
-  params: byId,
   answers: ok(scheduleView, 'The schedule'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     const schedule = await ownSchedule(app, caller, id)
@@ -107,13 +103,11 @@ const replace = endpoint({
   method: 'put',
   path: '/schedules/{id}',
   call: 'schedules.put(id, ..., ifMatch)',
-  tag: 'schedules',
   summary: 'Create or replace a schedule',
   description:
     'Fields that are left out return to their defaults. With `If-Match`, only if it still has that version, otherwise 412.',
   role: 'operator',
   tenants: 'own',
-  params: byId,
   body: scheduleInput,
   answers: {
     200: { description: 'Replaced', schema: scheduleView },
@@ -153,11 +147,9 @@ const remove = endpoint({
   method: 'delete',
   path: '/schedules/{id}',
   call: 'schedules.delete(id)',
-  tag: 'schedules',
   summary: 'Delete a schedule; its jobs continue',
   role: 'operator',
   tenants: 'own',
-  params: byId,
   answers: gone,
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     const { id: own, tenantId } = await ownSchedule(app, caller, id)
@@ -172,11 +164,9 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
     method: 'post',
     path: `/schedules/{id}/${verb}`,
     call: `schedules.${verb}(id)`,
-    tag: 'schedules',
     summary,
     role: 'operator',
     tenants: 'own',
-    params: byId,
     body: NOTHING,
     answers: ok(scheduleView, 'The changed schedule'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
@@ -192,12 +182,10 @@ const run = endpoint({
   method: 'post',
   path: '/schedules/{id}/run',
   call: 'schedules.run(id)',
-  tag: 'schedules',
   summary: 'Run a schedule now, in addition to its occurrences',
   role: 'operator',
   tenants: 'own',
   creates: true,
-  params: byId,
   body: NOTHING,
   answers: { 201: { description: 'The job', schema: enqueuedJob } },
   async handle({ app, caller, params: { id }, note }): Promise<Answer> {
@@ -213,11 +201,9 @@ const history = endpoint({
   method: 'get',
   path: '/schedules/{id}/history',
   call: 'schedules.history(id, ...)',
-  tag: 'schedules',
   summary: 'List the attempts of all its jobs, newest job first unless `order` says otherwise',
   role: 'viewer',
   tenants: 'own',
-  params: byId,
   query: historyQuery,
   answers: ok(listSchema(occurrenceAttempt, 'OccurrenceList'), 'A page of attempts'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
@@ -229,7 +215,6 @@ const history = endpoint({
 const preview = endpoint({
   method: 'post',
   path: '/schedules:preview',
-  tag: 'schedules',
   summary: 'Preview the occurrences of a schedule',
   description: 'If the clocks change between two occurrences, the second one reports it (`clocks`). Creates nothing.',
   role: 'viewer',

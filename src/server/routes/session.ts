@@ -39,9 +39,7 @@ const whoAmI = endpoint({
   role: 'viewer',
   tenants: 'own',
   answers: ok(sessionView, 'The caller'),
-  async handle({ app, caller }): Promise<Answer> {
-    return { body: await sessionOf(app, caller) }
-  },
+  handle: async ({ app, caller }) => ({ body: await sessionOf(app, caller) }),
 })
 
 const signIn = endpoint({

@@ -7,7 +7,7 @@ import { tokenView } from '../access/tokens.js'
 import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
 import { cookie } from './session.js'
-import { byId, listSchema } from './words.js'
+import { listSchema } from './words.js'
 
 const createdToken = named(
   'CreatedToken',
@@ -26,9 +26,7 @@ const list = endpoint({
   role: 'admin',
   tenants: 'none',
   answers: ok(listSchema(tokenView, 'TokenList'), 'All tokens, without their secrets'),
-  async handle({ app }): Promise<Answer> {
-    return { body: { data: await app.tokens.list(), page: {} } }
-  },
+  handle: async ({ app }) => ({ body: { data: await app.tokens.list(), page: {} } }),
 })
 
 const create = endpoint({
@@ -70,7 +68,6 @@ const revoke = endpoint({
   description: 'Its sessions end too. Other servers may accept the token for up to five more seconds.',
   role: 'admin',
   tenants: 'none',
-  params: byId,
   answers: gone,
   async handle({ app, params: { id } }): Promise<Answer> {
     await app.tokens.revoke(id)

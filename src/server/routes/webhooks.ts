@@ -10,7 +10,7 @@ import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { type Answer, created, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { isOwn, noSuch, ownTenant, shownTo } from './tenancy.js'
-import { byId, listSchema } from './words.js'
+import { listSchema } from './words.js'
 
 const secret = about(anyText, '`whsec_…`, shown only once: the response to a repeated request omits it.')
 const createdWebhook = named('CreatedWebhook', view(endpointView.required, { ...endpointView.optional, secret }))
@@ -19,22 +19,18 @@ const list = endpoint({
   method: 'get',
   path: '/webhooks',
   call: 'webhooks.list(...)',
-  tag: 'webhooks',
   summary: 'List webhook endpoints, oldest first',
   role: 'viewer',
   tenants: 'own',
   query: tenantQuery,
   answers: ok(listSchema(endpointView, 'WebhookList'), 'A page of webhook endpoints'),
-  async handle({ app, caller, query }): Promise<Answer> {
-    return { body: await app.chronos.webhooks.list(ownTenant(caller, query)) }
-  },
+  handle: async ({ app, caller, query }) => ({ body: await app.chronos.webhooks.list(ownTenant(caller, query)) }),
 })
 
 const create = endpoint({
   method: 'post',
   path: '/webhooks',
   call: 'webhooks.create(...)',
-  tag: 'webhooks',
   summary: 'Create a webhook endpoint',
   description: 'The `secret` that signs messages is shown in this response only.',
   role: 'admin',
@@ -54,27 +50,21 @@ const get = endpoint({
   method: 'get',
   path: '/webhooks/{id}',
   call: 'webhooks.get(id)',
-  tag: 'webhooks',
   summary: 'Get a webhook endpoint',
   role: 'viewer',
   tenants: 'own',
-  params: byId,
   answers: ok(endpointView, 'The webhook'),
-  async handle({ app, caller, params: { id } }): Promise<Answer> {
-    return { body: await ownWebhook(app, caller, id) }
-  },
+  handle: async ({ app, caller, params: { id } }) => ({ body: await ownWebhook(app, caller, id) }),
 })
 
 const replace = endpoint({
   method: 'put',
   path: '/webhooks/{id}',
   call: 'webhooks.update(id, ...)',
-  tag: 'webhooks',
   summary: 'Replace a webhook endpoint',
   description: 'Fields that are left out return to their defaults. State, secrets and deliveries stay.',
   role: 'admin',
   tenants: 'own',
-  params: byId,
   body: webhookInput,
   answers: ok(endpointView, 'The changed webhook endpoint'),
   async handle({ app, caller, params: { id }, body }): Promise<Answer> {
@@ -87,12 +77,10 @@ const remove = endpoint({
   method: 'delete',
   path: '/webhooks/{id}',
   call: 'webhooks.delete(id)',
-  tag: 'webhooks',
   summary: 'Delete a webhook endpoint',
   description: 'Its pending deliveries end as `endpoint-disabled`.',
   role: 'admin',
   tenants: 'own',
-  params: byId,
   answers: gone,
   async handle({ app, caller, params: { id } }): Promise<Answer> {
     const webhook = await ownWebhook(app, caller, id)
@@ -107,11 +95,9 @@ function action(verb: 'enable' | 'disable', summary: string): Endpoint {
     method: 'post',
     path: `/webhooks/{id}/${verb}`,
     call: `webhooks.${verb}(id)`,
-    tag: 'webhooks',
     summary,
     role: 'operator',
     tenants: 'own',
-    params: byId,
     body: NOTHING,
     answers: ok(endpointView, 'The changed webhook endpoint'),
     async handle({ app, caller, params: { id } }): Promise<Answer> {
@@ -125,7 +111,6 @@ const rotate = endpoint({
   method: 'post',
   path: '/webhooks/{id}/rotate-secret',
   call: 'webhooks.rotateSecret(id)',
-  tag: 'webhooks',
   summary: 'Rotate the secret of a webhook endpoint',
   description:
     'The new secret is shown in this response only; the old one also signs for another day. ' +
@@ -133,7 +118,6 @@ const rotate = endpoint({
   role: 'admin',
   tenants: 'own',
   creates: true,
-  params: byId,
   body: NOTHING,
   answers: ok(named('NewSecret', view({}, { secret })), 'The new secret'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
@@ -146,12 +130,10 @@ const test = endpoint({
   method: 'post',
   path: '/webhooks/{id}/test',
   call: 'webhooks.test(id)',
-  tag: 'webhooks',
   summary: 'Send a test message of the type `webhook.test`',
   role: 'operator',
   tenants: 'own',
   creates: true,
-  params: byId,
   body: NOTHING,
   answers: created(jobView, 'The delivery, which is a job'),
   async handle({ app, caller, params: { id } }): Promise<Answer> {
@@ -165,12 +147,10 @@ const recover = endpoint({
   method: 'post',
   path: '/webhooks/{id}/recover',
   call: 'webhooks.recover(id, ...)',
-  tag: 'webhooks',
   summary: 'Redrive the dead deliveries since a time',
   role: 'operator',
   tenants: 'own',
   creates: true,
-  params: byId,
   body: recoverOptions,
   answers: created(redriveView, 'The redrive'),
   async handle({ app, caller, params: { id }, body, note }): Promise<Answer> {
@@ -186,11 +166,9 @@ const deliveries = endpoint({
   method: 'get',
   path: '/webhooks/{id}/deliveries',
   call: 'webhooks.deliveries(id, ...)',
-  tag: 'webhooks',
   summary: 'List the deliveries of a webhook endpoint, newest first',
   role: 'viewer',
   tenants: 'own',
-  params: byId,
   query: object({}, { state: oneOf(JOB_STATES), ...paging }),
   answers: ok(listSchema(jobView, 'DeliveryList'), 'A page of deliveries, which are jobs'),
   async handle({ app, caller, params: { id }, query }): Promise<Answer> {
