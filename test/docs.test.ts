@@ -69,3 +69,73 @@ describe('docs/architecture.md', () => {
     expect([...new Set(folders)].filter(folder => !page.includes(`\`${folder}\``))).toEqual([])
   })
 })
+
+describe('docs/requirements.md', () => {
+  const page = PAGES['docs/requirements.md']!
+  const [required = '', promised = ''] = page.split('## Promises of the README')
+
+  /** The requirements that exist. */
+  const numbers = [
+    [1, 17],
+    [20, 24],
+    [30, 34],
+    [40, 46],
+    [50, 56],
+  ].flatMap(([from, to]) => Array.from({ length: to! - from! + 1 }, (_, i) => `R${from! + i}`))
+
+  /** The cells of each row, without the heads of the tables. */
+  const rowsOf = (text: string): readonly (readonly string[])[] =>
+    [...text.matchAll(/^\| (.+) \|$/gm)]
+      .map(match => match[1]!.split(' | '))
+      .filter(([first]) => !/^(#|Promise)$/.test(first!))
+
+  const testsIn = (cell: string): readonly (readonly [path: string, title: string])[] =>
+    cell.split('<br>').map(one => {
+      const [, path = '', title = ''] = /^`(test\/[^`]+)` › (.+)$/.exec(one) ?? []
+      return [path, title]
+    })
+
+  /** The first arguments of calls that are texts: among them the titles of tests. */
+  const titlesIn = (text: string): readonly string[] =>
+    [...text.matchAll(/(?<!\.(?:skip|todo))\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1(?=\s*,)/g)].map(match =>
+      match[2]!.replaceAll(/\\(['"`])/g, '$1'),
+    )
+
+  const missingIn = (cell: string): readonly string[] =>
+    testsIn(cell).flatMap(([path, title]) => {
+      const exists = path !== '' && existsSync(join(ROOT, path))
+      return exists && titlesIn(readFileSync(join(ROOT, path), 'utf8')).includes(title) ? [] : [`${path} › ${title}`]
+    })
+
+  it('finds titles, except those of tests that are skipped', () => {
+    expect(titlesIn(`it('a', f) it.each(b)(\n  "c's", f) it.skip('d', f) test('e\\'s', f) expect('f')`)).toEqual([
+      'a',
+      "c's",
+      "e's",
+    ])
+    expect(missingIn('`test/docs.test.ts` › is found')).toEqual([])
+    expect(missingIn('`test/docs.test.ts` › is lost')).toEqual(['test/docs.test.ts › is lost'])
+    expect(missingIn('no test')).toHaveLength(1)
+  })
+
+  it('lists every requirement once, in groups', () => {
+    const listed = rowsOf(required).map(([number]) => number!)
+    expect([...listed].sort()).toEqual([...numbers].sort())
+  })
+
+  it.each(rowsOf(required))('%s (%s) names tests that exist', (_number, _words, cell) => {
+    expect(missingIn(cell!)).toEqual([])
+  })
+
+  it('lists every promise of the README', () => {
+    const readme = PAGES['README.md']!
+    const section = readme.slice(readme.indexOf('## What you can rely on'), readme.indexOf('## Documentation'))
+    const promises = [...section.matchAll(/^- (.+)$/gm)].flatMap(match => match[1]!.split(/(?<=\.) /))
+    expect(promises.length).toBeGreaterThan(5)
+    expect(rowsOf(promised).map(([words]) => words)).toEqual(promises)
+  })
+
+  it.each(rowsOf(promised))('%s names tests that exist', (_words, cell) => {
+    expect(missingIn(cell!)).toEqual([])
+  })
+})

@@ -13,6 +13,23 @@ import { STORES } from '../../support/stores.js'
 const retry = fixed({ delay: '1s', maxRetries: 3, jitter: 'none' })
 
 describe.each(STORES)('delivery on %s', (_, store) => {
+  test('R20: a job is at-least-once by default, and is retried until it succeeds', async () => {
+    let starts = 0
+    const flaky = defineJob({
+      name: 'flaky',
+      retry,
+      run() {
+        if (++starts < 4) throw new Error('no')
+      },
+    })
+    await using t = testChronos({ jobs: [flaky], store })
+    const { id } = await t.enqueue(flaky, {})
+    expect(await t.jobs.get(id)).toMatchObject({ delivery: 'at-least-once' })
+    await t.drain()
+    expect(starts).toBe(4)
+    expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', attempt: 4 })
+  })
+
   test.each([
     ['a throw', () => Promise.reject(new Error('no')), 'failed'],
     ['a RetryAfter', () => Promise.reject(new RetryAfter(1)), 'failed'],
