@@ -55,7 +55,7 @@ export interface NameChoice {
 }
 
 /** The maximum number of due jobs of a queue and priority that a claim reads to find matching names. */
-export const NAMED_DUE_MAX = 1_000
+export const NAMED_DUE_MAX = 100_000
 
 export interface Claim {
   /** The store's time of the claim. */

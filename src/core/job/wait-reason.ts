@@ -16,7 +16,12 @@ export interface ExplainFacts {
   readonly dependency?: DependencyFacts
   readonly budget?: { readonly limited: boolean; readonly nextAt?: number }
   /** The live workers of its queue, and those of them that have its definition. */
-  readonly workers?: { readonly forQueue: number; readonly forName: number }
+  readonly workers?: {
+    readonly forQueue: number
+    readonly forName: number
+    /** The name that was probably meant, if no worker knows its name. */
+    readonly similar?: string
+  }
 }
 
 export interface DependencyFacts {
@@ -150,7 +155,8 @@ function workerWait({ job, now, workers }: ExplainFacts): Waiting {
     return { because: 'no-worker', words: `${due}, but no worker is alive for its queue "${job.queue}"` }
   }
   if (workers?.forName === 0) {
-    return { because: 'no-handler', words: `${due}, but no worker of its queue knows the job "${job.name}"` }
+    const meant = workers.similar === undefined ? '' : `; did you mean "${workers.similar}"?`
+    return { because: 'no-handler', words: `${due}, but no worker of its queue knows the job "${job.name}"${meant}` }
   }
   return { because: 'due', words: `${due}, and waits for a worker with a free slot` }
 }

@@ -17,6 +17,7 @@ import { type Meter, Telemetry } from '../figures/telemetry.js'
 import { tracingOf } from '../figures/tracing.js'
 import { checkedRequest, httpJob } from '../http/http-job.js'
 import { ById } from '../jobs/by-id.js'
+import { AnnouncedNames } from '../jobs/handlers.js'
 import { Jobs } from '../jobs/jobs.js'
 import { Queues } from '../jobs/queues.js'
 import { Leases } from '../leases/leases.js'
@@ -121,7 +122,10 @@ export class Chronos {
     const builtIns = this.#builtIns
     const checkWebhook = (url: string, where: string): void => checkAddress(url, this.#egress, where)
     const claimAlong = (queue: string): Along | undefined => this.#claimAlong(queue)
-    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, claimAlong, checkWebhook })
+    const announced = new AnnouncedNames(connection, () => clock.now())
+    const warningFor = (name: string): Promise<string | undefined> | undefined =>
+      this.#definitionOf(name) ? undefined : announced.warningFor(name)
+    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, claimAlong, checkWebhook, warningFor })
     const cancelHere = (id: string): void => {
       for (const worker of this.#workers) worker.cancel(id)
     }
@@ -207,6 +211,7 @@ export class Chronos {
       dependencies: this.#dependencies,
       onStopped: stopped => this.#workerStopped(stopped),
       onLoad: () => this.#fleet.loadChanged(),
+      onForeign: except => this.#wake(0, except),
     })
     this.#workers.add(worker)
     if (signals)
@@ -339,10 +344,15 @@ export class Chronos {
       alerts: this.alerts,
       olderThanMs: this.#retention,
       onHandedOn: () => this.#wake(0),
-      definitionOf: name => [...this.#workers].map(known => known.definitionOf(name)).find(found => found),
+      definitionOf: name => this.#definitionOf(name),
       onQueues: queues => this.#queuesSeen(queues),
       onFired: delayMs => this.#wake(delayMs),
     })
+  }
+
+  #definitionOf(name: string): JobDefinition | undefined {
+    for (const worker of this.#workers) if (worker.definitionOf(name)) return worker.definitionOf(name)
+    return undefined
   }
 
   #queueChanged(queue: QueueRecord): void {

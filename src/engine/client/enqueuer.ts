@@ -25,7 +25,7 @@ export { timeOf } from '../../core/values/time.js'
 export interface EnqueueResult {
   readonly id: string
   readonly status: 'created' | 'existing'
-  /** Options that have no effect, such as `maxRetries` of an at-most-once job. */
+  /** Options that have no effect, such as `maxRetries` of an at-most-once job, and a name that no worker has announced. */
   readonly warnings?: readonly string[]
 }
 
@@ -65,6 +65,8 @@ interface EnqueuerOptions {
   readonly wake: (delayMs: number, except?: Worker) => void
   /** Lets an idle worker of the queue claim in the same transaction. */
   readonly claimAlong: (queue: string) => Along | undefined
+  /** A sentence about a name that no worker has ever announced. */
+  readonly warningFor: (name: string) => Promise<string | undefined> | undefined
 }
 
 /** A worker, and whether its claim shared the enqueue's transaction. */
@@ -91,7 +93,7 @@ export class Enqueuer {
       ? tracing.send([job], ([traced]) => this.#store(traced!, options.tx))
       : this.#store(job, options.tx))
     if (enqueued.status === 'conflict') throw keyConflict(job, enqueued.id, enqueued.payloadHash)
-    const warnings = warningsOf(job, target.definition)
+    const warnings = await this.#warningsOf(job, target)
     return warnings.length === 0 ? enqueued : { ...enqueued, warnings }
   }
 
@@ -122,10 +124,11 @@ export class Enqueuer {
     }
     const { tracing } = this.#options.telemetry
     const enqueued = await (tracing ? tracing.send(jobs, traced => this.#insert(traced, tx)) : this.#insert(jobs, tx))
-    return enqueued.map(({ id, status }, index): EnqueueManyResult => {
-      const warnings = status === 'conflict' ? [] : warningsOf(jobs[index]!, target.definition)
+    const results = enqueued.map(async ({ id, status }, index): Promise<EnqueueManyResult> => {
+      const warnings = status === 'conflict' ? [] : await this.#warningsOf(jobs[index]!, target)
       return { id, status, ...(warnings.length > 0 && { warnings }) } as EnqueueManyResult
     })
+    return Promise.all(results)
   }
 
   /** A job as it would be enqueued: everything is checked and nothing stored. */
@@ -134,9 +137,15 @@ export class Enqueuer {
     return this.#newJob(target, payload, checkedOptions(options, target.name))
   }
 
-  /** The options of a prepared job that have no effect. */
-  warnings(reference: JobReference<never>, job: NewJob): readonly string[] {
-    return warningsOf(job, this.#target(reference).definition)
+  /** What is odd about a prepared job, in sentences. */
+  warnings(reference: JobReference<never>, job: NewJob): Promise<readonly string[]> {
+    return this.#warningsOf(job, this.#target(reference))
+  }
+
+  async #warningsOf(job: NewJob, { definition, name }: Target): Promise<readonly string[]> {
+    const useless = warningsOf(job, definition)
+    const unknown = definition ? undefined : await this.#options.warningFor(name)
+    return unknown === undefined ? useless : [...useless, unknown]
   }
 
   /** Enqueues a prepared job. */

@@ -13,6 +13,7 @@ import type { Count, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX } from '../alerts/readings.js'
 import { timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
+import { unhandledJobs, unhandledView } from '../jobs/handlers.js'
 import { bodyOf } from '../records/records.js'
 import { isAlive, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
 import { type Counted, folded, readCounts } from './counts.js'
@@ -65,6 +66,7 @@ export const fleetStats = named(
       workers: workerCounts,
       last5m: activity,
       lastHour: activity,
+      unhandled: about(listOf(unhandledView), 'Waiting jobs that no live worker of their queue has a handler for.'),
     },
     {
       retryRate: about(
@@ -143,12 +145,13 @@ export async function readStats(env: Environment): Promise<FleetStats> {
     to: now + MINUTE_MS,
     max: RECORDS_MAX,
   })
-  const [jobs, totals, retryRate, backlog, workers] = await Promise.all([
+  const [jobs, totals, retryRate, backlog, workers, unhandled] = await Promise.all([
     readPhases(store),
     readTotals(store, now),
     readRetryRate(store, now),
     readBacklog(store, now),
     readWorkers(store, now),
+    unhandledJobs(store, now),
   ])
   return {
     at: timeText(now),
@@ -159,6 +162,7 @@ export async function readStats(env: Environment): Promise<FleetStats> {
     workers: workersIn(workers),
     last5m: activityOf(hour.data.filter(({ at }) => at > now - RATE_MS - MINUTE_MS)),
     lastHour: activityOf(hour.data),
+    unhandled,
   }
 }
 

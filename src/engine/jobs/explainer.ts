@@ -1,15 +1,17 @@
 import { circuitState, type Dependency } from '../../core/dependency/dependency.js'
-import { type DependencyFacts, type Explanation, explain } from '../../core/job/explain.js'
+import { type DependencyFacts, type ExplainFacts, type Explanation, explain } from '../../core/job/explain.js'
 import type { Job } from '../../core/job/job.js'
 import { present } from '../../core/values/present.js'
+import { suggest } from '../../core/values/suggest.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { dependencyId, ownerOf } from '../dependencies/answer.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { bodyOf } from '../records/records.js'
-import { isAlive, knows, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
+import { knows } from '../worker/fleet.js'
 import { notFound } from './edit.js'
+import { liveWorkers, namesOf } from './handlers.js'
 
 /** Enough to find the last decision behind a few deferred runs. */
 const ATTEMPTS = 5
@@ -47,13 +49,14 @@ async function workersFor(
   store: Store,
   { queue, name }: Job,
   now: number,
-): Promise<{ forQueue: number; forName: number }> {
-  const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
-  const all = records.flatMap(bodyOf<WorkerRecord>).filter(worker => isAlive(worker, now))
+): Promise<NonNullable<ExplainFacts['workers']>> {
+  const all = await liveWorkers(store, now)
   // Every process with a worker also sends deliveries.
   if (queue === DELIVERIES) return { forQueue: all.length, forName: all.length }
   const alive = all.filter(worker => worker.queues.includes(queue))
-  return { forQueue: alive.length, forName: alive.filter(worker => knows(worker, name)).length }
+  const forName = alive.filter(worker => knows(worker, name)).length
+  const similar = forName === 0 ? suggest(name, namesOf(all)) : undefined
+  return present({ forQueue: alive.length, forName, similar })
 }
 
 async function dependencyOf(store: Store, job: Job, now: number): Promise<DependencyFacts | undefined> {

@@ -1,6 +1,7 @@
 import type { Timer } from '../../core/values/clock.js'
+import type { RecordWrite } from '../../store/record.js'
 import type { Environment } from '../client/environment.js'
-import { EVERY_NAME, WORKER, type WorkerRecord } from '../worker/fleet.js'
+import { announcementsOf, EVERY_NAME, WORKER, type WorkerRecord } from '../worker/fleet.js'
 import type { ClaimPlan } from './options.js'
 
 interface PullWorker {
@@ -86,7 +87,7 @@ export class PullFleet {
     this.#storing = this.#put(news)
   }
 
-  async #put(news: readonly { readonly kind: string; readonly id: string; readonly body: string }[]): Promise<void> {
+  async #put(news: readonly RecordWrite[]): Promise<void> {
     const { connection, log } = this.#env
     try {
       await (await connection.store()).putRecords(news)
@@ -96,7 +97,7 @@ export class PullFleet {
     }
   }
 
-  #newsOf(id: string, worker: PullWorker, now: number): { kind: string; id: string; body: string }[] {
+  #newsOf(id: string, worker: PullWorker, now: number): readonly RecordWrite[] {
     const { record, seenAt, leases, storedAt, stored } = worker
     for (const [jobId, until] of leases) if (until < now) leases.delete(jobId)
     const facts = JSON.stringify({ ...record, running: leases.size })
@@ -105,9 +106,11 @@ export class PullFleet {
       if (now - seenAt > 10 * record.beatMs) this.#workers.delete(id)
       return []
     }
+    const isNew = stored === ''
     worker.storedAt = seenAt
     worker.stored = facts
     const body: WorkerRecord = { ...record, running: leases.size, seenAt }
-    return [{ kind: WORKER, id: `pull:${id}`, body: JSON.stringify(body) }]
+    const beat = { kind: WORKER, id: `pull:${id}`, body: JSON.stringify(body) }
+    return isNew ? [beat, ...announcementsOf(record.names.filter(name => name !== EVERY_NAME))] : [beat]
   }
 }

@@ -277,7 +277,7 @@ export class Schedules {
     for (const name of SETTINGS) if (options[name] !== undefined) given[name] = options[name]
     const { enqueuer } = this.#options
     const prepared = await enqueuer.prepare(job ?? HTTP_JOB, http ?? payload, given as EnqueueOptions)
-    const warnings = enqueuer.warnings(job ?? HTTP_JOB, prepared)
+    const warnings = await enqueuer.warnings(job ?? HTTP_JOB, prepared)
     const { id: _, key: _key, runAt: _runAt, deadline, payloadHash, unique: _unique, ...rest } = prepared
     const deadlineMs = deadline && 'delayMs' in deadline ? deadline.delayMs : undefined
     return { ...rest, payloadHash: payloadHash!, ...present({ deadlineMs }), warnings }

@@ -5,6 +5,7 @@ import type { RecordQuery } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Connection } from '../client/connection.js'
 import { REDRIVE } from '../dead/redriver.js'
+import { UNHANDLED, type UnhandledRecord } from '../jobs/handlers.js'
 import { bodyOf } from '../records/records.js'
 import { WORKER, type WorkerRecord } from '../worker/fleet.js'
 
@@ -35,6 +36,7 @@ export class RecordPruner {
     await forget(store, COUNTS, { from: '1m', to: countsId('1m', now - KEPT_MS.minutes) })
     await forget(store, COUNTS, { from: '1h', to: countsId('1h', now - KEPT_MS.hours) })
     await forget<WorkerRecord>(store, WORKER, {}, ({ seenAt }) => seenAt < now - KEPT_MS.workers)
+    await forget<UnhandledRecord>(store, UNHANDLED, {}, ({ seenAt }) => seenAt < now - KEPT_MS.workers)
     await forget<ErrorGroup>(
       store,
       ERROR_GROUP,

@@ -4,6 +4,7 @@ import type { Claim, Claimed, ClaimRequest } from '../../store/store.js'
 import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
+import type { ForeignJobs } from './foreign.js'
 
 /** A claimed job that has not been started. */
 export interface Held {
@@ -28,6 +29,7 @@ export interface FetcherOptions {
   /** The number of handlers that could start now. */
   readonly freeSlots: () => number
   readonly mayFetch: () => boolean
+  readonly foreign: ForeignJobs
   readonly onFetched: () => void
   /** These jobs began with their claim: they start at once, in the slots that were reserved for them. */
   readonly onBegun: (begun: readonly Held[]) => void
@@ -290,7 +292,8 @@ export class Fetcher {
       const known = this.#options.terms()
       const { policyIds, begins } = known instanceof Promise ? await known : known
       const askedAt = env.clock.now()
-      const plain = { workerId, token, queues, limit, leaseMs, policyIds }
+      const { names } = this.#options.foreign
+      const plain = { workerId, token, queues, limit, leaseMs, policyIds, ...(names && { names }) }
       const request = slots > 0 ? { ...plain, begins } : plain
       const claim = await store.claim(isAlong ? { ...request, isAlong } : request)
       this.#failures = 0
@@ -316,18 +319,21 @@ export class Fetcher {
   }
 
   #keep(claim: Claim, { sentAt, slots }: Asked): void {
-    const { env, leaseMs, handBack } = this.#options
+    const { env, leaseMs, foreign, handBack } = this.#options
     const heldSince = env.clock.now()
     const begun: Held[] = []
     const others: Held[] = []
+    const released: Held[] = []
     for (const claimed of claim.jobs) {
       // The store made the claim after it was sent, so its clock has not passed this time.
       const startBefore = sentAt + (claimed.deadline ?? Number.POSITIVE_INFINITY) - claim.now
       const held = { claimed, heldSince, leaseUntil: sentAt + leaseMs, startBefore }
-      if (!claimed.begun || this.#stopped) others.push(held)
+      if (foreign.has(claimed.name)) released.push(held)
+      else if (!claimed.begun || this.#stopped) others.push(held)
       else if (this.#isUsable(held)) begun.push(held)
       else handBack(held, 0)
     }
+    if (released.length > 0) foreign.release(released)
     this.#buffer.push(...begun.slice(slots), ...others)
     if (begun.length > 0) this.#startBegun(begun, slots)
     else if (slots > 0) this.#reserved = 0

@@ -3,12 +3,15 @@ import type { Timer } from '../../core/values/clock.js'
 import { about, anyText, type Infer, integer, literal, named, oneOf } from '../../core/values/schema.js'
 import { listOf, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
+import type { RecordWrite } from '../../store/record.js'
 import { HTTP_JOB } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
 import { bodyOf } from '../records/records.js'
 import type { Worker } from './worker.js'
 
 export const WORKER = 'worker'
+/** Each name that a worker has ever announced is a record, so that it is also known between two deploys. */
+export const HANDLER = 'handler'
 
 /** A worker that is busy or idle for this long says so at once. */
 const LOAD_SEEN_MS = 1_000
@@ -75,7 +78,9 @@ export class Fleet {
     const store = await this.#env.connection.store()
     const now = this.#env.time.now()
     const records = [...this.#workers].map(worker => worker.describe(now, everyMs))
-    await store.putRecords(records.map(record => ({ kind: WORKER, id: record.id, body: JSON.stringify(record) })))
+    const beats = records.map(record => ({ kind: WORKER, id: record.id, body: JSON.stringify(record) }))
+    const news = new Set(records.filter(({ id }) => !this.#stored.has(id)).flatMap(({ names }) => names))
+    await store.putRecords([...beats, ...announcementsOf(news)])
     this.#stored = new Map(records.map(({ id, running }) => [id, running]))
     return everyMs
   }
@@ -123,6 +128,9 @@ export class Fleet {
       .map(record => viewWorker({ ...record, running: here.get(record.id)?.getStats().running ?? record.running }, now))
   }
 }
+
+export const announcementsOf = (names: Iterable<string>): readonly RecordWrite[] =>
+  [...names].map(name => ({ kind: HANDLER, id: name, body: '{}' }))
 
 export function knows({ names }: WorkerRecord, name: string): boolean {
   return names.includes(name) || (names.includes(EVERY_NAME) && name !== HTTP_JOB)

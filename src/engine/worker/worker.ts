@@ -16,6 +16,7 @@ import { runOnce } from './effects.js'
 import { type ClaimTerms, Fetcher, type Held } from './fetcher.js'
 import { handBack } from './finish.js'
 import type { WorkerRecord } from './fleet.js'
+import { ForeignJobs } from './foreign.js'
 import { LeaseRenewer } from './lease-renewer.js'
 import { Quarantine } from './quarantine.js'
 import { Reporter } from './reporter.js'
@@ -45,12 +46,15 @@ interface WorkerOptions {
   readonly onStopped: (worker: Worker) => void
   /** Jobs were started or have ended. */
   readonly onLoad?: () => void
+  /** Jobs are available again that other workers of this process may have handlers for. */
+  readonly onForeign?: (worker: Worker) => void
 }
 
 /** After the grace period, handlers have this long to react to their abort signal before their jobs are released. */
 const LAST_MOMENT_MS = 1000
-const NO_HANDLER_FIRST_MS = 5000
-const NO_HANDLER_MAX_MS = 60_000
+/** A job of a newer version is left to newer workers for this long, and for longer each time. */
+const NEWER_FIRST_MS = 5000
+const NEWER_MAX_MS = 60_000
 
 /** fetcher → runner → committer: claims jobs, runs their handlers, stores the outcomes. */
 export class Worker {
@@ -61,7 +65,7 @@ export class Worker {
   readonly #settings: WorkerSettings
   readonly #definitions: ReadonlyMap<string, JobDefinition>
   readonly #own: readonly JobDefinition[]
-  readonly #hooks: Pick<WorkerOptions, 'admit' | 'onStopped' | 'onLoad'>
+  readonly #hooks: Pick<WorkerOptions, 'admit' | 'onStopped' | 'onLoad' | 'onForeign'>
   readonly #startedAt: number
   readonly #counters = new Counters()
   readonly #fetcher: Fetcher
@@ -71,8 +75,8 @@ export class Worker {
   readonly #reporter: Reporter
   readonly #quarantine: Quarantine
   readonly #port: AttemptPort
-  /** How long to release a job without a handler in this worker, by name. */
-  readonly #unknownNames = new Map<string, number>()
+  /** How long to release a job of a newer version, by name. */
+  readonly #newerNames = new Map<string, number>()
   #termsKnown: { readonly version: number; readonly terms: ClaimTerms } | undefined
   #stopping: Promise<void> | undefined
   #unwatch: (() => void) | undefined
@@ -110,6 +114,7 @@ export class Worker {
       freeSlots: () => settings.concurrency - this.#runner.size,
       // No run may end before the webhook endpoints are known, because its deliveries are stored with its outcome.
       mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
+      foreign: this.#foreignJobs(),
       onFetched: () => this.#onFetched(),
       onBegun: begun => this.#onBegun(begun),
       handBack: (held, delayMs) => this.#handBack(held, delayMs),
@@ -143,6 +148,12 @@ export class Worker {
       runOnce: (attempt, ...effect) => runOnce(env, attempt, ...effect),
     }
     void this.#open()
+  }
+
+  #foreignJobs(): ForeignJobs {
+    const names = [...this.#definitions.keys()]
+    const onReleased = (): void => this.#hooks.onForeign?.(this)
+    return new ForeignJobs({ env: this.#env, committer: this.#committer, names, onReleased })
   }
 
   #onFetched(): void {
@@ -319,10 +330,10 @@ export class Worker {
 
   #take(held: Held): void {
     const { claimed } = held
-    const definition = this.#definitions.get(claimed.name)
-    const unknown = definition ? unknownPartOf(claimed) : 'its name'
-    if (!definition || unknown !== undefined) {
-      this.#handBackUnknown(held, unknown!)
+    const definition = this.#definitions.get(claimed.name)!
+    const unknown = unknownPartOf(claimed)
+    if (unknown !== undefined) {
+      this.#handBackNewer(held, unknown)
       return
     }
     const deferMs = this.#hooks.admit?.(claimed, this.#runner.claimed())
@@ -350,25 +361,17 @@ export class Worker {
 
   #handBack({ claimed }: Held, delayMs: number): void {
     this.#committer.add(handBack(this.#env, claimed, delayMs), undefined, () => {
-      // The job may come back to this worker. A job without a handler here is left to the other workers first.
+      // The job may come back to this worker. A job of a newer version is left to the other workers first.
       if (delayMs === 0) this.wake()
     })
   }
 
-  /**
-   * During a rolling deploy another worker may have the handler or understand the job, so the job is released without
-   * using an attempt.
-   */
-  #handBackUnknown(held: Held, unknown: string): void {
+  /** During a rolling deploy another worker may understand the job, so it is released without using an attempt. */
+  #handBackNewer(held: Held, unknown: string): void {
     const { claimed } = held
-    const delayMs = this.#unknownNames.get(claimed.name) ?? NO_HANDLER_FIRST_MS
-    this.#unknownNames.set(claimed.name, Math.min(NO_HANDLER_MAX_MS, delayMs * 2))
-    const { log } = this.#env
-    if (this.#definitions.has(claimed.name)) {
-      log.warn({ ...factsOf('job.unknown', claimed), delayMs, unknown }, 'job of a newer version, releasing it')
-    } else {
-      log.warn({ ...factsOf('no-handler', claimed), delayMs }, 'no handler for this job, releasing it')
-    }
+    const delayMs = this.#newerNames.get(claimed.name) ?? NEWER_FIRST_MS
+    this.#newerNames.set(claimed.name, Math.min(NEWER_MAX_MS, delayMs * 2))
+    this.#env.log.warn({ ...factsOf('job.unknown', claimed), delayMs, unknown }, 'job of a newer version, releasing it')
     this.#handBack(held, delayMs)
   }
 }

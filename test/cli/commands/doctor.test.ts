@@ -11,7 +11,7 @@ import {
   sqliteChecks,
 } from '../../../src/cli/commands/doctor/checks.js'
 import { bytesText } from '../../../src/cli/output/bytes.js'
-import { createChronos } from '../../../src/index.js'
+import { createChronos, defineJob } from '../../../src/index.js'
 import { sqlite } from '../../../src/sqlite.js'
 import type { PostgresHealth } from '../../../src/store/postgres/connection/health.js'
 import type { ListenResult } from '../../../src/store/postgres/connection/listen-check.js'
@@ -200,6 +200,21 @@ describe('doctor', () => {
     expect(code).toBe(8)
     expect(stdout).toContain('records     problem: schedule digest is damaged and counts as absent')
     expect(stdout).toContain('restore a backup, or create it again under the same id')
+  })
+
+  it('warns of jobs that no live worker has a handler for', async () => {
+    const store = `sqlite:${join(folder, 'chronos.db')}`
+    await using chronos = createChronos({ store, log: false })
+    const resize = defineJob({ name: 'resize', run: async (_: unknown) => undefined })
+    chronos.work([resize], { signals: false })
+    await chronos.enqueue('resise', 1)
+    await expect.poll(async () => (await chronos.stats()).unhandled.length, { timeout: 30_000 }).toBe(1)
+    const { stdout } = await say(['doctor', '--store', store, '--json'])
+    const { checks } = JSON.parse(stdout) as { readonly checks: readonly Check[] }
+    expect(named(checks, 'handlers')).toMatchObject({
+      status: 'warning',
+      found: '1 job "resise" in queue "default": no live worker has a handler for this name (did you mean "resize"?)',
+    })
   })
 
   it('checks a server, and receives its own notification', async () => {

@@ -140,20 +140,6 @@ describe.each(STORES)('a worker on %s', (_, store) => {
     })
   })
 
-  test('releases a job without a handler, for longer each time, without using an attempt', async () => {
-    await using t = testChronos({ jobs: [noop], store })
-    const { id } = await t.enqueue('unheard-of', {})
-    await t.advance('30s')
-    expect(await t.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
-    expect((await t.jobs.history(id)).data).toEqual([])
-    await t.worker.stop()
-    const known = defineJob({ name: 'unheard-of', run: async (_payload: unknown) => 'known now' })
-    const later = t.chronos.work([known], { signals: false })
-    await t.advance('1m')
-    expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', attempt: 1, result: 'known now' })
-    await later.stop()
-  })
-
   test('lets running jobs finish when it is stopped, and takes no new ones', async () => {
     const { job, started, letGo } = latch()
     const t = testChronos({ jobs: [job], store, work: { concurrency: 2, grace: '1m' } })

@@ -1,4 +1,5 @@
 import { formatMs } from '../../../core/values/duration.js'
+import type { UnhandledView } from '../../../engine/jobs/handlers.js'
 import type { PostgresHealth } from '../../../store/postgres/connection/health.js'
 import type { ListenResult } from '../../../store/postgres/connection/listen-check.js'
 import type { SqliteHealth } from '../../../store/sqlite/file/health.js'
@@ -6,7 +7,7 @@ import type { StoreInfo } from '../../../store/store.js'
 import type { Schema } from '../../backend/schema.js'
 import { nodeWarning } from '../../node.js'
 import { bytesText } from '../../output/bytes.js'
-import { countText, many } from '../../output/show.js'
+import { countText, many, manyOf } from '../../output/show.js'
 
 /** The result of one check. Only a problem makes the command fail. */
 export interface Check {
@@ -206,6 +207,19 @@ function oldestDue(ms: number | undefined): Check {
     found,
     'start a worker for its queue, or resume the queue: `chronos jobs list --phase queued`',
   )
+}
+
+/** Jobs that no live worker can run. */
+export function handlerChecks(unhandled: readonly UnhandledView[]): readonly Check[] {
+  return unhandled.map(({ queue, name, waiting, similar }) => {
+    const found = `${manyOf(waiting, 'job')} "${name}" in queue "${queue}": no live worker has a handler for this name`
+    const meant = similar === undefined ? '' : ` (did you mean "${similar}"?)`
+    return warning(
+      'handlers',
+      `${found}${meant}`,
+      'start a worker with this handler, or cancel the jobs: `chronos jobs cancel --name NAME`',
+    )
+  })
 }
 
 function leases(expired: number): Check {

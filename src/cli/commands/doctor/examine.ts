@@ -1,4 +1,6 @@
+import { unhandledJobs } from '../../../engine/jobs/handlers.js'
 import { systemClock, systemDice } from '../../../engine/time/system.js'
+import type { Store } from '../../../store/store.js'
 import { schemaOf } from '../../backend/schema.js'
 import { type BackendOptions, type StoreAddress, storeAddress } from '../../backend/store-address.js'
 import { EXIT } from '../../exit.js'
@@ -6,7 +8,15 @@ import { type Io, unlessInterrupted } from '../../io.js'
 import { paint, type Style, type Tone } from '../../output/print.js'
 import { hang, many, show } from '../../output/show.js'
 import { oneLine, padEnd } from '../../output/width.js'
-import { type Check, checkSchema, nodeCheck, postgresChecks, recordsCheck, sqliteChecks } from './checks.js'
+import {
+  type Check,
+  checkSchema,
+  handlerChecks,
+  nodeCheck,
+  postgresChecks,
+  recordsCheck,
+  sqliteChecks,
+} from './checks.js'
 import { damagedRecords } from './records.js'
 
 export interface Examination {
@@ -45,7 +55,7 @@ async function file(path: string, integrity: boolean): Promise<readonly Check[]>
   const facts = await health(path, { clock: systemClock, dice: systemDice }, integrity ? 'damage' : 'none')
   const store = sqlite(path)
   try {
-    return [...sqliteChecks(await store.info(), facts), recordsCheck(await damagedRecords(store))]
+    return [...sqliteChecks(await store.info(), facts), ...(await recordChecks(store))]
   } finally {
     await store.close()
   }
@@ -56,10 +66,15 @@ async function server(url: string): Promise<readonly Check[]> {
   const store = postgres(url)
   try {
     const checks = postgresChecks(await store.info(), await store.health(), await store.listenCheck())
-    return [...checks, recordsCheck(await damagedRecords(store))]
+    return [...checks, ...(await recordChecks(store))]
   } finally {
     await store.close()
   }
+}
+
+async function recordChecks(store: Store): Promise<readonly Check[]> {
+  const { now } = await store.info()
+  return [recordsCheck(await damagedRecords(store)), ...handlerChecks(await unhandledJobs(store, now))]
 }
 
 const SIGNS = {

@@ -51,7 +51,7 @@ export function Attention({ stats }: { readonly stats: FleetStats }) {
     <Panel title="Needs attention" flush>
       <Answer query={around}>
         {data => {
-          const items = [...itemsOf(data), ...silentWorkers(stats)]
+          const items = [...itemsOf(data), ...unhandledNames(stats), ...silentWorkers(stats)]
           return items.length === 0 ? (
             <Empty icon="check" title="Everything is fine" good>
               No alert is firing, every queue with due jobs has a worker, and there are no new dead letters.
@@ -158,6 +158,17 @@ function queueItem({ name, paused, hasWorkers, counts }: Around['queues'][number
       to: pageOf('queues', name),
     },
   ]
+}
+
+function unhandledNames({ unhandled }: FleetStats): readonly Item[] {
+  return unhandled.map(({ queue, name, waiting, similar }) => ({
+    key: `unhandled ${queue} ${name}`,
+    icon: 'workers',
+    hue: 'dead',
+    title: `No worker has a handler for ${name}`,
+    note: `${plural(waiting.value, 'job waits', 'jobs wait')} in ${queue}${similar === undefined ? '' : `; did you mean ${similar}?`}`,
+    to: href('/jobs', { state: 'queued', name }),
+  }))
 }
 
 function silentWorkers({ workers }: FleetStats): readonly Item[] {
