@@ -27,7 +27,10 @@ interface Row {
 
 const PERMANENT_TYPES = ['ValidationError', 'NotFoundError', 'UnauthorizedError', 'ForbiddenError', 'SyntaxError']
 
-/** Errors of Chronos itself and well-known error classes; these are checked before status and code. */
+/**
+ * Errors of Chronos itself and well-known error classes. They are checked before the code, and after a status: a client
+ * that names an error `NotFoundError` and gives it the status 503 reports a failure of the other side.
+ */
 const TYPES: readonly Row[] = [
   { types: PERMANENT_TYPES, as: 'permanent' },
   { types: ['ChronosError'], codes: ['INVALID_PAYLOAD', 'EFFECT_UNKNOWN'], as: 'permanent' },
@@ -127,17 +130,19 @@ function statusRow(status: number): StatusRow | undefined {
   return STATUSES.find(({ statuses }) => statuses.some(match => statusFits(match, status)))
 }
 
-/** Identifies one error of a chain by its class, else its status, else its code. */
+/** Identifies one error of a chain by its status, else its class, else its code. */
 export function knownFailure(link: Link, retryAfter: boolean): KnownFailure | undefined {
   const call = httpErrorFacts(link.value)
   if (call) return knownCall(call, link)
   const byType = TYPES.find(row => rowFits(row, link))
-  if (byType) return known(byType, link)
   const status = link.status === undefined ? undefined : statusRow(link.status)
-  if (status?.thrown !== undefined) {
+  // A class says more than a status that agrees with it.
+  if (status?.thrown !== undefined && status.thrown !== byType?.as) {
     const kind = link.status === 503 && retryAfter ? 'throttled' : status.thrown
     return { kind, word: `HTTP ${link.status}` }
   }
+  if (byType && isOfResponse(link)) return { kind: 'transient', word: 'SyntaxError of a response body' }
+  if (byType) return known(byType, link)
   const byCode = CODES.find(row => rowFits(row, link))
   return byCode && known(byCode, link)
 }
@@ -174,6 +179,25 @@ function rowFits(row: Row, link: Link): boolean {
 
 function codeFits(match: string, code: string): boolean {
   return match.endsWith('*') ? code.startsWith(match.slice(0, -1)) : match === code
+}
+
+/** Text that begins with markup was meant to be JSON: the error page of a gateway. */
+const MARKUP =
+  /^(?:Unexpected token '<', "\s*<.* is not valid JSON|Unexpected token < in JSON at position 0|JSON Parse error: Unrecognized token '<')/s
+/** The caller of `JSON.parse` belongs to an HTTP client: that of Node, Deno, Bun, or a package. */
+const CLIENT_PARSED =
+  /^[^\n]*\n\s+at (?:Object\.|JSON\.)?parse \(<anonymous>\)\n[^\n]*(?:node:internal\/deps\/undici\/|ext:deno_fetch\/|\/node_modules\/(?:undici|node-fetch|node-fetch-native|axios|got|ky|ofetch|superagent|needle|phin|wretch|cross-fetch)\/)/
+
+/**
+ * `response.json()` of an error page throws a SyntaxError. The page passes, unlike a mistake in the code or in the
+ * data of the handler.
+ */
+function isOfResponse(link: Link): boolean {
+  if (!link.types.includes('SyntaxError')) return false
+  const stack = property(link.value, 'stack')
+  const message = messageOf(link)
+  const frames = typeof stack === 'string' ? stack.slice(stack.indexOf(message) + message.length) : ''
+  return MARKUP.test(message) || CLIENT_PARSED.test(frames.slice(0, MESSAGE_LOOKED_AT))
 }
 
 const MESSAGE_LOOKED_AT = 1_000

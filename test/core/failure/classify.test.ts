@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { runInNewContext } from 'node:vm'
-import { describe, expect, it } from 'vitest'
+import * as undici from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { classify } from '../../../src/core/failure/classify.js'
 import { knownAnswer } from '../../../src/core/failure/known-failures.js'
 import { RetryAfter } from '../../../src/core/failure/retry-after.js'
@@ -43,6 +47,14 @@ describe('an error is permanent (R9)', () => {
   })
 })
 
+/** The URL of a server that answers with this body. */
+async function answering(body: string): Promise<string> {
+  const server = createServer((_, response) => response.writeHead(502).end(body)).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 describe('an error is transient (R9)', () => {
   it.each([
     ['unknown', new Error('x')],
@@ -59,6 +71,45 @@ describe('an error is transient (R9)', () => {
   ])('by default: %s', (_, thrown) => {
     expect(of(thrown)).toEqual({ kind: 'transient', rule: 'default' })
   })
+
+  it('if an HTTP client could not parse the body of a response', async () => {
+    const url = await answering('{"cut": ')
+    const parse = [
+      async () => (await fetch(url)).json(),
+      async () => (await undici.fetch(url)).json(),
+      async () => (await undici.request(url)).body.json(),
+    ]
+    for (const read of parse) {
+      const thrown = await read().catch((error: unknown) => error)
+      expect(of(thrown)).toEqual({ kind: 'transient', rule: 'built-in: SyntaxError of a response body' })
+      expect(of(caused(thrown)).kind).toBe('transient')
+    }
+  })
+
+  it.each([
+    ['Unexpected token \'<\', "<html><bod"... is not valid JSON', 'transient'],
+    ['Unexpected token < in JSON at position 0', 'transient'],
+    ["Unexpected token '<'", 'permanent'],
+    ['Unexpected token \'<\', "{"a":<}" is not valid JSON', 'permanent'],
+    ['Unexpected end of JSON input', 'permanent'],
+  ])('if a handler parsed a page as JSON: %s', (message, kind) => {
+    expect(of(new SyntaxError(message)).kind).toBe(kind)
+  })
+
+  it.each([NotFoundError, UnauthorizedError, ForbiddenError, ValidationError, SyntaxError])(
+    'if the status of a client says so, whatever the client calls it: %o',
+    Named => {
+      expect(of(Object.assign(new Named(), { status: 503 }))).toMatchObject({
+        kind: 'transient',
+        rule: 'built-in: HTTP 503',
+      })
+      expect(of(Object.assign(new Named(), { response: { status: 429 } })).kind).toBe('throttled')
+      expect(of(Object.assign(new Named(), { status: 404 }))).toMatchObject({
+        kind: 'permanent',
+        rule: expect.stringMatching(/Error$/),
+      })
+    },
+  )
 
   it('with a temporary status, whatever caused it', () => {
     expect(of(Object.assign(caused(new SyntaxError()), { status: 502 }))).toEqual({
