@@ -92,6 +92,14 @@ export function twoPolicies(given: RetrySettings): string | undefined {
   return short.length === 0 ? undefined : `give retry or ${short.join(', ')}, not both`
 }
 
+/**
+ * An open transaction of the caller: a `pg` client on which BEGIN was executed, an adapter for the transaction of another
+ * library, or one of `testChronos`. `values` stand for `$1`, `$2`, …; rows are objects, or arrays in the order of the columns.
+ */
+export interface Transaction {
+  query(text: string, values: unknown[]): PromiseLike<{ readonly rows: readonly object[] }>
+}
+
 /** The options of an enqueue in the library, REST and the command line. */
 export const enqueueOptions = refined(
   quickObject({
@@ -103,7 +111,7 @@ export const enqueueOptions = refined(
     runAt,
     deadline,
     ...ownSettings,
-    tx: inCode<unknown>("the caller's database transaction, if the store can join one", () => true),
+    tx: inCode<Transaction>("the caller's database transaction, if the store can join one", () => true),
   }),
   given => twoTimes(given) ?? twoPolicies(given),
 )

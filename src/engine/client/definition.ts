@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type FingerprintFunction, fingerprint } from '../../core/failure/fingerprint.js'
 import type { Snooze } from '../../core/failure/outcome.js'
 import type { Delivery } from '../../core/job/job.js'
-import { jobSettings, retryOf, twoPolicies } from '../../core/job/options.js'
+import { jobSettings, retryOf, type Transaction, twoPolicies } from '../../core/job/options.js'
 import { policyInput } from '../../core/policy/form.js'
 import type { PartialPolicy, PolicyInput } from '../../core/policy/policy.js'
 import { DAY_MS, type Duration, toMs } from '../../core/values/duration.js'
@@ -54,7 +54,7 @@ export interface JobContext {
    * Where the store is PostgreSQL: writes the success of this job into your own open transaction, as the last thing in
    * it. When that commits the job is done, and never otherwise, whatever the handler returns or throws afterwards.
    */
-  complete(tx: unknown, result?: unknown): Promise<void>
+  complete(tx: Transaction, result?: unknown): Promise<void>
   /** A line in the job's own log. */
   log(message: string, data?: unknown): void
   /** A note on this run, stored with its outcome and shown in the job's history. Several notes are joined. */

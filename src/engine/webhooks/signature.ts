@@ -82,6 +82,7 @@ export interface WebhookMessage {
 export function verifyWebhook(options: VerifyOptions): WebhookMessage {
   const { body, headers, toleranceMs = TOLERANCE_MS } = options
   const keys = keysOf(options)
+  checkBody(body)
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(name =>
     headerOf(headers, name),
   ) as [string, string, string]
@@ -107,15 +108,24 @@ function keysOf({ secret, secrets = [] }: VerifyOptions): readonly Buffer[] {
   throw new ChronosError('INVALID_OPTION', 'verifyWebhook: secret: expected "whsec_" and base64, got something else')
 }
 
+/** A framework that has parsed the body passes an object; the bytes are gone then. */
+function checkBody(body: unknown): void {
+  if (typeof body === 'string' || body instanceof Uint8Array) return
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `verifyWebhook: body: expected the bytes that were received, got ${shown(body)}; in Express use express.raw({ type: '*/*' }) on this route, before express.json()`,
+  )
+}
+
 function headerOf(headers: HeadersLike, name: string): string {
-  const value = isGetter(headers) ? headers.get(name) : fieldOf(headers, name)
+  const value = isGetter(headers) ? headers.get(name) : fieldOf(headers ?? {}, name)
   const text = Array.isArray(value) ? value.join(' ') : value
   if (typeof text === 'string' && text !== '') return text
   throw new ChronosError('SIGNATURE_MISSING', `webhook: missing header ${name}: the request is unsigned`)
 }
 
 function isGetter(headers: HeadersLike): headers is { get(name: string): string | null | undefined } {
-  return typeof (headers as { get?: unknown }).get === 'function'
+  return typeof (headers as { get?: unknown } | undefined)?.get === 'function'
 }
 
 function fieldOf(headers: Readonly<Record<string, unknown>>, name: string): unknown {

@@ -1,6 +1,7 @@
 import { Snooze, toLogText, withNote } from '../../core/failure/outcome.js'
 import type { EventJob } from '../../core/job/event.js'
 import { type Delivery, type JobFacts, maxRetriesOf, needsBegin } from '../../core/job/job.js'
+import type { Transaction } from '../../core/job/options.js'
 import { toPayload } from '../../core/job/payload.js'
 import type { Policy } from '../../core/policy/policy.js'
 import type { RunningHandler, Timer } from '../../core/values/clock.js'
@@ -246,7 +247,7 @@ export class Attempt implements JobContext {
     return started
   }
 
-  async complete(tx: unknown, result?: unknown): Promise<void> {
+  async complete(tx: Transaction, result?: unknown): Promise<void> {
     this.#mustBeHeld('job.complete')
     if (this.interruption === 'timed-out') throw interruptionError('timed-out', this)
     if (tx === undefined || tx === null) {

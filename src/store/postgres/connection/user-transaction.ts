@@ -1,13 +1,9 @@
+import type { Transaction } from '../../../core/job/options.js'
 import { ChronosError, shown } from '../../../core/values/error.js'
+import { failure } from './failure.js'
 import type { Ask, Database, Row, Statement } from './pool.js'
 
-/**
- * An open transaction of the caller: a `pg` client on which BEGIN was executed, or an adapter for the transaction of
- * another library. `values` stand for `$1`, `$2`, …; rows are objects, or arrays in the order of the columns.
- */
-export interface PostgresTransaction {
-  query(text: string, values: unknown[]): PromiseLike<{ readonly rows: readonly object[] }>
-}
+export type PostgresTransaction = Transaction
 
 /**
  * Runs queries in the caller's transaction. The callers' settings can change how numbers are parsed; the row readers
@@ -28,11 +24,49 @@ export function askThrough(db: Database, tx: unknown, what: string): Ask {
       `${what}: \`tx\` is a pool, which would use another connection than your transaction; pass the client on which you executed BEGIN`,
     )
   }
-  const caller = tx as PostgresTransaction
+  const caller = tx as PostgresTransaction & PgClient
+  let isChecked = false
   return async (sql, ...values) => {
-    const { rows } = await caller.query(db.text(sql), [...values])
-    return rows.map(row => (Array.isArray(row) ? row : Object.values(row))) as never
+    try {
+      if (!isChecked) await checkOpen(caller, what)
+      isChecked = true
+      const { rows } = await caller.query(db.text(sql), [...values])
+      return rows.map(row => (Array.isArray(row) ? row : Object.values(row))) as never
+    } catch (error) {
+      throw transactionFailure(error, db, what)
+    }
   }
+}
+
+/** The part of a `pg` client that knows whether a transaction is open. */
+interface PgClient {
+  getTransactionStatus?: () => string | null
+}
+
+const IDLE = 'I'
+
+/** Without a transaction, the job would be enqueued at once, even if the caller rolls its own writes back. */
+async function checkOpen(caller: PostgresTransaction & PgClient, what: string): Promise<void> {
+  if (caller.getTransactionStatus?.() !== IDLE) return
+  // A BEGIN that was not awaited is answered before this.
+  await caller.query('SELECT 1', [])
+  if (caller.getTransactionStatus() !== IDLE) return
+  throw new ChronosError(
+    'INVALID_OPTION',
+    `${what}: \`tx\` is a client without an open transaction; execute BEGIN on it first, or leave \`tx\` out`,
+  )
+}
+
+/** The transaction, and with it this call, can't be committed any more. */
+function transactionFailure(error: unknown, db: Database, what: string): unknown {
+  const known = failure(error, db)
+  if (known instanceof ChronosError) return known
+  const reason = error instanceof Error ? error.message : String(error)
+  return new ChronosError(
+    'STORE_UNAVAILABLE',
+    `${what}: a statement in your transaction failed (${reason}); roll the transaction back and repeat it`,
+    { cause: error },
+  )
 }
 
 /** Runs statements one after another, and returns the rows of each. */

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Transaction } from '../../../../src/index.js'
 import type { PostgresTransaction } from '../../../../src/postgres.js'
 import type { Store } from '../../../../src/store/store.js'
 import { dropSchemas, openStore, postgresUrl } from '../../../support/postgres.js'
@@ -133,6 +134,37 @@ describe("enqueue in a caller's transaction", () => {
     expect(await store.enqueue([job({ unique: 'u' })], tx)).toEqual([{ status: 'existing', id: first!.id }])
     await client.query('COMMIT')
     expect(await count()).toBe(1)
+  })
+
+  it('refuses a client without an open transaction, and enqueues nothing', async () => {
+    const tx: Transaction = client
+    await expect(store.enqueue([job()], tx)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining(
+        'enqueue: `tx` is a client without an open transaction; execute BEGIN on it first',
+      ),
+    })
+    expect(await count()).toBe(0)
+    const begun = client.query('BEGIN')
+    await store.enqueue([job()], tx)
+    await begun
+    await client.query('COMMIT')
+    expect(await count()).toBe(1)
+  })
+
+  it('rejects only with a ChronosError, whatever the state of the transaction or the library', async () => {
+    await client.query('BEGIN')
+    await expect(client.query('SELECT 1 / 0')).rejects.toThrow('division by zero')
+    await expect(store.enqueue([job()], client)).rejects.toMatchObject({
+      name: 'ChronosError',
+      message: expect.stringContaining('current transaction is aborted'),
+    })
+    await client.query('ROLLBACK')
+    const broken: Transaction = { query: async () => Promise.reject(new TypeError('not a query')) }
+    await expect(store.enqueue([job()], broken)).rejects.toMatchObject({
+      name: 'ChronosError',
+      code: 'STORE_UNAVAILABLE',
+    })
   })
 
   it('translates an error of the database', async () => {
