@@ -1,3 +1,4 @@
+import type { Dice } from './core/values/clock.js'
 import { type Duration, toMs } from './core/values/duration.js'
 import { ChronosError } from './core/values/error.js'
 import { Chronos } from './engine/client/chronos.js'
@@ -5,10 +6,12 @@ import type { JobDefinition } from './engine/client/definition.js'
 import type { ChronosOptions, WorkOptions } from './engine/client/options.js'
 import { type PassOptions, seededDice, VirtualClock } from './engine/time/virtual.js'
 import type { Worker } from './engine/worker/worker.js'
+import { type Answer, MemoryTransaction } from './store/memory/transaction.js'
 import { memoryStore } from './store/memory.js'
 import type { Store } from './store/store.js'
 
 export { type PassOptions, seededDice, VirtualClock } from './engine/time/virtual.js'
+export type { MemoryTransaction } from './store/memory/transaction.js'
 
 export interface TestOptions extends ChronosOptions {
   readonly jobs: readonly JobDefinition<never>[]
@@ -26,6 +29,11 @@ export interface TestChronos extends Pick<Chronos, 'enqueue' | 'enqueueMany' | '
   readonly worker: Worker
   readonly clock: VirtualClock
   now(): Date
+  /**
+   * Runs `work` with a transaction that `enqueue({ tx })` and `job.complete(tx)` join: it commits when `work` resolves, and
+   * rolls back when it rejects. `answer` gives the rows of the statements that `work` sends with `tx.query(text, values)`.
+   */
+  transaction<T>(work: (tx: MemoryTransaction) => Promise<T>, answer?: Answer): Promise<T>
   /** Lets this much virtual time pass and runs everything that falls due. Time stands still while a handler runs. */
   advance(duration: Duration, options?: PassOptions): Promise<void>
   /** Lets time pass until no job waits or runs, at most `within` (default 30 days). */
@@ -59,7 +67,7 @@ export function testChronos(options: TestOptions): TestChronos {
   const { jobs, seed = 1, startAt, work, store, log = false, ...rest } = options
   const clock = new VirtualClock(startAt?.getTime())
   const open = store ? () => store(clock) : () => memoryStore({ clock })
-  const chronos = new Chronos(async () => open(), clock, seededDice(seed), { log, ...rest }, PACE)
+  const chronos = new Chronos(async () => open(), clock, diceOf(seed), { log, ...rest }, PACE)
   const worker = chronos.work(jobs, { lease: LEASE, poll: POLL, ...work, signals: false })
 
   const isIdle = async (): Promise<boolean> => {
@@ -78,6 +86,7 @@ export function testChronos(options: TestOptions): TestChronos {
     enqueueMany: chronos.enqueueMany.bind(chronos),
     on: chronos.on.bind(chronos),
     now: () => new Date(clock.now()),
+    transaction,
     advance: (duration, options) => clock.advance(toMs(duration, 'advance'), options),
     async drain({ within = DRAIN_WITHIN, ...options } = {}) {
       const until = clock.now() + toMs(within, 'drain: within')
@@ -90,6 +99,29 @@ export function testChronos(options: TestOptions): TestChronos {
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Resolves after the commit. */
+async function transaction<T>(work: (tx: MemoryTransaction) => Promise<T>, answer?: Answer): Promise<T> {
+  const tx = new MemoryTransaction(answer)
+  try {
+    const result = await work(tx)
+    tx.commit()
+    return result
+  } catch (error) {
+    if (tx.isOpen) tx.rollback()
+    throw error
+  }
+}
+
+let instances = 0
+
+/** The same seed gives the same numbers. The number of the instance is mixed into its ids, so that no two are equal. */
+function diceOf(seed: number): Dice {
+  const dice = seededDice(seed)
+  const instance = instances++ % 0x1000000
+  const mixed = (end: string): string => (Number.parseInt(end, 16) ^ instance).toString(16).padStart(6, '0')
+  return { ...dice, id: now => dice.id(now).replace(/.{6}$/, mixed) }
 }
 
 function stillLive(within: Duration, live: Awaited<ReturnType<Chronos['jobs']['list']>>): ChronosError {

@@ -60,6 +60,19 @@ describe('examples/postgres-workers', () => {
   })
 })
 
+describe('examples/testing', () => {
+  // `npm run test:jest` installs Jest and runs its two.
+  test.each([
+    ['node-test', ['--test', pathOf('testing/node-test/charge.test.js')], 'pass 2'],
+    ['vitest', [fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url)), 'run'], '2 passed'],
+  ])('%s passes', async (kind, argv, says) => {
+    const { NODE_OPTIONS: _, VITEST: __, ...env } = process.env
+    const cwd = pathOf(`testing/${kind}`)
+    const { stdout } = await promisify(execFile)(process.execPath, argv, { cwd, env: { ...env, NO_COLOR: '1' } })
+    expect(stdout).toContain(says)
+  })
+})
+
 function outputOf(source: string): string[] {
   const expected = source
     .slice(source.indexOf('// Output:\n') + '// Output:\n'.length)

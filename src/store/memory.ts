@@ -11,7 +11,8 @@ import * as read from './memory/read.js'
 import { fold, putRecord, records } from './memory/records.js'
 import * as run from './memory/run.js'
 import { MemoryTables } from './memory/tables.js'
-import type { QueueChange, QueueRecord, Store } from './store.js'
+import { type MemoryTransaction, memoryTransaction } from './memory/transaction.js'
+import type { Enqueued, NewJob, QueueChange, QueueRecord, Settled, Settlement, Store } from './store.js'
 
 export interface MemoryStoreOptions {
   readonly clock: Clock
@@ -34,8 +35,8 @@ export function memoryStore({ clock, tables = new MemoryTables() }: MemoryStoreO
     ...manualVerbs(session),
     ...readVerbs(session),
     ...recordVerbs(session),
-    // No other process can add work.
-    watch: () => () => undefined,
+    // No other process can add work, but a transaction adds it later.
+    watch: onChange => session.watch(onChange),
   }
 }
 
@@ -44,6 +45,9 @@ const INFO = { kind: 'memory', schemaVersion: 1, engine: 'memory', durability: '
 class Session {
   readonly #clock: Clock
   readonly #tables: MemoryTables
+  readonly #watchers = new Set<() => void>()
+  /** Jobs whose run ends in an open transaction. */
+  readonly #locked = new Set<string>()
   #closed = false
 
   constructor(clock: Clock, tables: MemoryTables) {
@@ -78,27 +82,67 @@ class Session {
     return this.counted((tables, now, delta) => inputs.map(input => act(tables, input, now, delta)))
   }
 
+  watch(onChange: () => void): () => void {
+    this.#watchers.add(onChange)
+    return () => void this.#watchers.delete(onChange)
+  }
+
+  /** Runs the verb with the commit of the transaction, and then tells the workers. */
+  within(tx: MemoryTransaction, verb: () => Promise<unknown>, locked: readonly string[] = []): void {
+    for (const id of locked) this.#locked.add(id)
+    const unlock = (): void => {
+      for (const id of locked) this.#locked.delete(id)
+      for (const onChange of this.#watchers) onChange()
+    }
+    tx.add(() => void verb(), unlock)
+  }
+
+  isLocked(id: string): boolean {
+    return this.#locked.has(id)
+  }
+
   async close(): Promise<void> {
     this.#closed = true
   }
 }
 
+/** The answer comes now, and the jobs with the commit. */
+function enqueueWithin(session: Session, jobs: readonly NewJob[], tx: MemoryTransaction): Promise<Enqueued[]> {
+  session.within(tx, () => session.countedEach(jobs, manual.enqueue))
+  return session.each(jobs, manual.known)
+}
+
+function settleWithin(session: Session, settlements: readonly Settlement[], tx: MemoryTransaction): Promise<Settled[]> {
+  const ids = settlements.map(({ lease }) => lease.id)
+  session.within(tx, () => session.countedEach(settlements, run.settle), ids)
+  return session.each(settlements, (tables, { lease }) =>
+    tables.held(lease) ? { status: 'settled', state: 'succeeded' } : { status: 'lost' },
+  )
+}
+
 function workVerbs(session: Session) {
   return {
-    enqueue: async (jobs, tx) => {
-      if (tx !== undefined) throw noTransactions()
-      return session.countedEach(jobs, manual.enqueue)
-    },
+    enqueue: async (jobs, tx) =>
+      tx === undefined
+        ? session.countedEach(jobs, manual.enqueue)
+        : enqueueWithin(session, jobs, memoryTransaction(tx)),
     fire: firings => session.countedEach(firings, manual.fire),
     claim: request => session.verb((tables, now) => run.claim(tables, request, now)),
     held: token => session.verb((tables, now) => run.held(tables, token, now)),
     begin: requests => session.each(requests, run.begin),
-    extend: (leases, leaseMs) => session.each(leases, (tables, lease, now) => run.extend(tables, lease, leaseMs, now)),
-    report: reports => session.each(reports, run.report),
-    settle: async (settlements, tx) => {
-      if (tx !== undefined) throw noTransactions()
-      return session.countedEach(settlements, run.settle)
+    extend: (leases, leaseMs) =>
+      session.each(leases, (tables, lease, now) =>
+        session.isLocked(lease.id) ? 'locked' : run.extend(tables, lease, leaseMs, now),
+      ),
+    report: async (reports, tx) => {
+      if (tx === undefined) return session.each(reports, run.report)
+      session.within(memoryTransaction(tx), () => session.each(reports, run.report))
+      return reports.map(() => 'held')
     },
+    settle: async (settlements, tx) =>
+      tx === undefined
+        ? session.countedEach(settlements, run.settle)
+        : settleWithin(session, settlements, memoryTransaction(tx)),
     expired: ({ workers }) => session.verb((tables, now) => run.expired(tables, workers, now)),
     overdue: limit => session.verb((tables, now) => manual.overdue(tables, limit, now)),
     defer: request => session.verb((tables, now) => defer(tables, request, now)),
@@ -159,11 +203,4 @@ function setQueue(tables: MemoryTables, name: string, change: QueueChange): Queu
   const record = present({ name, paused: change.paused ?? old.paused, retry })
   tables.queues.set(name, record)
   return record
-}
-
-function noTransactions(): ChronosError {
-  return new ChronosError(
-    'STORE_NOT_SUPPORTED',
-    'the memory store does not support `tx`; leave it out (instead of `job.complete`, return from the handler), or use postgres://',
-  )
 }

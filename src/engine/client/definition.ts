@@ -45,13 +45,15 @@ export interface JobContext {
   readonly deadline: Date | undefined
   /** Aborts when the attempt times out, is cancelled, loses its lease, or the worker must stop. */
   readonly signal: AbortSignal
+  /** The time of the store, and waiting: virtual in tests with `testChronos`. */
+  readonly clock: JobClock
 
   /** `return job.snooze('10s')` runs the job again later; it costs no attempt. */
   snooze(delay: Duration, note?: string): Snooze
   /** Runs a side effect and stores its result for all attempts. An error is not stored. */
   once<T>(name: string, effect: () => T | Promise<T>, options?: OnceOptions): Promise<T>
   /**
-   * Where the store is PostgreSQL: writes the success of this job into your own open transaction, as the last thing in
+   * Where the store is PostgreSQL, or in a test with `t.transaction`: writes the success of this job into your own open transaction, as the last thing in
    * it. When that commits the job is done, and never otherwise, whatever the handler returns or throws afterwards.
    */
   complete(tx: Transaction, result?: unknown): Promise<void>
@@ -61,6 +63,12 @@ export interface JobContext {
   note(text: string): void
   /** Reports progress: any JSON, shown in the dashboard. */
   progress(value: unknown): void
+}
+
+export interface JobClock {
+  now(): Date
+  /** Resolves after this time; rejects with its reason as soon as `job.signal` aborts. */
+  wait(duration: Duration): Promise<void>
 }
 
 export interface OnceOptions {

@@ -7,6 +7,7 @@ import { suggest } from '../../core/values/suggest.js'
 import type { RecordWrite } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Connection } from '../client/connection.js'
+import { bodyOf } from '../records/records.js'
 import { EVERY_NAME, HANDLER, isAlive, knows, WORKER, WORKERS_MAX, type WorkerRecord } from '../worker/fleet.js'
 
 /** Each queue and name of a job that a worker met without having a handler for it is a record. */
@@ -33,7 +34,7 @@ export async function unhandledJobs(store: Store, now: number): Promise<readonly
   const met = await store.records(UNHANDLED, { limit: NAMES_MAX })
   if (met.length === 0) return []
   const workers = await liveWorkers(store, now)
-  const pairs = met.map(({ body }) => JSON.parse(body) as UnhandledRecord).filter(pair => isUnhandled(pair, workers))
+  const pairs = met.flatMap(bodyOf<UnhandledRecord>).filter(pair => isUnhandled(pair, workers))
   const counted = await Promise.all(
     pairs.map(async ({ queue, name }) => ({
       queue,
@@ -52,7 +53,7 @@ function isUnhandled({ queue, name }: UnhandledRecord, workers: readonly WorkerR
 
 export async function liveWorkers(store: Store, now: number): Promise<readonly WorkerRecord[]> {
   const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
-  return records.map(({ body }) => JSON.parse(body) as WorkerRecord).filter(worker => isAlive(worker, now))
+  return records.flatMap(bodyOf<WorkerRecord>).filter(worker => isAlive(worker, now))
 }
 
 export const namesOf = (workers: readonly WorkerRecord[]): readonly string[] =>

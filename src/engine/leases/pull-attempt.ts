@@ -15,7 +15,7 @@ const STACK_BYTES = 9_000
 const notHere = (): never => {
   throw new Error('the handler of a pull worker runs elsewhere')
 }
-const NOWHERE: AttemptPort = { now: notHere, complete: notHere, hasNews: notHere, runOnce: notHere }
+const NOWHERE: AttemptPort = { wait: notHere, now: notHere, complete: notHere, hasNews: notHere, runOnce: notHere }
 
 /** The run of a pull worker as an `Attempt`, so that its end follows the same rules. */
 export function pullAttempt(claimed: Claimed, policy: Policy): Attempt {

@@ -10,7 +10,7 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import { freeText } from '../../core/values/limits.js'
 import { read } from '../../core/values/schema.js'
 import { type Claimed, type Lease, LOG_LINES_MAX, type LogLine, type Report } from '../../store/store.js'
-import type { JobContext, JobDefinition, OnceOptions } from '../client/definition.js'
+import type { JobClock, JobContext, JobDefinition, OnceOptions } from '../client/definition.js'
 import { dependencyOf, type SharedDependency } from '../dependencies/answer.js'
 import type { Completion } from './completion.js'
 import type { Held } from './fetcher.js'
@@ -24,6 +24,7 @@ export interface AttemptPort {
   complete(attempt: Attempt, tx: unknown, result: unknown): Promise<void>
   hasNews(attempt: Attempt): void
   now(): number
+  wait(ms: number, signal: AbortSignal): Promise<void>
 }
 
 /** A claimed job from its claim until its outcome is stored. It is also the context that the handler sees. */
@@ -245,6 +246,14 @@ export class Attempt implements JobContext {
     const started = this.#port.runOnce(this, name, effect, whenUnknown).finally(() => this.#effects.delete(name))
     this.#effects.set(name, started)
     return started
+  }
+
+  get clock(): JobClock {
+    const { now, wait } = this.#port
+    return {
+      now: () => new Date(now()),
+      wait: async duration => wait(toMs(duration, 'job.clock.wait'), this.signal),
+    }
   }
 
   async complete(tx: Transaction, result?: unknown): Promise<void> {

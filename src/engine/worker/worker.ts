@@ -143,6 +143,7 @@ export class Worker {
     this.#reporter = new Reporter(env, this.#runner)
     this.#port = {
       now: () => env.time.now(),
+      wait: (ms, signal) => wait(env.clock, ms, signal),
       complete: (attempt, ...success) => complete(env, attempt, ...success),
       hasNews: attempt => this.#reporter.hasNews(attempt),
       runOnce: (attempt, ...effect) => runOnce(env, attempt, ...effect),

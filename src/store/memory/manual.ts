@@ -12,18 +12,28 @@ import { putRecord } from './records.js'
 import type { MemoryTables, Row } from './tables.js'
 
 export function enqueue(tables: MemoryTables, input: NewJob, now: number, delta: DeltaDraft): Enqueued {
-  const created: Enqueued = { status: 'created', id: input.id }
-  if (tables.rows.has(input.id)) return created
-  const known = input.key === undefined ? undefined : rememberedKey(tables, input, input.key, now)
-  if (known?.jobId === input.id) return created
-  if (known && known.payloadHash !== (input.payloadHash ?? ''))
-    return { status: 'conflict', id: known.jobId, payloadHash: known.payloadHash }
-  const twin = input.unique === undefined ? undefined : tables.liveUnique(input, input.unique)
-  const existing = known?.jobId ?? twin?.job.id
-  if (existing !== undefined) return { status: 'existing', id: existing }
+  const answer = known(tables, input, now)
+  if (answer.status !== 'created' || isStored(tables, input, now)) return answer
   insert(tables, input, now)
   delta.enqueued(input)
-  return created
+  return answer
+}
+
+/** The answer to an enqueue of this job, which is not stored. */
+export function known(tables: MemoryTables, input: NewJob, now: number): Enqueued {
+  if (isStored(tables, input, now)) return { status: 'created', id: input.id }
+  const key = input.key === undefined ? undefined : rememberedKey(tables, input, input.key, now)
+  if (key && key.payloadHash !== (input.payloadHash ?? ''))
+    return { status: 'conflict', id: key.jobId, payloadHash: key.payloadHash }
+  const twin = input.unique === undefined ? undefined : tables.liveUnique(input, input.unique)
+  const existing = key?.jobId ?? twin?.job.id
+  return existing === undefined ? { status: 'created', id: input.id } : { status: 'existing', id: existing }
+}
+
+/** The same enqueue was answered before, and the answer was lost. */
+function isStored(tables: MemoryTables, input: NewJob, now: number): boolean {
+  if (tables.rows.has(input.id)) return true
+  return input.key !== undefined && rememberedKey(tables, input, input.key, now)?.jobId === input.id
 }
 
 export function fire(tables: MemoryTables, { record, jobs }: Firing, now: number, delta: DeltaDraft): Fired {
