@@ -11,6 +11,8 @@ export interface ServerOptions {
   readonly basePath?: string
   /** A token with the role admin. With it, every request needs authentication. */
   readonly token?: string
+  /** A token with the role viewer, for example for Prometheus; it is given beside `token` or with tokens of the store. */
+  readonly viewerToken?: string
   /** Every request needs a token of `chronos tokens create`, also while there is none. */
   readonly tokens?: true
   /** Authenticates requests by the rules of your application, in place of tokens. */
@@ -45,6 +47,7 @@ export interface ServerSettings {
   /** Starts with a slash and does not end with one; empty for the root. */
   readonly basePath: string
   readonly token?: string
+  readonly viewerToken?: string
   readonly requireToken: boolean
   readonly authorize?: Authorize
   readonly open: boolean
@@ -62,6 +65,7 @@ export interface ServerSettings {
 const OPTIONS: readonly (keyof ServerOptions)[] = [
   'basePath',
   'token',
+  'viewerToken',
   'tokens',
   'authorize',
   'open',
@@ -85,6 +89,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   checkKeys(options, OPTIONS, where)
   const { token, allowedHosts = [], readOnly = false, maxBody = 4 * MIB, maxListeners = 500, env, extra } = options
   if (token !== undefined) checkToken(token, `${where}: token`)
+  if (options.viewerToken !== undefined) checkToken(options.viewerToken, `${where}: viewerToken`)
   checkAuthentication(options, where)
   for (const host of allowedHosts) read(freeText, host, `${where}: allowedHosts`)
   if (env) read(text(40), env.name, `${where}: env.name`)
@@ -93,7 +98,8 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   return present({
     basePath: basePathOf(options.basePath ?? '/'),
     token,
-    requireToken: token !== undefined || options.tokens === true,
+    viewerToken: options.viewerToken,
+    requireToken: (token ?? options.viewerToken) !== undefined || options.tokens === true,
     authorize: options.authorize,
     open: options.open ?? false,
     allowedHosts: allowedHosts.map(host => host.toLowerCase()),
@@ -108,7 +114,9 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   })
 }
 
-function checkAuthentication({ token, tokens, authorize, open }: ServerOptions, where: string): void {
+function checkAuthentication({ authorize, open, ...given }: ServerOptions, where: string): void {
+  const tokens = given.tokens
+  const token = given.token ?? given.viewerToken
   for (const [name, value] of Object.entries({ tokens, open })) {
     if (value !== undefined) read(boolean, value, `${where}: ${name}`)
   }

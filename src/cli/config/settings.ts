@@ -131,6 +131,10 @@ const TABLE = {
     }),
     isSecret: true,
   },
+  viewerToken: {
+    ...optional(pattern(512, /^[\x21-\x7e]{16,512}$/, 'a token of 16 to 512 printable characters')),
+    isSecret: true,
+  },
   host: setting(expecting('an address or a name, such as 127.0.0.1 or 0.0.0.0', text(253)), '127.0.0.1', {
     flag: '--host <address>',
     description: 'listen on this address',

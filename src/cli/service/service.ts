@@ -99,7 +99,7 @@ export class Service {
 }
 
 async function serverOf(chronos: Chronos, { config, log, extra }: ServiceOptions): Promise<Server> {
-  const { token, basePath, allowedHosts, readOnly, maxBody, envName, envColor } = config.settings
+  const { token, viewerToken, basePath, allowedHosts, readOnly, maxBody, envName, envColor } = config.settings
   const { createServer } = await import('../../server.js')
   return createServer(chronos, {
     basePath,
@@ -107,7 +107,12 @@ async function serverOf(chronos: Chronos, { config, log, extra }: ServiceOptions
     readOnly,
     maxBody,
     log,
-    ...present({ token, env: envName === undefined ? undefined : present({ name: envName, color: envColor }), extra }),
+    ...present({
+      token,
+      viewerToken,
+      env: envName === undefined ? undefined : present({ name: envName, color: envColor }),
+      extra,
+    }),
   })
 }
 

@@ -7,6 +7,7 @@ import { EgressBlocked } from './blocked.js'
 import { type ConnectionWitness, guardedConnector } from './connector.js'
 import { type Answer, Exchange, type Hop } from './exchange.js'
 import { nextHop, tooManyRedirects } from './redirect.js'
+import { withoutRepeatedHeaders } from './repeated-headers.js'
 import type { EgressRules, Trust } from './rules.js'
 import { checkTarget } from './target.js'
 
@@ -116,7 +117,9 @@ export class Egress {
     const { origin, pathname, search } = url
     this.#sending = exchange
     try {
-      agent.dispatch({ origin, path: pathname + search, method, headers, body: body ?? null }, exchange)
+      withoutRepeatedHeaders(() =>
+        agent.dispatch({ origin, path: pathname + search, method, headers, body: body ?? null }, exchange),
+      )
     } finally {
       this.#sending = undefined
     }

@@ -1,4 +1,5 @@
 import type { Clock, Dice } from '../../core/values/clock.js'
+import { present } from '../../core/values/present.js'
 import { bodyOf } from '../../engine/records/records.js'
 import type { Store } from '../../store/store.js'
 import { Problem } from '../http/problem.js'
@@ -25,7 +26,7 @@ export interface Credentials {
 }
 
 interface SessionRecord {
-  /** The token that opened it: its id, or the hash of the configured token. */
+  /** The token that opened it: its id, or the hash of a configured token. */
   readonly tokenId?: string
   readonly configured?: string
   readonly expiresAt: number
@@ -36,8 +37,9 @@ interface AccessOptions {
   readonly tokens: Tokens
   readonly clock: Clock
   readonly dice: Dice
-  /** The token from the configuration. */
+  /** The tokens from the configuration. */
   readonly token?: string
+  readonly viewerToken?: string
   /** Whether a token is required while there is none. */
   readonly requireToken: boolean
   /** Replaces tokens and sessions. */
@@ -45,20 +47,35 @@ interface AccessOptions {
   readonly open: boolean
 }
 
-const ADMIN = { id: 'admin', name: 'admin', role: 'admin' } as const
+type Identity = Pick<Caller, 'id' | 'name' | 'role'>
+
+const ADMIN: Identity = { id: 'admin', name: 'admin', role: 'admin' }
+const VIEWER: Identity = { id: 'viewer', name: 'viewer', role: 'viewer' }
+/** The caller of a token, and the id or the hash that names the token. */
+interface Verified {
+  readonly id?: string
+  readonly configured?: string
+  readonly caller: Caller
+}
+
 const ANONYMOUS: Caller = { id: 'anonymous', name: 'anonymous', role: 'admin', by: 'open' }
 
 /** Authenticates requests, and opens and closes sessions. */
 export class Access {
   readonly #options: AccessOptions
   readonly #limiter: FailureLimiter
-  readonly #configured: string | undefined
+  /** The callers of the configured tokens, by the hash of the token. */
+  readonly #configured: ReadonlyMap<string, Identity>
   #isAlwaysRequired: boolean
 
   constructor(options: AccessOptions) {
     this.#options = options
     this.#limiter = new FailureLimiter(options.clock, FAILURES_MAX, FAILURES_WINDOW_MS)
-    this.#configured = options.token === undefined ? undefined : hashOf(options.token)
+    const { token, viewerToken } = options
+    this.#configured = new Map([
+      ...(viewerToken === undefined ? [] : [[hashOf(viewerToken), VIEWER] as const]),
+      ...(token === undefined ? [] : [[hashOf(token), ADMIN] as const]),
+    ])
     this.#isAlwaysRequired = options.requireToken || options.authorize !== undefined
   }
 
@@ -125,11 +142,10 @@ export class Access {
     }
     const found = await this.#verify(token)
     if (!found) throw this.#refusal(token, address)
-    const { id, caller } = found
+    const { id, configured, caller } = found
     const secret = this.#options.dice.token() + this.#options.dice.token()
     const expiresAt = this.#options.clock.now() + SESSION_MS
-    const record: SessionRecord =
-      id === undefined ? { configured: this.#configured!, expiresAt } : { tokenId: id, expiresAt }
+    const record: SessionRecord = present({ tokenId: id, configured, expiresAt })
     const store = await this.#options.store()
     await this.#sweep(store)
     await store.putRecords([{ kind: SESSION, id: hashOf(secret), body: JSON.stringify(record) }])
@@ -143,10 +159,12 @@ export class Access {
     return caller
   }
 
-  async #verify(token: string | undefined): Promise<{ readonly id?: string; readonly caller: Caller } | undefined> {
+  async #verify(token: string | undefined): Promise<Verified | undefined> {
     if (token === undefined) return undefined
-    if (this.#isConfigured(token)) return { caller: { ...ADMIN, by: 'token' } }
-    return this.#options.tokens.verify(token)
+    const hash = hashOf(token)
+    // Every hash is compared, so that the duration reveals nothing.
+    const [own] = [...this.#configured].filter(([known]) => equal(hash, known))
+    return own ? { configured: own[0], caller: { ...own[1], by: 'token' } } : this.#options.tokens.verify(token)
   }
 
   /** Limits only what was refused: wrong tokens from a shared address must not lock out valid ones. */
@@ -159,10 +177,6 @@ export class Access {
     })
   }
 
-  #isConfigured(token: string): boolean {
-    return this.#configured !== undefined && equal(hashOf(token), this.#configured)
-  }
-
   async #bySession(secret: string): Promise<Caller | undefined> {
     const [stored] = await (await this.#options.store()).records(SESSION, { ids: [hashOf(secret)] })
     const [session] = stored ? bodyOf<SessionRecord>(stored) : []
@@ -171,7 +185,8 @@ export class Access {
     if (expiresAt <= this.#options.clock.now()) return undefined
     // A session ends with the token that opened it.
     if (tokenId !== undefined) return this.#options.tokens.holder(tokenId)
-    return configured === this.#configured ? { ...ADMIN, by: 'session' } : undefined
+    const identity = this.#configured.get(configured ?? '')
+    return identity && { ...identity, by: 'session' }
   }
 
   /** Each sign-in also deletes expired sessions. */

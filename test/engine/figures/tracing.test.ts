@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
 import type { Clock } from '../../../src/core/values/clock.js'
 import { ChronosError } from '../../../src/core/values/error.js'
@@ -208,6 +209,36 @@ describe('an HTTP job', () => {
     await quiet(t)
     const { traceId, spanId } = idsOf(traced.spans('process default')[0]!)
     expect(heard).toEqual([`00-${traceId}-${spanId}-01`, undefined, own, undefined])
+    await t.close()
+  })
+})
+
+describe("an HTTP job under OpenTelemetry's instrumentation of undici", () => {
+  it.each([
+    ['the request', { headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' } }],
+    ['the attempt', { headers: undefined }],
+  ])('sends one traceparent, that of %s', async (_, { headers }) => {
+    const foreign = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
+    // As the instrumentation does it, whenever it was loaded.
+    const instrument = (message: unknown): void => {
+      const { request } = message as { request: { addHeader(name: string, value: string): void } }
+      request.addHeader('traceparent', foreign)
+      request.addHeader('tracestate', 'of=the-instrumentation')
+    }
+    const heard: string[] = []
+    await using receiver = await startReceiver((request, response) => {
+      heard.push(...request.rawHeaders)
+      response.writeHead(200).end()
+    })
+    const t = testChronos({ jobs: [], egress: { allow: ['loopback'] }, tracing: traced.api })
+    subscribe('undici:request:create', instrument)
+    onTestFinished(() => void unsubscribe('undici:request:create', instrument))
+    await t.chronos.http({ url: receiver.origin, ...(headers && { headers }) })
+    await quiet(t)
+    const sent = heard.filter((_, index) => heard[index - 1]?.toLowerCase() === 'traceparent')
+    const { traceId, spanId } = idsOf(traced.spans('process default')[0]!)
+    expect(sent).toEqual([headers?.traceparent ?? `00-${traceId}-${spanId}-01`])
+    expect(heard).toContain('of=the-instrumentation')
     await t.close()
   })
 })
