@@ -65,9 +65,9 @@ console.log(`verify: ${(await t.chronos.verify()).isSound ? 'every job is accoun
 await t.close()
 
 // Output:
-// circuit https://pay.example: open (Error: connect ECONNREFUSED (order 7))
+// circuit https://pay.example: open (Error: connect ECONNREFUSED (order 117))
 // calls while it was away: 34 for 200 jobs; charges that died: 0
-// explain: Waiting: the circuit of "https://pay.example" is open (Error: connect ECONNREFUSED (order 7)); it is tried again in 5m 30s (2026-01-01T00:25:30.000Z).
+// explain: Waiting: the circuit of "https://pay.example" is open (Error: connect ECONNREFUSED (order 117)); it is tried again in 5m 35s (2026-01-01T00:25:35.000Z).
 // dead letters: 200 × "order <n> is not paid yet"
 // redrive: done, 200 of 200 succeeded
 // charges that succeeded: 200
