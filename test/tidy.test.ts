@@ -362,7 +362,7 @@ const LAYERS: readonly Layer[] = [
   {
     at: /^src\/engine\/egress\//,
     paths: /^src\/(core\/|engine\/(egress\/|client\/log\.ts$))/,
-    packages: /^(undici|ipaddr\.js|node:(net|dns\/promises))$/,
+    packages: /^(undici|ipaddr\.js|node:(diagnostics_channel|net|dns\/promises))$/,
   },
   {
     at: /^src\/engine\//,

@@ -17,7 +17,6 @@ import { type Meter, Telemetry } from '../figures/telemetry.js'
 import { tracingOf } from '../figures/tracing.js'
 import { checkedRequest, httpJob } from '../http/http-job.js'
 import { ById } from '../jobs/by-id.js'
-import { AnnouncedNames } from '../jobs/handlers.js'
 import { Jobs } from '../jobs/jobs.js'
 import { Queues } from '../jobs/queues.js'
 import { Leases } from '../leases/leases.js'
@@ -122,10 +121,8 @@ export class Chronos {
     const builtIns = this.#builtIns
     const checkWebhook = (url: string, where: string): void => checkAddress(url, this.#egress, where)
     const claimAlong = (queue: string): Along | undefined => this.#claimAlong(queue)
-    const announced = new AnnouncedNames(connection, () => clock.now())
-    const warningFor = (name: string): Promise<string | undefined> | undefined =>
-      this.#definitionOf(name) ? undefined : announced.warningFor(name)
-    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, claimAlong, checkWebhook, warningFor })
+    const hasHandler = (name: string): boolean => this.#definitionOf(name) !== undefined
+    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, claimAlong, checkWebhook, hasHandler })
     const cancelHere = (id: string): void => {
       for (const worker of this.#workers) worker.cancel(id)
     }
@@ -351,8 +348,7 @@ export class Chronos {
   }
 
   #definitionOf(name: string): JobDefinition | undefined {
-    for (const worker of this.#workers) if (worker.definitionOf(name)) return worker.definitionOf(name)
-    return undefined
+    return [...this.#workers].map(worker => worker.definitionOf(name)).find(found => found)
   }
 
   #queueChanged(queue: QueueRecord): void {

@@ -11,6 +11,7 @@ import { read } from '../../core/values/schema.js'
 import { parseWith } from '../../core/values/standard-schema.js'
 import type { Enqueued, NewJob, RunTime } from '../../store/store.js'
 import type { Telemetry } from '../figures/telemetry.js'
+import { AnnouncedNames } from '../jobs/handlers.js'
 import { Batcher } from '../time/batcher.js'
 import { backOffMs } from '../time/loop.js'
 import type { Worker } from '../worker/worker.js'
@@ -65,8 +66,8 @@ interface EnqueuerOptions {
   readonly wake: (delayMs: number, except?: Worker) => void
   /** Lets an idle worker of the queue claim in the same transaction. */
   readonly claimAlong: (queue: string) => Along | undefined
-  /** A sentence about a name that no worker has ever announced. */
-  readonly warningFor: (name: string) => Promise<string | undefined> | undefined
+  /** Whether a worker of this process has a handler for the name. */
+  readonly hasHandler: (name: string) => boolean
 }
 
 /** A worker, and whether its claim shared the enqueue's transaction. */
@@ -78,9 +79,11 @@ export interface Along {
 export class Enqueuer {
   readonly #options: EnqueuerOptions
   readonly #batcher: Batcher<NewJob, Enqueued>
+  readonly #announced: AnnouncedNames
 
   constructor(options: EnqueuerOptions) {
     this.#options = options
+    this.#announced = new AnnouncedNames(options.connection, () => options.clock.now())
     this.#batcher = new Batcher(options.clock, ROWS_PER_INSERT, jobs => this.#insert(jobs))
   }
 
@@ -144,7 +147,8 @@ export class Enqueuer {
 
   async #warningsOf(job: NewJob, { definition, name }: Target): Promise<readonly string[]> {
     const useless = warningsOf(job, definition)
-    const unknown = definition ? undefined : await this.#options.warningFor(name)
+    const isKnown = definition !== undefined || this.#options.hasHandler(name)
+    const unknown = isKnown ? undefined : await this.#announced.warningFor(name)
     return unknown === undefined ? useless : [...useless, unknown]
   }
 

@@ -4,7 +4,7 @@ import { channel } from 'node:diagnostics_channel'
 const CREATED = channel('undici:request:create')
 
 /**
- * Passes a request to undici. Of a header that is set twice, the first one is sent: OpenTelemetry's instrumentation of
+ * Passes a request to undici. If a header is set twice, only the first one is sent: OpenTelemetry's instrumentation of
  * undici adds a second `traceparent`, and two of them are invalid.
  */
 export function withoutRepeatedHeaders(dispatch: () => void): void {
