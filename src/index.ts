@@ -36,6 +36,7 @@ export type { FleetStats, SeriesQuery, StatsSeries } from './engine/figures/stat
 export type { Meter } from './engine/figures/telemetry.js'
 export type { OpenTelemetry } from './engine/figures/tracing.js'
 export type { BulkOptions, BulkResult } from './engine/jobs/bulk.js'
+export type { JobOrSchedule } from './engine/jobs/by-id.js'
 export type { JobChanges } from './engine/jobs/edit.js'
 export type { HistoryQuery, JobQuery, List, PageQuery } from './engine/jobs/query.js'
 export type { QueueReport, RetryWave } from './engine/jobs/queue-report.js'
@@ -49,7 +50,7 @@ export type {
   ReportedError,
 } from './engine/leases/leases.js'
 export type { ScheduleOptions } from './engine/schedules/options.js'
-export type { ScheduleView } from './engine/schedules/view.js'
+export type { JobSchedule, ScheduleView } from './engine/schedules/view.js'
 export type { IntegrityReport } from './engine/upkeep/integrity.js'
 export { verifyWebhook, type WebhookMessage } from './engine/webhooks/signature.js'
 export type { ReconcileAnswer, ReconcileAttempt, ReconcileJob } from './engine/worker/reconcile.js'

@@ -39,6 +39,8 @@ export interface Answer {
   readonly etag?: string
   /** false: nothing changed, so the audit log gets no entry. */
   readonly changed?: false
+  /** The audit log gets an entry for this change, though the route sums up. */
+  readonly audit?: 'entry'
   /** Fields of the body that are shown only once, and omitted in the response to a repeated request. */
   readonly once?: readonly string[]
 }

@@ -16,12 +16,12 @@ import type { Environment } from '../client/environment.js'
 import { coming, isLive, jobsOf, occurrenceOf } from '../schedules/occurrence.js'
 import type { OccurrenceAttempt } from '../schedules/occurrences.js'
 import { nextAfter } from '../schedules/schedule-cache.js'
-import { type Schedules, scheduleRecords } from '../schedules/schedules.js'
+import { type Schedules, scheduleRecords, versionConflict } from '../schedules/schedules.js'
 import { type JobSchedule, jobSchedule, viewJobSchedule } from '../schedules/view.js'
 import { type EditOptions, notFound } from './edit.js'
 import { explainIn } from './explainer.js'
 import type { Jobs, LogView } from './jobs.js'
-import { type HistoryQuery, type JobQuery, type List, listOf, PAGE_DEFAULT, type PageQuery } from './query.js'
+import { type HistoryQuery, type JobQuery, type List, listOf, type PageQuery, pageOf } from './query.js'
 import type { SearchOptions } from './search.js'
 import { type JobTimeline, type TimelineQuery, timelineIn } from './timeline.js'
 
@@ -67,7 +67,7 @@ export class ById {
   /** First the schedules that were made in the short form, by id, then the jobs, newest first. */
   async list(query: ListQuery = {}, page: PageQuery = {}, search: SearchOptions = {}): Promise<List<JobOrSchedule>> {
     const { kind, ...filter } = query
-    const { limit = PAGE_DEFAULT, cursor } = page
+    const { limit, cursor } = pageOf(page, 'byId.list')
     const isDone = kind === 'job' || (cursor !== undefined && !cursor.startsWith(SCHEDULES))
     const schedules = isDone ? [] : await this.#posted(filter, limit + 1, cursor?.slice(SCHEDULES.length))
     const data: readonly JobOrSchedule[] = await Promise.all(schedules.slice(0, limit).map(one => this.#view(one)))
@@ -203,7 +203,9 @@ export class ById {
     if (!isWaiting && (given.runAt !== undefined || given.delay !== undefined)) {
       throw refusal('edit', schedule, 'none of its jobs is waiting; change its times with schedule')
     }
-    await this.#schedules.edit(id, given, version === undefined ? {} : { version: Number(version) })
+    const { revision } = schedule
+    if (version !== undefined && version !== String(revision)) throw versionConflict(id, revision, shown(version))
+    await this.#schedules.edit(id, given, version === undefined ? {} : { version: revision })
     if (isWaiting && Object.keys(asked).length > 0) await this.#editJob(occurrence, asked)
   }
 

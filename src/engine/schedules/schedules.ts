@@ -346,12 +346,15 @@ function changed() {
 }
 
 function checkVersion(id: string, current: number, version: number | undefined): void {
-  if (version === undefined || version === current) return
-  throw new ChronosError(
+  if (version !== undefined && version !== current) throw versionConflict(id, current, version)
+}
+
+export function versionConflict(id: string, current: number, expected: number | string): ChronosError {
+  return new ChronosError(
     'VERSION_CONFLICT',
     current === 0
-      ? `there is no schedule ${shown(id)}, and version ${version} was expected`
-      : `schedule ${shown(id)} has version ${current}, not ${version}: it was modified concurrently; read it again`,
+      ? `there is no schedule ${shown(id)}, and version ${expected} was expected`
+      : `schedule ${shown(id)} has version ${current}, not ${expected}: it was modified concurrently; read it again`,
     { details: { scheduleId: id, version: current } },
   )
 }

@@ -206,9 +206,9 @@ async function audit(
   endpoint: Endpoint,
   { caller, params, requestId }: Call<unknown, unknown, unknown>,
   facts: Readonly<Record<string, unknown>>,
-  { headers, changed }: Answer,
+  { headers, changed, audit: own }: Answer,
 ): Promise<void> {
-  const how = auditOf(endpoint)
+  const how = own ?? auditOf(endpoint)
   if (how === 'none' || changed === false || headers?.['Idempotency-Replayed'] !== undefined) return
   const target = Object.values(params as Record<string, string>).join(' ')
   const change = {

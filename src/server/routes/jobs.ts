@@ -59,8 +59,8 @@ const create = endpoint({
     200: { description: 'A job or schedule with this key exists already', schema: created },
     201: { description: 'Created', schema: created },
   },
-  async handle({ app, caller, body, repeatId }): Promise<Answer> {
-    if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm, repeatId)
+  async handle({ app, caller, body, repeatId, note }): Promise<Answer> {
+    if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm, repeatId, note)
     // The key makes sure that a repeated request creates one job, even if the stored answer was lost.
     const key = repeatId === undefined ? {} : { key: `request:${repeatId}` }
     const result = await enqueue(app, caller, { ...key, ...(body as NewJob) })
@@ -75,12 +75,17 @@ async function makeSchedule(
   caller: Caller,
   form: ScheduleForm,
   repeatId: string | undefined,
+  note: (facts: { readonly scheduleId: string }) => void,
 ): Promise<Answer> {
   const own = ownTenant(caller, form)
   const { schedule, ...made } = await chronos.schedules.create(own, present({ id: repeatId?.slice(0, 32) }))
   feed.changed(['schedules'], schedule.tenantId)
+  note({ scheduleId: schedule.id })
   const body = { ...(await chronos.byId.get(schedule.id)), ...made }
-  return { status: made.status === 'created' ? 201 : 200, body, headers: versionTag(schedule) }
+  const answer = { body, headers: versionTag(schedule) }
+  return made.status === 'created'
+    ? { status: 201, audit: 'entry', ...answer }
+    : { status: 200, changed: false, ...answer }
 }
 
 function enqueue({ chronos }: Application, caller: Caller, job: NewJob): Promise<EnqueueResult> {

@@ -21,13 +21,16 @@ function next<Name extends keyof Events>(chronos: Chronos, name: Name): Promise<
   })
 }
 
-/** A server with a worker and a schedule in the short form whose calls get these statuses, and then 200. */
+/**
+ * A server with a worker and a schedule in the short form whose calls get these statuses, and then 200. A failed call is
+ * to be repeated after an hour, so that no retry runs by itself during a test.
+ */
 async function posted(statuses: readonly number[], form: object = {}, hold?: Promise<unknown>) {
   const heard: string[] = []
   const receiver = await startReceiver(async (request, response) => {
     heard.push(`${request.method} ${request.url}`)
     await hold
-    response.writeHead(statuses[heard.length - 1] ?? 200).end()
+    response.writeHead(statuses[heard.length - 1] ?? 200, { 'Retry-After': '3600' }).end()
   })
   const t = await startServer({ chronos: { egress: { allow: ['loopback'] } } })
   t.chronos.work([], { signals: false })
@@ -67,7 +70,7 @@ async function failing({ t, of }: { t: TestServer; of: (verb?: string) => string
 describe('a schedule in the short form', () => {
   it('shows the posted fields as posted, beside its own, and the time of its next run', async () => {
     const more = { method: 'put', headers: { 'X-Shop': 'north' }, body: { ping: 1 }, timeout: '5s', key: 'ping' }
-    await using p = await posted([500], more)
+    await using p = await posted([503], more)
     const shown = await p.get()
     expect(shown).toMatchObject({ ...p.body, kind: 'schedule', id: p.id, state: 'active', job: 'http', attempts: [] })
     expect(shown.nextRunAt).toBe(shown.nextOccurrenceAt)
@@ -85,7 +88,7 @@ describe('a schedule in the short form', () => {
   })
 
   it('is listed once, before the jobs, unless only jobs are wanted', async () => {
-    await using p = await posted([500])
+    await using p = await posted([503])
     const { job } = await failing(p)
     const list = async (query: string) => {
       const { body } = await p.t.api<{ data: { id: string }[]; count: object; page: { next?: string } }>(
@@ -109,7 +112,7 @@ describe('a schedule in the short form', () => {
   })
 
   it('is cancelled: it ends, and its waiting occurrence too', async () => {
-    await using p = await posted([500])
+    await using p = await posted([503])
     const { job } = await failing(p)
     const { status, body } = await p.t.api<Made>('POST', p.of('/cancel'))
     expect(status).toBe(200)
@@ -123,6 +126,7 @@ describe('a schedule in the short form', () => {
     expect(again.status).toBe(409)
     expect(again.body).toMatchObject({ code: 'NOT_ALLOWED', detail: expect.stringContaining('it has ended') })
     expect((await p.t.api('POST', `/schedules/${p.id}/resume`)).body).toMatchObject({ state: 'active' })
+    expect(await p.entry('POST /jobs')).toMatchObject({ facts: { scheduleId: p.id } })
   })
 
   it('is cancelled while a call runs: the call is aborted', async () => {
@@ -145,7 +149,7 @@ describe('a schedule in the short form', () => {
   })
 
   it('is retried: its last dead occurrence starts again', async () => {
-    await using p = await posted([500], { maxRetryCount: 0 })
+    await using p = await posted([503], { maxRetryCount: 0 })
     const none = await p.t.api('POST', p.of('/retry'))
     expect(none.body).toMatchObject({ code: 'NOT_ALLOWED', detail: expect.stringContaining('dead or cancelled') })
     const died = next(p.t.chronos, 'job.dead')
@@ -181,20 +185,23 @@ describe('a schedule in the short form', () => {
   })
 
   it('is edited, with its waiting occurrence', async () => {
-    await using p = await posted([500])
+    await using p = await posted([503])
     const { job } = await failing(p)
     const etag = (await p.t.api('GET', p.of())).headers.get('ETag')!
-    const changes = { schedule: '*/30 * * * * *', api: `${p.api}?v=2`, maxRetryCount: 7, isRecurring: false }
+    const call = { api: `${p.api}?v=2`, headers: { 'X-Shop': 'south' }, timeout: '9s' }
+    const changes = { schedule: '0 0 0 2 1 *', ...call, maxRetryCount: 7, isRecurring: false }
     const edited = await p.t.api<Made>('PATCH', p.of(), changes, { 'If-Match': etag })
     expect(edited.status).toBe(200)
     expect(edited.body).toMatchObject({
       ...p.body,
       ...changes,
-      cron: '*/30 * * * * *',
+      cron: '0 0 0 2 1 *',
       version: 2,
-      occurrence: { id: job.id, payload: { url: `${p.api}?v=2`, method: 'POST' }, maxRetries: 7 },
+      occurrence: { id: job.id, payload: { url: call.api, headers: call.headers, timeout: '9s' }, maxRetries: 7 },
     })
-    expect((await p.t.api('PATCH', p.of(), { maxRetryCount: 1 }, { 'If-Match': etag })).status).toBe(412)
+    for (const old of [etag, '"unknown"']) {
+      expect((await p.t.api('PATCH', p.of(), { maxRetryCount: 1 }, { 'If-Match': old })).status).toBe(412)
+    }
     expect(await p.entry('PATCH /jobs/{id}')).toMatchObject({
       facts: { scheduleId: p.id, fields: Object.keys(changes) },
     })
@@ -242,7 +249,7 @@ describe('a schedule in the short form', () => {
   })
 
   it('has a timeline and an explanation: first of what is to come, then of its occurrence', async () => {
-    await using p = await posted([500, 500], { maxRetryCount: 1 })
+    await using p = await posted([503, 503], { maxRetryCount: 1 })
     const { nextOccurrenceAt } = p.made
     const told = async () => (await p.t.api<Explanation>('GET', p.of('/explain'))).body
     const drawn = async () => (await p.t.api<{ job: JobView }>('GET', p.of('/timeline'))).body
@@ -260,7 +267,7 @@ describe('a schedule in the short form', () => {
     const { job } = await failing(p)
     expect(await told()).toMatchObject({
       summary: expect.stringContaining('retry'),
-      last: { words: expect.stringContaining('answered 500') },
+      last: { words: expect.stringContaining('answered 503') },
       nextOccurrenceAt,
     })
     expect(await drawn()).toMatchObject({ nextOccurrenceAt, attempts: [{ label: 'Initial' }], job: { id: job.id } })

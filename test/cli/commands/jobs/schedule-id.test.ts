@@ -37,12 +37,12 @@ describe.each(['--store', '--url'])('the id of a schedule, with %s', how => {
     expect(await jobs('run-now', id)).toContain(`set to run now ${id} http: schedule ${id} is active`)
     const { occurrence } = (await json('get', id)) as { occurrence: { id: string } }
     expect(await jobs('reschedule', id, '--delay', '1h')).toContain('rescheduled')
-    expect(await json('edit', id, '--call', 'https://api.example/pong', '--cron', '*/5 * * * *')).toMatchObject({
+    expect(await json('edit', id, '--call', 'https://api.example/pong', '--cron', '0 0 2 1 *')).toMatchObject({
       api: 'https://api.example/pong',
-      schedule: '*/5 * * * *',
+      schedule: '0 0 2 1 *',
       occurrence: { id: occurrence.id, phase: 'scheduled', payload: { url: 'https://api.example/pong' } },
     })
-    expect(await jobs('timeline', id)).toMatch(/Initial[\s\S]*schedule \S+ is active: \*\/5/)
+    expect(await jobs('timeline', id)).toMatch(/Initial[\s\S]*schedule \S+ is active: 0 0 2 1 /)
     expect(await json('timeline', id)).toMatchObject({
       job: { id: occurrence.id },
       nextOccurrenceAt: expect.any(String),
