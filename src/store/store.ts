@@ -1,7 +1,8 @@
 import type { JobChange } from '../core/job/changes.js'
-import type { Job, JobState, RunStatus, StoredError } from '../core/job/job.js'
+import type { Job, JobState } from '../core/job/job.js'
 import type { Decision } from '../core/job/lifecycle.js'
 import type { RunTime } from '../core/job/run-time.js'
+import type { AttemptFacts } from '../core/job/view.js'
 import type { PartialPolicy } from '../core/policy/policy.js'
 import type { Count } from '../core/values/count.js'
 import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
@@ -311,20 +312,8 @@ export interface Page<T> {
 }
 
 /** One run of a job, written once, when it ended. */
-export interface AttemptRecord {
+export interface AttemptRecord extends AttemptFacts {
   readonly jobId: string
-  readonly generation: number
-  readonly run: number
-  readonly attempt: number
-  readonly status: RunStatus
-  readonly startedAt: number
-  readonly finishedAt: number
-  readonly workerId: string
-  readonly error?: StoredError
-  readonly note?: string
-  readonly delayMs?: number
-  readonly nextRunAt?: number
-  readonly fingerprint?: string
   readonly decision: Decision
 }
 

@@ -107,7 +107,7 @@ export const attemptView = named(
 )
 export type AttemptView = Infer<typeof attemptView>
 
-/** The fields of a run's record that a view needs; a store's record has them. */
+/** The record of one run, as far as a view shows it. */
 export interface AttemptFacts {
   readonly generation: number
   readonly run: number

@@ -135,8 +135,3 @@ export function lastTick(ticks: Ticks, after: number, until: number): number | u
 export function splayOf(id: string, splayMs: number | undefined): number {
   return splayMs === undefined ? 0 : Number.parseInt(hash64(id).slice(0, 8), 16) % (splayMs + 1)
 }
-
-/** In words: `every 5m`, `0 9 * * MON (Europe/Paris)`. */
-export function timingWords({ cron, everyMs, timeZone }: Timing): string {
-  return cron === undefined ? `every ${formatMs(everyMs!)}` : `${cron} (${timeZone})`
-}

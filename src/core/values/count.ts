@@ -6,3 +6,8 @@ export const count = named('Count', view({ value: integer(), relation: oneOf(['e
   description: 'An exact count, or "at least" if counting further would take too long.',
 })
 export type Count = Infer<typeof count>
+
+/** A counter for each key, at 0. */
+export function zeros<const Key extends string>(keys: readonly Key[]): Record<Key, number> {
+  return Object.fromEntries(keys.map(key => [key, 0])) as Record<Key, number>
+}

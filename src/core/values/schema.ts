@@ -212,14 +212,7 @@ export function coded<S extends Schema>(code: ErrorCode, schema: S): S {
 
 // ---------------------------------------------------------------- simple values
 
-interface Parts<T> {
-  readonly kinds: readonly Kind[]
-  readonly expects: string
-  readonly check: (value: unknown) => T
-  readonly json?: (to: Components) => JsonSchema
-  readonly fromText?: (text: string) => unknown
-  readonly control?: 'duration' | 'url'
-}
+type Parts<T> = Omit<Schema<T>, 'about'>
 
 /* @__NO_SIDE_EFFECTS__ */
 export function schema<T>(parts: Parts<T>): Schema<T> {

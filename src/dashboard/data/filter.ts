@@ -1,4 +1,4 @@
-import { PHASES } from '../../core/job/job.js'
+import { DEATH_REASONS, PHASES } from '../../core/job/job.js'
 
 /** The query of a URL, as the router has it. */
 type Query = Readonly<Record<string, string>>
@@ -12,20 +12,6 @@ export interface FilterToken {
   readonly values?: readonly string[] | undefined
 }
 
-export const REASONS = [
-  'exhausted',
-  'too-old',
-  'permanent',
-  'failed',
-  'unknown-outcome',
-  'poison',
-  'expired',
-  'blocked',
-  'gone',
-  'endpoint-disabled',
-  'discarded',
-] as const
-
 /** The filters of a list of jobs. `known` are the queue and job names to suggest. */
 export function jobTokens(
   known: { queues?: readonly string[]; names?: readonly string[] } = {},
@@ -37,7 +23,7 @@ export function jobTokens(
     { name: 'tag', hint: 'Tag' },
     { name: 'key', hint: 'Idempotency key' },
     { name: 'error', hint: 'Text of the last error' },
-    { name: 'reason', hint: 'Reason of death', values: REASONS },
+    { name: 'reason', hint: 'Reason of death', values: DEATH_REASONS },
     { name: 'fingerprint', hint: 'Error group' },
     { name: 'schedule', hint: 'Schedule that created it' },
     { name: 'redrive', hint: 'Redrive that restarted it' },

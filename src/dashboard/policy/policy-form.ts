@@ -10,10 +10,6 @@ export type PolicyForm = Readonly<Record<string, string>> & { readonly strategy:
 
 const FIELDS: readonly string[] = ['strategy', ...FLAT_FIELDS.map(({ name }) => name)]
 
-export function hasField(strategy: Strategy, field: string): boolean {
-  return fieldsOf(strategy).some(({ name }) => name === field)
-}
-
 /** The initial values of fields that the policy does not have, for when the backoff is changed. */
 const DEFAULTS = { base: '60s', factor: '2', delays: '30s, 60s, 120s' }
 

@@ -56,14 +56,6 @@ export function parseEgress(options: EgressOptions = {}, where = 'egress'): Egre
   })
 }
 
-/** The list as an environment variable holds it: `10.1.0.0/16,hooks.internal`. */
-export function splitAllowed(text: string | undefined): readonly string[] {
-  return (text ?? '')
-    .split(',')
-    .map(entry => entry.trim())
-    .filter(entry => entry !== '')
-}
-
 function checkList(list: unknown, where: string): void {
   if (Array.isArray(list) && list.length <= ENTRIES_MAX) return
   throw new ChronosError('INVALID_OPTION', `${where}: expected a list of at most ${ENTRIES_MAX}, got ${shown(list)}`)

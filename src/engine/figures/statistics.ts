@@ -36,7 +36,6 @@ export const activity = named(
 export type Activity = Infer<typeof activity>
 
 export const phaseCounts = view({ scheduled: count, queued: count, retrying: count, running: count, dead: count })
-export type PhaseCounts = Infer<typeof phaseCounts>
 
 const workerCounts = view({
   alive: integer(),

@@ -24,7 +24,6 @@ export const plannedWait = view(
     source: anyText,
   },
 )
-export type PlannedWait = Infer<typeof plannedWait>
 
 export const timelineAttempt = named(
   'TimelineAttempt',

@@ -1,5 +1,6 @@
-import type { JobState, RunStatus } from '../../core/job/job.js'
+import { type JobState, RUN_STATUSES } from '../../core/job/job.js'
 import type { Transition } from '../../core/job/lifecycle.js'
+import { zeros } from '../../core/values/count.js'
 
 /** What one worker has done since it started. */
 export interface WorkerStats {
@@ -37,16 +38,7 @@ export class Counters {
   successfulRetries = 0
   leasesLost = 0
   handlersStuck = 0
-  readonly ended: Record<RunStatus, number> = {
-    succeeded: 0,
-    failed: 0,
-    'timed-out': 0,
-    lost: 0,
-    snoozed: 0,
-    released: 0,
-    deferred: 0,
-    cancelled: 0,
-  }
+  readonly ended = zeros(RUN_STATUSES)
 
   countEnd(attempt: number, { status, attemptBack }: Transition, state: JobState): void {
     this.ended[status]++

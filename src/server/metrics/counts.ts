@@ -1,4 +1,5 @@
-import type { DeathReason, RunStatus } from '../../core/job/job.js'
+import { DEATH_REASONS, RUN_STATUSES } from '../../core/job/job.js'
+import { zeros } from '../../core/values/count.js'
 import { ChronosError } from '../../core/values/error.js'
 import { DELIVERY_JOB } from '../../core/webhook/webhook.js'
 import type { JobMeasured, Meter, Place, RunMeasured, TicksMeasured } from '../../engine/figures/telemetry.js'
@@ -10,29 +11,8 @@ type Counter<Key extends string> = Record<Key, number>
 type Result = JobMeasured['result']
 
 /** Every outcome has a series from the first start of a job on, because `increase()` misses the step of a series that appears at 1. */
-const NO_ATTEMPTS: Counter<RunStatus> = {
-  succeeded: 0,
-  failed: 0,
-  'timed-out': 0,
-  lost: 0,
-  snoozed: 0,
-  released: 0,
-  deferred: 0,
-  cancelled: 0,
-}
-const NO_DEATHS: Counter<DeathReason> = {
-  exhausted: 0,
-  'too-old': 0,
-  permanent: 0,
-  failed: 0,
-  'unknown-outcome': 0,
-  poison: 0,
-  expired: 0,
-  blocked: 0,
-  gone: 0,
-  'endpoint-disabled': 0,
-  discarded: 0,
-}
+const NO_ATTEMPTS = zeros(RUN_STATUSES)
+const NO_DEATHS = zeros(DEATH_REASONS)
 
 /** Plain fields, because they are incremented thousands of times a second. */
 class JobCounts {

@@ -3,15 +3,7 @@ import { isScheduleForm, parseScheduleForm } from '../../../src/core/schedule/fo
 import { viewOccurrences } from '../../../src/core/schedule/occurrences.js'
 import { missed, scheduleOptions } from '../../../src/core/schedule/options.js'
 import { decideTicks, type Missed, NO_TICKS, type Overlap, type Schedule } from '../../../src/core/schedule/schedule.js'
-import {
-  checkHappens,
-  lastTick,
-  nextTicks,
-  parseTiming,
-  splayOf,
-  ticksOf,
-  timingWords,
-} from '../../../src/core/schedule/timing.js'
+import { checkHappens, lastTick, nextTicks, parseTiming, splayOf, ticksOf } from '../../../src/core/schedule/timing.js'
 import { read } from '../../../src/core/values/schema.js'
 
 const MINUTE = 60_000
@@ -182,8 +174,6 @@ describe('timing', () => {
       { at: '2026-03-29T01:00:00.000Z', local: '2026-03-29T03:00:00+02:00', clocks: '+1h' },
       { at: '2026-03-30T00:30:00.000Z', local: '2026-03-30T02:30:00+02:00' },
     ])
-    expect(timingWords(timing)).toBe('30 2 * * * (Europe/Paris)')
-    expect(timingWords({ everyMs: 90_000, timeZone: 'UTC' })).toBe('every 1m 30s')
   })
 })
 

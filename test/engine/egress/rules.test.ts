@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { EgressBlocked } from '../../../src/engine/egress/blocked.js'
-import {
-  type EgressOptions,
-  mayReach,
-  parseEgress,
-  splitAllowed,
-  type Trust,
-} from '../../../src/engine/egress/rules.js'
+import { type EgressOptions, mayReach, parseEgress, type Trust } from '../../../src/engine/egress/rules.js'
 import { checkTarget } from '../../../src/engine/egress/target.js'
 import vectors from '../../vectors/ssrf.json' with { type: 'json' }
 
@@ -131,11 +125,6 @@ describe('the allow-list', () => {
     expect(reach('10.0.0.7', 'example.com')).toBe(false)
     expect(reach('169.254.169.254', 'hooks.internal')).toBe(false)
     expect(reach('224.0.0.1', 'hooks.internal')).toBe(false)
-  })
-
-  it('is parsed from one line', () => {
-    expect(splitAllowed(' 10.1.0.0/16, hooks.internal ,,')).toEqual(['10.1.0.0/16', 'hooks.internal'])
-    expect(splitAllowed(undefined)).toEqual([])
   })
 
   it.each<[options: unknown, message: RegExp]>([
