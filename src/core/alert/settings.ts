@@ -58,19 +58,26 @@ const lasting = duration({ max: 7 * 24 * HOUR_MS })
 
 const common = (threshold: Schema<number | Duration>) => ({
   enabled: boolean,
-  fire: about(threshold, 'The alert fires above this value.'),
-  clear: about(threshold, 'The alert may resolve at or below this value.'),
-  critical: about(threshold, 'The alert is critical above this value.'),
-  for: about(lasting, 'How long the condition must hold before the alert fires.'),
-  keep: about(lasting, 'How long the condition must be over before the alert resolves.'),
+  fire: about(threshold, 'The alert fires above this value.', { label: 'Fires above', hint: '' }),
+  clear: about(threshold, 'The alert may resolve at or below this value.', {
+    label: 'Resolves at or below',
+    hint: 'A lower value avoids flapping',
+  }),
+  critical: about(threshold, 'The alert is critical above this value.', {
+    label: 'Critical above',
+    hint: 'Empty: unchanged',
+    placeholder: 'never',
+  }),
+  for: about(lasting, 'How long the condition must hold before the alert fires.', { label: 'Pending for' }),
+  keep: about(lasting, 'How long the condition must be over before the alert resolves.', { label: 'Resolves after' }),
   repeat: about(repeat, 'When the notification is repeated: after a duration, or when the value has doubled.'),
 })
 const counted = {
   // Counts per minute are kept for two days, so a window must be shorter.
-  window: about(duration({ min: MINUTE_MS, max: HOUR_MS }), 'How far back it counts.'),
+  window: about(duration({ min: MINUTE_MS, max: HOUR_MS }), 'How far back it counts.', { label: 'Window' }),
 }
 const volume = {
-  minRetries: about(count, 'With fewer retries in the window there is no value.'),
+  minRetries: about(count, 'With fewer retries in the window there is no value.', { label: 'Minimum retries' }),
 }
 
 /** The settings that any rule has; each rule has those that apply to it. */
@@ -84,11 +91,13 @@ const off = value<false>(
   given => given === false,
 )
 
-const settingsOf = ({ unit, defaults: { window, minRetries } }: Rule): Schema<RuleSettings> =>
-  object(
-    {},
-    { ...common(THRESHOLDS[unit]), ...(window !== undefined && counted), ...(minRetries !== undefined && volume) },
-  )
+function settingsOf({ unit, defaults: { window, minRetries } }: Rule) {
+  const own = { ...(window !== undefined && counted), ...(minRetries !== undefined && volume) }
+  return object({}, { ...common(THRESHOLDS[unit]), ...own })
+}
+
+/** The settings of one rule, with the words of a form. */
+export const ruleSettings = (name: RuleName) => settingsOf(ruleNamed(name))
 
 const byRule = <T>(of: (settings: Schema<RuleSettings>) => Schema<T>): Schema<Readonly<Partial<Record<RuleName, T>>>> =>
   object({}, Object.fromEntries(RULES.map(rule => [rule.name, of(settingsOf(rule))])) as Record<RuleName, Schema<T>>)

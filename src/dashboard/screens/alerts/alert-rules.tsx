@@ -1,5 +1,5 @@
-import { useSignal } from '@preact/signals'
-import type { RuleSettings, RuleView } from '../../../core/alert/settings.js'
+import { type Signal, useSignal } from '@preact/signals'
+import { type RuleSettings, type RuleView, ruleSettings } from '../../../core/alert/settings.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
 import { act } from '../../data/actions.js'
@@ -11,7 +11,8 @@ import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Editor } from '../../parts/form/editor.js'
 import { Toggle } from '../../parts/form/field.js'
-import { Fields, textOf, useDraft, wrongOnes } from '../../parts/form/form.js'
+import { Fields, useDraft } from '../../parts/form/form.js'
+import { formOf } from '../../parts/form/typed.js'
 import { List } from '../../parts/list/list.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { thresholdText } from './alert-words.js'
@@ -110,9 +111,6 @@ interface RuleEditorProps {
   readonly onClose: () => void
 }
 
-const HINTS = { duration: 'such as 5m', share: 'percent', count: 'a number', flag: 'a number' } as const
-type Unit = keyof typeof HINTS
-
 function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
   const { name, about, details, unit } = rule
   const draft = useDraft({
@@ -125,19 +123,12 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
     window: String(rule.window ?? ''),
     minRetries: String(rule.minRetries ?? ''),
   })
-  const [fire, clear, critical] = [draft.fire, draft.clear, draft.critical].map(({ value }) => read(value, unit))
-  const lasts = ({ value }: { readonly value: string }): string | undefined =>
-    parseDuration(value.trim()) === undefined ? 'such as 5m' : undefined
-  const wrong = wrongOnes({
-    fire: fire === undefined ? HINTS[unit] : undefined,
-    clear:
-      clear === undefined ? HINTS[unit] : isAbove(clear, fire) ? 'must not exceed the firing threshold' : undefined,
-    critical: draft.critical.value.trim() !== '' && critical === undefined ? HINTS[unit] : undefined,
-    for: lasts(draft.for),
-    keep: lasts(draft.keep),
-    window: rule.window === undefined ? undefined : lasts(draft.window),
-    minRetries: /^\d*$/.test(draft.minRetries.value) ? undefined : HINTS.count,
-  })
+  const { fire, clear, critical } = draft
+  const shares = unit === 'share' ? present({ fire: share(fire), clear: share(clear), critical: share(critical) }) : {}
+  const percent = unit === 'share' ? ({ hint: 'percent', kind: 'text' } as const) : {}
+  const form = formOf(ruleSettings(name), draft, shares)
+  const isClear = !isAbove(form.body.clear, form.body.fire)
+  const wrong = isClear ? form.wrong : { ...form.wrong, clear: 'Must not exceed the firing threshold' }
   const save = (settings: RuleSettings | null, done: string): Promise<unknown> =>
     act({ run: () => api.alerts.setRules({ [name]: settings }), done, after })
   return (
@@ -145,24 +136,8 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
       title={name}
       onClose={onClose}
       verb="Save"
-      isReady={Object.keys(wrong).length === 0}
-      onSave={() =>
-        save(
-          {
-            enabled: draft.enabled.value,
-            ...present({
-              fire,
-              clear,
-              critical,
-              window: textOf(draft.window) as Duration | undefined,
-              minRetries: draft.minRetries.value === '' ? undefined : Number(draft.minRetries.value),
-            }),
-            for: draft.for.value.trim() as Duration,
-            keep: draft.keep.value.trim() as Duration,
-          },
-          `Changed rule ${name}`,
-        )
-      }
+      isReady={form.isReady && isClear}
+      onSave={() => save(form.body, `Changed rule ${name}`)}
       more={
         <Button
           text="Remove override"
@@ -176,26 +151,16 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
         {about}. {details}
       </p>
       <Fields
-        draft={draft}
+        {...form}
         wrong={wrong}
         fields={[
-          unit !== 'flag' && { name: 'fire', label: 'Fires above', hint: HINTS[unit], kind: 'code', autoFocus: true },
-          unit !== 'flag' && {
-            name: 'clear',
-            label: 'Resolves at or below',
-            hint: 'A lower value avoids flapping',
-            kind: 'code',
-          },
-          { name: 'critical', label: 'Critical above', hint: 'Empty: unchanged', placeholder: 'never', kind: 'code' },
-          { name: 'for', label: 'Pending for', kind: 'duration' },
-          { name: 'keep', label: 'Resolves after', hint: 'Time below the threshold', kind: 'duration' },
-          rule.window !== undefined && { name: 'window', label: 'Window', kind: 'duration' },
-          rule.minRetries !== undefined && {
-            name: 'minRetries',
-            label: 'Minimum retries',
-            hint: 'Fewer in the window: no value',
-            kind: 'code',
-          },
+          unit !== 'flag' && { name: 'fire', ...percent, autoFocus: true },
+          unit !== 'flag' && { name: 'clear', ...percent },
+          { name: 'critical', ...percent },
+          'for',
+          'keep',
+          rule.window !== undefined && 'window',
+          rule.minRetries !== undefined && 'minRetries',
         ]}
       />
       <Toggle value={draft.enabled} label="Enabled" />
@@ -204,21 +169,18 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
 }
 
 /** Shares are entered in percent. */
-function typed(value: number | Duration | undefined, unit: Unit): string {
+function typed(value: number | Duration | undefined, unit: RuleView['unit']): string {
   if (value === undefined) return ''
   return unit === 'share' ? String(Math.round(Number(value) * 1_000) / 10) : String(value)
 }
 
-function read(text: string, unit: Unit): number | Duration | undefined {
-  const value = text.trim()
-  if (value === '') return undefined
-  if (unit === 'duration') return parseDuration(value) === undefined ? undefined : (value as Duration)
-  const number = Number(value)
-  if (!Number.isFinite(number) || number < 0) return undefined
-  return unit === 'share' ? number / 100 : number
+function share({ value }: Signal<string>): number | string | undefined {
+  const text = value.trim()
+  if (text === '') return undefined
+  return Number.isFinite(Number(text)) ? Number(text) / 100 : text
 }
 
-function isAbove(clear: number | Duration, fire: number | Duration | undefined): boolean {
+function isAbove(clear: number | Duration | undefined, fire: number | Duration | undefined): boolean {
   const size = (value: number | Duration): number => (typeof value === 'number' ? value : (parseDuration(value) ?? 0))
-  return fire !== undefined && size(clear) > size(fire)
+  return clear !== undefined && fire !== undefined && size(clear) > size(fire)
 }
