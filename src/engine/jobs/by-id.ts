@@ -142,6 +142,7 @@ export class ById {
       if (schedule.state !== 'ended') await this.#schedules.end(id)
       else if (count === 0) throw refusal('cancel', schedule, 'it has ended')
       await this.#jobs.cancelAll(live)
+      return undefined
     })
   }
 
@@ -151,7 +152,7 @@ export class ById {
       const ended = { ...jobsOf(schedule), state: ['dead', 'cancelled'] as const }
       const [last] = (await (await this.#store()).list(ended, { limit: 1 })).data
       if (!last) throw refusal('retry', schedule, 'none of its jobs is dead or cancelled; run-now makes another one')
-      await this.#jobs.retry(last.id)
+      return this.#jobs.retry(last.id)
     })
   }
 
@@ -159,8 +160,8 @@ export class ById {
   runNow(id: string): Promise<JobOrSchedule> {
     return this.#change(id, this.#jobs.runNow(id), async schedule => {
       const occurrence = await occurrenceOf(await this.#store(), schedule)
-      if (occurrence && isLive(occurrence)) await this.#jobs.runNow(occurrence.id)
-      else await this.#schedules.run(id)
+      if (occurrence && isLive(occurrence)) return this.#jobs.runNow(occurrence.id)
+      return this.#jobs.get((await this.#schedules.run(id)).id)
     })
   }
 
@@ -193,7 +194,11 @@ export class ById {
     })
   }
 
-  async #edit(schedule: Schedule, changes: JobOrScheduleChanges, version: string | undefined): Promise<void> {
+  async #edit(
+    schedule: Schedule,
+    changes: JobOrScheduleChanges,
+    version: string | undefined,
+  ): Promise<JobView | undefined> {
     const { id } = schedule
     const where = `schedule ${shown(id)}`
     const given = read(scheduleEdit, changes, `${where}:`)
@@ -206,25 +211,26 @@ export class ById {
     const { revision } = schedule
     if (version !== undefined && version !== String(revision)) throw versionConflict(id, revision, shown(version))
     await this.#schedules.edit(id, given, version === undefined ? {} : { version: revision })
-    if (isWaiting && Object.keys(asked).length > 0) await this.#editJob(occurrence, asked)
+    return isWaiting && Object.keys(asked).length > 0 ? this.#editJob(occurrence, asked) : undefined
   }
 
   /** A job that has started meanwhile keeps what it started with. */
-  async #editJob({ id }: Job, changes: JobChanges): Promise<void> {
+  async #editJob({ id }: Job, changes: JobChanges): Promise<JobView | undefined> {
     try {
-      await this.#jobs.edit(id, changes)
+      return await this.#jobs.edit(id, changes)
     } catch (error) {
-      if (!isError(error, 'NOT_ALLOWED') && !isError(error, 'NOT_FOUND')) throw error
+      if (isError(error, 'NOT_ALLOWED') || isError(error, 'NOT_FOUND')) return undefined
+      throw error
     }
   }
 
-  /** The changed job, or the changed schedule. */
-  #change(id: string, onJob: Promise<JobView>, onSchedule: (schedule: Schedule) => Promise<void>) {
+  /** The changed job, or the changed schedule with the job that was changed, as it was then. */
+  #change(id: string, onJob: Promise<JobView>, onSchedule: (schedule: Schedule) => Promise<JobView | undefined>) {
     return this.#either<JobOrSchedule>(id, onJob, async schedule => {
-      await onSchedule(schedule)
+      const occurrence = await onSchedule(schedule)
       const changed = await this.#find(id)
       if (!changed) throw notFound(id)
-      return this.#view(changed)
+      return this.#view(changed, occurrence)
     })
   }
 
@@ -244,10 +250,13 @@ export class ById {
     return (await this.#records.find(id))?.body
   }
 
-  async #view(schedule: Schedule): Promise<JobSchedule> {
+  async #view(schedule: Schedule, changed?: JobView): Promise<JobSchedule> {
+    return viewJobSchedule(schedule, changed ?? (await this.#occurrence(schedule)), this.#env.time.now())
+  }
+
+  async #occurrence(schedule: Schedule): Promise<JobView | undefined> {
     const occurrence = await occurrenceOf(await this.#store(), schedule)
-    const shownJob = occurrence && (await this.#jobs.get(occurrence.id))
-    return viewJobSchedule(schedule, shownJob, this.#env.time.now())
+    return occurrence && this.#jobs.get(occurrence.id)
   }
 
   #store() {
