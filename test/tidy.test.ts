@@ -242,6 +242,20 @@ const RULES: readonly Rule[] = [
     keeps: { 'test/engine/worker/worker.test.ts': "await t.advance('1m') // sleep(1)" },
   },
   {
+    says: 'the title of a test is a sentence about its subject',
+    because:
+      'A title that begins with "of" or "and" is half a sentence: it reads only together with the line before it.',
+    check: halfTitles,
+    breaks: [
+      "it('of another tenant are hidden', () => {})",
+      "it.each([1, 2])('but %i is refused', () => {})",
+      'it.concurrent(`and keeps the others`, () => {})',
+    ].map(code => ({ 'test/engine/worker/worker.test.ts': code })),
+    keeps: {
+      'test/engine/worker/worker.test.ts': "it('offers one job', () => {})\nit.each([1])('ends %i of them', () => {})",
+    },
+  },
+  {
     says: 'relative imports end with .js',
     because: 'Node resolves exactly what is written; without the ending the built package does not load.',
     check: importEndings,
@@ -512,6 +526,13 @@ function sleeps(tree: Tree): Finding[] {
     ...places(path, codeOf(text), /(?<![.\w$])(?:setTimeout|setInterval|sleep)\s*\(|\bAtomics\.wait\b/g),
     ...importFindings(path, text, ({ specifier }) => TIMER_MODULES.test(specifier)),
   ])
+}
+
+const HALF_TITLE =
+  /\bit(?:\.\w+)*(?:<[^(]*>)?\(\s*['`](?:of|and|but|by|for|or)\b|\]\s*(?:as const)?\)\(\s*['`](?:of|and|but|by|for|or)\b/g
+
+function halfTitles(tree: Tree): Finding[] {
+  return testFiles(tree).flatMap(([path, text]) => (path === 'test/tidy.test.ts' ? [] : places(path, text, HALF_TITLE)))
 }
 
 function testFiles(tree: Tree): [path: string, text: string][] {

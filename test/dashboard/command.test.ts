@@ -11,11 +11,11 @@ describe('the flags of a shown command', () => {
     [{ delivery: 'at-most-once' }, ['--at-most-once']],
     [{ delivery: 'at-least-once', queue: undefined }, []],
     [{ retry: { maxRetries: 2 } }, ['--retry \'{"maxRetries":2}\'']],
-  ])('of %j are those of the command line', (fields, flags) => {
+  ])('are those of the command line for %j', (fields, flags) => {
     expect(flagsOf(fields)).toEqual(flags)
   })
 
-  it('of a new job exist', () => {
+  it('exist for a new job', () => {
     const known = addJobOptions(new Command()).options.map(({ long }) => long)
     const job = { queue: 'mail', delay: '5m', priority: 9, key: 'k', tags: ['t'], retry: 'http', tenantId: 'acme' }
     for (const flag of flagsOf({ ...job, delivery: 'at-most-once' })) expect(known).toContain(flag.split(' ')[0])

@@ -91,7 +91,7 @@ describe('median', () => {
     [[3], 3],
     [[9, 1, 5], 5],
     [[4, 1, 3, 2], 2.5],
-  ])('of %j is %d', (values, expected) => {
+  ])('finds the middle of %j: %d', (values, expected) => {
     expect(median(values)).toBe(expected)
   })
 })

@@ -124,7 +124,7 @@ describe('events', () => {
     expect(await back.next(({ event }) => event !== 'hello')).toMatchObject({ event: 'reset' })
   })
 
-  it('of one tenant are hidden from another', async () => {
+  it('are hidden from other tenants', async () => {
     await using t = await startServer({ token: 'a-token-of-the-configuration' })
     const admin = { Authorization: 'Bearer a-token-of-the-configuration' }
     const { token } = await t.server.tokens.create({ name: 'acme', role: 'viewer', tenantId: 'acme' })

@@ -81,7 +81,7 @@ describe('circuits', () => {
     expect(data[0]).not.toHaveProperty('forced')
   })
 
-  it('of a tenant are listed with the tenant, and opened and closed with --tenant', async () => {
+  it('shows the tenant of a circuit, and opens and closes it with --tenant', async () => {
     await trip({ tenantId: 'acme' })
     const { stdout } = await circuits(['list'], TERMINAL)
     expect(stdout).toMatch(/^State .* Dependency +Tenant\n✗ open .* https:\/\/pay\.example +acme\n/)

@@ -153,7 +153,7 @@ describe('demo in a pipe', () => {
 describe.concurrent('demo that is stopped', () => {
   const PROCESS = /in process (\d+)/
 
-  it('by Ctrl-C, stops its worker process and deletes its file', async () => {
+  it('stops its worker process and deletes its file on Ctrl-C', async () => {
     const own = mkdtempSync(join(folder, 'stopped-'))
     const { child, ended, said } = start(['demo'], { TMPDIR: own })
     const [, pid] = await said(PROCESS)
@@ -164,7 +164,7 @@ describe.concurrent('demo that is stopped', () => {
     expect(isAlive(Number(pid))).toBe(false)
   })
 
-  it('by a closed pipe, exits silently and deletes its file', async () => {
+  it('exits silently and deletes its file when its pipe is closed', async () => {
     const own = mkdtempSync(join(folder, 'unread-'))
     const { child, ended, said } = start(['demo'], { TMPDIR: own })
     await said(PROCESS)
@@ -174,7 +174,7 @@ describe.concurrent('demo that is stopped', () => {
     expect(readdirSync(own)).toEqual([])
   })
 
-  it('by kill -9, leaves no worker process behind', async () => {
+  it('leaves no worker process behind after kill -9', async () => {
     const own = mkdtempSync(join(folder, 'killed-'))
     const { child, ended, said } = start(['demo'], { TMPDIR: own })
     await said(/process \d+ died/)

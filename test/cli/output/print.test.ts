@@ -117,7 +117,7 @@ describe('style', () => {
     ['a locale with Unicode', terminal, { LANG: 'C', LC_ALL: 'en_GB.UTF-8' }, { boxes: true, unicode: true }],
     ['a terminal of unknown width', { ...terminal, columns: 0 }, {}, { columns: 80 }],
     ['a very narrow terminal', { ...terminal, columns: 3 }, {}, { columns: 40 }],
-  ])('of %s', (_, output, env, expected) => {
+  ])('suits %s', (_, output, env, expected) => {
     expect(styleOf(output, env)).toMatchObject(expected)
   })
 
@@ -141,7 +141,7 @@ describe('width', () => {
     ['🎉', 2],
     ['👨‍👩‍👧‍👦', 2],
     ['☠\uFE0F', 2],
-  ])('of %j is %i', (text, width) => {
+  ])('counts the columns of %j: %i', (text, width) => {
     expect(widthOf(text)).toBe(width)
   })
 

@@ -13,7 +13,7 @@ describe('sparkline', () => {
     [[0, 1, 2, 3, 4, 5, 6, 7, 8], '·▁▂▃▄▅▆▇█', '.-==+**##'],
     [[1, 1000], '▁█', '-#'],
     [[5], '█', '#'],
-  ])('of %j is %s', (values, unicode, ascii) => {
+  ])('draws %j as %s', (values, unicode, ascii) => {
     expect([sparkline(values, PLAIN), sparkline(values, ASCII)]).toEqual([unicode, ascii])
   })
 })
@@ -47,7 +47,7 @@ describe('a bar', () => {
     [10, 0, 10, '██████████'],
     [1, 1, 1_000, '█▓░░░░░░░░'],
     [3, 0, 0, '██████████'],
-  ])('of %i and %i in %i', (done, failed, whole, drawn) => {
+  ])('shows %i and %i in %i', (done, failed, whole, drawn) => {
     expect(bar(parts(done, failed), whole, 10, PLAIN)).toBe(drawn)
   })
 

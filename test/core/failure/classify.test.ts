@@ -68,7 +68,7 @@ describe('an error is transient (R9)', () => {
     ['a number as code', error({ code: 404 })],
     ['any other ChronosError', new ChronosError('STORE_UNAVAILABLE', 'x')],
     ['an unknown 4xx', error({ status: 418 })],
-  ])('by default: %s', (_, thrown) => {
+  ])('if nothing says otherwise: %s', (_, thrown) => {
     expect(of(thrown)).toEqual({ kind: 'transient', rule: 'default' })
   })
 
@@ -278,7 +278,7 @@ describe('an error without a response', () => {
     })
   })
 
-  it('for several addresses is what all of them have in common', () => {
+  it('is classified by what all of several addresses have in common', () => {
     const tried = (...errors: unknown[]) => Object.assign(new AggregateError(errors), { code: 'ETIMEDOUT' })
     expect(of(tried(node('ETIMEDOUT', 'connect'), node('ECONNREFUSED', 'connect')))).toMatchObject({
       kind: 'transient',

@@ -109,7 +109,7 @@ describe('the window of a delay (R3)', () => {
     expect(capMs({ backoff: { type: 'custom', name: 'mine' } })).toBe(86_400_000)
   })
 
-  it('of a custom backoff is everything up to the cap', () => {
+  it('is everything up to the cap for a custom backoff', () => {
     expect(window({ backoff: { type: 'custom', name: 'mine' }, jitter: 0.2, cap: '1m' }, 1)).toEqual([0, 60_000])
   })
 
@@ -166,7 +166,7 @@ describe('a drawn delay', () => {
     )
   })
 
-  it('of 100 jobs that fail together falls between 48 and 72 seconds with ±20 % of 60 s, and spreads (document 1)', () => {
+  it('falls between 48 and 72 seconds for 100 jobs that fail together, with ±20 % of 60 s, and spreads (document 1)', () => {
     const delays = Array.from({ length: 100 }, (_, i) => pick(delayWindow(PRESETS.standard, 1)!, i / 100))
     expect(Math.min(...delays)).toBe(48_000)
     expect(Math.max(...delays)).toBeLessThanOrEqual(72_000)

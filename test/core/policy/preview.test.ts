@@ -34,7 +34,7 @@ describe('preview accepts whatever an enqueue accepts as retry', () => {
     expect(preview(input).map(row => row.window)).toEqual(windows)
   })
 
-  it('and refuses what an enqueue refuses, with the same words', () => {
+  it('refuses what an enqueue refuses, with the same words', () => {
     expect(() => preview({ maxRetry: 3 } as object)).toThrow(
       'policy: unknown key "maxRetry"; did you mean "maxRetries"?',
     )

@@ -13,7 +13,7 @@ describe('outage survived', () => {
     ['http', 1_000 + 2_000 + 4_000],
     ['webhook', 30_000 + 60_000 + 120_000],
     ['none', 0],
-  ])('of %s is the sum of its delays, to the millisecond: %i', (name, ms) => {
+  ])('is the sum of the delays of %s, to the millisecond: %i', (name, ms) => {
     expect(outageSurvived(PRESETS[name])).toBe(ms)
   })
 
@@ -25,14 +25,14 @@ describe('outage survived', () => {
     ['lowLatency', (0.01 * 2 * 100 * 200) ** (1 / 2)],
     // ∛(0.01 · 3! · 0.5 s · 1 s · 2 s)
     ['queue', (0.01 * 6 * 500 * 1_000 * 2_000) ** (1 / 3)],
-  ])('of %s is what one job in a hundred falls short of, computed as %d', (name, ms) => {
+  ])('is what one job of %s in a hundred falls short of, computed as %d', (name, ms) => {
     const least = sum(preview(PRESETS[name]).map(row => row.window[0]))
     const drawn = outageSurvived(PRESETS[name]) - least
     // Draws are whole milliseconds.
     expect(Math.abs(drawn - (ms - least))).toBeLessThanOrEqual(1 + (ms - least) * 0.05)
   })
 
-  it('of patient is between its least and its average', () => {
+  it('is between its least and its average for patient', () => {
     const [least, average] = [preview(PRESETS.patient).at(-1)!.totalMs[0], typicalStarts(PRESETS.patient).at(-1)!]
     const survived = outageSurvived(PRESETS.patient)
     expect(survived).toBeGreaterThan(least)

@@ -98,7 +98,7 @@ describe('hostile content of a log line', () => {
     expect(begun).toEqual([expect.stringMatching(/WARN.*constant/)])
   })
 
-  it('of an error that a handler throws is in the line of its retry, and nowhere else', async () => {
+  it('is only in the line of the retry if a handler throws it', async () => {
     const { log, lines } = logged()
     const job = defineJob({
       name: 'mail',

@@ -58,7 +58,7 @@ describe('an answer that does not end', () => {
     expect(await flooded).toBeLessThan(20 * MIB)
   })
 
-  it('but announces one repeatedly is aborted in time', async () => {
+  it('is aborted in time, even if it announces its end repeatedly', async () => {
     await using receiver = await startSocketReceiver(async socket => {
       await asked(socket)
       await flood(socket, Buffer.from('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_000)), 2_000 * MIB)
@@ -69,7 +69,7 @@ describe('an answer that does not end', () => {
     await receiver.deserted()
   })
 
-  it('and is compressed a thousandfold is not decompressed', async () => {
+  it('is not decompressed if it is compressed a thousandfold', async () => {
     const heard: Heard[] = []
     await using receiver = await startReceiver(async (request, response) => {
       heard.push(await hear(request))
@@ -126,7 +126,7 @@ describe('an answer that does not come', () => {
       },
       undefined,
     ],
-  ])('but %s is a failure after the request left', async (_, onSocket, code) => {
+  ])('is a failure after the request left: %s', async (_, onSocket, code) => {
     await using receiver = await startSocketReceiver(onSocket)
     await using egress = sender()
     const error = await failureOf(egress.send(receiver.origin))

@@ -124,7 +124,7 @@ describe('what is sent', () => {
 })
 
 describe('what is kept', () => {
-  it('of a success is its result', async () => {
+  it('is the result of a success', async () => {
     await using receiver = await startScript(response => {
       response.writeHead(201, { 'content-type': 'application/json', 'x-request-id': 'r1', 'x-other': 'no' })
       response.end('{"ok":true}')
@@ -140,7 +140,7 @@ describe('what is kept', () => {
     expect(logs).toEqual([])
   })
 
-  it('of a failed attempt is a line in its log', async () => {
+  it('is a line in the log of a failed attempt', async () => {
     await using receiver = await startScript(response => response.writeHead(422).end('{"error":"no such order"}'))
     await using chronos = start()
     const { job, history, logs } = await life(chronos, { url: `${receiver.origin}/secret/path` })
@@ -159,7 +159,7 @@ describe('what is kept', () => {
     ])
   })
 
-  it('of a long body is its beginning, in lines that fit', async () => {
+  it('is the beginning of a long body, in lines that fit', async () => {
     const text = `"${'ü'.repeat(9_000)}${'x'.repeat(50_000)}`
     await using receiver = await startScript(response => response.writeHead(400).end(text))
     await using chronos = start()
@@ -178,7 +178,7 @@ describe('what is kept', () => {
     ['is not wanted', { captureBody: false }, response => response.end('text')],
     ['is not text', {}, response => response.end(Buffer.from([0xff, 0xfe, 0xfd]))],
     ['is packed', {}, response => response.writeHead(200, { 'content-encoding': 'gzip' }).end('????')],
-  ])('of a body that %s is nothing', async (_, request, answer) => {
+  ])('is nothing of a body that %s', async (_, request, answer) => {
     await using receiver = await startScript(answer)
     await using chronos = start()
     const { job } = await life(chronos, { url: receiver.origin, ...request })
@@ -244,7 +244,7 @@ describe('an answer', () => {
     [511, 'exhausted', 2],
     [522, 'exhausted', 2],
     [599, 'exhausted', 2],
-  ])('of %i ends as %s after %i', async (status, reason, sent) => {
+  ])('with status %i ends as %s after %i', async (status, reason, sent) => {
     await using receiver = await startScript(status)
     await using chronos = start()
     const { job } = await life(chronos, { url: receiver.origin })
@@ -255,7 +255,7 @@ describe('an answer', () => {
   it.each<[method: 'POST' | 'GET', state: string, sent: number]>([
     ['POST', 'succeeded', 3],
     ['GET', 'dead', 2],
-  ])('of 409 to a repeated %s may be a conflict with ourselves', async (method, state, sent) => {
+  ])('may be a conflict with ourselves if it is a 409 to a repeated %s', async (method, state, sent) => {
     await using receiver = await startScript(500, 409, 200)
     await using chronos = start()
     const { job } = await life(
@@ -267,7 +267,7 @@ describe('an answer', () => {
     expect(receiver.heard).toHaveLength(sent)
   })
 
-  it('of 4xx is retried if the request says so', async () => {
+  it('is retried if it is a 4xx and the request says so', async () => {
     await using receiver = await startScript(404, 403, 200)
     await using chronos = start()
     const retry = { maxRetries: 5, backoff: { type: 'fixed', delay: 1 } } as const

@@ -50,7 +50,7 @@ describe.each(STORES)('timeline on %s', (_, store) => {
     expect(dies).toEqual({ earliest: deadline, latest: deadline, by: 'deadline' })
   })
 
-  test('of a job that does not exist', async () => {
+  test('refuses a job that does not exist', async () => {
     await using t = testChronos({ jobs: [bad], store })
     await expect(t.jobs.timeline('nonsense')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })

@@ -129,7 +129,7 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect((await t.chronos.webhooks.deliveries(id)).data).toMatchObject([{ phase: 'retrying' }])
   })
 
-  test('of which one is answered 410 disable the endpoint, and other endpoints are notified', async () => {
+  test('disable the endpoint when one is answered 410, and notify other endpoints', async () => {
     await using box = await postbox()
     await using other = await postbox()
     await using t = webhookChronos({ store })

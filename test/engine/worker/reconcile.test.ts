@@ -196,7 +196,7 @@ describe.each(STORES)('reconcile after a lost worker on %s', (_, open) => {
     await t.close()
   })
 
-  test('not done: it waits for a retry', async () => {
+  test('waits for a retry if the work was not done', async () => {
     const { job } = doubtful([never], () => 'not-done')
     const { t, ids } = await lose(job, [1])
     await t.advance('2m', HUNG)

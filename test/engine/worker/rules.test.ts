@@ -24,7 +24,7 @@ const failing = (rules: readonly Rule[] = []) =>
   })
 
 describe.each(STORES)('R9: rules on %s', (_, store) => {
-  test('of every level add up, the most specific first', async () => {
+  test('add up over all levels, the most specific first', async () => {
     const job = failing([rule('A', 'permanent')])
     await using t = testChronos({
       jobs: [job],
@@ -55,7 +55,7 @@ describe.each(STORES)('R9: rules on %s', (_, store) => {
     ['the definition', { jobs: [failing([rule('A', 'throttled', '7m')])] }],
     ['the queue', { jobs: [failing()], queues: { mails: { rules: [rule('A', 'throttled', '7m')] } } }],
     ['the instance', { jobs: [failing()], rules: [rule('A', 'throttled', '7m')] }],
-  ])('of %s may bring a delay of their own', async (_level, options) => {
+  ])('may set a delay on %s', async (_level, options) => {
     await using t = testChronos({ ...options, store })
     const { id } = await t.enqueue(options.jobs[0]!, { code: 'A' } as never)
     await t.advance('1s')
@@ -64,7 +64,7 @@ describe.each(STORES)('R9: rules on %s', (_, store) => {
     ])
   })
 
-  test('of an enqueue may bring a delay of their own', async () => {
+  test('may set a delay at an enqueue', async () => {
     const job = failing()
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, { code: 'A' }, { retry: { rules: [rule('A', 'transient', '3m')] } })

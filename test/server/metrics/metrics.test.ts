@@ -402,7 +402,7 @@ describe('labels', () => {
     )
   })
 
-  it('of gauges have the same limit: the largest queues have their own, and no job is lost', async () => {
+  it('have the same limit for gauges: the largest queues have their own, and no job is lost', async () => {
     const { t, metrics, answer } = measured()
     const none = { value: 0, relation: 'exact' } as const
     answer(async () =>

@@ -81,7 +81,7 @@ describe('dead letters', () => {
     expect((await t.api('GET', '/dead/groups/f')).body).toMatchObject({ status: 404, code: 'NOT_FOUND' })
   })
 
-  it('of another tenant are hidden', async () => {
+  it('are hidden from other tenants', async () => {
     await using t = await startServer({ asAdmin: true })
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')

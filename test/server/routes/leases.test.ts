@@ -151,7 +151,7 @@ describe('leases', () => {
     expect(await waiting).toMatchObject([{ job: { id } }])
   })
 
-  it('of a worker that disconnected while it waited go to the next one', async () => {
+  it('go to the next worker if one disconnects while it waits', async () => {
     await using t = await startServer()
     const call = request(new URL('api/v1/leases:claim', t.url), {
       method: 'POST',

@@ -76,7 +76,7 @@ describe('redrives', () => {
     expect((await t.api('PATCH', '/redrives/none', { rate: '1/s' })).status).toBe(404)
   })
 
-  it('of a tenant affect and show only its own jobs', async () => {
+  it('affect and show only the jobs of their tenant', async () => {
     await using t = await startServer({ asAdmin: true })
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')

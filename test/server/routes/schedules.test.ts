@@ -99,7 +99,7 @@ describe('schedules', () => {
     expect((await t.api('POST', '/schedules:preview', { cron: '0 0 30 2 *' })).status).toBe(422)
   })
 
-  it('of another tenant are hidden', async () => {
+  it('are hidden from other tenants', async () => {
     await using t = await startServer({ asAdmin: true })
     const acme = await tokenOf(t, 'operator', 'acme')
     const globex = await tokenOf(t, 'operator', 'globex')
@@ -125,7 +125,7 @@ describe('schedules', () => {
     expect([own.status, own.body]).toMatchObject([200, { id: 'nightly@acme', every: '1h', tenantId: 'acme' }])
   })
 
-  it('of tenants have names of their own: no answer tells which names others use', async () => {
+  it('have names per tenant: no answer tells which names others use', async () => {
     await using t = await startServer({ asAdmin: true })
     const acme = await tokenOf(t, 'operator', 'acme')
     const odd = await tokenOf(t, 'operator', 'Ödmjuk & Söner')

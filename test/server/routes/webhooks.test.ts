@@ -101,7 +101,7 @@ describe('webhooks', () => {
     expect((await t.api('GET', '/webhooks/none/deliveries')).status).toBe(404)
   })
 
-  it('of another tenant are hidden', async () => {
+  it('are hidden from other tenants', async () => {
     await using t = await startServer(LOOPBACK)
     const acme = await tokenOf(t, 'admin', 'acme')
     const globex = await tokenOf(t, 'admin', 'globex')

@@ -40,7 +40,7 @@ async function plansOf(act: (store: ReturnType<Folder['store']>) => Promise<unkn
 }
 
 describe('query plans', () => {
-  it('of the statements of a worker never scan a table or sort', async () => {
+  it('never scan a table or sort in the statements of a worker', async () => {
     const plans = await plansOf(async store => {
       await store.enqueue([bench.job(), bench.job({ key: 'k', payloadHash: 'h', unique: 'u' }), bench.job()])
       const { jobs } = await store.claim(bench.request())
@@ -73,7 +73,7 @@ describe('query plans', () => {
     }
   })
 
-  it('of a claim search the index by queue, priority and time', async () => {
+  it('search the index by queue, priority and time in a claim', async () => {
     const plans = await plansOf(async store => {
       await store.enqueue([bench.job(), bench.job({ runAt: { delayMs: 5000 } })])
       await store.claim(bench.request())
@@ -84,7 +84,7 @@ describe('query plans', () => {
       expect(plan).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_waiting \(queue=\? AND priority[<=]/)
   })
 
-  it('of redrives, groups and schedules use their indexes', async () => {
+  it('use the indexes of redrives, groups and schedules', async () => {
     const plans = await plansOf(async store => {
       await store.tally('r1')
       await store.count({ redriveId: 'r1' }, 5)
@@ -101,7 +101,7 @@ describe('query plans', () => {
     expect(all).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_schedule_live \(schedule_id=\?\)/)
   })
 
-  it('of a prune and a sweep use the index of their state', async () => {
+  it('use the index of the state in a prune and a sweep', async () => {
     const plans = await plansOf(async store => {
       await store.enqueue([bench.job()])
       await store.claim(bench.request())

@@ -15,7 +15,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
     it.each([
       ['waits again', retry(0)],
       ['died', died()],
-    ])('of an error are kept with the attempt, and on a job that %s', async (_word, end) => {
+    ])('are kept with the attempt, and on a job that %s', async (_word, end) => {
       const id = await bench.ended({ ...end, group: GROUP }, { fingerprint: 'mine' })
       expect(await bench.get(id)).toMatchObject({ fingerprint: 'f1' })
       expect(await bench.history(id)).toMatchObject([{ run: 1, fingerprint: 'f1' }])

@@ -103,7 +103,7 @@ export function recordCases(bench: Bench, { describe, expect, it }: Suite): void
       expect((await read({ limit: 9 })).map(({ version }) => version)).toEqual([8, 8, 8, 8])
     })
 
-    it('of one kind are independent of another', async () => {
+    it('are independent of records of other kinds', async () => {
       await put('a', '1')
       await put('a', '2', 0, 'redrive')
       expect(await read({ ids: ['a'] })).toMatchObject([{ body: '1' }])

@@ -32,7 +32,7 @@ describe('defer', () => {
     expect(await store.defer({ ...all, pass: 1 })).toEqual({ moved: 2 })
   })
 
-  it('and concurrent claims share the jobs of a dependency without waiting: each job is deferred or claimed', async () => {
+  it('shares the jobs of a dependency with concurrent claims without waiting: each job is deferred or claimed', async () => {
     await stores[0]!.enqueue(jobs(600, { dependency }))
     const delaysMs = Array.from({ length: 40 }, (_, index) => 3_600_000 + index)
     const acts = [
