@@ -130,6 +130,22 @@ describe('an operator', () => {
     expect(visitor.troubles).toEqual([])
   })
 
+  it('cancels a schedule with its waiting job, and resumes it', async () => {
+    await using t = await emptyWorld({ maintenance: false })
+    await t.chronos.schedules.put('digest', { cron: '0 0 1 1 *', job: 'mail' })
+    const { id } = await t.chronos.schedules.run('digest')
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/schedules/digest')
+    await choose(page, 'Actions for digest', /^Cancel/)
+    await confirm(page, 'Cancel schedule')
+    await expect.poll(async () => (await t.chronos.schedules.get('digest'))?.state).toBe('ended')
+    await expect.poll(async () => (await t.chronos.jobs.get(id))?.state).toBe('cancelled')
+    await button(page, 'Resume').click()
+    await expect.poll(async () => (await t.chronos.schedules.get('digest'))?.state).toBe('active')
+    expect(visitor.troubles).toEqual([])
+  })
+
   it('changes a policy in the simulator and gets another result and URL', async () => {
     await using t = await emptyWorld()
     await using visitor = await Visitor.at(browser, t.url)

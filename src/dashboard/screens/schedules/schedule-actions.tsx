@@ -48,15 +48,30 @@ function deleteSchedule({ id, fired }: Pick<ScheduleView, 'id' | 'fired'>, after
   })
 }
 
+function cancelSchedule({ id }: Pick<ScheduleView, 'id'>, after: () => void): Promise<unknown> {
+  return act({
+    confirm: {
+      title: `Cancel schedule ${id}?`,
+      effect: 'It creates no more jobs, and its jobs that wait or run are cancelled. Resume continues it.',
+      verb: 'Cancel schedule',
+      tone: 'danger',
+    },
+    run: () => api.jobs.cancel(id),
+    done: `Cancelled schedule ${id}`,
+    after,
+  })
+}
+
 /** The actions for a schedule. `deleted` is called when it is gone. */
 export function scheduleActions(
   schedule: ScheduleView,
   after: () => void,
   deleted = after,
 ): readonly (Action | false)[] {
-  const { id, state } = schedule
+  const { id, state, recurring, fired } = schedule
   const mayChange = may('operator')
   const isActive = state === 'active'
+  const mayGoOn = state !== 'ended' || recurring || fired === 0
   return [
     mayChange && {
       text: 'Run now',
@@ -67,7 +82,7 @@ export function scheduleActions(
       onPress: () => void runSchedule(schedule, after),
     },
     mayChange &&
-      state !== 'ended' && {
+      mayGoOn && {
         text: isActive ? 'Pause' : 'Resume',
         icon: isActive ? 'pause' : 'play',
         shortcut: 'P',
@@ -91,6 +106,14 @@ export function scheduleActions(
           'Copied as TypeScript',
         ),
     },
+    mayChange &&
+      state !== 'ended' && {
+        text: 'Cancel',
+        icon: 'cancel',
+        hint: 'Ends it and stops its jobs',
+        tone: 'danger',
+        onPress: () => void cancelSchedule(schedule, after),
+      },
     mayChange && {
       text: 'Delete',
       icon: 'trash',
