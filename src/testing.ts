@@ -67,7 +67,7 @@ export function testChronos(options: TestOptions): TestChronos {
   const { jobs, seed = 1, startAt, work, store, log = false, ...rest } = options
   const clock = new VirtualClock(startAt?.getTime())
   const open = store ? () => store(clock) : () => memoryStore({ clock })
-  const chronos = new Chronos(async () => open(), clock, diceOf(seed), { log, ...rest }, PACE)
+  const chronos = new Chronos(async () => open(), clock, diceOf(seed), { log, retention: false, ...rest }, PACE)
   const worker = chronos.work(jobs, { lease: LEASE, poll: POLL, ...work, signals: false })
 
   const isIdle = async (): Promise<boolean> => {

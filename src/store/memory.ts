@@ -155,7 +155,7 @@ function manualVerbs(session: Session) {
   return {
     change: (ids, decide, following) =>
       session.counted((tables, now, delta) => manual.change(tables, ids, decide, following, now, delta)),
-    remove: ids => session.countedEach(ids, manual.remove),
+    remove: (ids, which) => session.countedEach(ids, (...call) => manual.remove(...call, which)),
     prune: request => session.counted((tables, now, delta) => manual.prune(tables, request, now, delta)),
     setQueue: (name, change) => session.verb(tables => setQueue(tables, name, change)),
     putPolicies: policies =>

@@ -85,7 +85,7 @@ export interface Store {
    */
   change(ids: readonly string[], decide: JobChange, following?: Following): Promise<readonly Changed[]>
   /** Removes the records of jobs that are not running. Their keys are kept for `REMOVED_KEY_MS`, as after a prune. */
-  remove(ids: readonly string[]): Promise<readonly Changed[]>
+  remove(ids: readonly string[], which?: Removable): Promise<readonly Changed[]>
   /** Removes ended jobs older than requested, oldest first, and expired keys. */
   prune(request: PruneRequest): Promise<PruneReport>
 
@@ -244,6 +244,13 @@ export interface DeferRequest {
 
 export interface Deferred {
   readonly moved: number
+}
+
+/** Which jobs a removal accepts. `ended`: one that was started again meanwhile stays. Default: `idle`. */
+export type Removable = 'idle' | 'ended'
+
+export function isRemovable({ state }: Pick<Job, 'state'>, which: Removable = 'idle'): boolean {
+  return state !== 'running' && !(which === 'ended' && state === 'waiting')
 }
 
 export interface PruneRequest {

@@ -64,6 +64,10 @@ function flatten(content: unknown, path: string): ReadonlyMap<SettingName, unkno
       values.set(key as SettingName, value)
       continue
     }
+    if (value === false) {
+      for (const name of inside) values.set(`${key}.${name}` as SettingName, false)
+      continue
+    }
     if (!isPlainObject(value)) throw usage(`${path}: ${key}: expected an object with ${inside.join(', ')}`)
     checkKeys(value, inside, `${path}: ${key}`)
     for (const [name, one] of Object.entries(value)) values.set(`${key}.${name}` as SettingName, one)

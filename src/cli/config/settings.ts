@@ -22,8 +22,9 @@ import {
   value,
 } from '../../core/values/schema.js'
 import { list, union } from '../../core/values/shape.js'
+import { webhookSecret } from '../../core/webhook/webhook.js'
 import type { AlertsOptions } from '../../engine/alerts/alerts.js'
-import type { Retention } from '../../engine/upkeep/pruner.js'
+import type { Retention } from '../../engine/upkeep/retention.js'
 import { collect } from '../argument.js'
 
 /** A setting, which a flag, an environment variable or a file can set. */
@@ -180,6 +181,7 @@ const TABLE = {
   'retention.succeeded': retention,
   'retention.cancelled': retention,
   'retention.dead': retention,
+  webhookSecret: { ...optional(webhookSecret), isSecret: true },
   egressAllow: setting(words('networks and host names, such as 10.1.0.0/16,hooks.internal'), []),
   alerts: {
     ...optional<AlertsOptions>({
@@ -239,7 +241,7 @@ export function addSettingFlags(command: Command, ...names: readonly SettingName
 export const flagOf = (name: SettingName): string => (SETTINGS[name].schema.about.flag ?? name).replace(/ .*/, '')
 
 /** How long ended jobs are kept. */
-export function retentionIn(settings: Settings): Retention {
+export function retentionIn(settings: Settings): Exclude<Retention, false> {
   return present({
     succeeded: settings['retention.succeeded'],
     cancelled: settings['retention.cancelled'],

@@ -57,7 +57,7 @@ export class Service {
       log,
       egress: { allow: [...settings.egressAllow, ...egressAllow] },
       retention: retentionIn(settings),
-      ...present({ retry: settings.retry, alerts: settings.alerts }),
+      ...present({ retry: settings.retry, alerts: settings.alerts, webhookSecret: settings.webhookSecret }),
     })
     const server = options.server ? await serverOf(chronos, options) : undefined
     return new Service(chronos, server, options)

@@ -59,6 +59,22 @@ export interface Facts {
   readonly endpoints: readonly Endpoint[]
   /** Schedules that missed occurrences within the window. */
   readonly missed: readonly MissedFacts[]
+  /** Waiting jobs that no live worker of their queue has a handler for. */
+  readonly unhandled: readonly UnhandledFacts[]
+  readonly retention: RetentionFacts
+}
+
+export interface UnhandledFacts {
+  readonly queue: string
+  readonly name: string
+  readonly waiting: { readonly value: number }
+  /** The name that was probably meant. */
+  readonly similar?: string
+}
+
+export interface RetentionFacts {
+  /** Ended jobs that are kept although no job is ever pruned; 0 if jobs are pruned. */
+  readonly kept: number
 }
 
 export interface QueueFacts {

@@ -167,6 +167,37 @@ const TABLE = [
         return { labels: { schedule }, value: missed, summary }
       }),
   }),
+  rule({
+    name: 'no-handler',
+    about: 'Waiting jobs that no live worker of their queue has a handler for',
+    details: 'A worker has met such a job. Its name is misspelt, or the worker with its handler is not running.',
+    measures: 'level',
+    unit: 'count',
+    defaults: { for: '5m', keep: '1m' },
+    reads: 'unhandled',
+    readings: unhandled =>
+      unhandled.map(({ queue, name, waiting: { value }, similar }) => {
+        const jobs = value === 1 ? '1 job waits' : `${value} jobs wait`
+        const meant = similar === undefined ? '' : `; did you mean ${similar}?`
+        return {
+          labels: { queue, name },
+          value,
+          summary: `no worker of queue ${queue} has a handler for ${name}: ${jobs}${meant}`,
+        }
+      }),
+  }),
+  rule({
+    name: 'nothing-pruned',
+    about: 'Ended jobs in a store from which no job is ever pruned',
+    details: 'Set `retention`, or run `chronos prune` regularly. Up to 1,000,000 are counted.',
+    measures: 'level',
+    unit: 'count',
+    defaults: { fire: 1_000_000 - 1, clear: 900_000, for: '1h', keep: '1m' },
+    reads: 'retention',
+    readings: ({ kept }) => [
+      { labels: {}, value: kept, summary: `no job is ever pruned, and the store has ${kept} ended jobs or more` },
+    ],
+  }),
 ] as const
 
 export type RuleName = (typeof TABLE)[number]['name']

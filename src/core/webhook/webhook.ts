@@ -4,7 +4,7 @@ import { partialPolicy, storedPolicyInput } from '../policy/form.js'
 import { type PartialPolicy, type PolicyInput, policyLevel } from '../policy/policy.js'
 import { freeText, name } from '../values/limits.js'
 import { present } from '../values/present.js'
-import { about, anyText, type Infer, named, oneOf, read, type Schema } from '../values/schema.js'
+import { about, anyText, flaw, type Infer, named, oneOf, read, type Schema, schema } from '../values/schema.js'
 import { list, listOf, object, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
 
@@ -74,6 +74,18 @@ export interface Endpoint {
 }
 
 const event = oneOf(WEBHOOK_EVENTS)
+const SECRET = '`whsec_` and 16 to 128 bytes in base64'
+/** The value is never shown, because a misspelt secret is still secret. */
+export const webhookSecret = schema<string>({
+  kinds: ['string'],
+  expects: SECRET,
+  check(given) {
+    if (typeof given === 'string' && /^whsec_[A-Za-z0-9+/]{22,171}={0,2}$/.test(given)) return given
+    throw flaw(`expected ${SECRET}, got something else`)
+  },
+  json: () => ({ type: 'string', pattern: '^whsec_[A-Za-z0-9+/]{22,171}={0,2}$' }),
+  fromText: text => text,
+})
 const LIST_MAX = 100
 const names = list(name, { min: 1, max: LIST_MAX, of: 'names', empty: 'expected at least one name, got an empty list' })
 
@@ -98,6 +110,10 @@ export const webhookInput = named(
         label: 'Retries',
         hint: 'For failed deliveries',
       }),
+      secret: about(
+        webhookSecret,
+        'Signs the messages, so that several installations can share it. Default: a new one. In an update, the old one also signs for another day.',
+      ),
     },
   ),
   { example: { url: 'https://shop.example/hooks', events: ['job.dead'] } },
@@ -108,6 +124,12 @@ export type EndpointInput = Infer<typeof webhookInput>
 /** The settings of an endpoint that a user can give. */
 export type EndpointSettings = Pick<Endpoint, 'url' | 'events' | 'queues' | 'names' | 'tenantId' | 'retry'>
 
+/** A given secret is not among the settings, which are shown. */
+export interface ParsedEndpoint {
+  readonly settings: EndpointSettings
+  readonly secret: string | undefined
+}
+
 export const ENDPOINTS_MAX = 1_000
 /** An endpoint without a success for this long is disabled. */
 export const FAILING_MAX_MS = 5 * 86_400_000
@@ -116,10 +138,10 @@ export const SECRET_OVERLAP_MS = 86_400_000
 /** The maximum number of secrets that sign at the same time. */
 export const SECRETS_MAX = 5
 
-export function parseEndpoint(input: unknown, where: string): EndpointSettings {
-  const { url: given, events, queues, names: own, tenantId, retry } = read(webhookInput, input, `${where}:`)
+export function parseEndpoint(input: unknown, where: string): ParsedEndpoint {
+  const { url: given, events, queues, names: own, tenantId, retry, secret } = read(webhookInput, input, `${where}:`)
   const unique = <T>(all: readonly T[] | undefined): readonly T[] | undefined => all && [...new Set(all)]
-  return present({
+  const settings = present({
     url: urlOf(given).href,
     events: [...new Set(events)],
     queues: unique(queues),
@@ -127,6 +149,7 @@ export function parseEndpoint(input: unknown, where: string): EndpointSettings {
     tenantId,
     retry: retry === undefined ? undefined : policyLevel(retry),
   })
+  return { settings, secret }
 }
 
 /** The properties of an event that decide which endpoints receive it. */
@@ -154,6 +177,7 @@ export function liveSecrets(secrets: readonly Secret[], now: number): readonly s
 
 /** The new secret signs first; the previous one signs for a while longer, so that receivers can switch. */
 export function withSecret(secrets: readonly Secret[], value: string, now: number): readonly Secret[] {
+  if (secrets[0]?.value === value) return secrets
   const old = secrets
     .filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt > now)
     .map(secret => ({ ...secret, expiresAt: Math.min(secret.expiresAt ?? Infinity, now + SECRET_OVERLAP_MS) }))

@@ -9,10 +9,11 @@ import type { Endpoint } from '../../core/webhook/webhook.js'
 import { COUNTS, countsId, placeOfCounts } from '../../store/fold.js'
 import type { Store } from '../../store/store.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { liveWorkers, unhandledJobs } from '../jobs/handlers.js'
 import { bodyOf } from '../records/records.js'
 import { SCHEDULE } from '../schedules/schedule-cache.js'
+import { isPruning } from '../upkeep/pruner.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
-import { isAlive, WORKER, type WorkerRecord } from '../worker/fleet.js'
 
 /** A tag on every delivery of an alert, because their failures must not raise alerts. */
 export const ALERT_TAG = 'chronos:alert'
@@ -43,6 +44,8 @@ const READ: { readonly [Source in keyof Facts]: (scene: Scene, windowMs: number)
   dependencies: ({ store }) => bodies<Dependency>(store, DEPENDENCY),
   endpoints: ({ store }) => bodies<Endpoint>(store, WEBHOOK),
   missed: readMissed,
+  unhandled: ({ store, now }) => unhandledJobs(store, now),
+  retention: readRetention,
 }
 
 /** Reads what the enabled rules need from the store, each fact once. */
@@ -82,9 +85,13 @@ async function readQueues({ store, now }: Scene): Promise<readonly QueueFacts[]>
   )
 }
 
-export async function liveWorkers(store: Store, now: number): Promise<readonly WorkerRecord[]> {
-  const workers = (await store.records(WORKER, { limit: RECORDS_MAX, order: 'down' })).flatMap(bodyOf<WorkerRecord>)
-  return workers.filter(worker => isAlive(worker, now))
+const KEPT_COUNTED = 1_000_000
+
+/** Counts only if nothing is pruned, because counting so many takes long. */
+async function readRetention({ store }: Scene): Promise<Facts['retention']> {
+  if ((await isPruning(store)) !== false) return { kept: 0 }
+  const { value } = await store.count({ state: ['succeeded', 'cancelled', 'dead'] }, KEPT_COUNTED)
+  return { kept: value }
 }
 
 /** Sums per queue over the minutes of the window, including the minute in which it begins. */

@@ -26,7 +26,7 @@ import { Schedules } from '../schedules/schedules.js'
 import { StoreTime } from '../time/store-time.js'
 import { type IntegrityReport, judge } from '../upkeep/integrity.js'
 import { Maintenance, PACE, type Pace, WorkerLoops } from '../upkeep/maintenance.js'
-import { parseRetention } from '../upkeep/pruner.js'
+import { parseRetention, type RetentionPlan, withDefinitions } from '../upkeep/retention.js'
 import { Deliverer } from '../webhooks/deliverer.js'
 import { Endpoints } from '../webhooks/endpoints.js'
 import { Outbox, relay } from '../webhooks/outbox.js'
@@ -84,7 +84,7 @@ export class Chronos {
   /** Jobs that every worker can run, by name. */
   readonly #builtIns: ReadonlyMap<string, JobDefinition>
   readonly #backoffs: CustomBackoffs
-  readonly #retention: ReturnType<typeof parseRetention>
+  readonly #retention: RetentionPlan
   readonly #workers = new Set<Worker>()
   readonly #pace: Pace
   readonly #policies = new Set<Policies>()
@@ -109,12 +109,12 @@ export class Chronos {
     this.#policies.add(policies)
     const events = new EventHub(log)
     const time = new StoreTime(clock)
-    const endpoints = new Endpoints({ connection, clock, dice, time, log })
+    const endpoints = new Endpoints({ connection, clock, dice, time, log }, options.webhookSecret)
     const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, () => this.#deliverer.hasNew())
     const scheduleCache = new ScheduleCache(connection, log)
     this.#env = { clock, dice, log, connection, policies, events, time, scheduleCache, outbox, telemetry }
     this.#backoffs = options.backoffs ?? {}
-    this.#retention = parseRetention(options.retention ?? {}, 'createChronos: retention')
+    this.#retention = parseRetention(options.retention, 'createChronos: retention')
     this.#egress = new Egress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
     this.#builtIns = new Map([[HTTP_JOB, httpJob(this.#egress, job => telemetry.tracing?.headersOf(job) ?? {})]])
     const wake = (delayMs: number, except?: Worker): void => this.#wake(delayMs, except)
@@ -339,7 +339,7 @@ export class Chronos {
       leaseMs,
       pace: this.#pace,
       alerts: this.alerts,
-      olderThanMs: this.#retention,
+      retention: () => withDefinitions(this.#retention, this.#workers),
       onHandedOn: () => this.#wake(0),
       definitionOf: name => this.#definitionOf(name),
       onQueues: queues => this.#queuesSeen(queues),

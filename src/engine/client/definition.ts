@@ -21,6 +21,7 @@ import {
   type Schema,
 } from '../../core/values/schema.js'
 import { object, union } from '../../core/values/shape.js'
+import { type RetentionLimits, retentionLimits } from '../upkeep/retention.js'
 import type { Reconcile } from '../worker/reconcile.js'
 
 /** What a handler knows about its job, and what it can report. */
@@ -91,6 +92,10 @@ const settings = {
   timeout: about(duration({ min: 1, max: TIMEOUT_MAX_MS }), 'Per attempt. Default 15m.'),
   retry: policyInput as Schema<PolicyInput>,
   deadline: about(duration({ min: 1 }), 'The job does not start later than this after its enqueue.'),
+  retention: about(
+    retentionLimits,
+    'How long its ended jobs are kept, by state. Default: that of the queue or instance.',
+  ),
   retryUnsent: about(
     boolean,
     'At-most-once jobs whose handler makes one request and does nothing before it: where that request certainly never ' +
@@ -147,6 +152,7 @@ export interface JobDefinition<Input = never> {
   readonly handler: Handler<never, unknown>
   readonly reconcile?: Reconcile<never>
   readonly retryUnsent?: boolean
+  readonly retention?: RetentionLimits
   readonly fingerprint?: string | FingerprintFunction
   readonly dependsOn?: string
   /** Computes the dependency from the parsed payload; `dependsOn` takes precedence. */
@@ -220,6 +226,7 @@ function define(options: AnyDefinition): JobDefinition<unknown> {
     handler: given.run,
     reconcile: given.reconcile,
     retryUnsent: retryUnsent || undefined,
+    retention: given.retention,
     fingerprint: given.fingerprint,
     dependsOn: given.dependsOn,
   })

@@ -15,7 +15,7 @@ import { integer, read } from '../../core/values/schema.js'
 import type { AlertsOptions } from '../alerts/alerts.js'
 import type { EgressOptions } from '../egress/rules.js'
 import type { OpenTelemetry } from '../figures/tracing.js'
-import type { Retention } from '../upkeep/pruner.js'
+import type { Retention } from '../upkeep/retention.js'
 import type { CustomBackoffs } from '../worker/custom-backoff.js'
 import type { WorkerSettings } from '../worker/worker.js'
 import { type JobDefinition, QUEUE_DEFAULT } from './definition.js'
@@ -37,7 +37,9 @@ export interface ChronosOptions extends InstanceRetryOptions {
   readonly egress?: EgressOptions
   /** The alert rules and where alerts are sent. Default: every rule, in the log. */
   readonly alerts?: AlertsOptions
-  /** How long ended jobs are kept. Default: for ever. */
+  /** `whsec_…`: signs the messages to URLs that jobs name themselves. Default: a secret of the store. */
+  readonly webhookSecret?: string
+  /** How long ended jobs are kept, by state, queue and job. Default: succeeded jobs for seven days, others for ever. */
   readonly retention?: Retention
   /** Functions for `backoff: { type: 'custom', name }`. */
   readonly backoffs?: CustomBackoffs
@@ -93,6 +95,7 @@ export const OPTIONS = [
   'queues',
   'egress',
   'alerts',
+  'webhookSecret',
   'retention',
   'backoffs',
   'tracing',

@@ -8,8 +8,9 @@ import {
 import { present } from '../../core/values/present.js'
 import { DELIVERIES, type Endpoint, endpointKey } from '../../core/webhook/webhook.js'
 import type { Backlog, QueueCensus, Store } from '../../store/store.js'
-import { ALERT_TAG, countsOf, DEAD_MAX, liveWorkers, RECORDS_MAX } from '../alerts/readings.js'
+import { ALERT_TAG, countsOf, DEAD_MAX, RECORDS_MAX } from '../alerts/readings.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { liveWorkers } from '../jobs/handlers.js'
 import { bodyOf } from '../records/records.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
 

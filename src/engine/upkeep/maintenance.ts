@@ -1,4 +1,4 @@
-import type { PruneRequest, QueueRecord } from '../../store/store.js'
+import type { QueueRecord } from '../../store/store.js'
 import type { Alerts } from '../alerts/alerts.js'
 import { AlertEvaluator } from '../alerts/evaluator.js'
 import type { JobDefinition } from '../client/definition.js'
@@ -12,6 +12,7 @@ import type { Fleet } from '../worker/fleet.js'
 import { DeltaFolder } from './delta-folder.js'
 import { Pruner } from './pruner.js'
 import { RecordPruner } from './record-pruner.js'
+import type { RetentionPlan } from './retention.js'
 import { Sweeper } from './sweeper.js'
 
 export interface MaintenanceOptions {
@@ -19,7 +20,7 @@ export interface MaintenanceOptions {
   readonly leaseMs: number
   readonly pace: Pace
   readonly alerts: Alerts
-  readonly olderThanMs: PruneRequest['olderThanMs']
+  readonly retention: () => RetentionPlan
   /** Jobs of dead workers are available again, and this process's workers may take them. */
   readonly onHandedOn: () => void
   /** The definition of a job that this process has. */
@@ -70,11 +71,11 @@ export class Maintenance {
   readonly #scheduling: Loop
 
   constructor(options: MaintenanceOptions) {
-    const { env, leaseMs, pace, alerts, olderThanMs, onHandedOn, definitionOf, onQueues, onFired } = options
+    const { env, leaseMs, pace, alerts, retention, onHandedOn, definitionOf, onQueues, onFired } = options
     const { clock, dice, log, connection } = env
     const sweeper = new Sweeper({ env, leaseMs, everyMaxMs: pace.sweepMs, onHandedOn, definitionOf })
     this.#sweeper = sweeper
-    const pruner = new Pruner(env, olderThanMs)
+    const pruner = new Pruner(env, retention)
     const records = new RecordPruner(connection)
     const folder = new DeltaFolder(env, pace.foldMs)
     this.#redriver = new Redriver(env, pace.redrivesMs, onHandedOn)

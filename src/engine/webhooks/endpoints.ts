@@ -1,4 +1,5 @@
 import { ChronosError, shown } from '../../core/values/error.js'
+import { read } from '../../core/values/schema.js'
 import {
   ENDPOINTS_MAX,
   type Endpoint,
@@ -6,6 +7,7 @@ import {
   type Secret,
   type Subject,
   wants,
+  webhookSecret,
   withSecret,
 } from '../../core/webhook/webhook.js'
 import type { NewJob } from '../../store/store.js'
@@ -37,8 +39,13 @@ export class Endpoints {
   readonly #records: Records<Endpoint>
   readonly #secrets: Records<{ readonly secrets: readonly Secret[] }>
 
-  constructor(parts: Parts) {
+  /** Signs deliveries to URLs given by jobs, in place of a secret of the store. */
+  readonly #configured: string | undefined
+
+  constructor(parts: Parts, configured?: string) {
     this.#parts = parts
+    if (configured !== undefined) read(webhookSecret, configured, 'createChronos: webhookSecret')
+    this.#configured = configured
     this.#records = new Records({ env: parts, kind: WEBHOOK, name: id => `webhook ${shown(id)}` })
     this.#secrets = new Records({ env: parts, kind: WEBHOOK_SECRETS, name: id => `webhook secret ${shown(id)}` })
   }
@@ -126,8 +133,9 @@ export class Endpoints {
     return { endpoint: this.#learn(stored), isChanged: stored.body !== before }
   }
 
-  /** Created at their first use and shared by all processes. */
+  /** Created at their first use and shared by all processes, unless one is configured. */
   async perJobSecrets(): Promise<readonly string[]> {
+    if (this.#configured !== undefined) return [this.#configured]
     const stored = await this.#secrets.find(PER_JOB)
     const live = liveSecrets(stored?.body.secrets ?? [], this.#parts.time.now())
     if (live.length > 0) return live
@@ -137,6 +145,12 @@ export class Endpoints {
 
   /** `onlyFirst` keeps a secret that exists already. */
   async rotatePerJob(onlyFirst = false): Promise<string> {
+    if (this.#configured !== undefined) {
+      throw new ChronosError(
+        'NOT_ALLOWED',
+        'the secret of URLs given by jobs is configured; change `webhookSecret` there',
+      )
+    }
     const secret = newSecret(this.#parts.dice)
     const { body } = await this.#secrets.change(PER_JOB, stored => {
       const secrets = stored?.secrets ?? []

@@ -11,6 +11,7 @@ import {
   type EndpointInput,
   type EndpointView,
   enabled,
+  type ParsedEndpoint,
   parseEndpoint,
   viewEndpoint,
   withSecret,
@@ -55,9 +56,9 @@ export class Webhooks {
 
   /** Creates an endpoint. Its secret is returned here and never again. */
   async create(input: EndpointInput): Promise<EndpointView & NewSecret> {
-    const settings = this.#checked(input, 'webhooks.create')
+    const { settings, secret: given } = this.#checked(input, 'webhooks.create')
     const { dice, clock } = this.#options.env
-    const secret = newSecret(dice)
+    const secret = given ?? newSecret(dice)
     const now = await this.#now()
     const endpoint: Endpoint = {
       id: `wh_${dice.id(clock.now()).replaceAll('-', '')}`,
@@ -90,10 +91,11 @@ export class Webhooks {
 
   /** Replaces the settings: those that are not given get their defaults. State, secrets and deliveries stay. */
   async update(id: string, input: EndpointInput): Promise<EndpointView> {
-    const settings = this.#checked(input, 'webhooks.update')
+    const { settings, secret } = this.#checked(input, 'webhooks.update')
     return this.#change(id, ({ queues: _q, names: _n, tenantId: _t, retry: _r, ...endpoint }, now) => ({
       ...endpoint,
       ...settings,
+      ...(secret !== undefined && { secrets: withSecret(endpoint.secrets, secret, now) }),
       updatedAt: now,
     }))
   }
@@ -156,10 +158,10 @@ export class Webhooks {
     return this.#options.redrives.start(query, { canary: 1, ...rest })
   }
 
-  #checked(input: EndpointInput, where: string): ReturnType<typeof parseEndpoint> {
-    const settings = parseEndpoint(input, where)
-    checkAddress(settings.url, this.#options.egress, `${where}: url`)
-    return settings
+  #checked(input: EndpointInput, where: string): ParsedEndpoint {
+    const parsed = parseEndpoint(input, where)
+    checkAddress(parsed.settings.url, this.#options.egress, `${where}: url`)
+    return parsed
   }
 
   async #change(id: string, change: (endpoint: Endpoint, now: number) => Endpoint): Promise<EndpointView> {

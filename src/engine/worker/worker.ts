@@ -8,6 +8,7 @@ import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import { backOffMs } from '../time/loop.js'
+import type { RetentionLimits } from '../upkeep/retention.js'
 import { Attempt, type AttemptPort } from './attempt.js'
 import { Committer } from './committer.js'
 import { complete } from './completion.js'
@@ -177,6 +178,11 @@ export class Worker {
 
   definitionOf(name: string): JobDefinition | undefined {
     return this.#definitions.get(name)
+  }
+
+  /** The retention of its own definitions. */
+  get retained(): readonly (readonly [name: string, given: RetentionLimits])[] {
+    return this.#own.flatMap(({ name, retention }) => (retention ? [[name, retention] as const] : []))
   }
 
   /** The record of this worker's heartbeat. */

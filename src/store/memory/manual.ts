@@ -5,8 +5,18 @@ import { planChanges } from '../change.js'
 import type { DeltaDraft } from '../delta.js'
 import { GIVEN_COLUMNS, type JobDraft } from '../job-columns.js'
 import { keyOf } from '../scope.js'
-import type { Changed, Enqueued, Fired, Firing, Following, NewJob, PruneReport, PruneRequest } from '../store.js'
-import { REMOVED_KEY_MS } from '../store.js'
+import type {
+  Changed,
+  Enqueued,
+  Fired,
+  Firing,
+  Following,
+  NewJob,
+  PruneReport,
+  PruneRequest,
+  Removable,
+} from '../store.js'
+import { isRemovable, REMOVED_KEY_MS } from '../store.js'
 import { shownJob } from './read.js'
 import { putRecord } from './records.js'
 import type { MemoryTables, Row } from './tables.js'
@@ -95,10 +105,10 @@ export function overdue(tables: MemoryTables, limit: number, now: number): reado
   return rows.slice(0, limit).map(({ job }) => job.id)
 }
 
-export function remove(tables: MemoryTables, id: string, now: number, delta: DeltaDraft): Changed {
+export function remove(tables: MemoryTables, id: string, now: number, delta: DeltaDraft, which?: Removable): Changed {
   const row = tables.rows.get(id)
   if (!row) return { id, status: 'not-found' }
-  if (row.job.state === 'running') return { id, status: 'refused', job: shownJob(row) }
+  if (!isRemovable(row.job, which)) return { id, status: 'refused', job: shownJob(row) }
   tables.delete(row, now + REMOVED_KEY_MS)
   delta.removed(row.job)
   return { id, status: 'changed', job: row.job }

@@ -28,6 +28,7 @@ import type {
   PruneRequest,
   QueueChange,
   QueueRecord,
+  Removable,
   Report,
   Settled,
   Settlement,
@@ -238,8 +239,8 @@ export class PostgresStore implements Store {
     })
   }
 
-  remove(ids: readonly string[]): Promise<readonly Changed[]> {
-    return this.#verb(db => remove(db, ids))
+  remove(ids: readonly string[], which?: Removable): Promise<readonly Changed[]> {
+    return this.#verb(db => remove(db, ids, which))
   }
 
   prune(request: PruneRequest): Promise<PruneReport> {

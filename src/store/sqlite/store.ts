@@ -83,7 +83,7 @@ function manualVerbs(session: Session) {
   return {
     change: (ids, decide, following) =>
       session.counted(ids.length, (db, now, delta) => manual.change(db, ids, decide, following, now, delta)),
-    remove: ids => session.countedEach(ids, manual.remove),
+    remove: (ids, which) => session.countedEach(ids, (...call) => manual.remove(...call, which)),
     prune: async request => {
       const old = await findOld(session.steps(), request, session.now())
       return session.counted(request.limit, (db, now, delta) => manual.prune(db, request, old, now, delta))

@@ -185,6 +185,7 @@ describe('doctor', () => {
       'leases',
       'statistics',
       'records',
+      'retention',
     ])
   })
 

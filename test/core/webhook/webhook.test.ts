@@ -37,11 +37,11 @@ describe('the settings of an endpoint', () => {
   const good = { url: 'https://example.com/hook#here', events: ['job.dead', 'job.dead'] }
 
   it('are stored without undefined fields', () => {
-    expect(parseEndpoint(good, 'webhook')).toEqual({ url: 'https://example.com/hook', events: ['job.dead'] })
+    expect(parseEndpoint(good, 'webhook').settings).toEqual({ url: 'https://example.com/hook', events: ['job.dead'] })
   })
 
   it('may include a retry policy', () => {
-    const { retry } = parseEndpoint({ ...good, retry: { maxRetries: 9 } }, 'webhook')
+    const { retry } = parseEndpoint({ ...good, retry: { maxRetries: 9 } }, 'webhook').settings
     expect(retry).toMatchObject({ maxRetries: 9 })
   })
 
@@ -65,7 +65,11 @@ describe('the settings of an endpoint', () => {
     ['an empty tenant', { ...good, tenantId: '' }, /tenantId: expected a text/],
     ['a policy that is none', { ...good, retry: { maxRetries: -1 } }, /retry/],
     ['an unknown key', { ...good, event: 'job.dead' }, /unknown key "event"/],
-    ['a given secret', { ...good, secret: 'whsec_mine' }, /unknown key "secret"/],
+    [
+      'a secret that is none, without showing it',
+      { ...good, secret: 'whsec_mine' },
+      /^webhook: secret: expected `whsec_` and 16 to 128 bytes in base64, got something else$/,
+    ],
   ]
 
   it.each(BAD)('refuse %s', (_what, input, words) => {

@@ -347,6 +347,21 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     expect(world.told).toMatchObject([{ rule: 'endpoint-disabled', labels: { endpoint: 'a' } }])
   })
 
+  it('no-handler names the job, its queue and the nearest known name', async () => {
+    await using world = new World(open)
+    const chronos = world.start({ alerts: { rules: OTHERS_OFF } })
+    chronos.work([work], { signals: false, maintenance: false, queues: ['payments'] })
+    await chronos.enqueue('wrok', {}, { queue: 'payments' })
+    await world.advance('10m')
+    expect(world.told).toMatchObject([
+      {
+        rule: 'no-handler',
+        labels: { queue: 'payments', name: 'wrok' },
+        summary: 'no worker of queue payments has a handler for wrok: 1 job waits; did you mean work?',
+      },
+    ])
+  })
+
   it('schedule-missed fires once when no scheduler was running for occurrences', async () => {
     await using world = new World(open)
     const first = world.start({ alerts: { rules: OTHERS_OFF } })

@@ -31,6 +31,40 @@ describe.each(STORES)('webhooks on %s', (_, store) => {
     expect((await t.chronos.webhooks.deliveries(id)).data).toMatchObject([{ state: 'succeeded', queue: DELIVERIES }])
   })
 
+  const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+
+  test('an endpoint signs with the secret that was given', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const events = ['job.succeeded'] as const
+    const { secret, id } = await t.chronos.webhooks.create({ url: box.url, events, secret: SECRET })
+    expect(secret).toBe(SECRET)
+    await t.enqueue(good, {})
+    await quiet(t)
+    const verify = (given: string) =>
+      verifyWebhook({ body: box.heard.at(-1)!.body, headers: box.heard.at(-1)!.headers, secret: given, now: t.now() })
+    expect(verify(SECRET).type).toBe('job.succeeded')
+    const next = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+    expect(JSON.stringify(await t.chronos.webhooks.update(id, { url: box.url, events, secret: next }))).not.toContain(
+      next,
+    )
+    await t.enqueue(good, {})
+    await quiet(t)
+    for (const each of [SECRET, next]) expect(verify(each).type).toBe('job.succeeded')
+    const short = { url: box.url, events, secret: 'whsec_short' }
+    await expect(t.chronos.webhooks.create(short)).rejects.toThrow('secret: expected `whsec_` and 16 to 128 bytes')
+  })
+
+  test('a configured secret signs the messages to addresses of jobs', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store, webhookSecret: SECRET })
+    await t.enqueue(good, {}, { webhook: box.url })
+    await quiet(t)
+    const [{ body, headers }] = box.heard as [(typeof box.heard)[number]]
+    expect(verifyWebhook({ body, headers, secret: SECRET, now: t.now() }).type).toBe('job.succeeded')
+    await expect(t.chronos.webhooks.rotateSecret('per-job')).rejects.toThrow('is configured; change `webhookSecret`')
+  })
+
   test('a job may name its own address', async () => {
     await using box = await postbox()
     await using t = webhookChronos({ store })

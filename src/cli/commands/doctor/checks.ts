@@ -3,7 +3,7 @@ import type { UnhandledView } from '../../../engine/jobs/handlers.js'
 import type { PostgresHealth } from '../../../store/postgres/connection/health.js'
 import type { ListenResult } from '../../../store/postgres/connection/listen-check.js'
 import type { SqliteHealth } from '../../../store/sqlite/file/health.js'
-import type { StoreInfo } from '../../../store/store.js'
+import type { Count, StoreInfo } from '../../../store/store.js'
 import type { Schema } from '../../backend/schema.js'
 import { nodeWarning } from '../../node.js'
 import { bytesText } from '../../output/bytes.js'
@@ -206,6 +206,20 @@ function oldestDue(ms: number | undefined): Check {
     'due jobs',
     found,
     'start a worker for its queue, or resume the queue: `chronos jobs list --phase queued`',
+  )
+}
+
+const KEPT_WARN = 100_000
+
+/** `kept` is counted only if no job is ever pruned. */
+export function retentionCheck(isPruning: boolean | undefined, kept: Count): Check {
+  if (isPruning) return ok('retention', 'ended jobs are pruned')
+  const found = isPruning === undefined ? 'no worker has said whether it prunes' : 'no job is ever pruned'
+  if (kept.value < KEPT_WARN) return ok('retention', `${found}; ${manyOf(kept, 'ended job')}`)
+  return warning(
+    'retention',
+    `${found}; ${manyOf(kept, 'ended job')}`,
+    'set `retention`, or run `chronos prune` regularly',
   )
 }
 

@@ -1,5 +1,6 @@
 import { unhandledJobs } from '../../../engine/jobs/handlers.js'
 import { systemClock, systemDice } from '../../../engine/time/system.js'
+import { isPruning } from '../../../engine/upkeep/pruner.js'
 import type { Store } from '../../../store/store.js'
 import { schemaOf } from '../../backend/schema.js'
 import { type BackendOptions, type StoreAddress, storeAddress } from '../../backend/store-address.js'
@@ -15,6 +16,7 @@ import {
   nodeCheck,
   postgresChecks,
   recordsCheck,
+  retentionCheck,
   sqliteChecks,
 } from './checks.js'
 import { damagedRecords } from './records.js'
@@ -72,9 +74,17 @@ async function server(url: string): Promise<readonly Check[]> {
   }
 }
 
+const KEPT_COUNTED = 1_000_000
+
 async function recordChecks(store: Store): Promise<readonly Check[]> {
   const { now } = await store.info()
-  return [recordsCheck(await damagedRecords(store)), ...handlerChecks(await unhandledJobs(store, now))]
+  const prunes = await isPruning(store)
+  const kept = await store.count({ state: ['succeeded', 'dead', 'cancelled'] }, prunes ? 1 : KEPT_COUNTED)
+  return [
+    recordsCheck(await damagedRecords(store)),
+    retentionCheck(prunes, kept),
+    ...handlerChecks(await unhandledJobs(store, now)),
+  ]
 }
 
 const SIGNS = {

@@ -1,6 +1,7 @@
 import { DAY_MS, type Duration } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
-import { parseRetention, type Retention } from '../../../engine/upkeep/pruner.js'
+import { read } from '../../../core/values/schema.js'
+import { limitsOf, type RetentionLimits, retentionLimits } from '../../../engine/upkeep/retention.js'
 import type { Count, PruneRequest, Store } from '../../../store/store.js'
 import { openStore, ready } from '../../backend/direct.js'
 import { type BackendOptions, configOf, storeAddress } from '../../backend/store-address.js'
@@ -28,7 +29,8 @@ const KEY_MS = DAY_MS
 
 /** Only counts the jobs unless `--yes` is given. */
 export async function pruneStore(options: PruneOptions, io: Io): Promise<void> {
-  const olderThanMs = parseRetention(await agesOf(options, io), 'prune')
+  const limits = limitsOf(read(retentionLimits, await agesOf(options, io), 'prune'))
+  const olderThanMs = present(Object.fromEntries(STATES.map(state => [state, limits[state]?.ageMs])))
   if (Object.keys(olderThanMs).length === 0) {
     throw usage('prune: give an age such as --succeeded 7d: your configuration has no `retention`')
   }
@@ -51,7 +53,7 @@ export async function pruneStore(options: PruneOptions, io: Io): Promise<void> {
 }
 
 /** Any age on the command line replaces the whole configured retention, so that no other state is pruned by surprise. */
-async function agesOf(options: PruneOptions, io: Io): Promise<Retention> {
+async function agesOf(options: PruneOptions, io: Io): Promise<RetentionLimits> {
   const { succeeded, cancelled, dead } = options
   const given = present({ succeeded, cancelled, dead })
   if (Object.keys(given).length > 0) return given

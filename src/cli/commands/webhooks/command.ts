@@ -22,7 +22,8 @@ const create: CommandSpec = {
       .option('--queue <name>', 'only jobs in this queue; repeatable', collect)
       .option('--name <name>', 'only jobs with this name; repeatable', collect)
       .option('--tenant <id>', 'only events of this tenant')
-      .option('--retry <policy>', 'name of a preset, or a policy as JSON (default: retry after 30s, 60s and 120s)'),
+      .option('--retry <policy>', 'name of a preset, or a policy as JSON (default: retry after 30s, 60s and 120s)')
+      .option('--secret-file <path>', 'sign with the secret in this file, whsec_… (default: a new one)'),
   examples: `
 chronos webhooks create https://example.com/hook --event job.dead
 chronos webhooks create https://example.com/hook --event job.dead \\

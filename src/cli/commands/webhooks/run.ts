@@ -1,8 +1,10 @@
+import { readFile } from 'node:fs/promises'
 import type { JobView } from '../../../core/job/view.js'
 import { present } from '../../../core/values/present.js'
 import type { EndpointView, WebhookEvent } from '../../../core/webhook/webhook.js'
 import { act } from '../../act.js'
 import type { BackendOptions } from '../../backend/store-address.js'
+import { usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { type Field, type Listing, NONE, type PageOptions, pageOf } from '../../list.js'
 import { brief, relative } from '../../output/moment.js'
@@ -72,11 +74,20 @@ interface CreateFlags extends BackendOptions {
   readonly name?: readonly string[]
   readonly tenant?: string
   readonly retry?: string
+  readonly secretFile?: string
+}
+
+async function secretIn(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim()
+  } catch (error) {
+    throw usage(`--secret-file: ${(error as Error).message}`)
+  }
 }
 
 /** Works on a new store. */
-export function createWebhook(url: string, flags: CreateFlags, io: Io): Promise<void> {
-  const { event, queue, name, tenant, retry } = flags
+export async function createWebhook(url: string, flags: CreateFlags, io: Io): Promise<void> {
+  const { event, queue, name, tenant, retry, secretFile } = flags
   const input = present({
     url,
     // The engine checks their names.
@@ -85,6 +96,7 @@ export function createWebhook(url: string, flags: CreateFlags, io: Io): Promise<
     names: name,
     tenantId: tenant,
     retry: retry === undefined ? undefined : readPolicy(retry, '--retry'),
+    secret: secretFile === undefined ? undefined : await secretIn(secretFile),
   })
   return act(flags, io, ({ webhooks }) => webhooks.create(input), {
     text: ({ secret }) => secret,

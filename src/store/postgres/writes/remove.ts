@@ -1,7 +1,7 @@
 import type { Job } from '../../../core/job/job.js'
 import { DeltaDraft } from '../../delta.js'
-import type { Changed, PruneReport, PruneRequest } from '../../store.js'
-import { REMOVED_KEY_MS } from '../../store.js'
+import type { Changed, PruneReport, PruneRequest, Removable } from '../../store.js'
+import { isRemovable, REMOVED_KEY_MS } from '../../store.js'
 import { ids, isId, numbers, words } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { type FactRow, JOB_COLUMNS, KNOWN_COLUMNS, type KnownRow, readJob, readKnown } from '../rows.js'
@@ -30,11 +30,11 @@ const FORGET = `
 const FIND_TO_REMOVE = `
   SELECT ${JOB_COLUMNS}, pk FROM @jobs AS jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE OF jobs`
 
-export function remove(db: Database, asked: readonly string[]): Promise<Changed[]> {
+export function remove(db: Database, asked: readonly string[], which?: Removable): Promise<Changed[]> {
   return db.transaction('work', async ask => {
     const rows = await ask<FactRow>(FIND_TO_REMOVE, ids(asked))
     const jobs = new Map(rows.map(row => [row[0], readJob(row)]))
-    const gone = rows.filter(row => jobs.get(row[0])!.state !== 'running')
+    const gone = rows.filter(row => isRemovable(jobs.get(row[0])!, which))
     const delta = new DeltaDraft()
     for (const row of gone) delta.removed(jobs.get(row[0])!)
     await append(ask, delta)
@@ -42,7 +42,7 @@ export function remove(db: Database, asked: readonly string[]): Promise<Changed[
     return asked.map((id): Changed => {
       const job = jobs.get(id.toLowerCase())
       if (!job) return { id, status: 'not-found' }
-      if (job.state === 'running') return { id, status: 'refused', job }
+      if (!isRemovable(job, which)) return { id, status: 'refused', job }
       jobs.delete(job.id)
       return { id, status: 'changed', job }
     })

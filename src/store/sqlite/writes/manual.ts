@@ -5,8 +5,8 @@ import { planChanges } from '../../change.js'
 import { fromText, toText } from '../../columns.js'
 import type { DeltaDraft } from '../../delta.js'
 import { changedColumns, type JobWrite } from '../../job-columns.js'
-import type { Changed, Following, PruneReport, PruneRequest } from '../../store.js'
-import { REMOVED_KEY_MS } from '../../store.js'
+import type { Changed, Following, PruneReport, PruneRequest, Removable } from '../../store.js'
+import { isRemovable, REMOVED_KEY_MS } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
 import type { Ended } from '../reads/search.js'
@@ -87,10 +87,10 @@ export function overdue(db: Connection, limit: number, now: number): readonly st
   return db.all<[id: string]>(OVERDUE, now, limit).map(([id]) => fromHex(id))
 }
 
-export function remove(db: Connection, id: string, now: number, delta: DeltaDraft): Changed {
+export function remove(db: Connection, id: string, now: number, delta: DeltaDraft, which?: Removable): Changed {
   const job = find(db, id)
   if (!job) return { id, status: 'not-found' }
-  if (job.state === 'running') return { id, status: 'refused', job }
+  if (!isRemovable(job, which)) return { id, status: 'refused', job }
   const [pk] = db.get<[number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, id)!
   forget(db, [pk], now + REMOVED_KEY_MS)
   delta.removed(job)
