@@ -2,7 +2,7 @@ import { add, type Counts, type Delta, type ErrorDelta, groupId, type LedgerDelt
 import { IdSum } from './id-xor.js'
 import type { StoredRecord } from './record.js'
 
-export { groupId } from './delta.js'
+export { groupId, type LedgerDelta } from './delta.js'
 
 // Adds deltas to the records that the charts, the dead letters and the integrity check read.
 

@@ -158,6 +158,7 @@ function manualVerbs(session: Session) {
     remove: (ids, which) => session.countedEach(ids, (...call) => manual.remove(...call, which)),
     prune: request => session.counted((tables, now, delta) => manual.prune(tables, request, now, delta)),
     setQueue: (name, change) => session.verb(tables => setQueue(tables, name, change)),
+    removeQueues: (names, which) => session.verb(tables => removeQueues(tables, names, which)),
     putPolicies: policies =>
       session.verb(tables => {
         for (const { id, policy } of policies) if (!tables.policies.has(id)) tables.policies.set(id, policy)
@@ -195,6 +196,16 @@ function recordVerbs(session: Session) {
     fold: limit => session.verb((tables, now) => fold(tables, limit, now)),
     audit: () => session.verb(audit),
   } satisfies Partial<Store>
+}
+
+function removeQueues(tables: MemoryTables, names: readonly string[], which: 'any' | 'unset'): readonly string[] {
+  const live = [...tables.rows.values()].filter(({ job }) => job.state === 'waiting' || job.state === 'running')
+  const used = new Set(live.map(({ job }) => job.queue))
+  return [...new Set(names)].filter(name => {
+    const queue = tables.queues.get(name)
+    if (!queue || used.has(name) || (which === 'unset' && (queue.paused || queue.retry))) return false
+    return tables.queues.delete(name)
+  })
 }
 
 function setQueue(tables: MemoryTables, name: string, change: QueueChange): QueueRecord {

@@ -116,6 +116,11 @@ export interface Store {
   /** Every queue that was ever configured or enqueued into, sorted by name. */
   queues(): Promise<readonly QueueRecord[]>
   setQueue(name: string, change: QueueChange): Promise<QueueRecord>
+  /**
+   * Removes those queues that have no waiting or running job, with their settings; `unset`: only those that are not
+   * paused and have no policy. Returns their names. A later enqueue creates the queue again.
+   */
+  removeQueues(names: readonly string[], which: 'any' | 'unset'): Promise<readonly string[]>
 
   /** Policies by content hash. They are immutable: new ones are only added. */
   putPolicies(policies: readonly PolicyRecord[]): Promise<void>

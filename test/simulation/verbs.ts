@@ -46,6 +46,7 @@ export const VERBS: Readonly<Record<Verb, 'calm' | 'once' | 'again'>> = {
   logs: 'once',
   queues: 'once',
   setQueue: 'once',
+  removeQueues: 'once',
   putPolicies: 'once',
   policies: 'once',
   records: 'once',

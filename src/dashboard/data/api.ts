@@ -191,6 +191,7 @@ export const queues = {
   get: (name: string, signal?: Signal) => request<QueueReport>('GET', queue(name), { signal }),
   set: (name: string, body: { readonly retry?: PolicyInput | null; readonly paused?: boolean }) =>
     request<QueueReport>('PUT', queue(name), { body }),
+  delete: (name: string) => request<void>('DELETE', queue(name)),
   pause: (name: string) => request<QueueReport>('POST', queue(name, '/pause')),
   resume: (name: string) => request<QueueReport>('POST', queue(name, '/resume')),
   retryWave: (name: string, window: string, signal?: Signal) =>

@@ -47,8 +47,11 @@ export class Policies {
 
   /** Sets the run-time policies of all queues. */
   setQueues(records: readonly QueueRecord[]): void {
-    const changed = records.some(record => !sameRetry(record, this.#queues.get(record.name)))
-    this.#queues = new Map(records.map(record => [record.name, record]))
+    const queues = new Map(records.map(record => [record.name, record]))
+    const changed =
+      records.some(record => !sameRetry(record, this.#queues.get(record.name))) ||
+      [...this.#queues.values()].some(({ name, retry }) => retry && !queues.has(name))
+    this.#queues = queues
     if (!changed) return
     this.#bases.clear()
     this.#version++

@@ -36,6 +36,7 @@ const LOOK_MS = 500
 /** A dependency that no job of this process has used for this long is read less often. */
 const IN_USE_MS = 10_000
 export const DEPENDENCIES_MAX = 10_000
+const FORGOTTEN_MS = 3_600_000
 
 interface Waiting {
   readonly ask: Ask
@@ -165,6 +166,7 @@ export class Dependencies {
     const records = await store.records(DEPENDENCY, { limit: DEPENDENCIES_MAX })
     for (const record of records) this.#hear(record)
     const now = this.#env.clock.now()
+    if (records.length < DEPENDENCIES_MAX) this.#forget(new Set(records.map(({ id }) => id)), now)
     let isInUse = false
     for (const entry of this.#entries.values()) {
       const isShut = entry.isLoaded && entry.dependency.circuit !== 'closed'
@@ -175,6 +177,13 @@ export class Dependencies {
       if (isShut || now - entry.usedAt < IN_USE_MS) isInUse = true
     }
     return isInUse ? Math.min(LOOK_MS, idleMs) : idleMs
+  }
+
+  /** Forgets dependencies whose record was pruned and that this process has not used for long. */
+  #forget(stored: ReadonlySet<string>, now: number): void {
+    for (const [id, { version, usedAt }] of this.#entries) {
+      if (version > 0 && !stored.has(id) && now - usedAt >= FORGOTTEN_MS) this.#entries.delete(id)
+    }
   }
 
   /** Without this, the circuit would be half-open until the timeout of the lost run. */

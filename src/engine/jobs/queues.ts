@@ -1,12 +1,16 @@
 import { policyLevel } from '../../core/policy/policy.js'
 import { type QueueSettings, queueSettings, type WaveQuery } from '../../core/queue/settings.js'
+import { ChronosError, shown } from '../../core/values/error.js'
 import { name as queueName } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { read } from '../../core/values/schema.js'
-import type { QueueChange, QueueRecord } from '../../store/store.js'
+import { LEDGER, type LedgerDelta } from '../../store/fold.js'
+import type { QueueChange, QueueRecord, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { folded } from '../figures/counts.js'
 import type { List } from './query.js'
 import {
+  checkQueue,
   type QueueQuery,
   type QueueReport,
   type RetryWave,
@@ -14,6 +18,22 @@ import {
   reportQueues,
   retryWave,
 } from './queue-report.js'
+
+/** The number of jobs of a queue that are stored, whatever their state. */
+async function keptJobs(store: Store, name: string): Promise<number> {
+  const [record] = await store.records(LEDGER, { ids: [name] })
+  const { enqueued, removed } = record ? (JSON.parse(record.body) as LedgerDelta) : { enqueued: 0, removed: 0 }
+  return enqueued - removed
+}
+
+function hasJobs(name: string, jobs: number): ChronosError {
+  const many = jobs > 0 ? `${jobs} ${jobs === 1 ? 'job' : 'jobs'}` : 'new jobs'
+  return new ChronosError(
+    'NOT_ALLOWED',
+    `queue ${shown(name)} has ${many} and can't be deleted; remove its jobs, or wait until they have run and were pruned`,
+    { details: { queue: name, jobs } },
+  )
+}
 
 export type { QueueSettings } from '../../core/queue/settings.js'
 
@@ -53,6 +73,16 @@ export class Queues {
     const queue = await (await this.#env.connection.store()).setQueue(name, change)
     this.#onChange(queue)
     return queue
+  }
+
+  /** Removes a queue without jobs, with its settings. An enqueue creates it again. */
+  async delete(name: string): Promise<void> {
+    const store = await folded(await this.#env.connection.store())
+    await checkQueue(store, name)
+    const kept = await keptJobs(store, name)
+    const removed = kept > 0 ? [] : await store.removeQueues([name], 'any')
+    if (removed.length === 0) throw hasJobs(name, kept)
+    this.#onChange({ name, paused: false })
   }
 
   /** No claim that begins after this returns a job of the queue. */

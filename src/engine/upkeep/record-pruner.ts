@@ -1,13 +1,16 @@
+import { advanced, type Dependency } from '../../core/dependency/dependency.js'
 import type { Redrive } from '../../core/redrive/redrive.js'
 import { DAY_MS, HOUR_MS } from '../../core/values/duration.js'
 import { COUNTS, countsId, ERROR_GROUP, type ErrorGroup } from '../../store/fold.js'
-import type { RecordQuery } from '../../store/record.js'
+import type { RecordQuery, StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Connection } from '../client/connection.js'
 import { REDRIVE } from '../dead/redriver.js'
+import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { UNHANDLED, type UnhandledRecord } from '../jobs/handlers.js'
 import { bodyOf } from '../records/records.js'
 import { WORKER, type WorkerRecord } from '../worker/fleet.js'
+import { removeEmptyQueues } from './empty-queues.js'
 
 const EVERY_MS = HOUR_MS
 const BATCH = 500
@@ -20,9 +23,11 @@ const KEPT_MS = {
   /** Error groups without a dead letter. */
   groups: 30 * DAY_MS,
   redrives: 90 * DAY_MS,
+  /** Dependencies with a closed circuit that no waiting job has. */
+  dependencies: 7 * DAY_MS,
 } as const
 
-/** Removes records that are no longer needed: old counters, stopped workers, old error groups. */
+/** Removes what is no longer needed: old counters, stopped workers, old error groups, unused dependencies and queues. */
 export class RecordPruner {
   readonly #connection: Connection
 
@@ -44,8 +49,19 @@ export class RecordPruner {
       ({ dead, lastSeen, state }) => dead === 0 && state !== 'ignored' && lastSeen < now - KEPT_MS.groups,
     )
     await forget<Redrive>(store, REDRIVE, {}, ({ finishedAt = now }) => finishedAt < now - KEPT_MS.redrives)
+    await forget<Dependency>(store, DEPENDENCY, {}, async (dependency, updatedAt) => {
+      if (updatedAt >= now - KEPT_MS.dependencies || !isIdle(dependency, now)) return false
+      return (await store.count({ dependency: dependency.key, state: 'waiting' }, 1)).value === 0
+    })
+    await removeEmptyQueues(store, now)
     return EVERY_MS
   }
+}
+
+/** Nothing would be lost if the state of the dependency were forgotten. */
+function isIdle(dependency: Dependency, now: number): boolean {
+  const { circuit, forced, nextRetryAt = now } = advanced(dependency, now)
+  return circuit === 'closed' && forced === undefined && nextRetryAt <= now
 }
 
 /** Deletes only records that have not changed since they were read. */
@@ -53,12 +69,15 @@ async function forget<Body>(
   store: Store,
   kind: string,
   range: { readonly from?: string; readonly to?: string },
-  isOver: (body: Body) => boolean = () => true,
+  isOver: (body: Body, updatedAt: number) => boolean | Promise<boolean> = () => true,
 ): Promise<void> {
   let query: Extract<RecordQuery, { limit: number }> = { ...range, limit: BATCH }
   for (;;) {
     const records = await store.records(kind, query)
-    const over = records.filter(record => bodyOf<Body>(record).some(isOver))
+    const over: StoredRecord[] = []
+    for (const record of records) {
+      for (const body of bodyOf<Body>(record)) if (await isOver(body, record.updatedAt)) over.push(record)
+    }
     if (over.length > 0) {
       await store.putRecords(over.map(({ id, version }) => ({ kind, id, body: null, expect: version })))
     }

@@ -2,7 +2,7 @@ import { queueSettings, waveQuery } from '../../core/queue/settings.js'
 import { hash64 } from '../../core/values/hash.js'
 import { queueQuery, queueReport, retryWaveView } from '../../engine/jobs/queue-report.js'
 import type { Application } from '../application.js'
-import { type Answer, type Endpoint, endpoint, NOTHING, ok } from '../endpoint.js'
+import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
 import { listSchema } from './words.js'
 
@@ -58,6 +58,23 @@ const set = endpoint({
   },
 })
 
+const remove = endpoint({
+  method: 'delete',
+  path: '/queues/{name}',
+  call: 'queues.delete(name)',
+  summary: 'Delete a queue without jobs',
+  description:
+    'Removes its settings too. It is refused while the queue has jobs of any state; an enqueue creates the queue again.',
+  role: 'admin',
+  tenants: 'none',
+  answers: gone,
+  async handle({ app, params: { name } }): Promise<Answer> {
+    await app.chronos.queues.delete(name)
+    app.feed.changed(['queues'])
+    return {}
+  },
+})
+
 function action(verb: 'pause' | 'resume', summary: string): Endpoint {
   return endpoint({
     method: 'post',
@@ -110,6 +127,7 @@ export const QUEUES: readonly Endpoint[] = [
   list,
   get,
   set,
+  remove,
   action('pause', 'Pause a queue: no more of its jobs start'),
   action('resume', 'Resume a queue'),
   wave,

@@ -270,6 +270,10 @@ export class PostgresStore implements Store {
     return this.#verb(settings.queues)
   }
 
+  removeQueues(names: readonly string[], which: 'any' | 'unset'): Promise<readonly string[]> {
+    return this.#verb(() => this.#queues.remove(names, which))
+  }
+
   setQueue(name: string, change: QueueChange): Promise<QueueRecord> {
     return this.#verb(async db => {
       const record = await settings.setQueue(db, name, change)

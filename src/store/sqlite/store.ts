@@ -89,6 +89,7 @@ function manualVerbs(session: Session) {
       return session.counted(request.limit, (db, now, delta) => manual.prune(db, request, old, now, delta))
     },
     setQueue: (name, change) => session.write(1, db => settings.setQueue(db, name, change)),
+    removeQueues: (names, which) => session.write(names.length, db => settings.removeQueues(db, names, which)),
     putPolicies: policies => session.write(policies.length, db => settings.putPolicies(db, policies)),
   } satisfies Partial<Store>
 }

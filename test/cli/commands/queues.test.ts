@@ -32,6 +32,25 @@ describe('queues', () => {
     })
   })
 
+  it('are listed in pages, and found by a part of their name', async () => {
+    const page = await queues('list', '--limit', '1')
+    expect(page.stdout).toContain('default')
+    expect(page.stderr).toBe('1 queue\nmore: --cursor payments\n')
+    expect((await queues('list', '--cursor', 'payments')).stderr).toBe('1 queue\n')
+    expect((await queues('list', '--find', 'PAY', '--json')).stdout).toContain('"payments"')
+    expect((await queues('list', '--find', 'none')).stderr).toBe('no queues\n')
+  })
+
+  it('are deleted only without jobs', async () => {
+    const refused = await queues('delete', 'default')
+    expect([refused.code, refused.stdout]).toEqual([expect.any(Number), ''])
+    expect(refused.code).not.toBe(0)
+    expect(refused.stderr).toMatch(/queue "default" has \d+ jobs and can't be deleted/)
+    await queues('set', 'spare', '--retry', 'none')
+    expect((await queues('delete', 'spare')).stdout).toBe('queue spare is deleted\n')
+    expect((await queues('list')).stderr).toBe('2 queues\n')
+  })
+
   it('are paused and resumed', async () => {
     expect((await queues('pause', 'payments')).stdout).toBe('queue payments is paused; no policy override\n')
     expect((await queues('list')).stdout).toMatch(/^payments {2}paused/m)

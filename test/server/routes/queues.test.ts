@@ -57,6 +57,40 @@ describe('queues', () => {
     expect(without.body).not.toHaveProperty('retry')
   })
 
+  it('are listed in pages, by a part of their name and the busiest first', async () => {
+    await using t = await startServer()
+    for (const queue of ['a/1', 'a/2', 'b/1']) await t.api('POST', '/jobs', { name: 'mail', queue })
+    await t.api('POST', '/jobs', { name: 'mail', queue: 'b/1' })
+    interface Listed {
+      readonly data: readonly { readonly name: string }[]
+      readonly page: { readonly next?: string }
+    }
+    const list = async (query: string) => {
+      const { data, page } = (await t.api<Listed>('GET', `/queues?${query}`)).body
+      return [data.map(({ name }) => name), page.next] as const
+    }
+    expect(await list('limit=2')).toEqual([['a/1', 'a/2'], 'b/1'])
+    expect(await list('limit=2&cursor=b/1')).toEqual([['b/1'], undefined])
+    expect(await list('q=A/')).toEqual([['a/1', 'a/2'], undefined])
+    expect((await list('sort=busiest&limit=1'))[1]).toBeUndefined()
+    expect((await t.api('GET', '/queues?sort=size')).status).toBe(422)
+  })
+
+  it('are deleted only without jobs', async () => {
+    await using t = await startServer()
+    const { body } = await t.api<{ id: string }>('POST', '/jobs', { name: 'mail', queue: 'mail' })
+    const refused = await t.api('DELETE', '/queues/mail')
+    expect([refused.status, refused.body]).toMatchObject([
+      409,
+      { code: 'NOT_ALLOWED', detail: expect.stringContaining('has 1 job') },
+    ])
+    await t.api('POST', `/jobs/${body.id}/cancel`)
+    await t.api('DELETE', `/jobs/${body.id}`)
+    expect((await t.api('DELETE', '/queues/mail')).status).toBe(204)
+    expect((await t.api('GET', '/queues/mail')).status).toBe(404)
+    expect((await t.api('DELETE', '/queues/mail')).status).toBe(404)
+  })
+
   it('refuse invalid requests and unknown queues', async () => {
     await using t = await startServer()
     const wrong = await t.api('PUT', '/queues/mail', { retry: { maxRetry: 1 }, speed: 1 })

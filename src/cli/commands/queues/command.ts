@@ -2,6 +2,7 @@ import type { QueueRecord } from '../../../store/store.js'
 import { addPageOptions } from '../../argument.js'
 import { acting, type CommandSpec, listing } from '../../command.js'
 import type { Style } from '../../output/print.js'
+import { oneLine } from '../../output/width.js'
 
 const NAME = ['<name>', 'name of the queue'] as const
 
@@ -10,7 +11,7 @@ const line = async (queue: QueueRecord, style: Style): Promise<string> =>
 
 export const queues: CommandSpec = {
   name: 'queues',
-  summary: 'list and pause queues, and change their retry policy',
+  summary: 'list, pause and delete queues, and change their retry policy',
   examples: `
 chronos queues list
 chronos queues pause payments
@@ -60,6 +61,16 @@ chronos queues resume payments`,
       arguments: [NAME],
       examples: 'chronos queues resume payments',
       run: acting(({ queues }, name: string) => queues.resume(name), { text: line }),
+    },
+    {
+      name: 'delete',
+      summary: 'delete a queue that has no jobs, with its settings',
+      details: 'Chronos itself deletes a queue without settings seven days after its last job was removed.',
+      arguments: [NAME],
+      examples: 'chronos queues delete payments',
+      run: acting(({ queues }, name: string) => queues.delete(name).then(() => ({ name })), {
+        text: ({ name }) => `queue ${oneLine(name)} is deleted`,
+      }),
     },
   ],
 }

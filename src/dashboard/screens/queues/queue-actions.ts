@@ -5,7 +5,8 @@ import { may } from '../../data/session.js'
 import type { Action } from '../../parts/layer/actions.js'
 import { href } from '../../shell/router.js'
 
-export function queueActions(queue: QueueReport, after: () => void): readonly (Action | false)[] {
+/** The actions for a queue. `deleted` is called when it is gone. */
+export function queueActions(queue: QueueReport, after: () => void, deleted = after): readonly (Action | false)[] {
   const { name, paused } = queue
   return [
     { text: 'Show jobs', icon: 'jobs', as: 'button', href: href('/jobs', { queue: name }) },
@@ -18,7 +19,28 @@ export function queueActions(queue: QueueReport, after: () => void): readonly (A
       as: paused ? 'primary' : 'button',
       onPress: () => void turnQueue(queue, after),
     },
+    may('admin') && {
+      text: 'Delete',
+      icon: 'trash',
+      tone: 'danger',
+      onPress: () => void deleteQueue(name, deleted),
+    },
   ]
+}
+
+/** The server refuses it while the queue has jobs. */
+function deleteQueue(name: string, after: () => void): Promise<unknown> {
+  return act({
+    confirm: {
+      title: `Delete queue ${name}?`,
+      effect: 'Its settings are removed. A queue with jobs is not deleted; an enqueue creates the queue again.',
+      verb: 'Delete queue',
+      tone: 'danger',
+    },
+    run: () => api.queues.delete(name),
+    done: `Deleted queue ${name}`,
+    after,
+  })
 }
 
 /** Pauses or resumes a queue. Needs no confirmation, because it can be undone. */

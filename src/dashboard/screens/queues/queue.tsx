@@ -11,7 +11,7 @@ import { Icon } from '../../parts/icon.js'
 import { PageActions } from '../../parts/layer/actions.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { Tile, Tiles } from '../../parts/tile.js'
-import { href } from '../../shell/router.js'
+import { go, href } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { Outcomes } from '../overview/overview-outcomes.js'
 import { queueActions } from './queue-actions.js'
@@ -46,7 +46,9 @@ export default function Queue({ params }: ScreenProps) {
                 <QueueBadge queue={data} />
               </>
             }
-            actions={<PageActions label={`Actions for ${name}`} actions={queueActions(data, refetch)} />}
+            actions={
+              <PageActions label={`Actions for ${name}`} actions={queueActions(data, refetch, () => go('/queues'))} />
+            }
           />
           <div class="stack">
             {data.paused && <PausedNotice queue={data} />}

@@ -32,10 +32,20 @@ export async function queues(db: Database): Promise<readonly QueueRecord[]> {
   return records.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
+const REMOVE_QUEUES = `
+  DELETE FROM @queues q WHERE name = ANY ($1::text[]) AND ($2::boolean OR (NOT paused AND retry IS NULL))
+    AND NOT EXISTS (SELECT 1 FROM @jobs j WHERE j.state = 'waiting' AND j.queue = q.name)
+    AND NOT EXISTS (SELECT 1 FROM @jobs j WHERE j.state = 'running' AND j.queue = q.name)
+  RETURNING name`
+
+/** A queue that was removed meanwhile is stored again after this time, if it is still used. */
+const KNOWN_MS = 600_000
+
 /** Queues that this process knows to be stored. */
 export class KnownQueues {
   readonly #db: Database
-  readonly #names = new Set<string>()
+  /** When each was last stored, on this process's clock. */
+  readonly #names = new Map<string, number>()
 
   constructor(db: Database) {
     this.#db = db
@@ -43,11 +53,21 @@ export class KnownQueues {
 
   /** Stores the queues that are new. */
   async add(names: Iterable<string>): Promise<void> {
-    const fresh = [...new Set(names)].filter(name => !this.#names.has(name)).sort()
+    const now = this.#db.clock.now()
+    const isFresh = (name: string): boolean => now - (this.#names.get(name) ?? Number.NEGATIVE_INFINITY) >= KNOWN_MS
+    const fresh = [...new Set(names)].filter(isFresh).sort()
     if (fresh.length === 0) return
     const sql = 'INSERT INTO @queues (name) SELECT unnest($1::text[]) ON CONFLICT (name) DO NOTHING'
     await this.#db.write('work', [{ sql, values: [texts(fresh)] }])
-    for (const name of fresh) this.#names.add(name)
+    for (const name of fresh) this.#names.set(name, now)
+  }
+
+  /** Removes the queues that have no waiting or running job. */
+  async remove(names: readonly string[], which: 'any' | 'unset'): Promise<readonly string[]> {
+    const [rows] = await this.#db.write('work', [{ sql: REMOVE_QUEUES, values: [texts(names), which === 'any'] }])
+    const removed = rows!.map(([name]) => fromText(name as string))
+    for (const name of removed) this.#names.delete(name)
+    return removed
   }
 }
 

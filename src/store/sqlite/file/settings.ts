@@ -22,6 +22,17 @@ export function setQueue(db: Connection, name: string, { paused, retry }: QueueC
   return readQueue(db.get<QueueRow>('SELECT name, paused, retry FROM queues WHERE name = ?', queue)!)
 }
 
+const REMOVE_QUEUES = `
+  DELETE FROM queues WHERE name IN (SELECT value FROM json_each(?1)) AND (?2 = 'any' OR (paused = 0 AND retry IS NULL))
+    AND NOT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = queues.name)
+    AND name NOT IN (SELECT queue FROM jobs INDEXED BY jobs_running WHERE state = 'running')
+  RETURNING name`
+
+export function removeQueues(db: Connection, names: readonly string[], which: 'any' | 'unset'): readonly string[] {
+  const removed = db.all<[string]>(REMOVE_QUEUES, JSON.stringify(names.map(toText)), which)
+  return removed.map(([name]) => fromText(name))
+}
+
 export function putPolicies(db: Connection, policies: readonly PolicyRecord[]): void {
   for (const { id, policy } of policies)
     db.run('INSERT INTO policies (id, policy) VALUES (?, ?) ON CONFLICT (id) DO NOTHING', toText(id), toText(policy))

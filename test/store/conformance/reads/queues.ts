@@ -1,4 +1,4 @@
-import { type Bench, STRANGE_TEXTS } from '../bench.js'
+import { type Bench, died, STRANGE_TEXTS } from '../bench.js'
 import type { Suite } from '../runner.js'
 
 export function queueCases(bench: Bench, { describe, expect, it }: Suite): void {
@@ -50,6 +50,29 @@ export function queueCases(bench: Bench, { describe, expect, it }: Suite): void 
       const job = await bench.running()
       await bench.store.setQueue('default', { paused: true })
       expect(await bench.store.extend([{ id: job.id, token: job.token }], 1000)).toEqual(['held'])
+    })
+
+    it('are removed only without waiting and running jobs, and with settings only on request', async () => {
+      await bench.add({ queue: 'waiting' })
+      await bench.running({ queue: 'running', priority: 9 })
+      await bench.ended(died(), { queue: 'ended', priority: 9 })
+      await bench.store.setQueue('paused', { paused: true })
+      await bench.store.setQueue('set', { retry: { maxRetries: 1 } })
+      await bench.store.setQueue('plain', {})
+      const names = ['waiting', 'running', 'ended', 'paused', 'set', 'plain', 'unknown']
+      const remove = async (which: 'any' | 'unset') => [...(await bench.store.removeQueues(names, which))].sort()
+      expect(await remove('unset')).toEqual(['ended', 'plain'])
+      expect(await remove('any')).toEqual(['paused', 'set'])
+      expect((await bench.store.queues()).map(({ name }) => name)).toEqual(['running', 'waiting'])
+      expect(await bench.store.removeQueues([], 'any')).toEqual([])
+    })
+
+    it('exist again after an enqueue', async () => {
+      await bench.store.setQueue('q', { paused: true })
+      await bench.store.removeQueues(['q'], 'any')
+      await bench.add({ queue: 'q' })
+      expect(await bench.store.queues()).toEqual([{ name: 'q', paused: false }])
+      expect(await bench.claim({ queues: ['q'] })).toHaveLength(1)
     })
 
     it.each(STRANGE_TEXTS)('give their name back exactly: %s', async (_name, name) => {
