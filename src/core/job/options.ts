@@ -26,42 +26,65 @@ const SHORT_NAMES = Object.keys(jobRetryOptions.fields) as readonly (keyof JobRe
 
 /** Settings of a job that definitions, enqueues and schedules share. */
 export const jobSettings = {
-  queue: about(name, 'The queue of the job. Default `default`.', { label: 'Queue', hint: '', placeholder: 'default' }),
-  priority: about(integer(0, PRIORITY_MAX), '0 to 9; jobs with 9 start first. Default 5.', { label: 'Priority' }),
+  queue: about(name, 'The queue of the job. Default `default`.', {
+    flag: '--queue <name>',
+    label: 'Queue',
+    hint: '',
+    placeholder: 'default',
+  }),
+  priority: about(integer(0, PRIORITY_MAX), '0 to 9; jobs with 9 start first. Default 5.', {
+    flag: '--priority <number>',
+    label: 'Priority',
+  }),
   delivery: about(
     oneOf(DELIVERIES),
     '`at-most-once`: the job is never started again if the outcome of a run is unknown. Default `at-least-once`.',
   ),
   ...jobRetryOptions.fields,
-  maxElapsed: about(atLeast1ms, 'No retry starts later than this after the first run.'),
-  dependsOn: about(freeText, 'The dependency of the job: jobs with the same one share a circuit and a retry budget.'),
-  tags: about(tags, { label: 'Tags', hint: 'Separated by commas' }),
+  maxRetries: about(jobRetryOptions.fields.maxRetries, 'The number of runs after the first.', {
+    flag: '--max-retries <number>',
+  }),
+  maxElapsed: about(atLeast1ms, 'No retry starts later than this after the first run.', {
+    flag: '--max-elapsed <duration>',
+  }),
+  dependsOn: about(freeText, 'The dependency of the job: jobs with the same one share a circuit and a retry budget.', {
+    flag: '--depends-on <dependency>',
+  }),
+  tags: about(tags, 'The tags of the job.', { flag: '--tag <tag>', label: 'Tags', hint: 'Separated by commas' }),
 }
 
 /** Settings of a single job, which schedules pass on to their jobs. */
 export const ownSettings = {
   ...jobSettings,
-  tenantId: about(freeText, 'The tenant that owns the job.', { label: 'Tenant' }),
+  tenantId: about(freeText, 'The tenant that owns the job.', { flag: '--tenant <id>', label: 'Tenant' }),
   timeout: about(atLeast1ms, 'Per attempt. Default: the timeout of the definition.', {
+    flag: '--timeout <duration>',
     label: 'Timeout',
     hint: 'Per attempt',
     placeholder: 'none',
   }),
   retry: about(
     storedPolicyInput as Schema<PolicyInput>,
-    'Takes precedence over the policies of definition, queue and instance.',
-    { label: 'Retries', hint: '' },
+    'The name of a preset, or a policy in JSON; it takes precedence over the policies of definition, queue and instance.',
+    { flag: '--retry <policy>', label: 'Retries', hint: '' },
   ),
-  fingerprint: about(fingerprint, 'The error group of its failures.'),
-  webhook: about(url, 'A URL that gets a POST when the job ends.'),
+  fingerprint: about(fingerprint, 'The error group of its failures.', { flag: '--fingerprint <id>' }),
+  webhook: about(url, 'A URL that gets a signed POST when the job ends.', { flag: '--webhook <url>' }),
 }
 
 const delay = about(duration(), 'The job starts this long after now, not before.', {
+  flag: '--delay <duration>',
   label: 'Delay',
   placeholder: 'none',
 })
-const runAt = about(time, 'The job starts at this time, not before.', { label: 'Time', hint: 'Local time' })
-const deadline = about(timeOrDuration, 'The job is not started after this: a time, or a duration from now.')
+const runAt = about(time, 'The job starts at this time, not before.', {
+  flag: '--run-at <time>',
+  label: 'Time',
+  hint: 'Local time',
+})
+const deadline = about(timeOrDuration, 'The job is not started after this: a time, or a duration from now.', {
+  flag: '--deadline <time>',
+})
 
 interface When {
   readonly delay?: unknown
@@ -104,9 +127,12 @@ export interface Transaction {
 export const enqueueOptions = refined(
   quickObject({
     key: about(freeText, 'Idempotency key, per tenant and job name: the same key gives the same job.', {
+      flag: '--key <key>',
       label: 'Key',
     }),
-    unique: about(freeText, 'At most one waiting or running job per tenant, job name and value.'),
+    unique: about(freeText, 'At most one waiting or running job per tenant, job name and value.', {
+      flag: '--unique <value>',
+    }),
     delay,
     runAt,
     deadline,

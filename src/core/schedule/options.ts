@@ -39,25 +39,40 @@ export const cronText = schema<string>({
 export const timingFields = {
   cron: about(cronText, 'Five fields, or six with seconds first.', {
     example: '0 9 * * MON',
+    flag: '--cron <expression>',
     label: 'Cron',
     placeholder: '0 9 * * MON',
   }),
   every: about(
     duration({ min: EVERY_MIN_MS }),
     'Instead of `cron`: the interval from the creation of the schedule (or `startAt`), at least 1s.',
-    { label: 'Every', hint: 'Counted from its creation or start; at least 1s', placeholder: '15m' },
+    {
+      flag: '--every <duration>',
+      label: 'Every',
+      hint: 'Counted from its creation or start; at least 1s',
+      placeholder: '15m',
+    },
   ),
   timeZone: about(zone, 'The time zone of `cron`. Default UTC.', {
     example: 'Europe/Paris',
+    flag: '--tz <zone>',
     label: 'Time zone',
     placeholder: 'UTC',
   }),
-  startAt: about(time, { label: 'Start', hint: 'Local time; empty: immediately' }),
-  endAt: about(time, { label: 'End', hint: 'Local time; empty: never' }),
+  startAt: about(time, 'No occurrence is before this time.', {
+    flag: '--start-at <time>',
+    label: 'Start',
+    hint: 'Local time; empty: immediately',
+  }),
+  endAt: about(time, 'No occurrence is after this time.', {
+    flag: '--end-at <time>',
+    label: 'End',
+    hint: 'Local time; empty: never',
+  }),
   splay: about(
     duration({ max: SPLAY_MAX_MS }),
     'The maximum delay of a job after its occurrence, constant per schedule. Default: no delay.',
-    { label: 'Splay', hint: 'Delays each job by up to this time', placeholder: 'none' },
+    { flag: '--splay <duration>', label: 'Splay', hint: 'Delays each job by up to this time', placeholder: 'none' },
   ),
 }
 
@@ -68,7 +83,7 @@ export type TimingOptions = Infer<typeof timingOptions>
 export const overlap = about(
   oneOf(['skip', 'queue', 'allow']),
   'What happens to an occurrence while an earlier one has not ended. Default `skip`.',
-  { label: 'Overlap' },
+  { flag: '--overlap <rule>', label: 'Overlap' },
 )
 export const missed = about(
   union(oneOf(['run-once', 'skip']), { ...object({ all: integer(1, CATCH_UP_MAX) }), expects: '{ all: 5 }' }),
@@ -90,6 +105,7 @@ export const scheduleOptions = named(
       {
         ...timingFields,
         job: about({ ...union(jobName, definition), json: jobName.json! }, 'The name of its jobs.', {
+          flag: '--job <name>',
           label: 'Name',
           hint: 'A job that a worker handles',
           placeholder: 'charge-card',

@@ -16,6 +16,27 @@ const schedules = (...argv: string[]): Promise<Said> =>
 const DIGEST = ['put', 'digest', '--cron', '0 9 * * MON', '--tz', 'Europe/Paris', '--job', 'send-digest']
 
 describe('schedules', () => {
+  it('are put with every setting of their jobs', async () => {
+    const flags = [
+      '--depends-on',
+      'bank',
+      '--webhook',
+      'https://a.example/done',
+      '--max-retries',
+      '2',
+      '--tag',
+      'nightly',
+    ]
+    const { code, stdout } = await schedules('put', 'close', '--every', '1h', '--job', 'close', ...flags, '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      dependsOn: 'bank',
+      webhook: 'https://a.example/done',
+      retry: { maxRetries: 2 },
+      tags: ['nightly'],
+    })
+  })
+
   it('are created, listed, paused, resumed, run and deleted', async () => {
     const made = await schedules(...DIGEST, '--payload', '{"list": "all"}', '--missed', 'all:3', '--tag', 'mail')
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('creating a new store') })

@@ -1,8 +1,9 @@
 import { TERMINAL } from '../../../core/job/job.js'
+import { enqueueOptions } from '../../../core/job/options.js'
 import type { JobView } from '../../../core/job/view.js'
 import type { PolicyInput } from '../../../core/policy/policy.js'
 import { PRESETS } from '../../../core/policy/presets.js'
-import { type Duration, formatMs, toMs } from '../../../core/values/duration.js'
+import { formatMs, toMs } from '../../../core/values/duration.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
 import type { EnqueueOptions, EnqueueResult } from '../../../engine/client/enqueuer.js'
@@ -10,30 +11,20 @@ import { systemClock } from '../../../engine/time/system.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import { EXIT } from '../../exit.js'
+import { flagValues } from '../../flags.js'
 import type { Io } from '../../io.js'
 import { jsonText } from '../../output/show.js'
 import { errorText } from '../jobs/note.js'
 import { readDeadline, readPayload, readPolicy } from './payload.js'
 
-export interface EnqueueFlags extends BackendOptions {
+/** The flags of the fields of a job have the names of the fields, except those listed here. */
+export interface EnqueueFlags extends BackendOptions, Omit<EnqueueOptions, 'tenantId' | 'tags' | 'deadline' | 'retry'> {
   readonly payload?: string
-  readonly queue?: string
-  readonly priority?: number
-  readonly delay?: Duration
-  readonly runAt?: Date | string
   readonly deadline?: string
-  readonly key?: string
-  readonly unique?: string
   readonly tenant?: string
   readonly tag?: readonly string[]
-  readonly atMostOnce?: true
-  readonly timeout?: Duration
   readonly retry?: string
-  readonly maxRetries?: number
-  readonly maxElapsed?: Duration
-  readonly dependsOn?: string
-  readonly fingerprint?: string
-  readonly webhook?: string
+  readonly atMostOnce?: true
   /** True: without a limit. */
   readonly wait?: true | string
 }
@@ -75,25 +66,12 @@ function print(value: unknown, { id, status }: EnqueueResult, options: { json?: 
 }
 
 function optionsOf(flags: EnqueueFlags): EnqueueOptions {
-  const { queue, priority, delay, runAt, deadline, key, unique, timeout, maxElapsed } = flags
-  const { tenant, tag, dependsOn, fingerprint, webhook } = flags
+  const { maxRetries: _, ...given } = flagValues<EnqueueOptions>(enqueueOptions.fields, flags)
   return present({
-    queue,
-    priority,
-    delay,
-    runAt,
-    deadline: deadline === undefined ? undefined : readDeadline(deadline),
-    key,
-    unique,
-    tenantId: tenant,
-    tags: tag,
+    ...given,
+    deadline: flags.deadline === undefined ? undefined : readDeadline(flags.deadline),
     delivery: flags.atMostOnce ? ('at-most-once' as const) : undefined,
-    timeout,
     retry: policyOf(flags),
-    maxElapsed,
-    dependsOn,
-    fingerprint,
-    webhook,
   })
 }
 

@@ -1,5 +1,7 @@
-import { addPageOptions, collect, time, wholeNumber } from '../../argument.js'
+import { scheduleOptions } from '../../../core/schedule/options.js'
+import { addPageOptions, wholeNumber } from '../../argument.js'
 import { acting, type CommandSpec, listing } from '../../command.js'
+import { addFlags } from '../../flags.js'
 import { oneLine } from '../../output/width.js'
 import { scheduleLine } from './line.js'
 
@@ -11,27 +13,13 @@ const put: CommandSpec = {
   details: 'Changing a schedule never runs an occurrence twice. Putting the same schedule again changes nothing.',
   arguments: [ID],
   options: command =>
-    command
-      .option('--cron <expression>', 'cron expression: five fields, or six with seconds first')
-      .option('--every <duration>', 'interval instead of cron: 30s, 15m, 2h')
-      .option('--tz <zone>', 'time zone of the cron expression: Europe/Paris (default: UTC)')
-      .option('--job <name>', 'name of the job to enqueue')
+    addFlags(command, scheduleOptions.fields)
       .option('--payload <json>', 'JSON, @FILE with JSON, or - for stdin (default: null)')
       .option('--call <url>', 'URL to call instead of a job')
       .option('--method <method>', 'HTTP method of the call (default: POST)')
-      .option('--overlap <rule>', 'if the previous job has not ended: skip, queue or allow (default: skip)')
       .option('--missed <rule>', 'occurrences missed while down: run-once, skip or all:N (default: run-once)')
-      .option('--splay <duration>', 'delay jobs by up to this long, fixed per schedule')
       .option('--once', 'enqueue one job, then end the schedule')
-      .option('--start-at <time>', 'no occurrence before this time', time)
-      .option('--end-at <time>', 'no occurrence after this time', time)
-      .option('--queue <name>', "queue of the jobs (default: the job's own)")
-      .option('--priority <number>', '0 to 9, 9 runs first', wholeNumber)
-      .option('--retry <policy>', 'name of a preset, or a policy as JSON')
-      .option('--timeout <duration>', 'timeout of one attempt')
       .option('--at-most-once', 'never run a job twice, not even after a crash')
-      .option('--tenant <id>', 'tenant of the jobs')
-      .option('--tag <tag>', 'tag of the jobs; repeatable', collect)
       .option('--if-version <number>', 'only if this is its version; 0: only if it does not exist', wholeNumber),
   examples: `
 chronos schedules put digest --cron '0 9 * * MON' --job send-digest
