@@ -1,6 +1,16 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
+/** The end of a statement that was a transaction by itself: the server is idle after it. */
+const ALONE = /(?:INSERT|SELECT|UPDATE|DELETE)[ \d]*\0Z\0{3}.I/s
+/** A part of the response to the first query of a connection, which only sets the session. */
+const SETTINGS = 'read committed'
+
+function endsTransaction(data: Buffer): boolean {
+  if (data.includes('COMMIT\0')) return true
+  return !data.includes(SETTINGS) && ALONE.test(data.toString('latin1'))
+}
+
 /** A connection to a PostgreSQL server that a test can cut, or silence. */
 export class Line {
   readonly #server: Server
@@ -9,7 +19,7 @@ export class Line {
   #silent = false
   #down = false
   #cuts = 0
-  /** The number of responses to a COMMIT that never arrived. */
+  /** The number of responses to a commit that never arrived. */
   lost = 0
 
   private constructor(port: number) {
@@ -91,7 +101,7 @@ export class Line {
     })
     server.on('data', data => {
       if (this.#silent) return
-      if (this.#cuts > 0 && data.includes('COMMIT\0')) {
+      if (this.#cuts > 0 && endsTransaction(data)) {
         this.#cuts -= 1
         this.lost += 1
         client.destroy()

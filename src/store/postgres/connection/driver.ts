@@ -27,6 +27,8 @@ export interface PgClient {
   readonly port?: number
   readonly database?: string | undefined
   readonly user?: string | undefined
+  /** The process of the server that accepted the connection; of a pooler, if there is one. */
+  readonly processID?: number | null
   /** Whether the client sends a query before the previous one is answered; only newer versions support it. */
   readonly pipeline?: boolean
   readonly connection?: { readonly stream: { destroy(): void; cork?(): void; uncork?(): void } }

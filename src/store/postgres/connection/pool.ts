@@ -20,6 +20,7 @@ import {
   needsAnotherConnection,
   type Site,
 } from './failure.js'
+import { openSession } from './session.js'
 import { type Ask, conversation, flight, listenForWarnings, query, type Row } from './transaction.js'
 
 export type { Ask, Row } from './transaction.js'
@@ -256,6 +257,7 @@ export class Database implements Site {
       made.on('connect', client => {
         client.on('error', () => undefined)
         listenForWarnings(client)
+        openSession(client, this.#statementMs)
       })
       return made
     }

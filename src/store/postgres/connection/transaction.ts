@@ -1,30 +1,11 @@
 import { type PgClient, type PgQuery, type PgResult, TYPES } from './driver.js'
 import { failure, lostConnection, type Site, unknownOutcome } from './failure.js'
+import { beginText, hasSettings, KEPT_LOCALLY, planning } from './session.js'
 
 export type Row = readonly unknown[]
 
 /** Runs a query in an open transaction. */
 export type Ask = <R extends Row = Row>(sql: string, ...values: readonly unknown[]) => Promise<R[]>
-
-const IDLE_MS = 10_000
-
-/**
- * All settings end with the transaction. The isolation level is explicit because the database may have another
- * default, under which concurrent claims would fail. JIT compilation does not pay off for plans that take a few
- * milliseconds.
- */
-const begin = (statementMs: number): string => `
-  BEGIN ISOLATION LEVEL READ COMMITTED;
-  SET LOCAL statement_timeout = ${statementMs};
-  SET LOCAL lock_timeout = ${Math.ceil(statementMs / 2)};
-  SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS};
-  SET LOCAL jit = off;`
-
-/**
- * A prepared plan is made once, for all values. It must not be a sequential scan only because the table was empty at
- * that time.
- */
-const KEPT = 'SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off;'
 
 /** The settings of a transaction: the database, and the statement timeout. The lock timeout is half of it. */
 export interface TransactionOptions {
@@ -33,24 +14,39 @@ export interface TransactionOptions {
 }
 
 /**
- * Runs all statements in one transaction and, if the driver supports it, in one round trip. If the connection is lost
- * after the COMMIT was sent, the outcome is unknown.
+ * Runs all statements in one transaction and, if the driver supports it, in one round trip. A single statement is a
+ * transaction by itself. If the connection is lost after the end was sent, the outcome is unknown.
  */
 export async function flight(
   client: PgClient,
-  { site, statementMs }: TransactionOptions,
+  options: TransactionOptions,
   queries: readonly PgQuery[],
 ): Promise<Row[][]> {
   const warned = unreplicated(client)
-  const kept = queries.some(({ name }) => name !== undefined) ? KEPT : ''
-  const all = [{ text: begin(statementMs) + kept }, ...queries, { text: 'COMMIT' }]
+  const { before, after } = around(client, options, queries)
+  const all = [...before, ...queries, ...after]
   try {
     const answers = client.pipeline ? await together(client, all) : await oneByOne(client, all)
     if (unreplicated(client) !== warned) throw new UnreplicatedError()
-    return answers.slice(1, -1).map(({ rows }) => rows as Row[])
+    return answers.slice(before.length, before.length + queries.length).map(({ rows }) => rows as Row[])
   } catch (error) {
-    throw isInDoubt(error) ? unknownOutcome(error, site) : error
+    throw isInDoubt(error) ? unknownOutcome(error, options.site) : error
   }
+}
+
+const COMMIT: PgQuery = { text: 'COMMIT' }
+
+/** What is sent before and after the queries of a transaction. */
+function around(
+  client: PgClient,
+  { statementMs }: TransactionOptions,
+  queries: readonly PgQuery[],
+): Readonly<Record<'before' | 'after', readonly PgQuery[]>> {
+  const isKept = queries.some(({ name }) => name !== undefined)
+  if (!hasSettings(client, statementMs))
+    return { before: [{ text: beginText(statementMs) + (isKept ? KEPT_LOCALLY : '') }], after: [COMMIT] }
+  const before = planning(client, isKept)
+  return queries.length === 1 ? { before, after: [] } : { before: [...before, { text: 'BEGIN' }], after: [COMMIT] }
 }
 
 /** A transaction in which one query depends on the answer to another. */
@@ -63,7 +59,8 @@ export async function conversation<T>(
   const ask: Ask = async (sql, ...values) => (await client.query(query(textOf(sql), values))).rows as never
   let answer: T
   try {
-    await client.query({ text: begin(statementMs) })
+    for (const each of planning(client, false)) await client.query(each)
+    await client.query({ text: beginText(statementMs) })
     answer = await act(ask)
   } catch (error) {
     // The COMMIT was not sent, so nothing was committed.
@@ -78,7 +75,7 @@ export async function conversation<T>(
 async function commit(client: PgClient, site: Site): Promise<void> {
   const warned = unreplicated(client)
   try {
-    await client.query({ text: 'COMMIT' })
+    await client.query(COMMIT)
     if (unreplicated(client) !== warned) throw new UnreplicatedError()
   } catch (error) {
     throw isInDoubt(error) ? unknownOutcome(error, site) : error
@@ -116,7 +113,7 @@ async function oneByOne(client: PgClient, queries: readonly PgQuery[]): Promise<
     for (const each of queries) answers.push(await client.query(each))
     return answers
   } catch (error) {
-    if (!lostConnection(error)) await client.query({ text: 'ROLLBACK' })
+    if (!lostConnection(error) && queries.includes(COMMIT)) await client.query({ text: 'ROLLBACK' })
     throw error
   }
 }

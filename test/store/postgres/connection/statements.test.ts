@@ -1,5 +1,7 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock, systemDice } from '../../../../src/engine/time/system.js'
+import { Database } from '../../../../src/store/postgres/connection/pool.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../../../support/postgres.js'
 import { jobs, request, settlement } from '../bench.js'
 
@@ -25,6 +27,14 @@ class Foreign extends pg.Pool {
     const client = await super.connect()
     ;(client as unknown as Remembering).connection.parsedStatements = {}
     return client as never
+  }
+}
+
+/** Its clients have the process ids of a pooler. */
+class Pooled extends pg.Pool {
+  constructor(options: pg.PoolConfig) {
+    super(options)
+    this.on('connect', client => Object.assign(client, { processID: 1 }))
   }
 }
 
@@ -78,6 +88,86 @@ describe('prepared statements', () => {
     // A backend reports its statistics when it ends.
     await expect.poll(async () => (await sql<{ read: number }>(READ, [schema]))[0]).toEqual(before)
     expect(held).toHaveLength(20)
+  })
+})
+
+/** The texts of the queries that the driver sends while it acts. */
+async function sent(act: () => Promise<unknown>): Promise<string[]> {
+  const texts: string[] = []
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, config: { text: string }, ...others: never[]) {
+    texts.push(config.text)
+    return (query as (...args: unknown[]) => unknown).call(this, config, ...others)
+  } as never
+  try {
+    await act()
+  } finally {
+    pg.Client.prototype.query = query
+  }
+  return texts.filter(text => !text.includes('pg_notify') && !text.includes('set_config'))
+}
+
+describe('a transaction', () => {
+  const SETTINGS = `SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
+    current_setting('jit') AS jit, current_setting('plan_cache_mode') AS plan, current_setting('enable_seqscan') AS scan`
+
+  it('sends a single statement alone, once the session has its settings', async () => {
+    const store = await openStore()
+    await store.migrate()
+    await store.setQueue('default', {})
+    const texts = await sent(() => store.setQueue('default', {}))
+    expect(texts).toEqual([expect.stringContaining('INSERT INTO')])
+    await store.close()
+  })
+
+  it('sends several statements without settings', async () => {
+    const store = await openStore()
+    await store.migrate()
+    // The first claim opens the connection, and the second one sets how it plans.
+    for (const _ of [1, 2]) await store.claim(request())
+    const texts = await sent(() => store.claim(request()))
+    expect([texts[0], texts.at(-1)]).toEqual(['BEGIN', 'COMMIT'])
+    expect(texts.filter(text => text.startsWith('SET'))).toEqual([])
+    await store.close()
+  })
+
+  it('has its own settings behind a pooler', async () => {
+    const store = await openStore({ pool: new Pooled({ connectionString: await postgresUrl() }) })
+    await store.migrate()
+    await store.claim(request())
+    const [begin, ...others] = await sent(() => store.claim(request()))
+    expect(begin).toMatch(/^BEGIN ISOLATION LEVEL read committed; SET LOCAL statement_timeout = 5000;.*plan_cache_mode/)
+    expect(others.at(-1)).toBe('COMMIT')
+    await store.close()
+  })
+
+  it.each([
+    ['the server', pg.Pool],
+    ['a pooler', Pooled],
+  ])('on %s plans prepared statements once, and others for their values', async (_, Pool) => {
+    const pool = new Pool({ connectionString: await postgresUrl() })
+    const db = new Database({
+      place: { pool },
+      schema: 'none',
+      clock: systemClock,
+      dice: systemDice,
+      statementMs: 4_000,
+    })
+    const settings = { statement: '4s', lock: '2s', jit: 'off' }
+    const ask = async (isKept: boolean) => {
+      const [rows] = await db.write('work', [{ sql: SETTINGS, isKept }])
+      const [statement, lock, jit, plan, scan] = rows![0] as string[]
+      return { statement, lock, jit, plan, scan }
+    }
+    for (const round of [1, 2]) {
+      expect(await ask(true), `round ${round}`).toEqual({ ...settings, plan: 'force_generic_plan', scan: 'off' })
+      expect(await ask(false)).toEqual({ ...settings, plan: 'auto', scan: 'on' })
+      await ask(true)
+      const [row] = await db.transaction('work', asked => asked<string[]>(SETTINGS))
+      expect(row).toEqual(['4s', '2s', 'off', 'auto', 'on'])
+    }
+    await db.close()
+    await pool.end()
   })
 })
 
