@@ -78,11 +78,25 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   }
   for (const command of COMMANDS) addCommand(program, command, io, exit)
   try {
-    await program.parseAsync(argv, { from: 'user' })
+    await program.parseAsync(withoutHelp(program, argv), { from: 'user' })
     return exitCode
   } catch (error) {
     return explain(error, io)
   }
+}
+
+/** `help nosuch` becomes `nosuch`, whose error suggests the command that was meant. */
+function withoutHelp(program: Command, argv: readonly string[]): readonly string[] {
+  let group = program
+  let depth = 0
+  const below = (name: string | undefined): Command | undefined => group.commands.find(each => each.name() === name)
+  for (let next = below(argv[0]); next && next.commands.length > 0; next = below(argv[depth])) {
+    group = next
+    depth++
+  }
+  const [word, name] = argv.slice(depth)
+  const isUnknown = word === 'help' && name !== undefined && !name.startsWith('-') && name !== 'help' && !below(name)
+  return isUnknown ? argv.toSpliced(depth, 1) : argv
 }
 
 const EXAMPLES = `

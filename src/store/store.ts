@@ -287,6 +287,8 @@ export interface JobFilter {
   readonly redriveId?: string
   readonly scheduleId?: string
   readonly acknowledged?: boolean
+  /** Only jobs in the queue of deliveries, or only others. */
+  readonly internal?: boolean
   /** Only jobs that ended before this time. */
   readonly finishedBefore?: number
   /** Only jobs created at this time or later. */

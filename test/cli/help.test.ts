@@ -25,6 +25,23 @@ describe('the help of every command', () => {
   )
 })
 
+describe('the help of a command that does not exist', () => {
+  it.each([
+    [['help', 'doktor'], "unknown command 'doktor'"],
+    [['jobs', 'help', 'timline'], "unknown command 'timline'"],
+    [['help', 'nosuch'], "unknown command 'nosuch'"],
+  ])('%j is an error', async (argv, says) => {
+    const { code, stdout, stderr } = await say(argv)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(says)
+  })
+
+  it('is shown for one that does', async () => {
+    expect((await say(['help', 'doctor'])).stdout).toContain('Usage: chronos doctor')
+    expect((await say(['jobs', 'help', 'list'])).stdout).toContain('Usage: chronos jobs list')
+  })
+})
+
 describe('a misspelt command', () => {
   it.each([
     [['doktor'], 'doctor'],

@@ -1,4 +1,4 @@
-import { type Cell, type Column, paint, type Style, table } from './print.js'
+import { type Cell, type Column, cards, isTable, paint, type Style, table } from './print.js'
 import { hang } from './show.js'
 
 /** A row with more text than fits on one line of a terminal. */
@@ -29,10 +29,14 @@ export function entryTable(
     )
   }
   const rows = entries.map(({ cells }) => cells)
+  const below = ({ below: lines }: Entry): string => lines.map((words, n) => under(words, n, style)).join('')
+  if (!isTable(columns, rows, style)) {
+    return cards(columns, rows, style)
+      .map((card, i) => `${card}${below(entries[i]!)}`)
+      .join('\n')
+  }
   const [head, ...lines] = table(columns, rows, style).trimEnd().split('\n')
-  const blocks = entries.map(
-    ({ below }, i) => `${lines[i]}\n${below.map((words, n) => under(words, n, style)).join('')}`,
-  )
+  const blocks = entries.map((entry, i) => `${lines[i]}\n${below(entry)}`)
   return `${head}\n${blocks.join('')}`
 }
 

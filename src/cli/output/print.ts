@@ -80,9 +80,8 @@ const WRAPPED_MIN = 16
 /** Ends with a line break. Cells may contain untrusted text, which is made harmless here. */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], style: Style): string {
   const titles = columns.map((column): Cell => ({ text: column.title, tone: 'strong' }))
-  const texts = [titles, ...rows].map(row => row.map(cell => oneLine(textOf(cell))))
-  const natural = columns.map(({ min = 0 }, i) => Math.max(min, ...texts.map(row => widthOf(row[i] ?? ''))))
-  const widths = fitted(columns, natural, style)
+  const widths = widthsOf(columns, [titles, ...rows], style)
+  if (!fits(widths, style)) return cards(columns, rows, style).join('\n')
   const shaped = [titles, ...rows].map(row =>
     columns.map((column, i): Shaped => {
       const text = oneLine(textOf(row[i] ?? ''))
@@ -93,6 +92,17 @@ export function table(columns: readonly Column[], rows: readonly (readonly Cell[
   return style.boxes ? boxed(head, body, widths, style) : [head, ...body].flat().join('')
 }
 
+function widthsOf(columns: readonly Column[], rows: readonly (readonly Cell[])[], style: Style): readonly number[] {
+  const texts = rows.map(row => row.map(cell => oneLine(textOf(cell))))
+  const natural = columns.map(({ min = 0 }, i) => Math.max(min, ...texts.map(row => widthOf(row[i] ?? ''))))
+  return fitted(columns, natural, style)
+}
+
+/** Whether the rows fit as a table; otherwise they are shown as cards. */
+export function isTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], style: Style): boolean {
+  return fits(widthsOf(columns, [columns.map(({ title }) => title), ...rows], style), style)
+}
+
 const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text)
 const toneOf = (cell: Cell | undefined): Tone | undefined => (typeof cell === 'object' ? cell.tone : undefined)
 
@@ -100,10 +110,40 @@ const BOX_EDGES = 4
 const BOX_GAP = 3
 const PLAIN_GAP = 2
 
+/** The columns between and around the cells. */
+const frameOf = (count: number, { boxes }: Style): number =>
+  boxes ? BOX_EDGES + BOX_GAP * (count - 1) : PLAIN_GAP * (count - 1)
+
+const totalOf = (widths: readonly number[], style: Style): number =>
+  widths.reduce((sum, width) => sum + width, frameOf(widths.length, style))
+
+/** A terminal narrower than this shows each row as a card, if the table does not fit. */
+const CARDS_BELOW = 60
+
+const fits = (widths: readonly number[], style: Style): boolean =>
+  style.columns >= CARDS_BELOW || totalOf(widths, style) <= style.columns
+
+const CARD_TEXT_MIN = 10
+
+/** Each row as lines with the titles before the values, for a terminal that is too narrow for the table. */
+export function cards(columns: readonly Column[], rows: readonly (readonly Cell[])[], style: Style): readonly string[] {
+  const labelColumns = Math.max(...columns.map(({ title }) => widthOf(title))) + PLAIN_GAP
+  const room = Math.max(CARD_TEXT_MIN, style.columns - labelColumns)
+  return rows.map(row =>
+    columns
+      .flatMap(({ title }, i) =>
+        wrap(oneLine(textOf(row[i] ?? '')).trim(), room).map((line, n) => {
+          const label = paint(padEnd(n === 0 ? title : '', labelColumns), 'dim', style)
+          return `${`${label}${paint(line, toneOf(row[i]), style)}`.trimEnd()}\n`
+        }),
+      )
+      .join(''),
+  )
+}
+
 /** Only the column that wraps gets narrower. */
 function fitted(columns: readonly Column[], natural: readonly number[], style: Style): readonly number[] {
-  const frame = style.boxes ? BOX_EDGES + BOX_GAP * (columns.length - 1) : PLAIN_GAP * (columns.length - 1)
-  const tooMuch = natural.reduce((sum, width) => sum + width, frame) - style.columns
+  const tooMuch = totalOf(natural, style) - style.columns
   if (tooMuch <= 0) return natural
   const wrapping = columns.findIndex(column => column.wraps)
   return natural.map((width, i) => (i === wrapping ? Math.max(WRAPPED_MIN, width - tooMuch) : width))

@@ -36,6 +36,10 @@ export const jobQuery = object(
     q: about(words, 'Part of the id, name, queue, key, tags, payload or error; case does not matter.', {
       label: 'search',
     }),
+    internal: about(
+      boolean,
+      'Only jobs that Chronos makes itself, such as webhook deliveries; false: only the others.',
+    ),
     acknowledged: boolean,
     createdAfter: about(time, { label: 'created after' }),
     createdBefore: about(time, { label: 'created before' }),
@@ -45,7 +49,7 @@ export const jobQuery = object(
 export type JobQuery = Infer<typeof jobQuery>
 
 /** The same filter for dead jobs. */
-export const deadQuery = omit(jobQuery, 'state', 'phase', 'redriveId')
+export const deadQuery = omit(jobQuery, 'state', 'phase', 'redriveId', 'internal')
 export type DeadQuery = Infer<typeof deadQuery>
 
 /** The filter as stores take it: `q` is called `text`, and times are epoch milliseconds. */

@@ -12,8 +12,11 @@ const STDERR = 2
 const LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const FORMATS: readonly string[] = ['json', 'pretty']
 
-/** A logger as an application passes it: pino's, or any other with the four methods, such as `console`. */
-export type GivenLog = Pick<Log, Level> & Partial<Log>
+/** A logger as an application passes it: pino's, winston's, `console`, or any other that is called as pino is. */
+export type GivenLog = (Pick<Log, Level> & Partial<Log>) | MessageFirst
+
+/** A logger that takes the message before the fields. */
+type MessageFirst = Readonly<Record<Level, (message: string, ...more: never[]) => unknown>>
 
 const METHODS = ['debug', 'info', 'warn', 'error'] as const
 type Level = (typeof METHODS)[number]
@@ -27,9 +30,30 @@ export function logOf(given: GivenLog | false | undefined): Log {
     const problem = `expected a logger with debug, info, warn and error, or false; ${missing} is missing`
     throw new ChronosError('INVALID_OPTION', `log: ${problem}`)
   }
-  if (given.isLevelEnabled) return given as Log
-  const [debug, info, warn, error] = METHODS.map(method => given[method].bind(given) as Log[Level])
-  return { debug: debug!, info: info!, warn: warn!, error: error!, isLevelEnabled: () => true }
+  const { isLevelEnabled } = given as Partial<Log>
+  if (isLevelEnabled && !takesMessageFirst(given)) return given as Log
+  const [debug, info, warn, error] = METHODS.map(method => writerOf(given, method))
+  return {
+    debug: debug!,
+    info: info!,
+    warn: warn!,
+    error: error!,
+    isLevelEnabled: level => isLevelEnabled?.call(given as Log, level) ?? true,
+  }
+}
+
+function writerOf(given: GivenLog, method: Level): Log[Level] {
+  const write = given[method].bind(given) as (...line: unknown[]) => void
+  if (!takesMessageFirst(given)) return write
+  return (fields: unknown, message?: unknown) =>
+    typeof fields === 'string' ? write(fields) : write(message, redacted(fields as Record<string, unknown>))
+}
+
+/** winston and `console`. Others are called as pino is. */
+function takesMessageFirst(given: object): boolean {
+  const isConsole = 'table' in given && 'group' in given
+  const isWinston = 'transports' in given && 'configure' in given
+  return isConsole || isWinston
 }
 
 /** JSON lines on stderr, readable ones on a terminal; standard output belongs to the application. */

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { EventName } from '../../../src/core/job/event.js'
 import { fixed } from '../../../src/core/policy/builders.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
+import { logOf } from '../../../src/engine/client/log.js'
 import { testChronos } from '../../../src/testing.js'
 
 /** A job that fails twice, for a tenant, and what was written about it. */
@@ -90,6 +91,35 @@ test('events come in the order of what happened', async () => {
     'job.started',
     'job.succeeded',
   ])
+})
+
+const FIELDS = { event: 'store.unavailable', url: 'postgres://app:secret@db/x' }
+const SHOWN = { event: 'store.unavailable', url: 'postgres://[redacted]@db/x' }
+
+test('console gets the message first, and no secrets', () => {
+  const lines: unknown[] = []
+  const like = { ...console, warn: (...line: unknown[]) => void lines.push(line) }
+  logOf(like).warn(FIELDS, 'store unavailable')
+  expect(lines).toEqual([['store unavailable', SHOWN]])
+  expect(() => logOf(console)).not.toThrow()
+})
+
+test('winston gets the message first, and decides about levels', () => {
+  const lines: unknown[] = []
+  const write = (...line: unknown[]) => void lines.push(line)
+  const winston = {
+    ...{ debug: write, info: write, warn: write, error: write },
+    ...{ transports: [], configure: () => undefined, isLevelEnabled: (level: string) => level !== 'debug' },
+  }
+  const log = logOf(winston)
+  log.error(FIELDS, 'store unavailable')
+  expect(lines).toEqual([['store unavailable', SHOWN]])
+  expect(['debug', 'info'].map(level => log.isLevelEnabled(level))).toEqual([false, true])
+})
+
+test('pino is used as it is', () => {
+  const logger = pino({ level: 'silent' })
+  expect(logOf(logger)).toBe(logger)
 })
 
 test('a logger without isLevelEnabled gets every line, and no lease is lost', async () => {

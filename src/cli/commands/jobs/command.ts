@@ -11,7 +11,11 @@ const reading: readonly CommandSpec[] = [
   {
     name: 'list',
     summary: 'list jobs, newest first',
-    options: command => addFilterOptions(addPageOptions(command)),
+    details: 'Jobs of Chronos itself, such as webhook deliveries, are left out.',
+    options: command =>
+      addFilterOptions(
+        addPageOptions(command).option('--internal', 'include webhook deliveries and other internal jobs'),
+      ),
     examples: `
 chronos jobs list --state dead --queue payments
 chronos jobs list --phase retrying --created-after 2h

@@ -12,14 +12,22 @@ import { cut, oneLine, widthOf } from '../../output/width.js'
 import { type FilterOptions, queryOf } from './filter.js'
 import { errorText } from './note.js'
 
-interface ListOptions extends BackendOptions, FilterOptions, PageOptions {}
+interface ListOptions extends BackendOptions, FilterOptions, PageOptions {
+  readonly internal?: true
+}
 
 export async function listJobs(options: ListOptions, io: Io): Promise<void> {
-  const query = queryOf(options)
+  const query = withoutInternal(queryOf(options), options)
   await withBackend(options, io, async backend => {
     const read = backend.jobs.list(query, pageOf(options))
     await showJobs(backend, read, query, { noun: 'job', none: '0 jobs', text: jobTable }, options, io)
   })
+}
+
+/** Webhook deliveries are shown if they are asked for: with `--internal`, or by their queue or name. */
+function withoutInternal(query: JobQuery, { internal }: ListOptions): JobQuery {
+  const isAsked = internal || [query.queue, query.name].some(each => each?.startsWith('chronos:'))
+  return isAsked ? query : { ...query, internal: false }
 }
 
 interface JobListing {

@@ -1,4 +1,5 @@
 import { type Job, type JobState, TERMINAL } from '../../../core/job/job.js'
+import { DELIVERIES } from '../../../core/webhook/webhook.js'
 import { tagLine, toText } from '../../columns.js'
 import { cursorOf, cut, type OrderedCursor, readCursor, writeCursor } from '../../cursor.js'
 import {
@@ -50,6 +51,7 @@ function whereOf(filter: JobFilter): Where {
   if (filter.queue !== undefined) add('queue = ?', toText(filter.queue))
   if (filter.name !== undefined) add('name = ?', toText(filter.name))
   if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
+  if (filter.internal !== undefined) add(filter.internal ? 'queue = ?' : 'queue <> ?', DELIVERIES)
   if (filter.tag !== undefined) add('strpos(tags, ?) > 0', tagLine(filter.tag))
   if (filter.reason !== undefined) add('reason = ?', filter.reason)
   if (filter.fingerprint !== undefined) addIndexed(where, 'fingerprint', filter.fingerprint)

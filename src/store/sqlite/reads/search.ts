@@ -1,4 +1,5 @@
 import type { JobState } from '../../../core/job/job.js'
+import { DELIVERIES } from '../../../core/webhook/webhook.js'
 import { tagLine, toText } from '../../columns.js'
 import type { JobFilter, PruneRequest } from '../../store.js'
 import { HTTP_JOB, mayBeOfId, withinJson } from '../../text-search.js'
@@ -253,6 +254,7 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.queue !== undefined) add('+queue = ?', toText(filter.queue))
   if (filter.name !== undefined) add('name = ?', toText(filter.name))
   if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
+  if (filter.internal !== undefined) add(filter.internal ? '+queue = ?' : '+queue <> ?', DELIVERIES)
   if (filter.key !== undefined) add('key = ?', toText(filter.key))
   if (filter.tag !== undefined) add('instr(tags, ?) > 0', tagLine(filter.tag))
   if (filter.reason !== undefined) add('reason = ?', filter.reason)
