@@ -22,8 +22,14 @@ function isPool(source: CallersPool | PostgresSettings): source is CallersPool {
   return 'connect' in source && typeof source.connect === 'function'
 }
 
-/** `?schema=…` names the schema; the driver reads the rest. */
+/** `?schema=…` names the schema, `connections=…` limits the connections; the driver reads the rest. */
 function fromUrl(url: string): PostgresSettings {
-  const schema = /[?&]schema=([^&#]*)/.exec(url)?.[1]
-  return schema === undefined ? { url } : { url, schema: decodeURIComponent(schema) }
+  const parameter = (name: string): string | undefined => new RegExp(`[?&]${name}=([^&#]*)`).exec(url)?.[1]
+  const schema = parameter('schema')
+  const max = parameter('connections')
+  return {
+    url,
+    ...(schema !== undefined && { schema: decodeURIComponent(schema) }),
+    ...(max !== undefined && { connections: { max: Number(max) } }),
+  }
 }

@@ -42,6 +42,7 @@ import { type ListenResult, listenCheck } from './connection/listen-check.js'
 import { checkSchema, Database } from './connection/pool.js'
 import * as settings from './connection/settings.js'
 import { SharedCommit } from './connection/shared-commit.js'
+import { sharesOf } from './connection/shares.js'
 import { channelOf, FROM_A_TRANSACTION, Listener, Notifier } from './connection/wake.js'
 import { migrate } from './migrations.js'
 import { backlog } from './reads/backlog.js'
@@ -78,6 +79,8 @@ export interface PostgresOptions {
   readonly listenUrl?: string | false
   /** Whether an enqueue in the caller's transaction notifies other processes when it commits. Default true. */
   readonly notifyInTransactions?: boolean
+  /** The maximum number of connections of this process, at least 2. Default 9. */
+  readonly connections?: { readonly max?: number }
   /** The statement timeout in milliseconds; after it the statement can be retried. Default 5,000. */
   readonly statementMs?: number
   readonly clock: Clock
@@ -93,6 +96,7 @@ export class PostgresStore implements Store {
   readonly kind = 'postgres'
   readonly commitsAlone = true
   readonly announcesWork: boolean
+  readonly guard?: (options: GuardOptions) => Guard
   readonly #place: Place
   readonly #db: Database
   readonly #notifier: Notifier
@@ -108,15 +112,18 @@ export class PostgresStore implements Store {
   #closing: Promise<void> | undefined
 
   constructor(options: PostgresOptions) {
-    const { clock, dice, listenUrl, statementMs, notifyInTransactions = true } = options
+    const { clock, dice, statementMs, notifyInTransactions = true } = options
+    const connections = sharesOf(options.connections?.max)
+    const listenUrl = connections.isListening ? options.listenUrl : false
     const schema = checkSchema(options.schema ?? 'chronos')
     const source = dice.token()
     this.#place = placeOf(options)
-    this.#db = new Database({ place: this.#place, schema, clock, dice, statementMs })
+    this.#db = new Database({ place: this.#place, schema, clock, dice, connections, statementMs })
     this.#notifier = new Notifier(this.#db, source)
     this.#listenUrl = listenUrl
     this.announcesWork = listenUrl !== false
     this.#listener = listenUrl === false ? undefined : new Listener(this.#db, source, listenUrl)
+    if (connections.isGuarded) this.guard = given => guard(this.#db, this.#place, given)
     this.#queues = new settings.KnownQueues(this.#db)
     this.#watermarks = new Watermarks(clock)
     this.#notification = notifyInTransactions ? [channelOf(schema), FROM_A_TRANSACTION] : undefined
@@ -317,10 +324,6 @@ export class PostgresStore implements Store {
 
   watch(onChange: () => void): () => void {
     return this.#listener?.watch(onChange) ?? (() => undefined)
-  }
-
-  guard(options: GuardOptions): Guard {
-    return guard(this.#db, this.#place, options)
   }
 
   /** Operations that started before the store is closed are still completed. */

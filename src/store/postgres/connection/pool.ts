@@ -21,6 +21,7 @@ import {
   type Site,
 } from './failure.js'
 import { openSession } from './session.js'
+import { sharesOf } from './shares.js'
 import { type Ask, conversation, flight, listenForWarnings, query, type Row } from './transaction.js'
 
 export type { Ask, Row } from './transaction.js'
@@ -36,7 +37,6 @@ export interface Statement {
 /** Lease renewals and settlements have their own connections, so that other calls can't starve them. */
 export type Lane = 'control' | 'work'
 
-const CONNECTIONS: Readonly<Record<Lane, number>> = { control: 3, work: 4 }
 const STATEMENT_MS = 5_000
 /** Longer than the sleep of every loop, because keeping a connection is cheaper than opening another one. */
 const IDLE_MS = 60_000
@@ -52,6 +52,8 @@ export interface DatabaseOptions {
   readonly schema: string
   readonly clock: Clock
   readonly dice: Dice
+  /** The maximum number of connections for each kind of call. */
+  readonly connections?: Readonly<Record<Lane, number>>
   /** The timeout of a connection attempt and of a statement. Default 5 s. */
   readonly statementMs?: number | undefined
 }
@@ -73,6 +75,7 @@ export class Database implements Site {
   readonly clock: Clock
   readonly dice: Dice
   readonly #place: Place
+  readonly #connections: Readonly<Record<Lane, number>>
   readonly #statementMs: number
   readonly #texts = new Map<string, string>()
   readonly #names = new Map<string, string>()
@@ -82,7 +85,8 @@ export class Database implements Site {
   #location = 'PostgreSQL'
   #opening: Promise<Opened> | undefined
 
-  constructor({ place, schema, clock, dice, statementMs = STATEMENT_MS }: DatabaseOptions) {
+  constructor({ place, schema, clock, dice, connections = sharesOf(), statementMs = STATEMENT_MS }: DatabaseOptions) {
+    this.#connections = connections
     this.schema = schema
     this.clock = clock
     this.dice = dice
@@ -245,7 +249,7 @@ export class Database implements Site {
     this.#location = `postgres://${user ?? ''}@${host}:${port}/${database ?? ''}`
     const pool = (lane: Lane): PgPool => {
       const limits = {
-        max: CONNECTIONS[lane],
+        max: this.#connections[lane],
         min: 0,
         idleTimeoutMillis: IDLE_MS,
         connectionTimeoutMillis: this.#statementMs,
