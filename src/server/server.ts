@@ -20,6 +20,7 @@ import { EventFeed } from './events/feed.js'
 import { Health } from './health.js'
 import { Assets } from './http/assets.js'
 import { BodyBudget } from './http/body.js'
+import { limitConnections } from './http/connections.js'
 import { Idempotency } from './http/idempotency.js'
 import { Problem, problemBody, problemOf } from './http/problem.js'
 import { apiOf, credentialsOf, type Env } from './http/router.js'
@@ -49,6 +50,10 @@ const PROBES = new Set(['/healthz', '/readyz'])
 /** All request bodies together; parsed, they take several times as much memory. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
+/** How often requests that take too long to arrive are looked for. */
+const CONNECTIONS_CHECK_MS = 5_000
+/** A client that reads nothing for so long after the time of a request is disconnected. Event streams have heartbeats. */
+const UNREAD_TIMEOUT_MS = 30_000
 const REQUEST_ID = /^[\w.:-]{1,100}$/
 /** The first request should not wait for a prune. */
 const PRUNE_FIRST_MS = 60_000
@@ -123,9 +128,16 @@ export class ChronosServer {
     read(integer(0, 65_535), port, 'listen: port')
     await this.#checkBind(host)
     this.#checkHost = hostCheck(this.#settings.allowedHosts, host)
-    const server = createAdaptorServer({ fetch: this.#hono.fetch, overrideGlobalObjects: false }) as Server
+    const server = createAdaptorServer({
+      fetch: this.#hono.fetch,
+      overrideGlobalObjects: false,
+      serverOptions: { connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
+    }) as Server
+    const { requestTimeoutMs } = this.#settings
     server.headersTimeout = HEADERS_TIMEOUT_MS
-    server.requestTimeout = this.#settings.requestTimeoutMs
+    server.requestTimeout = requestTimeoutMs
+    server.timeout = requestTimeoutMs + UNREAD_TIMEOUT_MS
+    limitConnections(server)
     this.#server = server
     try {
       server.listen(port, host)
