@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { RESULT_PATH, writeResult } from './result.js'
+import { writePage } from './page/page.js'
+import { RESULT_PATH, readResult, writeResult } from './result.js'
 import { type Outcome, runScenario, type Size } from './scenario.js'
 import { SCENARIOS } from './scenarios.js'
 import { blockOf } from './table.js'
@@ -10,6 +11,7 @@ const HELP = `npm run chaos -- [options]
   --size NAME=N      change a size, such as kills=50; repeat it for several
   --slice            the sizes of npm test
   --json FILE        where the result goes (default: test/chaos/result.json)
+  --write-docs       write docs/reliability.md from the result file, and run nothing
   --list             list the scenarios and their sizes
   --help             show this help
 `
@@ -23,6 +25,7 @@ export async function main(args: readonly string[]): Promise<number> {
       size: { type: 'string', multiple: true, default: [] },
       slice: { type: 'boolean', default: false },
       json: { type: 'string', default: RESULT_PATH },
+      'write-docs': { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -31,6 +34,10 @@ export async function main(args: readonly string[]): Promise<number> {
   if (values.help) return say(HELP)
   if (chosen.length === 0) return say(`no scenario is named ${values.only?.join(' or ')}; see --list\n`, 1)
   if (values.list) return say(chosen.map(({ name, full }) => `${name}  ${JSON.stringify(full)}\n`).join(''))
+  if (values['write-docs']) {
+    writePage(readResult(values.json))
+    return 0
+  }
   const changes = sizesOf(values.size)
   const outcomes: Outcome[] = []
   for (const scenario of chosen) {

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
 import { freePort } from '../support/port.js'
 import { exitOf, startProcess } from '../support/process.js'
 import { writeTo } from './ledger.js'
@@ -18,6 +19,8 @@ export interface FleetOptions {
   /** Jobs that the client enqueues per second. */
   readonly perSecond?: number
   readonly lease?: string
+  /** The folder of an older version, which every second worker runs. */
+  readonly old?: string
   /** Arguments for Node itself, for each process that starts. */
   readonly flags?: () => readonly string[]
 }
@@ -29,6 +32,8 @@ type Role = 'worker' | 'puller' | 'server'
 
 interface Member {
   readonly role: Role
+  /** The folder of another version. */
+  readonly old: string | undefined
   readonly args: readonly string[]
   child: Promise<ChildProcess>
   /** Frozen or being replaced. */
@@ -49,11 +54,12 @@ export class Fleet {
   }
 
   static async start(place: Place, options: FleetOptions = {}): Promise<Fleet> {
-    const { workers = 3, pullers = 2, perSecond = 100, lease = '1s', flags = () => [] } = options
+    const { workers = 3, pullers = 2, perSecond = 100, lease = '1s', old, flags = () => [] } = options
     const fleet = new Fleet(place.ledger, flags)
     const { store, ledger, folder } = place
     try {
-      for (let count = 0; count < workers; count++) fleet.#add('worker', [store, ledger, folder, lease])
+      for (let count = 0; count < workers; count++)
+        fleet.#add('worker', [store, ledger, folder, lease], count % 2 === 0 ? undefined : old)
       if (pullers > 0) {
         const port = String(await freePort())
         fleet.#add('server', [store, port])
@@ -77,7 +83,7 @@ export class Fleet {
     this.#note('fault', { kind: 'kill', role: victim.role, pid: child.pid })
     child.kill('SIGKILL')
     await exitOf(child)
-    victim.child = this.#launch(victim.role, victim.args)
+    victim.child = this.#launch(victim.role, victim.args, victim.old)
     this.#later(victim.child.then(() => this.#free(victim)))
     return true
   }
@@ -156,12 +162,13 @@ export class Fleet {
     return Promise.all(this.#members.filter(({ role }) => role === 'worker').map(({ child }) => child))
   }
 
-  #add(role: Role, args: readonly string[]): void {
-    this.#members.push({ role, args, child: this.#launch(role, args), isBusy: false })
+  #add(role: Role, args: readonly string[], old?: string): void {
+    this.#members.push({ role, args, old, child: this.#launch(role, args, old), isBusy: false })
   }
 
-  #launch(script: string, args: readonly string[]): Promise<ChildProcess> {
-    return startProcess(`chaos/processes/${script}.js`, args, { flags: this.#flags() })
+  #launch(script: string, args: readonly string[], old?: string): Promise<ChildProcess> {
+    const path = `chaos/processes/${script}.js`
+    return startProcess(old === undefined ? path : join(old, 'test', path), args, { flags: this.#flags() })
   }
 
   #pick(role?: Role): Member | undefined {

@@ -27,6 +27,8 @@ export interface Start {
   readonly attempt: number
   readonly generation: number
   readonly pid: number
+  /** Which version of the library ran it. */
+  readonly from?: string
   end?: { readonly at: number; readonly how: 'returned' | 'threw' }
 }
 

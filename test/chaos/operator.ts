@@ -6,7 +6,7 @@ import type { Place } from './fleet.js'
 import { writeTo } from './ledger.js'
 import { pause } from './pause.js'
 import { DOWN } from './processes/facts.js'
-import { OCCURRENCE_MS, REPORTED } from './promises/features.js'
+import { CATCH_UP, OCCURRENCE_MS, REPORTED } from './promises/features.js'
 import type { Verdict } from './verdict.js'
 
 const TURN_MS = 3_000
@@ -41,6 +41,7 @@ export class Operator {
       response.writeHead(isRefused ? 503 : 204).end()
     })
     const operator = new Operator(chronos, place, receiver, note)
+    await patiently(() => chronos.info())
     await chronos.webhooks.create({
       url: `${receiver.origin}/hook`,
       events: ['job.dead', 'job.succeeded'],
@@ -51,7 +52,7 @@ export class Operator {
       every: `${OCCURRENCE_MS}ms`,
       job: 'plain',
       overlap: 'allow',
-      missed: { all: 100 },
+      missed: { all: CATCH_UP },
     })
     operator.#work = operator.#go()
     return operator
@@ -62,10 +63,10 @@ export class Operator {
     this.#isOver = true
     await this.#work
     rmSync(join(this.#place.folder, DOWN), { force: true })
-    await this.#patiently(() => this.#chronos.schedules.pause('every-second'))
+    await patiently(() => this.#chronos.schedules.pause('every-second'))
     let least = Number.POSITIVE_INFINITY
     for (let since = performance.now(); ; await pause(100)) {
-      const live = await this.#live()
+      const live = (await this.#live()) + (await this.#redriving())
       if (live === 0) break
       if (live < least) [least, since] = [live, performance.now()]
       if (performance.now() - since < STALLED_MS) continue
@@ -89,7 +90,8 @@ export class Operator {
       if (turn % 3 === 2) rmSync(join(this.#place.folder, DOWN), { force: true })
       await this.#redrive().catch(() => undefined)
       const circuits = await this.#chronos.circuits.list().catch(() => undefined)
-      if (circuits?.some(({ state }) => state !== 'closed')) this.circuitsOpened += 1
+      const openings = (circuits ?? []).reduce((sum, circuit) => sum + circuit.openings, 0)
+      this.circuitsOpened = Math.max(this.circuitsOpened, openings)
     }
   }
 
@@ -98,20 +100,26 @@ export class Operator {
     await this.#chronos.dead.redrive({ name: 'failing' }, { rate: '500/s', canary: 0 })
   }
 
-  async #live(): Promise<number> {
-    const count = await this.#patiently(() => this.#chronos.jobs.count({ state: ['waiting', 'running'] }))
-    return count.value
+  /** Redrives that have not ended: they may start more jobs. */
+  async #redriving(): Promise<number> {
+    const { data } = await patiently(() => this.#chronos.redrives.list({ limit: 200 }))
+    return data.filter(({ state }) => state === 'canary' || state === 'running').length
   }
 
-  /** Repeats a call while the store is away. */
-  async #patiently<T>(call: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await call()
-      } catch (error) {
-        if (tries === 100) throw error
-        await pause(200)
-      }
+  async #live(): Promise<number> {
+    const count = await patiently(() => this.#chronos.jobs.count({ state: ['waiting', 'running'] }))
+    return count.value
+  }
+}
+
+/** Repeats a call while the store is away. */
+async function patiently<T>(call: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call()
+    } catch (error) {
+      if (tries === 100) throw error
+      await pause(200)
     }
   }
 }

@@ -14,6 +14,8 @@ export interface Scenario {
   readonly about: string
   readonly slice: Size
   readonly full: Size
+  /** The bound on memory and latency that the documentation states, of a scenario that floods a server. */
+  readonly bounds?: string
   /** Why it can't run here, such as a program that is not installed. */
   readonly unavailable?: () => string | undefined
   readonly run: (size: Size, verdict: Verdict) => Promise<void>
@@ -43,7 +45,11 @@ export async function runScenario(scenario: Scenario, size: Size): Promise<Outco
   if (notRun !== undefined) return { ...facts, seconds: 0, counts: {}, violations: [], missing: [], notRun }
   const verdict = new Verdict()
   const startedAt = performance.now()
-  await scenario.run(size, verdict)
+  try {
+    await scenario.run(size, verdict)
+  } catch (error) {
+    verdict.broken('the scenario runs to its end', String((error as Error).stack))
+  }
   const missing = Object.entries(scenario.coverage(size))
     .filter(([what, least]) => (verdict.counts[what] ?? 0) < least)
     .map(([what, least]) => `${what}: ${verdict.counts[what] ?? 0}, expected at least ${least}`)
@@ -69,7 +75,7 @@ export async function underLoad(
     await faults(fleet)
     await fleet.calm()
     await operator.drain(verdict)
-    verdict.count('circuits seen open', operator.circuitsOpened)
+    verdict.count('openings of circuits', operator.circuitsOpened)
     await fleet.stop(verdict)
     await check(chronos, place.ledger, verdict)
   } finally {

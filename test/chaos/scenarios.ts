@@ -1,3 +1,7 @@
+import { largeBodies } from './limits/bodies.js'
+import { manyNames } from './limits/names.js'
+import { slowClients } from './limits/slow-clients.js'
+import { manyStreams } from './limits/streams.js'
 import type { Scenario } from './scenario.js'
 import { clocksOnPostgres, clocksOnSqlite } from './scenarios/clocks.js'
 import { serverCrashes } from './scenarios/crashes.js'
@@ -8,6 +12,7 @@ import { lostCommits } from './scenarios/lost-commits.js'
 import { behindPgBouncer } from './scenarios/pgbouncer.js'
 import { poison } from './scenarios/poison.js'
 import { soakOnPostgres, soakOnSqlite } from './scenarios/soak.js'
+import { migrationsOnPostgres, migrationsOnSqlite, sideBySide } from './scenarios/upgrades.js'
 
 /** Everything that `npm run chaos` does, in this order. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -23,6 +28,13 @@ export const SCENARIOS: readonly Scenario[] = [
   clocksOnSqlite,
   clocksOnPostgres,
   poison,
+  sideBySide,
+  migrationsOnSqlite,
+  migrationsOnPostgres,
   soakOnSqlite,
   soakOnPostgres,
+  manyNames,
+  manyStreams,
+  slowClients,
+  largeBodies,
 ]

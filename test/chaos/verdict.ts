@@ -22,6 +22,7 @@ export const PROMISES = [
   'a poison job harms no other job',
   'memory and descriptors stay within their bounds',
   'requests are answered within their bounds',
+  'the scenario runs to its end',
 ] as const
 
 export type Promised = (typeof PROMISES)[number]

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A folder that `using` deletes. */
@@ -20,13 +20,13 @@ interface ProcessOptions {
 /** Messages of each process that no test has waited for yet: one may arrive before the test asks for it. */
 const inboxes = new WeakMap<ChildProcess, string[]>()
 
-/** Starts a script of a folder beside this one and waits until it reports that it is ready. */
+/** Starts a script of a folder beside this one, or any other by its absolute path, and waits until it reports that it is ready. */
 export async function startProcess(
   script: string,
   args: readonly string[],
   { stderr = 'inherit', flags = [] }: ProcessOptions = {},
 ): Promise<ChildProcess> {
-  const path = fileURLToPath(new URL(`../${script}`, import.meta.url))
+  const path = isAbsolute(script) ? script : fileURLToPath(new URL(`../${script}`, import.meta.url))
   const child = fork(path, [...args], { stdio: ['inherit', 'inherit', stderr, 'ipc'], execArgv: [...flags] })
   const inbox: string[] = []
   inboxes.set(child, inbox)

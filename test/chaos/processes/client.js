@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createChronos } from '../../../dist/index.js'
 import { MAX_RETRIES } from './facts.js'
 import { openLedger } from './ledger.js'
+import './orphan.js'
 
 const [store = '', ledger = '', perSecond = '', liveMax = '2000'] = process.argv.slice(2)
 if (!store || !ledger || !perSecond) throw new Error('usage: client.js STORE LEDGER PER_SECOND [LIVE_MAX]')

@@ -41,8 +41,8 @@ const BEHAVIOURS = {
 }
 
 const CIRCUIT = {
-  window: /** @type {const} */ ('5s'),
-  minimumCalls: 5,
+  window: /** @type {const} */ ('10s'),
+  minimumCalls: 3,
   failureRate: 0.5,
   openFor: /** @type {const} */ ('1s'),
   openMax: /** @type {const} */ ('2s'),
@@ -64,7 +64,7 @@ export function definitions(note, folder) {
       ...(name !== 'most' && { retry: retry(maxRetries) }),
       ...(name === 'guarded' && { dependsOn: 'service', retry: { ...retry(maxRetries), circuit: CIRCUIT } }),
       async run(_payload, job) {
-        note('started', { ...runOf(job), name, pid: process.pid })
+        note('started', { ...runOf(job), name, pid: process.pid, from: import.meta.url })
         try {
           const result = await BEHAVIOURS[name]?.(job, note, folder)
           note('ended', { ...runOf(job), how: 'returned', pid: process.pid })

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createChronos, defineJob, fixed } from '../../../dist/index.js'
 import { POISON_RETRIES } from './facts.js'
 import { openLedger } from './ledger.js'
+import './orphan.js'
 
 const [store = '', ledger = ''] = process.argv.slice(2)
 if (!store || !ledger) throw new Error('usage: poison.js STORE LEDGER')

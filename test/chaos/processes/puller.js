@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openLedger } from './ledger.js'
+import './orphan.js'
 
 const [url = '', ledger = ''] = process.argv.slice(2)
 if (!url || !ledger) throw new Error('usage: puller.js URL LEDGER')

@@ -1,6 +1,7 @@
 // A server process for pull workers.
 import { createChronos } from '../../../dist/index.js'
 import { createServer } from '../../../dist/server.js'
+import './orphan.js'
 
 const [store = '', port = ''] = process.argv.slice(2)
 if (!store || !port) throw new Error('usage: server.js STORE PORT')

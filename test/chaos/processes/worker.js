@@ -2,6 +2,7 @@
 import { createChronos } from '../../../dist/index.js'
 import { definitions } from './jobs.js'
 import { openLedger } from './ledger.js'
+import './orphan.js'
 
 const [store = '', ledger = '', folder = '', lease = '1s'] = process.argv.slice(2)
 if (!store || !ledger || !folder) throw new Error('usage: worker.js STORE LEDGER FOLDER [LEASE]')

@@ -5,6 +5,8 @@ import type { Joined } from './joined.js'
 /** Jobs whose ends are reported to the scenario's webhook endpoint. */
 export const REPORTED = ['failing', 'most']
 export const OCCURRENCE_MS = 1_000
+/** How many missed occurrences are made up for. */
+export const CATCH_UP = 100
 
 /** After `job.once` has returned a result, the effect does not happen again and the result stays the same. */
 export function checkEffects(ledger: Ledger, isInTail: (id: string) => boolean, verdict: Verdict): void {
@@ -22,15 +24,20 @@ export function checkEffects(ledger: Ledger, isInTail: (id: string) => boolean, 
 
 /** Occurrences are a second apart, and each has one job. After a clock was set forward, the oldest missed ones are left out. */
 export function checkOccurrences(ledger: Ledger, joined: ReadonlyMap<string, Joined>, verdict: Verdict): void {
-  const times = [...joined.values()]
+  const occurrences = [...joined.values()]
     .filter(({ job }) => job.scheduleId !== undefined)
-    .map(({ job }) => Date.parse(job.key!.slice(`schedule:${job.scheduleId}:`.length)))
-    .sort((a, b) => a - b)
+    .map(({ job }) => ({ ...job, time: Date.parse(job.key!.slice(`schedule:${job.scheduleId}:`.length)) }))
+    .sort((a, b) => a.time - b.time)
+  // After a long gap the newest ones are made up for, all at once.
+  const isCaughtUp = (first: number): boolean =>
+    occurrences[first]?.createdAt === occurrences[first + CATCH_UP - 1]?.createdAt
+  const times = occurrences.map(({ time }) => time)
   verdict.count('occurrences of a schedule', times.length)
   const mayLeaveOut = ledger.faults.some(({ kind }) => kind === 'clock')
   for (const [index, time] of times.entries()) {
     const next = times[index + 1]
-    if (next === undefined || next - time === OCCURRENCE_MS || (mayLeaveOut && next > time)) continue
+    if (next === undefined || next - time === OCCURRENCE_MS) continue
+    if (next > time && (mayLeaveOut || isCaughtUp(index + 1))) continue
     const text = `${(next - time) / OCCURRENCE_MS} occurrences after ${new Date(time).toISOString()}`
     verdict.broken('each occurrence of a schedule makes one job', text)
   }

@@ -19,8 +19,7 @@ export async function join(chronos: Chronos, ledger: Ledger): Promise<ReadonlyMa
     const { data, page } = await chronos.jobs.list({}, { limit: PAGE, ...(cursor !== undefined && { cursor }) })
     for (let first = 0; first < data.length; first += READS_AT_ONCE) {
       const reads = data.slice(first, first + READS_AT_ONCE).map(async job => {
-        const rows = await historyOf(chronos, job.id)
-        joined.set(job.id, { job, rows, starts: ledger.starts.get(job.id) ?? [] })
+        joined.set(job.id, { job, rows: await historyOf(chronos, job.id), starts: ledger.starts.get(job.id) ?? [] })
       })
       await Promise.all(reads)
     }

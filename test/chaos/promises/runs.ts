@@ -74,6 +74,7 @@ function checkOutcomes({ job, rows, starts }: Joined, verdict: Verdict): void {
 
 function count({ job, rows, starts }: Joined, verdict: Verdict): void {
   verdict.count('runs', rows.length)
+  for (const { from } of starts) if (from?.includes('/.cache/')) verdict.count('runs by the old version')
   for (const { run, status } of rows) {
     if (status !== 'lost') continue
     verdict.count('runs lost')

@@ -18,13 +18,13 @@ const common = {
     'results of lost runs refused': Math.floor(freezes / 4),
     'at-most-once jobs with an unknown outcome': kills >= 100 ? 20 : 0,
     'effects remembered': Math.ceil(kills / 4),
-    'jobs redriven': kills >= 100 ? 20 : 0,
-    'circuits seen open': kills >= 100 ? 5 : 0,
-    'jobs completed by pull workers': kills,
+    'jobs redriven': Math.floor(kills / 100),
+    'openings of circuits': kills >= 100 ? 1 : 0,
+    'jobs completed by pull workers': Math.ceil(kills / 5),
     'runs of pull workers lost': Math.floor(kills / 50),
     'jobs of tenants': kills,
     'occurrences of a schedule': Math.ceil(kills / 4),
-    'webhook messages received': kills,
+    'webhook messages received': Math.ceil(kills / 5),
   }),
 }
 

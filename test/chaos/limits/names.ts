@@ -1,0 +1,77 @@
+import { createChronos, defineJob, fixed } from '../../../src/index.js'
+import { onSqlite } from '../places.js'
+import type { Scenario } from '../scenario.js'
+import { boundsText, FloodedServer } from './flooded-server.js'
+
+const BATCH = 5_000
+const REQUESTS = 3
+const BOUNDS = { memoryMb: 500, answerMs: 3_000 }
+const ANSWER_BYTES_MAX = 1024 ** 2
+
+/** Every list and figure that grows with the number of names. */
+const PATHS = [
+  '/api/v1/queues',
+  '/api/v1/stats',
+  '/api/v1/circuits',
+  '/api/v1/dead/groups',
+  '/api/v1/jobs',
+  '/api/v1/jobs?tag=tag-7',
+  '/api/v1/jobs?tenantId=tenant-7',
+  '/api/v1/jobs?queue=queue-7',
+  '/metrics',
+]
+
+/** Each job has a queue, a tenant, a tag, a dependency and an error group of its own. */
+async function fill(store: string, names: number): Promise<void> {
+  await using chronos = createChronos({ store, log: false })
+  const failing = defineJob({
+    name: 'failing',
+    retry: fixed({ delay: '1s', maxRetries: 0, jitter: 'none' }),
+    run: async () => {
+      throw new Error('no')
+    },
+  })
+  const numbers = Array.from({ length: names }, (_, number) => number)
+  for (let first = 0; first < names; first += BATCH) {
+    const part = numbers.slice(first, first + BATCH)
+    await chronos.enqueueMany('elsewhere', part, number => ({ queue: `queue-${number}`, tags: [`tag-${number}`] }))
+    await chronos.enqueueMany(failing as never, part, number => ({
+      tenantId: `tenant-${number}`,
+      dependsOn: `dependency-${number}`,
+      fingerprint: `fingerprint-${number}`,
+      retry: { maxRetries: 0, circuit: true },
+    }))
+  }
+  const worker = chronos.work([failing as never], { concurrency: 200, signals: false })
+  while ((await chronos.jobs.count({ name: 'failing', state: ['waiting', 'running'] })).value > 0) {
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await worker.stop()
+}
+
+export const manyNames: Scenario = {
+  name: 'many queues, dependencies, tenants, error groups and tags',
+  about: 'A store has 100,000 of each. Every list and figure of a server with a heap of 512 MB is asked for.',
+  bounds: boundsText(BOUNDS, 'each answer at most 1 MiB'),
+  slice: { names: 500 },
+  full: { names: 100_000 },
+  coverage: ({ names = 0 }) => ({ names, requests: PATHS.length * REQUESTS }),
+  run: ({ names = 0 }, verdict) =>
+    onSqlite(async ({ store }) => {
+      await fill(store, names)
+      verdict.count('names', names)
+      const server = await FloodedServer.start(store)
+      try {
+        for (const path of PATHS) {
+          const { status, bytes, ms } = await server.get(path, REQUESTS)
+          verdict.count('requests', REQUESTS)
+          verdict.count(`${path}, ms`, Math.round(ms))
+          const fits = status === 200 && bytes <= ANSWER_BYTES_MAX
+          verdict.expect(fits, 'requests are answered within their bounds', () => `${path}: ${status}, ${bytes} bytes`)
+        }
+        await server.judge(verdict, BOUNDS)
+      } finally {
+        await server.stop()
+      }
+    }),
+}

@@ -1,0 +1,102 @@
+// The parts of docs/reliability.md that no run produces.
+
+export const INTRODUCTION = `# Reliability
+
+What Chronos promises, how each promise was attacked, and what is not promised. This page is generated from the result of \`npm run chaos\`
+(\`test/chaos/result.json\`) with \`npm run chaos -- --write-docs\`; \`test/chaos/page/page.test.ts\` fails if it differs.
+
+The scenarios start real processes: workers, a server, pull workers and a client that use retries, at-most-once jobs, \`job.once\`, snoozes, schedules, webhooks,
+circuit breakers, redrives and tenants. Clients, handlers and webhook receivers write a ledger outside the system. At the end one checker joins it with the
+database. A run that did not cause enough faults fails, because it proves nothing. \`npm test\` runs a slice of each fault.
+`
+
+/** Each promise, and the tests that would fail without it. */
+export const HELD_BY: readonly (readonly [promise: string, tests: readonly string[]])[] = [
+  [
+    'An acknowledged job is never lost',
+    [
+      'test/chaos/promises/enqueues.ts',
+      'test/simulation/promises/enqueues.ts',
+      'test/store/postgres/connection/faults.test.ts',
+    ],
+  ],
+  [
+    'Each run has one lease holder; a worker without the lease writes nothing',
+    ['test/chaos/promises/runs.ts', 'test/store/conformance/life/settle.ts', 'test/mutants/mutants.test.ts'],
+  ],
+  ['A completed job never runs again', ['test/chaos/promises/runs.ts', 'test/simulation/promises/runs.ts']],
+  [
+    'A handler starts at most `maxRetries + 1` times in a generation, whatever crashes',
+    ['test/chaos/promises/runs.ts', 'test/chaos/workers/limit.test.ts', 'test/engine/worker/limit.test.ts'],
+  ],
+  [
+    'The handler of an at-most-once job starts at most once',
+    ['test/chaos/promises/runs.ts', 'test/simulation/promises/start.ts'],
+  ],
+  [
+    'Every run that began has one row, numbered without gaps',
+    ['test/chaos/promises/runs.ts', 'test/simulation/promises/runs.ts'],
+  ],
+  [
+    'A key is one job, per tenant, also when the answer was lost',
+    ['test/chaos/promises/enqueues.ts', 'test/model/commands.test.ts'],
+  ],
+  ['An effect of `job.once` is not repeated once its result is recorded', ['test/chaos/promises/features.ts']],
+  ['Each occurrence of a schedule makes one job, with any number of schedulers', ['test/chaos/promises/features.ts']],
+  ['Each end of a job sends one webhook message, at least once, under one id', ['test/chaos/promises/features.ts']],
+  [
+    'Only a redrive starts a job that has ended',
+    ['test/chaos/promises/features.ts', 'test/simulation/promises/runs.ts'],
+  ],
+  [
+    'Everything ends once the faults are over: nothing stays blocked by something that died',
+    ['test/chaos/operator.ts'],
+  ],
+  [
+    'A job that harms its process ends as poison; no other job dies of it',
+    ['test/chaos/scenarios/poison.ts', 'test/chaos/workers/poison.test.ts'],
+  ],
+  ['A blocked event loop does not lose its jobs', ['test/chaos/workers/blocked.test.ts']],
+  [
+    'SIGTERM hands running jobs back without using an attempt, and exits with 0',
+    ['test/chaos/workers/signals.test.ts'],
+  ],
+  [
+    'Clients that do not read, or send too much, do not fill the memory of a server',
+    ['test/server/http/connections.test.ts', 'test/server/http/body.test.ts'],
+  ],
+]
+
+export const FOUND = `## What was found and fixed
+
+| Found by | What happened | Now |
+|---|---|---|
+| kills | The webhook deliveries that a killed worker was sending waited for a minute, whatever its lease was | They have the lease of their worker (\`test/engine/webhooks/deliveries.test.ts\`) |
+| slow clients | Ten clients that sent 50 requests each and read no response made a server use 1 GB and answer no other client for a minute and a half | Requests of one connection are answered one at a time, unread responses take at most 64 MiB, and a client that reads nothing is disconnected (\`test/server/http/connections.test.ts\`) |
+| PgBouncer | The test of PgBouncer failed with versions before 1.21 | Both kinds of versions are tested (\`test/store/postgres/pgbouncer.test.ts\`) |
+`
+
+export const MATRIX = `## Guarantees by durability setting
+
+| | SQLite (\`synchronous=FULL\`, always set) | PostgreSQL, \`fsync\` and \`synchronous_commit\` on | with a synchronous standby (\`on\`, \`remote_apply\`) | with an asynchronous standby, after a failover | \`synchronous_commit\` off, SQLite files written with \`synchronous=NORMAL\` by another program | \`memory:\` |
+|---|---|---|---|---|---|---|
+| kill -9 of any process | nothing lost | nothing lost | nothing lost | nothing lost | nothing lost | everything lost |
+| kill -9 of the database server | – | nothing lost | nothing lost | nothing lost | the last moments lost | – |
+| power loss | nothing lost | nothing lost | nothing lost | the last moments lost | the last moments lost | everything lost |
+| loss of the disk | restore a backup | restore a backup | nothing lost | the last moments lost | restore a backup | – |
+| a completed job never runs again | yes | yes | yes | not if its success was in the lost moments | not after such a loss | while the process lives |
+| at most once | yes | yes | yes | **no**: a claim may be undone | **no**, after such a loss | while the process lives |
+| no more attempts than allowed | yes | yes | yes | one more for each lost claim | one more for each lost claim | while the process lives |
+
+\`synchronous_commit = remote_write\` is between the two: it survives a crash of the primary, but not a power loss of both machines.
+`
+
+export const NOT_PROMISED = `## What is not promised
+
+- **Exactly once.** A handler whose worker dies may have had its effect. It runs again (at least once), or the job ends as \`unknown-outcome\` (at most once). Pass \`job.key\` to other services, or use \`job.once\`.
+- **Order.** Jobs of one queue start in the order of their priority and time, but run concurrently, and webhook messages may arrive in any order.
+- **Timely starts.** A job starts when it is due and a worker is free. After a crash, its jobs wait for the lease (30 s by default) and a sweep.
+- **Occurrences of a long outage.** A schedule makes up for as many missed occurrences as \`missed\` says, at most 100.
+- **The tail of an asynchronous standby.** What the primary had not sent is gone after a failover, also if it was acknowledged.
+- **A disk that lies** about what it has written, or a network file system under SQLite.
+`
