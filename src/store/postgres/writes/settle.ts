@@ -16,8 +16,15 @@ import { isSuccess, notSucceeded, successes } from './succeed.js'
 type Ended = Settlement & { readonly end: Extract<RunEnd, { kind: 'ended' }> }
 type HandedBack = Settlement & { readonly end: Extract<RunEnd, { kind: 'handed-back' }> }
 
-/** The long texts belong only to the attempts, so they are kept out of the update of the jobs. */
-const SAID = 'unnest($1::uuid[], $12::text[], $13::text[], $14::text[]) AS said (id, error, note, decision)'
+/**
+ * The long texts belong only to the attempts, so they are kept out of the update of the jobs. In an outage many runs
+ * fail with the same error: then `$12` has each error once, and `$21` says which of them a run has.
+ */
+const SAID = `(
+  SELECT id, CASE WHEN place IS NULL THEN own ELSE ($12::text[])[place] END AS error, note, decision
+  FROM unnest($1::uuid[], CASE WHEN $21::integer[] = '{}' THEN $12::text[] END, $13::text[], $14::text[], $21::integer[])
+    AS said (id, own, note, decision, place)
+) AS said`
 
 /**
  * Settles many runs: jobs and attempts in one statement. Jobs are found by their id alone, and the token is the fence;
@@ -219,6 +226,7 @@ function endStatement(entries: readonly Entry[]): Statement {
   const rare = <T>(value: T, usual: T): T | null => (value === usual ? null : value)
   const delta = new DeltaDraft()
   for (const one of all) delta.settled(one, one.end, one.end.transition.to)
+  const errors = distinct(of(({ end }) => toErrorJson(end.error)))
   const values = [
     ids(of(({ lease }) => lease.id)),
     texts(of(({ lease }) => lease.token)),
@@ -231,7 +239,7 @@ function endStatement(entries: readonly Entry[]): Statement {
     jsons(of(({ end }) => toCounters(end.transition))),
     words(of(({ end }) => (end.transition.to === 'dead' ? end.transition.reason : null))),
     texts(of(({ end }) => (end.transition.to === 'succeeded' ? end.result : null))),
-    jsons(of(({ end }) => toErrorJson(end.error))),
+    jsons(errors.values),
     texts(of(({ end }) => end.note)),
     jsons(of(({ end, attempt }) => toDecision(end.transition.decision, attempt))),
     booleans(of(({ onlyIfExpired }) => onlyIfExpired === true)),
@@ -240,8 +248,23 @@ function endStatement(entries: readonly Entry[]): Statement {
     numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.pass : null))),
     delta.toText(0),
     numbers(of(({ failedAt }) => failedAt)),
+    numbers(errors.places),
   ]
   return { sql: END, values, isKept: true }
+}
+
+/** Few enough that the database finds one of them at once. */
+const DISTINCT_MAX = 16
+
+/** The different errors and the place of each run's, from 1; without places if most runs have an error of their own. */
+function distinct(errors: readonly (string | null)[]): {
+  readonly values: readonly (string | null)[]
+  readonly places: readonly (number | null)[]
+} {
+  const known = new Map<string, number>()
+  for (const error of errors) if (error !== null && !known.has(error)) known.set(error, known.size + 1)
+  if (known.size === 0 || known.size > Math.min(DISTINCT_MAX, errors.length / 2)) return { values: errors, places: [] }
+  return { values: [...known.keys()], places: errors.map(error => (error === null ? null : known.get(error)!)) }
 }
 
 function handBackStatement(entries: readonly Entry[]): Statement {
