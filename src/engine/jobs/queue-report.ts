@@ -96,8 +96,14 @@ export async function reportQueues(opened: Store, asked: QueueQuery = {}): Promi
 /** The same for one queue. */
 export async function reportQueue(opened: Store, name: string): Promise<QueueReport> {
   await checkQueue(opened, name)
-  const [report] = await reportsOf(opened, await readAround(await folded(opened)), [name])
-  return report!
+  const around = await readAround(await folded(opened))
+  const [report] = await reportsOf(opened, around, [name])
+  if (report) return report
+  // It was deleted meanwhile.
+  throw noSuchQueue(
+    name,
+    [...around.queues.keys()].filter(each => each !== name),
+  )
 }
 
 /** What is known about queues apart from their jobs, read once for all of them. */
@@ -225,10 +231,13 @@ export async function retryWave(store: Store, queue: string | undefined, query: 
 export async function checkQueue(store: Store, name: string): Promise<void> {
   read(freeText, name, 'queues: name')
   const names = (await store.queues()).map(queue => queue.name)
-  if (names.includes(name)) return
+  if (!names.includes(name)) throw noSuchQueue(name, names)
+}
+
+function noSuchQueue(name: string, names: readonly string[]): ChronosError {
   const near = suggest(name, names)
   const wayOut = near === undefined ? 'see the list of queues' : `did you mean "${near}"?`
-  throw new ChronosError('NOT_FOUND', `there is no queue ${shown(name)}; ${wayOut}`, {
+  return new ChronosError('NOT_FOUND', `there is no queue ${shown(name)}; ${wayOut}`, {
     details: { queue: name, ...present({ similar: near }) },
   })
 }

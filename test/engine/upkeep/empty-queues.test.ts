@@ -67,7 +67,28 @@ describe.each(STORES)('a queue without jobs on %s', (_, open) => {
     expect(await queues.list()).toEqual([])
     await expect(queues.delete('mail')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
+
+  test('is not found by a read during which it is deleted', async () => {
+    await using all = client(clock => {
+      const store = open(clock)
+      const census: Store['census'] = async query => {
+        await store.removeQueues(['mail'], 'any')
+        return store.census(query)
+      }
+      return new Proxy(store, {
+        get: (_, verb) => (verb === 'census' ? census : bound(store, verb)),
+      })
+    })
+    await all.chronos.queues.set('mail', { paused: true })
+    await expect(all.chronos.queues.get('mail')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
 })
+
+/** A verb of a store, or another property of it. */
+function bound(store: Store, verb: string | symbol): unknown {
+  const value = store[verb as keyof Store] as unknown
+  return typeof value === 'function' ? value.bind(store) : value
+}
 
 describe.each(STORES)('a dependency on %s', (_, open) => {
   test('is forgotten a week after its last use, unless a circuit or a waiting job needs it', async () => {
