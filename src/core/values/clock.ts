@@ -2,6 +2,8 @@
 export interface Clock {
   /** Epoch milliseconds; never goes back within one process. */
   now(): number
+  /** Milliseconds from an arbitrary start that no change of the system's clock affects; if absent, as `now`. */
+  steady?(): number
   /** Runs once after `ms`; any length is safe. */
   timer(ms: number, run: () => void): Timer
   /** Runs once after everything that is ready now. */

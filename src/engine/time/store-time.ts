@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/values/clock.js'
 
 /**
- * Estimates the store's clock from its answers and this process's clock, so that a worker whose own clock is an hour
- * off decides and records like any other.
+ * Estimates the store's clock from its answers and the time that passes here, so that a worker whose own clock is an
+ * hour off, or is set forward while it runs, decides and records like any other.
  */
 export class StoreTime {
   readonly #clock: Clock
@@ -13,7 +13,7 @@ export class StoreTime {
   }
 
   now(): number {
-    return this.#clock.now() + (this.#offsetMs ?? 0)
+    return this.#offsetMs === undefined ? this.#clock.now() : this.#steady() + this.#offsetMs
   }
 
   /**
@@ -22,9 +22,13 @@ export class StoreTime {
    * slow answer does not make a good estimate worse.
    */
   observe(storeNow: number, sentAt: number): void {
-    const least = storeNow - this.#clock.now()
-    const most = storeNow - sentAt
+    const least = storeNow - this.#steady()
+    const most = least + Math.max(0, this.#clock.now() - sentAt)
     const known = this.#offsetMs ?? Math.round((least + most) / 2)
     this.#offsetMs = Math.min(most, Math.max(least, known))
+  }
+
+  #steady(): number {
+    return this.#clock.steady?.() ?? this.#clock.now()
   }
 }

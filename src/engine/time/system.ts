@@ -21,6 +21,7 @@ function steadyNow(): () => number {
 
 export const systemClock: Clock = {
   now: steadyNow(),
+  steady: () => Math.floor(performance.now()),
   timer(ms, run) {
     let handle: NodeJS.Timeout
     const arm = (leftMs: number): void => {

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
+import type { Clock } from '../../../src/core/values/clock.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
@@ -379,8 +380,8 @@ function fleet(open: Open, change: (store: Store) => Partial<Store> = () => ({})
   const runs: number[] = []
   const job = defineJob({ name: 'report', run: () => void runs.push((clock.now() - start) / 1_000) })
   let processes = 0
-  const begin = (): Chronos => {
-    const chronos = new Chronos(async () => shared, clock, seededDice(++processes), { log: false })
+  const begin = (own: Clock = clock): Chronos => {
+    const chronos = new Chronos(async () => shared, own, seededDice(++processes), { log: false })
     chronos.work([job], { signals: false })
     return chronos
   }
@@ -402,6 +403,26 @@ describe.each(STORES)('schedulers on %s', (_, open) => {
     expect(await processes[1]!.schedules.get('s')).toMatchObject({ fired: 30, skipped: 0, missedCount: 0 })
     expect(runs.length).toBe(data.length + (await processes[0]!.jobs.list({ scheduleId: 't' })).data.length)
     for (const chronos of processes) await end(chronos)
+  })
+
+  it('keep the times of the store when the clock of their machine is set forward', async () => {
+    const { clock, runs, job, begin, end } = fleet(open)
+    let aheadMs = 0
+    const own: Clock = {
+      now: () => clock.now() + aheadMs,
+      steady: () => clock.now(),
+      timer: (ms, run) => clock.timer(ms, run),
+      soon: run => clock.soon(run),
+      outstanding: clock.outstanding,
+    }
+    const chronos = begin(own)
+    await chronos.schedules.put('s', { every: '10s', overlap: 'allow', job })
+    await clock.advance(25_000)
+    aheadMs = 3_600_000
+    await clock.advance(30_500)
+    expect(runs.map(at => Math.round(at))).toEqual([10, 20, 30, 40, 50])
+    expect(await chronos.schedules.get('s')).toMatchObject({ fired: 5, missedCount: 0 })
+    await end(chronos)
   })
 
   it('would make more on a store without compare-and-set and keys', async () => {
