@@ -1,4 +1,5 @@
 import type { Job } from '../../src/core/job/job.js'
+import type { Put, RecordWrite, StoredRecord } from '../../src/store/record.js'
 import type {
   AttemptRecord,
   BeginRequest,
@@ -11,7 +12,8 @@ import type {
   EffectStatus,
   Enqueued,
   Expired,
-  JobChange,
+  Fired,
+  Firing,
   JobFilter,
   Lease,
   LeaseStatus,
@@ -50,12 +52,14 @@ const LINES_MAX = 1_000
  */
 export class StoreModel {
   rows: ModelRow[] = []
+  readonly #byId = new Map<string, ModelRow>()
+  readonly records = new Map<string, StoredRecord>()
   readonly keys = new Map<string, { jobId: string; payloadHash: string; until: number }>()
   readonly queues = new Map<string, QueueRecord>()
   readonly policies = new Map<string, string>()
 
   row(id: string): ModelRow | undefined {
-    return this.rows.find(row => row.job.id === id)
+    return this.#byId.get(id)
   }
 
   held({ id, token }: Lease): HeldRow | undefined {
@@ -74,8 +78,30 @@ export class StoreModel {
     if (existing !== undefined) return { status: 'existing', id: existing }
     if (key !== undefined) this.keys.set(scoped(input, key), { jobId: id, payloadHash, until: NO_MS })
     if (!this.queues.has(input.queue)) this.queues.set(input.queue, { name: input.queue, paused: false })
-    this.rows.push({ job: newJob(input, now), lease: undefined, attempts: [], logs: new Map(), effects: new Map() })
+    const row = { job: newJob(input, now), lease: undefined, attempts: [], logs: new Map(), effects: new Map() }
+    this.rows.push(row)
+    this.#byId.set(id, row)
     return { status: 'created', id }
+  }
+
+  /** The record is written if it has the expected version; only then are the jobs enqueued. */
+  fire({ record, jobs }: Firing, now: number): Fired {
+    const put = this.putRecord(record, now)
+    if (put.status === 'conflict') return put
+    return { ...put, enqueued: jobs.map(job => this.enqueue(job, now)) }
+  }
+
+  putRecord({ kind, id, body, expect }: RecordWrite, now: number): Put {
+    const name = `${kind} ${id}`
+    const current = this.records.get(name)
+    const version = current?.version ?? 0
+    if (expect !== undefined && expect !== version) return { status: 'conflict', ...(current && { current }) }
+    if (body === null) {
+      this.records.delete(name)
+      return { status: 'written', version: 0 }
+    }
+    this.records.set(name, { kind, id, version: version + 1, body, updatedAt: now })
+    return { status: 'written', version: version + 1 }
   }
 
   #live(scope: Pick<Job, 'tenantId' | 'name'>, unique: string): ModelRow | undefined {
@@ -85,10 +111,11 @@ export class StoreModel {
 
   claim(request: ClaimRequest, now: number): Claim {
     let rows = this.rows.filter(row => row.lease?.token === request.token)
-    const open = (row: ModelRow) => request.queues.includes(row.job.queue) && !this.queues.get(row.job.queue)?.paused
+    const open = ({ job }: ModelRow) => request.queues.includes(job.queue) && !this.queues.get(job.queue)?.paused
     const waiting = this.rows.filter(row => row.job.state === 'waiting' && open(row))
     if (rows.length === 0) {
-      rows = byLine(waiting.filter(({ job }) => job.runAt <= now && (job.deadline ?? NO_MS) > now))
+      const chosen = waiting.filter(({ job }) => isChosen(job.name, request.names))
+      rows = byLine(chosen.filter(({ job }) => job.runAt <= now && (job.deadline ?? NO_MS) > now))
       rows = rows.slice(0, request.limit)
       for (const row of rows) take(row, request, now)
     }
@@ -145,9 +172,11 @@ export class StoreModel {
     if (end.kind === 'handed-back') handBack(row, end.delayMs, now)
     else {
       endRun(row, settlement, end, now)
-      // A cancel in between turned waiting into cancelled, so the retry has no effect.
-      if (end.transition.to === row.job.state) for (const job of end.spawn ?? []) this.enqueue(job, now)
     }
+    // A cancel in between turned waiting into cancelled, so other jobs follow.
+    const isAsAsked = end.kind === 'ended' && end.transition.to === row.job.state
+    const spawned = isAsAsked ? end.spawn : row.job.state === 'cancelled' ? end.spawnIfCancelled : []
+    for (const job of spawned ?? []) this.enqueue(job, now)
     return { status: 'settled', state: row.job.state, runAt: row.job.runAt }
   }
 
@@ -179,19 +208,16 @@ export class StoreModel {
     })
   }
 
-  /** Applies a rule that the model does not know. */
-  change(id: string, index: number, decide: JobChange, now: number): Changed {
+  /** Takes the fields that an edit may change from `asked`, and nothing else; undefined: the edit was out of date. */
+  edit(id: string, asked: Job | undefined): Changed {
     return this.#change(id, ({ job }) => {
-      const before = { ...job }
-      const next = decide(before, now, index)
-      if (!next) return { id, status: 'refused', job }
-      if (next === before) return { id, status: 'changed', job }
-      const revived = job.unique !== undefined && !isLive(job) && isLive(next)
-      const conflictId = revived ? this.#live(job, job.unique!)?.job.id : undefined
-      if (conflictId !== undefined) return { id, status: 'refused', job, conflictId }
-      for (const field of Object.keys(job)) delete (job as Partial<Record<string, unknown>>)[field]
-      if (!this.queues.has(next.queue)) this.queues.set(next.queue, { name: next.queue, paused: false })
-      return { id, status: next.state === 'running' ? 'requested' : 'changed', job: Object.assign(job, next) }
+      if (job.state !== 'waiting' || !asked) return { id, status: 'refused', job }
+      for (const field of EDITABLE) {
+        if (asked[field] === undefined) delete job[field]
+        else Object.assign(job, { [field]: asked[field] })
+      }
+      if (!this.queues.has(job.queue)) this.queues.set(job.queue, { name: job.queue, paused: false })
+      return { id, status: 'changed', job }
     })
   }
 
@@ -284,6 +310,7 @@ export class StoreModel {
 
   #delete(row: ModelRow, keyUntil: number): void {
     this.rows = this.rows.filter(each => each !== row)
+    this.#byId.delete(row.job.id)
     const key = row.job.key === undefined ? undefined : this.keys.get(scoped(row.job, row.job.key))
     if (key?.jobId === row.job.id) key.until = keyUntil
   }
@@ -334,6 +361,15 @@ export class StoreModel {
     return 'done'
   }
 }
+
+/** What an edit may change; `pass` ends with the dependency that gave it. */
+const EDITABLE = [
+  ...(['payload', 'priority', 'tags', 'queue', 'runAt', 'timeoutMs', 'deadline', 'override'] as const),
+  ...(['dependency', 'pass'] as const),
+] as const
+
+const isChosen = (name: string, names: ClaimRequest['names']): boolean =>
+  names === undefined || names.list.includes(name) !== names.isExcluded
 
 type Ended = keyof PruneReport['pruned']
 
@@ -389,8 +425,9 @@ function take(row: ModelRow, request: ClaimRequest, now: number): void {
   job.begun = job.run === 1 && isPlain && begins.includes(`${job.queue} ${job.name}`)
   job.startedAt = now
   job.firstStartedAt ??= now
-  const policyId = policyIds[`${job.queue} ${job.name}`]
-  if (policyId !== undefined) job.policyId = policyId
+  const defined = policyIds[`${job.queue} ${job.name}`]
+  if (defined !== undefined) job.policyId = defined
+  else if (policyIds[job.queue] !== undefined) job.policyId ??= policyIds[job.queue]!
   row.lease = { token, workerId, ms: leaseMs, until: now + leaseMs }
 }
 

@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { transformWithOxc } from 'vite'
 
 // The simulation as plain JavaScript in processes of its own: as fast as it gets, on every core.
 
@@ -21,27 +22,38 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
  * @property {Record<string, number>} coverage
  */
 
+/** The TypeScript files of a simulation, by their path in the repository. */
+export function sourcesOf(folders = ['src', 'test/simulation', 'test/model']) {
+  return folders.flatMap(folder =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter(path => path.endsWith('.ts') && !path.endsWith('.d.ts') && !path.endsWith('.test.ts'))
+      .map(path => join(folder, path))
+      .filter(path => !path.startsWith(join('src', 'dashboard'))),
+  )
+}
+
 /**
- * Turns TypeScript under `from` into JavaScript under `to`. It does not check types: that is done elsewhere, and this
- * must be quick.
+ * TypeScript as JavaScript. It does not check types: that is done elsewhere, and this must be quick.
  *
- * @param {string} from
- * @param {string} to
- * @param {readonly string[]} include
+ * @param {string} path
+ * @param {string} text
  */
-export function compile(from, to, include = ['src', 'test/simulation', 'test/model']) {
-  mkdirSync(to, { recursive: true })
-  const settings = join(to, 'tsconfig.json')
-  const config = {
-    extends: join(ROOT, 'tsconfig.json'),
-    compilerOptions: { noEmit: false, noCheck: true, noResolve: true, rootDir: from, outDir: to },
-    include: include.map(path => join(from, path)),
-    exclude: ['**/*.test.ts'],
+export async function transpiled(path, text) {
+  const { code } = await transformWithOxc(text, path, { target: 'es2022', sourcemap: false })
+  return code
+}
+
+/**
+ * Writes the simulation as JavaScript into a directory.
+ *
+ * @param {string} to
+ */
+export async function compile(to) {
+  for (const path of sourcesOf()) {
+    const file = join(to, path.replace(/\.ts$/, '.js'))
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, await transpiled(path, readFileSync(join(ROOT, path), 'utf8')))
   }
-  writeFileSync(settings, JSON.stringify(config))
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', settings], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`the simulation could not be compiled:\n${stdout}`)
 }
 
 /**

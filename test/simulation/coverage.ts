@@ -1,6 +1,4 @@
-/**
- * Every transition of a job in this simulation. `deferred` and the reasons of HTTP jobs are covered by their own tests.
- */
+/** Every transition of a job in this simulation. The reasons of HTTP jobs are covered by their own tests. */
 export const EDGES = [
   'waiting → running',
   'waiting → cancelled',
@@ -9,6 +7,7 @@ export const EDGES = [
   'running → waiting (snoozed)',
   'running → waiting (released)',
   'running → waiting (lost)',
+  'running → waiting (deferred)',
   'running → waiting (released before start)',
   'running → succeeded',
   'running → cancelled',
@@ -53,6 +52,28 @@ export const REQUIRED_BY_500 = {
   'effect remembered': 20,
   'effect begun by a lost run': 5,
   'queue paused': 50,
+  'died in the middle': 50,
+  'circuit opened': 50,
+  'circuit closed': 50,
+  'probe sent': 50,
+  'probe lost with its worker': 5,
+  "call beside another tenant's outage": 50,
+  'occurrence made a job': 200,
+  'occurrence skipped': 20,
+  'occurrence missed': 5,
+  'scheduler died between occurrence and record': 5,
+  'redrive done': 20,
+  'redrive stopped': 5,
+  'redrive taken over': 5,
+  'redriver died in the middle': 5,
+  'end told': 200,
+  'webhook received': 200,
+  'webhook refused': 50,
+  'webhook response lost': 20,
+  'alert told': 10,
+  'wait explained': 20,
+  'pull worker ran a job': 50,
+  'job of a newer version handed back': 20,
 } as const
 
 export type Counted = keyof typeof REQUIRED_BY_500

@@ -47,6 +47,26 @@ export interface Manual {
   answer?: { readonly kind: 'ok' | 'refused' | 'undone' | 'unknown'; readonly at: number; readonly run?: number }
 }
 
+/** A webhook as its receiver saw it. */
+export interface Receipt {
+  /** The number of the endpoint in the plan. */
+  readonly endpoint: number
+  readonly messageId: string
+  readonly body: string
+  readonly at: number
+  /** It was answered with success; the response may still have been lost. */
+  readonly accepted: boolean
+}
+
+/** A job as it ended, as the store's writes say. */
+export interface End {
+  readonly id: string
+  readonly generation: number
+  readonly run: number
+  readonly type: 'job.succeeded' | 'job.dead' | 'job.cancelled' | 'job.retrying'
+  readonly at: number
+}
+
 export interface Effect {
   runs: number
   readonly returned: unknown[]
@@ -57,6 +77,8 @@ export class Ledger {
   readonly invocations: Invocation[] = []
   readonly starts: Start[] = []
   readonly manuals: Manual[] = []
+  readonly receipts: Receipt[] = []
+  readonly ends: End[] = []
   /** How often each effect was carried out, and what `job.once` returned, by job and name. */
   readonly effects = new Map<string, Effect>()
 

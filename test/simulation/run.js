@@ -15,7 +15,7 @@ const { values } = parseArgs({
 })
 
 const compiled = join(ROOT, '.cache', 'simulation')
-compile(ROOT, compiled)
+await compile(compiled)
 const startedAt = performance.now()
 const { lived, events, broken, coverage } = await (values.seed === undefined
   ? liveMany(compiled, Number(values.from), Number(values.seeds))

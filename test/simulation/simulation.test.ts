@@ -26,9 +26,9 @@ describe(`${LIVES} seeds under faults`, () => {
   let report: Report
 
   beforeAll(async () => {
-    compile(ROOT, compiled)
+    await compile(compiled)
     report = await liveMany(compiled, 1, LIVES)
-  }, 300_000)
+  }, 900_000)
 
   afterAll(() => rmSync(compiled, { recursive: true, force: true }))
 

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { acknowledge, cancel, discard, expire } from '../../src/core/job/changes.js'
+import { COUNTS, ERROR_GROUP, LEDGER } from '../../src/store/fold.js'
 import { HELD_COLUMNS } from '../../src/store/job-columns.js'
+import type { Put, RecordWrite } from '../../src/store/record.js'
 import type { Changed, Claimed, JobChange, Store } from '../../src/store/store.js'
 import type { StoreModel } from '../model/model.js'
 
@@ -58,11 +60,13 @@ export const VERBS: Readonly<Record<Verb, 'calm' | 'once' | 'again'>> = {
 }
 
 type Foretold = {
-  readonly [V in Verb]?: (model: StoreModel, now: number, ...args: Arguments<V>) => AnswerOf<V>
+  readonly [V in Verb]?: (model: StoreModel, now: number, ...args: Arguments<V>) => AnswerOf<V> | undefined
 }
 
 const FORETOLD: Foretold = {
   enqueue: (model, now, jobs) => jobs.map(job => model.enqueue(job, now)),
+  fire: (model, now, firings) => firings.map(firing => model.fire(firing, now)),
+  putRecords: (model, now, writes) => foretellRecords(model, writes, now),
   claim: (model, now, request) => model.claim(request, now),
   held: (model, now, token) => model.heldBy(token, now),
   begin: (model, _now, requests) => requests.map(request => model.begin(request)),
@@ -80,13 +84,28 @@ const FORETOLD: Foretold = {
   endEffect: (model, _now, lease, name, result) => model.endEffect(lease, name, result),
 }
 
-/** Uses the model's own rule if the requested rule can be recognised, and the rule itself if it has options. */
+/** The store itself changes these when it folds; the model does not. */
+const FOLDED: ReadonlySet<string> = new Set([LEDGER, COUNTS, ERROR_GROUP])
+
+function foretellRecords(model: StoreModel, writes: readonly RecordWrite[], now: number): readonly Put[] | undefined {
+  const puts = writes.map(write => (FOLDED.has(write.kind) ? undefined : model.putRecord(write, now)))
+  return puts.includes(undefined) ? undefined : (puts as readonly Put[])
+}
+
+/** Applies the model's own rule. A rule with options is asked what it wants of a job that it surely allows. */
 function foretellChange(model: StoreModel, id: string, index: number, decide: JobChange, now: number): Changed {
   if (decide === cancel) return model.cancel(id, now)
   if (decide === acknowledge) return model.acknowledge(id, now)
   if (decide === discard) return model.discard(id, now)
   if (decide === expire) return model.expire(id, now)
-  return model.change(id, index, decide, now)
+  const job = model.row(id)?.job
+  if (!job) return { id, status: 'not-found' }
+  const { redriveId: _, ...fresh } = job
+  const revived = decide({ ...fresh, state: 'dead' }, now, index)
+  if (revived?.state === 'waiting') return model.redrive(id, revived.redriveId, revived.runAt - now, now)
+  const moved = decide({ ...job, state: 'waiting' }, now, index)
+  const isOnlyMoved = moved && isDeepStrictEqual({ ...moved, runAt: 0 }, { ...job, state: 'waiting', runAt: 0 })
+  return isOnlyMoved ? model.reschedule(id, { at: moved.runAt }, now) : model.edit(id, decide({ ...job }, now, index))
 }
 
 /** Applies the call to the model; undefined for verbs that only read. */

@@ -1,12 +1,24 @@
-import type { JobState } from '../../src/core/job/job.js'
+import type { Job, JobState } from '../../src/core/job/job.js'
 import type { Clock } from '../../src/core/values/clock.js'
-import type { Changed, Lease, Settled, Settlement, Store } from '../../src/store/store.js'
+import { DELIVERIES } from '../../src/core/webhook/webhook.js'
+import type { RecordWrite } from '../../src/store/record.js'
+import type { Changed, Lease, NewJob, Settled, Settlement, Store } from '../../src/store/store.js'
 import { StoreModel } from '../model/model.js'
 import type { Coverage, Edge } from './coverage.js'
+import type { End, Ledger } from './ledger.js'
 import type { Trace } from './trace.js'
 import { type AnswerOf, type Arguments, foretell, isSameAnswer, isSameClaimed, type Verb } from './verbs.js'
 import type { Promised, Verdict } from './verdict.js'
 import { DEFINED, type JobName } from './world/plan.js'
+import { isOfNewerVersion, payloadOf } from './world/rolling.js'
+
+/** A job before a change. */
+interface Stand {
+  readonly state: JobState
+  readonly reason: Job['reason']
+}
+
+const NOTHING: ReadonlyMap<string, Stand> = new Map()
 
 /** The effect of a change on a job. */
 export type Deed = 'cancel' | 'reschedule' | 'redrive' | 'expire'
@@ -37,13 +49,20 @@ export class Witness {
   readonly claimedAt = new Map<string, number>()
   /** Called for every lease that a sweep has taken. */
   onSwept: (workerId: string, jobId: string) => void = () => {}
+  onClaim: (workerId: string, by: string) => void = () => {}
+  /** Called for every record that was written. */
+  onRecord: (write: RecordWrite, by: string) => void = () => {}
+  /** Called for every job that a redrive has started again. */
+  onRedriven: (redriveId: string, jobId: string, reason: Job['reason']) => void = () => {}
   readonly #clock: Clock
+  readonly #ledger: Ledger
   readonly #verdict: Verdict
   readonly #coverage: Coverage
   readonly #trace: Trace
 
-  constructor(clock: Clock, verdict: Verdict, coverage: Coverage, trace: Trace) {
+  constructor(clock: Clock, ledger: Ledger, verdict: Verdict, coverage: Coverage, trace: Trace) {
     this.#clock = clock
+    this.#ledger = ledger
     this.#verdict = verdict
     this.#coverage = coverage
     this.#trace = trace
@@ -69,22 +88,38 @@ export class Witness {
     this.#written.set(store, written)
     this.#writing++
     try {
-      const answer = await this.#ask(by, store, verb, args)
+      const follows = new Map<string, readonly NewJob[]>()
+      const answer = await this.#ask(by, store, verb, noted(verb, args, follows))
       await before
-      return this.#heard(by, verb, args, fate, answer)
+      return this.#heard(by, verb, args, fate, answer, follows)
     } finally {
       this.#writing--
       done()
     }
   }
 
-  #heard<V extends Verb>(by: string, verb: V, args: Arguments<V>, fate: string, answer: AnswerOf<V>): AnswerOf<V> {
+  #heard<V extends Verb>(
+    by: string,
+    verb: V,
+    args: Arguments<V>,
+    fate: string,
+    answer: AnswerOf<V>,
+    follows: ReadonlyMap<string, readonly NewJob[]> = new Map(),
+  ): AnswerOf<V> {
     const now = this.#clock.now()
-    if (verb === 'claim') this.claimedAt.set(by, now)
-    const states = verb === 'change' ? this.model.rows.map(({ job }) => [job.id, job.state] as const) : []
+    if (verb === 'claim') {
+      this.claimedAt.set(by, now)
+      this.onClaim((args as Arguments<'claim'>)[0].workerId, by)
+    }
+    const before = verb === 'change' ? this.#stand((args as Arguments<'change'>)[0]) : NOTHING
     const expected = foretell(this.model, verb, args, now)
     if (expected !== undefined) this.#count(by, verb, args, expected)
-    if (verb === 'change') this.#countChanges(by, new Map(states), expected as AnswerOf<'change'>)
+    if (verb === 'change') {
+      this.#countChanges(by, before, expected as AnswerOf<'change'>)
+      // A refused or repeated change has no followers.
+      for (const jobs of follows.values()) for (const job of jobs) this.model.enqueue(job, now)
+    }
+    this.#noteRecords(by, verb, args, answer)
     if (isWorthSaying(verb, answer) || fate !== '') {
       this.#trace.say(now, by, `${verb}${fate && ` (${fate})`}`, brief(verb, args, answer))
     }
@@ -111,6 +146,7 @@ export class Witness {
   #count<V extends Verb>(by: string, verb: V, args: Arguments<V>, answer: AnswerOf<V>): void {
     if (verb === 'enqueue') this.#name(args as Arguments<'enqueue'>)
     if (verb === 'settle') {
+      this.#noteSettled(args as Arguments<'settle'>, answer as AnswerOf<'settle'>)
       this.#checkCharges(by, args as Arguments<'settle'>, answer as AnswerOf<'settle'>)
       const [settlements] = args as Arguments<'settle'>
       for (const [index, { status }] of (answer as AnswerOf<'settle'>).entries()) {
@@ -126,12 +162,23 @@ export class Witness {
     count?.({ model: this.model, coverage: this.#coverage, args, answer })
   }
 
-  #countChanges(by: string, states: ReadonlyMap<string, JobState>, answer: AnswerOf<'change'>): void {
+  #stand(ids: readonly string[]): ReadonlyMap<string, Stand> {
+    return new Map(
+      ids.flatMap(id => {
+        const job = this.model.row(id)?.job
+        return job ? [[id, { state: job.state, reason: job.reason }] as const] : []
+      }),
+    )
+  }
+
+  #countChanges(by: string, stands: ReadonlyMap<string, Stand>, answer: AnswerOf<'change'>): void {
     for (const changed of answer) {
-      const before = states.get(changed.id)
+      const stand = stands.get(changed.id)
+      const before = stand?.state
       const deed = before && deedOf(before, changed)
       if (!deed) continue
       this.done.push({ by, deed, id: changed.id, at: this.#clock.now() })
+      this.#noteChanged(deed, changed, stand?.reason)
       if (deed === 'redrive') this.#coverage.count(`${before} → waiting` as Edge)
       if (deed === 'expire') this.#coverage.count('waiting → dead (expired)')
       if (deed === 'cancel' && changed.status === 'changed') this.#coverage.count('waiting → cancelled')
@@ -139,7 +186,40 @@ export class Witness {
   }
 
   #name([jobs]: Arguments<'enqueue'>): void {
-    for (const { id, payload } of jobs) this.#trace.name(id, `#${(JSON.parse(payload) as { ref: number }).ref}`)
+    for (const { id, payload, queue } of jobs) {
+      if (queue !== DELIVERIES) this.#trace.name(id, `#${payloadOf(payload).ref}`)
+    }
+  }
+
+  #noteRecords<V extends Verb>(by: string, verb: V, args: Arguments<V>, answer: AnswerOf<V>): void {
+    if (verb !== 'putRecords' && verb !== 'fire') return
+    const writes =
+      verb === 'fire'
+        ? (args as Arguments<'fire'>)[0].map(({ record }) => record)
+        : (args as Arguments<'putRecords'>)[0]
+    const answers = answer as AnswerOf<'putRecords'>
+    for (const [index, write] of writes.entries()) if (answers[index]!.status === 'written') this.onRecord(write, by)
+  }
+
+  #noteSettled([settlements]: Arguments<'settle'>, answers: AnswerOf<'settle'>): void {
+    for (const [index, { lease, end, finishedAt: at }] of settlements.entries()) {
+      const settled = answers[index]!
+      if (settled.status !== 'settled') continue
+      const { id, generation, run } = this.model.row(lease.id)!.job
+      const isRetry = end.kind === 'ended' && !end.transition.attemptBack
+      if (settled.state === 'waiting' && isRetry)
+        this.#ledger.ends.push({ id, generation, run, type: 'job.retrying', at })
+      const type = ENDS[settled.state]
+      if (type) this.#ledger.ends.push({ id, generation, run, type, at })
+    }
+  }
+
+  #noteChanged(deed: Deed, changed: Changed, reason: Job['reason']): void {
+    if (changed.status !== 'changed') return
+    const { id, generation, run, state, redriveId } = changed.job
+    if (deed === 'redrive' && redriveId !== undefined) this.onRedriven(redriveId, id, reason)
+    const type = ENDS[state]
+    if (type) this.#ledger.ends.push({ id, generation, run, type, at: this.#clock.now() })
   }
 
   /**
@@ -155,6 +235,7 @@ export class Witness {
       const { job } = this.model.row(lease.id)!
       if (job.delivery === 'at-most-once') continue
       const defined = DEFINED[job.name as JobName]
+      if (!defined) continue
       const { maxRetries, crashes } = { ...defined, ...job.override }
       const what = `${by} charges ${lease.id} for run ${run}`
       if (crashes !== 'forgive') {
@@ -166,6 +247,25 @@ export class Witness {
       this.#verdict.broken('a forgiven crash costs no attempt', `${what}, lost with others`)
     }
   }
+}
+
+const ENDS: Readonly<Partial<Record<JobState, End['type']>>> = {
+  succeeded: 'job.succeeded',
+  dead: 'job.dead',
+  cancelled: 'job.cancelled',
+}
+
+/** Notes the jobs that follow a change: their ids are random, so that the model can't know them. */
+function noted<V extends Verb>(verb: V, args: Arguments<V>, follows: Map<string, readonly NewJob[]>): Arguments<V> {
+  if (verb !== 'change') return args
+  const [ids, decide, following] = args as Arguments<'change'>
+  if (!following) return args
+  const noting: typeof following = job => {
+    const jobs = following(job)
+    follows.set(job.id, jobs)
+    return jobs
+  }
+  return [ids, decide, noting] as unknown as Arguments<V>
 }
 
 function deedOf(before: JobState, changed: Changed): Deed | undefined {
@@ -238,6 +338,9 @@ function countSettled(model: StoreModel, coverage: Coverage, settlement: Settlem
   const { end, lease, onlyIfExpired } = settlement
   if (settled.status === 'lost' && !onlyIfExpired) countRefused(model, coverage, [lease], ['lost'])
   if (settled.status !== 'settled') return
+  const { payload, override } = model.row(lease.id)!.job
+  if (end.kind === 'handed-back' && isOfNewerVersion(payload, override))
+    coverage.count('job of a newer version handed back')
   coverage.count(edgeOf(end, settled.state))
   if (end.kind !== 'ended' || end.transition.status !== 'lost') return
   coverage.count('lease lost')
@@ -308,12 +411,13 @@ function claimBroken(model: StoreModel, expected: AnswerOf<'claim'>, answer: Ans
 const READS: ReadonlySet<Verb> = new Set([
   ...(['info', 'get', 'list', 'count', 'history', 'logs', 'queues', 'policies', 'expired'] as const),
   'overdue',
-  ...(['tally', 'records', 'audit'] as const),
+  ...(['tally', 'records', 'audit', 'liveSchedules', 'backlog', 'census', 'wave'] as const),
 ])
 
 const CHATTER: ReadonlySet<Verb> = new Set([
   ...(['migrate', 'info', 'queues', 'putPolicies', 'policies', 'prune'] as const),
-  ...(['records', 'putRecords', 'fold', 'audit', 'tally'] as const),
+  ...(['records', 'putRecords', 'fold', 'audit', 'tally', 'liveSchedules', 'backlog', 'census', 'wave'] as const),
+  ...(['count', 'get', 'history', 'list'] as const),
 ])
 
 function isWorthSaying(verb: Verb, answer: unknown): boolean {
@@ -331,6 +435,8 @@ function brief(verb: Verb, args: readonly unknown[], answer: unknown): unknown {
       const { jobs } = answer as AnswerOf<'claim'>
       return { token, jobs: jobs.map(({ id, run, attempt }) => [id, `run ${run}`, `attempt ${attempt}`]) }
     }
+    case 'held':
+      return (answer as AnswerOf<'held'>).jobs.map(({ id, run }) => [id, `run ${run}`])
     case 'expired':
       return (answer as AnswerOf<'expired'>).jobs.map(({ id, run, alone }) => [id, `run ${run}`, { alone }])
     case 'settle':
@@ -351,6 +457,10 @@ function brief(verb: Verb, args: readonly unknown[], answer: unknown): unknown {
       })
     case 'change':
       return (answer as AnswerOf<'change'>).map(({ id, status }) => [id, status])
+    case 'fire':
+      return (args as Arguments<'fire'>)[0].map(({ record, jobs }, index) => {
+        return [record.kind, record.id, jobs.map(({ key }) => key), (answer as AnswerOf<'fire'>)[index]!.status]
+      })
     default:
       return [args, answer]
   }

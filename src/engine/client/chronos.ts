@@ -9,7 +9,7 @@ import { Dead } from '../dead/dead.js'
 import { Redrives } from '../dead/redrives.js'
 import { Circuits } from '../dependencies/circuits.js'
 import { Dependencies } from '../dependencies/dependencies.js'
-import { Egress } from '../egress/egress.js'
+import { Egress, type EgressParts } from '../egress/egress.js'
 import { parseEgress } from '../egress/rules.js'
 import { measuredStore } from '../figures/measured-store.js'
 import { type FleetStats, readSeries, readStats, type SeriesQuery, type StatsSeries } from '../figures/statistics.js'
@@ -99,7 +99,14 @@ export class Chronos {
   #ending: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
-  constructor(open: () => Promise<Store>, clock: Clock, dice: Dice, options: ChronosOptions = {}, pace: Pace = PACE) {
+  constructor(
+    open: () => Promise<Store>,
+    clock: Clock,
+    dice: Dice,
+    options: ChronosOptions = {},
+    pace: Pace = PACE,
+    newEgress = (parts: EgressParts): Egress => new Egress(parts),
+  ) {
     this.#pace = pace
     checkKeys(options, OPTIONS, 'createChronos')
     const log = logOf(options.log)
@@ -110,18 +117,20 @@ export class Chronos {
     const events = new EventHub(log)
     const time = new StoreTime(clock)
     const endpoints = new Endpoints({ connection, clock, dice, time, log }, options.webhookSecret)
-    const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, () => this.#deliverer.hasNew())
+    const onDelivery = (): void => this.#deliverer.hasNew()
+    const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, onDelivery)
     const scheduleCache = new ScheduleCache(connection, log)
     this.#env = { clock, dice, log, connection, policies, events, time, scheduleCache, outbox, telemetry }
     this.#backoffs = options.backoffs ?? {}
     this.#retention = parseRetention(options.retention, 'createChronos: retention')
-    this.#egress = new Egress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
-    this.#builtIns = new Map([[HTTP_JOB, httpJob(this.#egress, job => telemetry.tracing?.headersOf(job) ?? {})]])
+    const egress = newEgress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
+    this.#egress = egress
+    this.#builtIns = new Map([[HTTP_JOB, httpJob(egress, job => telemetry.tracing?.headersOf(job) ?? {})]])
     const wake = (delayMs: number, except?: Worker): void => this.#wake(delayMs, except)
-    const builtIns = this.#builtIns
     const checkWebhook = (url: string, where: string): void => checkAddress(url, this.#egress, where)
     const claimAlong = (queue: string): Along | undefined => this.#claimAlong(queue)
     const hasHandler = (name: string): boolean => this.#definitionOf(name) !== undefined
+    const builtIns = this.#builtIns
     this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, claimAlong, checkWebhook, hasHandler })
     const cancelHere = (id: string): void => {
       for (const worker of this.#workers) worker.cancel(id)
@@ -148,24 +157,12 @@ export class Chronos {
       wake,
       onClaim: () => this.maintain(),
     })
-    const { jobs, redrives } = this
-    this.webhooks = new Webhooks({ env: this.#env, endpoints, egress: this.#egress, jobs, redrives })
-    this.alerts = new Alerts({
-      env: this.#env,
-      enqueuer: this.#enqueuer,
-      egress: this.#egress,
-      options: options.alerts,
-      onDelivery: () => this.#deliverer.hasNew(),
-    })
+    this.webhooks = new Webhooks({ env: this.#env, endpoints, egress, jobs: this.jobs, redrives: this.redrives })
+    const parts = { env: this.#env, enqueuer: this.#enqueuer, egress, onDelivery }
+    this.alerts = new Alerts({ ...parts, options: options.alerts })
     const others = this.alerts.channels.map(({ job }) => job)
-    this.#deliverer = new Deliverer({
-      env: this.#env,
-      endpoints,
-      egress: this.#egress,
-      dependencies: this.#dependencies,
-      pace,
-      others,
-    })
+    const dependencies = this.#dependencies
+    this.#deliverer = new Deliverer({ env: this.#env, endpoints, egress, dependencies, pace, others })
     relay(events, outbox, log)
   }
 

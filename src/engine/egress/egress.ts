@@ -33,7 +33,7 @@ export interface EgressAnswer extends Answer {
   readonly redirects: number
 }
 
-interface EgressParts {
+export interface EgressParts {
   readonly clock: Clock
   readonly log: Log
   readonly rules: EgressRules

@@ -1,9 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
+import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
 import type { Page, PageRequest, Store } from '../../../src/store/store.js'
 import type { Process } from '../world/process.js'
 import type { World } from '../world/world.js'
+import { checkDeliveries } from './deliveries.js'
 import { checkEnqueues } from './enqueues.js'
 import { checkRuns, type StoredJob } from './runs.js'
+import { checkSchedules } from './schedules.js'
+import { checkTenants } from './tenants.js'
 
 const PAGE = 200
 
@@ -11,11 +15,16 @@ const PAGE = 200
 export async function checkEnd(world: World): Promise<void> {
   const stored = await world.timeline.settled(readAll(world.stores.main))
   checkReference(world, stored)
+  const jobs = stored.map(({ job }) => job)
+  const own = stored.filter(({ job }) => job.queue !== DELIVERIES)
   checkEnqueues(
     world,
-    stored.map(({ job }) => job),
+    own.map(({ job }) => job),
   )
-  for (const one of stored) checkRuns(world, one)
+  for (const one of own) checkRuns(world, one)
+  checkSchedules(world, jobs)
+  checkDeliveries(world, jobs)
+  checkTenants(world, own)
   for (const process of world.living()) checkStats(world, process, stored)
   if (world.verdict.isBroken) return
   await world.stopAll()

@@ -1,13 +1,13 @@
 import type { Job } from '../../../src/core/job/job.js'
 import type { Invocation } from '../ledger.js'
-import type { Payload } from '../world/handlers.js'
+import { payloadOf } from '../world/rolling.js'
 import type { World } from '../world/world.js'
 
 /** Compares the clients' records with the rows. */
 export function checkEnqueues(world: World, jobs: readonly Job[]): void {
   const byId = new Map(jobs.map(job => [job.id, job]))
   checkAcknowledged(world, byId)
-  for (const job of jobs) checkOrigin(world, job)
+  for (const job of jobs) if (job.scheduleId === undefined) checkOrigin(world, job)
   const keys = new Set(world.ledger.invocations.flatMap(({ key }) => key ?? []))
   for (const key of keys) checkKey(world, key, jobs)
 }
@@ -24,7 +24,7 @@ function checkAcknowledged({ ledger, verdict }: World, byId: ReadonlyMap<string,
 }
 
 function checkOrigin({ ledger, verdict }: World, job: Job): void {
-  const { ref, otherwise = false } = JSON.parse(job.payload) as Payload
+  const { ref, otherwise = false } = payloadOf(job.payload)
   const call = Number(job.tags[0]?.slice('call-'.length))
   const maker = ledger.invocations[call]
   const what = `job ${job.id} of call ${call} (#${ref})`
@@ -42,7 +42,7 @@ function checkKey({ ledger, verdict }: World, key: string, jobs: readonly Job[])
   const owners = jobs.filter(job => job.key === key)
   if (owners.length > 1) verdict.broken('a key is one job', `${key} has ${owners.map(job => job.id)}`)
   const owner = owners[0]
-  const isOtherwise = owner && ((JSON.parse(owner.payload) as Payload).otherwise ?? false)
+  const isOtherwise = owner && (payloadOf(owner.payload).otherwise ?? false)
   const fits = ({ answer, otherwise }: Invocation): boolean => {
     if (answer?.kind === 'ok') return answer.id === owner?.id && otherwise === isOtherwise
     if (answer?.kind === 'conflict') return answer.id === owner?.id && otherwise !== isOtherwise

@@ -2,8 +2,8 @@ import type { Job, RunStatus } from '../../../src/core/job/job.js'
 import type { AttemptRecord, LogRecord } from '../../../src/store/store.js'
 import type { Start } from '../ledger.js'
 import type { Promised } from '../verdict.js'
-import type { Payload } from '../world/handlers.js'
 import { type JobPlan, policyOf, type RetryPlan } from '../world/plan.js'
+import { payloadOf } from '../world/rolling.js'
 import type { World } from '../world/world.js'
 
 export interface StoredJob {
@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000
 /** Compares one job's rows with the records of its handlers. */
 export function checkRuns(world: World, stored: StoredJob): void {
   const { job } = stored
-  const { ref } = JSON.parse(job.payload) as Payload
+  const { ref } = payloadOf(job.payload)
   const plan = world.jobs[ref]!
   const starts = world.ledger.startsOf(job.id)
   const broken = (promise: Promised, what: string): void => world.verdict.broken(promise, `#${ref} ${job.id}: ${what}`)
@@ -162,7 +162,7 @@ function checkStatuses(world: World, { rows, logs, startOf, broken }: Case): voi
   for (const { run, status, workerId, generation } of rows) {
     const start = startOf(run)
     const how = start?.end?.how ?? 'no end'
-    const worker = world.born.find(process => process.worker?.id === workerId)
+    const worker = world.hostOf(workerId)
     if (!worker) broken('rows agree with what the handlers did', `run ${run} by an unknown worker ${workerId}`)
     if (HOW[status] && (!start || !HOW[status].includes(how))) {
       broken(
@@ -171,7 +171,7 @@ function checkStatuses(world: World, { rows, logs, startOf, broken }: Case): voi
       )
     }
     if (!start) continue
-    if (start.by !== worker?.host || start.generation !== generation) {
+    if (start.by !== worker || start.generation !== generation) {
       broken('each run has one lease holder', `run ${run} was started by ${start.by.name}, settled by ${workerId}`)
     }
     const lines = logs.filter(line => line.run === run).length
@@ -182,8 +182,9 @@ function checkStatuses(world: World, { rows, logs, startOf, broken }: Case): voi
 }
 
 /** A worker records the store's time, give or take the latency, whatever its own clock says. */
-function checkTimes({ plan }: World, { rows, startOf, broken }: Case): void {
-  if (plan.mood !== 'crashes' && plan.mood !== 'outages') return
+function checkTimes({ plan }: World, { job, rows, startOf, broken }: Case): void {
+  // A pull worker starts when it has the response to its claim, which is when it starts for the store.
+  if ((plan.mood !== 'crashes' && plan.mood !== 'outages') || job.name === 'pulled') return
   // Separate connections may have to wait for each other.
   const wayMs = plan.swarm.latencyMs + (plan.store === 'sqlite file' ? 100 : 0)
   for (const { run, status, startedAt } of rows) {
@@ -195,13 +196,16 @@ function checkTimes({ plan }: World, { rows, startOf, broken }: Case): void {
 }
 
 function checkDelays(world: World, { job, rows, policy, starts, startOf, broken }: Case): void {
-  const moved = world.witness.done.some(({ id, deed }) => id === job.id && deed === 'reschedule')
+  // A circuit that closes brings its jobs back early.
+  const moved =
+    job.dependency !== undefined || world.witness.done.some(({ id, deed }) => id === job.id && deed === 'reschedule')
   for (const { run, status, attempt, delayMs, nextRunAt, decision, generation } of rows) {
     if (delayMs === undefined || nextRunAt === undefined) continue
     const [lo, hi] = windowOf(policy, attempt)
     // It was lost by a worker that does not know the job before another one had it, so its policy is unknown.
     if (status === 'lost' && !startOf(run)) continue
-    if (decision.action === 'retry' && (delayMs < lo - 1 || delayMs > hi + 1)) {
+    const isLonger = delayMs > hi + 1 && decision.source !== 'retry-after'
+    if (decision.action === 'retry' && (delayMs < lo - 1 || isLonger)) {
       broken('a retry waits as its policy says', `run ${run} ${status}: ${delayMs} ms, expected ${lo} to ${hi}`)
     }
     const next = starts.find(start => start.run > run && start.generation === generation)
@@ -232,10 +236,15 @@ function windowOf({ backoff, jitter, cap = DAY_MS }: RetryPlan, retry: number): 
   }
 }
 
-function checkByHand({ ledger, witness }: World, { job, starts, broken }: Case): void {
+function checkByHand({ ledger, witness, observer }: World, { job, starts, broken }: Case): void {
   const redrives = witness.done.filter(({ id, deed }) => id === job.id && deed === 'redrive').length
   if (job.generation !== 1 + redrives) {
     broken('a terminal state changes only by redrive', `generation ${job.generation} after ${redrives} redrives`)
+  }
+  const asked = ledger.manuals.filter(({ act, target }) => act === 'retry' && target === job.id).length
+  const restarted = observer.restarts.filter(({ jobId }) => jobId === job.id).length
+  if (redrives > asked + restarted) {
+    broken('a terminal state changes only by redrive', `${redrives} redrives, ${asked} asked for, ${restarted} in bulk`)
   }
   for (const { act, target, generation, answer } of ledger.manuals) {
     if (act !== 'cancel' || target !== job.id || answer?.kind !== 'ok') continue

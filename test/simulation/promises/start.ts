@@ -1,10 +1,12 @@
+import type { Job } from '../../../src/core/job/job.js'
 import type { ModelRow } from '../../model/model.js'
 import type { Start } from '../ledger.js'
+import type { Host } from '../world/host.js'
 import { policyOf } from '../world/plan.js'
 import type { World } from '../world/world.js'
 
 /** Checked when a handler starts, against the true state of its job. */
-export function checkStart(world: World, start: Start, workerId: string): void {
+export function checkStart(world: World, start: Start, host: Host): void {
   const { verdict, witness, ledger } = world
   const { id, run, generation, at } = start
   const row = witness.model.row(id)
@@ -23,7 +25,7 @@ export function checkStart(world: World, start: Start, workerId: string): void {
   const ended = row.attempts.some(({ record }) => record.generation === generation && record.status === 'succeeded')
   if (ended) verdict.broken('a completed job never runs again', `${who}: it has succeeded`)
 
-  const isHolder = job.run === run && job.generation === generation && lease?.workerId === workerId
+  const isHolder = job.run === run && job.generation === generation && lease && world.hostOf(lease.workerId) === host
   if (!isHolder) {
     const holder = lease ? `${lease.workerId} has run ${job.run}` : `it is ${job.state}`
     verdict.broken('a handler starts only under a held lease', `${who}: ${holder}`)
@@ -41,8 +43,35 @@ export function checkStart(world: World, start: Start, workerId: string): void {
     const failedAt = lastFailure(row)
     const counted = (): string => `${who}: it counts from ${job.failedAt} instead of ${failedAt}`
     verdict.expect(job.failedAt === failedAt, 'the latency of a retry counts from its last failure', counted)
-    checkAlone(world, start, workerId, who)
+    checkCircuit(world, start, job, who)
+    checkVersion(world, start, host, who)
+    if (world.jobs[start.ref]!.name !== 'pulled') checkAlone(world, start, lease.workerId, who)
   }
+}
+
+/** How old the view of a process may be that starts a job. */
+const STALE_MS = 3_000
+
+/** Where every process reaches the store, a circuit that has been open for a while lets only its probe through. */
+function checkCircuit(
+  { observer, plan, verdict, healedAt }: World,
+  { at, run, id }: Start,
+  job: Job,
+  who: string,
+): void {
+  const circuit = job.dependency === undefined ? undefined : observer.circuitOf(job)
+  if (circuit?.circuit !== 'open' || (plan.mood !== 'crashes' && healedAt === undefined)) return
+  const isProbe = circuit.probe?.jobId === id && circuit.probe.run === run
+  // A process that stood still until now has not looked yet.
+  const known = Math.max(circuit.changedAt, healedAt ?? 0)
+  const isNew = at - known < STALE_MS + 20 * plan.swarm.latencyMs
+  verdict.expect(isProbe || isNew, 'an open circuit holds its jobs back', () => `${who}: ${circuit.key} is open`)
+}
+
+function checkVersion({ verdict, born, jobs, isHealed }: World, { ref }: Start, host: Host, who: string): void {
+  const isOld = !isHealed && born.find(process => process.host === host)?.plan?.isOld
+  const isUnknown = isOld && jobs[ref]!.future !== undefined
+  verdict.expect(!isUnknown, 'an old process hands back what it does not understand', () => `${who}: it runs it`)
 }
 
 /** The end of the last failed run of this generation, if no handler has started since. */

@@ -1,15 +1,20 @@
 import type { Job } from '../../../src/core/job/job.js'
 import { ChronosError } from '../../../src/core/values/error.js'
+import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
 import type { Chronos } from '../../../src/engine/client/chronos.js'
 import type { EnqueueOptions } from '../../../src/engine/client/enqueuer.js'
+import type { Coverage } from '../coverage.js'
 import type { Answer, Invocation, Manual } from '../ledger.js'
+import { reasonsOf } from '../promises/reasons.js'
 import type { Trace } from '../trace.js'
 import type { Verdict } from '../verdict.js'
 import type { Deed, Witness } from '../witness.js'
 import type { Chance } from './chance.js'
 import { definitionsOf, type Payload, type Stage } from './handlers.js'
+import type { Host } from './host.js'
 import type { JobPlan, Step } from './plan.js'
 import type { Process } from './process.js'
+import { payloadOf } from './rolling.js'
 import type { Timeline } from './timeline.js'
 
 export interface ClientsOptions {
@@ -18,6 +23,7 @@ export interface ClientsOptions {
   readonly witness: Witness
   readonly stage: Stage
   readonly verdict: Verdict
+  readonly coverage: Coverage
   readonly trace: Trace
   /** The process that acts as this client now; undefined while it is down. */
   readonly process: (client: number) => Process | undefined
@@ -28,7 +34,7 @@ export interface ClientsOptions {
 const TRIES_MAX = 6
 const DOWN_RETRY_MS = 700
 
-type ByHand = Exclude<Step, { act: 'enqueue' | 'enqueue otherwise' }>
+type ByHand = Exclude<Step, { act: 'enqueue' | 'enqueue otherwise' | 'redrive' | 'explain' }>
 type ManualAct = ByHand['act']
 
 const DEED_OF: Readonly<Partial<Record<ManualAct, Deed>>> = {
@@ -42,6 +48,8 @@ const DEED_OF: Readonly<Partial<Record<ManualAct, Deed>>> = {
 export class Clients {
   readonly #options: ClientsOptions
   #pending = 0
+  /** Each process defines its jobs once. */
+  readonly #definitions = new WeakMap<Host, ReturnType<typeof definitionsOf>>()
   readonly #playing = new Set<{ process: Process }>()
 
   constructor(options: ClientsOptions) {
@@ -80,7 +88,11 @@ export class Clients {
           ? this.#enqueue(process, step, tries)
           : step.act === 'enqueue otherwise'
             ? this.#enqueueOtherwise(process, step.ref)
-            : this.#manual(process, step)
+            : step.act === 'redrive'
+              ? this.#redrive(process, step)
+              : step.act === 'explain'
+                ? this.#explain(process)
+                : this.#manual(process, step)
       void played.then(() => this.#playing.delete(play))
     })
   }
@@ -128,7 +140,9 @@ export class Clients {
   /** Half of the clients have the definitions; the others know only names. */
   #reference({ host, slot }: Process, { name }: JobPlan): Parameters<typeof Chronos.prototype.enqueue<Payload>>[0] {
     if (slot % 2 === 1) return name
-    return definitionsOf(host, this.#options.stage).find(definition => definition.name === name)!
+    const known = this.#definitions.get(host) ?? definitionsOf(host, this.#options.stage)
+    this.#definitions.set(host, known)
+    return known.find(definition => definition.name === name) ?? name
   }
 
   async #enqueueOtherwise(process: Process, ref: number): Promise<void> {
@@ -205,6 +219,42 @@ export class Clients {
     }
   }
 
+  async #redrive({ chronos, host }: Process, step: Extract<Step, { act: 'redrive' }>): Promise<void> {
+    const { timeline, trace } = this.#options
+    const { canary, rate, stopWhenFailing, force } = step
+    try {
+      const { id, total } = await chronos.dead.redrive({}, { canary, rate: `${rate}/s`, stopWhenFailing, force })
+      if (!host.isGone)
+        trace.say(timeline.now(), host.name, 'redrive started', id, { canary, rate, total: total.value })
+    } catch (error) {
+      if (!host.isGone) this.#troubleOf(error)
+    }
+  }
+
+  /** Why a job waits must be true at some moment between question and answer. */
+  async #explain({ chronos, host }: Process): Promise<void> {
+    const { witness, verdict, coverage, stage, timeline } = this.#options
+    const target = this.#targetOf('explain')
+    if (target === undefined) return
+    const before = reasonsOf(witness.model, target, timeline.now())
+    const { runAt } = witness.model.row(target)!.job
+    try {
+      const { waiting } = await chronos.jobs.explain(target)
+      if (host.isGone || !waiting) return
+      coverage.count('wait explained')
+      const meanwhile = runAt <= timeline.now() ? (['due'] as const) : []
+      const reasons = new Set([...before, ...meanwhile, ...reasonsOf(witness.model, target, timeline.now())])
+      if (!reasons.has(waiting.because) && !stage.mayBeExplainedAs(target, waiting.because))
+        verdict.broken(
+          'the reason to wait is true',
+          `${target} waits because of ${waiting.because}, not ${[...reasons]}`,
+        )
+    } catch (error) {
+      const isFuture = stage.jobs[payloadOf(witness.model.row(target)!.job.payload).ref]?.future !== undefined
+      if (!host.isGone && !isFuture) this.#troubleOf(error)
+    }
+  }
+
   async #carryOut(chronos: Chronos, act: ManualAct, target: string): Promise<NonNullable<Manual['answer']>['kind']> {
     try {
       await this.#call(chronos, act, target)
@@ -226,6 +276,8 @@ export class Clients {
         return chronos.jobs.reschedule(target, { delay: this.#options.chance.between(0, 20_000) })
       case 'retry':
         return chronos.jobs.retry(target)
+      case 'edit':
+        return chronos.jobs.edit(target, { priority: this.#options.chance.between(0, 9) })
       case 'pause queue':
         return chronos.queues.pause(target)
       case 'resume queue':
@@ -234,21 +286,26 @@ export class Clients {
   }
 
   /** An operator who looks at the dashboard and picks a job for which the action makes sense. */
-  #targetOf(act: Exclude<ByHand, { queue: string }>['act']): string | undefined {
+  #targetOf(act: Exclude<ByHand, { queue: string }>['act'] | 'explain'): string | undefined {
     const { witness, chance } = this.#options
     const suits: Record<typeof act, readonly Job['state'][]> = {
       cancel: ['waiting', 'running'],
       'run now': ['waiting'],
       reschedule: ['waiting'],
+      edit: ['waiting'],
+      explain: ['waiting'],
       retry: ['dead', 'cancelled'],
     }
-    const jobs = witness.model.rows.map(({ job }) => job).filter(({ state }) => suits[act].includes(state))
+    const jobs = witness.model.rows
+      .map(({ job }) => job)
+      .filter(({ state, queue }) => suits[act].includes(state) && queue !== DELIVERIES)
     return jobs.length === 0 ? undefined : chance.pick(jobs).id
   }
 }
 
 function optionsFor(plan: JobPlan, { call }: Invocation): EnqueueOptions {
   const { name, queue, delivery, override, maxElapsedMs, priority, delayMs, deadlineMs, key, unique, behaviour } = plan
+  const { tenantId, dependsOn } = plan
   const timeoutMs = plan.timeoutMs ?? (behaviour.does === 'overrun' ? 1_000 : undefined)
   return {
     queue,
@@ -263,5 +320,7 @@ function optionsFor(plan: JobPlan, { call }: Invocation): EnqueueOptions {
     ...(maxElapsedMs !== undefined && { maxElapsed: maxElapsedMs }),
     ...(key !== undefined && { key }),
     ...(unique !== undefined && { unique }),
+    ...(tenantId !== undefined && { tenantId }),
+    ...(dependsOn !== undefined && { dependsOn }),
   }
 }

@@ -3,9 +3,10 @@ import type { Store } from '../../../src/store/store.js'
 import type { Counted, Coverage } from '../coverage.js'
 import { type AnswerOf, type Arguments, VERBS, type Verb } from '../verbs.js'
 import type { Witness } from '../witness.js'
-import type { Chance } from './chance.js'
+import { Chance } from './chance.js'
 import type { Host } from './host.js'
 import type { Plan } from './plan.js'
+import { newerAnswer, newerArguments } from './rolling.js'
 import type { Timeline } from './timeline.js'
 
 interface Fate {
@@ -29,11 +30,17 @@ export class Wire {
   readonly #timeline: Timeline
   readonly #witness: Witness
   readonly #chance: Chance
+  /** Who dies in the middle of something: independent of the other faults. */
+  readonly #deaths: Chance
+  #deathsLeft = DEATHS_MAX
   readonly #coverage: Coverage
   readonly #plan: Plan
   readonly #watchers = new Map<Host, () => void>()
   #awayUntil = 0
-  #healed = false
+  /** No fault disturbs what comes before the start, or after healing. */
+  #isCalm = true
+  /** Called when a process dies while this call is under way. */
+  onDeath: (host: Host, verb: Verb, args: readonly unknown[]) => void = () => {}
   /** Called when a response was lost. */
   onLost: (host: Host, verb: Verb) => void = () => {}
   /** Calls on their way to the store: they are executed even if their caller has crashed. */
@@ -43,8 +50,13 @@ export class Wire {
     this.#timeline = timeline
     this.#witness = witness
     this.#chance = chance
+    this.#deaths = new Chance(plan.seed, 9)
     this.#coverage = coverage
     this.#plan = plan
+  }
+
+  start(): void {
+    this.#isCalm = false
   }
 
   /** Makes the store unreachable for a while. */
@@ -53,15 +65,21 @@ export class Wire {
   }
 
   heal(): void {
-    this.#healed = true
+    this.#isCalm = true
     this.#awayUntil = 0
   }
 
   /** `guard` is left out, because it is a thread in real time. The type of the table requires every other verb. */
-  storeOf(host: Host, real: Store): Store {
+  storeOf(host: Host, real: Store, isOld = false): Store {
+    const { jobs } = this.#plan
+    const isPlain = isOld || !jobs.some(({ future }) => future !== undefined)
     const verbs = Object.keys(VERBS).map(name => {
       const verb = name as Verb
-      return [verb, (...args: Arguments<typeof verb>) => this.#call(host, real, verb, args)]
+      const call = (...args: Arguments<typeof verb>) => this.#call(host, real, verb, args)
+      if (isPlain) return [verb, call]
+      const newer = async (...args: Arguments<typeof verb>) =>
+        newerAnswer(verb, await call(...newerArguments(verb, args, jobs)))
+      return [verb, newer]
     })
     const watch: Store['watch'] = onChange => {
       this.#watchers.set(host, onChange)
@@ -101,6 +119,7 @@ export class Wire {
   ): Promise<AnswerOf<V>> {
     const value = await this.#witness.execute(host.name, real, verb, args, fate.kind === 'lost' ? 'answer lost' : '')
     if (fate.kind === 'lost') this.onLost(host, verb)
+    if (this.#dies(host, verb, args)) this.onDeath(host, verb, args)
     if (fate.kind === 'lost' && hadEffect(verb, value)) {
       this.#coverage.count('answer lost after commit')
       const counted = `answer lost after commit: ${verb}`
@@ -122,6 +141,16 @@ export class Wire {
     return value
   }
 
+  /** The call was executed, and its process never learns it. */
+  #dies(host: Host, verb: Verb, args: readonly unknown[]): boolean {
+    const { dies } = this.#plan.swarm
+    if (dies === 0 || this.#isCalm || this.#deathsLeft === 0 || !host.isUp || !isDelicate(verb, args)) return false
+    // Jobs that a redrive or a person changes are rare.
+    if (!this.#deaths.is(verb === 'change' ? 5 * dies : dies)) return false
+    this.#deathsLeft--
+    return true
+  }
+
   /** A wake-up is optional: some never arrive. */
   #wakeOthers(host: Host): void {
     for (const [other, onChange] of this.#watchers) {
@@ -134,7 +163,7 @@ export class Wire {
     const { swarm, leaseMs } = this.#plan
     const chance = this.#chance
     const latency = (): number => (swarm.latencyMs === 0 ? 0 : chance.between(0, swarm.latencyMs))
-    if (this.#healed) return { kind: 'answered', requestMs: latency(), answerMs: latency() }
+    if (this.#isCalm) return { kind: 'answered', requestMs: latency(), answerMs: latency() }
     const roll = chance.share(0, 1)
     const { refused, lost, strange } = swarm
     const kind =
@@ -162,6 +191,15 @@ export class Wire {
     if (ms <= 0) run()
     else this.#timeline.at(this.#timeline.now() + ms, run)
   }
+}
+
+const DEATHS_MAX = 4
+const DELICATE_KINDS: ReadonlySet<string> = new Set(['dependency', 'redrive', 'alert-turn', 'webhook'])
+
+/** One of several writes that belong together. */
+function isDelicate(verb: Verb, args: readonly unknown[]): boolean {
+  if (verb === 'fire' || verb === 'change' || verb === 'defer' || verb === 'endEffect') return true
+  return verb === 'putRecords' && (args as Arguments<'putRecords'>)[0].some(({ kind }) => DELICATE_KINDS.has(kind))
 }
 
 function isSweep(verb: Verb, args: readonly unknown[]): boolean {

@@ -17,6 +17,7 @@ export class Host {
   readonly name: string
   readonly clock: Clock
   readonly bornAt: number
+  goneAt: number | undefined
   #life: 'up' | 'paused' | 'gone' = 'up'
   #withheld: Withheld[] = []
   #skewMs: number
@@ -29,6 +30,7 @@ export class Host {
     this.bornAt = timeline.now()
     this.clock = {
       now: () => timeline.now() + this.#skewMs,
+      steady: () => timeline.now() - this.bornAt,
       timer: (ms, run) => this.#timer(ms, run),
       soon: run => this.#timer(0, run),
     }
@@ -72,6 +74,7 @@ export class Host {
 
   crash(): void {
     this.#life = 'gone'
+    this.goneAt ??= this.#timeline.now()
     this.#withheld = []
   }
 

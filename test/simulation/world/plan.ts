@@ -1,5 +1,7 @@
+import type { BudgetOptions, CircuitOptions } from '../../../src/core/dependency/settings.js'
 import type { Delivery } from '../../../src/core/job/job.js'
 import { Chance } from './chance.js'
+import { type Features, NO_MORE, planFeatures } from './features.js'
 
 /** Everything about a seed that is decided in advance. */
 export interface Plan {
@@ -18,6 +20,7 @@ export interface Plan {
   readonly jobs: readonly JobPlan[]
   readonly script: readonly Step[]
   readonly chaos: readonly Chaos[]
+  readonly features: Features
 }
 
 /**
@@ -43,6 +46,8 @@ export interface Swarm {
   readonly lossIsOutage: number
   /** … or of a process that is told to stop. */
   readonly lossIsStop: number
+  /** The probability that a process dies with a call of its own under way, in the middle of something. */
+  readonly dies: number
 }
 
 export interface WorkerPlan {
@@ -52,11 +57,15 @@ export interface WorkerPlan {
   readonly graceMs: number
   /** It does not know this job until everything heals, as in a rolling deploy. */
   readonly unknown?: JobName
+  /** It runs an older version until everything heals. */
+  readonly isOld?: true
 }
 
 export const JOB_NAMES = ['quick', 'spread', 'listed', 'charge'] as const
-export type JobName = (typeof JOB_NAMES)[number]
+/** `call` has a dependency; `pulled` is for workers in another language. */
+export type JobName = (typeof JOB_NAMES)[number] | 'call' | 'pulled'
 export const QUEUES = ['default', 'mail'] as const
+export type QueueName = (typeof QUEUES)[number] | 'pull'
 
 export interface RetryPlan {
   readonly maxRetries: number
@@ -67,6 +76,8 @@ export interface RetryPlan {
   readonly jitter: 'none' | 'full' | 'equal' | number
   readonly cap?: number
   readonly crashes?: 'forgive'
+  readonly circuit?: CircuitOptions
+  readonly budget?: BudgetOptions
 }
 
 /** The settings in the definitions of every worker. */
@@ -75,6 +86,8 @@ export const DEFINED: Readonly<Record<JobName, RetryPlan>> = {
   spread: { maxRetries: 2, backoff: { type: 'exponential', base: 700, factor: 3 }, jitter: 0.3, cap: 5_000 },
   listed: { maxRetries: 2, backoff: { type: 'list', delays: [50, 2_500] }, jitter: 'full', crashes: 'forgive' },
   charge: { maxRetries: 3, backoff: { type: 'fixed', delay: 300 }, jitter: 'none' },
+  call: { maxRetries: 3, backoff: { type: 'fixed', delay: 400 }, jitter: 'none' },
+  pulled: { maxRetries: 3, backoff: { type: 'fixed', delay: 300 }, jitter: 'none' },
 }
 
 /** The policy of a job: no plan overrides how its definition treats crashes. */
@@ -92,12 +105,14 @@ export type Behaviour =
   | { readonly does: 'ignore abort'; readonly ms: number }
   | { readonly does: 'charge once'; readonly ms: number; readonly times: number }
   | { readonly does: 'kill'; readonly ms: number; readonly times: number }
+  /** Calls a service, which may be down; `kills`: the probe of its circuit kills its process once. */
+  | { readonly does: 'call'; readonly ms: number; readonly service: number; readonly kills: boolean }
 
 export interface JobPlan {
   /** Its number in this seed, by which handlers find their instructions. */
   readonly ref: number
   readonly name: JobName
-  readonly queue: (typeof QUEUES)[number]
+  readonly queue: QueueName
   readonly behaviour: Behaviour
   readonly logs: number
   readonly delivery: Delivery
@@ -109,13 +124,31 @@ export interface JobPlan {
   readonly timeoutMs?: number
   readonly key?: string
   readonly unique?: string
+  readonly tenantId?: string
+  readonly dependsOn?: string
+  /** Enqueued by a newer version, in a way that the old one does not understand. */
+  readonly future?: 'payload' | 'policy'
 }
 
 export type Step =
   | { readonly at: number; readonly client: number; readonly act: 'enqueue'; readonly refs: readonly number[] }
   /** Another payload under the key of this job. */
   | { readonly at: number; readonly client: number; readonly act: 'enqueue otherwise'; readonly ref: number }
-  | { readonly at: number; readonly client: number; readonly act: 'cancel' | 'run now' | 'reschedule' | 'retry' }
+  | {
+      readonly at: number
+      readonly client: number
+      readonly act: 'cancel' | 'run now' | 'reschedule' | 'retry' | 'edit'
+    }
+  | { readonly at: number; readonly client: number; readonly act: 'explain' }
+  | {
+      readonly at: number
+      readonly client: number
+      readonly act: 'redrive'
+      readonly canary: number
+      readonly rate: number
+      readonly stopWhenFailing: number
+      readonly force: boolean
+    }
   | {
       readonly at: number
       readonly client: number
@@ -132,16 +165,24 @@ export interface Chaos {
 /** Every tenth seed from this one on has the mood. */
 export const FIRST_SEED_OF = { crashes: 4, zombies: 7, outages: 9 } as const
 export const MOOD_EVERY = 10
+const FEATURED_JOBS = 12
 const LEASES_MS = [1_000, 1_500, 2_000, 3_000, 5_000, 5_000, 10_000, 30_000]
 
 export function planOf(seed: number): Plan {
   const chance = new Chance(seed, 0)
   const moods = Object.keys(FIRST_SEED_OF) as (keyof typeof FIRST_SEED_OF)[]
-  const mood = moods.find(one => seed % MOOD_EVERY === FIRST_SEED_OF[one]) ?? 'wild'
+  const mood: Mood = moods.find(one => seed % MOOD_EVERY === FIRST_SEED_OF[one]) ?? 'wild'
   const leaseMs = chance.pick(LEASES_MS)
   const faultMs = chance.between(10, 30) * 1_000 + 3 * leaseMs
-  const jobs = planJobs(new Chance(seed, 1), mood, leaseMs)
   const clients = chance.between(1, 2)
+  const planned = planJobs(new Chance(seed, 1), mood, leaseMs)
+  const featured = new Chance(seed, 8)
+  // A seed with features has fewer other jobs, so that it takes no longer.
+  const own = featured.is(0.3) ? planned : planned.slice(0, FEATURED_JOBS)
+  const script = planScript(new Chance(seed, 3), own, clients, faultMs)
+  const scene = { chance: featured, mood, leaseMs, faultMs, clients, firstRef: own.length }
+  const more = own === planned ? NO_MORE : planFeatures(scene)
+  const jobs = [...own, ...more.jobs]
   return {
     seed,
     mood,
@@ -150,11 +191,12 @@ export function planOf(seed: number): Plan {
     leaseMs,
     faultMs,
     swarm: planSwarm(new Chance(seed, 2), mood, leaseMs),
-    workers: planWorkers(chance, leaseMs),
+    workers: planWorkers(chance, leaseMs, jobs),
     clients,
     jobs,
-    script: planScript(new Chance(seed, 3), jobs, clients, faultMs),
+    script: [...script, ...more.script].sort((a, b) => a.at - b.at),
     chaos: planChaos(new Chance(seed, 4), mood, faultMs, leaseMs),
+    features: more.features,
   }
 }
 
@@ -172,16 +214,19 @@ function planSwarm(chance: Chance, mood: Mood, leaseMs: number): Swarm {
     skewed: chance.is(0.5),
     lossIsOutage: chance.is(0.5) ? 0.1 : 0,
     lossIsStop: chance.is(0.5) ? 0.1 : 0,
+    dies: chance.is(0.4) ? chance.share(0.02, 0.2) : 0,
   }
 }
 
-function planWorkers(chance: Chance, leaseMs: number): WorkerPlan[] {
-  return Array.from({ length: chance.between(2, 4) }, () => ({
+function planWorkers(chance: Chance, leaseMs: number, jobs: readonly JobPlan[]): WorkerPlan[] {
+  const isRolling = jobs.some(({ future }) => future !== undefined)
+  return Array.from({ length: chance.between(2, 4) }, (_, index) => ({
     concurrency: chance.pick([1, 1, 2, 3, 5]),
     leaseMs: chance.is(0.1) ? Math.max(1_000, leaseMs / 2) : leaseMs,
     pollMs: chance.pick([200, 1_000, 1_000, 2_000]),
     graceMs: chance.pick([0, 500, 3_000, 10_000]),
     ...(chance.is(0.15) && { unknown: chance.pick(JOB_NAMES) }),
+    ...(isRolling && index % 2 === 0 && { isOld: true as const }),
   }))
 }
 

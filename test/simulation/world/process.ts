@@ -1,6 +1,8 @@
 import { Chronos } from '../../../src/engine/client/chronos.js'
 import type { Log } from '../../../src/engine/client/log.js'
+import type { Egress, EgressParts } from '../../../src/engine/egress/egress.js'
 import { seededDice } from '../../../src/engine/time/virtual.js'
+import { PACE } from '../../../src/engine/upkeep/maintenance.js'
 import type { Worker } from '../../../src/engine/worker/worker.js'
 import type { Store } from '../../../src/store/store.js'
 import type { Trace } from '../trace.js'
@@ -29,13 +31,18 @@ interface Birth {
   readonly now: () => number
   /** A handler continued after it was aborted. */
   readonly onStuck: () => void
+  readonly newEgress: (parts: EgressParts) => Egress
+  readonly hasAlerts: boolean
   readonly plan?: WorkerPlan
   readonly unknown?: JobName
 }
 
+const ALERTS = { rules: { 'dead-letters': { for: 0 }, 'circuit-open': { for: 0, keep: 0 } } } as const
+
 export function startProcess(birth: Birth): Process {
   const { slot, host, store, stage, diceSeed, plan, unknown } = birth
-  const chronos = new Chronos(async () => store, host.clock, seededDice(diceSeed), { log: logOf(birth) })
+  const options = { log: logOf(birth), ...(birth.hasAlerts && { alerts: ALERTS }) }
+  const chronos = new Chronos(async () => store, host.clock, seededDice(diceSeed), options, PACE, birth.newEgress)
   if (!plan) return { slot, host, chronos }
   const { concurrency, leaseMs, pollMs, graceMs } = plan
   const worker = chronos.work(definitionsOf(host, stage, unknown), {

@@ -1,7 +1,7 @@
-import type { JobContext } from '../../../src/engine/client/definition.js'
 import type { ModelRow } from '../../model/model.js'
 import { Coverage } from '../coverage.js'
 import { Ledger, type Start } from '../ledger.js'
+import { Observer } from '../promises/observer.js'
 import { checkStart } from '../promises/start.js'
 import { Trace } from '../trace.js'
 import type { Verb } from '../verbs.js'
@@ -10,10 +10,13 @@ import { Witness } from '../witness.js'
 import { Chance } from './chance.js'
 import { Clients } from './clients.js'
 import { Wire } from './faulty-store.js'
-import type { Stage } from './handlers.js'
+import type { RunFacts, Stage } from './handlers.js'
 import { Host } from './host.js'
+import { Network } from './network.js'
 import { type Chaos, type JobPlan, type Plan, planOf, QUEUES } from './plan.js'
 import { type Process, startProcess } from './process.js'
+import { PullWorker } from './pull-worker.js'
+import { setUp } from './set-up.js'
 import { openStores, type Stores } from './stores.js'
 import { Timeline } from './timeline.js'
 
@@ -32,6 +35,8 @@ export class World implements Stage {
   readonly plan: Plan
   readonly jobs: readonly JobPlan[]
   readonly timeline = new Timeline()
+  /** Before any time has passed. */
+  readonly startAt = this.timeline.now()
   readonly ledger = new Ledger()
   readonly verdict = new Verdict()
   readonly coverage = new Coverage()
@@ -44,22 +49,40 @@ export class World implements Stage {
   /** By slot: workers first, then clients. */
   readonly #processes: (Process | undefined)[] = []
   readonly born: Process[] = []
-  #healed = false
+  readonly network: Network
+  readonly observer: Observer
+  /** Pull workers have no engine; each slot has one at a time. */
+  readonly #pullers: Host[] = []
+  /** By the id of a worker: where it runs. */
+  readonly #hosts = new Map<string, Host>()
+  #healedAt: number | undefined
 
   constructor(seed: number) {
     this.plan = planOf(seed)
     this.jobs = this.plan.jobs
     this.#chance = new Chance(seed, 5)
     this.stores = openStores(this.plan.store, this.timeline, seed)
-    this.witness = new Witness(this.timeline, this.verdict, this.coverage, this.trace)
+    this.witness = new Witness(this.timeline, this.ledger, this.verdict, this.coverage, this.trace)
     this.#wire = new Wire(this.timeline, this.witness, new Chance(seed, 6), this.coverage, this.plan)
     this.#wire.onLost = (host, verb) => this.#lost(host, verb)
+    this.#wire.onDeath = (host, verb, args) => this.#died(host, verb, args)
+    this.network = new Network({
+      ...{ timeline: this.timeline, chance: new Chance(seed, 10), features: this.plan.features },
+      ...{ ledger: this.ledger, coverage: this.coverage },
+    })
+    this.observer = new Observer(this)
+    // The engine has workers of its own, for deliveries.
+    this.witness.onClaim = (workerId, by) => {
+      if (this.#hosts.has(workerId)) return
+      const process = this.born.find(({ host }) => host.name === by)
+      if (process) this.#hosts.set(workerId, process.host)
+    }
     this.witness.isCalm = this.plan.mood === 'crashes'
     if (this.plan.mood === 'crashes' || this.plan.mood === 'outages')
       this.witness.onSwept = (workerId, jobId) => this.#swept(workerId, jobId)
-    const { timeline, witness, verdict, trace } = this
+    const { timeline, witness, verdict, coverage, trace } = this
     this.#clients = new Clients({
-      ...{ timeline, witness, verdict, trace, stage: this, chance: new Chance(seed, 7) },
+      ...{ timeline, witness, verdict, coverage, trace, stage: this, chance: new Chance(seed, 7) },
       process: client => this.#usable(this.#processes[this.plan.workers.length + client]),
       anyProcess: () => this.#usable(this.#chance.pick(this.#processes)),
     })
@@ -68,7 +91,11 @@ export class World implements Stage {
   /** Runs the faults, heals, and goes on until every job has ended. */
   async live(): Promise<void> {
     await this.timeline.settled(this.stores.main.migrate())
-    const { workers, clients, script, chaos, faultMs } = this.plan
+    const { workers, clients, script, chaos, faultMs, features } = this.plan
+    await this.#setUp()
+    this.#wire.start()
+    this.observer.start()
+    for (const slot of features.pullers.keys()) this.#spawnPuller(slot)
     for (let slot = 0; slot < workers.length + clients; slot++) this.#spawn(slot)
     this.#clients.play(script)
     const startAt = this.timeline.now()
@@ -113,7 +140,7 @@ export class World implements Stage {
 
   isDone(): boolean {
     if (!this.#clients.isDone || this.#wire.underway > 0) return false
-    return this.witness.model.rows.every(({ job }) => isTerminal(job.state))
+    return this.witness.model.rows.every(({ job }) => isTerminal(job.state)) && this.observer.unfinished().length === 0
   }
 
   #hasEnded(): boolean {
@@ -123,7 +150,10 @@ export class World implements Stage {
       const facts = JSON.stringify({ id, state, attempt, run, runAtInMs: runAt - this.timeline.now() })
       this.verdict.broken('everything ends once the faults are over', `${HEALED_MAX_MS} ms after healing: ${facts}`)
     }
-    return live.length === 0
+    for (const facts of this.observer.unfinished()) {
+      this.verdict.broken('everything ends once the faults are over', `${HEALED_MAX_MS} ms after healing: ${facts}`)
+    }
+    return !this.verdict.isBroken
   }
 
   #until(until: number, isEnough: () => boolean = () => false): Promise<void> {
@@ -146,13 +176,82 @@ export class World implements Stage {
     const process = startProcess({
       ...{ slot, host, stage: this, trace: this.trace, now: () => this.timeline.now() },
       onStuck: () => this.coverage.count('handler ignored its abort'),
-      store: this.#wire.storeOf(host, this.stores.connect()),
+      store: this.#wire.storeOf(host, this.stores.connect(), plan?.isOld && !this.isHealed),
+      newEgress: this.network.egressOf(host),
+      hasAlerts: this.plan.features.alerts,
       diceSeed: seed * 1_000 + this.born.length,
       ...(plan && { plan }),
-      ...(plan?.unknown && !this.#healed && { unknown: plan.unknown }),
+      ...(plan?.unknown && !this.isHealed && { unknown: plan.unknown }),
     })
     this.born.push(process)
     this.#processes[slot] = process
+    if (process.worker) this.#hosts.set(process.worker.id, host)
+  }
+
+  get isHealed(): boolean {
+    return this.#healedAt !== undefined
+  }
+
+  get healedAt(): number | undefined {
+    return this.#healedAt
+  }
+
+  /** Where this worker runs, or ran. */
+  hostOf(workerId: string): Host | undefined {
+    return this.#hosts.get(workerId)
+  }
+
+  mayBeExplainedAs(_id: string, because: string): boolean {
+    return because === 'no-worker' || because === 'no-handler'
+  }
+
+  isFirstProbe({ id, run }: RunFacts): boolean {
+    const probes = [...this.observer.probes].filter(probe => probe.startsWith(id))
+    return probes.length === 1 && probes[0] === `${id} ${run}`
+  }
+
+  effectBegins(id: string, name: string): void {
+    const recorded = this.witness.model.row(id)?.effects.get(name)?.result
+    if (recorded === undefined) return
+    this.verdict.broken('an effect is remembered once recorded', `${id}: ${name} runs again, recorded as ${recorded}`)
+  }
+
+  effectFails(host: Host, id: string, error: unknown): void {
+    const code = (error as { code?: string }).code
+    if (code !== 'STORE_UNAVAILABLE' && code !== 'STORE_UNKNOWN') return
+    const lease = this.witness.model.row(id)?.lease
+    const isHeld = lease && this.hostOf(lease.workerId) === host && lease.until > this.timeline.now()
+    if (isHeld) this.verdict.broken('job.once outlasts an outage', `${id}: ${code} while ${host.name} holds its lease`)
+  }
+
+  /** Endpoints and schedules exist before the first job. */
+  async #setUp(): Promise<void> {
+    const host = new Host(this.timeline, 'setup', 0)
+    const store = this.#wire.storeOf(host, this.stores.connect())
+    await this.timeline.settled(
+      setUp({ ...this.plan, startAt: this.startAt, host, store, newEgress: this.network.egressOf(host) }),
+    )
+    host.crash()
+  }
+
+  #spawnPuller(slot: number): void {
+    const host = new Host(this.timeline, `p${slot}.${this.#hosts.size}`, 0)
+    const id = `puller-${host.name}`
+    this.#hosts.set(id, host)
+    this.#pullers[slot] = host
+    const puller = new PullWorker({
+      ...{ id, host, plan: this.plan.features.pullers[slot]!, seed: this.plan.seed * 1_000 + 500 + this.#hosts.size },
+      ...{ timeline: this.timeline, chance: new Chance(this.plan.seed, 11), stage: this, verdict: this.verdict },
+      ...{ trace: this.trace, isCalm: () => this.isHealed },
+      server: () => this.#usable(this.#chance.pick(this.#processes)),
+    })
+    void puller.start()
+  }
+
+  /** A call of it was executed, and it does not live to learn it. */
+  #died(host: Host, verb: Verb, args: readonly unknown[]): void {
+    this.observer.died(verb, args)
+    this.crash(host)
   }
 
   #usable(process: Process | undefined): Process | undefined {
@@ -160,7 +259,7 @@ export class World implements Stage {
   }
 
   #respawnIn(slot: number, ms: number): void {
-    this.timeline.at(this.timeline.now() + (this.#healed ? RESPAWN_HEALED_MS : ms), () => this.#respawn(slot))
+    this.timeline.at(this.timeline.now() + (this.isHealed ? RESPAWN_HEALED_MS : ms), () => this.#respawn(slot))
   }
 
   #respawn(slot: number): void {
@@ -169,12 +268,14 @@ export class World implements Stage {
 
   /** A handler crashed it, or a fault did. */
   crash(host: Host): void {
-    const process = this.born.find(one => one.host === host)!
+    const process = this.born.find(one => one.host === host)
     if (host.isGone) return
     this.coverage.count('process crashed')
     this.#say(host.name, 'CRASHES')
     host.crash()
-    this.#respawnIn(process.slot, this.#chance.between(0, 10_000))
+    const slot = this.#pullers.indexOf(host)
+    if (slot >= 0) this.timeline.at(this.timeline.now() + 2_000, () => this.#spawnPuller(slot))
+    if (process) this.#respawnIn(process.slot, this.#chance.between(0, 10_000))
   }
 
   #stop(process: Process, respawnMs?: number): void {
@@ -215,6 +316,10 @@ export class World implements Stage {
       this.#wire.cut(ms)
       return
     }
+    if (this.#pullers.length > 0 && (kind === 'crash' || kind === 'pause') && this.#chance.is(0.4)) {
+      this.#befallPuller(this.#chance.pick(this.#pullers), kind, ms)
+      return
+    }
     const process = this.#usable(kind === 'pause' ? this.#busiest() : this.#chance.pick(this.#processes))
     if (process?.host.isUp) this.#befallProcess(process, kind, ms)
   }
@@ -249,6 +354,16 @@ export class World implements Stage {
     }
   }
 
+  #befallPuller(host: Host, kind: 'crash' | 'pause', ms: number): void {
+    if (kind === 'crash') {
+      this.crash(host)
+      return
+    }
+    this.coverage.count('process paused')
+    host.pause()
+    this.timeline.at(this.timeline.now() + ms, () => this.#resume(host))
+  }
+
   /** Faults often come together. */
   #lost(host: Host, verb: Verb): void {
     const { lossIsOutage, lossIsStop } = this.plan.swarm
@@ -258,7 +373,7 @@ export class World implements Stage {
     const process = this.#usable(this.born.find(one => one.host === host))
     if (verb !== 'claim' || !process?.host.isUp || !this.#chance.is(lossIsStop)) return
     this.timeline.at(this.timeline.now() + this.#chance.between(0, 200), () => {
-      if (this.#usable(process)?.host.isUp && !this.#healed) this.#befallProcess(process, 'stop', 1_000)
+      if (this.#usable(process)?.host.isUp && !this.isHealed) this.#befallProcess(process, 'stop', 1_000)
     })
   }
 
@@ -269,7 +384,9 @@ export class World implements Stage {
   }
 
   #heal(): void {
-    this.#healed = true
+    this.#healedAt = this.timeline.now()
+    this.network.heal()
+    for (const host of this.#pullers) this.#resume(host)
     this.#say('world', 'HEALS')
     this.#wire.heal()
     this.#resumeQueues()
@@ -280,13 +397,13 @@ export class World implements Stage {
       const { host, slot, plan, stopping } = process!
       this.#resume(host)
       if (host.isGone) this.#respawnIn(slot, 0)
-      else if (plan?.unknown && !stopping) this.#stop(process!, 0)
+      else if ((plan?.unknown || plan?.isOld) && !stopping) this.#stop(process!, 0)
     }
   }
 
   /** An operator who checks now and then, since a pause may still have been on its way. */
   #resumeQueues(): void {
-    for (const queue of QUEUES) {
+    for (const queue of [...QUEUES, 'pull']) {
       if (this.witness.model.queues.get(queue)?.paused)
         void this.witness.execute('world', this.stores.main, 'setQueue', [queue, { paused: false }])
     }
@@ -295,15 +412,15 @@ export class World implements Stage {
 
   // Reports of handlers
 
-  started(host: Host, job: JobContext, plan: JobPlan): Start {
+  started(host: Host, job: RunFacts, plan: JobPlan): Start {
     const { id, generation, run, attempt } = job
     const start: Start = { id, ref: plan.ref, generation, run, attempt, by: host, at: this.timeline.now(), logged: 0 }
     const row = this.witness.model.row(id)
     this.#say(host.name, `runs #${plan.ref}`, `run ${run} attempt ${attempt} ${row?.job.suspect ? 'suspect' : ''}`)
-    const workerId = this.born.find(process => process.host === host)!.worker!.id
-    checkStart(this, start, workerId)
+    checkStart(this, start, host)
     this.ledger.starts.push(start)
     if (row?.job.suspect) this.coverage.count('suspect run again')
+    if (plan.name === 'pulled') this.coverage.count('pull worker ran a job')
     return start
   }
 }

@@ -1,0 +1,116 @@
+import type { Mutant } from '../mutant.js'
+
+const JOB = 'src/core/job/job.ts'
+const FETCHER = 'src/engine/worker/fetcher.ts'
+const RUNNER = 'src/engine/worker/runner.ts'
+
+/** Bugs of workers and clients; most of them were found by the simulation. */
+export const ENGINE_BUGS: readonly Mutant[] = [
+  {
+    name: 'a suspect on its last attempt runs beside others',
+    from: 6,
+    file: 'src/engine/worker/quarantine.ts',
+    find: 'return strikes > 0 || this.#options.isLast(claimed) ? 1',
+    replace: 'return strikes > 0 ? 1',
+  },
+  {
+    name: 'a lease counted from the response',
+    from: 12,
+    file: FETCHER,
+    find: 'leaseUntil: sentAt + leaseMs, startBefore',
+    replace: 'leaseUntil: heldSince + leaseMs, startBefore',
+  },
+  {
+    name: 'an at-most-once job started without begin',
+    file: JOB,
+    find: "return job.delivery === 'at-most-once' || job.suspect || isLastPermitted(job, policy)",
+    replace: 'return job.suspect || isLastPermitted(job, policy)',
+  },
+  {
+    name: 'a sweep right after an outage',
+    from: 49,
+    file: 'src/engine/upkeep/sweeper.ts',
+    find: 'return this.#contactSince !== undefined && this.#env.clock.now() - this.#contactSince >= this.#leaseMs',
+    replace: 'return true',
+    mood: 'outages',
+  },
+  {
+    name: 'outcomes dropped when the response is lost',
+    from: 11,
+    file: 'src/engine/worker/committer.ts',
+    find: '        if (isRepeatable(error) || isOutage(error)) {',
+    replace:
+      "        if ((error as { code?: string }).code === 'STORE_UNKNOWN') {\n          for (const entry of batch) entry.done({ status: 'already' })\n          return\n        }\n        if (isRepeatable(error) || isOutage(error)) {",
+  },
+  {
+    name: 'leases not renewed after the lease renewer was idle',
+    from: 34,
+    file: 'src/engine/worker/lease-renewer.ts',
+    find: '    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n    if (this.#watchTimer) return\n',
+    replace: '    if (this.#watchTimer) return\n    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n',
+    mood: 'crashes',
+  },
+  {
+    name: 'a claim with a lost response left behind by stop',
+    from: 43,
+    file: FETCHER,
+    find: '    await this.#recall()\n',
+    replace: '',
+  },
+  {
+    name: 'a pending claim left behind by stop',
+    from: 26,
+    file: FETCHER,
+    find: '    await Promise.all(this.#underWay.values())\n',
+    replace: '',
+  },
+  {
+    name: 'a start after the deadline',
+    from: 15,
+    file: FETCHER,
+    find: 'return leaseUntil - now >= leaseMs / 2 && now < startBefore',
+    replace: 'return startBefore > 0 && leaseUntil - now >= leaseMs / 2',
+  },
+  {
+    name: 'a late response to begin starts a job whose lease is lost',
+    from: 3,
+    file: RUNNER,
+    find: '    if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
+    replace: '    if (!attempt.begun) {\n      attempt.begun = true',
+  },
+  {
+    name: 'log lines lost with a failed report',
+    from: 8,
+    file: 'src/engine/worker/reporter.ts',
+    find: '      const report = attempt.report()\n',
+    replace: '      const report = attempt.report()\n      if (report) attempt.reported(report)\n',
+  },
+  {
+    name: "times taken from the worker's own clock",
+    from: 9,
+    file: 'src/engine/time/store-time.ts',
+    find: 'return this.#offsetMs === undefined ? this.#clock.now() : this.#steady() + this.#offsetMs',
+    replace: 'return this.#clock.now()',
+  },
+  {
+    name: 'an enqueue reported as failed that was stored',
+    from: 91,
+    file: 'src/engine/client/enqueuer.ts',
+    find: 'throw lost ?? error',
+    replace: 'throw error',
+  },
+  {
+    name: 'a cancel reported as failed that was stored',
+    from: 16,
+    file: 'src/engine/jobs/jobs.ts',
+    find: '    } catch {\n      const base',
+    replace: '    } catch (error) {\n      if (job) throw error\n      const base',
+  },
+  {
+    name: 'no more claims after an outcome was given up',
+    from: 66,
+    file: 'src/engine/worker/committer.ts',
+    find: '    this.#failures = 0\n    this.#env.log.error',
+    replace: '    this.#env.log.error',
+  },
+]

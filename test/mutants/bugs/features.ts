@@ -1,0 +1,194 @@
+import type { Mutant } from '../mutant.js'
+
+const DEPENDENCY = 'src/core/dependency/dependency.ts'
+const OUTBOX = 'src/engine/webhooks/outbox.ts'
+const SCHEDULE = 'src/core/schedule/schedule.ts'
+const SCHEDULER = 'src/engine/schedules/scheduler.ts'
+const REDRIVE = 'src/core/redrive/redrive.ts'
+const REDRIVER = 'src/engine/dead/redriver.ts'
+const EFFECTS = 'src/engine/worker/effects.ts'
+const UNKNOWN = 'src/engine/worker/unknown.ts'
+
+/** Bugs of circuits, schedules, webhooks, redrives, alerts, effects, pull workers and rolling upgrades. */
+export const FEATURE_BUGS: readonly Mutant[] = [
+  // Circuits
+  {
+    name: 'one circuit for all tenants',
+    from: 14,
+    file: 'src/engine/dependencies/answer.ts',
+    find: 'return name === DELIVERY_JOB && isEndpointKey(key) ? undefined : tenantId',
+    replace: 'return name === DELIVERY_JOB && isEndpointKey(key) ? undefined : tenantId?.slice(0, 0) || undefined',
+  },
+  {
+    name: 'a lost probe that no process reports',
+    from: 4,
+    file: 'src/engine/dependencies/lost-probe.ts',
+    find: '  if (now - entry.probeOverAt < REPORT_MS) return undefined\n',
+    replace: '  if (now - entry.probeOverAt < 100 * REPORT_MS) return undefined\n',
+  },
+  {
+    name: 'two probes at once',
+    from: 16,
+    file: DEPENDENCY,
+    find: 'if (forced || !isRepeatable || isProbed(dependency, now)) return false',
+    replace: 'if (forced || !isRepeatable) return false',
+  },
+  {
+    name: 'an open circuit that lets every job through',
+    from: 4,
+    file: DEPENDENCY,
+    find: "return dependency.circuit === 'closed' && dependency.forced !== 'open' &&",
+    replace: "return dependency.forced !== 'open' &&",
+  },
+  // Webhooks
+  {
+    name: 'no delivery about a job that was cancelled while it ran',
+    from: 62,
+    file: OUTBOX,
+    find: 'const spawnIfCancelled = mayBeCancelled ? this.#ofJob(cancelNews(settlement, claimed)) : []',
+    replace:
+      'const spawnIfCancelled = mayBeCancelled && claimed.run < 0 ? this.#ofJob(cancelNews(settlement, claimed)) : []',
+  },
+  {
+    name: 'no delivery about a job past its deadline',
+    file: 'src/engine/upkeep/sweeper.ts',
+    find: 'store.change(overdue, expire, job => outbox.following(job))',
+    replace: 'store.change(overdue, expire)',
+  },
+  {
+    name: 'a delivery that was refused counts as delivered',
+    file: 'src/engine/webhooks/delivery-job.ts',
+    find: '  if (status >= 200 && status < 300) {\n',
+    replace: '  if (status >= 200 && status < 600) {\n',
+  },
+  {
+    name: "a tenant's endpoint gets the events of other tenants",
+    from: 10,
+    file: 'src/core/webhook/webhook.ts',
+    find: '  if (endpoint.tenantId !== undefined && endpoint.tenantId !== tenantId) return false\n',
+    replace: '',
+  },
+  {
+    name: 'a run that ends before the endpoints are known',
+    from: 29,
+    file: OUTBOX,
+    find: '    return this.#endpoints.isLoaded\n',
+    replace: '    return true\n',
+  },
+  // Schedules
+  {
+    name: 'one job for all occurrences',
+    file: 'src/engine/schedules/schedule-cache.ts',
+    find: 'return `schedule:${scheduleId}:${new Date(tick).toISOString()}`',
+    replace: 'return `schedule:${scheduleId}:${new Date(tick - (tick % 60_000)).toISOString()}`',
+  },
+  {
+    name: 'missed occurrences without the one that makes up for them',
+    from: 142,
+    file: SCHEDULE,
+    find: 'return { onTime: [last], catchUp: [], last, ...missedOf(schedule, ticks, first, last) }',
+    replace: 'return { onTime: [], catchUp: [], last, ...missedOf(schedule, ticks, first, last) }',
+  },
+  {
+    name: 'the oldest instead of the newest missed occurrences',
+    from: 48,
+    file: SCHEDULE,
+    find: 'const catchUp = newest(ticks, schedule.decidedUntil, now, schedule.missed.all)',
+    replace: 'const catchUp = upTo(ticks, schedule.decidedUntil, now).slice(0, schedule.missed.all)',
+  },
+  {
+    name: 'a decision that is written without its jobs',
+    file: SCHEDULER,
+    find: 'const jobs = round.fire.map(tick => this.#job(schedule, tick, now))',
+    replace: 'const jobs = round.fire.slice(1).map(tick => this.#job(schedule, tick, now))',
+  },
+  // Redrives
+  {
+    name: 'a redrive without its canary',
+    file: REDRIVE,
+    find: "if (redrive.state === 'canary') return Math.max(0, redrive.canary - started)",
+    replace: "if (redrive.state === 'canary') return Math.max(0, 10 + redrive.canary - started)",
+  },
+  {
+    name: 'a redrive of jobs with an unknown outcome',
+    file: REDRIVE,
+    find: "return reason === 'unknown-outcome' && !redrive.force",
+    replace: "return reason === 'unknown-outcome' && redrive.force",
+  },
+  {
+    name: 'a redrive that waits for a dead process',
+    file: REDRIVER,
+    find: 'if (redrive.lockedBy !== this.#id && (redrive.lockedUntil ?? 0) > now) return',
+    replace: 'if (redrive.lockedBy !== this.#id && redrive.lockedUntil !== undefined) return',
+  },
+  {
+    name: 'a redrive whose jobs do not name it',
+    from: 82,
+    file: REDRIVER,
+    find: 'redriveJobs({ redriveId: redrive.id })',
+    replace: 'redriveJobs({})',
+  },
+  // Effects
+  {
+    name: 'job.once gives up an outage that its lease outlasts',
+    from: 86,
+    file: EFFECTS,
+    find: 'const recorded = await repeated(env, end, error => mayWait(attempt, error))',
+    replace: 'const recorded = await repeated(env, end)',
+  },
+  {
+    name: 'an effect that runs for each of two callers at once',
+    from: 3,
+    file: 'src/engine/worker/attempt.ts',
+    find: '    if (running) return running as Promise<T>\n',
+    replace: "    if (running && name === '') return running as Promise<T>\n",
+  },
+  {
+    name: 'an effect that ignores its record',
+    file: EFFECTS,
+    find: "if (before.status === 'done') return JSON.parse(before.result) as T",
+    replace: "if (before.status === 'done' && name === '') return JSON.parse(before.result) as T",
+  },
+  // Rolling upgrades
+  {
+    name: 'an old process runs a payload that it does not understand',
+    from: 10,
+    file: UNKNOWN,
+    find: "if (!JSON_BEGINS.test(payload)) return 'the encoding of its payload'",
+    replace: "if (payload === '') return 'the encoding of its payload'",
+  },
+  {
+    name: 'an old process runs a policy that it does not understand',
+    from: 18,
+    file: UNKNOWN,
+    find: "return override === undefined || isKnownPolicy(override) ? undefined : 'its retry policy'",
+    replace: 'return undefined',
+  },
+  // Pull workers, alerts, upkeep, reasons
+  {
+    name: 'a pull worker gets an at-most-once job that has not begun',
+    file: 'src/engine/leases/lease-claimer.ts',
+    find: 'const careful = attempts.filter(attempt => attempt.needsBegin)',
+    replace: 'const careful = attempts.filter(attempt => attempt.needsBegin && attempt.run > 100)',
+  },
+  {
+    name: 'an alert that is told at every look',
+    from: 64,
+    file: 'src/core/alert/alert.ts',
+    find: "  if (!noticed) return 'firing'\n",
+    replace: "  if (!noticed || noticed.count < 5) return 'firing'\n",
+  },
+  {
+    name: 'jobs of dead workers wait for a slow sweeper',
+    file: 'src/engine/upkeep/sweeper.ts',
+    find: 'this.#everyMs = Math.min(everyMaxMs, leaseMs / 3)',
+    replace: 'this.#everyMs = 10 * everyMaxMs',
+  },
+  {
+    name: 'a job of a paused queue waits for a worker',
+    from: 36,
+    file: 'src/core/job/wait-reason.ts',
+    find: '  if (queue?.paused) {\n',
+    replace: "  if (queue?.paused && job.queue === '') {\n",
+  },
+]

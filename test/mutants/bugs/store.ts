@@ -1,0 +1,110 @@
+import type { Mutant } from '../mutant.js'
+
+const SETTLE = 'src/store/sqlite/writes/settle.ts'
+const CLAIM = 'src/store/sqlite/writes/claim.ts'
+const LEASE = 'src/store/sqlite/writes/lease.ts'
+
+/** Bugs of the SQLite store: fences, counts, rows. */
+export const STORE_BUGS: readonly Mutant[] = [
+  {
+    name: 'settle by id alone',
+    from: 3,
+    file: SETTLE,
+    find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?'",
+    replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND ifnull(lease_until, 0) < ?'",
+  },
+  {
+    name: 'settle by state, without the token',
+    from: 5,
+    file: SETTLE,
+    find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?'",
+    replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND lease_until < ?'",
+  },
+  {
+    name: 'renew a lease without the token',
+    from: 17,
+    file: LEASE,
+    find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
+    replace:
+      "UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE id = ${ID} AND state = 'running' AND ? <> '' RETURNING",
+  },
+  {
+    name: 'a sweep based on a stale read',
+    from: 87,
+    file: SETTLE,
+    find: 'settlement.onlyIfExpired ? now : ANY_TIME',
+    replace: 'ANY_TIME',
+    mood: 'zombies',
+  },
+  {
+    name: 'attempts counted at the failure instead of the claim',
+    file: CLAIM,
+    find: 'run = run + 1, attempt = attempt + 1, begun = ?',
+    replace: 'run = run + 1, begun = ?',
+  },
+  {
+    name: 'enqueue without checking the key',
+    file: 'src/store/sqlite/writes/enqueue.ts',
+    find: 'job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)',
+    replace: 'job.unique === undefined ? undefined : existing(db, job, now)',
+  },
+  {
+    name: 'no row for a run that is retried',
+    file: SETTLE,
+    find: '  if (!isPlain) insertAttempt(db, pk, settlement, end, become)\n  return become',
+    replace:
+      "  if (!isPlain && become.state !== 'waiting') insertAttempt(db, pk, settlement, end, become)\n  return become",
+  },
+  {
+    name: 'a repeated claim takes more',
+    from: 3,
+    file: CLAIM,
+    find: 'if (again.length > 0) return { now, jobs: again }',
+    replace: 'if (again.length > 10_000) return { now, jobs: again }',
+  },
+  {
+    name: 'a claim before its time',
+    file: CLAIM,
+    find: 'priority = ? AND run_at <= ? AND (deadline',
+    replace: 'priority = ? AND run_at <= ? + 250 AND (deadline',
+  },
+  {
+    name: 'a claim past the deadline',
+    from: 3,
+    file: CLAIM,
+    find: '(deadline IS NULL OR deadline > ?)',
+    replace: '(deadline IS NULL OR deadline > ? OR deadline > 0)',
+  },
+  {
+    name: 'a claim from a paused queue',
+    file: CLAIM,
+    find: 'SELECT name FROM queues WHERE paused = 1',
+    replace: 'SELECT name FROM queues WHERE paused = 2',
+  },
+  {
+    name: 'a release that gives the attempt back twice',
+    from: 7,
+    file: SETTLE,
+    find: 'run = run - 1, attempt = attempt - 1, begun = 0',
+    replace: 'run = run - 1, attempt = max(0, attempt - 2), begun = 0',
+  },
+  {
+    name: 'a cancel forgotten on retry',
+    from: 5,
+    file: SETTLE,
+    find: 'WHERE ${FENCE} AND cancel_requested = 0`',
+    replace: 'WHERE ${FENCE}`',
+  },
+  {
+    name: 'a redrive in the same generation',
+    file: 'src/core/job/changes.ts',
+    find: 'generation: job.generation + 1, runAt',
+    replace: 'generation: job.generation, runAt',
+  },
+  {
+    name: 'an effect recorded twice',
+    file: LEASE,
+    find: 'SET result = ifnull(result, excluded.result)',
+    replace: 'SET result = NULL',
+  },
+]

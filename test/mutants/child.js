@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT, transpiled } from '../simulation/children.js'
+import { Graph } from './graph.js'
+
+// A process that tries mutants, one after the other, as its parent sends them: it answers which seed or which check
+// caught each of them, or that none did.
+
+/**
+ * @typedef {object} Bug
+ * @property {string} file
+ * @property {string} find
+ * @property {string} replace
+ *
+ * @typedef {object} Task
+ * @property {Bug} [bug] absent: the original code
+ * @property {string} [killer] `file#export` in `killers/`
+ * @property {readonly number[]} [seeds] in this order, until one breaks a promise
+ */
+
+/** @param {Task} task */
+async function attempt({ bug, killer, seeds }) {
+  const graph = new Graph(bug && { path: bug.file, code: await mutated(bug) })
+  if (killer !== undefined) return kill(graph, killer)
+  const { simulate } = await graph.load('test/simulation/simulate.ts')
+  const caught = []
+  let lived = 0
+  for (const seed of seeds ?? []) {
+    const { violations } = await simulate(seed)
+    lived++
+    if (violations.length === 0) continue
+    caught.push({ by: `seed ${seed}`, what: violations[0].promise })
+    if (bug) break
+  }
+  return { lived, caught }
+}
+
+/**
+ * @param {Graph} graph
+ * @param {string} killer
+ */
+async function kill(graph, killer) {
+  const [name, check = ''] = killer.split('#')
+  const checks = await graph.load(`test/mutants/killers/${name}.ts`)
+  try {
+    await checks[check]()
+    return { lived: 1, caught: [] }
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error)
+    return { lived: 1, caught: [{ by: killer, what: what.split('\n')[0] }] }
+  }
+}
+
+/** @param {Bug} bug */
+function mutated({ file, find, replace }) {
+  return transpiled(
+    file,
+    readFileSync(join(ROOT, file), 'utf8').replace(find, () => replace),
+  )
+}
+
+process.on('message', async task => {
+  try {
+    process.send?.({ verdict: await attempt(/** @type {Task} */ (task)) })
+  } catch (error) {
+    process.send?.({ error: error instanceof Error ? error.stack : String(error) })
+  }
+})

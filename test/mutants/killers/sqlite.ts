@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { seededDice } from '../../../src/engine/time/virtual.js'
+import { failure, isBusy } from '../../../src/store/sqlite/file/failure.js'
+import { sqliteStore } from '../../../src/store/sqlite/store.js'
+import { HandClock } from './clock.js'
+
+/** The driver of Node 20 gives only a message when a later row can't be read. */
+export async function errorsAreKnownByTheirWords(): Promise<void> {
+  const said = (message: string): Error => Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR' })
+  assert.ok(isBusy(said('database is locked')), 'a locked database is not recognised')
+  const broken = failure(said('database disk image is malformed'), 'a.db') as { code?: string }
+  assert.equal(broken.code, 'STORE_CORRUPT')
+}
+
+export async function oneClockPerFile(): Promise<void> {
+  const path = join(tmpdir(), `chronos-killer-${process.pid}.db`)
+  const [now, behind] = [new HandClock(), new HandClock()]
+  now.advance(3_600_000)
+  const first = sqliteStore({ path, clock: now, dice: seededDice(1) })
+  const second = sqliteStore({ path, clock: behind, dice: seededDice(2) })
+  try {
+    await first.migrate()
+    await first.setQueue('a', { paused: true })
+    await second.migrate()
+    const lagMs = (await first.info()).now - (await second.info()).now
+    assert.ok(lagMs < 2_000, `two processes on one file disagree by ${lagMs} ms`)
+  } finally {
+    await Promise.all([first.close(), second.close()])
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+  }
+}

@@ -1,0 +1,96 @@
+import type { World } from '../world/world.js'
+
+/** The longest that a process waits between two looks for the jobs of dead workers. */
+const SWEEP_MAX_MS = 5_000
+/** A probe whose run has ended without a report is replaced after this time. */
+const REPORT_MS = 2_000
+/** Another process takes over a redrive whose lock has expired, when it next looks. */
+const REDRIVE_MS = 5_000 + 15_000
+/** How late an occurrence may be decided while schedulers run. */
+const SCHEDULE_MS = 3_000
+
+/**
+ * Nothing waits longer than it must for something that died. It is known what must be while only processes fail, and
+ * once the faults are over.
+ */
+export function checkLiveness(world: World): void {
+  const readyAt = readyAtOf(world)
+  if (readyAt === undefined) return
+  checkLeases(world, readyAt)
+  checkProbes(world, readyAt)
+  if (!world.isHealed) return
+  checkRedrives(world, readyAt)
+  checkSchedules(world, readyAt)
+}
+
+/** Since when some process may take jobs from dead ones. */
+function readyAtOf(world: World): number | undefined {
+  const { plan, healedAt } = world
+  if (healedAt === undefined && plan.mood !== 'crashes') return undefined
+  const since = plan.mood === 'crashes' ? 0 : healedAt!
+  const times = world.living().flatMap(({ host, plan: own, stopping }) => {
+    if (!own || stopping) return []
+    return [Math.max(host.bornAt, since) + own.leaseMs + sweepMs(own.leaseMs)]
+  })
+  return times.length === 0 ? undefined : Math.min(...times)
+}
+
+const sweepMs = (leaseMs: number): number => Math.min(SWEEP_MAX_MS, leaseMs / 3)
+
+/** A step of a loop makes several calls. */
+const slackMs = ({ plan }: World): number => 1_000 + 20 * plan.swarm.latencyMs
+
+function checkLeases(world: World, readyAt: number): void {
+  const { witness, timeline, verdict, plan } = world
+  const now = timeline.now()
+  for (const { job, lease } of witness.model.rows) {
+    if (!lease) continue
+    const host = world.hostOf(lease.workerId)
+    if (!host?.isGone) continue
+    const until = Math.max(lease.until, host.goneAt! + lease.ms, readyAt) + sweepMs(plan.leaseMs) + slackMs(world)
+    if (now <= until) continue
+    const what = `${job.id} is held by ${host.name}, which died ${now - host.goneAt!} ms ago, with a lease of ${lease.ms} ms`
+    verdict.broken('nothing dead blocks a job longer than a lease and a sweep', what)
+  }
+}
+
+function checkProbes(world: World, readyAt: number): void {
+  const { observer, timeline, verdict, plan } = world
+  const now = timeline.now()
+  for (const { key, tenantId, circuit, probe } of observer.dependencies()) {
+    if (circuit !== 'open' || !probe || now >= probe.until) continue
+    const host = world.hostOf(probe.workerId)
+    if (!host?.isGone) continue
+    const leaseMs = Math.max(plan.leaseMs, ...plan.features.pullers.map(one => one.leaseMs))
+    const until = Math.max(host.goneAt!, readyAt) + leaseMs + 2 * sweepMs(plan.leaseMs) + REPORT_MS + 2 * slackMs(world)
+    if (now <= until) continue
+    const what = `${key} of ${tenantId} waits for ${probe.jobId}, whose worker died ${now - host.goneAt!} ms ago`
+    verdict.broken('a lost probe is replaced', what)
+  }
+}
+
+function checkRedrives(world: World, readyAt: number): void {
+  const { observer, timeline, verdict, witness } = world
+  const now = timeline.now()
+  for (const { id, state } of observer.redrives.values()) {
+    if (state !== 'canary' && state !== 'running') continue
+    const { updatedAt } = witness.model.records.get(`redrive ${id}`)!
+    if (now <= Math.max(updatedAt, readyAt) + REDRIVE_MS + slackMs(world)) continue
+    const what = `redrive ${id} has not moved for ${now - updatedAt} ms`
+    verdict.broken('nothing dead blocks a job longer than a lease and a sweep', what)
+  }
+}
+
+function checkSchedules(world: World, readyAt: number): void {
+  const { observer, timeline, verdict, plan } = world
+  const now = timeline.now()
+  for (const { id, state, decidedUntil, timing } of observer.schedules()) {
+    const own = plan.features.schedules.find(one => one.id === id)
+    if (state !== 'active' || !own) continue
+    const anchor = timing.anchor!
+    const next = anchor + (Math.floor(Math.max(0, decidedUntil - anchor) / own.everyMs) + 1) * own.everyMs
+    if (next > (timing.endAt ?? Number.POSITIVE_INFINITY)) continue
+    if (now <= Math.max(next, readyAt) + SCHEDULE_MS + slackMs(world)) continue
+    verdict.broken('no occurrence is missed beyond its rule', `${id}: no decision ${now - next} ms after its time`)
+  }
+}
