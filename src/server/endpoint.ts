@@ -72,6 +72,8 @@ export interface Endpoint {
   readonly takesLong?: boolean
   /** Authentication is not required. */
   readonly isOpen?: boolean
+  /** Its response has an `ETag`; a change accepts it as `If-Match`. */
+  readonly isVersioned?: true
   /**
    * It creates something, and honours `Idempotency-Key`. `keyed`: what it creates carries the key, so the request can run
    * again after a lost response.

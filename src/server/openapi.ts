@@ -50,6 +50,15 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', maxLength: 200 },
 }
 
+const ETAG = { ETag: { description: 'The version of the response, for `If-Match`.', schema: { type: 'string' } } }
+
+const IF_MATCH = {
+  name: 'if-match',
+  in: 'header',
+  description: 'The `ETag` that was read: if it has changed since, nothing is changed and the response is 412.',
+  schema: { type: 'string' },
+}
+
 /** The OpenAPI 3.1 document, generated from the schemas that validate requests. */
 export function openApiDocument(endpoints: readonly Endpoint[], basePath: string): object {
   const schemas: Components = {}
@@ -74,7 +83,8 @@ export function openApiDocument(endpoints: readonly Endpoint[], basePath: string
 }
 
 function operationOf(endpoint: Endpoint, schemas: Components): object {
-  const { tag, summary, description, role, tenants, params, query, body, creates, answers } = endpoint
+  const { method, tag, summary, description, role, tenants, params, query, body, creates, isVersioned, answers } =
+    endpoint
   const rights = `Role: ${role}. ${tenants === 'own' ? 'The token of a tenant sees only its own data.' : 'Not available to the token of a tenant.'}`
   const content = (type: string, schema: Schema): object => ({ [type]: { schema: jsonSchema(schema, schemas) } })
   const problem = (said: string): object => ({
@@ -85,10 +95,15 @@ function operationOf(endpoint: Endpoint, schemas: Components): object {
     ...parametersIn('path', params, schemas),
     ...parametersIn('query', query, schemas),
     ...(creates ? [IDEMPOTENCY_KEY] : []),
+    ...(isVersioned && method !== 'get' ? [IF_MATCH] : []),
   ]
   const responses = Object.entries(answers).map(([status, { description: said, schema }]) => [
     status,
-    { description: said, headers: HEADERS, ...(schema && { content: content(typeOf(endpoint), schema) }) },
+    {
+      description: said,
+      headers: isVersioned ? { ...HEADERS, ...ETAG } : HEADERS,
+      ...(schema && { content: content(typeOf(endpoint), schema) }),
+    },
   ])
   return {
     operationId: operationId(endpoint),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { generate } from 'openapi-typescript-codegen'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openApiDocument } from '../../src/server/openapi.js'
 import { ENDPOINTS } from '../../src/server/routes/all.js'
 import { ROOT } from '../support/tree.js'
 import { startServer } from './server.js'
@@ -99,5 +100,30 @@ describe('the OpenAPI document', () => {
     await using t = await startServer()
     const { live } = (await import(life)) as { live(base: string): Promise<string[]> }
     expect(await live(new URL('api/v1', t.url).href)).toEqual(['admin', 'true', 'cancelled', 'NOT_FOUND'])
+  })
+})
+
+describe('the document about versions', () => {
+  type Operation = {
+    readonly parameters?: readonly { readonly name: string }[]
+    readonly responses: Readonly<Record<string, { readonly headers?: Readonly<Record<string, unknown>> }>>
+  }
+  const { paths, components } = openApiDocument(ENDPOINTS, '') as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+    readonly components: { readonly schemas: Readonly<Record<string, { readonly description?: string }>> }
+  }
+
+  it.each([
+    ['/jobs/{id}', 'patch'],
+    ['/queues/{name}', 'put'],
+    ['/schedules/{id}', 'put'],
+  ])('ETag and If-Match are declared for %s', (path, method) => {
+    expect(paths[path]!['get']!.responses['200']!.headers).toHaveProperty('ETag')
+    expect(paths[path]![method]!.parameters!.map(({ name }) => name)).toContain('if-match')
+    expect(paths[path]!['get']!.parameters!.map(({ name }) => name)).not.toContain('if-match')
+  })
+
+  it('decisions are described', () => {
+    expect(components.schemas['Decision']!.description).toMatch(/^Why a run was followed by/)
   })
 })

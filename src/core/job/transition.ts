@@ -76,6 +76,10 @@ export const decision = named(
       deferredBy: oneOf(DEFERRED_BY),
     },
   ),
+  {
+    description:
+      'Why a run was followed by a retry, a wait or the end of the job: how its failure was classified, by which rule, and how the delay was computed.',
+  },
 )
 export type Decision = Infer<typeof decision>
 

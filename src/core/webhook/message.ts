@@ -25,6 +25,32 @@ export interface JobNews {
   readonly delayMs?: number
 }
 
+/** The `data` of a message about a job. Times are RFC 3339. */
+export interface JobMessage {
+  readonly jobId: string
+  readonly name: string
+  readonly queue: string
+  readonly tenantId?: string
+  readonly key?: string
+  readonly tags: readonly string[]
+  readonly state: (typeof STATES)[keyof typeof STATES]
+  readonly reason?: DeathReason
+  readonly generation: number
+  readonly run: number
+  readonly attempt: number
+  readonly createdAt: string
+  readonly startedAt?: string
+  /** Only in a message about a retry. */
+  readonly delayMs?: number
+  readonly nextRunAt?: string
+  /** Only in a message about a job that ended. */
+  readonly finishedAt?: string
+  readonly durationMs?: number
+  readonly error?: Omit<StoredError, 'stack'>
+  /** Absent if it is longer than 8 KiB. */
+  readonly result?: unknown
+}
+
 const STATES = {
   'job.succeeded': 'succeeded',
   'job.dead': 'dead',

@@ -138,8 +138,8 @@ export interface DefinitionWithoutSchema<Payload, Result> extends CommonOptions 
   readonly reconcile?: Reconcile<NoInfer<Payload>>
 }
 
-/** A job's name, its rules and its function. `Input` is what `enqueue` takes. */
-export interface JobDefinition<Input = never> {
+/** A job's name, its rules and its function. `Input` is what `enqueue` takes, `Result` what its handler returns. */
+export interface JobDefinition<Input = never, Result = unknown> {
   readonly name: string
   readonly queue: string
   readonly priority?: number
@@ -159,7 +159,12 @@ export interface JobDefinition<Input = never> {
   readonly dependencyOf?: (payload: never) => string
   /** Only carries the type of the payload; absent at run time. */
   readonly input?: (input: Input) => void
+  /** Only carries the type of the result; absent at run time. */
+  readonly output?: () => Result
 }
+
+/** What a handler returns, without the promise and the snooze. */
+type Returned<Result> = Exclude<Awaited<Result>, Snooze>
 
 export const TIMEOUT_DEFAULT_MS = 15 * 60_000
 export const QUEUE_DEFAULT = 'default'
@@ -182,8 +187,10 @@ export function uselessRetries(
 
 export function defineJob<Schema extends StandardSchemaV1, Result>(
   options: DefinitionWithSchema<Schema, Result>,
-): JobDefinition<StandardSchemaV1.InferInput<Schema>>
-export function defineJob<Payload, Result>(options: DefinitionWithoutSchema<Payload, Result>): JobDefinition<Payload>
+): JobDefinition<StandardSchemaV1.InferInput<Schema>, Returned<Result>>
+export function defineJob<Payload, Result>(
+  options: DefinitionWithoutSchema<Payload, Result>,
+): JobDefinition<Payload, Returned<Result>>
 export function defineJob(options: AnyDefinition): JobDefinition<unknown> {
   const definition = define(options)
   if (!BUILT_IN_NAMES.includes(definition.name)) return definition

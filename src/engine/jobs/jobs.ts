@@ -13,6 +13,7 @@ import { view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Changed, Count, LogRecord, RunTime, Store } from '../../store/store.js'
+import type { JobDefinition } from '../client/definition.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
@@ -55,6 +56,9 @@ export type { HistoryQuery, JobQuery, List, PageQuery } from './query.js'
 export type { Searched, SearchOptions } from './search.js'
 
 /** `chronos.jobs`: find, inspect and change jobs. */
+/** A job whose definition is known. */
+export type JobOf<Result> = Omit<JobView, 'result'> & { readonly result?: Result }
+
 export class Jobs {
   readonly #options: JobsOptions
 
@@ -62,8 +66,15 @@ export class Jobs {
     this.#options = options
   }
 
-  async get(id: string): Promise<JobView | undefined> {
+  /** The job with this id. With its definition, the `result` has the type that the handler returns. */
+  get(id: string): Promise<JobView | undefined>
+  get<Result>(definition: JobDefinition<never, Result>, id: string): Promise<JobOf<Result> | undefined>
+  async get(first: string | JobDefinition, second?: string): Promise<JobView | undefined> {
+    const id = typeof first === 'string' ? first : second!
     const job = await (await this.#store()).get(id)
+    if (job && typeof first !== 'string' && first.name !== job.name) {
+      throw new ChronosError('INVALID_OPTION', `jobs.get: job ${id} is a "${job.name}", not a "${first.name}"`)
+    }
     return job && this.#view(job)
   }
 

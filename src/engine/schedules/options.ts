@@ -8,11 +8,11 @@ import type { JobReference } from '../client/enqueuer.js'
 
 export type { TimingOptions } from '../../core/schedule/options.js'
 
-export interface ScheduleOptions<Input = unknown> extends Omit<Infer<typeof scheduleOptions>, 'job' | 'payload'> {
+/** The payload may be left out only if the job has none. */
+export type ScheduleOptions<Input = unknown> = Omit<Infer<typeof scheduleOptions>, 'job' | 'payload'> & {
   /** A definition, or the name of a job that is defined elsewhere. */
   readonly job?: JobReference<Input>
-  readonly payload?: Input
-}
+} & (undefined extends Input ? { readonly payload?: Input } : { readonly payload: Input })
 
 /** The configuration of a schedule; its other fields are state. */
 type Said = Pick<Schedule, 'timing' | 'overlap' | 'missed' | 'recurring' | 'job'>

@@ -1,9 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Dice } from '../../core/values/clock.js'
 import { ChronosError, shown } from '../../core/values/error.js'
+import type { JobMessage, JobNews } from '../../core/webhook/message.js'
+import type { MessageType } from '../../core/webhook/webhook.js'
 import { systemClock } from '../time/system.js'
 
 // Standard Webhooks 1.0.0, symmetric: https://www.standardwebhooks.com
+
+export type { JobMessage } from '../../core/webhook/message.js'
 
 const PREFIX = 'whsec_'
 const KEY_BYTES_MIN = 16
@@ -64,17 +68,22 @@ type HeadersLike =
   | { get(name: string): string | null | undefined }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** A message whose signature is valid. */
-export interface WebhookMessage {
+interface Envelope {
   /** The same for all attempts: a receiver that has seen it may answer 200 and do nothing. */
   readonly id: string
-  readonly type: string
   /** When the event happened. */
   readonly timestamp: string
-  readonly data: Readonly<Record<string, unknown>>
   /** When this attempt was sent. */
   readonly sentAt: Date
 }
+
+/** A message whose signature is valid. `type` tells which `data` it has. */
+export type WebhookMessage =
+  | (Envelope & { readonly type: JobNews['type']; readonly data: JobMessage })
+  | (Envelope & {
+      readonly type: Exclude<MessageType, JobNews['type']>
+      readonly data: Readonly<Record<string, unknown>>
+    })
 
 /**
  * For receivers: verifies the signature and the time of a webhook and returns its message. Throws if it is not valid.
@@ -97,7 +106,7 @@ export function verifyWebhook(options: VerifyOptions): WebhookMessage {
       'webhook: no signature matches; check the secret, and that the body is the raw bytes received, not re-serialized JSON',
     )
   }
-  return { id, ...parsed(body), sentAt: new Date(Number(timestamp) * 1000) }
+  return { id, ...parsed(body), sentAt: new Date(Number(timestamp) * 1000) } as WebhookMessage
 }
 
 function keysOf({ secret, secrets = [] }: VerifyOptions): readonly Buffer[] {

@@ -88,6 +88,7 @@ const replay = endpoint({
 const edit = endpoint({
   method: 'patch',
   path: '/jobs/{id}',
+  isVersioned: true,
   call: [
     'jobs.edit(id, ..., ifMatch)',
     'jobs.reschedule(id, ...)',

@@ -192,6 +192,7 @@ const scheduleWithAttempts = named(
 const get = endpoint({
   method: 'get',
   path: '/jobs/{id}',
+  isVersioned: true,
   call: ['jobs.get(id)', 'byId.get(id)'],
   tag: 'jobs',
   summary: 'Get a job or schedule with its attempts',

@@ -23,6 +23,7 @@ const list = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/queues/{name}',
+  isVersioned: true,
   call: 'queues.get(name)',
   summary: 'Get a queue',
   description: 'The `ETag` is the version of its settings, for `If-Match`.',
@@ -38,6 +39,7 @@ const get = endpoint({
 const set = endpoint({
   method: 'put',
   path: '/queues/{name}',
+  isVersioned: true,
   call: 'queues.set(name, ...)',
   summary: 'Set the policy of a queue',
   description:

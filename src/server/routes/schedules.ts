@@ -87,6 +87,7 @@ const isTaken = (error: unknown): boolean => error instanceof ChronosError && er
 const get = endpoint({
   method: 'get',
   path: '/schedules/{id}',
+  isVersioned: true,
   call: 'schedules.get(id)',
   summary: 'Get a schedule',
   description: 'The `ETag` is its version, for `If-Match`.',
@@ -102,6 +103,7 @@ const get = endpoint({
 const replace = endpoint({
   method: 'put',
   path: '/schedules/{id}',
+  isVersioned: true,
   call: 'schedules.put(id, ..., ifMatch)',
   summary: 'Create or replace a schedule',
   description:
