@@ -26,6 +26,7 @@ export const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   VERSION_CONFLICT: EXIT.conflict,
   NOT_FOUND: EXIT.notFound,
   NOT_ALLOWED: EXIT.notAllowed,
+  TOO_MANY_MATCHES: EXIT.conflict,
   CLOSED: EXIT.unexpected,
   LEASE_LOST: EXIT.conflict,
   EFFECT_UNKNOWN: EXIT.conflict,

@@ -1,3 +1,4 @@
+import { deadBulkOptions } from '../job/bulk.js'
 import { type RedriveFilter, redriveFilter } from '../job/filter.js'
 import type { DeathReason } from '../job/job.js'
 import { type Count, count } from '../values/count.js'
@@ -25,10 +26,7 @@ const safeguards = {
   }),
 }
 
-export const redriveOptions = object(
-  {},
-  { ...safeguards, dryRun: about(boolean, 'Change nothing, and return the number of matching jobs.') },
-)
+export const redriveOptions = object({}, { ...safeguards, ...deadBulkOptions.optional })
 
 /** Redrives the deliveries of a webhook endpoint. */
 export const recoverOptions = named(

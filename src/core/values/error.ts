@@ -11,6 +11,8 @@ export type ErrorCode =
   | 'VERSION_CONFLICT'
   | 'NOT_FOUND'
   | 'NOT_ALLOWED'
+  /** A bulk action would change more jobs than its `atMost`. */
+  | 'TOO_MANY_MATCHES'
   | 'CLOSED'
   | 'LEASE_LOST'
   | 'EFFECT_UNKNOWN'

@@ -1,5 +1,7 @@
 import { signal } from '@preact/signals'
+import type { BulkResult } from '../../engine/jobs/bulk.js'
 import { announce, type Toast, toast } from '../shell/toasts.js'
+import type { Bulk, Filter } from './api.js'
 import { type CountLike, count } from './format.js'
 import { asProblem } from './http.js'
 
@@ -50,33 +52,75 @@ export function typedFor({ items }: Confirmation): string | undefined {
 export const itemsText = ({ items }: Confirmation): string | undefined =>
   items === undefined ? undefined : count(items)
 
-export interface Action<T> {
-  readonly confirm?: Confirmation
-  readonly run: () => Promise<T>
+/** What is said and done after an action. */
+interface Reported<T> {
   readonly done: string | ((result: T) => string | Toast)
   readonly undo?: (result: T) => Promise<unknown>
   /** Refetches the data of the screen. */
   readonly after?: (result: T) => void
 }
 
+export interface Action<T> extends Reported<T> {
+  readonly confirm?: Confirmation
+  readonly run: () => Promise<T>
+}
+
 /** Confirms, runs and reports an action, and offers to undo it. Returns undefined if it was cancelled or failed. */
 export async function act<T>(action: Action<T>): Promise<T | undefined> {
   if (action.confirm && !(await confirm(action.confirm))) return undefined
   try {
-    const result = await action.run()
-    tell(action, result)
-    action.after?.(result)
-    return result
+    return report(action, await action.run())
   } catch (error) {
-    const problem = asProblem(error)
-    const id = problem.requestId === undefined ? '' : ` (request ${problem.requestId})`
-    toast({ text: `${problem.detail}${id}`, tone: 'problem' })
-    announce(problem.detail)
-    return undefined
+    return reportProblem(error)
   }
 }
 
-function tell<T>({ done, undo, after }: Action<T>, result: T): void {
+/** An action on everything that a filter selects. */
+export interface BulkAction {
+  readonly call: Bulk
+  readonly filter: Filter
+  /** The confirmation for this number of items. */
+  readonly ask: (items: number) => Confirmation
+  /** Said if nothing matches. */
+  readonly none: string
+  readonly done: (result: BulkResult) => string
+  readonly after?: () => void
+}
+
+/**
+ * Confirms with the number that the server counts for exactly this filter, and allows no more than that. If more match
+ * by then, nothing happens, and it asks again.
+ */
+export async function actOnAll(action: BulkAction, refused?: number): Promise<void> {
+  const { call, filter, ask, none } = action
+  try {
+    const items = refused ?? (await call(filter, { dryRun: true })).matched
+    if (items === 0) return void toast({ text: none, tone: 'ok' })
+    const question = ask(items)
+    const news = refused === undefined ? '' : 'More match now than you confirmed. '
+    if (!(await confirm({ ...question, effect: `${news}${question.effect}` }))) return
+    report(action, await call(filter, { atMost: items }))
+  } catch (error) {
+    const { code, details } = asProblem(error)
+    if (code === 'TOO_MANY_MATCHES' && details) await actOnAll(action, details.matched)
+    else reportProblem(error)
+  }
+}
+
+function report<T>(action: Reported<T>, result: T): T {
+  tell(action, result)
+  action.after?.(result)
+  return result
+}
+
+function reportProblem(error: unknown): undefined {
+  const problem = asProblem(error)
+  const id = problem.requestId === undefined ? '' : ` (request ${problem.requestId})`
+  toast({ text: `${problem.detail}${id}`, tone: 'problem' })
+  announce(problem.detail)
+}
+
+function tell<T>({ done, undo, after }: Reported<T>, result: T): void {
   const said = typeof done === 'string' ? done : done(result)
   const made: Toast = typeof said === 'string' ? { text: said, tone: 'ok' } : said
   announce(made.text)

@@ -2,6 +2,7 @@ import type { AlertView } from '../../core/alert/alert.js'
 import type { RuleView } from '../../core/alert/settings.js'
 import type { SilenceInput, SilenceView } from '../../core/alert/silence.js'
 import type { HttpRequest } from '../../core/http/request.js'
+import type { DeadBulkOptions } from '../../core/job/bulk.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { AttemptView, JobView } from '../../core/job/view.js'
 import type { PolicyInput } from '../../core/policy/policy.js'
@@ -63,6 +64,13 @@ const all =
 /** The server requires `all` with an empty filter. */
 const chosen = (filter: Filter): object => (Object.keys(filter).length === 0 ? { filter, all: true } : { filter })
 
+/** Acts on everything that matches, not only on what a page shows. */
+const bulk =
+  (path: string) =>
+  (filter: Filter, options: DeadBulkOptions): Promise<BulkResult> =>
+    request('POST', path, { body: { ...chosen(filter), ...options } })
+export type Bulk = ReturnType<typeof bulk>
+
 const job = (id: string, verb = ''): string => `/jobs/${segment(id)}${verb}`
 
 export const jobs = {
@@ -79,10 +87,9 @@ export const jobs = {
   replay: (id: string) => request<EnqueueResult>('POST', job(id, '/replay')),
   edit: (id: string, body: JobChanges) => request<JobView>('PATCH', job(id), { body }),
   delete: (id: string) => request<void>('DELETE', job(id)),
-  /** Acts on all matching jobs, not only those on the page. */
-  cancelAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:cancel', { body: chosen(filter) }),
-  retryAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:retry', { body: chosen(filter) }),
-  deleteAll: (filter: Filter) => request<BulkResult>('POST', '/jobs:delete', { body: chosen(filter) }),
+  cancelAll: bulk('/jobs:cancel'),
+  retryAll: bulk('/jobs:retry'),
+  deleteAll: bulk('/jobs:delete'),
 }
 
 export const dead = {
@@ -92,8 +99,8 @@ export const dead = {
     request<ErrorGroupView>('GET', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, signal }),
   setGroup: (fingerprint: string, state: 'open' | 'resolved' | 'ignored', tenantId?: string) =>
     request<ErrorGroupView>('PATCH', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, body: { state } }),
-  acknowledge: (filter: Filter) => request<BulkResult>('POST', '/dead/acknowledge', { body: chosen(filter) }),
-  discard: (filter: Filter) => request<BulkResult>('POST', '/dead/discard', { body: chosen(filter) }),
+  acknowledge: bulk('/dead/acknowledge'),
+  discard: bulk('/dead/discard'),
 }
 
 const redrive = (id: string, verb = ''): string => `/redrives/${segment(id)}${verb}`

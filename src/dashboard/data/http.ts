@@ -10,6 +10,8 @@ export class Problem extends Error {
   readonly requestId: string | undefined
   readonly retryable: boolean
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[]
+  /** The counts, if more items match than were confirmed. */
+  readonly details: { readonly matched: number } | undefined
 
   constructor(status: number, facts: ProblemFacts) {
     super(facts.title ?? facts.detail ?? `the server answered ${status}`)
@@ -20,6 +22,7 @@ export class Problem extends Error {
     this.requestId = facts.requestId
     this.retryable = facts.retryable ?? status >= 500
     this.errors = facts.errors ?? []
+    this.details = facts.details
   }
 }
 
@@ -30,6 +33,7 @@ interface ProblemFacts {
   readonly requestId?: string | undefined
   readonly retryable?: boolean
   readonly errors?: Problem['errors']
+  readonly details?: Problem['details']
 }
 
 /** A number that JavaScript would round, with its original digits. */

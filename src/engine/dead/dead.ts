@@ -1,3 +1,4 @@
+import { type DeadBulkOptions, deadBulkOptions } from '../../core/job/bulk.js'
 import { acknowledge, discard } from '../../core/job/changes.js'
 import { type JobView, timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
@@ -120,14 +121,15 @@ export class Dead {
   }
 
   /** Marks dead letters as seen: they stay and no longer raise alerts. */
-  acknowledge(query: DeadQuery, options: { readonly dryRun?: boolean } = {}): Promise<BulkResult> {
-    return this.#each({ acknowledged: false, ...query }, options, (store, ids) => store.change(ids, acknowledge))
+  acknowledge(query: DeadQuery, options: DeadBulkOptions = {}): Promise<BulkResult> {
+    const unseen = { acknowledged: false, ...query }
+    return this.#each('dead.acknowledge', unseen, options, (store, ids) => store.change(ids, acknowledge))
   }
 
   /** Gives jobs up: they stay dead, with reason `discarded`. */
-  discard(query: DeadQuery, options: { readonly dryRun?: boolean } = {}): Promise<BulkResult> {
+  discard(query: DeadQuery, options: DeadBulkOptions = {}): Promise<BulkResult> {
     const { outbox } = this.#env
-    return this.#each(query, options, async (store, ids) => {
+    return this.#each('dead.discard', query, options, async (store, ids) => {
       await outbox.fresh()
       const changed = await store.change(ids, discard, job => outbox.following(job))
       outbox.wake()
@@ -136,15 +138,17 @@ export class Dead {
   }
 
   async #each(
+    action: string,
     query: DeadQuery,
-    { dryRun = false }: { readonly dryRun?: boolean },
+    given: DeadBulkOptions,
     act: (store: Store, ids: readonly string[]) => Promise<readonly Changed[]>,
   ): Promise<BulkResult> {
+    const options = read(deadBulkOptions, given, `${action}:`)
     const store = await this.#env.connection.store()
     const filter = { ...jobFilter(query, 'dead'), state: 'dead' } as const
     // Discarded jobs are included only on request.
-    const except = query.reason === 'discarded' ? {} : { exceptReason: 'discarded' }
-    return actOnAll({ store, filter, dryRun, act: ids => act(store, ids), ...except })
+    const skipped = query.reason === 'discarded' ? [] : ['discarded']
+    return actOnAll({ action, store, filter, options, act: ids => act(store, ids), skipped })
   }
 
   async #groups(tenantId: string | undefined): Promise<ErrorGroup[]> {

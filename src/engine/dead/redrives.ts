@@ -1,8 +1,11 @@
+import { checkAtMost } from '../../core/job/bulk.js'
+import { DEATH_REASONS } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
 import {
   type DryRun,
   failingOf,
   isActive,
+  isLeftAlone,
   type Redrive,
   type RedriveFilter,
   type RedriveOptions,
@@ -17,17 +20,15 @@ import { present } from '../../core/values/present.js'
 import { formatRate, perSecondOf, type Rate, rate } from '../../core/values/rate.js'
 import { read } from '../../core/values/schema.js'
 import { ERROR_GROUP, groupId } from '../../store/fold.js'
-import type { JobFilter, Store } from '../../store/store.js'
+import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { countAll } from '../jobs/bulk.js'
 import { type DeadQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
-import { SEARCH_MAX } from '../jobs/search.js'
 import type { Records } from '../records/records.js'
 import { filterOf, redriveRecords } from './redriver.js'
 
 export type { DryRun, RedriveOptions, RedriveView } from '../../core/redrive/redrive.js'
 export type { DeadQuery } from '../jobs/query.js'
-
-const COUNT_CAP = 1_000_000
 
 /** `chronos.redrives`: redrives of dead jobs. */
 export class Redrives {
@@ -52,8 +53,9 @@ export class Redrives {
     const filter = jobFilter(query, 'redrive') as RedriveFilter
     await checkGroup(store, filter)
     const { now } = await store.info()
-    const counted = await countDead(store, filter, force, now)
+    const counted = await countDead(store, { filter, force, createdAt: now })
     if (given.dryRun) return { dryRun: true, ...counted }
+    checkAtMost('redrive', counted.count.value, given.atMost)
     const redrive: Redrive = {
       id: this.#env.dice.id(now),
       filter,
@@ -182,19 +184,11 @@ async function checkGroup(store: Store, { fingerprint, tenantId }: RedriveFilter
 
 async function countDead(
   store: Store,
-  filter: RedriveFilter,
-  force: boolean,
-  now: number,
+  redrive: Pick<Redrive, 'filter' | 'force' | 'createdAt'>,
 ): Promise<Omit<DryRun, 'dryRun'>> {
-  const dead: JobFilter = filterOf({ filter, createdAt: now })
-  const isSearch = dead.text !== undefined || dead.error !== undefined
-  const lookAt = isSearch ? SEARCH_MAX : undefined
-  const all = await store.count(dead, COUNT_CAP, lookAt)
-  const left = filter.reason === undefined ? ['discarded', ...(force ? [] : ['unknown-outcome'])] : []
-  const skips = await Promise.all(left.map(reason => store.count({ ...dead, reason }, COUNT_CAP, lookAt)))
-  const own = !force && filter.reason === 'unknown-outcome' ? all.value : 0
-  const skipped = skips.reduce((sum, { value }) => sum + value, own)
-  return { count: { value: Math.max(0, all.value - skipped), relation: all.relation }, skipped }
+  const left = DEATH_REASONS.filter(reason => isLeftAlone(redrive, reason))
+  const { matched, skipped } = await countAll(store, filterOf(redrive), left)
+  return { count: { value: matched, relation: 'exact' }, skipped }
 }
 
 function noRedrive(id: string): ChronosError {

@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../../core/http/request.js'
+import { type BulkOptions, bulkOptions } from '../../core/job/bulk.js'
 import { cancel, redrive, reschedule } from '../../core/job/changes.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { Job, JobState } from '../../core/job/job.js'
@@ -6,7 +7,6 @@ import { type AttemptView, type JobView, timeText, viewAttempt, viewJob } from '
 import type { Policy } from '../../core/policy/policy.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
-import { checkKeys } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { anyText, anything, type Infer, integer, named, read } from '../../core/values/schema.js'
 import { view } from '../../core/values/shape.js'
@@ -18,7 +18,7 @@ import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
 import { eventJob } from '../worker/attempt.js'
-import { actOnAll, type BulkOptions, type BulkResult, checkMeant } from './bulk.js'
+import { actOnAll, type BulkResult, checkMeant } from './bulk.js'
 import { type EditOptions, editJob, type JobChanges, notFound, parseChanges } from './edit.js'
 import { explainJob } from './explainer.js'
 import {
@@ -49,7 +49,8 @@ interface JobsOptions {
   readonly checkRequest: (request: HttpRequest) => void
 }
 
-export type { BulkOptions, BulkResult } from './bulk.js'
+export type { BulkOptions } from '../../core/job/bulk.js'
+export type { BulkResult } from './bulk.js'
 export type { EditOptions, JobChanges } from './edit.js'
 export { jobVersion } from './edit.js'
 export type { HistoryQuery, JobQuery, List, PageQuery } from './query.js'
@@ -217,12 +218,12 @@ export class Jobs {
     states: readonly JobState[],
     act: (store: Store, ids: readonly string[]) => Promise<readonly Changed[]>,
   ): Promise<BulkResult> {
-    checkKeys(options, ['dryRun', 'all'], action)
+    const given = read(bulkOptions, options, `${action}:`)
     const asked = jobFilter(query, action)
-    checkMeant(query, options, action)
+    checkMeant(query, given, action)
     const store = await this.#store()
     const filter = asked.state === undefined && asked.phase === undefined ? { ...asked, state: states } : asked
-    return actOnAll({ store, filter, dryRun: options.dryRun ?? false, act: ids => act(store, ids) })
+    return actOnAll({ action, store, filter, options: given, act: ids => act(store, ids) })
   }
 
   async #reschedule(id: string, at: RunTime, action: string): Promise<JobView> {

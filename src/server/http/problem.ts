@@ -1,3 +1,4 @@
+import { excess } from '../../core/job/bulk.js'
 import { ChronosError, type ErrorCode } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
 import { about, anyText, boolean, type Flaw, type Infer, integer, named } from '../../core/values/schema.js'
@@ -42,12 +43,13 @@ export const problemSchema = named(
       requestId: anyText,
       retryable: boolean,
     },
-    { errors: listOf(fault) },
+    { errors: listOf(fault), details: about(excess, 'The counts of `TOO_MANY_MATCHES`.') },
   ),
 )
 
 interface ProblemOptions {
   readonly errors?: readonly Fault[]
+  readonly details?: Infer<typeof excess>
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
@@ -58,6 +60,7 @@ export class Problem extends Error {
   readonly status: number
   readonly code: RequestCode | ErrorCode
   readonly errors: readonly Fault[] | undefined
+  readonly details: Infer<typeof excess> | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(status: number, code: RequestCode | ErrorCode, detail: string, options: ProblemOptions = {}) {
@@ -65,6 +68,7 @@ export class Problem extends Error {
     this.status = status
     this.code = code
     this.errors = options.errors
+    this.details = options.details
     this.headers = options.headers ?? {}
   }
 }
@@ -77,6 +81,7 @@ const STATUS_OF: Readonly<Partial<Record<ErrorCode, number>>> = {
   KEY_CONFLICT: 409,
   VERSION_CONFLICT: 412,
   NOT_ALLOWED: 409,
+  TOO_MANY_MATCHES: 409,
   LEASE_LOST: 409,
   EFFECT_UNKNOWN: 409,
   ROLLED_BACK: 409,
@@ -110,6 +115,7 @@ export function problemOf(error: unknown): Problem {
   return new Problem(status, error.code, error.message, {
     cause: error,
     ...present({ errors: faultsOf(error.details['errors']) }),
+    ...(error.code === 'TOO_MANY_MATCHES' && { details: error.details as Infer<typeof excess> }),
     ...(status === 503 && { headers: { 'Retry-After': RETRY_AFTER_S } }),
   })
 }
@@ -157,7 +163,7 @@ const TITLES: Readonly<Record<number, string>> = {
 }
 
 export function problemBody(problem: Problem, requestId: string): Infer<typeof problemSchema> {
-  const { status, code, message, errors } = problem
+  const { status, code, message, errors, details } = problem
   return {
     type: `/problems/${code.toLowerCase().replaceAll('_', '-')}`,
     title: TITLES[status] ?? 'Error',
@@ -166,6 +172,6 @@ export function problemBody(problem: Problem, requestId: string): Infer<typeof p
     detail: message,
     requestId,
     retryable: RETRYABLE.has(status),
-    ...present({ errors }),
+    ...present({ errors, details }),
   }
 }

@@ -114,13 +114,13 @@ function bulk(path: 'acknowledge' | 'discard', summary: string): Endpoint {
     tenants: 'own',
     body: bulkBody,
     answers: ok(bulkResult, 'How many'),
-    async handle({ app, caller, body: { filter, dryRun = false, all = false }, note }): Promise<Answer> {
+    async handle({ app, caller, body: { filter, all = false, ...options }, note }): Promise<Answer> {
       checkMeant(filter, { all }, `dead/${path}`)
       const query = ownTenant(caller, filter)
-      const result = await app.chronos.dead[path](query, { dryRun })
-      note({ filter: query, dryRun, count: result.changed })
+      const result = await app.chronos.dead[path](query, options)
+      note({ filter: query, count: result.changed })
       if (result.changed > 0) app.feed.changed(['dead', 'jobs', 'queues'], query.tenantId)
-      return { body: result }
+      return { body: result, ...(result.dryRun && { changed: false }) }
     },
   })
 }

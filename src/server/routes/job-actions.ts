@@ -151,11 +151,11 @@ function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
     tenants: 'own',
     body: bulkBody,
     answers: ok(bulkResult, 'How many'),
-    async handle({ app, caller, body: { filter, dryRun = false, all = false }, note }): Promise<Answer> {
+    async handle({ app, caller, body: { filter, ...options }, note }): Promise<Answer> {
       const query = ownTenant(caller, filter)
-      const result = await app.chronos.jobs[verb](query, { dryRun, all })
-      note({ filter: query, dryRun, count: result.changed })
-      return { body: result }
+      const result = await app.chronos.jobs[verb](query, options)
+      note({ filter: query, count: result.changed })
+      return { body: result, ...(result.dryRun && { changed: false }) }
     },
   })
 }

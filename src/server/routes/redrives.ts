@@ -26,6 +26,7 @@ const create = endpoint({
   role: 'operator',
   tenants: 'own',
   creates: true,
+  takesLong: true,
   body: newRedrive,
   answers: {
     200: { description: 'The number of matching jobs (`dryRun`)', schema: dryRunView },
@@ -35,10 +36,9 @@ const create = endpoint({
     const { redrives } = app.chronos
     const query = ownTenant(caller, filter)
     const { dryRun = false, ...options } = given
-    note({ filter: query, dryRun })
-    if (dryRun) return { status: 200, body: await redrives.start(query, { ...options, dryRun }) }
+    if (dryRun) return { status: 200, changed: false, body: await redrives.start(query, { ...options, dryRun }) }
     const redrive = await redrives.start(query, options)
-    note({ redriveId: redrive.id, count: redrive.total.value })
+    note({ filter: query, redriveId: redrive.id, count: redrive.total.value })
     tell(app, redrive)
     return { status: 201, body: redrive }
   },

@@ -1,6 +1,7 @@
+import { bulkOptions } from '../../core/job/bulk.js'
 import { SCHEDULE_ID_MAX } from '../../core/schedule/id.js'
 import { NAME_LENGTH_MAX } from '../../core/values/limits.js'
-import { about, anyText, boolean, named, type Schema, text } from '../../core/values/schema.js'
+import { anyText, named, type Schema, text } from '../../core/values/schema.js'
 import { listOf, type ObjectSchema, object, view } from '../../core/values/shape.js'
 
 // Parts of requests and responses that several routes share.
@@ -17,16 +18,7 @@ export function listSchema<T>(item: Schema<T>, component: string) {
 
 /** An action on everything that matches a filter. */
 export function bulkRequest<Filter extends ObjectSchema>(filter: Filter, component: string) {
-  return named(
-    component,
-    object(
-      { filter },
-      {
-        dryRun: about(boolean, 'Change nothing, and return the number of matches.'),
-        all: about(boolean, 'Confirms that an empty filter means everything.'),
-      },
-    ),
-  )
+  return named(component, object({ filter }, bulkOptions.optional))
 }
 
 /** For `If-Match` only: occurrences change a schedule without changing its version, so a GET must never return 304. */

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
+import { actOnAll } from '../../../src/engine/jobs/bulk.js'
+import type { Store } from '../../../src/store/store.js'
 import { testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
@@ -100,6 +102,75 @@ describe.each(STORES)('bulk actions on %s', (_, store) => {
     await expect(t.jobs[action]({})).rejects.toMatchObject({ code: 'INVALID_OPTION' })
     await expect(t.jobs[action]({}, { dryRun: true })).rejects.toThrow(/\{ all: true \}/)
     expect(await t.jobs.count({ state: 'waiting' })).toEqual({ value: 1, relation: 'exact' })
+  })
+
+  test.each(['cancelAll', 'deleteAll'] as const)('%s: changes nothing if more than atMost match', async action => {
+    await using t = testChronos({ jobs: [noop], store })
+    await t.enqueueMany(noop, many(3), { delay: '1h', tags: ['a'] })
+    const refusal = { code: 'TOO_MANY_MATCHES', details: { matched: 3, atMost: 2, changed: 0 } }
+    for (const query of [{ tag: 'a' }, { q: '"n":' }]) {
+      await expect(t.jobs[action](query, { atMost: 2 })).rejects.toMatchObject(refusal)
+      expect(await t.jobs[action](query, { atMost: 2, dryRun: true })).toMatchObject({ matched: 3, changed: 0 })
+    }
+    expect(await t.jobs.count({ state: 'waiting' })).toEqual({ value: 3, relation: 'exact' })
+    expect(await t.jobs[action]({ tag: 'a' }, { atMost: 3 })).toMatchObject({ matched: 3, changed: 3 })
+  })
+
+  test('dead letters and redrives beyond atMost are refused, and misspelt options too', async () => {
+    await using t = testChronos({ jobs: [bad], store })
+    await t.enqueueMany(bad, many(3))
+    await t.drain()
+    const { dead, redrives } = t.chronos
+    const refusal = { code: 'TOO_MANY_MATCHES', details: { matched: 3, atMost: 2 } }
+    await expect(t.jobs.retryAll({ name: 'bad' }, { atMost: 2 })).rejects.toMatchObject(refusal)
+    await expect(dead.acknowledge({}, { atMost: 2 })).rejects.toMatchObject(refusal)
+    await expect(dead.discard({ q: '"n":' }, { atMost: 2 })).rejects.toMatchObject(refusal)
+    await expect(dead.redrive({ q: '"n":' }, { atMost: 2 })).rejects.toMatchObject(refusal)
+    await expect(dead.discard({}, { atmost: 2 } as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    expect(await t.jobs.count({ state: 'dead', acknowledged: false })).toEqual({ value: 3, relation: 'exact' })
+    expect((await redrives.list()).data).toEqual([])
+    expect(await dead.redrive({}, { atMost: 3 })).toMatchObject({ total: { value: 3 } })
+  })
+
+  test('jobs that begin to match during the action are not changed beyond atMost', async () => {
+    let opened: Store | undefined
+    await using t = testChronos({
+      jobs: [noop],
+      store: clock => {
+        opened = store(clock)
+        return opened
+      },
+    })
+    await t.enqueueMany(noop, many(600), { delay: '1h' })
+    await t.enqueueMany(noop, many(501), { delay: '1h', tags: ['cancelled'] })
+    await t.jobs.cancelAll({ tag: 'cancelled' })
+    const deletion = actOnAll({
+      action: 'deletion',
+      store: opened!,
+      filter: { state: 'cancelled' },
+      options: { atMost: 501 },
+      act: async ids => {
+        await t.jobs.cancelAll({ state: 'waiting' })
+        return opened!.remove(ids)
+      },
+    })
+    const details = { matched: 1000, atMost: 501, changed: 500 }
+    await expect(deletion).rejects.toMatchObject({ code: 'TOO_MANY_MATCHES', details })
+    expect(await t.jobs.count()).toEqual({ value: 601, relation: 'exact' })
+  })
+
+  test('the dry run counts what the action changes, whatever the reason', async () => {
+    await using t = testChronos({ jobs: [bad], store })
+    const made = await t.enqueueMany(bad, many(5))
+    await t.drain()
+    const { dead } = t.chronos
+    const ids = made.slice(0, 2).map(({ id }) => id)
+    await dead.discard({ ids })
+    const exhausted = { reason: 'exhausted' }
+    expect(await dead.discard(exhausted, { dryRun: true })).toMatchObject({ matched: 3 })
+    expect(await dead.redrive({}, { dryRun: true })).toMatchObject({ count: { value: 3 }, skipped: 2 })
+    expect(await dead.redrive({ ids }, { dryRun: true })).toMatchObject({ count: { value: 2 }, skipped: 0 })
+    expect(await dead.discard(exhausted)).toMatchObject({ matched: 3, changed: 3 })
   })
 
   test('dead letters are discarded in bulk', async () => {

@@ -72,6 +72,28 @@ describe('dead letters', () => {
     expect((await t.api('POST', '/dead/discard', { filter: {}, all: true })).body).toMatchObject({ changed: 2 })
   })
 
+  it.each(['/dead/discard', '/dead/acknowledge', '/redrives', '/jobs:retry', '/jobs:delete'])(
+    '%s refuses to touch more than were confirmed',
+    async path => {
+      await using t = await startServer()
+      await deadJobs(t, 2, { queue: 'own' })
+      await deadJobs(t, 3, { queue: 'other', tenantId: 'acme' })
+      const { fingerprint } = (await t.api<Groups>('GET', '/dead/groups')).body.data[0]!
+      const filter = { fingerprint }
+      const trial = await t.api('POST', path, { filter, dryRun: true })
+      expect(trial.body).toMatchObject(path === '/redrives' ? { count: { value: 5 } } : { matched: 5, changed: 0 })
+      const refused = await t.api('POST', path, { filter, atMost: 2 })
+      expect([refused.status, refused.body]).toMatchObject([
+        409,
+        { code: 'TOO_MANY_MATCHES', details: { matched: 5, atMost: 2, changed: 0 } },
+      ])
+      const left = await t.api('GET', '/dead?acknowledged=false&reason=permanent')
+      expect(left.body).toMatchObject({ count: { value: 5 } })
+      const done = await t.api('POST', path, { filter, atMost: 5 })
+      expect(done.body).toMatchObject(path === '/redrives' ? { total: { value: 5 } } : { matched: 5, changed: 5 })
+    },
+  )
+
   it('refuse unknown fields and unknown groups', async () => {
     await using t = await startServer()
     const wrong = await t.api('POST', '/dead/discard', { filter: { state: 'waiting' }, force: true })

@@ -7,6 +7,7 @@ interface Document {
   readonly code: string
   readonly detail: string
   readonly requestId?: string
+  readonly details?: object
 }
 
 /** API error codes and the error codes of the library, which decide the exit code. */
@@ -38,19 +39,24 @@ const TOKEN_WAY_OUT = '; give a token with --token or CHRONOS_TOKEN'
 export function errorOf(status: number, body: unknown, url: string): Error {
   const problem = documentOf(body)
   if (!problem) return noChronos(url, `it answered ${status}`)
-  const { code, detail, requestId } = problem
+  const { code, detail, requestId, details: facts } = problem
   const known = isOurs(code) ? code : CODES[code]
   const words = status === 401 ? `${detail}${TOKEN_WAY_OUT}` : detail
-  const details = present({ status, code, requestId })
+  const details = { ...present({ status, code, requestId }), ...facts }
   if (known !== undefined) return new ChronosError(known, words, { details })
   return new Error(`${url}: ${detail} (request ${requestId ?? 'unknown'})`)
 }
 
 function documentOf(body: unknown): Document | undefined {
   if (typeof body !== 'object' || body === null) return undefined
-  const { code, detail, requestId } = body as Readonly<Record<string, unknown>>
+  const { code, detail, requestId, details } = body as Readonly<Record<string, unknown>>
   if (typeof code !== 'string' || typeof detail !== 'string') return undefined
-  return present({ code, detail, requestId: typeof requestId === 'string' ? requestId : undefined })
+  return present({
+    code,
+    detail,
+    requestId: typeof requestId === 'string' ? requestId : undefined,
+    details: typeof details === 'object' && details !== null ? details : undefined,
+  })
 }
 
 export function noChronos(url: string, why: string): ChronosError {

@@ -9,6 +9,7 @@ export interface ChoiceOptions extends BackendOptions, DeadFilterOptions {
   readonly all?: true
   readonly yes?: true
   readonly dryRun?: true
+  readonly atMost?: number
 }
 
 /** The dead jobs that the ids or the filter select. */

@@ -4,9 +4,10 @@ import { present } from '../../../core/values/present.js'
 import type { Rate } from '../../../core/values/rate.js'
 import type { DeadQuery, DryRun, RedriveOptions } from '../../../engine/dead/redrives.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
-import { EXIT, usage } from '../../exit.js'
+import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { jsonText, many, manyOf, show } from '../../output/show.js'
+import { unconfirmed } from '../jobs/filter.js'
 import { follow } from '../redrives/follow.js'
 import { type ChoiceOptions, checkDead, choiceOf } from './choice.js'
 import { deadTable } from './list.js'
@@ -26,11 +27,10 @@ export async function redriveDead(ids: readonly string[], flags: RedriveFlags, i
   return withBackend(flags, io, async backend => {
     await checkDead('redrive', ids, backend)
     const counted = await backend.dead.redrive(query, { ...options, dryRun: true })
-    const words = wordsOf(counted)
     if (flags.dryRun) return showSample(backend, query, counted, flags, io)
     if (counted.count.value === 0) return nothing(counted, flags, io)
     if (ids.length === 0 && !flags.yes) {
-      throw usage(`dead redrive: ${words}; add --yes to confirm, or --dry-run to see some of them`)
+      throw unconfirmed(`dead redrive: ${wordsOf(counted)}`, counted.count)
     }
     const { id } = await backend.dead.redrive(query, options)
     if (!flags.json)
@@ -41,8 +41,8 @@ export async function redriveDead(ids: readonly string[], flags: RedriveFlags, i
   })
 }
 
-function optionsOf({ rate, canary, stopWhenFailing, force }: RedriveFlags): Omit<RedriveOptions, 'dryRun'> {
-  return present({ rate, canary, stopWhenFailing, force })
+function optionsOf({ rate, canary, stopWhenFailing, force, atMost }: RedriveFlags): Omit<RedriveOptions, 'dryRun'> {
+  return present({ rate, canary, stopWhenFailing, force, atMost })
 }
 
 const leftAlone = ({ skipped }: DryRun): string =>

@@ -1,7 +1,8 @@
+import { present } from '../../../core/values/present.js'
 import { withBackend } from '../../backend/backend.js'
-import { usage } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { many, show } from '../../output/show.js'
+import { unconfirmed } from '../jobs/filter.js'
 import { type ChoiceOptions, checkDead, choiceOf } from './choice.js'
 import { deadTable } from './list.js'
 
@@ -32,7 +33,7 @@ async function settleDead(
       const result = await dead[name](query, { dryRun: true })
       const words = `${many(result.matched, 'dead job')} would be ${done}`
       if (!options.dryRun && result.matched > 0)
-        throw usage(`dead ${name}: ${words}; add --yes to confirm, or --dry-run to see some of them`)
+        throw unconfirmed(`dead ${name}: ${words}`, { value: result.matched, relation: 'exact' })
       const unseen = name === 'acknowledge' ? { acknowledged: false } : {}
       const [{ data }, { now }] = await Promise.all([
         dead.list({ ...unseen, ...query }, { limit: SAMPLE }),
@@ -44,7 +45,7 @@ async function settleDead(
       if (!options.json) io.stderr.write(`${words}; nothing was changed\n`)
       return
     }
-    const result = await dead[name](query)
+    const result = await dead[name](query, present({ atMost: options.atMost }))
     show(io, options, { action: name, ...result }, () => `${many(result.changed, 'dead job')} ${done}\n`)
   })
 }

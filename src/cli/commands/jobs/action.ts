@@ -17,6 +17,7 @@ export interface ActionOptions extends BackendOptions, FilterOptions {
   readonly all?: true
   readonly yes?: true
   readonly dryRun?: true
+  readonly atMost?: number
   readonly delay?: Duration
   readonly runAt?: Date | string
 }

@@ -1,15 +1,17 @@
+import { checkAtMost } from '../../../core/job/bulk.js'
 import { ChronosError } from '../../../core/values/error.js'
 import { present } from '../../../core/values/present.js'
 import type { JobOrSchedule } from '../../../engine/jobs/by-id.js'
 import type { JobQuery } from '../../../engine/jobs/jobs.js'
 import type { Count } from '../../../store/store.js'
 import type { Backend } from '../../backend/backend.js'
-import { EXIT, usage } from '../../exit.js'
+import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { Progress } from '../../output/progress.js'
 import { many, manyOf, show } from '../../output/show.js'
 import { scheduleLine } from '../schedules/line.js'
 import type { Action, ActionOptions } from './action.js'
+import { unconfirmed } from './filter.js'
 import { found } from './job.js'
 import { jobTable } from './list.js'
 
@@ -41,10 +43,9 @@ export async function actOnAll(bulk: Bulk): Promise<number> {
   const count = await backend.jobs.count(query, COUNT_MAX)
   if (options.dryRun) return showSample(bulk, count)
   if (!options.yes && count.value > 0) {
-    throw usage(
-      `jobs ${name}: ${manyOf(count, 'job')} would be ${action.done}; add --yes to confirm, or --dry-run to see some of them`,
-    )
+    throw unconfirmed(`jobs ${name}: ${manyOf(count, 'job')} would be ${action.done}`, count)
   }
+  checkAtMost(`jobs ${name}`, count.value, options.atMost)
   const tally = await work(bulk, count.value)
   const { changed, refused, firstRefusal } = tally
   show(io, options, { action: name, count, changed, refused, dryRun: false }, () =>
@@ -90,7 +91,7 @@ async function showDryRun(
 
 /** Pages by key from the newest job on, so that concurrent changes neither repeat nor skip a job. */
 async function work(bulk: Bulk, expected: number): Promise<Tally> {
-  const { action, backend, query, io } = bulk
+  const { name, action, backend, query, options, io } = bulk
   const { stderr, interrupted } = io
   const tally: Tally = { changed: 0, refused: 0 }
   const progress = new Progress(io, expected, action.done)
@@ -100,8 +101,10 @@ async function work(bulk: Bulk, expected: number): Promise<Tally> {
   }
   interrupted.addEventListener('abort', sayProgress, { once: true })
   try {
-    for (let cursor: string | undefined; ; ) {
+    for (let cursor: string | undefined, matched = 0; ; ) {
       const { data, page } = await backend.jobs.list(query, present({ limit: PAGE, cursor }))
+      matched += data.length
+      checkAtMost(`jobs ${name}`, matched, options.atMost, tally.changed)
       for (let from = 0; from < data.length; from += TOGETHER) {
         interrupted.throwIfAborted()
         const jobs = data.slice(from, from + TOGETHER)

@@ -196,6 +196,7 @@ export function addConfirmation(command: Command, all: string): Command {
     .option('--all', all)
     .option('--dry-run', 'only count the jobs, and show some of them')
     .option('--yes', 'confirm: jobs selected by a filter are not changed without it')
+    .option('--at-most <number>', 'change nothing if more jobs match: the number that you confirm', wholeNumber)
 }
 
 export const jobs: CommandSpec = {

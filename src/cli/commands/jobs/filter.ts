@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { DeadQuery, JobQuery } from '../../../core/job/filter.js'
 import { JOB_STATES, PHASES } from '../../../core/job/job.js'
+import type { Count } from '../../../core/values/count.js'
 import { parseDuration } from '../../../core/values/duration.js'
-import { shown } from '../../../core/values/error.js'
+import { type ChronosError, shown } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
 import { systemClock } from '../../../engine/time/system.js'
@@ -99,6 +100,12 @@ export function checkChoice(
   if (ids.length > 0 && (isFiltered || all)) throw usage(`${command}: give either ids or a filter`)
   if (ids.length > 0 || isFiltered || all) return
   throw usage(`${command}: give ids, a filter such as ${example}, or --all`)
+}
+
+/** The error of a command that only counted. `--at-most` confirms the number that was shown. */
+export function unconfirmed(words: string, { value, relation }: Count): ChronosError {
+  const limit = relation === 'exact' ? ` --at-most ${value}` : ''
+  return usage(`${words}; add --yes${limit} to confirm, or --dry-run to see some of them`)
 }
 
 /** A time, or an age. */

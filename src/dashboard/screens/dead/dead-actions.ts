@@ -1,42 +1,42 @@
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
-import type { Count } from '../../../store/store.js'
-import { act } from '../../data/actions.js'
+import { act, actOnAll } from '../../data/actions.js'
 import * as api from '../../data/api.js'
-import { count, plural } from '../../data/format.js'
+import { plural } from '../../data/format.js'
 
 export interface DeadChoice {
   readonly filter: api.Filter
   readonly words: string
-  readonly items: number | Count
 }
 
-const size = ({ items }: DeadChoice): string => `${count(items)} ${items === 1 ? 'dead letter' : 'dead letters'}`
-
-export async function acknowledgeAll(choice: DeadChoice, after: () => void): Promise<void> {
-  await act({
-    confirm: {
-      title: `Acknowledge ${size(choice)}?`,
+export function acknowledgeAll({ filter, words }: DeadChoice, after: () => void): Promise<void> {
+  return actOnAll({
+    call: api.dead.acknowledge,
+    filter,
+    ask: items => ({
+      title: `Acknowledge ${plural(items, 'dead letter')}?`,
       effect: 'They stay in the list and no longer raise an alert.',
-      filter: choice.words,
-      verb: `Acknowledge ${size(choice)}`,
-    },
-    run: () => api.dead.acknowledge(choice.filter),
+      filter: words,
+      verb: `Acknowledge ${plural(items, 'dead letter')}`,
+    }),
+    none: 'Every dead letter was acknowledged before',
     done: ({ changed }) => `Acknowledged ${plural(changed, 'dead letter')}`,
     after,
   })
 }
 
-export async function discardAll(choice: DeadChoice, after: () => void): Promise<void> {
-  await act({
-    confirm: {
-      title: `Discard ${size(choice)}?`,
+export function discardAll({ filter, words }: DeadChoice, after: () => void): Promise<void> {
+  return actOnAll({
+    call: api.dead.discard,
+    filter,
+    ask: items => ({
+      title: `Discard ${plural(items, 'dead letter')}?`,
       effect: 'No redrive can restart them any more. Their records stay. This can’t be undone.',
-      filter: choice.words,
-      items: choice.items,
-      verb: `Discard ${size(choice)}`,
+      filter: words,
+      items,
+      verb: `Discard ${plural(items, 'dead letter')}`,
       tone: 'danger',
-    },
-    run: () => api.dead.discard(choice.filter),
+    }),
+    none: 'No dead letter matches any more',
     done: ({ changed }) => `Discarded ${plural(changed, 'dead letter')}`,
     after,
   })

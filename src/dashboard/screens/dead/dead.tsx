@@ -92,8 +92,8 @@ function Groups() {
   )
 }
 
-export function choiceOf({ fingerprint, tenantId, title, dead }: ErrorGroupView): DeadChoice {
-  return { filter: present({ fingerprint, tenantId }), words: title, items: dead }
+export function choiceOf({ fingerprint, tenantId, title }: ErrorGroupView): DeadChoice {
+  return { filter: present({ fingerprint, tenantId }), words: title }
 }
 
 function NothingDead({ state }: { readonly state: string }) {
@@ -237,9 +237,9 @@ function DeadJobs() {
           onPress={() => (isRedriving.value = true)}
         />
       )}
-      {isRedriving.value && total && (
+      {isRedriving.value && (
         <RedriveDialog
-          choice={{ filter, words: words.join(' ') || 'all dead letters', items: total }}
+          choice={{ filter, words: words.join(' ') || 'all dead letters' }}
           onClose={() => (isRedriving.value = false)}
         />
       )}

@@ -37,8 +37,8 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
       icon="redrive"
       onClose={onClose}
       isReady={total !== undefined && total.value > 0 && form.isReady}
-      onSave={() =>
-        act({
+      onSave={async () => {
+        const made = await act({
           run: () =>
             api.redrives.start({
               filter: choice.filter,
@@ -46,11 +46,15 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
               canary,
               stopWhenFailing: stop / 100,
               force: force.value,
+              atMost: total!.value,
             }),
           done: 'Started redrive',
-          after: made => go(`/redrives/${segment(made.id)}`),
+          after: ({ id }) => go(`/redrives/${segment(id)}`),
         })
-      }
+        // More may match than were counted.
+        if (made === undefined) dry.refetch()
+        return made
+      }}
     >
       <p class="redrive-what">
         {total === undefined ? <Skeleton lines={1} /> : <span class="strong">{count(total)} jobs</span>}{' '}

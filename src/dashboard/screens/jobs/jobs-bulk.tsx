@@ -1,8 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { JobView } from '../../../core/job/view.js'
-import type { BulkResult } from '../../../engine/jobs/bulk.js'
 import type { Count } from '../../../store/store.js'
-import { act } from '../../data/actions.js'
+import { actOnAll } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { filterWords } from '../../data/filter.js'
 import { count, plural } from '../../data/format.js'
@@ -23,7 +22,7 @@ interface Deed {
   readonly verb: string
   readonly effect: string
   readonly tone?: 'danger'
-  readonly run: (filter: api.Filter) => Promise<BulkResult>
+  readonly call: api.Bulk
   readonly fits: (job: JobView) => boolean
   readonly key: string
 }
@@ -35,7 +34,7 @@ const DEEDS: readonly Deed[] = [
     verb: 'Retry',
     key: 'r',
     effect: 'Dead and cancelled jobs start again with all attempts. Other jobs do not change.',
-    run: filter => api.jobs.retryAll(filter),
+    call: api.jobs.retryAll,
     fits: isOver,
   },
   {
@@ -43,7 +42,7 @@ const DEEDS: readonly Deed[] = [
     key: 'C',
     effect: 'Waiting jobs are cancelled at once, running jobs are asked to stop. The records stay.',
     tone: 'danger',
-    run: filter => api.jobs.cancelAll(filter),
+    call: api.jobs.cancelAll,
     fits: ({ state }) => state === 'waiting' || state === 'running',
   },
   {
@@ -51,7 +50,7 @@ const DEEDS: readonly Deed[] = [
     key: 'D',
     effect: "Removes the records and histories. Running jobs do not change. This can't be undone.",
     tone: 'danger',
-    run: filter => api.jobs.deleteAll(filter),
+    call: api.jobs.deleteAll,
     fits: ({ state }) => state !== 'running',
   },
 ]
@@ -70,16 +69,12 @@ export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps
   }
   const doDeed = (deed: Deed): void => {
     if (chosen.size === 0) return
-    void bulk(
-      deed,
-      isAll.value
-        ? { filter, items: total, words: wordsOfAll() }
-        : { filter: { ids: [...chosen] }, items: chosen.size, words: 'selected jobs' },
-      () => {
-        clear()
-        after()
-      },
-    )
+    const done = (): void => {
+      clear()
+      after()
+    }
+    if (isAll.value) void bulk(deed, filter, wordsOfAll(), done)
+    else void bulk(deed, { ids: [...chosen] }, 'selected jobs', done)
   }
   const mayAct = may('operator')
   useKeys(
@@ -119,33 +114,24 @@ export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps
   )
 }
 
-interface Chosen {
-  readonly filter: api.Filter
-  readonly items: number | Count
-  readonly words: string
-}
-
 function wordsOfAll(): string {
   const words = filterWords(query.value)
   return words === '' ? 'all jobs' : words
 }
 
-async function bulk(
-  { verb, effect, tone, run }: Deed,
-  { filter, items, words }: Chosen,
-  after: () => void,
-): Promise<void> {
-  const size = typeof items === 'number' ? plural(items, 'job') : `${count(items)} jobs`
-  await act({
-    confirm: {
-      title: `${verb} ${size}?`,
+function bulk({ verb, effect, tone, call }: Deed, filter: api.Filter, words: string, after: () => void): Promise<void> {
+  return actOnAll({
+    call,
+    filter,
+    ask: items => ({
+      title: `${verb} ${plural(items, 'job')}?`,
       effect,
       filter: words,
       items,
-      verb: `${verb} ${size}`,
+      verb: `${verb} ${plural(items, 'job')}`,
       ...(tone && { tone }),
-    },
-    run: () => run(filter),
+    }),
+    none: `${verb}: no job matches any more`,
     done: ({ matched, changed }) =>
       changed === matched
         ? `${verb}: done for ${plural(changed, 'job')}`

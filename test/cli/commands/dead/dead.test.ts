@@ -174,7 +174,10 @@ describe('decisions about dead jobs', () => {
   ])('%s only counts without --yes', async (name, done) => {
     const refused = await dead([name, '--queue', 'mail'])
     expect([refused.code, refused.stdout]).toEqual([2, ''])
-    expect(refused.stderr).toContain(`12 dead jobs would be ${done}; add --yes to confirm, or --dry-run`)
+    expect(refused.stderr).toContain(`12 dead jobs would be ${done}; add --yes --at-most 12 to confirm, or --dry-run`)
+    const fewer = await dead([name, '--queue', 'mail', '--yes', '--at-most', '11', '--json'])
+    expect([fewer.code, fewer.stdout]).toEqual([5, ''])
+    expect(fewer.stderr).toContain(`dead.${name}: 12 jobs match, and atMost is 11; nothing was changed`)
     const tried = await dead([name, '--queue', 'mail', '--dry-run', '--yes'])
     expect(tried.stdout.trimEnd().split('\n')).toHaveLength(6)
     expect(tried.stderr).toBe(`12 dead jobs would be ${done}; nothing was changed\n`)

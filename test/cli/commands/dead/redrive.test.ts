@@ -56,7 +56,7 @@ describe('dead redrive', () => {
   it('only counts without --yes', async () => {
     const refused = await redrive(['--queue', 'mail'])
     expect([refused.code, refused.stdout]).toEqual([2, ''])
-    expect(refused.stderr).toContain('12 dead jobs would start again; add --yes to confirm, or --dry-run to see some')
+    expect(refused.stderr).toContain('12 dead jobs would start again; add --yes --at-most 12 to confirm, or --dry-run')
     const tried = await redrive(['--all', '--dry-run', '--yes'])
     expect(tried.code).toBe(0)
     expect(tried.stdout).not.toContain(letters.unknown)

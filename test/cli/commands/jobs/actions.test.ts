@@ -119,7 +119,9 @@ describe('an action on jobs by a filter', () => {
   it('only counts without --yes', async () => {
     const { code, stdout, stderr } = await jobs('cancel', '--queue', 'bulk')
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('450 jobs would be cancelled; add --yes to confirm, or --dry-run to see some of them')
+    expect(stderr).toContain(
+      '450 jobs would be cancelled; add --yes --at-most 450 to confirm, or --dry-run to see some of them',
+    )
     expect((await chronos.jobs.count({ state: 'cancelled', queue: 'bulk' })).value).toBe(0)
   })
 
@@ -139,6 +141,15 @@ describe('an action on jobs by a filter', () => {
     })
     expect((await chronos.jobs.count({ state: 'cancelled', queue: 'bulk' })).value).toBe(count)
     expect(await get(lives.scheduled)).toMatchObject({ state: 'waiting' })
+  })
+
+  it('changes nothing if more jobs match than --at-most', async () => {
+    const refused = await jobs('cancel', '--queue', 'bulk', '--yes', '--at-most', '449')
+    expect([refused.code, refused.stdout]).toEqual([5, ''])
+    expect(refused.stderr).toContain('jobs cancel: 450 jobs match, and atMost is 449; nothing was changed')
+    expect((await chronos.jobs.count({ state: 'cancelled', queue: 'bulk' })).value).toBe(0)
+    const allowed = await jobs('cancel', '--queue', 'bulk', '--yes', '--at-most', '450')
+    expect(allowed.stdout).toBe('450 jobs cancelled\n')
   })
 
   it('prints the number of changed jobs as JSON', async () => {
