@@ -148,8 +148,10 @@ describe('an operator', () => {
     const { page } = visitor
     await visitor.open('/schedules/digest/edit')
     await page.getByLabel('Cron', { exact: true }).fill('30 7 * * *')
+    await page.getByLabel('Timeout', { exact: true }).fill('45s')
     await button(page, /^Save/).click()
     await expect.poll(async () => (await t.chronos.schedules.get('digest'))?.cron).toBe('30 7 * * *')
+    expect(await t.chronos.schedules.get('digest')).toMatchObject({ timeout: '45s', payload: { to: 'all' } })
     expect(visitor.troubles).toEqual([])
   })
 

@@ -40,9 +40,10 @@ export const CALL = {
 
 export type CallDraft = Draft<typeof CALL>
 
+const { method, url, headers, body } = httpRequest.fields
 const { job: name, payload } = scheduleOptions.fields
 /** The schemas of these fields. */
-export const CALL_FIELDS = { ...httpRequest.fields, name, payload }
+export const CALL_FIELDS = { method, url, headers, body, name, payload }
 export const NEW_JOB_FIELDS = { ...enqueueOptions.fields, ...CALL_FIELDS }
 
 /** A new job as typed into the form. */
