@@ -27,6 +27,14 @@ const LOOK_AT = 10_000
 /** Jobs examined in one step. If few of very many match, the next step continues from there. */
 const LOOK_AT_JOBS = 20_000
 
+/** A redrive that this process drives. */
+interface Held {
+  readonly redrive: Redrive
+  version: number
+  /** When half of the lock's time is over, on this process's clock. */
+  renewAt: number
+}
+
 export function redriveRecords(env: RecordsEnvironment): Records<Redrive> {
   return new Records({ env, kind: REDRIVE, name: id => `redrive ${shown(id)}` })
 }
@@ -76,17 +84,21 @@ export class Redriver {
   }
 
   async #drive(store: Store, { id, version, body: redrive }: Stored<Redrive>): Promise<void> {
+    const askedAt = this.#env.clock.now()
     const { now } = await store.info()
     if (redrive.lockedBy !== this.#id && (redrive.lockedUntil ?? 0) > now) return
     const locked = { ...redrive, lockedBy: this.#id, lockedUntil: now + LOCK_MS }
     const lockedVersion = await this.#records.write(id, locked, version)
     if (lockedVersion === undefined) return
-    const next = await this.#advance(store, locked, now)
+    const held: Held = { redrive: locked, version: lockedVersion, renewAt: askedAt + LOCK_MS / 2 }
+    const next = await this.#advance(store, held, now)
     // If this write loses to a pause or an abort, the next step reads the redrive again.
-    await this.#records.write(id, next, lockedVersion)
+    if (next) await this.#records.write(id, next, held.version)
   }
 
-  async #advance(store: Store, redrive: Redrive, now: number): Promise<Redrive> {
+  /** Undefined if another process has taken over. */
+  async #advance(store: Store, held: Held, now: number): Promise<Redrive | undefined> {
+    const { redrive } = held
     const results = await store.tally(redrive.id)
     const why = stopRule(redrive, results)
     if (why !== undefined) return this.#finished({ ...redrive, why }, 'stopped', now)
@@ -99,14 +111,29 @@ export class Redriver {
       return isOver ? this.#finished(redrive, 'done', now) : redrive
     }
     const count = Math.min(BATCH_MAX, startable(redrive, results, now))
-    return count === 0 ? redrive : this.#start(store, redrive, count)
+    return count === 0 ? redrive : this.#start(store, held, count)
   }
 
-  async #start(store: Store, redrive: Redrive, count: number): Promise<Redrive> {
+  /** A process that was suspended must not start the jobs that another one has started meanwhile. */
+  async #isStillMine(held: Held): Promise<boolean> {
+    const now = this.#env.clock.now()
+    if (now < held.renewAt) return true
+    const { redrive } = held
+    const renewed = { ...redrive, lockedUntil: this.#env.time.now() + LOCK_MS }
+    const version = await this.#records.write(redrive.id, renewed, held.version)
+    if (version === undefined) return false
+    held.version = version
+    held.renewAt = now + LOCK_MS / 2
+    return true
+  }
+
+  async #start(store: Store, held: Held, count: number): Promise<Redrive | undefined> {
+    const { redrive } = held
     const page = await store.list(
       filterOf(redrive),
       present({ limit: count, order: 'oldest', lookAt: LOOK_AT_JOBS, cursor: redrive.cursor }),
     )
+    if (!(await this.#isStillMine(held))) return undefined
     const wanted = page.data.filter(job => !isLeftAlone(redrive, job.reason))
     const changed = await store.change(
       wanted.map(job => job.id),

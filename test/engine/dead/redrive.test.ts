@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { discard } from '../../../src/core/job/changes.js'
+import { Chronos } from '../../../src/engine/client/chronos.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
+import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
+import { PACE } from '../../../src/engine/upkeep/maintenance.js'
 import { memoryStore } from '../../../src/store/memory.js'
 import type { RecordQuery } from '../../../src/store/record.js'
+import type { Store } from '../../../src/store/store.js'
 import { type TestChronos, testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
@@ -288,5 +293,38 @@ describe('the redriver', () => {
     expect(read.length).toBeGreaterThan(90)
     expect(Math.max(...read)).toBe(1)
     await t.close()
+  })
+
+  it('leaves a redrive alone that another process has taken over while it was suspended', async () => {
+    const clock = new VirtualClock()
+    const store = memoryStore({ clock })
+    const shared: Store = { ...store, close: async () => {} }
+    let suspensions = 1
+    // The process stands still between the list of the dead jobs and their start.
+    const list: Store['list'] = async (filter, page) => {
+      const found = await store.list(filter, page)
+      if (filter.state === 'dead' && suspensions-- > 0) await new Promise<void>(resume => clock.timer(8_000, resume))
+      return found
+    }
+    const pace = { ...PACE, redrivesMs: 1_000 }
+    const open = (given: Store, seed: number): Chronos =>
+      new Chronos(async () => given, clock, seededDice(seed), { log: false }, pace)
+    const [suspended, other] = [open({ ...shared, list }, 1), open(shared, 2)]
+    const fails = (): never => {
+      throw new Error('no address')
+    }
+    other.work([defineJob({ name: 'invoice', retry: { maxRetries: 0 }, run: fails })], { signals: false })
+    const jobs = await suspended.enqueueMany('invoice', [1, 2, 3, 4, 5])
+    await clock.advance(5_000)
+    await clock.passUntil(other.queues.pause('default'))
+    suspended.maintain()
+    const { id } = await suspended.dead.redrive({}, { canary: 2 })
+    await clock.advance(1_000, { despite: 'calls' })
+    await store.change([jobs[0]!.id], discard)
+    await clock.advance(15_000, { despite: 'calls' })
+    expect(suspensions).toBeLessThan(1)
+    expect(await store.count({ redriveId: id }, 10)).toMatchObject({ value: 2 })
+    expect(await store.get(jobs[0]!.id)).toMatchObject({ state: 'dead', reason: 'discarded' })
+    await clock.passUntil(Promise.all([suspended.close(), other.close()]))
   })
 })
