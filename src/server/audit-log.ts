@@ -13,6 +13,7 @@ import { bodyOf } from '../engine/records/records.js'
 import { Batcher } from '../engine/time/batcher.js'
 import type { Store } from '../store/store.js'
 import type { Caller } from './access/caller.js'
+import type { Facts } from './audit-words.js'
 
 const KIND = 'audit-log'
 const KEPT_MS = 90 * DAY_MS
@@ -32,7 +33,9 @@ export interface Change {
   /** The changed thing: the id of a job, the name of a queue. */
   readonly target?: string
   readonly requestId: string
-  readonly facts?: Readonly<Record<string, unknown>>
+  readonly facts?: Facts
+  /** The change in words, from its facts. */
+  readonly did?: (facts: Facts) => string
 }
 
 export const auditLogEntry = named(
@@ -40,6 +43,7 @@ export const auditLogEntry = named(
   view(
     { id: anyText, at: timestamp, actor: anyText, role: anyText, action: anyText },
     {
+      summary: about(anyText, 'What was done: `discarded 17 dead letters (error group 3f…)`.'),
       tenantId: anyText,
       target: anyText,
       requestId: anyText,
@@ -136,7 +140,7 @@ export class AuditLog {
     return old.length < BATCH ? PRUNE_EVERY_MS : 0
   }
 
-  #entry({ caller, action, target, requestId, facts }: Change): AuditLogEntry {
+  #entry({ caller, action, target, requestId, facts, did }: Change): AuditLogEntry {
     const { clock, dice } = this.#options
     const now = clock.now()
     const { count, ...others } = facts ?? {}
@@ -147,6 +151,7 @@ export class AuditLog {
       role: caller.role,
       tenantId: caller.tenantId,
       action,
+      summary: did?.(facts ?? {}),
       target,
       requestId,
       count: typeof count === 'number' ? count : undefined,

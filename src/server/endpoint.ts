@@ -3,6 +3,7 @@ import { type ObjectSchema, object } from '../core/values/shape.js'
 import type { Credentials } from './access/access.js'
 import type { Caller, Role } from './access/caller.js'
 import type { Application } from './application.js'
+import type { Facts } from './audit-words.js'
 import type { LibraryCall } from './library.js'
 import { byId, byName } from './routes/words.js'
 
@@ -85,6 +86,8 @@ export interface Endpoint {
    * allows it too. Default: `none` for GET, otherwise `entry`.
    */
   readonly audit?: 'entry' | 'sum' | 'none'
+  /** What the audit log says about a change: `paused queue mail`. */
+  readonly did?: (facts: Facts) => string
   readonly params: ObjectSchema
   readonly query: ObjectSchema
   readonly body: Schema | undefined

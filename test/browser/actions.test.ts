@@ -126,6 +126,8 @@ describe('an operator', () => {
     expect(visitor.troubles).toEqual([expect.stringContaining('409')])
     await confirm(page, 'Discard 6 dead letters')
     await expect.poll(isDiscarded).toBe(6)
+    await visitor.open('/audit')
+    await page.getByText(`discarded 6 dead letters (error group ${group!.fingerprint})`).waitFor()
   })
 
   it('pauses and resumes a queue', async () => {

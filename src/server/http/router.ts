@@ -7,6 +7,7 @@ import { type Credentials, SESSION_COOKIE } from '../access/access.js'
 import { type Caller, mayAct } from '../access/caller.js'
 import { checkOrigin } from '../access/origin.js'
 import type { Application } from '../application.js'
+import type { Facts } from '../audit-words.js'
 import { type Answer, type Call, type Endpoint, successOf } from '../endpoint.js'
 import { readBody } from './body.js'
 import { repeatId } from './idempotency.js'
@@ -209,6 +210,7 @@ async function audit(
   { headers, changed, audit: own }: Answer,
 ): Promise<void> {
   const how = own ?? auditOf(endpoint)
+  const { did } = endpoint
   if (how === 'none' || changed === false || headers?.['Idempotency-Replayed'] !== undefined) return
   const target = Object.values(params as Record<string, string>).join(' ')
   const change = {
@@ -217,6 +219,7 @@ async function audit(
     ...(target !== '' && { target }),
     requestId,
     facts,
+    ...(did && { did: (given: Facts) => did({ ...(params as Facts), ...given }) }),
   }
   if (how === 'sum') app.auditLog.sum(change)
   else await app.auditLog.add(change)

@@ -5,6 +5,7 @@ import { freeText } from '../../core/values/limits.js'
 import { about, anyText, named } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
 import { alertQuery } from '../../engine/alerts/alerts.js'
+import { silenced } from '../audit-words.js'
 import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
 import { listSchema } from './words.js'
 
@@ -40,6 +41,7 @@ const rules = endpoint({
 const setRules = endpoint({
   method: 'put',
   path: '/alerts/rules',
+  did: facts => `changed alert rule ${Object.keys(facts).join(', ')}`,
   call: 'alerts.setRules(...).data',
   summary: 'Change alert rules for every process',
   description: 'The fields are names of rules. Rules and fields that are left out stay unchanged.',
@@ -70,6 +72,7 @@ const silences = endpoint({
 const silence = endpoint({
   method: 'post',
   path: '/alerts/silences',
+  did: silenced,
   call: 'alerts.silence(...)',
   summary: 'Silence alerts',
   description:
@@ -90,6 +93,7 @@ const silence = endpoint({
 const unsilence = endpoint({
   method: 'delete',
   path: '/alerts/silences/{id}',
+  did: ({ id }) => `ended silence ${id}`,
   call: 'alerts.unsilence(id)',
   summary: 'End a silence',
   role: 'operator',
@@ -105,6 +109,7 @@ const unsilence = endpoint({
 const test = endpoint({
   method: 'post',
   path: '/alerts:test',
+  did: () => 'sent a test alert',
   call: 'alerts.test(channel).channels',
   summary: 'Send a test alert through the channels of this server',
   role: 'operator',

@@ -3,6 +3,7 @@ import { about, boolean, named } from '../../core/values/schema.js'
 import { object } from '../../core/values/shape.js'
 import { type CircuitView, circuitView } from '../../engine/dependencies/circuits.js'
 import type { Application } from '../application.js'
+import { tenantWords } from '../audit-words.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { listSchema } from './words.js'
 
@@ -50,6 +51,7 @@ const get = endpoint({
 const open = endpoint({
   method: 'post',
   path: '/circuits/{key}/open',
+  did: facts => `opened circuit ${facts['key']}${tenantWords(facts)}`,
   call: 'circuits.open(key, ...)',
   summary: 'Force a circuit open: its jobs wait without using an attempt',
   role: 'operator',
@@ -66,6 +68,7 @@ const open = endpoint({
 const close = endpoint({
   method: 'post',
   path: '/circuits/{key}/close',
+  did: facts => `closed circuit ${facts['key']}${tenantWords(facts)}`,
   call: 'circuits.close(key, ...)',
   summary: 'Close a circuit: waiting jobs resume gradually',
   role: 'operator',

@@ -7,6 +7,7 @@ import { listOf, object, omit, view } from '../../core/values/shape.js'
 import { errorGroupView, groupQuery, SETTABLE_STATES } from '../../engine/dead/dead.js'
 import { bulkResult, checkMeant } from '../../engine/jobs/bulk.js'
 import { paging } from '../../engine/jobs/query.js'
+import { chosen, tenantWords } from '../audit-words.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { jobList } from './job-forms.js'
 import { jobsShownTo, ownTenant, shownTo } from './tenancy.js'
@@ -83,6 +84,7 @@ const group = endpoint({
 const setGroup = endpoint({
   method: 'patch',
   path: '/dead/groups/{fingerprint}',
+  did: facts => `set error group ${facts['fingerprint']}${tenantWords(facts)} to ${facts['state']}`,
   call: 'dead.setGroup(fingerprint, state, ?tenantId)',
   summary: 'Change the status of an error group',
   role: 'operator',
@@ -107,6 +109,7 @@ function bulk(path: 'acknowledge' | 'discard', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/dead/${path}`,
+    did: facts => `${path}${path.endsWith('e') ? 'd' : 'ed'} ${chosen(facts, 'dead letter')}`,
     call: `dead.${path}(filter, ..., all=true)`,
     takesLong: true,
     summary,

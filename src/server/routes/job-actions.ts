@@ -3,6 +3,7 @@ import { present } from '../../core/values/present.js'
 import { bulkResult } from '../../engine/jobs/bulk.js'
 import { type JobOrSchedule, jobOrSchedule } from '../../engine/jobs/by-id.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
+import { chosen, subject } from '../audit-words.js'
 import { type Answer, type Call, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { enqueuedJob, jobFilter } from './job-forms.js'
 import { ownJobOrSchedule, ownTenant } from './tenancy.js'
@@ -23,11 +24,22 @@ function changed(call: JobCall, found: JobOrSchedule): Answer {
   return { body: found, headers: versionTag(found) }
 }
 
+/** What the audit log says about an action. */
+const DONE = {
+  cancel: 'cancelled',
+  retry: 'retried',
+  runNow: 'ran now',
+  cancelAll: 'cancelled',
+  retryAll: 'retried',
+  deleteAll: 'deleted',
+} as const
+
 /** An action on one job, or on a schedule and its current job, which returns what it changed. */
 function action(path: string, summary: string, description: string, verb: 'cancel' | 'retry' | 'runNow'): Endpoint {
   return endpoint({
     method: 'post',
     path: `/jobs/{id}/${path}`,
+    did: facts => `${DONE[verb]} ${subject(facts)}`,
     call: [`jobs.${verb}(id)`, `byId.${verb}(id)`],
     tag: 'jobs',
     summary,
@@ -66,6 +78,7 @@ const runNow = action(
 const replay = endpoint({
   method: 'post',
   path: '/jobs/{id}/replay',
+  did: facts => `replayed ${subject(facts)} as job ${facts['newJobId']}`,
   call: ['jobs.replay(id)', 'byId.replay(id)'],
   tag: 'jobs',
   summary: "Create a new job from this job's payload",
@@ -88,6 +101,7 @@ const replay = endpoint({
 const edit = endpoint({
   method: 'patch',
   path: '/jobs/{id}',
+  did: facts => `changed ${subject(facts)}`,
   isVersioned: true,
   call: [
     'jobs.edit(id, ..., ifMatch)',
@@ -116,6 +130,7 @@ const edit = endpoint({
 const remove = endpoint({
   method: 'delete',
   path: '/jobs/{id}',
+  did: facts => `deleted ${subject(facts)}`,
   call: ['jobs.delete(id)', 'byId.delete(id)'],
   tag: 'jobs',
   takesLong: true,
@@ -142,6 +157,7 @@ function bulk(path: string, summary: string, verb: BulkVerb): Endpoint {
   return endpoint({
     method: 'post',
     path: `/jobs:${path}`,
+    did: facts => `${DONE[verb]} ${chosen(facts, 'job')}`,
     call: `jobs.${verb}(filter, ...)`,
     tag: 'jobs',
     takesLong: true,

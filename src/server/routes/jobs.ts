@@ -23,6 +23,7 @@ import { jobTimeline } from '../../engine/jobs/timeline.js'
 import { jobSchedule, occurrenceAttempt } from '../../engine/schedules/view.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
+import { counted, subject } from '../audit-words.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { invalidRequest, Problem, problemOf } from '../http/problem.js'
 import { allList, enqueuedJob, jobForm, jobOrScheduleForm, type NewJob, warnings } from './job-forms.js'
@@ -44,6 +45,7 @@ const created = tagged('kind', enqueuedJob, createdSchedule)
 const create = endpoint({
   method: 'post',
   path: '/jobs',
+  did: facts => (facts['scheduleId'] === undefined ? `enqueued ${counted(facts, 'job')}` : `created ${subject(facts)}`),
   call: ['enqueue(name, payload, ...)', 'http(http, ...)'],
   tag: 'jobs',
   summary: 'Create a job',
@@ -117,6 +119,7 @@ const jobForms: Schema<readonly unknown[]> = {
 const batch = endpoint({
   method: 'post',
   path: '/jobs:batch',
+  did: facts => `enqueued ${counted(facts, 'job')}`,
   tag: 'jobs',
   summary: 'Create many jobs',
   description: `Up to ${BATCH_MAX}; one result each, in the same order. An invalid job does not affect the others.`,

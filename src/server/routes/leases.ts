@@ -11,6 +11,7 @@ import { type Infer, named } from '../../core/values/schema.js'
 import { listOf, type ObjectSchema, object, view } from '../../core/values/shape.js'
 import { type LeaseEnd, type Leases, leaseExtension } from '../../engine/leases/leases.js'
 import { leaseEnd, leaseView } from '../../engine/leases/view.js'
+import { counted } from '../audit-words.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { id } from './words.js'
 
@@ -21,6 +22,7 @@ const ANSWER_MS = 1_000
 const claim = endpoint({
   method: 'post',
   path: '/leases:claim',
+  did: facts => `claimed ${counted(facts, 'job')}`,
   takesLong: true,
   summary: 'Claim jobs',
   description:
@@ -47,6 +49,7 @@ const claim = endpoint({
 const extend = endpoint({
   method: 'post',
   path: '/leases/{jobId}/extend',
+  did: facts => `renewed ${counted(facts, 'lease')}`,
   summary: 'Renew a lease, with progress and log lines',
   description:
     'A lease never exceeds the timeout of the run. 409 means that the lease is lost: the worker should stop.',
@@ -69,6 +72,7 @@ function end<Body extends ObjectSchema>(
   return endpoint({
     method: 'post',
     path: `/leases/{jobId}/${path}`,
+    did: facts => `reported ${path} for ${counted(facts, 'job')}`,
     summary,
     description: 'May be repeated with the same token. 409 means that the lease was lost.',
     role: 'operator',

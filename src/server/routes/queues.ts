@@ -39,6 +39,7 @@ const get = endpoint({
 const set = endpoint({
   method: 'put',
   path: '/queues/{name}',
+  did: ({ name }) => `changed queue ${name}`,
   isVersioned: true,
   call: 'queues.set(name, ...)',
   summary: 'Set the policy of a queue',
@@ -63,6 +64,7 @@ const set = endpoint({
 const remove = endpoint({
   method: 'delete',
   path: '/queues/{name}',
+  did: ({ name }) => `deleted queue ${name}`,
   call: 'queues.delete(name)',
   summary: 'Delete a queue without jobs',
   description:
@@ -81,6 +83,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/queues/{name}/${verb}`,
+    did: ({ name }) => `${verb}d queue ${name}`,
     call: `queues.${verb}(name)`,
     summary,
     role: 'operator',

@@ -5,6 +5,7 @@ import { object } from '../../core/values/shape.js'
 import { tenantQuery } from '../../engine/jobs/query.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
+import { chosen } from '../audit-words.js'
 import { type Answer, type Endpoint, endpoint, NOTHING, ok } from '../endpoint.js'
 import { deadFilter } from './dead.js'
 import { isOwn, noSuch, ownTenant } from './tenancy.js'
@@ -18,6 +19,7 @@ const redriveEdit = named('RedriveEdit', object({ rate }))
 const create = endpoint({
   method: 'post',
   path: '/redrives',
+  did: facts => `started a redrive of ${chosen(facts, 'dead letter')}`,
   call: ['dead.redrive(filter, ...)', 'redrives.start(filter, ...)'],
   summary: 'Redrive dead jobs at a limited rate',
   description:
@@ -70,6 +72,7 @@ const get = endpoint({
 const setRate = endpoint({
   method: 'patch',
   path: '/redrives/{id}',
+  did: ({ id, rate: given }) => `set the rate of redrive ${id} to ${given}`,
   call: 'redrives.setRate(id, rate)',
   summary: 'Change the rate of a redrive',
   role: 'operator',
@@ -89,6 +92,7 @@ function action(verb: Verb, summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/redrives/{id}/${verb}`,
+    did: ({ id }) => `${verb}${verb === 'abort' ? 'ed' : 'd'} redrive ${id}`,
     call: `redrives.${verb}(id)`,
     summary,
     role: 'operator',

@@ -60,6 +60,7 @@ const list = endpoint({
 const create = endpoint({
   method: 'post',
   path: '/schedules',
+  did: ({ scheduleId }) => `created schedule ${scheduleId}`,
   summary: 'Create a schedule',
   description:
     '`cron` or `every` sets the time, `job` or `http` the work. An `id` that is taken is refused with 409. Each tenant has ' +
@@ -103,6 +104,7 @@ const get = endpoint({
 const replace = endpoint({
   method: 'put',
   path: '/schedules/{id}',
+  did: ({ id: name }) => `set schedule ${name}`,
   isVersioned: true,
   call: 'schedules.put(id, ..., ifMatch)',
   summary: 'Create or replace a schedule',
@@ -148,6 +150,7 @@ async function put(
 const remove = endpoint({
   method: 'delete',
   path: '/schedules/{id}',
+  did: ({ id: name }) => `deleted schedule ${name}`,
   call: 'schedules.delete(id)',
   summary: 'Delete a schedule; its jobs continue',
   role: 'operator',
@@ -165,6 +168,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/schedules/{id}/${verb}`,
+    did: ({ id: name }) => `${verb}d schedule ${name}`,
     call: `schedules.${verb}(id)`,
     summary,
     role: 'operator',
@@ -183,6 +187,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
 const run = endpoint({
   method: 'post',
   path: '/schedules/{id}/run',
+  did: ({ id: name }) => `ran schedule ${name}`,
   call: 'schedules.run(id)',
   summary: 'Run a schedule now, in addition to its occurrences',
   role: 'operator',

@@ -45,6 +45,7 @@ const whoAmI = endpoint({
 const signIn = endpoint({
   method: 'post',
   path: '/session',
+  did: () => 'signed in',
   tag: 'access',
   summary: 'Sign in with a token',
   description:
@@ -64,6 +65,7 @@ const signIn = endpoint({
 const signOut = endpoint({
   method: 'delete',
   path: '/session',
+  did: () => 'signed out',
   tag: 'access',
   summary: 'Sign out',
   role: 'viewer',

@@ -32,6 +32,7 @@ const list = endpoint({
 const create = endpoint({
   method: 'post',
   path: '/tokens',
+  did: ({ name, role }) => `created token ${name} (${role})`,
   call: 'tokens.create(...)',
   tag: 'access',
   summary: 'Create an API token',
@@ -62,6 +63,7 @@ const create = endpoint({
 const revoke = endpoint({
   method: 'delete',
   path: '/tokens/{id}',
+  did: ({ id }) => `revoked token ${id}`,
   call: 'tokens.revoke(id)',
   tag: 'access',
   summary: 'Revoke an API token',

@@ -8,6 +8,7 @@ import { paging, tenantQuery } from '../../engine/jobs/query.js'
 import { PER_JOB } from '../../engine/webhooks/endpoints.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
+import { counted } from '../audit-words.js'
 import { type Answer, created, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { isOwn, noSuch, ownTenant, shownTo } from './tenancy.js'
 import { listSchema } from './words.js'
@@ -30,6 +31,7 @@ const list = endpoint({
 const create = endpoint({
   method: 'post',
   path: '/webhooks',
+  did: ({ webhookId }) => `created webhook endpoint ${webhookId}`,
   call: 'webhooks.create(...)',
   summary: 'Create a webhook endpoint',
   description: 'The `secret` that signs messages is shown in this response only.',
@@ -60,6 +62,7 @@ const get = endpoint({
 const replace = endpoint({
   method: 'put',
   path: '/webhooks/{id}',
+  did: ({ id }) => `set webhook endpoint ${id}`,
   call: 'webhooks.update(id, ...)',
   summary: 'Replace a webhook endpoint',
   description: 'Fields that are left out return to their defaults. State, secrets and deliveries stay.',
@@ -76,6 +79,7 @@ const replace = endpoint({
 const remove = endpoint({
   method: 'delete',
   path: '/webhooks/{id}',
+  did: ({ id }) => `deleted webhook endpoint ${id}`,
   call: 'webhooks.delete(id)',
   summary: 'Delete a webhook endpoint',
   description: 'Its pending deliveries end as `endpoint-disabled`.',
@@ -94,6 +98,7 @@ function action(verb: 'enable' | 'disable', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/webhooks/{id}/${verb}`,
+    did: ({ id }) => `${verb}d webhook endpoint ${id}`,
     call: `webhooks.${verb}(id)`,
     summary,
     role: 'operator',
@@ -110,6 +115,7 @@ function action(verb: 'enable' | 'disable', summary: string): Endpoint {
 const rotate = endpoint({
   method: 'post',
   path: '/webhooks/{id}/rotate-secret',
+  did: ({ id }) => `rotated the secret of webhook endpoint ${id}`,
   call: 'webhooks.rotateSecret(id)',
   summary: 'Rotate the secret of a webhook endpoint',
   description:
@@ -129,6 +135,7 @@ const rotate = endpoint({
 const test = endpoint({
   method: 'post',
   path: '/webhooks/{id}/test',
+  did: ({ id }) => `sent a test to webhook endpoint ${id}`,
   call: 'webhooks.test(id)',
   summary: 'Send a test message of the type `webhook.test`',
   role: 'operator',
@@ -146,6 +153,7 @@ const test = endpoint({
 const recover = endpoint({
   method: 'post',
   path: '/webhooks/{id}/recover',
+  did: facts => `started a redrive of ${counted(facts, 'delivery', 'deliveries')} to webhook endpoint ${facts['id']}`,
   call: 'webhooks.recover(id, ...)',
   summary: 'Redrive the dead deliveries since a time',
   role: 'operator',

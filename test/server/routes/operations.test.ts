@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineJob } from '../../../src/index.js'
+import { ENDPOINTS } from '../../../src/server/routes/all.js'
 import { deadJobs, tokenOf } from '../deaths.js'
 import { startServer } from '../server.js'
 
@@ -76,6 +77,43 @@ describe('operations', () => {
       queues: [{ queue: 'default', enqueued: 1, rows: { succeeded: 1 }, isBalanced: true }],
       findings: [],
     })
+  })
+
+  it('say in the audit log what was done, and nothing about dry runs', async () => {
+    await using t = await startServer({ maintenance: false })
+    const [id] = await deadJobs(t, 3, { tenantId: 'acme' })
+    const [group] = (await t.chronos.dead.groups()).data
+    const { fingerprint } = group!
+    const filter = { fingerprint, tenantId: 'acme' }
+    for (const path of ['/dead/acknowledge', '/dead/discard', '/redrives', '/jobs:delete'])
+      await t.api('POST', path, { filter, dryRun: true })
+    await t.api('POST', '/dead/discard', { filter, atMost: 2 })
+    await t.api('POST', '/dead/acknowledge', { filter: { ids: [id] } })
+    await t.api('POST', '/dead/discard', { filter })
+    await t.api('POST', '/alerts/silences', { rule: 'dead-letters', labels: { queue: 'mail' }, for: '1h' })
+    await t.api('PATCH', `/dead/groups/${fingerprint}?tenantId=acme`, { state: 'ignored' })
+    await t.api('POST', `/jobs/${id}/retry`)
+    await t.api('POST', '/jobs:cancel', { filter: {}, all: true })
+    await deadJobs(t, 2, { queue: 'mail' }, 'host not found')
+    await t.api('POST', '/redrives', { filter: { queue: 'mail', q: 'host' } })
+    const { data } = (await t.api<{ data: { action: string; summary?: string }[] }>('GET', '/audit')).body
+    const said = data.filter(({ action }) => action !== 'POST /jobs' && !action.includes('/leases'))
+    expect(said.map(({ summary }) => summary).toReversed()).toEqual([
+      'acknowledged 1 dead letter (1 job by id)',
+      `discarded 3 dead letters (error group ${fingerprint}, tenant acme)`,
+      'silenced alert dead-letters (queue=mail) for 1h',
+      `set error group ${fingerprint} of tenant acme to ignored`,
+      `retried job ${id}`,
+      'cancelled 1 job (all)',
+      'started a redrive of 2 dead letters (queue mail, search host)',
+    ])
+  })
+
+  it('have words for every change in the audit log', () => {
+    const silent = ENDPOINTS.filter(
+      ({ method, audit, did }) => (audit ?? (method === 'get' ? 'none' : 'entry')) !== 'none' && did === undefined,
+    )
+    expect(silent.map(({ method, path }) => `${method} ${path}`)).toEqual([])
   })
 
   it('list the audit log newest first and page by page', async () => {

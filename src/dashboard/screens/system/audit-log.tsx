@@ -1,6 +1,5 @@
 import type { AuditLogEntry } from '../../../server/audit-log.js'
 import * as api from '../../data/api.js'
-import { count } from '../../data/format.js'
 import { Badge } from '../../parts/badge.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Empty } from '../../parts/empty.js'
@@ -48,7 +47,7 @@ const COLUMNS: readonly Column<AuditLogEntry>[] = [
       </span>
     ),
   },
-  { title: 'Action', render: entry => <span>{wordsOf(entry)}</span> },
+  { title: 'Action', render: ({ summary, action }) => <span>{summary ?? action}</span> },
   { title: 'Object', render: entry => <Target entry={entry} /> },
   {
     title: 'Details',
@@ -65,22 +64,6 @@ const COLUMNS: readonly Column<AuditLogEntry>[] = [
     render: ({ requestId }) => (requestId === undefined ? null : <CopyableId id={requestId} what="Request id" />),
   },
 ]
-
-const VERBS: Readonly<Record<string, string>> = { POST: 'created', PUT: 'set', PATCH: 'changed', DELETE: 'deleted' }
-
-/** `POST /jobs/{id}/cancel` → `job: cancel`; `DELETE /tokens/{id}` → `deleted a token`. */
-function wordsOf({ action, count: times }: AuditLogEntry): string {
-  const [method = '', path = ''] = action.split(' ')
-  const [noun = '', , verb] = path.split('/').filter(part => part !== '')
-  const [bare = '', bulk] = noun.split(':')
-  const one = bare.replace(/s$/, '')
-  const words = bulk
-    ? `${bulk} ${bare}`
-    : verb && !verb.startsWith('{')
-      ? `${verb} ${one}`
-      : `${VERBS[method] ?? method} ${one}`
-  return times !== undefined && times > 1 ? `${words} × ${count(times)}` : words
-}
 
 function Target({ entry: { action, target } }: { readonly entry: AuditLogEntry }) {
   if (target === undefined) return null
