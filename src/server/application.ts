@@ -2,6 +2,7 @@ import type { Clock, Dice } from '../core/values/clock.js'
 import type { Chronos } from '../engine/client/chronos.js'
 import type { Log } from '../engine/client/log.js'
 import type { Access } from './access/access.js'
+import type { Quota } from './access/quota.js'
 import type { Tokens } from './access/tokens.js'
 import type { AuditLog } from './audit-log.js'
 import type { EventFeed } from './events/feed.js'
@@ -19,6 +20,7 @@ export interface Application {
   readonly log: Log
   readonly access: Access
   readonly tokens: Tokens
+  readonly quota: Quota
   readonly auditLog: AuditLog
   readonly idempotency: Idempotency
   readonly feed: EventFeed

@@ -13,6 +13,7 @@ import { type Log, logOf } from '../engine/client/log.js'
 import { type Loop, startLoop } from '../engine/time/loop.js'
 import { Access } from './access/access.js'
 import { hostCheck, isLoopback } from './access/origin.js'
+import { Quota } from './access/quota.js'
 import { Tokens } from './access/tokens.js'
 import type { Application } from './application.js'
 import { AuditLog } from './audit-log.js'
@@ -88,6 +89,7 @@ export class ChronosServer {
       tokens,
       access: new Access({ ...settings, store, tokens, clock, dice }),
       auditLog: new AuditLog({ store, clock, dice, log }),
+      quota: new Quota(chronos, clock),
       idempotency: new Idempotency(store, clock),
       feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),
       health: new Health(chronos, clock),

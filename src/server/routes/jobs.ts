@@ -73,13 +73,14 @@ const create = endpoint({
 
 /** The repeat id makes sure that a repeated request creates one schedule. */
 async function makeSchedule(
-  { chronos, feed }: Application,
+  { chronos, feed, quota }: Application,
   caller: Caller,
   form: ScheduleForm,
   repeatId: string | undefined,
   note: (facts: { readonly scheduleId: string }) => void,
 ): Promise<Answer> {
   const own = ownTenant(caller, form)
+  await quota.more(caller, 'schedules')
   const { schedule, ...made } = await chronos.schedules.create(own, present({ id: repeatId?.slice(0, 32) }))
   feed.changed(['schedules'], schedule.tenantId)
   note({ scheduleId: schedule.id })
@@ -90,8 +91,9 @@ async function makeSchedule(
     : { status: 200, changed: false, ...answer }
 }
 
-function enqueue({ chronos }: Application, caller: Caller, job: NewJob): Promise<EnqueueResult> {
+async function enqueue({ chronos, quota }: Application, caller: Caller, job: NewJob): Promise<EnqueueResult> {
   const own = ownTenant(caller, job)
+  await quota.job(caller, own.queue, own.dependsOn)
   if ('http' in own) {
     const { http, ...options } = own
     return chronos.http(http, options)

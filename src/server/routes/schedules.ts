@@ -73,6 +73,7 @@ const create = endpoint({
   async handle({ app, caller, body: { id: asked, ...options }, note }): Promise<Answer> {
     const existing = asked === undefined ? undefined : await readOwn(app, caller, asked)
     const id = existing?.id ?? (asked === undefined ? app.dice.id(app.clock.now()) : newId(caller, asked))
+    if (!existing) await app.quota.more(caller, 'schedules')
     const schedule = await put(app, caller, id, options, 0).catch((error: unknown) => {
       throw isTaken(error)
         ? new Problem(409, 'KEY_CONFLICT', `schedule "${id}" exists already; change it with PUT`)
@@ -122,6 +123,7 @@ const replace = endpoint({
     // An id that the tenant has not read may belong to another tenant by now.
     const seen = caller.tenantId === undefined ? undefined : (current?.version ?? 0)
     const version = ifMatch === undefined ? seen : versionOf(ifMatch, id, current)
+    if (!current) await app.quota.more(caller, 'schedules')
     const schedule = await put(app, caller, current?.id ?? newId(caller, id), body, version)
     return { status: current ? 200 : 201, body: schedule, headers: versionTag(schedule) }
   },

@@ -41,6 +41,7 @@ const create = endpoint({
   body: webhookInput,
   answers: created(createdWebhook),
   async handle({ app, caller, body, note }): Promise<Answer> {
+    await app.quota.more(caller, 'webhooks')
     const webhook = await app.chronos.webhooks.create(ownTenant(caller, body))
     note({ webhookId: webhook.id })
     tell(app, webhook)
