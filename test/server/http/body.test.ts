@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { BodyBudget, readBody } from '../../../src/server/http/body.js'
 import { startServer } from '../server.js'
@@ -32,6 +33,25 @@ describe('the budget for request bodies', () => {
     send('x'.repeat(6))
     send('x'.repeat(6))
     await expect(reading).rejects.toMatchObject({ status: 503, code: 'OVERLOADED' })
+  })
+
+  it('is charged by the server: of two large bodies that do not end, one is refused', async () => {
+    await using t = await startServer({ maxBody: 64 * 1024 * 1024 })
+    let answered!: (status: number | undefined) => void
+    const status = new Promise<number | undefined>(resolve => {
+      answered = resolve
+    })
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': 50 * 1024 * 1024 }
+    const requests = [1, 2].map(() => {
+      const sending = request(new URL('api/v1/jobs', t.url), { method: 'POST', headers }, ({ statusCode }) =>
+        answered(statusCode),
+      )
+      sending.on('error', () => undefined)
+      sending.write('x'.repeat(40 * 1024 * 1024))
+      return sending
+    })
+    expect(await status).toBe(503)
+    for (const sending of requests) sending.destroy()
   })
 
   it('is given back when requests are answered', async () => {
