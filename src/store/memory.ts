@@ -12,7 +12,7 @@ import { fold, putRecord, records } from './memory/records.js'
 import * as run from './memory/run.js'
 import { MemoryTables } from './memory/tables.js'
 import { type MemoryTransaction, memoryTransaction } from './memory/transaction.js'
-import type { Enqueued, NewJob, QueueChange, QueueRecord, Settled, Settlement, Store } from './store.js'
+import type { Enqueued, NewJob, Pulse, QueueChange, QueueRecord, Settled, Settlement, Store } from './store.js'
 
 export interface MemoryStoreOptions {
   readonly clock: Clock
@@ -28,6 +28,7 @@ export function memoryStore({ clock, tables = new MemoryTables() }: MemoryStoreO
   const session = new Session(clock, tables)
   return {
     kind: 'memory',
+    pulse: () => session.pulse(),
     migrate: () => session.verb(() => ({ from: 1, to: 1 })),
     info: () => session.verb((_tables, now) => ({ ...INFO, now })),
     close: () => session.close(),
@@ -53,6 +54,11 @@ class Session {
   constructor(clock: Clock, tables: MemoryTables) {
     this.#clock = clock
     this.#tables = tables
+  }
+
+  pulse(): Pulse {
+    const { changes, running, deadlines, deltas } = this.#tables
+    return { changes, runs: running.size > 0, hasDeadlines: deadlines > 0, hasDeltas: deltas.length > 0 }
   }
 
   /** Runs an operation synchronously, which makes it atomic. */
@@ -213,5 +219,6 @@ function setQueue(tables: MemoryTables, name: string, change: QueueChange): Queu
   const retry = change.retry === undefined ? old.retry : (structuredClone(change.retry) ?? undefined)
   const record = present({ name, paused: change.paused ?? old.paused, retry })
   tables.queues.set(name, record)
+  tables.changes++
   return record
 }

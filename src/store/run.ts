@@ -49,6 +49,11 @@ export function beginsWithClaim(
   return begins.includes(`${queue} ${name}`)
 }
 
+/** At least half of the jobs can begin with their claim. */
+export function mostlyBegin(jobs: readonly Claimed[], begins: ClaimRequest['begins']): boolean {
+  return 2 * jobs.filter(job => beginsWithClaim(job, begins)).length >= jobs.length
+}
+
 export interface NameChoice {
   readonly list: readonly string[]
   readonly isExcluded: boolean

@@ -44,6 +44,9 @@ export interface Store {
   /** The store announces work of other processes at once, so workers need to poll only rarely. */
   readonly announcesWork?: boolean
 
+  /** Facts that the store knows at once, so that idle loops cost little. Absent if another process may change it. */
+  pulse?(): Pulse | undefined
+
   /** Migrates the schema to this version and rejects a newer one. Many processes may call it at once. */
   migrate(): Promise<Migration>
   info(): Promise<StoreInfo>
@@ -146,6 +149,15 @@ export interface Store {
    * it.
    */
   guard?(options: GuardOptions): Guard
+}
+
+export interface Pulse {
+  /** Grows with every change of a job or a queue. */
+  readonly changes: number
+  /** Whether there is a running job, a waiting job with a deadline, a pending delta. */
+  readonly runs: boolean
+  readonly hasDeadlines: boolean
+  readonly hasDeltas: boolean
 }
 
 /** How long the key of a removed job is remembered. */

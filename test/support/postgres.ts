@@ -98,7 +98,7 @@ export async function openStoreAt(clock: Clock, told?: (schema: string) => void)
     spare.push(schema)
   }
   return new Proxy(store, {
-    get(_, name: keyof Store) {
+    get(_, name: keyof typeof store) {
       const member = name === 'migrate' ? migrate : name === 'close' ? close : store[name]
       if (typeof member !== 'function' || member === migrate || member === close) return member
       const call = (...args: never[]) => (member as (...args: never[]) => unknown).apply(store, args)

@@ -6,6 +6,11 @@ export interface Clock {
   steady?(): number
   /** Runs once after `ms`; any length is safe. */
   timer(ms: number, run: () => void): Timer
+  /**
+   * A timer of a loop, on a virtual clock. Timers of loops that fall due at the same moment fire together. `run` returns
+   * false if there was nothing to do, so that the clock need not wait for anything.
+   */
+  tick?(ms: number, run: () => boolean): Timer
   /** Runs once after everything that is ready now. */
   soon(run: () => void): void
   /** Only on a virtual clock, which must not advance while real work is in progress. */
@@ -33,6 +38,11 @@ export interface RunningHandler {
   run<T>(work: () => T): T
   /** The handler has ended, or its worker has abandoned it. */
   end(): void
+}
+
+/** The next turn of a loop. `run` returns false if there was nothing to do. */
+export function tick(clock: Clock, ms: number, run: () => boolean): Timer {
+  return clock.tick ? clock.tick(ms, run) : clock.timer(ms, run)
 }
 
 /** Resolves after `ms` on this clock; rejects as soon as the signal aborts. */

@@ -1,4 +1,4 @@
-import type { Clock, Dice, Timer } from '../../core/values/clock.js'
+import { type Clock, type Dice, type Timer, tick } from '../../core/values/clock.js'
 import type { Log } from '../client/log.js'
 
 const RETRY_FIRST_MS = 100
@@ -24,9 +24,11 @@ export interface LoopOptions {
   readonly firstAfterMs?: number
   /** Does a bounded batch and returns in how many milliseconds to come back. */
   step(): Promise<number>
+  /** When to come back, if it is known without asking the store that a step would find nothing. */
+  idleMs?(): number | undefined
 }
 
-export function startLoop({ name, clock, dice, log, step, firstAfterMs = 0 }: LoopOptions): Loop {
+export function startLoop({ name, clock, dice, log, step, idleMs, firstAfterMs = 0 }: LoopOptions): Loop {
   let timer: Timer | undefined
   let running: Promise<void> | undefined
   let stopped = false
@@ -35,8 +37,12 @@ export function startLoop({ name, clock, dice, log, step, firstAfterMs = 0 }: Lo
 
   const sleep = (ms: number): void => {
     if (stopped) return
-    timer = clock.timer(again ? 0 : ms, () => {
-      running = run()
+    const isAsked = again || ms === 0
+    timer = tick(clock, again ? 0 : ms, () => {
+      const restMs = isAsked ? undefined : idleMs?.()
+      if (restMs === undefined) running = run()
+      else sleep(restMs)
+      return restMs === undefined
     })
     again = false
   }

@@ -14,9 +14,13 @@ import { realPause, turn, uuidSequence } from './system.js'
 interface Entry {
   readonly at: number
   readonly order: number
-  readonly run: () => void
+  readonly run: () => unknown
+  readonly isTick: boolean
   live: boolean
 }
+
+/** After so many idle moments the event loop gets a turn, for whatever else the process does. */
+const IDLE_MAX = 1_000
 
 export interface PassOptions {
   /**
@@ -58,7 +62,15 @@ export class VirtualClock implements Clock {
   }
 
   timer(ms: number, run: () => void): Timer {
-    const entry: Entry = { at: this.#now + Math.max(0, ms), order: this.#order++, run, live: true }
+    return this.#timer(ms, run, false)
+  }
+
+  tick(ms: number, run: () => boolean): Timer {
+    return this.#timer(ms, run, true)
+  }
+
+  #timer(ms: number, run: () => unknown, isTick: boolean): Timer {
+    const entry: Entry = { at: this.#now + Math.max(0, ms), order: this.#order++, run, isTick, live: true }
     push(this.#timers, entry)
     return {
       cancel: () => {
@@ -109,19 +121,40 @@ export class VirtualClock implements Clock {
   /** Lets time pass up to the next timer, at most until `limit`. Returns false if no timer fires by then. */
   async step(limit: number, options?: PassOptions): Promise<boolean> {
     await this.settle(options)
-    const at = this.nextTimerAt()
-    if (at === undefined || at > limit) return false
-    const entry = pop(this.#timers)!
-    this.#now = Math.max(this.#now, entry.at)
-    entry.run()
+    return this.#stepOn(limit, options)
+  }
+
+  /** The same, if nothing is outstanding. */
+  async #stepOn(limit: number, options?: PassOptions): Promise<boolean> {
+    for (let idle = 0; idle < IDLE_MAX; idle++) {
+      const at = this.nextTimerAt()
+      if (at === undefined || at > limit) return false
+      if (this.#fire(at)) break
+    }
     await this.settle(options)
     return true
+  }
+
+  /** Fires the next timer, and the timers of loops at the same moment. Returns whether there was something to do. */
+  #fire(at: number): boolean {
+    this.#now = Math.max(this.#now, at)
+    let isBusy = false
+    for (let entry = pop(this.#timers); entry; entry = this.#nextTick(entry)) {
+      if (entry.run() !== false || !entry.isTick) isBusy = true
+    }
+    return isBusy
+  }
+
+  #nextTick({ isTick, at }: Entry): Entry | undefined {
+    if (!isTick || this.nextTimerAt() !== at || !this.#timers[0]!.isTick) return undefined
+    return pop(this.#timers)
   }
 
   /** Lets this much time pass and runs everything that falls due. */
   async advance(ms: number, options?: PassOptions): Promise<void> {
     const until = this.#now + ms
-    while (await this.step(until, options)) {}
+    await this.settle(options)
+    while (await this.#stepOn(until, options)) {}
     this.#now = until
     await this.settle(options)
   }
@@ -134,7 +167,7 @@ export class VirtualClock implements Clock {
     }
     promise.then(settled, settled)
     await this.settle(options)
-    while (!isSettled && (await this.step(Number.POSITIVE_INFINITY, options))) {}
+    while (!isSettled && (await this.#stepOn(Number.POSITIVE_INFINITY, options))) {}
     return promise
   }
 

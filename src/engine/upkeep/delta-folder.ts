@@ -13,6 +13,10 @@ export class DeltaFolder {
     this.#idleMs = idleMs
   }
 
+  idleMs(): number | undefined {
+    return this.#env.connection.opened?.pulse?.()?.hasDeltas === false ? this.#idleMs : undefined
+  }
+
   async step(): Promise<number> {
     const store = await this.#env.connection.store()
     const taken = await store.fold(BATCH)

@@ -93,11 +93,11 @@ export class Maintenance {
     this.#scheduling = startLoop({ name: 'scheduler', clock, dice, log, step: () => this.#scheduler.step() })
     this.#redriving = startLoop({ name: 'redriver', clock, dice, log, step: () => this.#redriver.step() })
     this.#loops = [
-      startLoop({ name: 'sweeper', clock, dice, log, step: () => sweeper.step() }),
+      startLoop({ name: 'sweeper', clock, dice, log, step: () => sweeper.step(), idleMs: () => sweeper.idleMs() }),
       startLoop({ name: 'queues', clock, dice, log, step: refreshQueues }),
       startLoop({ name: 'pruner', clock, dice, log, step: () => pruner.step() }),
       startLoop({ name: 'records', clock, dice, log, firstAfterMs: 60_000, step: () => records.step() }),
-      startLoop({ name: 'folder', clock, dice, log, step: () => folder.step() }),
+      startLoop({ name: 'folder', clock, dice, log, step: () => folder.step(), idleMs: () => folder.idleMs() }),
       startLoop({ name: 'alerts', clock, dice, log, step: () => evaluator.step() }),
       this.#redriving,
       this.#scheduling,

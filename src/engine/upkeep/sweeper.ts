@@ -65,6 +65,14 @@ export class Sweeper {
     await Promise.all(asking.map(({ done }) => done))
   }
 
+  /** Without a running job and a deadline there is nothing to end. Looking is contact with the store all the same. */
+  idleMs(): number | undefined {
+    const pulse = this.#env.connection.opened?.pulse?.()
+    if (this.#contactSince === undefined || !pulse || pulse.runs || pulse.hasDeadlines) return undefined
+    this.#lastLookAt = this.#env.clock.now()
+    return this.#everyMs
+  }
+
   /** A step of a loop: returns when to come back. */
   async step(): Promise<number> {
     const { connection, clock, outbox } = this.#env

@@ -1,8 +1,9 @@
-import { type Timer, wait } from '../../core/values/clock.js'
-import { beginsWithClaim } from '../../store/run.js'
+import { type Timer, tick, wait } from '../../core/values/clock.js'
+import { mostlyBegin } from '../../store/run.js'
 import type { Claim, Claimed, ClaimRequest } from '../../store/store.js'
 import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
+import { IdlePoll } from '../time/idle-poll.js'
 import { backOffMs } from '../time/loop.js'
 import type { ForeignJobs } from './foreign.js'
 
@@ -36,9 +37,6 @@ export interface FetcherOptions {
   readonly handBack: (held: Held, delayMs: number) => void
 }
 
-/** Default interval of polling for jobs of which no notification arrived. */
-const POLL_MS = 1_000
-const POLL_ANNOUNCED_MS = 5_000
 const CLAIM_MAX = 1_000
 /**
  * For stores in which commits do not wait for each other: a claim may take more jobs, since it blocks nothing in this
@@ -86,6 +84,7 @@ export class Fetcher {
   #wakes = 0
   /** The earliest due time from a wake-up that a running claim may not have seen. */
   #dueHint = Number.POSITIVE_INFINITY
+  readonly #idlePoll: IdlePoll
   #staleTimer: Timer | undefined
   #windowMs = WINDOW_MS
   /** At least half of the last claimed jobs could begin with their claim, so the next claim is for free slots only. */
@@ -98,6 +97,7 @@ export class Fetcher {
 
   constructor(options: FetcherOptions) {
     this.#options = options
+    this.#idlePoll = new IdlePoll(options.env, options.pollMs)
   }
 
   get size(): number {
@@ -295,18 +295,18 @@ export class Fetcher {
       const { names } = this.#options.foreign
       const plain = { workerId, token, queues, limit, leaseMs, policyIds, ...(names && { names }) }
       const request = slots > 0 ? { ...plain, begins } : plain
+      // A claim of some names says nothing about the others, which a later one may take.
+      const pulse = names ? undefined : store.pulse?.()
       const claim = await store.claim(isAlong ? { ...request, isAlong } : request)
       this.#failures = 0
       this.#windowMs = Math.min(WINDOW_MAX_MS, Math.max(WINDOW_MS, 2 * (env.clock.now() - askedAt)))
       env.time.observe(claim.now, askedAt)
       this.#keep(claim, asked)
-      this.#isForSlots = begins.length > 0 && areMany(claim.jobs, begins)
+      this.#isForSlots = begins.length > 0 && mostlyBegin(claim.jobs, begins)
       // There may be more jobs, whatever another claim has found.
       if (claim.jobs.length === limit) this.#clearIdle()
       else if (wakes === this.#wakes) {
-        const pollMs = this.#options.pollMs ?? (store.announcesWork ? POLL_ANNOUNCED_MS : POLL_MS)
-        const dueInMs = claim.nextDueAt === undefined ? pollMs : Math.max(0, claim.nextDueAt - claim.now)
-        this.#idleUntil(Math.min(env.clock.now() + Math.min(pollMs, dueInMs), this.#dueHint))
+        this.#idleUntil(Math.min(this.#idlePoll.after(claim, store, pulse), this.#dueHint))
       }
       return claim.isAlong === true
     } catch (error) {
@@ -381,9 +381,12 @@ export class Fetcher {
     if (this.#stopped || (this.#idleTimer && this.#idleTimer.at <= at)) return
     this.#clearIdle()
     const { clock } = this.#options.env
-    const timer = clock.timer(at - clock.now(), () => {
+    const timer = tick(clock, at - clock.now(), () => {
       this.#idleTimer = undefined
-      this.fetch()
+      const pollAt = this.#unanswered.length > 0 ? undefined : this.#idlePoll.later()
+      if (pollAt === undefined) this.fetch()
+      else this.#idleUntil(pollAt)
+      return pollAt === undefined
     })
     this.#idleTimer = { at, timer }
   }
@@ -392,9 +395,4 @@ export class Fetcher {
     this.#idleTimer?.timer.cancel()
     this.#idleTimer = undefined
   }
-}
-
-/** At least half of the jobs can begin with their claim. */
-function areMany(jobs: readonly Claimed[], begins: ClaimTerms['begins']): boolean {
-  return 2 * jobs.filter(job => beginsWithClaim(job, begins)).length >= jobs.length
 }

@@ -1,4 +1,4 @@
-import type { Job } from '../../core/job/job.js'
+import { type Job, PRIORITY_MAX } from '../../core/job/job.js'
 import type { StoredRecord } from '../record.js'
 import { isLive, keyOf } from '../scope.js'
 import type { AttemptRecord, LogRecord, QueueRecord } from '../store.js'
@@ -55,7 +55,11 @@ export class MemoryTables {
   /** Oldest first, stored as JSON text so that they can't be modified. */
   readonly deltas: string[]
   readonly running = new Set<Row>()
-  readonly #lines = new Map<string, Line>()
+  /** The lines of a queue, by priority. */
+  readonly #lines = new Map<string, Line[]>()
+  changes = 0
+  /** Waiting jobs with a deadline. */
+  deadlines = 0
   readonly #unique = new Map<string, Row>()
   /** Live jobs by schedule. */
   readonly #occurrences = new Map<string, number>()
@@ -117,10 +121,9 @@ export class MemoryTables {
 
   /** Waiting jobs of one queue and priority, by due time. */
   line(queue: string, priority: number): Line {
-    const name = JSON.stringify([queue, priority])
-    const line = this.#lines.get(name) ?? new Line()
-    this.#lines.set(name, line)
-    return line
+    const lines = this.#lines.get(queue) ?? Array.from({ length: PRIORITY_MAX + 1 }, () => new Line())
+    this.#lines.set(queue, lines)
+    return lines[priority]!
   }
 
   /** The waiting or running job with this `unique` value. */
@@ -135,7 +138,9 @@ export class MemoryTables {
 
   #enter(row: Row): void {
     const { job } = row
+    this.changes++
     if (job.state === 'waiting') this.line(job.queue, job.priority).add(row)
+    if (job.state === 'waiting' && job.deadline !== undefined) this.deadlines++
     if (job.state === 'running') this.running.add(row)
     if (job.unique !== undefined && isLive(job)) this.#unique.set(keyOf(job, job.unique), row)
     this.#count(job, 1)
@@ -143,7 +148,9 @@ export class MemoryTables {
 
   #leave(row: Row): void {
     const { job } = row
+    this.changes++
     if (job.state === 'waiting') this.line(job.queue, job.priority).remove(row)
+    if (job.state === 'waiting' && job.deadline !== undefined) this.deadlines--
     if (job.state === 'running') this.running.delete(row)
     if (job.unique !== undefined && isLive(job)) this.#unique.delete(keyOf(job, job.unique))
     this.#count(job, -1)

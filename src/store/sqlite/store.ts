@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Clock, Dice } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
-import type { Store, StoreInfo } from '../store.js'
+import type { Pulse, Store, StoreInfo } from '../store.js'
 import type { Driver } from './file/driver.js'
 import { guard } from './file/guard.js'
 import { Session } from './file/session.js'
@@ -48,6 +48,7 @@ export function sqliteStore({ path, clock, dice, driver }: SqliteOptions): Store
     ...manualVerbs(session),
     ...readVerbs(session),
     ...recordVerbs(session),
+    ...(isInMemory && { pulse: () => pulse(session) }),
     // No other process or thread can see a database in memory.
     watch: isInMemory ? () => () => undefined : onChange => watch(session.file, clock, onChange),
     ...(!isInMemory && { guard: options => guard(session.file, options) }),
@@ -118,6 +119,17 @@ function recordVerbs(session: Session) {
     fold: limit => session.write(limit, (db, now) => fold(db, limit, now)),
     audit: () => session.snapshot(audit),
   } satisfies Partial<Store>
+}
+
+const PULSE = `
+  SELECT total_changes(), EXISTS (SELECT 1 FROM jobs WHERE state = 'running'),
+    EXISTS (SELECT 1 FROM jobs WHERE deadline IS NOT NULL AND state = 'waiting'), EXISTS (SELECT 1 FROM deltas)`
+
+function pulse({ file }: Session): Pulse | undefined {
+  const row = file.connection?.get<[number, number, number, number]>(PULSE)
+  if (!row) return undefined
+  const [changes, runs, hasDeadlines, hasDeltas] = row
+  return { changes, runs: runs === 1, hasDeadlines: hasDeadlines === 1, hasDeltas: hasDeltas === 1 }
 }
 
 async function info(session: Session): Promise<StoreInfo> {
