@@ -76,6 +76,22 @@ export const FOUND = `## What was found and fixed
 | PgBouncer | The test of PgBouncer failed with versions before 1.21 | Both kinds of versions are tested (\`test/store/postgres/pgbouncer.test.ts\`) |
 `
 
+export const NOT_HELD = `## Runs that did not hold
+
+They are not in the tables above. The machine was busy: its two cores had 30 to 60 processes waiting.
+
+| Scenario | What happened |
+|---|---|
+| many queues, dependencies, tenants, error groups and tags | With 3,000 of each, \`GET /stats\` took 6.6 s; the bound is 3 s. Memory was 130 MB. 100,000 of each were not tried |
+| slow clients | While 50 clients asked for pages of 2 MB and read none of them, and 100 sent slowly, another request waited 30 s; the bound is 2 s. Memory was 121 MB; before the fix below it was 1 GB with ten such clients |
+| event-stream clients | 10,000 streams were open and each received the change, with 386 and 348 MB. Other requests took up to 5.8 and 5.5 s in the two runs; the bound is 5 s |
+| kills and freezes on SQLite | 500 kills and 100 freezes, 3,134 jobs, 2,581 lost runs: no promise about jobs was broken. The run failed its coverage (no circuit opened, too few redrives), and the checker did not know yet that a schedule makes up for 100 missed occurrences only. It was not repeated to the end |
+| failovers to a standby, asynchronous | A run of 20 failovers ended while a redrive was still starting jobs, so that 24 jobs waited at the end: the scenario did not wait for redrives. The shorter run above does |
+| behind PgBouncer | With ten restarts two seconds apart no process could connect for eight minutes. A run with one restart held. The cause is not known yet |
+| soak on PostgreSQL | Ended with an error after 30 minutes: the server could not be reached for the final check |
+| soak on SQLite | In a run of 30 minutes with 29 crashes (37,606 jobs) the heap stayed at 18 to 19 MB and the open files at 48, but at the end the jobs of the one pull worker made no progress for two minutes, and the run was stopped. The cause is not known yet |
+`
+
 export const MATRIX = `## Guarantees by durability setting
 
 | | SQLite (\`synchronous=FULL\`, always set) | PostgreSQL, \`fsync\` and \`synchronous_commit\` on | with a synchronous standby (\`on\`, \`remote_apply\`) | with an asynchronous standby, after a failover | \`synchronous_commit\` off, SQLite files written with \`synchronous=NORMAL\` by another program | \`memory:\` |
