@@ -8,7 +8,7 @@ const REPLY = 'reply'
 const KEPT_MS = 24 * 3_600_000
 /** After this time the process that handled the first request is considered dead. */
 const PENDING_MS = 60_000
-const SWEPT = 500
+const SWEPT = 100
 const SWEEP_EVERY_MS = 600_000
 
 type Reply =
@@ -36,6 +36,9 @@ export class Idempotency {
   readonly #store: () => Promise<Store>
   readonly #clock: Clock
   #sweptAt = 0
+  #sweptTo = ''
+  /** New answers since the last sweep. */
+  #unswept = 0
 
   constructor(store: () => Promise<Store>, clock: Clock) {
     this.#store = store
@@ -84,19 +87,17 @@ export class Idempotency {
     return { ...reply.answer, headers: { ...reply.answer.headers, 'Idempotency-Replayed': 'true' } }
   }
 
+  /** Deletes old answers, one page at a time: two are looked at for each new one, so that all get their turn. */
   async #sweep(store: Store): Promise<void> {
     const now = this.#clock.now()
-    if (now - this.#sweptAt < SWEEP_EVERY_MS) return
+    if (now - this.#sweptAt < SWEEP_EVERY_MS && ++this.#unswept < SWEPT / 2) return
     this.#sweptAt = now
-    let from = ''
-    for (;;) {
-      const records = await store.records(REPLY, { from, limit: SWEPT })
-      const old = records.filter(({ updatedAt }) => updatedAt < now - KEPT_MS)
-      if (old.length > 0) {
-        await store.putRecords(old.map(({ id, version }) => ({ kind: REPLY, id, body: null, expect: version })))
-      }
-      if (records.length < SWEPT) return
-      from = `${records.at(-1)!.id}\0`
+    this.#unswept = 0
+    const records = await store.records(REPLY, { from: this.#sweptTo, limit: SWEPT })
+    this.#sweptTo = records.length < SWEPT ? '' : `${records.at(-1)!.id}\u0001`
+    const old = records.filter(({ updatedAt }) => updatedAt < now - KEPT_MS)
+    if (old.length > 0) {
+      await store.putRecords(old.map(({ id, version }) => ({ kind: REPLY, id, body: null, expect: version })))
     }
   }
 }
