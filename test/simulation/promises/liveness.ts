@@ -2,6 +2,8 @@ import type { World } from '../world/world.js'
 
 /** The longest that a process waits between two looks for the jobs of dead workers. */
 const SWEEP_MAX_MS = 5_000
+/** The longest wait before a failed call is repeated. */
+const RETRY_MS = 5_000
 /** A probe whose run has ended without a report is replaced after this time. */
 const REPORT_MS = 2_000
 /** Another process takes over a redrive whose lock has expired, when it next looks. */
@@ -27,7 +29,8 @@ export function checkLiveness(world: World): void {
 function readyAtOf(world: World): number | undefined {
   const { plan, healedAt } = world
   if (healedAt === undefined && plan.mood !== 'crashes') return undefined
-  const since = plan.mood === 'crashes' ? 0 : healedAt!
+  // A process that could not reach the store tries again within this time.
+  const since = plan.mood === 'crashes' ? 0 : healedAt! + RETRY_MS
   const times = world.living().flatMap(({ host, plan: own, stopping }) => {
     if (!own || stopping) return []
     return [Math.max(host.bornAt, since) + own.leaseMs + sweepMs(own.leaseMs)]
