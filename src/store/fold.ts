@@ -39,6 +39,8 @@ export interface ErrorGroup {
   readonly samples: readonly string[]
   readonly state: GroupState
   readonly stateAt: number
+  /** The state was set for all tenants. */
+  readonly isForAll?: boolean
 }
 
 const PLACES_MAX = 10
@@ -145,6 +147,7 @@ function foldError(old: ErrorGroup | undefined, change: ErrorDelta, at: number):
     samples: [jobId, ...(old?.samples ?? []).filter(id => id !== jobId)].slice(0, SAMPLES_MAX),
     state: regressed ? 'regressed' : (old?.state ?? 'open'),
     stateAt: regressed ? at : (old?.stateAt ?? at),
+    ...(old?.isForAll && !regressed && { isForAll: true }),
   }
 }
 

@@ -114,7 +114,10 @@ describe('an operator', () => {
     await using visitor = await Visitor.at(browser, t.url)
     const { page } = visitor
     const [group] = (await t.chronos.dead.groups({ limit: 1 })).data
-    await visitor.open(`/dead/${group!.fingerprint}`)
+    await visitor.open('/dead')
+    await page.getByRole('link', { name: group!.title }).click()
+    const shares = page.getByRole('table', { name: 'Dead letters by tenant' })
+    expect(await shares.getByRole('row', { name: /acme/ }).innerText()).toMatch(/acme\s+Open\s+3/)
     await choose(page, `Actions for ${group!.title}`, /^Discard/)
     await page.getByRole('dialog', { name: 'Discard 5 dead letters?' }).waitFor()
     await deadJobs(t, 1, { tenantId: 'globex' })

@@ -3,18 +3,39 @@ import { acknowledge, discard } from '../../core/job/changes.js'
 import { type JobView, timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { freeText } from '../../core/values/limits.js'
+import { present } from '../../core/values/present.js'
 import { about, anyText, boolean, type Infer, integer, named, oneOf, read } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
-import { ERROR_GROUP, type ErrorGroup, GROUP_STATES, groupId } from '../../store/fold.js'
+import { type ErrorGroup, GROUP_STATES, groupId } from '../../store/fold.js'
 import type { Changed, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { folded } from '../figures/counts.js'
 import { actOnAll, type BulkResult } from '../jobs/bulk.js'
 import type { Jobs } from '../jobs/jobs.js'
 import { jobFilter, type List, PAGE_DEFAULT, type PageQuery, paging } from '../jobs/query.js'
-import { Records } from '../records/records.js'
+import type { Records } from '../records/records.js'
+import { GROUPS_MAX, groupRecords, groupsOf } from './group-records.js'
 import type { DeadQuery, DryRun, RedriveOptions, Redrives, RedriveView } from './redrives.js'
+import { type RolledUp, rollUp, rollUpAll } from './roll-up.js'
+
+const dead = about(integer(-Number.MAX_SAFE_INTEGER), 'Current dead letters.')
+
+/** The part of one tenant, or of the jobs without a tenant. */
+const tenantShare = named(
+  'ErrorGroupTenant',
+  view(
+    {
+      failures: integer(),
+      deaths: integer(),
+      dead,
+      firstSeen: timestamp,
+      lastSeen: timestamp,
+      state: oneOf(GROUP_STATES),
+    },
+    { tenantId: anyText },
+  ),
+)
 
 /** A group of equal errors. */
 export const errorGroupView = named(
@@ -28,14 +49,22 @@ export const errorGroupView = named(
       queues: listOf(anyText),
       failures: about(integer(), 'Failed runs.'),
       deaths: about(integer(), 'Jobs that died with this error.'),
-      dead: about(integer(-Number.MAX_SAFE_INTEGER), 'Current dead letters.'),
+      dead,
       firstSeen: timestamp,
       lastSeen: timestamp,
       trend: about(listOf(view({ at: timestamp, failures: integer() })), 'Failed runs by hour, oldest first.'),
       samples: about(listOf(anyText), 'Ids of some of the newest jobs.'),
       state: oneOf(GROUP_STATES),
     },
-    { tenantId: anyText, code: anyText, status: integer() },
+    {
+      tenantId: about(anyText, 'The tenant that was asked for; otherwise the group is that of all tenants.'),
+      tenants: about(
+        listOf(tenantShare),
+        'The same by tenant, most dead letters first. Absent if no job has a tenant.',
+      ),
+      code: anyText,
+      status: integer(),
+    },
   ),
 )
 export type ErrorGroupView = Infer<typeof errorGroupView>
@@ -47,14 +76,13 @@ export const groupQuery = object(
   {
     all: about(boolean, 'Include groups without a dead letter, and resolved and ignored groups. Default false.'),
     state: oneOf(GROUP_STATES),
-    tenantId: freeText,
+    tenantId: about(freeText, 'Only the part of this tenant. Default: all tenants, with a breakdown.'),
     ...paging,
   },
 )
 export type GroupQuery = Infer<typeof groupQuery>
 
 export const SETTABLE_STATES = ['open', 'resolved', 'ignored'] as const
-const GROUPS_MAX = 10_000
 
 /** `chronos.dead`: dead letters, their error groups, and redrives of them. */
 export class Dead {
@@ -67,8 +95,7 @@ export class Dead {
     this.#env = env
     this.#jobs = jobs
     this.#redrives = redrives
-    const name = (id: string): string => `error group ${shown(id)}`
-    this.#records = new Records({ env, kind: ERROR_GROUP, name })
+    this.#records = groupRecords(env)
   }
 
   /** Newest first. */
@@ -79,7 +106,8 @@ export class Dead {
   /** Most dead letters first, then the newest. */
   async groups(query: GroupQuery = {}): Promise<List<ErrorGroupView>> {
     const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = read(groupQuery, query, 'dead.groups:')
-    const groups = (await this.#groups(tenantId)).filter(group =>
+    const found = await this.#groups(tenantId)
+    const groups: RolledUp[] = (tenantId === undefined ? rollUpAll(found) : found).filter(group =>
       state === undefined ? all || (group.dead > 0 && group.state !== 'ignored') : group.state === state,
     )
     groups.sort((a, b) => b.dead - a.dead || b.lastSeen - a.lastSeen || (a.fingerprint < b.fingerprint ? -1 : 1))
@@ -91,10 +119,7 @@ export class Dead {
 
   async group(fingerprint: string, tenantId?: string): Promise<ErrorGroupView> {
     read(freeText, fingerprint, 'dead: fingerprint')
-    await this.#fold()
-    const group = await this.#records.find(groupId(fingerprint, tenantId))
-    if (!group) throw noGroup(fingerprint)
-    return viewGroup(group.body)
+    return viewGroup(this.#whole(await this.#same(fingerprint, tenantId), tenantId))
   }
 
   /** `resolved`: fixed; the group becomes `regressed` when its error occurs again. `ignored`: known and harmless. */
@@ -105,13 +130,28 @@ export class Dead {
   ): Promise<ErrorGroupView> {
     read(oneOf(SETTABLE_STATES), state, 'dead.setGroup: state')
     read(freeText, fingerprint, 'dead: fingerprint')
+    const changed: ErrorGroup[] = []
+    for (const same of await this.#same(fingerprint, tenantId)) {
+      const { body } = await this.#records.change(idOf(same), async (group, store) => {
+        if (!group) throw noGroup(fingerprint)
+        const { now } = await store.info()
+        return { ...group, state, stateAt: now, isForAll: tenantId === undefined }
+      })
+      changed.push(body)
+    }
+    return viewGroup(this.#whole(changed, tenantId))
+  }
+
+  #whole(groups: readonly ErrorGroup[], tenantId: string | undefined): RolledUp {
+    return tenantId === undefined ? rollUp(groups) : groups[0]!
+  }
+
+  /** The stored groups of an error: that of one tenant, or those of all. */
+  async #same(fingerprint: string, tenantId: string | undefined): Promise<readonly ErrorGroup[]> {
     await this.#fold()
-    const { body } = await this.#records.change(groupId(fingerprint, tenantId), async (group, store) => {
-      if (!group) throw noGroup(fingerprint)
-      const { now } = await store.info()
-      return { ...group, state, stateAt: now }
-    })
-    return viewGroup(body)
+    const same = await groupsOf(this.#records, fingerprint, tenantId)
+    if (same.length === 0) throw noGroup(fingerprint)
+    return same
   }
 
   redrive(query: DeadQuery, options: RedriveOptions & { readonly dryRun: true }): Promise<DryRun>
@@ -169,12 +209,34 @@ export function noGroup(fingerprint: string): ChronosError {
   return new ChronosError('NOT_FOUND', words, { details: { fingerprint } })
 }
 
-function viewGroup({ firstSeen, lastSeen, trend, stateAt: _, ...group }: ErrorGroup): ErrorGroupView {
+function viewGroup({
+  firstSeen,
+  lastSeen,
+  trend,
+  stateAt: _,
+  isForAll: __,
+  tenants,
+  ...group
+}: RolledUp): ErrorGroupView {
   const hours = Object.entries(trend).sort(([a], [b]) => Number(a) - Number(b))
   return {
     ...group,
+    ...present({ tenants: tenants?.map(viewShare) }),
     firstSeen: timeText(firstSeen),
     lastSeen: timeText(lastSeen),
     trend: hours.map(([at, failures]) => ({ at: timeText(Number(at)), failures })),
   }
+}
+
+function viewShare({
+  tenantId,
+  failures,
+  deaths,
+  dead,
+  firstSeen,
+  lastSeen,
+  state,
+}: ErrorGroup): Infer<typeof tenantShare> {
+  const seen = { firstSeen: timeText(firstSeen), lastSeen: timeText(lastSeen) }
+  return { ...present({ tenantId }), failures, deaths, dead, ...seen, state }
 }

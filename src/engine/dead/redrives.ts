@@ -19,12 +19,12 @@ import { pageLimit } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { formatRate, perSecondOf, type Rate, rate } from '../../core/values/rate.js'
 import { read } from '../../core/values/schema.js'
-import { ERROR_GROUP, groupId } from '../../store/fold.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { countAll } from '../jobs/bulk.js'
 import { type DeadQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
 import type { Records } from '../records/records.js'
+import { groupRecords, groupsOf } from './group-records.js'
 import { filterOf, redriveRecords } from './redriver.js'
 
 export type { DryRun, RedriveOptions, RedriveView } from '../../core/redrive/redrive.js'
@@ -51,7 +51,7 @@ export class Redrives {
     const perSecond = perSecondOf(given.rate ?? 10)
     const store = await this.#env.connection.store()
     const filter = jobFilter(query, 'redrive') as RedriveFilter
-    await checkGroup(store, filter)
+    await this.#checkGroup(store, filter)
     const { now } = await store.info()
     const counted = await countDead(store, { filter, force, createdAt: now })
     if (given.dryRun) return { dryRun: true, ...counted }
@@ -148,6 +148,14 @@ export class Redrives {
     return this.#view(await this.#env.connection.store(), body)
   }
 
+  /** A misspelt fingerprint would redrive nothing and look like success. */
+  async #checkGroup(store: Store, { fingerprint, tenantId }: RedriveFilter): Promise<void> {
+    if (fingerprint === undefined) return
+    const { value } = await store.count({ state: 'dead', fingerprint, ...present({ tenantId }) }, 1)
+    if (value > 0 || (await groupsOf(groupRecords(this.#env), fingerprint, tenantId)).length > 0) return
+    throw new ChronosError('NOT_FOUND', `there is no error group ${shown(fingerprint)}; dead.groups() lists them all`)
+  }
+
   async #view(store: Store, redrive: Redrive): Promise<RedriveView> {
     const results = await store.tally(redrive.id)
     const { id, state, why, filter, canary, stopWhenFailing, total, skipped, conflicts, conflictCount } = redrive
@@ -171,15 +179,6 @@ export class Redrives {
       finishedAt: timeText(redrive.finishedAt),
     })
   }
-}
-
-/** A misspelt fingerprint would redrive nothing and look like success. */
-async function checkGroup(store: Store, { fingerprint, tenantId }: RedriveFilter): Promise<void> {
-  if (fingerprint === undefined) return
-  const { value } = await store.count({ state: 'dead', fingerprint, ...present({ tenantId }) }, 1)
-  if (value > 0) return
-  if ((await store.records(ERROR_GROUP, { ids: [groupId(fingerprint, tenantId)] })).length > 0) return
-  throw new ChronosError('NOT_FOUND', `there is no error group ${shown(fingerprint)}; dead.groups() lists them all`)
 }
 
 async function countDead(

@@ -17,7 +17,7 @@ export const deadFilter = named('DeadFilter', deadQuery, {
   description: 'Selects dead jobs that match every condition.',
 })
 const byFingerprint = object({ fingerprint: freeText })
-const ofTenant = object({}, { tenantId: about(freeText, 'The tenant of the group; each tenant has its own groups.') })
+const ofTenant = object({}, { tenantId: about(freeText, 'Only the part of this tenant. Default: all tenants.') })
 const groupEdit = named(
   'ErrorGroupEdit',
   object({
@@ -55,6 +55,7 @@ const groups = endpoint({
   path: '/dead/groups',
   call: 'dead.groups(...)',
   summary: 'List error groups, largest first',
+  description: 'Equal errors are one group over all tenants, with a breakdown by tenant (`tenants`).',
   role: 'viewer',
   tenants: 'own',
   query: groupQuery,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
+import { present } from '../../../src/core/values/present.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import type { List, TenantQuery } from '../../../src/engine/jobs/query.js'
 import { testChronos } from '../../../src/testing.js'
@@ -70,6 +71,74 @@ describe.each(STORES)('tenants on %s', (_, store) => {
     await expect(redrives.start({ fingerprint, tenantId: 'unknown' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
+  test('one error is one group, whose numbers are those of the store', async () => {
+    const fail = (name: string, message: string) =>
+      defineJob({ name, retry: fixed({ delay: '1s', maxRetries: 1 }), run: () => Promise.reject(new Error(message)) })
+    const [down, full] = [fail('charge', 'gateway is down'), fail('export', 'disk is full')]
+    await using t = testChronos({ jobs: [down, full], store })
+    t.chronos.work([down, full], { queues: ['mail', 'default'], signals: false })
+    for (const tenantId of ['acme', 'acme', 'globex', undefined]) {
+      for (const queue of ['mail', 'default', 'default']) {
+        for (const job of [down, full]) await t.enqueue(job, undefined, present({ queue, tenantId }))
+      }
+    }
+    await t.drain()
+    const { dead } = t.chronos
+    const { data } = await dead.groups()
+    expect(data).toHaveLength(2)
+    for (const group of data) {
+      const { fingerprint, tenants = [] } = group
+      const { value } = await t.jobs.count({ state: 'dead', fingerprint })
+      expect(group).toMatchObject({ dead: value, deaths: 12, failures: 24, samples: { length: 5 }, state: 'open' })
+      expect(group.trend.reduce((sum, { failures }) => sum + failures, 0)).toBe(24)
+      expect(group.queues.toSorted()).toEqual(['default', 'mail'])
+      expect(group).not.toHaveProperty('tenantId')
+      expect(await dead.group(fingerprint)).toEqual(group)
+      expect(tenants.map(({ tenantId, dead: own }) => [tenantId, own])).toEqual(
+        expect.arrayContaining([
+          ['acme', 6],
+          ['globex', 3],
+          [undefined, 3],
+        ]),
+      )
+      for (const { tenantId, dead: own } of tenants.filter(each => each.tenantId !== undefined)) {
+        const query = { state: 'dead', fingerprint, ...present({ tenantId }) } as const
+        expect(await t.jobs.count(query)).toMatchObject({ value: own })
+        expect(await dead.group(fingerprint, tenantId)).toMatchObject({ tenantId, dead: own })
+      }
+    }
+    const { fingerprint } = data[0]!
+    await dead.discard({ fingerprint, tenantId: 'globex' })
+    await t.jobs.deleteAll({ fingerprint, tenantId: 'acme' })
+    // The discarded ones are dead, and no longer dead letters.
+    const left = await t.jobs.count({ fingerprint, reason: 'exhausted' })
+    expect([left.value, (await dead.group(fingerprint)).dead]).toEqual([3, 3])
+  })
+
+  test('the state of a group holds for tenants in which the error occurs later', async () => {
+    await using t = testChronos({ jobs: [bad], store })
+    const { dead } = t.chronos
+    const die = async (tenantId: string): Promise<void> => {
+      await t.enqueue(bad, {}, { tenantId })
+      await t.drain()
+      await t.advance('1s')
+    }
+    await die('acme')
+    await die('globex')
+    const { fingerprint } = (await dead.groups()).data[0]!
+    expect(await dead.setGroup(fingerprint, 'ignored', 'acme')).toMatchObject({ tenantId: 'acme', state: 'ignored' })
+    expect((await dead.groups()).data).toMatchObject([{ state: 'open', dead: 2 }])
+    expect(await dead.setGroup(fingerprint, 'ignored')).toMatchObject({ state: 'ignored', dead: 2 })
+    await die('later')
+    await die('acme')
+    expect(await dead.group(fingerprint)).toMatchObject({ state: 'ignored', dead: 4 })
+    expect((await dead.groups()).data).toEqual([])
+    await dead.setGroup(fingerprint, 'resolved')
+    expect(await dead.group(fingerprint)).toMatchObject({ state: 'resolved' })
+    await die('latest')
+    expect((await dead.groups()).data).toMatchObject([{ state: 'regressed', dead: 5 }])
+  })
+
   test("a tenant's error group is known without a dead letter of it", async () => {
     await using t = testChronos({ jobs: [bad], store })
     const { id } = await t.enqueue(bad, {}, { tenantId: 'acme' })
@@ -81,6 +150,8 @@ describe.each(STORES)('tenants on %s', (_, store) => {
     expect(await t.chronos.redrives.start({ fingerprint, tenantId: 'acme' }, options)).toMatchObject({
       count: { value: 0 },
     })
-    await expect(t.chronos.redrives.start({ fingerprint }, options)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await t.chronos.redrives.start({ fingerprint }, options)).toMatchObject({ count: { value: 0 } })
+    const other = { fingerprint, tenantId: 'other' }
+    await expect(t.chronos.redrives.start(other, options)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 })

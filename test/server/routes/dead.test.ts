@@ -120,5 +120,17 @@ describe('dead letters', () => {
     expect(discarded.body).toMatchObject({ matched: 0, changed: 0 })
     expect((await t.api('GET', '/dead?tenantId=acme', undefined, globex)).status).toBe(403)
     expect((await t.api('GET', `${path}?tenantId=acme`)).body).toMatchObject({ dead: 1, state: 'open' })
+
+    await deadJobs(t, 2, { tenantId: 'globex' })
+    const tenants = [
+      { tenantId: 'globex', dead: 2 },
+      { tenantId: 'acme', dead: 1 },
+    ]
+    expect((await t.api('GET', '/dead/groups')).body).toMatchObject({ data: [{ dead: 3, tenants }] })
+    const own = await t.api<{ data: object[] }>('GET', '/dead/groups', undefined, acme)
+    expect(own.body.data).toMatchObject([{ tenantId: 'acme', dead: 1 }])
+    expect(own.body.data[0]).not.toHaveProperty('tenants')
+    expect((await t.api('PATCH', path, { state: 'ignored' }, acme)).body).toMatchObject({ state: 'ignored' })
+    expect((await t.api('GET', path, undefined, globex)).body).toMatchObject({ state: 'open', dead: 2 })
   })
 })

@@ -8,7 +8,7 @@ import { addDeadFilterOptions } from '../jobs/filter.js'
 const FINGERPRINT = ['<fingerprint>', 'fingerprint of the error group'] as const
 const IDS = ['[ids...]', 'ids of dead jobs'] as const
 
-const ofTenant = (command: Command): Command => command.option('--tenant <id>', 'tenant of the error group')
+const ofTenant = (command: Command): Command => command.option('--tenant <id>', 'only the part of this tenant')
 const chosen = (command: Command): Command => addConfirmation(addDeadFilterOptions(command), 'all dead jobs')
 
 const state = new Option('--state <state>', 'only groups in this state')
@@ -30,12 +30,12 @@ chronos dead list --no-acknowledged --json | jq -r '.data[].id'`,
     summary: 'list error groups: equal errors are one group',
     details:
       'For each group the list shows its dead jobs, its failed runs in the last 24 hours, when it was first and last ' +
-      'seen, and the names of the jobs.',
+      'seen, the names of the jobs, and its dead jobs by tenant.',
     options: command =>
       addPageOptions(command)
         .option('--all', 'include groups without dead jobs, and resolved and ignored groups')
         .addOption(state)
-        .option('--tenant <id>', 'only groups of this tenant'),
+        .option('--tenant <id>', 'only the part of this tenant'),
     examples: `
 chronos dead groups
 chronos dead groups --all

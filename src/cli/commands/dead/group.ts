@@ -10,7 +10,7 @@ import { lastHours, sparkline } from '../../output/sparkline.js'
 import { GROUP_MARKS, markText } from '../../output/symbols.js'
 import { oneLine } from '../../output/width.js'
 import { jobTable } from '../jobs/list.js'
-import { kindOf } from './groups.js'
+import { kindOf, tenantsOf } from './groups.js'
 
 export interface GroupOptions extends BackendOptions {
   readonly tenant?: string
@@ -22,7 +22,8 @@ export async function showGroup(fingerprint: string, options: GroupOptions, io: 
     const [{ data: jobs }, { now }] = await Promise.all([backend.jobs.list({ ids: group.samples }), backend.info()])
     show(io, options, group, style => cardOf(group, jobs, now, style))
     if (options.json || group.dead === 0) return
-    io.stderr.write(`\nredrive them: chronos dead redrive --group ${oneLine(fingerprint)} --dry-run\n`)
+    const whose = options.tenant === undefined ? '' : ` --tenant ${oneLine(options.tenant)}`
+    io.stderr.write(`\nredrive them: chronos dead redrive --group ${oneLine(fingerprint)}${whose} --dry-run\n`)
   })
 }
 
@@ -30,14 +31,14 @@ const LABEL_COLUMNS = 8
 const TWO_DAYS = { cells: 48, cellHours: 1 } as const
 
 function cardOf(group: ErrorGroupView, jobs: readonly JobView[], now: number, style: Style): string {
-  const { title, fingerprint, state, names, queues, tenantId, dead, deaths, failures } = group
+  const { title, fingerprint, state, names, queues, dead, deaths, failures } = group
   const when = (at: string): string => `${absolute(at)} (${relative(at, now)})`
   const hours = lastHours(group.trend, now, TWO_DAYS)
   const peak = Math.max(...hours)
   const rows: readonly (readonly [label: string, words: string | undefined])[] = [
     ['error', kindOf(group)],
     ['jobs', `${names.join(', ')} in ${queues.length === 1 ? 'queue' : 'queues'} ${queues.join(', ')}`],
-    ['tenant', tenantId],
+    ['tenants', tenantsOf(group)],
     ['count', `${countText(dead)} dead now; ${many(failures, 'failed run')}, ${many(deaths, 'death')} in total`],
     ['first', when(group.firstSeen)],
     ['last', when(group.lastSeen)],

@@ -51,12 +51,13 @@ function groupTable(groups: readonly ErrorGroupView[], now: number, style: Style
   const day = isWide ? DAY_WIDE : DAY_NARROW
   const between = style.unicode ? ' · ' : ', '
   const entries = groups.map((group): Entry => {
-    const { fingerprint, title, names, failures, dead, tenantId, state } = group
+    const { fingerprint, title, names, failures, dead, state } = group
     const jobs = names.join(', ')
     const kind = kindOf(group)
     const short = isWide ? fingerprint : cut(fingerprint, GROUP_MAX_COLUMNS)
     const whole = short === fingerprint ? [] : [`group ${fingerprint}`]
-    const whose = tenantId === undefined ? [] : [`tenant ${tenantId}`]
+    const tenants = tenantsOf(group)
+    const whose = tenants === undefined ? [] : [`${group.tenantId === undefined ? 'tenants' : 'tenant'} ${tenants}`]
     return {
       cells: [
         { text: countText(dead), tone: dead > 0 ? 'bad' : 'dim' },
@@ -67,7 +68,7 @@ function groupTable(groups: readonly ErrorGroupView[], now: number, style: Style
         { text: short, tone: 'strong' },
       ],
       below: [title, [kind, jobs, many(failures, 'failed run'), ...whose, ...whole].join(between)],
-      beside: [countText(failures), kind, jobs, tenantId ?? '-', title],
+      beside: [countText(failures), kind, jobs, tenants ?? '-', title],
     }
   })
   const columns = [
@@ -78,12 +79,24 @@ function groupTable(groups: readonly ErrorGroupView[], now: number, style: Style
     { title: 'State' },
     { title: 'Group' },
   ] as const
-  return entryTable(columns, ['Failures', 'Error', 'Jobs', 'Tenant', 'Title'], entries, style)
+  return entryTable(columns, ['Failures', 'Error', 'Jobs', 'Tenants', 'Title'], entries, style)
 }
 
 /** `FetchError ETIMEDOUT`, `HttpError HTTP 503`. */
 export function kindOf({ error, code, status }: ErrorGroupView): string {
   return [error, code, status === undefined ? undefined : `HTTP ${status}`].filter(part => part !== undefined).join(' ')
+}
+
+const TENANTS_SHOWN = 3
+
+/** The dead jobs by tenant: `acme 12, globex 3, no tenant 1, 2 more`. */
+export function tenantsOf({ tenantId, tenants }: ErrorGroupView): string | undefined {
+  if (tenantId !== undefined) return tenantId
+  if (tenants === undefined) return undefined
+  const shown = tenants.slice(0, TENANTS_SHOWN)
+  const more = tenants.length - shown.length
+  const words = shown.map(({ tenantId: name = 'no tenant', dead }) => `${name} ${countText(dead)}`)
+  return [...words, ...(more > 0 ? [`${more} more`] : [])].join(', ')
 }
 
 const ago = (at: string, now: number): string => `${brief(now - timeOf(at))} ago`

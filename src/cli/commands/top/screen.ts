@@ -28,15 +28,8 @@ export async function look(backend: Backend): Promise<Snapshot> {
   return { location: info.location, stats, queues: queues.data, failures: newest(groups.data), workers }
 }
 
-/** Each tenant has its own groups; here groups with the same fingerprint are merged. */
 function newest(groups: readonly ErrorGroupView[]): readonly ErrorGroupView[] {
-  const merged = new Map<string, ErrorGroupView>()
-  for (const group of groups) {
-    const other = merged.get(group.fingerprint)
-    const lastSeen = other && other.lastSeen > group.lastSeen ? other.lastSeen : group.lastSeen
-    merged.set(group.fingerprint, { ...group, lastSeen, dead: group.dead + (other?.dead ?? 0) })
-  }
-  return [...merged.values()].sort((a, b) => (a.lastSeen < b.lastSeen ? 1 : -1)).slice(0, FAILURES_MAX)
+  return groups.toSorted((a, b) => (a.lastSeen < b.lastSeen ? 1 : -1)).slice(0, FAILURES_MAX)
 }
 
 interface TopOptions {

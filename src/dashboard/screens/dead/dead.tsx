@@ -134,6 +134,7 @@ function Group({ group, most, onRedrive, after }: GroupProps) {
             first <Time at={firstSeen} />
           </span>
           <span>{plural(failures, 'failed run')}</span>
+          {group.tenants && <span>{plural(group.tenants.length, 'tenant')}</span>}
         </div>
       </div>
       <div class="dead-group-trend">

@@ -14,13 +14,14 @@ import { Copyable } from '../../parts/copyable.js'
 import { Detail, Empty } from '../../parts/empty.js'
 import { Link } from '../../parts/link.js'
 import { List } from '../../parts/list/list.js'
+import { type Column, Table } from '../../parts/list/table.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
 import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
-import { choiceOf, GroupMenu } from './dead.js'
+import { choiceOf, GroupMenu, groupHref } from './dead.js'
 import { RedriveDialog } from './redrive-dialog.js'
 import './dead.css'
 
@@ -89,6 +90,7 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
           <Samples group={group} />
           <About group={group} />
         </div>
+        {group.tenants && <Tenants group={group} />}
         <DeadOfIt group={group} />
       </div>
       {isRedriving.value && <RedriveDialog choice={choiceOf(group)} onClose={() => (isRedriving.value = false)} />}
@@ -144,6 +146,34 @@ function About({ group }: { readonly group: Group }) {
     </Panel>
   )
 }
+
+type Share = NonNullable<Group['tenants']>[number]
+
+function Tenants({ group }: { readonly group: Group }) {
+  const columns: readonly Column<Share>[] = [
+    {
+      title: 'Tenant',
+      phone: 'head',
+      render: ({ tenantId }) =>
+        tenantId === undefined ? (
+          <span class="muted">No tenant</span>
+        ) : (
+          <Link to={groupHref({ ...group, tenantId })} text={tenantId} />
+        ),
+    },
+    { title: 'State', render: ({ state }) => <StateMark state={state} as="badge" /> },
+    { title: 'Dead letters', align: 'end', render: ({ dead }) => count(dead) },
+    { title: 'Failed runs', align: 'end', render: ({ failures }) => count(failures) },
+    { title: 'Last seen', render: ({ lastSeen }) => <Time at={lastSeen} /> },
+  ]
+  return (
+    <Panel title="Tenants" flush>
+      <Table label="Dead letters by tenant" columns={columns} rows={group.tenants!} rowKey={keyOfShare} />
+    </Panel>
+  )
+}
+
+const keyOfShare = ({ tenantId }: Share): string => tenantId ?? ''
 
 const LISTED = 20
 

@@ -95,7 +95,7 @@ describe('dead groups', () => {
 
   it('prints every field as a column in a pipe', async () => {
     const { stdout } = await dead(['groups'])
-    expect(stdout).toMatch(/^Dead +Last 24 h +First +Last +State +Group +Failures +Error +Jobs +Tenant +Title\n/)
+    expect(stdout).toMatch(/^Dead +Last 24 h +First +Last +State +Group +Failures +Error +Jobs +Tenants +Title\n/)
     expect(stdout.trimEnd().split('\n')).toHaveLength(4)
   })
 
@@ -131,6 +131,30 @@ describe('dead groups', () => {
     const { stdout } = await dead(['groups'], TERMINAL)
     expect(tooWide(stdout)).toEqual([])
     expect(stdout.replace(/\n +/g, ' ')).toContain(`group ${fingerprint}`)
+  })
+
+  it('shows one error of several tenants once, with its dead jobs by tenant', async () => {
+    const book = defineJob({
+      name: 'book',
+      fingerprint: 'ledger-closed',
+      run() {
+        throw new PermanentError('no answer')
+      },
+    })
+    const tenants = ['acme', 'acme', 'acme', 'globex', 'globex', 'initech', 'initech', 'hooli', undefined]
+    let left = tenants.length
+    const died = new Promise<void>(resolve => chronos.on('job.dead', () => --left === 0 && resolve()))
+    for (const tenantId of tenants) await chronos.enqueue(book, undefined, tenantId === undefined ? {} : { tenantId })
+    const worker = chronos.work([book], { signals: false })
+    await died
+    await worker.stop()
+    const rows = (await dead(['groups'])).stdout.split('\n').filter(line => line.includes('ledger-closed'))
+    expect(rows).toEqual([expect.stringMatching(/^ +9 .* acme 3, (globex|initech) 2, (globex|initech) 2, 2 more +no/)])
+    expect((await dead(['group', 'ledger-closed'])).stdout).toContain('acme 3,')
+    const { stderr } = await dead(['group', 'ledger-closed', '--tenant', 'globex'])
+    expect(stderr).toContain('dead redrive --group ledger-closed --tenant globex --dry-run')
+    const own = (await dead(['groups', '--tenant', 'globex'])).stdout.trimEnd().split('\n')
+    expect(own.slice(1)).toEqual([expect.stringMatching(/^ +2 .* globex +no answer/)])
   })
 })
 
