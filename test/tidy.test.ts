@@ -283,6 +283,17 @@ const RULES: readonly Rule[] = [
       'docs/decisions/README.md': '',
     },
   },
+  {
+    says: 'test/support/postgres-server.ts imports only packages and JavaScript',
+    because:
+      'bench/server.js loads it without a build, so what it imports must exist under the name that it is imported by.',
+    check: unbuiltImports,
+    breaks: [{ 'test/support/postgres-server.ts': "import { freePort } from './port.js'", 'test/support/port.ts': '' }],
+    keeps: {
+      'test/support/postgres-server.ts': "import { once } from 'node:events'\nimport { freePort } from './port.js'",
+      'test/support/port.js': '',
+    },
+  },
 ]
 
 /** A function of one line too many. */
@@ -558,6 +569,13 @@ function decisionNumbers(tree: Tree): Finding[] {
     .map((path, i) => ({ path, expected: i + 1, number: /\/(\d{4})-[a-z0-9-]+\.md$/.exec(path)?.[1] }))
     .filter(({ expected, number }) => Number(number) !== expected)
     .map(({ path, expected }) => ({ path, what: `should begin with ${String(expected).padStart(4, '0')}-` }))
+}
+
+function unbuiltImports(tree: Tree): Finding[] {
+  const path = 'test/support/postgres-server.ts'
+  return importFindings(path, tree[path] ?? '', ({ specifier }) => {
+    return specifier.startsWith('.') && !(posix.join(posix.dirname(path), specifier) in tree)
+  })
 }
 
 function places(path: string, text: string, pattern: RegExp): Finding[] {
