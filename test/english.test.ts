@@ -158,7 +158,7 @@ const SAMPLES = 'test/english.test.ts'
 const PAGES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
 const READ_BY_PEOPLE = /(?<!package-lock)\.(?:[jt]sx?|mjs|css|html|md|json|ya?ml|py|service)$|Dockerfile$/
 const repository = prose(
-  readFiles(READ_BY_PEOPLE, [...PAGES, 'package.json', 'docs', 'deploy', 'bench', 'examples', 'src', 'test']),
+  readFiles(READ_BY_PEOPLE, [...PAGES, 'package.json', 'docs', 'deploy', 'build', 'bench', 'examples', 'src', 'test']),
 )
 
 function prose(tree: Tree): Tree {

@@ -306,7 +306,8 @@ function folder(path: string, files: number): Tree {
   return Object.fromEntries(Array.from({ length: files }, (_, i) => [`${path}/${i}.tsx`, '']))
 }
 
-const OUR_FILES = ['src', 'test', 'bench', 'examples', 'deploy', 'docs', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+const FOLDERS = ['src', 'test', 'build', 'bench', 'examples', 'deploy', 'docs']
+const OUR_FILES = [...FOLDERS, 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
 const repository = readTree(...OUR_FILES)
 
 describe('house rules', () => {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { internal } from '../internal.js'
 import { payload } from '../payload.js'
 import { pause, percentile, sample } from '../sample.js'
 
@@ -11,8 +12,7 @@ import { pause, percentile, sample } from '../sample.js'
 export { fill } from './chronos.js'
 
 /** @typedef {typeof import('../../src/store/postgres/rows.js')} RowsModule */
-const built = new URL('../../dist/store/postgres/', import.meta.url).href
-const { FACT_COLUMNS } = /** @type {RowsModule} */ (await import(`${built}rows.js`))
+const { FACT_COLUMNS } = /** @type {RowsModule} */ (await internal('store/postgres/rows.ts'))
 
 const LEASE_MS = 30_000
 

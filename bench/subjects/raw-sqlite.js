@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { internal } from '../internal.js'
 import { payload } from '../payload.js'
 import { pause, percentile, sample } from '../sample.js'
 
@@ -14,10 +15,9 @@ export { fill } from './chronos.js'
  * @typedef {typeof import('../../src/store/sqlite/file/connection.js')} ConnectionModule
  * @typedef {typeof import('../../src/store/sqlite/rows.js')} RowsModule
  */
-const built = new URL('../../dist/store/sqlite/', import.meta.url).href
-const { loadDriver } = /** @type {DriverModule} */ (await import(`${built}file/driver.js`))
-const { Connection } = /** @type {ConnectionModule} */ (await import(`${built}file/connection.js`))
-const { FACT_COLUMNS } = /** @type {RowsModule} */ (await import(`${built}rows.js`))
+const { loadDriver } = /** @type {DriverModule} */ (await internal('store/sqlite/file/driver.ts'))
+const { Connection } = /** @type {ConnectionModule} */ (await internal('store/sqlite/file/connection.ts'))
+const { FACT_COLUMNS } = /** @type {RowsModule} */ (await internal('store/sqlite/rows.ts'))
 
 const LEASE_MS = 30_000
 

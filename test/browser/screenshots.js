@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import chromium from '@sparticuz/chromium'
 import { chromium as driver } from 'playwright-core'
 
-const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url))
 const PORT = 4187
 const LIVED_MS = Number(process.env['CHRONOS_DEMO_MS'] ?? 90_000)

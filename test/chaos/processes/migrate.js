@@ -1,7 +1,7 @@
 // Opens a store, which migrates it, and kills itself with kill -9 before its nth statement.
+import * as sqlite from '@photostructure/sqlite'
 import pg from 'pg'
 import { createChronos } from '../../../dist/index.js'
-import { Connection } from '../../../dist/store/sqlite/file/connection.js'
 
 const [store = '', fatal = ''] = process.argv.slice(2)
 if (!store || !fatal) throw new Error('usage: migrate.js STORE STATEMENT')
@@ -26,7 +26,12 @@ function count(target, name) {
 }
 
 count(pg.Client.prototype, 'query')
-for (const name of ['exec', 'run', 'get']) count(Connection.prototype, name)
+const builtIn = /** @type {typeof sqlite | undefined} */ (process.getBuiltinModule?.('node:sqlite'))
+for (const { DatabaseSync } of builtIn ? [sqlite, builtIn] : [sqlite]) {
+  count(DatabaseSync.prototype, 'exec')
+  const statement = Object.getPrototypeOf(new DatabaseSync(':memory:').prepare('SELECT 1'))
+  for (const name of ['run', 'get', 'all']) count(statement, name)
+}
 const chronos = createChronos({ store, log: false })
 await chronos.info()
 await chronos.close()

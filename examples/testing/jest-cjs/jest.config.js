@@ -1,7 +1,0 @@
-module.exports = {
-  testEnvironment: './environment.js',
-  moduleNameMapper: {
-    '^chronos-jobs$': '<rootDir>/chronos-jobs.js',
-    '^chronos-jobs/testing$': '<rootDir>/chronos-jobs-testing.js',
-  },
-}
