@@ -9,6 +9,7 @@ import type { EventFeed } from './events/feed.js'
 import type { Health } from './health.js'
 import type { BodyBudget } from './http/body.js'
 import type { Idempotency } from './http/idempotency.js'
+import type { WaitingRequests } from './http/wait.js'
 import type { ServerSettings } from './settings.js'
 
 /** The parts of the server that routes use. */
@@ -26,6 +27,7 @@ export interface Application {
   readonly feed: EventFeed
   readonly health: Health
   readonly bodies: BodyBudget
+  readonly waiting: WaitingRequests
   /** Aborts when the server closes, so that waiting requests are answered at once. */
   readonly closing: AbortSignal
 }

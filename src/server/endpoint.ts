@@ -17,6 +17,8 @@ export interface Call<Params, Query, Body> {
   readonly query: Query
   readonly body: Body
   readonly requestId: string
+  /** When the request arrived, on the server's clock. */
+  readonly startedAt: number
   /** The version that the caller has read (`If-Match`), without quotes. */
   readonly ifMatch: string | undefined
   /** Made of the caller, the route and its `Idempotency-Key`. */
@@ -93,6 +95,11 @@ export interface Endpoint {
   readonly body: Schema | undefined
   readonly answers: Readonly<Record<number, Said>>
   readonly handle: (call: Call<never, never, never>) => Promise<Answer>
+  /**
+   * It honours `Prefer: wait=30`: runs when the answer is stored for repeated requests, and returns another one if the job
+   * has ended or the time is over.
+   */
+  readonly wait?: (call: Call<never, never, never>, given: Answer) => Promise<Answer>
 }
 
 /** The body of an action without settings. */
@@ -105,7 +112,7 @@ type ParamsOf<Path> = Path extends `${string}{id}${string}`
     ? typeof byName
     : Nothing
 
-type Given<Path, P, Q, B> = Omit<Endpoint, 'path' | 'tag' | 'params' | 'query' | 'body' | 'handle'> & {
+type Given<Path, P, Q, B> = Omit<Endpoint, 'path' | 'tag' | 'params' | 'query' | 'body' | 'handle' | 'wait'> & {
   readonly path: Path
   /** Default: the first word of the path. */
   readonly tag?: string
@@ -114,6 +121,7 @@ type Given<Path, P, Q, B> = Omit<Endpoint, 'path' | 'tag' | 'params' | 'query' |
   readonly query?: Q
   readonly body?: B
   readonly handle: (call: Call<Infer<P>, Infer<Q>, Infer<B>>) => Promise<Answer>
+  readonly wait?: (call: Call<Infer<P>, Infer<Q>, Infer<B>>, given: Answer) => Promise<Answer>
 }
 
 /** Infers the types of the handler's input from the path and the schemas. */

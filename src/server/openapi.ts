@@ -50,6 +50,14 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', maxLength: 200 },
 }
 
+const PREFER = {
+  name: 'prefer',
+  in: 'header',
+  description:
+    '`wait=30`: respond when the job has ended, or after 30 s with the job as it is then. The time of a request limits it. `Preference-Applied: wait` confirms it; without this header too many requests were waiting.',
+  schema: { type: 'string', example: 'wait=30' },
+}
+
 const ETAG = { ETag: { description: 'The version of the response, for `If-Match`.', schema: { type: 'string' } } }
 
 const IF_MATCH = {
@@ -95,6 +103,7 @@ function operationOf(endpoint: Endpoint, schemas: Components): object {
     ...parametersIn('path', params, schemas),
     ...parametersIn('query', query, schemas),
     ...(creates ? [IDEMPOTENCY_KEY] : []),
+    ...(endpoint.wait ? [PREFER] : []),
     ...(isVersioned && method !== 'get' ? [IF_MATCH] : []),
   ]
   const responses = Object.entries(answers).map(([status, { description: said, schema }]) => [

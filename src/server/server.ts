@@ -25,6 +25,7 @@ import { limitConnections } from './http/connections.js'
 import { Idempotency } from './http/idempotency.js'
 import { Problem, problemBody, problemOf } from './http/problem.js'
 import { apiOf, credentialsOf, type Env } from './http/router.js'
+import { WaitingRequests } from './http/wait.js'
 import { type Metrics, metricsOf } from './metrics/metrics.js'
 import { openApiDocument } from './openapi.js'
 import { ENDPOINTS } from './routes/all.js'
@@ -93,6 +94,7 @@ export class ChronosServer {
       idempotency: new Idempotency(store, clock),
       feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),
       health: new Health(chronos, clock),
+      waiting: new WaitingRequests(settings.maxListeners),
       bodies: new BodyBudget(Math.max(BODIES_MAX_BYTES, settings.maxBodyBytes)),
       closing: this.#closing.signal,
     }

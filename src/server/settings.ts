@@ -27,7 +27,7 @@ export interface ServerOptions {
   readonly maintenance?: boolean
   /** The largest request body, in bytes. Default: 4 MiB. */
   readonly maxBody?: number
-  /** The limit of concurrent event streams. Default: 500. */
+  /** The limit of concurrent event streams, and of requests that wait for the end of a job. Default: 500. */
   readonly maxListeners?: number
   /** A request that takes longer is answered with 503. Default: 30 s. */
   readonly requestTimeout?: Duration

@@ -43,6 +43,8 @@ export interface Store {
   readonly commitsAlone?: boolean
   /** The store announces work of other processes at once, so workers need to poll only rarely. */
   readonly announcesWork?: boolean
+  /** `watch` also calls back when another process has ended jobs, so that callers who wait for a result learn it at once. */
+  readonly announcesEnds?: boolean
 
   /** Facts that the store knows at once, so that idle loops cost little. Absent if another process may change it. */
   pulse?(): Pulse | undefined

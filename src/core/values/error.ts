@@ -19,6 +19,10 @@ export type ErrorCode =
   /** The transaction of a `job.complete` did not commit. */
   | 'ROLLED_BACK'
   | 'TIMED_OUT'
+  /** The job that a caller waited for died, was cancelled, or ended with an unknown outcome. */
+  | 'JOB_DEAD'
+  | 'JOB_CANCELLED'
+  | 'OUTCOME_UNKNOWN'
   | 'CANCELLED'
   | 'STOPPED'
   /** The operation was not performed and may be retried. */

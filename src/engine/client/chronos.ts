@@ -21,6 +21,7 @@ import { Jobs } from '../jobs/jobs.js'
 import { Queues } from '../jobs/queues.js'
 import { Leases } from '../leases/leases.js'
 import { LEASE_DEFAULT_MS } from '../leases/options.js'
+import { Waiters } from '../results/waiters.js'
 import { ScheduleCache } from '../schedules/schedule-cache.js'
 import { Schedules } from '../schedules/schedules.js'
 import { StoreTime } from '../time/store-time.js'
@@ -79,6 +80,7 @@ export class Chronos {
   readonly #fleet: Fleet
   readonly #env: Environment
   readonly #enqueuer: Enqueuer
+  readonly #waiters: Waiters
   readonly #egress: Egress
   readonly #deliverer: Deliverer
   /** Jobs that every worker can run, by name. */
@@ -136,7 +138,9 @@ export class Chronos {
       for (const worker of this.#workers) worker.cancel(id)
     }
     const checkRequest = (request: HttpRequest): void => void checkedRequest(request, this.#egress)
-    this.jobs = new Jobs({ env: this.#env, enqueuer: this.#enqueuer, wake, cancelHere, checkRequest })
+    this.#waiters = new Waiters(this.#env)
+    const waiting = { enqueuer: this.#enqueuer, waiters: this.#waiters }
+    this.jobs = new Jobs({ env: this.#env, ...waiting, wake, cancelHere, checkRequest })
     this.queues = new Queues(this.#env, queue => this.#queueChanged(queue))
     this.redrives = new Redrives(this.#env, () => this.#maintenance?.redrive())
     this.schedules = new Schedules({
@@ -294,6 +298,7 @@ export class Chronos {
   }
 
   async #close(): Promise<void> {
+    this.#waiters.close()
     await Promise.all([this.leases.stop(), ...[...this.#workers].map(worker => worker.stop())])
     this.#isMaintaining = false
     await this.#stopIdleLoops()

@@ -3,6 +3,7 @@ import { type BulkOptions, bulkOptions } from '../../core/job/bulk.js'
 import { cancel, redrive, reschedule } from '../../core/job/changes.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { Job, JobState } from '../../core/job/job.js'
+import { checkName, resultOf } from '../../core/job/result.js'
 import { type AttemptView, type JobView, timeText, viewAttempt, viewJob } from '../../core/job/view.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
@@ -17,6 +18,7 @@ import type { JobDefinition } from '../client/definition.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
+import type { Waiters, WaitOptions } from '../results/waiters.js'
 import { eventJob } from '../worker/attempt.js'
 import { actOnAll, type BulkResult, checkMeant } from './bulk.js'
 import { type EditOptions, editJob, type JobChanges, notFound, parseChanges } from './edit.js'
@@ -42,6 +44,7 @@ export type LogView = Infer<typeof logView>
 interface JobsOptions {
   readonly env: Environment
   readonly enqueuer: Enqueuer
+  readonly waiters: Waiters
   readonly wake: (delayMs: number) => void
   /** Notifies this process's workers; others see the cancel with their next lease renewal. */
   readonly cancelHere: (id: string) => void
@@ -73,10 +76,28 @@ export class Jobs {
   async get(first: string | JobDefinition, second?: string): Promise<JobView | undefined> {
     const id = typeof first === 'string' ? first : second!
     const job = await (await this.#store()).get(id)
-    if (job && typeof first !== 'string' && first.name !== job.name) {
-      throw new ChronosError('INVALID_OPTION', `jobs.get: job ${id} is a "${job.name}", not a "${first.name}"`)
-    }
+    if (job && typeof first !== 'string') checkName(job, first.name, 'jobs.get')
     return job && this.#view(job)
+  }
+
+  /**
+   * Waits until the job has succeeded, in whichever process, and returns what its handler returned. Retries, open circuits
+   * and lost leases prolong the wait. Rejects with JOB_DEAD, JOB_CANCELLED or OUTCOME_UNKNOWN if the job has ended without a
+   * result, with NOT_FOUND if it does not exist (any more), and with TIMED_OUT after `within`; then the job goes on.
+   */
+  result<Result>(definition: JobDefinition<never, Result>, id: string, options?: WaitOptions): Promise<Result>
+  result<Result = unknown>(name: string, id: string, options?: WaitOptions): Promise<Result>
+  async result(job: string | JobDefinition, id: string, options?: WaitOptions): Promise<unknown> {
+    const ended = await this.#options.waiters.ended(id, options)
+    checkName(ended, typeof job === 'string' ? job : job.name, 'jobs.result')
+    if (ended.state === 'succeeded') return ended.result === undefined ? undefined : JSON.parse(ended.result)
+    const { data } = await (await this.#store()).history(ended.id, { limit: 1 })
+    return resultOf(await this.#view(ended), data[0]?.decision)
+  }
+
+  /** Waits like `result` until the job has ended, and returns the job however it ended. */
+  async ended(id: string, options?: WaitOptions): Promise<JobView> {
+    return this.#view(await this.#options.waiters.ended(id, options))
   }
 
   /**

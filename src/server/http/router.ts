@@ -61,15 +61,20 @@ function counted(app: Application, endpoint: Endpoint, context: Context<Env>): P
     app.bodies.take(bytes)
     held += bytes
   }
-  return answer(app, endpoint, context, onBytes).finally(() => app.bodies.give(held))
+  const release = (): void => {
+    app.bodies.give(held)
+    held = 0
+  }
+  return answer(app, endpoint, context, { onBytes, release }).finally(release)
 }
 
 async function answer(
   app: Application,
   endpoint: Endpoint,
   context: Context<Env>,
-  onBytes: (bytes: number) => void,
+  { onBytes, release }: { readonly onBytes: (bytes: number) => void; readonly release: () => void },
 ): Promise<Response> {
+  const startedAt = app.clock.now()
   const credentials = credentialsOf(context)
   const caller = endpoint.isOpen ? anonymous(context) : await app.access.callerOf(credentials)
   checkRights(app, endpoint, caller)
@@ -89,6 +94,7 @@ async function answer(
     query,
     body,
     requestId: context.get('requestId'),
+    startedAt,
     ifMatch: unquoted(context.req.header('If-Match')),
     repeatId: id,
     signal: context.req.raw.signal,
@@ -103,7 +109,10 @@ async function answer(
       ? await act()
       : await app.idempotency.once({ id, body: text, isKeyed: endpoint.creates === 'keyed' }, act)
   await audit(app, endpoint, call, facts, given)
-  return respond(endpoint, given, context)
+  if (!endpoint.wait) return respond(endpoint, given, context)
+  // A request that waits needs its body no longer.
+  release()
+  return respond(endpoint, await endpoint.wait(call as Call<never, never, never>, given), context)
 }
 
 export function credentialsOf(context: Context<Env>): Credentials {

@@ -24,10 +24,11 @@ import { jobSchedule, occurrenceAttempt } from '../../engine/schedules/view.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { counted, subject } from '../audit-words.js'
-import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { type Answer, type Call, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { invalidRequest, Problem, problemOf } from '../http/problem.js'
+import { waitAsPreferred } from '../http/wait.js'
 import { allList, enqueuedJob, jobForm, jobOrScheduleForm, type NewJob, warnings } from './job-forms.js'
-import { allShownTo, eitherShownTo, ownJobOrSchedule, ownTenant, shownTo } from './tenancy.js'
+import { allShownTo, eitherShownTo, noSuch, ownJobOrSchedule, ownTenant, shownTo } from './tenancy.js'
 import { byId, listSchema, versionTag } from './words.js'
 
 const BATCH_MAX = 1_000
@@ -51,7 +52,8 @@ const create = endpoint({
   summary: 'Create a job',
   description:
     'A job by name, a call to a URL (`http`), or a schedule of calls in its short form (`schedule`, `api`, …). ' +
-    'The id of a schedule works wherever that of a job does. A repeated `key` returns 200 with the existing job or schedule.',
+    'The id of a schedule works wherever that of a job does. A repeated `key` returns 200 with the existing job or schedule. ' +
+    'With `Prefer: wait=30` the response comes when the job has ended, with its result or error, or as 202 after 30 s.',
   role: 'operator',
   tenants: 'own',
   creates: 'keyed',
@@ -60,6 +62,7 @@ const create = endpoint({
   answers: {
     200: { description: 'A job or schedule with this key exists already', schema: created },
     201: { description: 'Created', schema: created },
+    202: { description: 'The job has not ended within the time of `Prefer: wait`', schema: enqueuedJob },
   },
   async handle({ app, caller, body, repeatId, note }): Promise<Answer> {
     if (isScheduleForm(body)) return makeSchedule(app, caller, body as ScheduleForm, repeatId, note)
@@ -69,6 +72,13 @@ const create = endpoint({
     const job = await app.chronos.jobs.get(result.id)
     return { status: result.status === 'created' ? 201 : 200, body: { ...job, ...result } }
   },
+  wait: (call, given) =>
+    waitAsPreferred(call, given, async hasEnded => {
+      const { id, status, warnings: odd } = given.body as EnqueueResult
+      const job = await call.app.chronos.jobs.get(id)
+      if (!job) throw noSuch('job', id)
+      return { ...(!hasEnded && { status: 202 }), body: { ...job, ...present({ status, warnings: odd }) } }
+    }),
 })
 
 /** The repeat id makes sure that a repeated request creates one schedule. */
@@ -203,19 +213,26 @@ const get = endpoint({
   summary: 'Get a job or schedule with its attempts',
   description:
     'The newest 200 attempts, newest first. `kind` tells whether the id belongs to a job or a schedule, which is ' +
-    'shown with its current occurrence and the attempts of all its jobs.',
+    'shown with its current occurrence and the attempts of all its jobs. With `Prefer: wait=30` the response comes when ' +
+    'the job has ended, or after 30 s.',
   role: 'viewer',
   tenants: 'own',
   params: byId,
   answers: ok(tagged('kind', jobWithAttempts, scheduleWithAttempts), 'The job or schedule'),
-  async handle(call): Promise<Answer> {
-    const found = await ownJobOrSchedule(call, call.params.id)
-    const { data } = await call.app.chronos.byId.history(found.id, { limit: ATTEMPTS_SHOWN })
-    const shown = eitherShownTo(call.caller, found)
-    const body = { ...shown, attempts: data }
-    return shown.kind === 'job' ? { body, etag: jobVersion(shown) } : { body, headers: versionTag(shown) }
-  },
+  handle: call => withAttempts(call, call.params.id),
+  wait: (call, given) => waitAsPreferred(call, given, () => withAttempts(call, call.params.id)),
 })
+
+async function withAttempts(
+  call: Pick<Call<unknown, unknown, unknown>, 'app' | 'caller'>,
+  id: string,
+): Promise<Answer> {
+  const found = await ownJobOrSchedule(call, id)
+  const { data } = await call.app.chronos.byId.history(found.id, { limit: ATTEMPTS_SHOWN })
+  const shown = eitherShownTo(call.caller, found)
+  const body = { ...shown, attempts: data }
+  return shown.kind === 'job' ? { body, etag: jobVersion(shown) } : { body, headers: versionTag(shown) }
+}
 
 const history = endpoint({
   method: 'get',

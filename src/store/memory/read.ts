@@ -15,16 +15,23 @@ export function shownJob(row: Row | undefined): Job | undefined {
 export function list(tables: MemoryTables, filter: JobFilter, page: PageRequest, now: number): Page<Job> {
   const kind = cursorOf('jobs', page)
   const [after] = page.cursor === undefined ? [] : readCursor(kind, page.cursor, 1)
-  const rows = [...tables.rows.values()]
+  const { ids, ...others } = filter
+  const rows = ids ? rowsOf(tables, ids) : [...tables.rows.values()]
   if (kind === 'jobs') rows.reverse()
   const rest = rows.filter(({ seq }) => after === undefined || (kind === 'jobs' ? seq < after : seq > after))
   const looked = rest.slice(0, page.lookAt)
-  const found = looked.filter(row => matches(row.job, filter, now))
+  const found = looked.filter(row => matches(row.job, others, now))
   const cursor = (row: Row): string => writeCursor(kind, [row.seq])
   const shown = cut(found, page.limit, row => shownJob(row), cursor)
   if (page.lookAt === undefined) return shown
   if (shown.next !== undefined) return { ...shown, looked: looked.indexOf(found[page.limit - 1]!) + 1 }
   return { ...shown, looked: looked.length, ...(looked.length < rest.length && { next: cursor(looked.at(-1)!) }) }
+}
+
+/** The rows with these ids, in the order in which they were added. */
+function rowsOf(tables: MemoryTables, ids: readonly string[]): Row[] {
+  const rows = [...new Set(ids)].flatMap(id => tables.rows.get(id) ?? [])
+  return rows.sort((a, b) => a.seq - b.seq)
 }
 
 export function tally(tables: MemoryTables, redriveId: string): Tally {
@@ -56,10 +63,12 @@ export function count(
   // Live and dead jobs are few compared with succeeded ones, so all of them are counted, as with an index.
   const isNarrow = phase !== undefined || (state !== undefined && ![state].flat().includes('succeeded'))
   const lookAt = isNarrow && text === undefined && error === undefined ? undefined : most
+  const { ids, ...others } = filter
+  const rows = ids ? rowsOf(tables, ids) : [...tables.rows.values()]
   let value = 0
-  for (const [index, { job }] of [...tables.rows.values()].reverse().entries()) {
+  for (const [index, { job }] of rows.reverse().entries()) {
     if (index === lookAt) return { value, relation: 'at-least' }
-    if (!matches(job, filter, now)) continue
+    if (!matches(job, others, now)) continue
     if (value === cap) return { value, relation: 'at-least' }
     value += 1
   }
@@ -101,10 +110,9 @@ function cut<R, T>(rows: readonly R[], limit: number, show: (row: R) => T, curso
   return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
 }
 
-export function matches(job: Job, filter: JobFilter, now: number): boolean {
+function matches(job: Job, filter: Omit<JobFilter, 'ids'>, now: number): boolean {
   const states = filter.state === undefined ? undefined : [filter.state].flat()
   return (
-    (filter.ids === undefined || filter.ids.includes(job.id)) &&
     (states === undefined || states.includes(job.state)) &&
     (filter.phase === undefined || phaseOf(job, now) === filter.phase) &&
     (filter.queue === undefined || job.queue === filter.queue) &&

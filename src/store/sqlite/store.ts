@@ -41,6 +41,8 @@ export function sqliteStore({ path, clock, dice, driver }: SqliteOptions): Store
   const session = new Session(isInMemory ? path : resolve(path), clock, dice, driver)
   return {
     kind: 'sqlite',
+    // Every commit of another process appends to the file.
+    announcesEnds: !isInMemory,
     migrate: async () => (await session.file.open()).migration,
     info: () => info(session),
     close: () => session.close(),

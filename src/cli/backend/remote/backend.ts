@@ -1,5 +1,6 @@
 import { ChronosError } from '../../../core/values/error.js'
-import { HTTP_JOB } from '../../../engine/client/definition.js'
+import { HTTP_JOB, type JobDefinition } from '../../../engine/client/definition.js'
+import type { WaitOptions } from '../../../engine/results/waiters.js'
 import { systemClock, systemDice } from '../../../engine/time/system.js'
 import type { Endpoint } from '../../../server/endpoint.js'
 import type { LibraryCall, MethodName } from '../../../server/library.js'
@@ -8,6 +9,7 @@ import type { StoreInfo } from '../../../store/store.js'
 import type { Backend } from '../backend.js'
 import { noChronos } from './problem.js'
 import { type Asked, Rest } from './rest.js'
+import { endedJob, resultIn } from './results.js'
 
 type Method = (...given: readonly unknown[]) => Promise<unknown>
 type Fields = Readonly<Record<string, unknown>>
@@ -22,6 +24,14 @@ export function remoteBackend({ url, token }: { readonly url: string; readonly t
       name === HTTP_JOB ? methods.get('http')!(payload, options) : methods.get('enqueue')!(name, payload, options),
     // The server counts up to 10,000 and says "at least" beyond that.
     'jobs.count': async query => ((await methods.get('jobs.list')!(query, { limit: 1 })) as Fields)['count'],
+    'jobs.ended': async (id, options) => {
+      const { attempts: _, ...job } = await endedJob(rest, systemClock, id as string, options as WaitOptions)
+      return job
+    },
+    'jobs.result': async (job, id, options) => {
+      const name = typeof job === 'string' ? job : (job as JobDefinition).name
+      return resultIn(await endedJob(rest, systemClock, id as string, options as WaitOptions), name)
+    },
     'byId.count': async query => ((await methods.get('byId.list')!(query, { limit: 1 })) as Fields)['count'],
     info: () => info(rest),
     close: async () => undefined,

@@ -19,6 +19,10 @@ export interface Asked {
   readonly creates?: boolean | undefined
   /** Wait for minutes: the server reads or changes many jobs. */
   readonly takesLong?: boolean | undefined
+  /** Wait at the server so many seconds for the end of the job. */
+  readonly waitS?: number
+  /** Gives up at once, with the reason of the signal. */
+  readonly signal?: AbortSignal
 }
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -55,7 +59,7 @@ export class Rest {
   }
 
   /** Made once for all tries, because the idempotency key must stay the same. */
-  #headers({ body, ifMatch, creates }: Asked): Readonly<Record<string, string>> {
+  #headers({ body, ifMatch, creates, waitS }: Asked): Readonly<Record<string, string>> {
     const { token, dice } = this.#options
     return present({
       accept: 'application/json',
@@ -63,12 +67,13 @@ export class Rest {
       'content-type': body === undefined ? undefined : 'application/json',
       'if-match': ifMatch === undefined ? undefined : `"${ifMatch}"`,
       'idempotency-key': creates ? dice.token() : undefined,
+      prefer: waitS === undefined ? undefined : `wait=${waitS}`,
     })
   }
 
   async #send(method: Method, path: string, asked: Asked, headers: Readonly<Record<string, string>>): Promise<unknown> {
     const { clock, fetch: send = fetch } = this.#options
-    const { body, query = {}, takesLong } = asked
+    const { body, query = {}, takesLong, signal } = asked
     const timeoutMs = takesLong ? LONG_TIMEOUT_MS : TIMEOUT_MS
     const silence = new AbortController()
     const timer = clock.timer(timeoutMs, () => silence.abort(new Silent(timeoutMs)))
@@ -77,11 +82,12 @@ export class Rest {
         method: method.toUpperCase(),
         headers,
         redirect: 'manual',
-        signal: silence.signal,
+        signal: signal ? AbortSignal.any([signal, silence.signal]) : silence.signal,
         ...present({ body: body === undefined ? undefined : JSON.stringify(body) }),
       })
       return await this.#read(response)
     } catch (error) {
+      signal?.throwIfAborted()
       if (error instanceof ChronosError) throw error
       if (silence.signal.aborted) throw unreachable(this.url, silence.signal.reason)
       throw isLost(error) ? new Lost(unreachable(this.url, error)) : error

@@ -12,11 +12,12 @@ export const enqueue: CommandSpec = {
   examples: `
 chronos enqueue send-email --payload '{"to": "ada@example.com"}'
 chronos enqueue import --payload @order.json --queue slow --delay 15m
-chronos enqueue charge --key order:A-17 --retry financial --wait 1m
+chronos enqueue charge --key order:A-17 --retry financial --wait=1m
 generate | chronos enqueue report --payload - --json | jq -r .id`,
   notes: `
 The store is created if it does not exist. The job runs on a worker that has a
-definition with this name. With --wait, exit code 7 means that the job died.`,
+definition with this name. With --wait, exit code 7 means that the job died or
+was cancelled, and 1 that the time is over; then the job goes on.`,
   run: async () => (await import('./run.js')).enqueueJob,
 }
 

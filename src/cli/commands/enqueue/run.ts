@@ -1,13 +1,10 @@
-import { TERMINAL } from '../../../core/job/job.js'
 import { enqueueOptions } from '../../../core/job/options.js'
 import type { JobView } from '../../../core/job/view.js'
 import type { PolicyInput } from '../../../core/policy/policy.js'
 import { PRESETS } from '../../../core/policy/presets.js'
-import { formatMs, toMs } from '../../../core/values/duration.js'
-import { ChronosError } from '../../../core/values/error.js'
+import { toMs } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
 import type { EnqueueOptions, EnqueueResult } from '../../../engine/client/enqueuer.js'
-import { systemClock } from '../../../engine/time/system.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import { EXIT } from '../../exit.js'
@@ -36,13 +33,13 @@ export async function enqueueJob(name: string, flags: EnqueueFlags, io: Io): Pro
 /** Enqueues a job, prints its id, and waits for its end with `--wait`. */
 export async function addJob(name: string, payload: unknown, flags: EnqueueFlags, io: Io): Promise<number> {
   const options = optionsOf(flags)
-  const timeoutMs = typeof flags.wait === 'string' ? toMs(flags.wait, '--wait') : Number.POSITIVE_INFINITY
+  const within = typeof flags.wait === 'string' ? toMs(flags.wait, '--wait', { min: 1 }) : undefined
   const add = async (backend: Backend): Promise<number> => {
     const result = await backend.enqueue(name, payload, options)
     for (const warning of result.warnings ?? []) io.stderr.write(`warning: ${warning}\n`)
     if (flags.wait === undefined) return print(result, result, flags, io)
     io.stderr.write(`waiting for job ${result.id} …\n`)
-    const job = await ended(backend, result.id, timeoutMs, io.interrupted)
+    const job = await backend.jobs.ended(result.id, present({ within, signal: io.interrupted }))
     print(job, result, flags, io)
     if (job.state === 'succeeded') return EXIT.ok
     io.stderr.write(`job ${job.id} ${outcomeWords(job)}\n`)
@@ -81,30 +78,6 @@ function policyOf({ retry, maxRetries }: EnqueueFlags): PolicyInput | undefined 
   if (maxRetries === undefined) return policy
   const named = typeof policy === 'string' ? PRESETS[policy] : policy
   return { ...named, maxRetries }
-}
-
-const LOOK_FIRST_MS = 50
-const LOOK_MAX_MS = 1_000
-
-/** Polls the job: a worker in another process runs it. */
-async function ended({ jobs }: Backend, id: string, timeoutMs: number, interrupted: AbortSignal): Promise<JobView> {
-  const since = systemClock.now()
-  for (let pauseMs = LOOK_FIRST_MS; ; pauseMs = Math.min(LOOK_MAX_MS, pauseMs * 1.5)) {
-    interrupted.throwIfAborted()
-    const job = await jobs.get(id)
-    if (!job) throw new ChronosError('NOT_FOUND', `job ${id} was deleted while waiting for it`)
-    if (TERMINAL.has(job.state)) return job
-    const leftMs = since + timeoutMs - systemClock.now()
-    if (leftMs <= 0) throw stillLive(job, timeoutMs)
-    await new Promise<void>(resolve => systemClock.timer(Math.min(pauseMs, leftMs), resolve))
-  }
-}
-
-function stillLive({ id, phase }: JobView, timeoutMs: number): ChronosError {
-  return new ChronosError(
-    'TIMED_OUT',
-    `job ${id} is still ${phase} after ${formatMs(timeoutMs)}, and continues; see \`chronos jobs get ${id}\``,
-  )
 }
 
 function outcomeWords({ state, reason, error }: JobView): string {
