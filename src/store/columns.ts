@@ -1,5 +1,7 @@
 import type { StoredError } from '../core/job/job.js'
 import type { Decision, Transition } from '../core/job/lifecycle.js'
+import { type RunFacts, successSentence } from '../core/job/sentence.js'
+import { decodeDecision, encodeDecision } from './decision.js'
 
 // The column formats that all SQL stores share.
 
@@ -108,16 +110,16 @@ export function fromCounters(text: string | null): Counters {
 // ---------------------------------------------------------------- decisions
 
 /** Returns NULL for the usual decision of a success, because it can be derived from the attempt. */
-export function toDecision(decision: Decision, attempt: number): string | null {
-  const plain = decision.action === 'succeed' && decision.why === plainSuccess(attempt).why
-  return plain ? null : JSON.stringify(decision)
+export function toDecision(decision: Decision, attempt: number, run?: Omit<RunFacts, 'attempt'>): string | null {
+  if (decision.action === 'succeed' && decision.why === successSentence(attempt)) return null
+  return (run && encodeDecision(decision, { attempt, ...run })) ?? JSON.stringify(decision)
 }
 
-export function fromDecision(text: string | null, attempt: number): Decision {
-  return text === null ? plainSuccess(attempt) : (JSON.parse(text) as Decision)
+/** Reads every form that was ever written: codes, JSON with its sentence, and NULL. */
+export function fromDecision(text: string | null, attempt: number, run?: Omit<RunFacts, 'attempt'>): Decision {
+  if (text === null) return { action: 'succeed', why: successSentence(attempt) }
+  const isCoded = text.charCodeAt(0) === CODED
+  return isCoded ? decodeDecision(text, { attempt, status: 'failed', ...run }) : (JSON.parse(text) as Decision)
 }
 
-function plainSuccess(attempt: number): Decision {
-  const why = attempt <= 1 ? 'succeeded at the first run' : `succeeded at retry ${attempt - 1}`
-  return { action: 'succeed', why }
-}
+const CODED = '['.charCodeAt(0)

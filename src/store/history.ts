@@ -47,7 +47,8 @@ export type AttemptRow = [
 
 export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
   const [run, generation, attempt, status, startedAt, finishedAt, workerId, error, note, delayMs, nextRunAt] = row
-  const decision = fromDecision(row[11], attempt)
+  const parsed = error === null ? undefined : (JSON.parse(error) as StoredError)
+  const decision = fromDecision(row[11], attempt, { status, error: parsed })
   const fingerprint = row[12]
   return {
     jobId,
@@ -58,7 +59,7 @@ export function readAttempt(jobId: string, row: AttemptRow): AttemptRecord {
     startedAt,
     finishedAt,
     workerId: fromText(workerId),
-    ...(error !== null && { error: JSON.parse(error) as StoredError }),
+    ...(parsed && { error: parsed }),
     ...(note !== null && { note: fromText(note) }),
     ...(delayMs !== null && { delayMs }),
     ...(nextRunAt !== null && { nextRunAt }),

@@ -49,10 +49,9 @@ function classifyWithin(
   const known = builtInOf(links, waitMs !== undefined, judge) ?? { kind: 'transient', rule: 'default' }
   // A rule classifies a failure; it can't change whether the request was sent.
   const { maybeExecuted } = known
-  return {
-    ...(ruleOf(error, links, rules) ?? known),
-    ...present({ maybeExecuted, retryAfterMs: waitMs }),
-  }
+  const verdict = ruleOf(error, links, rules) ?? known
+  if (verdict === known && waitMs === undefined) return known
+  return { ...verdict, ...present({ maybeExecuted, retryAfterMs: waitMs }) }
 }
 
 /** The `Retry-After` of the response that the error carries. */

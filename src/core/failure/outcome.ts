@@ -1,7 +1,6 @@
 import type { Outcome } from '../job/lifecycle.js'
 import type { Rule } from '../policy/policy.js'
 import { fitsUtf8 } from '../values/json.js'
-import { present } from '../values/present.js'
 import { cleanText } from '../values/text.js'
 import { classify } from './classify.js'
 import { httpErrorFacts } from './http-error.js'
@@ -25,20 +24,19 @@ export class Snooze {
 }
 
 /** The outcome of a run whose handler threw, or rejected with, this value. */
-export function failedOutcome(
-  thrown: unknown,
-  rules: readonly Rule[],
-  now: number,
-): Extract<Outcome, { kind: 'failed' }> {
+export function failedOutcome(thrown: unknown, rules: readonly Rule[], now: number): Failed {
   const links = linksOf(thrown)
-  const { retryAfterMs, maybeExecuted, ...classification } = classify(thrown, rules, now, links)
-  return {
-    kind: 'failed',
-    error: toStoredError(thrown, links),
-    classification,
-    ...present({ retryAfterMs, maybeExecuted }),
-  }
+  const { kind, rule, delayMs, retryAfterMs, maybeExecuted } = classify(thrown, rules, now, links)
+  const classification = delayMs === undefined ? { kind, rule } : { kind, rule, delayMs }
+  // Filled field by field, because this runs for every failure.
+  const outcome: Draft<Failed> = { kind: 'failed', error: toStoredError(thrown, links), classification }
+  if (retryAfterMs !== undefined) outcome.retryAfterMs = retryAfterMs
+  if (maybeExecuted !== undefined) outcome.maybeExecuted = maybeExecuted
+  return outcome
 }
+
+type Failed = Extract<Outcome, { kind: 'failed' }>
+type Draft<T> = { -readonly [Field in keyof T]: T[Field] }
 
 /**
  * Like `failedOutcome`, for a call with a time limit of its own: if the request was sent before that limit, its

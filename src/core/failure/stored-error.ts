@@ -11,8 +11,38 @@ const STACK_BYTES = 9_000
 const HEADLINE_BYTES = 1_000
 const KEYS_SHOWN = 10
 
-/** Turns any thrown value into plain data. Never throws; the message is never empty. */
+/** Turns any thrown value into plain data. Never throws; the message is never empty. Equal errors share one object. */
 export function toStoredError(thrown: unknown, links: readonly Link[] = linksOf(thrown)): StoredError {
+  const link = links[0]!
+  const stack = property(link.value, 'stack')
+  const message = property(link.value, 'message')
+  const isUsual = links.length === 1 && typeof stack === 'string' && typeof message === 'string'
+  if (!isUsual || stack.length > RECENT_LENGTH_MAX || link.types.includes('AggregateError')) return converted(links)
+  const name = nameOf(link)
+  const known = recent.get(stack)
+  if (known?.name === name && known.message === message && known.code === link.code && known.status === link.status) {
+    return known.stored
+  }
+  const stored = Object.freeze(converted(links))
+  if (recent.size >= RECENT_MAX) recent.clear()
+  recent.set(stack, { name, message, code: link.code, status: link.status, stored })
+  return stored
+}
+
+/** The errors that were converted last, by their stacks: in an outage, many runs fail with the same error. */
+const recent = new Map<string, Recent>()
+const RECENT_MAX = 200
+const RECENT_LENGTH_MAX = 8_000
+
+interface Recent {
+  readonly name: string
+  readonly message: string
+  readonly code: string | undefined
+  readonly status: number | undefined
+  readonly stored: StoredError
+}
+
+function converted(links: readonly Link[]): StoredError {
   const code = links.find(link => link.code !== undefined)?.code
   const status = links.find(link => link.status !== undefined)?.status
   const stack = stackOf(links)

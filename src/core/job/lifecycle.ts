@@ -2,15 +2,16 @@ import { isFinal } from '../failure/classify.js'
 import { planRetry } from '../policy/retry.js'
 import { DURATION_MAX_MS, formatMs, toMs } from '../values/duration.js'
 import { type DeathReason, FAILED, type JobFacts, needsBegin, type RunStatus } from './job.js'
-import type {
-  Classification,
-  Decision,
-  DecisionRecord,
-  Failure,
-  Outcome,
-  Reconciliation,
-  Transition,
-} from './transition.js'
+import {
+  deathSentence,
+  failureWords,
+  retrySentence,
+  subjectOf,
+  successSentence,
+  TIMED_OUT,
+  usedUp,
+} from './sentence.js'
+import type { Decision, DecisionRecord, Failure, Outcome, Reconciliation, Transition } from './transition.js'
 
 export type {
   Classification,
@@ -65,20 +66,20 @@ type Unfinished = Exclude<Outcome, { kind: 'succeeded' | 'cancelled' }>
 function decideOnce(ended: Ended, outcome: Unfinished): Transition {
   switch (outcome.kind) {
     case 'failed': {
-      const { classification, maybeExecuted } = outcome
+      const { error, classification, maybeExecuted } = outcome
       const { kind, rule } = classification
-      if (maybeExecuted === true)
-        return unknownOutcome(ended, `${subjectOf(outcome)} leaves the outcome unknown`, outcome)
+      const subject = subjectOf(error, classification)
+      if (maybeExecuted === true) return unknownOutcome(ended, `${subject} leaves the outcome unknown`, outcome)
       if (maybeExecuted === false && ended.job.retryUnsent) {
-        return anotherTry(ended, outcome, `${subjectOf(outcome)}, so the request was never sent`)
+        return anotherTry(ended, outcome, `${subject}, so the request was never sent`)
       }
-      const words = `${subjectOf(outcome)}, and an at-most-once job is not retried`
+      const words = `${subject}, and an at-most-once job is not retried`
       return die(ended, 'failed', words, {}, { kind, rule })
     }
     case 'snoozed':
       return die(ended, 'failed', 'it asked to run again later, which an at-most-once job cannot do')
     case 'timed-out':
-      return unknownOutcome(ended, 'the run timed out', outcome)
+      return unknownOutcome(ended, TIMED_OUT, outcome)
     case 'released':
       return ended.job.begun ? unknownOutcome(ended, outcome.note) : neverRan(ended, outcome.note)
     case 'lost':
@@ -90,13 +91,10 @@ function decideOnce(ended: Ended, outcome: Unfinished): Transition {
 
 function decideAgain(ended: Ended, outcome: Unfinished): Transition {
   switch (outcome.kind) {
-    case 'failed': {
-      const { classification } = outcome
-      const words = `${subjectOf(outcome)} is ${classification.kind} (${originOf(classification)})`
-      return afterFailure(ended, failureOf(outcome, words))
-    }
+    case 'failed':
+      return afterFailure(ended, failureOf(outcome, failureWords(outcome.error, outcome.classification)))
     case 'timed-out':
-      return afterFailure(ended, failureOf(outcome, 'the run timed out'))
+      return afterFailure(ended, failureOf(outcome, TIMED_OUT))
     case 'snoozed':
       return snooze(ended, outcome)
     case 'released':
@@ -131,7 +129,7 @@ function afterFailure(ended: Ended, failure: Failure, change: Change = {}): Tran
   const { delayMs, backoffMs, remark } = plan
   record.delayMs = delayMs
   if (isTooOld(ended, delayMs)) return die(ended, 'too-old', TOO_OLD, change, record)
-  const why = `retry ${retry} of ${maxRetries} in ${formatMs(delayMs)}: ${failure.words}${remark}`
+  const why = retrySentence(record, failure.words, remark)
   return wait(ended, delayMs, why, backoffMs === undefined ? change : { ...change, backoffMs }, record, 'retry')
 }
 
@@ -241,8 +239,7 @@ function anotherTry(ended: Ended, outcome: Failed | undefined, words: string): T
 }
 
 function succeed(ended: Ended): Transition {
-  const { attempt } = ended.job
-  const why = attempt <= 1 ? 'succeeded at the first run' : `succeeded at retry ${attempt - 1}`
+  const why = successSentence(ended.job.attempt)
   return transition(ended, 'succeeded', 0, { suspect: false }, { action: 'succeed', why })
 }
 
@@ -257,7 +254,7 @@ function die(
   change: Change = {},
   record: DecisionRecord = {},
 ): Transition {
-  const decision: Decision = { ...record, action: 'die', why: `died: ${words}` }
+  const decision: Decision = { ...record, action: 'die', why: deathSentence(words) }
   return { ...transition(ended, 'dead', 0, change, decision), reason }
 }
 
@@ -302,21 +299,6 @@ function transition(
   if (backoffMs !== undefined) next.backoffMs = backoffMs
   if (failedAt !== undefined && to === 'waiting') next.failedAt = failedAt
   return next
-}
-
-function usedUp(maxRetries: number): string {
-  if (maxRetries === 0) return 'its policy has no retries'
-  return maxRetries === 1 ? 'its one retry is used' : `all ${maxRetries} retries used`
-}
-
-/** The failure's name in a sentence: what the rule matched, or else its most specific property. */
-function subjectOf({ error, classification }: Extract<Outcome, { kind: 'failed' }>): string {
-  const known = /^(?:built-in|handler): (.+)$/.exec(classification.rule)?.[1]
-  return known ?? error.code ?? (error.status === undefined ? error.name : `HTTP ${error.status}`)
-}
-
-function originOf({ rule }: Classification): string {
-  return /^(rule \d+|built-in|handler)\b/.exec(rule)?.[0] ?? rule
 }
 
 /** The value comes from outside: a wait that is not a number counts as no wait. */

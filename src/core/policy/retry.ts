@@ -1,5 +1,6 @@
+import { retryAfterRemark } from '../job/sentence.js'
 import type { DecisionRecord, Failure } from '../job/transition.js'
-import { DAY_MS, formatMs } from '../values/duration.js'
+import { DAY_MS } from '../values/duration.js'
 import { type ComputedBackoff, capMs, delayWindow, rawDelay } from './backoff.js'
 import { type DelayWindow, jitterLabel, jitterWindow, pick } from './jitter.js'
 import type { Policy } from './policy.js'
@@ -48,7 +49,7 @@ export function planRetry(
   const isLonger = Math.min(record.rawMs ?? 0, record.capMs) > waitMs
   if (isLonger && plan.delayMs >= waitMs) return plan
   record.source = 'retry-after'
-  return { ...plan, delayMs: waitMs, remark: `${plan.remark}; Retry-After asks for ${formatMs(waitMs)}` }
+  return { ...plan, delayMs: waitMs, remark: plan.remark + retryAfterRemark(waitMs) }
 }
 
 function plannedBackoff(

@@ -1,5 +1,4 @@
 import type { Job } from '../../core/job/job.js'
-import { present } from '../../core/values/present.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 
 type LoggedJob = Pick<Job, 'id' | 'name' | 'queue' | 'tenantId' | 'scheduleId' | 'payload' | 'attempt' | 'run'>
@@ -7,8 +6,12 @@ type LoggedJob = Pick<Job, 'id' | 'name' | 'queue' | 'tenantId' | 'scheduleId' |
 /** The fields of every log line about a job: an occurrence names its schedule, and a delivery the job that it reports. */
 export function factsOf(event: string, job: LoggedJob): Record<string, unknown> {
   const { id: jobId, scheduleId, tenantId, name, queue, attempt, run } = job
+  const facts: Record<string, unknown> = { event, jobId, name, queue, attempt, run }
+  if (scheduleId !== undefined) facts['scheduleId'] = scheduleId
+  if (tenantId !== undefined) facts['tenantId'] = tenantId
   const aboutJobId = queue === DELIVERIES ? reportedJob(job.payload) : undefined
-  return { event, ...present({ jobId, scheduleId, aboutJobId, tenantId, name, queue, attempt, run }) }
+  if (aboutJobId !== undefined) facts['aboutJobId'] = aboutJobId
+  return facts
 }
 
 /** Undefined if the message is not about a job. */

@@ -60,14 +60,51 @@ function takesMessageFirst(given: object): boolean {
 export function defaultLog(environment: NodeJS.ProcessEnv = process.env, destination?: DestinationStream): Log {
   const level = setting(environment, 'CHRONOS_LOG_LEVEL', LEVELS) ?? 'info'
   const format = setting(environment, 'CHRONOS_LOG_FORMAT', FORMATS) ?? (process.stderr.isTTY ? 'pretty' : 'json')
-  const isReadable = format === 'pretty'
+  if (format === 'json') return jsonLog(level, destination ?? standardError())
   const colorize = destination === undefined && process.stderr.isTTY && !environment['NO_COLOR']
-  const stream = isReadable
-    ? readable({ sync: true, destination: destination ?? STDERR, ignore: 'pid,hostname', colorize, messageFormat })
-    : (destination ?? pino.destination({ dest: STDERR, sync: false }))
-  const formatters = { log: isReadable ? redactedForTerminal : redacted }
+  const stream = { sync: true, destination: destination ?? STDERR, ignore: 'pid,hostname', colorize, messageFormat }
+  return pinoLog(level, redactedForTerminal, readable(stream))
+}
+
+/** Writes bytes: with text, the stream would measure all lines that wait to be written again for each new line. */
+function standardError(): DestinationStream {
+  const stream = pino.destination({ dest: STDERR, sync: false, contentMode: 'buffer' })
+  return { write: line => void stream.write(Buffer.from(line) as unknown as string) }
+}
+
+function pinoLog(level: string, log: (fields: object) => Record<string, unknown>, stream: DestinationStream): Logger {
   // Errors have been serialized before this.
-  return pino({ level, base: null, formatters, serializers: { err: (error: unknown) => error } }, stream)
+  return pino({ level, base: null, formatters: { log }, serializers: { err: (error: unknown) => error } }, stream)
+}
+
+/**
+ * Writes the lines of pino with one `JSON.stringify` each, which takes a third of the time: every failed run is a line.
+ * A line that it can't write is left to pino.
+ */
+function jsonLog(level: string, stream: DestinationStream): Log {
+  const log = pinoLog(level, redacted, stream)
+  const writer = (method: Level): Log[Level] => {
+    if (!log.isLevelEnabled(method)) return ignore
+    const start = `{"level":${log.levels.values[method]}`
+    return (fields: unknown, message?: unknown) => {
+      const line = typeof fields === 'object' && fields !== null ? jsonOf(fields) : undefined
+      if (line === undefined || typeof message !== 'string') log[method](fields, message as string)
+      else stream.write(`${start}${pino.stdTimeFunctions.epochTime()}${line},"msg":${JSON.stringify(message)}}\n`)
+    }
+  }
+  const [debug, info, warn, error] = METHODS.map(writer)
+  return { debug: debug!, info: info!, warn: warn!, error: error!, isLevelEnabled: each => log.isLevelEnabled(each) }
+}
+
+/** The fields as the middle of a JSON object; undefined for those that `JSON.stringify` rejects. */
+function jsonOf(fields: object): string | undefined {
+  if (fields instanceof Error) return undefined
+  try {
+    const json = JSON.stringify(redacted(fields))
+    return json === '{}' ? '' : `,${json.slice(1, -1)}`
+  } catch {
+    return undefined // a BigInt, or a toJSON that throws
+  }
 }
 
 /** Adds to the constant phrase what an operator reads first: `job failed, scheduling retry 1/3 in 1s at …`. */

@@ -60,8 +60,9 @@ function announceSuccess({ log, events }: Environment, ending: Ending): void {
 }
 
 function announceFailure({ events }: Environment, { run, outcome, transition }: Ending): void {
-  const error = errorOf(outcome)
-  if (!error || !events.hears('attempt.failed')) return
+  if (!events.hears('attempt.failed')) return
+  const error = heardError(outcome)
+  if (!error) return
   const timedOut = transition.status === 'timed-out'
   events.emit('attempt.failed', { job: eventJob(run.claimed, run.policy), error, timedOut })
 }
@@ -72,12 +73,18 @@ function announceRetry({ log, events, time }: Environment, ending: Ending, settl
   const retry = claimed.attempt
   const { delayMs } = ending.transition
   const nextRunAt = new Date('runAt' in settled ? settled.runAt : time.now() + delayMs).toISOString()
+  // Every failed run is a line: its fields are assigned, because a spread takes several times as long.
   const facts = factsOf('job.retrying', ending)
-  log.warn({ ...facts, retry, delayMs, nextRunAt, error: withoutStack(error) }, 'job failed, scheduling retry')
+  facts['retry'] = retry
+  facts['delayMs'] = delayMs
+  facts['nextRunAt'] = nextRunAt
+  facts['error'] = withoutStack(error)
+  log.warn(facts, 'job failed, scheduling retry')
   if (events.hears('job.retrying')) {
     const { maxRetries } = policy
     const job = eventJob(claimed, policy)
-    events.emit('job.retrying', present({ job, retry, maxRetries, delayMs, nextRunAt, error }))
+    const heard = heardError(ending.outcome)
+    events.emit('job.retrying', present({ job, retry, maxRetries, delayMs, nextRunAt, error: heard }))
   }
 }
 
@@ -93,7 +100,7 @@ function announceDeath(env: Environment, ending: Ending): void {
   const reason = ending.transition.reason!
   logDeath(env, ending)
   if (events.hears('job.dead')) {
-    events.emit('job.dead', present({ job: eventJob(claimed, policy), reason, error: errorOf(ending.outcome) }))
+    events.emit('job.dead', present({ job: eventJob(claimed, policy), reason, error: heardError(ending.outcome) }))
   }
 }
 
@@ -124,16 +131,28 @@ function announceCancel({ log, events }: Environment, ending: Ending): void {
 }
 
 function factsOf(event: string, { run: { claimed, policy } }: Ending): Record<string, unknown> {
-  return { ...factsOfJob(event, claimed), maxRetries: maxRetriesOf(claimed, policy), workerId: claimed.workerId }
+  const facts = factsOfJob(event, claimed)
+  facts['maxRetries'] = maxRetriesOf(claimed, policy)
+  facts['workerId'] = claimed.workerId
+  return facts
 }
 
 function errorOf(outcome: Outcome): StoredError | undefined {
   return 'error' in outcome ? outcome.error : undefined
 }
 
+/** The error of an event, as a copy: equal errors share one object, and a listener may change what it gets. */
+function heardError(outcome: Outcome): StoredError | undefined {
+  const error = errorOf(outcome)
+  return error && { ...error }
+}
+
 /** The attempt's record keeps the stack. */
 function withoutStack(error: StoredError | undefined): Omit<StoredError, 'stack'> | undefined {
   if (!error) return undefined
   const { name, message, code, status } = error
-  return present({ name, message, code, status })
+  const kept: { -readonly [Field in keyof StoredError]: StoredError[Field] } = { name, message }
+  if (code !== undefined) kept.code = code
+  if (status !== undefined) kept.status = status
+  return kept
 }

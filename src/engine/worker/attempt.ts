@@ -59,11 +59,12 @@ export class Attempt implements JobContext {
 
   readonly #port: AttemptPort
   #controller: AbortController | undefined
-  #logs: LogLine[] = []
+  // Few handlers log or call `job.once`, so the lists are made when they are needed.
+  #logs: LogLine[] | undefined
   #reported = 0
   #progress: string | undefined
   /** Effects of `job.once` in progress: a second call with the same name shares the first one's result. */
-  readonly #effects = new Map<string, Promise<unknown>>()
+  #effects: Map<string, Promise<unknown>> | undefined
 
   constructor(held: Held, definition: JobDefinition, policy: Policy, port: AttemptPort) {
     // The job and its definition each set a delivery guarantee; the stricter one applies.
@@ -136,10 +137,10 @@ export class Attempt implements JobContext {
 
   /** Log lines and progress that the store may not have yet. Lines are numbered, so sending them again does no harm. */
   report(): Report | undefined {
-    if (this.#logs.length === 0 && this.#progress === undefined) return undefined
+    if (!this.#logs?.length && this.#progress === undefined) return undefined
     return {
       lease: this.lease,
-      logs: [...this.#logs],
+      logs: [...(this.#logs ?? [])],
       from: this.#reported,
       ...(this.#progress !== undefined && { progress: this.#progress }),
     }
@@ -148,7 +149,7 @@ export class Attempt implements JobContext {
   /** The store has accepted this report. */
   reported({ logs, from = 0, progress }: Report): void {
     const news = Math.max(0, from + logs.length - this.#reported)
-    this.#logs.splice(0, news)
+    this.#logs?.splice(0, news)
     this.#reported += news
     if (this.#progress === progress) this.#progress = undefined
   }
@@ -240,11 +241,13 @@ export class Attempt implements JobContext {
     read(freeText, name, 'job.once: name')
     this.#mustBeHeld('job.once')
     this.#mustBeOpen('job.once')
-    const running = this.#effects.get(name)
+    this.#effects ??= new Map()
+    const effects = this.#effects
+    const running = effects.get(name)
     if (running) return running as Promise<T>
     const whenUnknown = options.whenUnknown ?? (this.atMostOnce ? 'fail' : 'run')
-    const started = this.#port.runOnce(this, name, effect, whenUnknown).finally(() => this.#effects.delete(name))
-    this.#effects.set(name, started)
+    const started = this.#port.runOnce(this, name, effect, whenUnknown).finally(() => effects.delete(name))
+    effects.set(name, started)
     return started
   }
 
@@ -271,6 +274,7 @@ export class Attempt implements JobContext {
   log(message: string, data?: unknown): void {
     this.#mustBeHeld('job.log')
     // One line above the limit is sent, so that the store records that lines were dropped.
+    this.#logs ??= []
     if (this.#reported + this.#logs.length > LOG_LINES_MAX) return
     this.#logs.push({ at: this.#port.now(), ...toLogText(message, data) })
     this.#port.hasNews(this)

@@ -74,7 +74,7 @@ type Doubt = Pick<ReconcileAttempt, 'startedAt' | 'status' | 'error'>
 export async function reconcileEnding(env: Environment, attempt: Attempt, ending: Ending): Promise<Ending> {
   const { outcome } = ending
   const status = outcome.kind as ReconcileAttempt['status']
-  const error = 'error' in outcome ? outcome.error : undefined
+  const error = 'error' in outcome ? { ...outcome.error } : undefined
   const doubt = present({ startedAt: new Date(attempt.startedAt), status, error })
   return ending.reconciled(await reconcile(env, attempt.definition, attempt.claimed, doubt))
 }

@@ -66,6 +66,29 @@ function groupOf(
 ): Fingerprint {
   const { name } = claimed
   const own = ownOf(claimed, error, definition)
+  // Equal errors are one object (`toStoredError`), and most failures repeat the last one.
+  if (last?.error === error && last.name === name && last.kind === kind && last.own === own) return last.group
+  const group = groupNamed(name, error, kind, own)
+  last = { error, name, kind, own, group }
+  return group
+}
+
+let last: Grouped | undefined
+
+interface Grouped {
+  readonly error: StoredError
+  readonly name: string
+  readonly kind: FailureKind | undefined
+  readonly own: string | undefined
+  readonly group: Fingerprint
+}
+
+function groupNamed(
+  name: string,
+  error: StoredError,
+  kind: FailureKind | undefined,
+  own: string | undefined,
+): Fingerprint {
   const key = JSON.stringify([name, own, kind, error.name, error.code, error.status, error.message])
   const known = seen.get(key)
   if (known) return known
@@ -81,7 +104,7 @@ function ownOf(claimed: Claimed, error: StoredError, definition: JobDefinition |
   if (typeof said !== 'function') return said
   try {
     const { id, name, queue, tenantId, key, tags } = claimed
-    const own: unknown = said(error, present({ id, name, queue, tags, tenantId, key }))
+    const own: unknown = said({ ...error }, present({ id, name, queue, tags, tenantId, key }))
     return isOwnFingerprint(own) ? own : undefined
   } catch {
     // A user's fingerprint function that throws must not hide the error it was asked about.

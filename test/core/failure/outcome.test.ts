@@ -54,6 +54,29 @@ function expectStorable(stored: StoredError): void {
   }
 }
 
+describe('equal errors', () => {
+  const make = (change: object = {}) =>
+    Object.assign(new TypeError('oops'), { stack: 'TypeError: oops\n    at a' }, change)
+
+  it('share one object, which can not be changed', () => {
+    const stored = toStoredError(make())
+    expect(toStoredError(make())).toBe(stored)
+    expect(Object.isFrozen(stored)).toBe(true)
+  })
+
+  it.each<[string, Error, Partial<StoredError>]>([
+    ['name', make({ name: 'Other' }), { name: 'Other' }],
+    ['message', make({ message: 'other' }), { message: 'other' }],
+    ['code', make({ code: 'E1' }), { code: 'E1' }],
+    ['status', make({ status: 503 }), { status: 503 }],
+    ['cause', make({ cause: new Error('root') }), { message: 'oops; caused by: Error: root' }],
+    ['stack', make({ stack: 'TypeError: oops\n    at b' }), { stack: 'TypeError: oops\n    at b' }],
+  ])('are not those with another %s', (_, error, expected) => {
+    toStoredError(make())
+    expect(toStoredError(error)).toMatchObject(expected)
+  })
+})
+
 describe('toStoredError (R14)', () => {
   it('keeps name, message, code, status and stack', () => {
     const stored = toStoredError(Object.assign(new TypeError('oops'), { code: 'E1', status: 503 }))

@@ -64,6 +64,47 @@ describe('what is not logged', () => {
     ])
   })
 
+  it('are logins in the error of a retry', async () => {
+    const { log, text, lines } = logged()
+    const job = defineJob({
+      name: 'mail',
+      retry: fixed({ delay: '1s', maxRetries: 1, jitter: 'none' }),
+      async run(_: unknown) {
+        throw new Error('no route to smtp://ada:s3cr3t@mail.example')
+      },
+    })
+    const t = testChronos({ jobs: [job], log })
+    await t.enqueue(job, {})
+    await t.drain()
+    await t.close()
+    const message = 'no route to smtp://[redacted]@mail.example'
+    expect(lines()).toMatchObject([
+      { event: 'job.retrying', error: { message } },
+      { event: 'job.dead', error: { message } },
+    ])
+    expect(text()).not.toContain('s3cr3t')
+  })
+
+  it('are no fields that are hard to write as JSON', () => {
+    const { log, lines } = logged()
+    log.warn({ event: 'a', size: 5n, none: undefined, far: Number.POSITIVE_INFINITY }, 'constant')
+    log.warn(new Error('no'), 'an error')
+    log.warn('only text')
+    expect(lines()).toMatchObject([
+      { level: 40, event: 'a', msg: 'constant' },
+      { level: 40, err: { message: 'no' }, msg: 'an error' },
+      { level: 40, msg: 'only text' },
+    ])
+  })
+
+  it('are lines below the level', () => {
+    const { log, lines } = logged({ CHRONOS_LOG_LEVEL: 'error' })
+    log.warn({ event: 'a' }, 'constant')
+    log.error({ event: 'b' }, 'constant')
+    expect(lines()).toMatchObject([{ level: 50, event: 'b' }])
+    expect([log.isLevelEnabled('warn'), log.isLevelEnabled('error')]).toEqual([false, true])
+  })
+
   it('are the fields after the hundredth', () => {
     const { log, lines } = logged()
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`field${i}`, i]))

@@ -73,6 +73,27 @@ test('R34: a death is one line with its reason and why', async () => {
   ])
 })
 
+test('a listener that changes the error of an event changes no record', async () => {
+  const job = defineJob({
+    name: 'mail',
+    retry: fixed({ delay: '1s', maxRetries: 2, jitter: 'none' }),
+    async run(_: unknown) {
+      throw Object.assign(new Error('SMTP timeout'), { stack: 'Error: SMTP timeout\n    at send' })
+    },
+  })
+  const t = testChronos({ jobs: [job] })
+  const spoil = ({ error }: { readonly error?: { readonly message: string } }) => {
+    if (error) Object.assign(error, { message: 'spoiled' })
+  }
+  t.on('attempt.failed', spoil)
+  t.on('job.retrying', spoil)
+  const { id } = await t.enqueue(job, {})
+  await t.drain()
+  const { data } = await t.jobs.history(id)
+  expect(data.map(({ error }) => error?.message)).toEqual(['SMTP timeout', 'SMTP timeout', 'SMTP timeout'])
+  await t.close()
+})
+
 test('payloads are not logged', async () => {
   const { lines } = await failTwice(3)
   expect(JSON.stringify(lines)).not.toContain('hunter2')

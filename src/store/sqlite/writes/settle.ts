@@ -169,7 +169,7 @@ function insertAttempt(db: Connection, pk: number, settlement: Settlement, end: 
   const { status, decision, delayMs } = end.transition
   const facts = [pk, run, generation, attempt, status, startedAt, finishedAt] as const
   const holder = [toText(workerId), toText(lease.token)] as const
-  const why = toDecision(decision, attempt)
+  const why = toDecision(decision, attempt, { status, error: end.error })
   const next = become.state === 'waiting' ? [delayMs, become.runAt] : [null, null]
   const group = toTextOrNull(end.group?.fingerprint)
   db.do(INSERT_REMARKS, toErrorJson(end.error), toTextOrNull(end.note), ...next, why, group)
