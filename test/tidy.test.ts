@@ -399,7 +399,7 @@ const LAYERS: readonly Layer[] = [
   {
     at: /^src\/server\//,
     paths: /^src\/(core\/|engine\/|server\/|store\/(store|run|record|fold)\.ts$)/,
-    packages: /^(hono(\/.+)?|@hono\/node-server(\/.+)?|node:.+)$/,
+    packages: /^(hono(\/.+)?|@hono\/node-server(\/.+)?|@modelcontextprotocol\/sdk\/.+|node:.+)$/,
   },
   {
     at: /^src\/dashboard\/vite\.config\.js$/,

@@ -18,6 +18,7 @@ import { doctor } from './commands/doctor/command.js'
 import { enqueue } from './commands/enqueue/command.js'
 import { http } from './commands/http/command.js'
 import { jobs } from './commands/jobs/command.js'
+import { mcp } from './commands/mcp/command.js'
 import { migrate } from './commands/migrate/command.js'
 import { policy } from './commands/policy/command.js'
 import { prune } from './commands/prune/command.js'
@@ -58,6 +59,7 @@ const COMMANDS: readonly CommandSpec[] = [
   workers,
   stats,
   top,
+  mcp,
   migrate,
   doctor,
   verify,

@@ -71,6 +71,8 @@ export interface Endpoint {
   readonly role: Role
   /** Whether the token of a tenant may call it, limited to the tenant's own data. */
   readonly tenants: 'own' | 'none'
+  /** Offered as an MCP tool of this name. Its words and its schemas describe the tool. */
+  readonly tool?: string
   /** It may take minutes: it reads every job, changes many, or waits on purpose. */
   readonly takesLong?: boolean
   /** Authentication is not required. */

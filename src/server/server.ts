@@ -250,6 +250,7 @@ export class ChronosServer {
       const { contentType, text } = await this.#metrics.render()
       return context.body(text, 200, { 'Content-Type': contentType })
     })
+    hono.all('/mcp', async context => (await import('./mcp/http.js')).answerMcp(app, context))
     hono.all('*', context => this.#rest(context))
     return hono
   }

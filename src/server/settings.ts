@@ -3,6 +3,7 @@ import { ChronosError, shown } from '../core/values/error.js'
 import { checkKeys, freeText } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
 import { boolean, integer, read, text } from '../core/values/schema.js'
+import { object } from '../core/values/shape.js'
 import type { GivenLog } from '../engine/client/log.js'
 import type { Authorize } from './access/authorize.js'
 
@@ -23,6 +24,11 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[]
   /** Refuses every change, whatever the caller's role. */
   readonly readOnly?: boolean
+  /**
+   * The MCP server at `/mcp`. It only reads; with `allowWrites`, callers with the role operator can use tools that change
+   * something. false disables it.
+   */
+  readonly mcp?: false | { readonly allowWrites?: boolean }
   /** Whether this process runs schedules, redrives, webhooks and alerts too (`chronos.maintain()`). Default: true. */
   readonly maintenance?: boolean
   /** The largest request body, in bytes. Default: 4 MiB. */
@@ -53,6 +59,7 @@ export interface ServerSettings {
   readonly open: boolean
   readonly allowedHosts: readonly string[]
   readonly readOnly: boolean
+  readonly mcp: false | { readonly allowWrites: boolean }
   readonly maintenance: boolean
   readonly maxBodyBytes: number
   readonly maxListeners: number
@@ -71,6 +78,7 @@ const OPTIONS: readonly (keyof ServerOptions)[] = [
   'open',
   'allowedHosts',
   'readOnly',
+  'mcp',
   'maintenance',
   'maxBody',
   'maxListeners',
@@ -82,6 +90,7 @@ const OPTIONS: readonly (keyof ServerOptions)[] = [
   'log',
 ]
 const MIB = 1024 * 1024
+const mcpOptions = object({}, { allowWrites: boolean })
 export const TOKEN_LENGTH_MIN = 16
 
 export function parseServerOptions(options: ServerOptions): ServerSettings {
@@ -104,6 +113,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     open: options.open ?? false,
     allowedHosts: allowedHosts.map(host => host.toLowerCase()),
     readOnly,
+    mcp: mcpOf(options.mcp, `${where}: mcp`),
     maintenance: options.maintenance ?? true,
     maxBodyBytes: maxBody,
     maxListeners,
@@ -112,6 +122,11 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     env,
     extra,
   })
+}
+
+function mcpOf(given: ServerOptions['mcp'] = {}, where: string): ServerSettings['mcp'] {
+  if (given === false) return false
+  return { allowWrites: read(mcpOptions, given, where).allowWrites ?? false }
 }
 
 function checkAuthentication({ authorize, open, ...given }: ServerOptions, where: string): void {

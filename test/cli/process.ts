@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
 export interface Ended {
   readonly code: number | null

@@ -150,6 +150,10 @@ const TABLE = {
   }),
   allowedHosts: setting(words('host names, such as jobs.example.com'), []),
   readOnly: setting(yesOrNo, false, { flag: '--read-only', description: 'reject all changes' }),
+  mcpWrites: setting(yesOrNo, false, {
+    flag: '--mcp-writes',
+    description: 'let operators make changes over MCP',
+  }),
   envName: optional(expecting('up to 40 characters', text(40))),
   envColor: optional(pattern(20, /^(#[0-9a-fA-F]{3,8}|[a-z]{3,20})$/, 'a colour such as crimson or #c0392b')),
   maxBody: setting(size, 4_194_304),

@@ -99,12 +99,14 @@ export class Service {
 }
 
 async function serverOf(chronos: Chronos, { config, log, extra }: ServiceOptions): Promise<Server> {
-  const { token, viewerToken, basePath, allowedHosts, readOnly, maxBody, envName, envColor } = config.settings
+  const { token, viewerToken, basePath, allowedHosts, readOnly, mcpWrites, maxBody, envName, envColor } =
+    config.settings
   const { createServer } = await import('../../server.js')
   return createServer(chronos, {
     basePath,
     allowedHosts,
     readOnly,
+    mcp: { allowWrites: mcpWrites },
     maxBody,
     log,
     ...present({

@@ -4,13 +4,13 @@ import { getCookie } from 'hono/cookie'
 import { inexactInteger } from '../../core/values/json.js'
 import { flawAt, fromTexts, type Schema, tryRead } from '../../core/values/schema.js'
 import { type Credentials, SESSION_COOKIE } from '../access/access.js'
-import { type Caller, mayAct } from '../access/caller.js'
+import type { Caller } from '../access/caller.js'
 import { checkOrigin } from '../access/origin.js'
 import type { Application } from '../application.js'
-import type { Facts } from '../audit-words.js'
 import { type Answer, type Call, type Endpoint, successOf } from '../endpoint.js'
 import { readBody } from './body.js'
 import { repeatId } from './idempotency.js'
+import { checked, checkRights, perform } from './perform.js'
 import { invalidRequest, Problem } from './problem.js'
 import { LONG_MS, requestTimedOut, within } from './timeout.js'
 
@@ -84,31 +84,23 @@ async function answer(
   const text = endpoint.body === undefined ? '' : await readBody(context.req.raw, maxBytes, onBytes)
   const body = endpoint.body === undefined ? undefined : checked(endpoint.body, parsed(text, endpoint.body), 'body')
   checkIntegers(text, endpoint)
-  const facts: Record<string, unknown> = {}
   const key = endpoint.creates ? keyOf(context) : undefined
-  const id = key === undefined ? undefined : repeatId(caller.id, `${endpoint.method} ${context.req.path}`, key)
-  const call: Call<unknown, unknown, unknown> = {
+  const { call, answer: given } = await perform(app, endpoint, {
     app,
     caller,
     params,
     query,
     body,
+    text,
     requestId: context.get('requestId'),
     startedAt,
     ifMatch: unquoted(context.req.header('If-Match')),
-    repeatId: id,
+    repeatId: key === undefined ? undefined : repeatId(caller.id, `${endpoint.method} ${context.req.path}`, key),
     signal: context.req.raw.signal,
     credentials,
     isSecure: isSecure(context.req.raw),
     header: name => context.req.header(name),
-    note: more => void Object.assign(facts, more),
-  }
-  const act = (): Promise<Answer> => endpoint.handle(call as Call<never, never, never>)
-  const given =
-    id === undefined
-      ? await act()
-      : await app.idempotency.once({ id, body: text, isKeyed: endpoint.creates === 'keyed' }, act)
-  await audit(app, endpoint, call, facts, given)
+  })
   if (!endpoint.wait) return respond(endpoint, given, context)
   // A request that waits needs its body no longer.
   release()
@@ -141,25 +133,6 @@ export function addressOf(context: Context): string {
   } catch {
     return 'unknown'
   }
-}
-
-function checkRights(app: Application, endpoint: Endpoint, caller: Caller): void {
-  if (!mayAct(caller.role, endpoint.role)) {
-    throw new Problem(403, 'FORBIDDEN', `role ${endpoint.role} required; ${caller.name} has the role ${caller.role}`)
-  }
-  if (caller.tenantId !== undefined && endpoint.tenants === 'none') {
-    throw new Problem(403, 'FORBIDDEN', 'not available to the token of one tenant')
-  }
-  // Signing in and out is possible on a read-only server.
-  if (app.settings.readOnly && !endpoint.isOpen && auditOf(endpoint) !== 'none') {
-    throw new Problem(403, 'FORBIDDEN', 'the server is read-only: it was started with readOnly')
-  }
-}
-
-function checked<T>(schema: Schema<T>, value: unknown, part: 'path' | 'query' | 'body'): T {
-  const result = tryRead(schema, value)
-  if ('value' in result) return result.value
-  throw invalidRequest(result.flaws, part)
 }
 
 function parsed(text: string, schema: Schema): unknown {
@@ -205,33 +178,6 @@ function keyOf(context: Context): string | undefined {
 
 function unquoted(tag: string | undefined): string | undefined {
   return tag?.replace(/^W\//, '').replace(/^"(.*)"$/, '$1')
-}
-
-function auditOf({ method, audit }: Endpoint): 'entry' | 'sum' | 'none' {
-  return audit ?? (method === 'get' ? 'none' : 'entry')
-}
-
-async function audit(
-  app: Application,
-  endpoint: Endpoint,
-  { caller, params, requestId }: Call<unknown, unknown, unknown>,
-  facts: Readonly<Record<string, unknown>>,
-  { headers, changed, audit: own }: Answer,
-): Promise<void> {
-  const how = own ?? auditOf(endpoint)
-  const { did } = endpoint
-  if (how === 'none' || changed === false || headers?.['Idempotency-Replayed'] !== undefined) return
-  const target = Object.values(params as Record<string, string>).join(' ')
-  const change = {
-    caller,
-    action: `${endpoint.method.toUpperCase()} ${endpoint.path}`,
-    ...(target !== '' && { target }),
-    requestId,
-    facts,
-    ...(did && { did: (given: Facts) => did({ ...(params as Facts), ...given }) }),
-  }
-  if (how === 'sum') app.auditLog.sum(change)
-  else await app.auditLog.add(change)
 }
 
 function respond(endpoint: Endpoint, given: Answer, context: Context): Response {

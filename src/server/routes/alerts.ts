@@ -15,6 +15,7 @@ const testRequest = named('AlertTest', object({}, { channel: about(freeText, 'De
 const list = endpoint({
   method: 'get',
   path: '/alerts',
+  tool: 'list_alerts',
   call: 'alerts.list(...)',
   summary: 'List alerts',
   description: 'Sorted: firing before resolved, then critical first, then newest first.',

@@ -26,6 +26,7 @@ const closeRequest = named(
 const list = endpoint({
   method: 'get',
   path: '/circuits',
+  tool: 'list_circuits',
   call: 'circuits.list().data',
   summary: 'List circuits',
   role: 'viewer',

@@ -53,6 +53,7 @@ const list = endpoint({
 const groups = endpoint({
   method: 'get',
   path: '/dead/groups',
+  tool: 'list_error_groups',
   call: 'dead.groups(...)',
   summary: 'List error groups, largest first',
   description: 'Equal errors are one group over all tenants, with a breakdown by tenant (`tenants`).',
@@ -66,6 +67,7 @@ const groups = endpoint({
 const group = endpoint({
   method: 'get',
   path: '/dead/groups/{fingerprint}',
+  tool: 'get_error_group',
   call: 'dead.group(fingerprint, ?tenantId)',
   summary: 'Get an error group with some of its jobs',
   role: 'viewer',

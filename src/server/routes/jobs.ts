@@ -175,6 +175,7 @@ async function one(app: Application, caller: Caller, job: unknown, key: string |
 const listed = endpoint({
   method: 'get',
   path: '/jobs',
+  tool: 'list_jobs',
   call: ['jobs.list(..., ..., kind="job")', 'byId.list(..., ...)'],
   tag: 'jobs',
   summary: 'List jobs, newest first',
@@ -207,6 +208,7 @@ const scheduleWithAttempts = named(
 const get = endpoint({
   method: 'get',
   path: '/jobs/{id}',
+  tool: 'get_job',
   isVersioned: true,
   call: ['jobs.get(id)', 'byId.get(id)'],
   tag: 'jobs',
@@ -237,6 +239,7 @@ async function withAttempts(
 const history = endpoint({
   method: 'get',
   path: '/jobs/{id}/history',
+  tool: 'get_job_history',
   call: ['jobs.history(id, ...)', 'byId.history(id, ...)'],
   tag: 'jobs',
   summary: 'List the attempts of a job',
@@ -256,6 +259,7 @@ const history = endpoint({
 const logs = endpoint({
   method: 'get',
   path: '/jobs/{id}/logs',
+  tool: 'get_job_logs',
   call: ['jobs.logs(id, ...)', 'byId.logs(id, ...)'],
   tag: 'jobs',
   summary: 'List the log lines of a job',
@@ -274,6 +278,7 @@ const logs = endpoint({
 const explain = endpoint({
   method: 'get',
   path: '/jobs/{id}/explain',
+  tool: 'explain_job',
   call: ['jobs.explain(id)', 'byId.explain(id)'],
   tag: 'jobs',
   summary: 'Explain why a job waits, and why it was or was not retried',

@@ -57,6 +57,7 @@ const systemView = named(
 const workers = endpoint({
   method: 'get',
   path: '/workers',
+  tool: 'list_workers',
   call: 'workers().data',
   tag: 'operations',
   summary: 'List the workers of the whole fleet, newest first',
@@ -69,6 +70,7 @@ const workers = endpoint({
 const stats = endpoint({
   method: 'get',
   path: '/stats',
+  tool: 'get_stats',
   call: 'stats()',
   tag: 'operations',
   summary: 'Get statistics of the whole fleet',
@@ -158,6 +160,7 @@ async function shownSettings({ settings, access }: Application): Promise<Infer<t
 const verify = endpoint({
   method: 'get',
   path: '/system/verify',
+  tool: 'verify_jobs',
   call: 'verify()',
   tag: 'operations',
   takesLong: true,

@@ -11,6 +11,7 @@ type Settings = Readonly<{ paused: boolean; retry?: unknown }>
 const list = endpoint({
   method: 'get',
   path: '/queues',
+  tool: 'list_queues',
   call: 'queues.report(...)',
   summary: 'List queues with their jobs, throughput and workers',
   role: 'viewer',
@@ -23,6 +24,7 @@ const list = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/queues/{name}',
+  tool: 'get_queue',
   isVersioned: true,
   call: 'queues.get(name)',
   summary: 'Get a queue',
@@ -83,6 +85,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/queues/{name}/${verb}`,
+    tool: `${verb}_queue`,
     did: ({ name }) => `${verb}d queue ${name}`,
     call: `queues.${verb}(name)`,
     summary,
@@ -103,6 +106,7 @@ function action(verb: 'pause' | 'resume', summary: string): Endpoint {
 const wave = endpoint({
   method: 'get',
   path: '/queues/{name}/retry-wave',
+  tool: 'forecast_queue_load',
   call: 'queues.retryWave(name, ...)',
   summary: 'Forecast the load: when waiting jobs become due',
   role: 'viewer',

@@ -19,6 +19,7 @@ const redriveEdit = named('RedriveEdit', object({ rate }))
 const create = endpoint({
   method: 'post',
   path: '/redrives',
+  tool: 'redrive_dead_letters',
   did: facts => `started a redrive of ${chosen(facts, 'dead letter')}`,
   call: ['dead.redrive(filter, ...)', 'redrives.start(filter, ...)'],
   summary: 'Redrive dead jobs at a limited rate',
@@ -49,6 +50,7 @@ const create = endpoint({
 const list = endpoint({
   method: 'get',
   path: '/redrives',
+  tool: 'list_redrives',
   call: 'redrives.list(...)',
   summary: 'List redrives, newest first',
   role: 'viewer',
@@ -61,6 +63,7 @@ const list = endpoint({
 const get = endpoint({
   method: 'get',
   path: '/redrives/{id}',
+  tool: 'get_redrive',
   call: 'redrives.get(id)',
   summary: 'Get a redrive and its progress',
   role: 'viewer',
@@ -92,6 +95,7 @@ function action(verb: Verb, summary: string): Endpoint {
   return endpoint({
     method: 'post',
     path: `/redrives/{id}/${verb}`,
+    tool: `${verb}_redrive`,
     did: ({ id }) => `${verb}${verb === 'abort' ? 'ed' : 'd'} redrive ${id}`,
     call: `redrives.${verb}(id)`,
     summary,

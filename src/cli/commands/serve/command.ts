@@ -17,6 +17,7 @@ export const serve: CommandSpec = {
             'admin token; prefer CHRONOS_TOKEN or CHRONOS_TOKEN_FILE',
           ),
           'readOnly',
+          'mcpWrites',
         ).option('--with-worker', 'also run jobs'),
       ),
     ),
