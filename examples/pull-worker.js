@@ -13,7 +13,7 @@ const headers = {
 const me = { workerId: `${hostname()}:${process.pid}`, host: hostname(), pid: process.pid }
 const ask = { ...me, queues: QUEUES.split(','), lease: LEASE, wait: '10s' }
 
-/** @typedef {{ token: string, leaseMs: number, job: { id: string, attempt: number, payload: object } }} Lease */
+/** @typedef {{ token: string, leaseMs: number, job: { id: string, run: number, attempt: number, payload: object } }} Lease */
 /** @typedef {{ data: Lease[], cancelRequested: boolean, status: string, detail: string }} Answer */
 
 let stopping = false // SIGTERM: finish running jobs, start no new ones
@@ -55,7 +55,7 @@ async function call(path, body) {
  * @param {string} verb
  * @param {object} [said]
  */
-const tell = ({ token, job }, verb, said) => call(`/leases/${job.id}/${verb}`, { token, ...said })
+const tell = ({ token, job }, verb, said) => call(`/leases/${job.id}/${verb}`, { token, run: job.run, ...said })
 
 /** @param {Lease} lease */
 async function run(lease) {

@@ -34,7 +34,8 @@ def call(path, body):
     sys.exit(f"no answer from {URL}")
 
 def tell(lease, verb, **said):
-    return call(f"/leases/{lease['job']['id']}/{verb}", {"token": lease["token"], **said})
+    job = lease["job"]
+    return call(f"/leases/{job['id']}/{verb}", {"token": lease["token"], "run": job["run"], **said})
 
 def run(lease):
     lease["stop"], over = threading.Event(), threading.Event()

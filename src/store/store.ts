@@ -243,9 +243,10 @@ export interface Tally {
 }
 
 /**
- * Which waiting jobs of a dependency to defer: those due within `dueWithinMs` that do not have this request's pass
- * yet, or those that have a different pass. They are taken by due time, then id, as many as there are delays. Only
- * jobs with a different pass can move to an earlier time. A job whose deadline has passed is not moved.
+ * Which waiting jobs of a dependency to defer: those due within `dueWithinMs` that have neither this request's pass
+ * nor its negative, or those that have a different pass. A negative pass marks a job that was called to probe its
+ * circuit. Jobs are taken by due time, then id, as many as there are delays. Only jobs with a different pass can move to
+ * an earlier time. A job whose deadline has passed is not moved.
  */
 export interface DeferRequest {
   readonly dependency: string

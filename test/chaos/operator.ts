@@ -70,7 +70,8 @@ export class Operator {
       if (live === 0) break
       if (live < least) [least, since] = [live, performance.now()]
       if (performance.now() - since < STALLED_MS) continue
-      verdict.broken('everything ends once the faults are over', `${live} jobs made no progress for ${STALLED_MS} ms`)
+      const what = `${live} jobs made no progress for ${STALLED_MS} ms`
+      verdict.broken('everything ends once the faults are over', `${what}: ${await this.#stalled()}`)
       break
     }
     await this.#receiver.close()
@@ -104,6 +105,16 @@ export class Operator {
   async #redriving(): Promise<number> {
     const { data } = await patiently(() => this.#chronos.redrives.list({ limit: 200 }))
     return data.filter(({ state }) => state === 'canary' || state === 'running').length
+  }
+
+  /** Some of the jobs that have not ended, and why. */
+  async #stalled(): Promise<string> {
+    const { data } = await patiently(() => this.#chronos.jobs.list({ state: ['waiting', 'running'] }, { limit: 5 }))
+    const reasons = data.map(async ({ id, name, state, run }) => {
+      const explained = await patiently(() => this.#chronos.jobs.explain(id))
+      return `${name} ${id} ${state} after run ${run}: ${explained.summary}`
+    })
+    return (await Promise.all(reasons)).join('; ')
   }
 
   async #live(): Promise<number> {

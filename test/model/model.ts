@@ -280,7 +280,9 @@ export class StoreModel {
           job.state === 'waiting' && job.dependency === dependency && job.pass !== pass && job.id !== only.exceptId,
       )
       .filter(job => only.tenantId === undefined || (job.tenantId ?? null) === only.tenantId)
-      .filter(job => ('pass' in from ? job.pass === from.pass : job.runAt <= now + from.dueWithinMs))
+      .filter(job =>
+        'pass' in from ? job.pass === from.pass : job.pass !== -pass && job.runAt <= now + from.dueWithinMs,
+      )
       .filter(job => (job.deadline ?? NO_MS) > now)
       .filter(
         job => (job.attempt > 0 || !only.retriesOnly) && (job.delivery === 'at-least-once' || !only.repeatableOnly),

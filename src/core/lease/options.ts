@@ -26,6 +26,10 @@ const token = about(
   'Proof of the lease, from the claim.',
   { example: '9f86d081884c7d659a2feaa0c55ad015' },
 )
+const run = about(
+  integer(1),
+  '`job.run` of the lease. With it, a request that arrives late never ends a later run, even if the claim was repeated.',
+)
 const lease = about(duration({ min: 1_000, max: HOUR_MS }), '1s to 1h; default 30s.')
 const names = list(name, { min: 1, max: 100, of: 'names', empty: 'expected 1 to 100 names, got an empty list' })
 
@@ -54,6 +58,7 @@ export const extendOptions = named(
   object(
     { token },
     {
+      run,
       lease,
       progress: about(anything, 'Progress of the run, as the dashboard shows it.'),
       log: list(logEntry, { max: LOG_ENTRIES_MAX, of: 'lines' }),
@@ -76,13 +81,13 @@ const note = about(anyText, 'Kept with the attempt and shown in the history.')
 
 export const failOptions = named(
   'LeaseFailure',
-  object({ token, error: reportedError }, { retryAfter: duration(), note }),
+  object({ token, error: reportedError }, { run, retryAfter: duration(), note }),
 )
-export const completeOptions = object({ token }, { result: anything, note })
-export const snoozeOptions = object({ token, delay: duration() }, { note: anyText })
+export const completeOptions = object({ token }, { run, result: anything, note })
+export const snoozeOptions = object({ token, delay: duration() }, { run, note: anyText })
 export const releaseOptions = object(
   { token },
-  { started: about(boolean, 'false: the handler has not begun, so it is as if the job had not been claimed.') },
+  { run, started: about(boolean, 'false: the handler has not begun, so it is as if the job had not been claimed.') },
 )
 
 export type ExtendOptions = Infer<typeof extendOptions>

@@ -107,6 +107,16 @@ export class LeaseEnds {
     return record ? viewRepeat(record, job, await policies.of(job)) : this.#lost(job, where)
   }
 
+  /** The end of an earlier run, for a token that holds a later run of the same job. */
+  async endOf(lease: Lease, run: number, statuses: readonly RunStatus[], where: string): Promise<LeaseEnd> {
+    const { connection, policies } = this.#env
+    const store = await connection.store()
+    const job = await this.#get(store, lease, where)
+    const { data } = await store.history(job.id, { limit: RUNS_BACK })
+    const record = data.find(one => one.run === run && statuses.includes(one.status))
+    return record ? viewRepeat(record, job, await policies.of(job)) : this.#lost(job, where)
+  }
+
   async lost(lease: Lease, where: string): Promise<never> {
     return this.#lost(await this.#get(await this.#env.connection.store(), lease, where), where)
   }

@@ -57,6 +57,12 @@ interface LeasesOptions {
   readonly onClaim: () => void
 }
 
+/** What shows that a caller holds a run: the token, and the run if the caller names it. */
+interface Proof {
+  readonly token: string
+  readonly run?: number
+}
+
 const RELEASED = 'its worker handed it back'
 
 /**
@@ -103,7 +109,7 @@ export class Leases {
     const where = 'leases.extend'
     const options = readLease(extendOptions, jobId, given, where)
     const askedMs = leaseMsOf(options.lease)
-    const attempt = await this.#find(jobId, options.token, where)
+    const attempt = await this.#find(jobId, options, where)
     const report = reportOf(attempt, options, this.#env.time.now(), where)
     if (report) await repeated(this.#env, store => store.report([report]))
     const now = this.#env.time.now()
@@ -119,8 +125,8 @@ export class Leases {
   /** Ends the run as succeeded. */
   async complete(jobId: string, options: CompleteOptions): Promise<LeaseEnd> {
     const where = 'leases.complete'
-    const { token, result, note } = readLease(completeOptions, jobId, options, where)
-    return this.#end(jobId, token, ['succeeded'], where, attempt => {
+    const { result, note, ...proof } = readLease(completeOptions, jobId, options, where)
+    return this.#end(jobId, proof, ['succeeded'], where, attempt => {
       if (note !== undefined) attempt.note(note)
       return outcomeOf(result)
     })
@@ -129,9 +135,9 @@ export class Leases {
   /** Ends the run as failed; the job's policy decides what happens next, as for any other run. */
   async fail(jobId: string, options: FailOptions): Promise<LeaseEnd> {
     const where = 'leases.fail'
-    const { token, error, retryAfter, note } = readLease(failOptions, jobId, options, where)
+    const { error, retryAfter, note, ...proof } = readLease(failOptions, jobId, options, where)
     const retryAfterMs = retryAfter === undefined ? undefined : toMs(retryAfter, 'retryAfter')
-    return this.#end(jobId, token, ['failed', 'cancelled'], where, attempt => {
+    return this.#end(jobId, proof, ['failed', 'cancelled'], where, attempt => {
       if (note !== undefined) attempt.note(note)
       const outcome = reportedOutcome(error, retryAfterMs, attempt.policy, this.#env.time.now())
       return this.#withCustomDelay(attempt, asThrown(error), outcome)
@@ -141,9 +147,9 @@ export class Leases {
   /** Runs the job again later without using an attempt. */
   async snooze(jobId: string, options: SnoozeOptions): Promise<LeaseEnd> {
     const where = 'leases.snooze'
-    const { token, delay, note } = readLease(snoozeOptions, jobId, options, where)
+    const { delay, note, ...proof } = readLease(snoozeOptions, jobId, options, where)
     const delayMs = toMs(delay, 'delay')
-    return this.#end(jobId, token, ['snoozed', 'cancelled'], where, attempt => outcomeOf(attempt.snooze(delayMs, note)))
+    return this.#end(jobId, proof, ['snoozed', 'cancelled'], where, attempt => outcomeOf(attempt.snooze(delayMs, note)))
   }
 
   /**
@@ -152,11 +158,11 @@ export class Leases {
    */
   async release(jobId: string, options: ReleaseOptions): Promise<LeaseEnd> {
     const where = 'leases.release'
-    const { token, started = true } = readLease(releaseOptions, jobId, options, where)
+    const { started = true, ...proof } = readLease(releaseOptions, jobId, options, where)
     if (started) {
-      return this.#end(jobId, token, ['released', 'cancelled'], where, () => ({ kind: 'released', note: RELEASED }))
+      return this.#end(jobId, proof, ['released', 'cancelled'], where, () => ({ kind: 'released', note: RELEASED }))
     }
-    const attempt = await this.#find(jobId, token, where)
+    const attempt = await this.#find(jobId, proof, where)
     await this.#ends.handBack([attempt.claimed], 0)
     this.#fleet.ended(attempt.claimed.workerId, attempt.id)
     const { id, maxAttempts } = attempt
@@ -177,13 +183,15 @@ export class Leases {
 
   async #end(
     jobId: string,
-    token: string,
+    { token, run }: Proof,
     statuses: readonly RunStatus[],
     where: string,
     outcomeFor: (attempt: Attempt) => Outcome,
   ): Promise<LeaseEnd> {
     const lease: Lease = { id: jobId, token }
     const attempt = await this.#ends.find(lease)
+    // The claim was repeated after this run had ended, so the token holds a later run, which is not this worker's.
+    if (attempt && run !== undefined && attempt.run !== run) return this.#ends.endOf(lease, run, statuses, where)
     if (attempt) {
       const ended = await this.#ends.end(attempt, outcomeFor(attempt))
       this.#fleet.ended(attempt.claimed.workerId, attempt.id)
@@ -192,9 +200,10 @@ export class Leases {
     return this.#ends.endBefore(lease, statuses, where)
   }
 
-  async #find(jobId: string, token: string, where: string): Promise<Attempt> {
+  async #find(jobId: string, { token, run }: Proof, where: string): Promise<Attempt> {
     const lease: Lease = { id: jobId, token }
-    return (await this.#ends.find(lease)) ?? (await this.#ends.lost(lease, where))
+    const attempt = await this.#ends.find(lease)
+    return attempt && (run === undefined || attempt.run === run) ? attempt : this.#ends.lost(lease, where)
   }
 
   /** A run has to end at its timeout, however often its lease is renewed. */

@@ -18,14 +18,14 @@ export class StoreTime {
 
   /**
    * Corrects the estimate with a store's answer to a call sent at `sentAt`. The answer was given at some time between
-   * `sentAt` and now. The first one is assumed to be half-way; a later one corrects only what it contradicts, so that a
-   * slow answer does not make a good estimate worse.
+   * `sentAt` and now. The first one is assumed to be given now, so that the estimate is never ahead of the store: a slow
+   * first answer must not start an occurrence early. A later one corrects only what it contradicts, so that a slow answer
+   * does not make a good estimate worse.
    */
   observe(storeNow: number, sentAt: number): void {
     const least = storeNow - this.#steady()
     const most = least + Math.max(0, this.#clock.now() - sentAt)
-    const known = this.#offsetMs ?? Math.round((least + most) / 2)
-    this.#offsetMs = Math.min(most, Math.max(least, known))
+    this.#offsetMs = Math.min(most, Math.max(least, this.#offsetMs ?? least))
   }
 
   #steady(): number {

@@ -8,6 +8,8 @@ import { backOffMs } from '../time/loop.js'
 import type { Attempt } from './attempt.js'
 
 const TRIES_MAX = 5
+/** An answer that took less than this was not delayed by a suspension of the process: no lease is shorter. */
+const PROMPT_MS = 1_000
 /** JSON has no undefined; the result of an effect that returns nothing is stored as this. */
 const NOTHING = 'null'
 
@@ -24,9 +26,7 @@ export async function runOnce<T>(
   whenUnknown: 'run' | 'fail',
 ): Promise<T> {
   const { lease } = attempt
-  const begin = (store: Store): Promise<EffectStatus> => store.beginEffect(lease, name)
-  const mayBegin = (error: unknown): boolean => mayWait(attempt, error) && attempt.interruption === undefined
-  const before = await repeated(env, begin, mayBegin)
+  const before = await begin(env, attempt, name)
   if (before.status === 'done') return JSON.parse(before.result) as T
   if (before.status === 'lost') throw leaseLost(lease, name)
   if (before.status === 'begun' && whenUnknown === 'fail') {
@@ -43,6 +43,23 @@ export async function runOnce<T>(
   const recorded = await repeated(env, end, error => mayWait(attempt, error))
   if (recorded === 'lost') throw leaseLost(lease, name)
   return value
+}
+
+/**
+ * The run may end while the answer is under way, or the process may be suspended. Then another worker may have the job by
+ * now, and may have recorded the effect. After a suspension the store is asked again.
+ */
+async function begin(env: Environment, attempt: Attempt, name: string): Promise<EffectStatus> {
+  const ask = (store: Store): Promise<EffectStatus> => store.beginEffect(attempt.lease, name)
+  const mayBegin = (error: unknown): boolean => mayWait(attempt, error) && attempt.interruption === undefined
+  for (;;) {
+    const sentAt = env.clock.now()
+    const status = await repeated(env, ask, mayBegin)
+    const now = env.clock.now()
+    if (attempt.over) return { status: 'lost' }
+    if (now < attempt.leaseUntil || now - sentAt < PROMPT_MS || status.status === 'lost') return status
+    if (attempt.interruption !== undefined) return { status: 'lost' }
+  }
 }
 
 /** An outage of the store is awaited as long as the run holds its lease, as for the outcome of a run. */

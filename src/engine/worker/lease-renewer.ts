@@ -77,9 +77,12 @@ export class LeaseRenewer {
       const store = env.connection.opened ?? (await env.connection.store())
       const leases = old.map((one): Lease => one.claimed)
       const statuses = await store.extend(leases, leaseMs)
-      for (const [index, one] of old.entries()) {
+      const current = new Map(held().map(one => [one.claimed.id, one]))
+      for (const [index, { claimed }] of old.entries()) {
         const status = statuses[index]!
-        if (status === 'locked') continue
+        // A job that was only held when the call was sent may have started meanwhile: the answer is about its attempt.
+        const one = current.get(claimed.id)
+        if (status === 'locked' || one?.claimed.token !== claimed.token) continue
         if (status !== 'lost') one.leaseUntil = sentAt + leaseMs
         if (!isAttempt(one)) continue
         if (status === 'lost') onLost(one)

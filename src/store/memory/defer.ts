@@ -20,7 +20,7 @@ function isMeant({ job }: Row, { dependency, from, pass, ...only }: DeferRequest
     job.dependency === dependency &&
     (only.tenantId === undefined || (job.tenantId ?? null) === only.tenantId) &&
     job.pass !== pass &&
-    ('pass' in from ? job.pass === from.pass : job.runAt <= now + from.dueWithinMs) &&
+    ('pass' in from ? job.pass === from.pass : job.pass !== -pass && job.runAt <= now + from.dueWithinMs) &&
     (job.deadline === undefined || job.deadline > now) &&
     (!only.retriesOnly || job.attempt > 0) &&
     (!only.repeatableOnly || job.delivery === 'at-least-once') &&

@@ -41,7 +41,7 @@ async function run({ token, job: { id, run, attempt, generation } }) {
   const fails = attempt === 1 && id.charCodeAt(35) % 4 === 0
   note('ended', { ...facts, how: fails ? 'threw' : 'returned' })
   const said = fails ? { error: { name: 'Error', message: 'not yet' } } : { result: 'pulled' }
-  const { status } = await call(`/leases/${id}/${fails ? 'fail' : 'complete'}`, { token, ...said })
+  const { status } = await call(`/leases/${id}/${fails ? 'fail' : 'complete'}`, { token, run, ...said })
   if (status !== 200) note('lease lost', { ...facts, status })
 }
 

@@ -101,6 +101,24 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect(await w.chronos.jobs.get(id)).toMatchObject({ state: 'succeeded' })
   })
 
+  test('a late request that names its run does not touch a later run under the same token', async () => {
+    await using w = world(open)
+    const { id } = await w.chronos.enqueue('resize', {})
+    const token = 'a'.repeat(32)
+    const first = await w.claimOne({ token })
+    const failure = { token, run: first.job.run!, error: { message: 'busy' } }
+    await w.leases.fail(id, failure)
+    await w.clock.advance(10_000)
+    // A server that was suspended delivers the claim and the failure once more.
+    const second = await w.claimOne({ token })
+    expect(second.job.run).toBe(2)
+    expect(await w.leases.fail(id, failure)).toMatchObject({ status: 'failed', repeated: true })
+    await expect(w.leases.complete(id, { token, run: 1 })).rejects.toMatchObject({ code: 'LEASE_LOST' })
+    await expect(w.leases.extend(id, { token, run: 1 })).rejects.toMatchObject({ code: 'LEASE_LOST' })
+    expect(await w.chronos.jobs.get(id)).toMatchObject({ state: 'running', run: 2, attempt: 2 })
+    expect(await w.leases.complete(id, { token, run: 2 })).toMatchObject({ state: 'succeeded' })
+  })
+
   test('a renewed lease is not lost', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('slow', {})

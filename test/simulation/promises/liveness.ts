@@ -1,3 +1,4 @@
+import { payloadOf } from '../world/rolling.js'
 import type { World } from '../world/world.js'
 
 /** The longest that a process waits between two looks for the jobs of dead workers. */
@@ -18,21 +19,22 @@ const SCHEDULE_MS = 3_000
 export function checkLiveness(world: World): void {
   const readyAt = readyAtOf(world)
   if (readyAt === undefined) return
-  checkLeases(world, readyAt)
+  checkLeases(world, readyAt, readyAtOf(world, true))
   checkProbes(world, readyAt)
   if (!world.isHealed) return
   checkRedrives(world, readyAt)
   checkSchedules(world, readyAt)
 }
 
-/** Since when some process may take jobs from dead ones. */
-function readyAtOf(world: World): number | undefined {
+/** Since when some process may take jobs from dead ones; `isNewer`: also the jobs that an older version does not know. */
+function readyAtOf(world: World, isNewer = false): number | undefined {
   const { plan, healedAt } = world
   if (healedAt === undefined && plan.mood !== 'crashes') return undefined
-  // A process that could not reach the store tries again within this time.
-  const since = plan.mood === 'crashes' ? 0 : healedAt! + RETRY_MS
+  // A call may have been sent before, and be answered this late; one that failed is repeated within this time.
+  const lateMs = plan.swarm.slow + plan.swarm.slowSweeps > 0 ? 2 * plan.leaseMs : 0
+  const since = plan.mood === 'crashes' ? 0 : healedAt! + lateMs + RETRY_MS
   const times = world.living().flatMap(({ host, plan: own, stopping }) => {
-    if (!own || stopping) return []
+    if (!own || stopping || (isNewer && own.isOld && !world.isHealed)) return []
     return [Math.max(host.bornAt, since) + own.leaseMs + sweepMs(own.leaseMs)]
   })
   return times.length === 0 ? undefined : Math.min(...times)
@@ -43,14 +45,17 @@ const sweepMs = (leaseMs: number): number => Math.min(SWEEP_MAX_MS, leaseMs / 3)
 /** A step of a loop makes several calls. */
 const slackMs = ({ plan }: World): number => 1_000 + 20 * plan.swarm.latencyMs
 
-function checkLeases(world: World, readyAt: number): void {
+function checkLeases(world: World, readyAt: number, newerReadyAt: number | undefined): void {
   const { witness, timeline, verdict, plan } = world
   const now = timeline.now()
   for (const { job, lease } of witness.model.rows) {
     if (!lease) continue
     const host = world.hostOf(lease.workerId)
     if (!host?.isGone) continue
-    const until = Math.max(lease.until, host.goneAt! + lease.ms, readyAt) + sweepMs(plan.leaseMs) + slackMs(world)
+    const isNewer = plan.jobs[payloadOf(job.payload).ref]?.future !== undefined
+    const sweepsAt = isNewer ? newerReadyAt : readyAt
+    if (sweepsAt === undefined) continue
+    const until = Math.max(lease.until, host.goneAt! + lease.ms, sweepsAt) + sweepMs(plan.leaseMs) + slackMs(world)
     if (now <= until) continue
     const what = `${job.id} is held by ${host.name}, which died ${now - host.goneAt!} ms ago, with a lease of ${lease.ms} ms`
     verdict.broken('nothing dead blocks a job longer than a lease and a sweep', what)

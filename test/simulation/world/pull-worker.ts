@@ -37,6 +37,11 @@ const TROUBLE: ReadonlySet<string> = new Set(['STORE_UNAVAILABLE', 'STORE_UNKNOW
 
 class NoAnswer extends Error {}
 
+interface Held {
+  readonly token: string
+  readonly run: number
+}
+
 /** A worker in another language: it has no engine, and claims and ends runs through the API of some process. */
 export class PullWorker {
   readonly #options: PullWorkerOptions
@@ -79,14 +84,17 @@ export class PullWorker {
       left -= ms
       if (!isHeld()) return
       const sentAt = host.clock.now()
-      const renewed = await this.#insist(chronos => chronos.leases.extend(id, { token, lease: leaseMs }), isHeld)
+      const renewed = await this.#insist(
+        chronos => chronos.leases.extend(id, { token, run: run!, lease: leaseMs }),
+        isHeld,
+      )
       if (!renewed) return
       heldUntil = sentAt + leaseMs
     }
-    await this.#end(plan, nth, id, token, start, isHeld)
+    await this.#end(plan, nth, id, { token, run: run! }, start, isHeld)
   }
 
-  async #end(plan: JobPlan, nth: number, id: string, token: string, start: Start, isHeld: () => boolean) {
+  async #end(plan: JobPlan, nth: number, id: string, held: Held, start: Start, isHeld: () => boolean) {
     const { host, stage } = this.#options
     const { behaviour } = plan
     const again = 'times' in behaviour && nth <= behaviour.times
@@ -96,16 +104,16 @@ export class PullWorker {
     if (!isHeld()) return
     if (!again) {
       over('returned')
-      await this.#insist(({ leases }) => leases.complete(id, { token, result: { ref: plan.ref } }), isHeld)
+      await this.#insist(({ leases }) => leases.complete(id, { ...held, result: { ref: plan.ref } }), isHeld)
     } else if (behaviour.does === 'kill') {
       stage.crash(host)
     } else if (behaviour.does === 'snooze' && plan.delivery === 'at-least-once') {
       over('snoozed')
-      await this.#insist(({ leases }) => leases.snooze(id, { token, delay: behaviour.delayMs }), isHeld)
+      await this.#insist(({ leases }) => leases.snooze(id, { ...held, delay: behaviour.delayMs }), isHeld)
     } else {
       over(behaviour.does === 'give up' ? 'gave up' : 'threw')
       const error = { message: 'no', retryable: behaviour.does !== 'give up' }
-      await this.#insist(({ leases }) => leases.fail(id, { token, error }), isHeld)
+      await this.#insist(({ leases }) => leases.fail(id, { ...held, error }), isHeld)
     }
   }
 

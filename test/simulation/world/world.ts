@@ -111,6 +111,9 @@ export class World implements Stage {
     // By then, the last of the late responses has arrived too.
     const slowUntil = startAt + faultMs + 2 * this.plan.leaseMs
     await this.#until(Math.max(quietSince, slowUntil) + this.plan.leaseMs + QUIET_MS)
+    // An alert may have fired meanwhile; its deliveries end too.
+    await this.#until(this.timeline.now() + HEALED_MAX_MS, () => this.isDone())
+    if (this.verdict.isBroken || !this.#hasEnded()) return
     for (const { host } of this.living()) {
       const isAlive = this.witness.claimedAt.get(host.name)! >= quietSince
       if (!isAlive) this.verdict.broken('a living worker goes on claiming', `${host.name} no longer asks for work`)

@@ -6,7 +6,7 @@ import { INDEXED_MAX } from '../migrations.js'
 
 /** Jobs with a pass of the dependency may move to an earlier time; jobs that only wait for their due time may not. */
 const FROM = {
-  line: 'run_at <= ceil((SELECT now FROM clock) + $4::float8)::bigint',
+  line: 'pass IS DISTINCT FROM -$3::bigint AND run_at <= ceil((SELECT now FROM clock) + $4::float8)::bigint',
   pass: 'pass = $4::bigint',
 } as const
 

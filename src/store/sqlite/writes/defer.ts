@@ -18,7 +18,7 @@ export function defer(
   }
   if (only.tenantId !== undefined) add('tenant_id IS ?', toTextOrNull(only.tenantId ?? undefined))
   if ('pass' in from) add('pass = ?', from.pass)
-  else add('run_at <= ?', now + from.dueWithinMs)
+  else add('pass IS NOT ? AND run_at <= ?', -pass, now + from.dueWithinMs)
   if (only.retriesOnly) add('attempt > 0')
   if (only.repeatableOnly) add('at_most_once = 0')
   if (only.exceptId !== undefined) add(`id IS NOT ${ID}`, only.exceptId)

@@ -187,6 +187,18 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await Promise.all(ids.map(delayOf))).toEqual([50, 60, 50])
     })
 
+    it('leaves a due job that was called to probe, so that another process does not defer it again', async () => {
+      const [called, other] = [await add(), await add()]
+      await defer({ delaysMs: [10, 10] })
+      expect(await defer({ from: { pass: 1 }, delaysMs: [0], pass: -1 })).toEqual({ moved: 1 })
+      expect(await defer({ from: { dueWithinMs: 2_000 }, delaysMs: [10, 10], pass: 1 })).toEqual({ moved: 0 })
+      expect(await bench.claim()).toMatchObject([{ id: called, pass: -1 }])
+      expect(await bench.get(other)).toMatchObject({ state: 'waiting', pass: 1 })
+      await add()
+      // In the next round it is like any other.
+      expect(await defer({ from: { dueWithinMs: 2_000 }, delaysMs: [10, 10], pass: 2 })).toEqual({ moved: 2 })
+    })
+
     it('takes jobs with another pass at any time, and may move them to an earlier time', async () => {
       const ids = await bench.addMany(3, { dependency: DEPENDENCY })
       await defer({ delaysMs: [60_000, 70_000] })
