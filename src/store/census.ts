@@ -1,3 +1,4 @@
+import type { WaitingPhase } from '../core/job/job.js'
 import type { Count } from './store.js'
 
 // Counts of jobs by queue, phase and due time, computed without reading every job.
@@ -42,6 +43,8 @@ export interface QueueCensus {
   readonly scheduled: Count
   readonly queued: Count
   readonly retrying: Count
+  /** Jobs that their dependency holds back, and due jobs of a paused queue. */
+  readonly blocked: Count
   readonly running: Count
   readonly dead: Count
 }
@@ -62,6 +65,8 @@ export interface Wave {
   readonly retrying: readonly number[]
   /** Jobs in each part of the window that have not run yet. */
   readonly scheduled: readonly number[]
+  /** Jobs in each part of the window that their dependency holds back, whether they have run or not. */
+  readonly blocked: readonly number[]
   /** Jobs that have already run and are due now. */
   readonly due: number
   /** Jobs that fall due after the window, whether they have run or not. */
@@ -90,42 +95,56 @@ export function countOf({ value, isCut }: Found, cap: number): Count {
   return value > cap ? { value: cap, relation: 'at-least' } : { value, relation: isCut ? 'at-least' : 'exact' }
 }
 
-export const WAITING_PHASES = ['scheduled', 'queued', 'retrying'] as const
-export type WaitingPhase = (typeof WAITING_PHASES)[number]
-
 export interface CensusDraft extends Record<WaitingPhase | 'running' | 'dead', Found> {
   readonly queue: string
+  readonly isPaused: boolean
 }
 
-export function censusDraft(queue: string): CensusDraft {
+export function censusDraft({ name, paused }: { readonly name: string; readonly paused: boolean }): CensusDraft {
   return {
-    queue,
+    queue: name,
+    isPaused: paused,
     scheduled: nothing(),
     queued: nothing(),
     retrying: nothing(),
+    blocked: nothing(),
     running: nothing(),
     dead: nothing(),
   }
 }
 
-/**
- * Adds the result of reading one queue and priority: how many jobs were read, and how many of them have already run.
- */
-export function addLine(draft: CensusDraft, isDue: boolean, looked: number, again: number, cap: number): void {
-  const phase = isDue ? 'queued' : 'scheduled'
-  draft[phase].value += looked - again
-  draft.retrying.value += again
-  if (looked <= cap) return
-  draft[phase].isCut = true
-  draft.retrying.isCut = true
+/** The due or later jobs of one queue and priority, as far as they were read. */
+export interface CensusLine {
+  readonly isDue: boolean
+  readonly looked: number
+  /** Jobs that have already run. Later jobs count only without a pass. */
+  readonly again: number
+  /** Later jobs with a pass: their dependency holds them back. */
+  readonly held: number
 }
 
-export function censusOf({ queue, ...found }: CensusDraft, cap: number): QueueCensus {
+export function addLine(draft: CensusDraft, { isDue, looked, again, held }: CensusLine, cap: number): void {
+  const isCut = looked > cap
+  const add = (phase: WaitingPhase, value: number): void => {
+    draft[phase].value += value
+    draft[phase].isCut ||= isCut
+  }
+  if (isDue && draft.isPaused) {
+    add('blocked', looked)
+    return
+  }
+  add(isDue ? 'queued' : 'scheduled', looked - again - held)
+  add('retrying', again)
+  if (!isDue) add('blocked', held)
+}
+
+export function censusOf({ queue, isPaused: _, ...found }: CensusDraft, cap: number): QueueCensus {
   return {
     queue,
     scheduled: countOf(found.scheduled, cap),
     queued: countOf(found.queued, cap),
     retrying: countOf(found.retrying, cap),
+    blocked: countOf(found.blocked, cap),
     running: countOf(found.running, cap),
     dead: countOf(found.dead, cap),
   }

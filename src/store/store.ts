@@ -1,5 +1,5 @@
 import type { JobChange } from '../core/job/changes.js'
-import type { Job, JobState } from '../core/job/job.js'
+import type { Job, JobState, WaitingPhase } from '../core/job/job.js'
 import type { Decision } from '../core/job/lifecycle.js'
 import type { RunTime } from '../core/job/run-time.js'
 import type { AttemptFacts } from '../core/job/view.js'
@@ -289,8 +289,8 @@ export interface PruneReport {
 export interface JobFilter {
   readonly ids?: readonly string[]
   readonly state?: JobState | readonly JobState[]
-  /** The phase is derived from other facts. Only these phases depend on the clock; the others are states. */
-  readonly phase?: 'scheduled' | 'queued' | 'retrying'
+  /** Derived by `phaseOf` (`core/job/job.ts`) from the job, the time and whether its queue is paused. */
+  readonly phase?: WaitingPhase
   readonly queue?: string
   readonly name?: string
   readonly tenantId?: string

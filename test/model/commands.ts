@@ -203,7 +203,7 @@ const transition: fc.Arbitrary<Transition> = fc
 const filter: fc.Arbitrary<JobFilter> = fc.record(
   {
     state: fc.oneof(state(), fc.array(state(), { minLength: 1, maxLength: 3 })),
-    phase: fc.constantFrom('scheduled', 'queued', 'retrying'),
+    phase: fc.constantFrom('scheduled', 'queued', 'retrying', 'blocked'),
     queue,
     name: fc.constantFrom('a', 'b'),
     tenantId: fc.constantFrom('t1', 't2'),

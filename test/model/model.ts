@@ -237,6 +237,7 @@ export class StoreModel {
     return this.#change(id, ({ job }) => {
       if (job.state !== 'waiting') return { id, status: 'refused', job }
       job.runAt = timeOf(at, now)
+      if (job.runAt > now) delete job.pass
       return { id, status: 'changed', job }
     })
   }
@@ -333,7 +334,7 @@ export class StoreModel {
   /** Newest first. */
   list(filter: JobFilter, now: number): readonly Job[] {
     return this.rows
-      .filter(({ job }) => matches(job, filter, now))
+      .filter(({ job }) => matches(job, filter, now, this.queues.get(job.queue)?.paused ?? false))
       .map(shown)
       .reverse()
   }
@@ -495,7 +496,7 @@ export function claimed({ job, lease }: ModelRow): Claimed {
   return { ...fields, token: lease!.token, workerId: lease!.workerId, leaseUntil: lease!.until }
 }
 
-function matches(job: Job, filter: JobFilter, now: number): boolean {
+function matches(job: Job, filter: JobFilter, now: number, isPaused: boolean): boolean {
   const {
     ids,
     state,
@@ -507,7 +508,10 @@ function matches(job: Job, filter: JobFilter, now: number): boolean {
     createdBefore = NO_MS,
     ...equal
   } = filter
-  const label = job.state !== 'waiting' ? '' : job.attempt > 0 ? 'retrying' : job.runAt > now ? 'scheduled' : 'queued'
+  const isDue = job.runAt <= now
+  const isBlocked = isDue ? isPaused : job.pass !== undefined
+  const free = job.attempt > 0 ? 'retrying' : isDue ? 'queued' : 'scheduled'
+  const label = job.state !== 'waiting' ? '' : isBlocked ? 'blocked' : free
   return (
     (ids?.includes(job.id) ?? true) &&
     (state === undefined || [state].flat().includes(job.state)) &&

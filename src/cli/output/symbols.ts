@@ -17,6 +17,7 @@ export const PHASE_MARKS: Readonly<Record<Phase, Mark>> = {
   scheduled: { symbol: '◷', ascii: '@', word: 'scheduled', tone: 'calm' },
   queued: { symbol: '○', ascii: 'o', word: 'queued', tone: 'calm' },
   retrying: { symbol: '↻', ascii: '~', word: 'retrying', tone: 'warn' },
+  blocked: { symbol: '‖', ascii: '=', word: 'blocked', tone: 'warn' },
   running: { symbol: '▸', ascii: '>', word: 'running', tone: 'strong' },
   succeeded: { symbol: '✓', ascii: '+', word: 'succeeded', tone: 'good' },
   dead: { symbol: '■', ascii: '#', word: 'dead', tone: 'bad' },

@@ -91,12 +91,12 @@ export interface Ask {
 export type Verdict =
   | { readonly kind: 'go' }
   | { readonly kind: 'probe' }
-  /** `pass` is valid when the delay is over: the job does not have to ask again. */
+  /** `pass` is valid when the delay is over: the job does not have to ask again, unless it is `NO_SLOT`. */
   | {
       readonly kind: 'defer'
       readonly delayMs: number
       readonly why: string
-      readonly pass?: number
+      readonly pass: number
       readonly by: 'circuit' | 'ramp' | 'budget'
     }
 
@@ -106,6 +106,8 @@ export const PARK_GRACE_MS = 40_000
 const OTHERS_FIRST_MS = 5_000
 /** Slots of a budget are reserved at most this far ahead. */
 const BUDGET_HORIZON_MS = 60_000
+/** The pass of a job that is held back without a slot, so that it asks again. Rounds begin with 1. */
+const NO_SLOT = 0
 /** Unused slots expire after this time, so that waiting jobs do not all start at once. */
 const SLOT_LIFE_MS = 500
 
@@ -232,7 +234,7 @@ function admitRetry(
   const why = `the retry budget of "${dependency.key}" is used`
   if (at - now > BUDGET_HORIZON_MS) {
     const delayMs = Math.ceil(BUDGET_HORIZON_MS * (1 + random()))
-    return [dependency, { kind: 'defer', delayMs, why, by: 'budget' }]
+    return [dependency, { kind: 'defer', delayMs, why, pass: NO_SLOT, by: 'budget' }]
   }
   const delayMs = Math.ceil(at - now)
   return [

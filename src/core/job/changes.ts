@@ -33,7 +33,14 @@ function ended(job: Job, state: 'cancelled' | 'dead', finishedAt: number): Job {
 
 /** Moves a waiting job to another time. */
 export function reschedule(at: RunTime): JobChange {
-  return (job, now) => (job.state === 'waiting' ? { ...job, runAt: timeOf(at, now) } : undefined)
+  return (job, now) => (job.state === 'waiting' ? movedTo(job, timeOf(at, now), now) : undefined)
+}
+
+/** A later time replaces the slot that its dependency gave it; a job that is to run now keeps its slot. */
+function movedTo(job: Job, runAt: number, now: number): Job {
+  if (runAt <= now) return { ...job, runAt }
+  const { pass, ...kept } = job
+  return { ...kept, runAt }
 }
 
 /** Marks a dead job as acknowledged: it stays dead and raises no more alerts. */
@@ -126,11 +133,11 @@ function factsOf(job: Job): string {
 }
 
 function edited(job: Job, asked: JobEdit, now: number): Job {
-  const next: Draft = { ...job, tags: [...(asked.tags ?? job.tags)] }
+  const moved = asked.runAt === undefined ? job : movedTo(job, timeOf(asked.runAt, now), now)
+  const next: Draft = { ...moved, tags: [...(asked.tags ?? job.tags)] }
   if (asked.payload !== undefined) next.payload = asked.payload
   if (asked.priority !== undefined) next.priority = asked.priority
   if (asked.queue !== undefined) next.queue = asked.queue
-  if (asked.runAt !== undefined) next.runAt = timeOf(asked.runAt, now)
   if (asked.timeoutMs === null) delete next.timeoutMs
   else if (asked.timeoutMs !== undefined) next.timeoutMs = asked.timeoutMs
   if (asked.deadline === null) delete next.deadline

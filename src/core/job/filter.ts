@@ -3,7 +3,7 @@ import { present } from '../values/present.js'
 import { about, boolean, type Infer, integer, named, oneOf, read, text } from '../values/schema.js'
 import { list, object, omit, union, view } from '../values/shape.js'
 import { time, timeOf } from '../values/time.js'
-import { JOB_STATES, PHASES, type Phase } from './job.js'
+import { JOB_STATES, PHASES, type Phase, WAITING_PHASES, type WaitingPhase } from './job.js'
 
 const IDS_MAX = 10_000
 
@@ -18,7 +18,7 @@ export const jobQuery = object(
     state: union(state, list(state, { max: JOB_STATES.length, of: 'states' })),
     phase: about(
       oneOf([...PHASES, 'waiting']),
-      'A state, with `waiting` split into `scheduled`, `queued` and `retrying`.',
+      'A state, with `waiting` split into `scheduled`, `queued`, `retrying` and `blocked`.',
     ),
     queue: about(words, { label: 'queue' }),
     name: about(words, { label: 'name' }),
@@ -54,7 +54,7 @@ export type DeadQuery = Infer<typeof deadQuery>
 
 /** The filter as stores take it: `q` is called `text`, and times are epoch milliseconds. */
 export type StoredFilter = Omit<JobQuery, 'phase' | 'q' | 'createdAfter' | 'createdBefore'> & {
-  readonly phase?: 'scheduled' | 'queued' | 'retrying'
+  readonly phase?: WaitingPhase
   readonly text?: string
   readonly createdAfter?: number
   readonly createdBefore?: number
@@ -86,8 +86,11 @@ export function parseJobQuery(query: unknown, where: string): StoredFilter {
 }
 
 function phaseFilter(phase: Phase | 'waiting'): Pick<StoredFilter, 'phase' | 'state'> {
-  return phase === 'scheduled' || phase === 'queued' || phase === 'retrying' ? { phase } : { state: phase }
+  return isWaiting(phase) ? { phase } : { state: phase }
 }
+
+const isWaiting = (phase: Phase | 'waiting'): phase is WaitingPhase =>
+  (WAITING_PHASES as readonly string[]).includes(phase)
 
 /** The filter of a redrive in words: `error group 3f…, queue mail, error with ECONNRESET`. Nothing of it is left out. */
 export function redriveFilterWords(filter: RedriveFilter, timeWords: (ms: number) => string): string {

@@ -2,13 +2,27 @@ import type { PartialPolicy, Policy } from '../policy/policy.js'
 import { anyText, type Infer, integer, named } from '../values/schema.js'
 import { view } from '../values/shape.js'
 
-/** The stored state. `scheduled`, `queued` and `retrying` are labels that `phaseOf` derives. */
+/** The stored state. `scheduled`, `queued`, `retrying` and `blocked` are labels that `phaseOf` derives. */
 export const JOB_STATES = ['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const
 export type JobState = (typeof JOB_STATES)[number]
 
 /** A state, with `waiting` split by what the job waits for. */
-export const PHASES = ['scheduled', 'queued', 'retrying', 'running', 'succeeded', 'dead', 'cancelled'] as const
+export const WAITING_PHASES = ['scheduled', 'queued', 'retrying', 'blocked'] as const
+export type WaitingPhase = (typeof WAITING_PHASES)[number]
+export const PHASES = [...WAITING_PHASES, 'running', 'succeeded', 'dead', 'cancelled'] as const
 export type Phase = (typeof PHASES)[number]
+
+/** What holds a job back whose time has come: its queue is paused, or its dependency does not let it start. */
+export const BLOCK_CODES = [
+  'queue-paused',
+  'circuit-open',
+  'circuit-probing',
+  'circuit-ramping',
+  'not-before',
+  'budget',
+  'limit',
+] as const
+export type BlockCode = (typeof BLOCK_CODES)[number]
 
 export const DELIVERIES = ['at-least-once', 'at-most-once'] as const
 export type Delivery = (typeof DELIVERIES)[number]
@@ -156,8 +170,15 @@ export const TERMINAL: ReadonlySet<JobState> = new Set(['succeeded', 'dead', 'ca
 export const PRIORITY_DEFAULT = 5
 export const PRIORITY_MAX = 9
 
-export function phaseOf(job: Pick<Job, 'state' | 'runAt' | 'attempt'>, now: number): Phase {
+/** A waiting job that its dependency holds back: its present time is the slot that the dependency gave it. */
+export function isHeld(job: Pick<Job, 'state' | 'runAt' | 'pass'>, now: number): boolean {
+  return job.state === 'waiting' && job.pass !== undefined && job.runAt > now
+}
+
+/** `isPaused`: no job of its queue starts, so a job whose time has come is blocked. */
+export function phaseOf(job: Pick<Job, 'state' | 'runAt' | 'attempt' | 'pass'>, now: number, isPaused = false): Phase {
   if (job.state !== 'waiting') return job.state
+  if (isHeld(job, now) || (isPaused && job.runAt <= now)) return 'blocked'
   if (job.attempt > 0) return 'retrying'
   return job.runAt > now ? 'scheduled' : 'queued'
 }

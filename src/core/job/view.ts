@@ -15,6 +15,8 @@ import {
 import { listOf, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
 import {
+  BLOCK_CODES,
+  type BlockCode,
   DEATH_REASONS,
   DELIVERIES,
   JOB_STATES,
@@ -56,6 +58,7 @@ export const jobView = named(
     },
     {
       reason: about(oneOf(DEATH_REASONS), 'Why the job is dead.'),
+      blockedBy: about(oneOf(BLOCK_CODES), 'What holds the job back; only in the phase `blocked`.'),
       startedAt: timestamp,
       finishedAt: timestamp,
       tenantId: anyText,
@@ -124,7 +127,7 @@ export interface AttemptFacts {
   readonly decision?: Decision
 }
 
-export function viewJob(job: Job, policy: Policy, now: number): JobView {
+export function viewJob(job: Job, policy: Policy, now: number, blockedBy?: BlockCode): JobView {
   const maxRetries = maxRetriesOf(job, policy)
   return present({
     kind: 'job' as const,
@@ -132,8 +135,9 @@ export function viewJob(job: Job, policy: Policy, now: number): JobView {
     name: job.name,
     queue: job.queue,
     state: job.state,
-    phase: phaseOf(job, now),
+    phase: phaseOf(job, now, blockedBy === 'queue-paused'),
     reason: job.reason,
+    blockedBy,
     priority: job.priority,
     attempt: job.attempt,
     maxAttempts: maxRetries + 1,

@@ -1,20 +1,18 @@
 import type { Policy } from '../policy/policy.js'
 import { formatMs } from '../values/duration.js'
 import { present } from '../values/present.js'
-import type { Job } from './job.js'
+import { isEndpointKey } from '../webhook/webhook.js'
+import { BLOCK_CODES, type BlockCode, isHeld, type Job, phaseOf } from './job.js'
 import type { Decision } from './lifecycle.js'
 import { type AttemptFacts, timeText } from './view.js'
 
 /** The known facts about a job and its surroundings. A missing field is unknown, and the explanation leaves it out. */
-export interface ExplainFacts {
+export interface ExplainFacts extends Surroundings {
   readonly job: Job
   readonly policy: Policy
   readonly now: number
   /** The last few attempts, newest first. */
   readonly attempts: readonly AttemptFacts[]
-  readonly queue?: { readonly paused: boolean }
-  readonly dependency?: DependencyFacts
-  readonly budget?: { readonly limited: boolean; readonly nextAt?: number }
   /** The live workers of its queue, and those of them that have its definition. */
   readonly workers?: {
     readonly forQueue: number
@@ -22,6 +20,13 @@ export interface ExplainFacts {
     /** The name that was probably meant, if no worker knows its name. */
     readonly similar?: string
   }
+}
+
+/** What can hold a waiting job back. */
+export interface Surroundings {
+  readonly queue?: { readonly paused: boolean }
+  readonly dependency?: DependencyFacts
+  readonly budget?: { readonly limited: boolean; readonly nextAt?: number }
 }
 
 export interface DependencyFacts {
@@ -33,6 +38,8 @@ export interface DependencyFacts {
   /** An operator opened it. */
   readonly forced?: boolean
   readonly reason?: string
+  /** It limits how many retries may start. */
+  readonly hasBudget?: boolean
 }
 
 /** Why a job that could run does not. */
@@ -41,17 +48,23 @@ export const WAIT_CODES = [
   'retry',
   'retry-after',
   'snoozed',
-  'queue-paused',
-  'circuit-open',
-  'circuit-probing',
-  'circuit-ramping',
-  'not-before',
-  'budget',
+  ...BLOCK_CODES,
   'no-worker',
   'no-handler',
   'due',
 ] as const
 export type WaitCode = (typeof WAIT_CODES)[number]
+
+/** The same in a few words, for lists. */
+export const BLOCK_WORDS: Readonly<Record<BlockCode, string>> = {
+  'queue-paused': 'queue paused',
+  'circuit-open': 'circuit open',
+  'circuit-probing': 'circuit probing',
+  'circuit-ramping': 'circuit ramping',
+  'not-before': 'dependency throttled',
+  budget: 'retry budget used',
+  limit: 'endpoint busy',
+}
 
 export interface Waiting {
   readonly because: WaitCode
@@ -81,9 +94,12 @@ function plannedWait(facts: ExplainFacts): Waiting {
   const latest = facts.attempts[0]
   const mine = latest?.generation === job.generation ? latest : undefined
   const moved = mine?.nextRunAt !== undefined && mine.nextRunAt !== until
-  const dependency = dependencyWait(facts)
-  // It waits with all the jobs behind the same circuit, so its own time no longer counts.
-  if (dependency && (moved || mine?.status === 'deferred')) return { ...dependency, until }
+  if (isHeld(job, now)) {
+    // It waits with all the jobs behind the same circuit, so its own time no longer counts.
+    const dependency = dependencyWait(facts)
+    if (dependency) return { ...dependency, until }
+    if (mine?.status !== 'deferred') return { ...slotWait(facts), until }
+  }
   if (mine?.status === 'snoozed') {
     return { because: 'snoozed', until, words: `its handler asked to run again ${at}${noteOf(mine)}` }
   }
@@ -114,8 +130,32 @@ function deferredCode(decision: Decision | undefined): WaitCode {
   }
 }
 
+/** Its dependency gave it a slot, and holds no other job back now. */
+function slotWait({ job, now, dependency }: Pick<ExplainFacts, 'job' | 'now' | 'dependency'>): Blocking {
+  const at = moment(job.runAt, now)
+  if (isEndpointKey(job.dependency ?? ''))
+    return {
+      because: 'limit',
+      words: `its webhook endpoint has as many deliveries as it gets at once; it may start ${at}`,
+    }
+  if (dependency?.hasBudget && job.attempt > 0)
+    return { because: 'budget', words: `the retry budget of "${job.dependency}" gave it a slot; it may start ${at}` }
+  return { because: 'circuit-ramping', words: `"${job.dependency}" gets its jobs a few at a time; it may start ${at}` }
+}
+
+/** Why a job is blocked; undefined if it is not. */
+export function blockedBy(job: Job, now: number, around: Surroundings): BlockCode | undefined {
+  if (phaseOf(job, now, around.queue?.paused) !== 'blocked') return undefined
+  if (job.runAt <= now) return 'queue-paused'
+  return (dependencyWait({ ...around, now }) ?? slotWait({ job, now, ...around })).because
+}
+
+interface Blocking extends Waiting {
+  readonly because: BlockCode
+}
+
 /** Its dependency or a shared limit holds it back. */
-function dependencyWait({ dependency, budget, now }: ExplainFacts): Waiting | undefined {
+function dependencyWait({ dependency, budget, now }: Surroundings & { readonly now: number }): Blocking | undefined {
   if (dependency) {
     const because = dependency.reason === undefined ? '' : ` (${dependency.reason})`
     const until = dependency.openUntil

@@ -1,4 +1,6 @@
 import type { Phase } from '../../core/job/job.js'
+import type { JobView } from '../../core/job/view.js'
+import { BLOCK_WORDS } from '../../core/job/wait-reason.js'
 import type { Hue } from './badge.js'
 import { Icon, type IconName } from './icon.js'
 
@@ -14,6 +16,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   queued: { hue: 'wait', icon: 'queued', word: 'Queued' },
   waiting: { hue: 'wait', icon: 'queued', word: 'Waiting' },
   retrying: { hue: 'retry', icon: 'retrying', word: 'Retrying' },
+  blocked: { hue: 'retry', icon: 'pause', word: 'Blocked' },
   running: { hue: 'run', icon: 'running', word: 'Running' },
   succeeded: { hue: 'ok', icon: 'succeeded', word: 'Succeeded' },
   dead: { hue: 'dead', icon: 'died', word: 'Dead' },
@@ -65,6 +68,11 @@ export interface StateMarkProps {
   readonly reason?: string | undefined
   /** `badge` stands out; `plain` is for tables; `icon` has its text in the tooltip and for screen readers. */
   readonly as?: 'badge' | 'plain' | 'icon' | undefined
+}
+
+/** Why a job is dead or blocked. */
+export function stateReason({ reason, blockedBy }: Pick<JobView, 'reason' | 'blockedBy'>): string | undefined {
+  return reason ?? (blockedBy && BLOCK_WORDS[blockedBy])
 }
 
 /** A state with its icon, text and colour. */

@@ -1,4 +1,4 @@
-import type { Phase } from '../../core/job/job.js'
+import { type Phase, WAITING_PHASES } from '../../core/job/job.js'
 import type { JobView } from '../../core/job/view.js'
 import { delayWindow } from '../../core/policy/backoff.js'
 import type { Tone } from '../charts/marks.js'
@@ -31,7 +31,7 @@ const LEFT_ROOM = 20
 /** The runs of a job as dots, with gaps that grow with the waits. Needs no further request. */
 export function miniOf(job: MiniFacts): Mini {
   const { attempt, phase } = job
-  const isLive = phase === 'scheduled' || phase === 'queued' || phase === 'retrying'
+  const isLive = (WAITING_PHASES as readonly string[]).includes(phase)
   const total = attempt + (isLive ? 1 : 0)
   const shown = Math.min(DOTS_MAX, Math.max(1, total))
   const left = Math.max(0, total - shown)
@@ -72,6 +72,7 @@ const PHASES: Readonly<Record<Phase, string>> = {
   scheduled: 'scheduled',
   queued: 'queued',
   retrying: 'waiting for its next retry',
+  blocked: 'blocked',
   running: 'running',
   succeeded: 'succeeded',
   dead: 'dead',

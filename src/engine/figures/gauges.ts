@@ -5,6 +5,7 @@ import {
   type Dependency,
   type DependencyName,
 } from '../../core/dependency/dependency.js'
+import { WAITING_PHASES } from '../../core/job/job.js'
 import { present } from '../../core/values/present.js'
 import { DELIVERIES, type Endpoint, endpointKey } from '../../core/webhook/webhook.js'
 import type { Backlog, QueueCensus, Store } from '../../store/store.js'
@@ -41,7 +42,7 @@ export interface QueueGauges {
 
 export type GaugePhase = Exclude<keyof QueueCensus, 'queue'>
 
-export const GAUGE_PHASES: readonly GaugePhase[] = ['scheduled', 'queued', 'retrying', 'running', 'dead']
+export const GAUGE_PHASES: readonly GaugePhase[] = [...WAITING_PHASES, 'running', 'dead']
 export const CENSUS_MAX = 10_000
 export const RATE_WINDOW_MS = 300_000
 
@@ -80,11 +81,12 @@ export async function readGauges(store: Store): Promise<Gauges> {
   return { queues, workers: workers.length, slots, ...(await readDependencies(store, now)) }
 }
 
-function phasesOf({ scheduled, queued, retrying, running, dead }: QueueCensus): QueueGauges['jobs'] {
+function phasesOf({ scheduled, queued, retrying, blocked, running, dead }: QueueCensus): QueueGauges['jobs'] {
   return {
     scheduled: scheduled.value,
     queued: queued.value,
     retrying: retrying.value,
+    blocked: blocked.value,
     running: running.value,
     dead: dead.value,
   }

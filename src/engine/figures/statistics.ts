@@ -1,4 +1,5 @@
 import { retryRateOf } from '../../core/alert/rule.js'
+import type { WaitingPhase } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
 import { count } from '../../core/values/count.js'
 import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
@@ -35,7 +36,14 @@ export const activity = named(
 )
 export type Activity = Infer<typeof activity>
 
-export const phaseCounts = view({ scheduled: count, queued: count, retrying: count, running: count, dead: count })
+export const phaseCounts = view({
+  scheduled: count,
+  queued: count,
+  retrying: count,
+  blocked: about(count, 'Jobs that their dependency holds back, and due jobs of a paused queue.'),
+  running: count,
+  dead: count,
+})
 
 const workerCounts = view({
   alive: integer(),
@@ -175,11 +183,12 @@ async function readPhases(store: Store): Promise<FleetStats['jobs']> {
     count('dead'),
     count('cancelled'),
   ])
-  const sum = (phase: 'scheduled' | 'queued' | 'retrying'): Count => sumOf(census.map(queue => queue[phase]))
+  const sum = (phase: WaitingPhase): Count => sumOf(census.map(queue => queue[phase]))
   return {
     scheduled: sum('scheduled'),
     queued: sum('queued'),
     retrying: sum('retrying'),
+    blocked: sum('blocked'),
     running,
     succeeded,
     dead,

@@ -1,17 +1,14 @@
-import { circuitState, type Dependency } from '../../core/dependency/dependency.js'
-import { type DependencyFacts, type ExplainFacts, type Explanation, explain } from '../../core/job/explain.js'
+import { type ExplainFacts, type Explanation, explain } from '../../core/job/explain.js'
 import type { Job } from '../../core/job/job.js'
 import { present } from '../../core/values/present.js'
 import { suggest } from '../../core/values/suggest.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
-import { dependencyId, ownerOf } from '../dependencies/answer.js'
-import { DEPENDENCY } from '../dependencies/dependencies.js'
-import { bodyOf } from '../records/records.js'
 import { knows } from '../worker/fleet.js'
 import { notFound } from './edit.js'
 import { liveWorkers, namesOf } from './handlers.js'
+import { readDependencies } from './surroundings.js'
 
 /** Enough to find the last decision behind a few deferred runs. */
 const ATTEMPTS = 5
@@ -31,7 +28,7 @@ export async function explainIn(env: Environment, store: Store, job: Job): Promi
     store.history(job.id, { limit: ATTEMPTS }),
     store.queues(),
     workersFor(store, job, now),
-    dependencyOf(store, job, now),
+    readDependencies(store, [job], now),
   ])
   const queue = queues.find(({ name }) => name === job.queue)
   return explain({
@@ -41,7 +38,7 @@ export async function explainIn(env: Environment, store: Store, job: Job): Promi
     attempts: attempts.data,
     workers,
     ...(queue && { queue: { paused: queue.paused } }),
-    ...present({ dependency }),
+    ...dependency(job),
   })
 }
 
@@ -57,22 +54,4 @@ async function workersFor(
   const forName = alive.filter(worker => knows(worker, name)).length
   const similar = forName === 0 ? suggest(name, namesOf(all)) : undefined
   return present({ forQueue: alive.length, forName, similar })
-}
-
-async function dependencyOf(store: Store, job: Job, now: number): Promise<DependencyFacts | undefined> {
-  const { dependency: key } = job
-  if (key === undefined) return undefined
-  const tenantId = ownerOf(job, key)
-  const id = dependencyId(present({ key, tenantId }))
-  const [found] = (await store.records(DEPENDENCY, { ids: [id] })).flatMap(bodyOf<Dependency>)
-  if (!found) return undefined
-  const { openUntil, forced, reason, rampFrom, ...dependency } = found
-  return present({
-    key,
-    state: circuitState(present({ ...dependency, rampFrom }), now),
-    ...(dependency.circuit === 'open' && openUntil !== undefined && { openUntil }),
-    ...(rampFrom !== undefined && rampFrom > now && { notBefore: rampFrom }),
-    ...(forced === 'open' && { forced: true }),
-    reason,
-  })
 }

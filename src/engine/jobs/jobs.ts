@@ -2,7 +2,7 @@ import type { HttpRequest } from '../../core/http/request.js'
 import { type BulkOptions, bulkOptions } from '../../core/job/bulk.js'
 import { cancel, redrive, reschedule } from '../../core/job/changes.js'
 import type { Explanation } from '../../core/job/explain.js'
-import type { Job, JobState } from '../../core/job/job.js'
+import type { BlockCode, Job, JobState } from '../../core/job/job.js'
 import { checkName, resultOf } from '../../core/job/result.js'
 import { type AttemptView, type JobView, timeText, viewAttempt, viewJob } from '../../core/job/view.js'
 import type { Policy } from '../../core/policy/policy.js'
@@ -34,6 +34,7 @@ import {
   pageOf,
 } from './query.js'
 import { countJobs, findJobs, type SearchOptions } from './search.js'
+import { blocksOf } from './surroundings.js'
 import { type JobTimeline, type TimelineQuery, timelineOfJob } from './timeline.js'
 
 const COUNT_CAP = 10_000
@@ -107,7 +108,7 @@ export class Jobs {
   async list(query: JobQuery = {}, page: PageQuery = {}, search: SearchOptions = {}): Promise<List<JobView>> {
     const filter = { ...jobFilter(query, 'jobs filter'), ...search }
     const found = await findJobs(this.#options.env, filter, pageOf(page, 'jobs.list'))
-    const list = listOf(await Promise.all(found.data.map(job => this.#view(job))), found.next)
+    const list = listOf(await this.#views(found.data), found.next)
     return found.searched ? { ...list, searched: found.searched } : list
   }
 
@@ -273,7 +274,16 @@ export class Jobs {
   }
 
   async #viewChanged(job: Job): Promise<JobView> {
-    return viewJob(job, await this.#policyOfChanged(job), this.#options.env.time.now())
+    const now = this.#options.env.time.now()
+    return viewJob(job, await this.#policyOfChanged(job), now, await this.#blockOfChanged(job, now))
+  }
+
+  async #blockOfChanged(job: Job, now: number): Promise<BlockCode | undefined> {
+    try {
+      return (await blocksOf(await this.#store(), [job], now))(job)
+    } catch {
+      return undefined
+    }
   }
 
   /** The change is stored: a policy that can't be read must not make the call fail. */
@@ -288,8 +298,14 @@ export class Jobs {
   }
 
   async #view(job: Job): Promise<JobView> {
+    return (await this.#views([job]))[0]!
+  }
+
+  async #views(jobs: readonly Job[]): Promise<readonly JobView[]> {
     const { policies, time } = this.#options.env
-    return viewJob(job, await policies.of(job), time.now())
+    const now = time.now()
+    const blockOf = await blocksOf(await this.#store(), jobs, now)
+    return Promise.all(jobs.map(async job => viewJob(job, await policies.of(job), now, blockOf(job))))
   }
 
   #store(): Promise<Store> {

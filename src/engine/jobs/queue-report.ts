@@ -70,8 +70,12 @@ export const retryWaveView = named(
       bucketMs: number(),
       buckets: about(listSchema(integer()), 'Jobs that wait for a retry, by due time.'),
       scheduled: about(listSchema(integer()), 'Jobs that wait for their first run, by due time.'),
+      blocked: about(
+        listSchema(integer()),
+        'Jobs that their dependency holds back, by the time at which they may start at the latest.',
+      ),
       due: about(integer(), 'Retries that are due already.'),
-      beyond: about(integer(), 'Jobs of both kinds that are due after `to`, counted up to 20,000.'),
+      beyond: about(integer(), 'Jobs of all kinds that are due after `to`, counted up to 20,000.'),
       complete: about(boolean, 'false: there are too many jobs, and not all were counted.'),
     },
     { queue: anyText },
@@ -213,7 +217,7 @@ export async function retryWave(store: Store, queue: string | undefined, query: 
   const windowMs = toMs(window, 'window')
   if (queue !== undefined) await checkQueue(store, queue)
   const wave = await store.wave({ windowMs, buckets, lookAt: LOOK_AT, ...present({ queue }) })
-  const { from, retrying, scheduled, due, beyond, complete } = wave
+  const { from, retrying, scheduled, blocked, due, beyond, complete } = wave
   return {
     ...present({ queue }),
     from: timeText(from),
@@ -221,6 +225,7 @@ export async function retryWave(store: Store, queue: string | undefined, query: 
     bucketMs: windowMs / buckets,
     buckets: retrying,
     scheduled,
+    blocked,
     due,
     beyond: beyond.value,
     complete,

@@ -10,6 +10,7 @@ import { timestamp } from '../../core/values/time.js'
 import type { AttemptRecord } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { notFound } from './edit.js'
+import { blocksOf } from './surroundings.js'
 
 export interface TimelineQuery {
   /** How many of the newest runs. Default 100, at most 200. */
@@ -70,7 +71,7 @@ export async function timelineIn(env: Environment, job: Job, query: TimelineQuer
     store.history(job.id, { limit }),
     store.info(),
   ])
-  const view = viewJob(job, policy, now)
+  const view = viewJob(job, policy, now, (await blocksOf(store, [job], now))(job))
   const records = [...history.data].reverse()
   return present({
     job: view,

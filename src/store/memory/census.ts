@@ -1,4 +1,4 @@
-import { PRIORITY_MAX } from '../../core/job/job.js'
+import { isHeld, PRIORITY_MAX } from '../../core/job/job.js'
 import {
   addLine,
   type CensusDraft,
@@ -18,13 +18,15 @@ import type { MemoryTables, Row } from './tables.js'
 export function census(tables: MemoryTables, request: CensusRequest, now: number): readonly QueueCensus[] {
   const { queues = tables.queues.keys(), cap } = request
   const names = [...new Set(queues)].filter(name => tables.queues.has(name)).sort(byBytes)
-  const drafts = new Map(names.map(name => [name, censusDraft(name)]))
+  const drafts = new Map(names.map(name => [name, censusDraft(tables.queues.get(name)!)]))
   const most = lineCap(cap, names.length)
   for (const draft of drafts.values()) {
     for (const line of linesOf(tables, draft.queue)) {
       for (const isDue of [true, false]) {
         const rows = line.filter(({ job }) => job.runAt <= now === isDue).slice(0, most + 1)
-        addLine(draft, isDue, rows.length, rows.filter(isAgain).length, most)
+        const held = rows.filter(({ job }) => isHeld(job, now)).length
+        const again = rows.filter(row => isAgain(row) && !isHeld(row.job, now)).length
+        addLine(draft, { isDue, looked: rows.length, again, held }, most)
       }
     }
   }
@@ -54,10 +56,12 @@ export function wave(tables: MemoryTables, { queue, windowMs, buckets, lookAt }:
   const waiting = names.flatMap(name => linesOf(tables, name).flat())
   const retrying = Array.from({ length: buckets }, () => 0)
   const scheduled = Array.from({ length: buckets }, () => 0)
+  const blocked = Array.from({ length: buckets }, () => 0)
   const coming = waiting.filter(({ job }) => job.runAt > now && job.runAt < now + windowMs)
   for (const row of coming.slice(0, lookAt)) {
     const bucket = Math.floor(((row.job.runAt - now) * buckets) / windowMs)
-    ;(isAgain(row) ? retrying : scheduled)[bucket]! += 1
+    const all = isHeld(row.job, now) ? blocked : isAgain(row) ? retrying : scheduled
+    all[bucket]! += 1
   }
   const due = waiting.filter(({ job }) => job.runAt <= now).slice(0, lookAt)
   const beyond = { ...nothing(), value: waiting.filter(({ job }) => job.runAt >= now + windowMs).length }
@@ -65,6 +69,7 @@ export function wave(tables: MemoryTables, { queue, windowMs, buckets, lookAt }:
     from: now,
     retrying,
     scheduled,
+    blocked,
     due: due.filter(isAgain).length,
     beyond: countOf(beyond, lookAt),
     complete: coming.length <= lookAt && due.length < lookAt,

@@ -20,7 +20,7 @@ export function list(tables: MemoryTables, filter: JobFilter, page: PageRequest,
   if (kind === 'jobs') rows.reverse()
   const rest = rows.filter(({ seq }) => after === undefined || (kind === 'jobs' ? seq < after : seq > after))
   const looked = rest.slice(0, page.lookAt)
-  const found = looked.filter(row => matches(row.job, others, now))
+  const found = looked.filter(row => matches(tables, row.job, others, now))
   const cursor = (row: Row): string => writeCursor(kind, [row.seq])
   const shown = cut(found, page.limit, row => shownJob(row), cursor)
   if (page.lookAt === undefined) return shown
@@ -68,7 +68,7 @@ export function count(
   let value = 0
   for (const [index, { job }] of rows.reverse().entries()) {
     if (index === lookAt) return { value, relation: 'at-least' }
-    if (!matches(job, others, now)) continue
+    if (!matches(tables, job, others, now)) continue
     if (value === cap) return { value, relation: 'at-least' }
     value += 1
   }
@@ -110,11 +110,11 @@ function cut<R, T>(rows: readonly R[], limit: number, show: (row: R) => T, curso
   return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
 }
 
-function matches(job: Job, filter: Omit<JobFilter, 'ids'>, now: number): boolean {
+function matches(tables: MemoryTables, job: Job, filter: Omit<JobFilter, 'ids'>, now: number): boolean {
   const states = filter.state === undefined ? undefined : [filter.state].flat()
   return (
     (states === undefined || states.includes(job.state)) &&
-    (filter.phase === undefined || phaseOf(job, now) === filter.phase) &&
+    (filter.phase === undefined || phaseOf(job, now, tables.queues.get(job.queue)?.paused) === filter.phase) &&
     (filter.queue === undefined || job.queue === filter.queue) &&
     (filter.name === undefined || job.name === filter.name) &&
     (filter.tenantId === undefined || job.tenantId === filter.tenantId) &&

@@ -23,9 +23,9 @@ describe('queues', () => {
     expect({ code, lines: stdout.split('\n'), stderr }).toEqual({
       code: 0,
       lines: [
-        'Queue     State      Queued  Retrying  Scheduled  Running  Dead  Oldest  Policy override',
-        expect.stringMatching(/^default {3}no worker {7}0 {9}1 {10}1 {8}0 {5}1 {4}\d+d {2}-$/),
-        'payments  open            0         0          0        0     0       -  -',
+        'Queue     State      Queued  Retrying  Blocked  Scheduled  Running  Dead  Oldest  Policy override',
+        expect.stringMatching(/^default {3}no worker {7}0 {9}1 {8}0 {10}1 {8}0 {5}1 {4}\d+d {2}-$/),
+        'payments  open            0         0        0          0        0     0       -  -',
         '',
       ],
       stderr: '2 queues\n',

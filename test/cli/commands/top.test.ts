@@ -13,7 +13,7 @@ import { live } from '../lives.js'
 import { say } from '../memory-io.js'
 
 const count = (value: number) => ({ value, relation: 'exact' }) as const
-const PHASES = { scheduled: 1, queued: 12, retrying: 3, running: 4, succeeded: 900, dead: 7, cancelled: 0 }
+const PHASES = { scheduled: 1, queued: 12, retrying: 3, blocked: 0, running: 4, succeeded: 900, dead: 7, cancelled: 0 }
 const ACTIVITY = { enqueued: 50, started: 60, retries: 10, succeeded: 45, failed: 9, dead: 2, cancelled: 0 }
 
 function queue(name: string, more: object = {}): Snapshot['queues'][number] {
@@ -73,7 +73,7 @@ describe('a frame of top', () => {
   it('shows queues, failures and workers', () => {
     expect(frame(SNAPSHOT, { ...VIEW, selected: 'mail' }, STYLE)).toEqual([
       'chronos top  /var/lib/chronos.db · 09:00:00 UTC · every 2s',
-      'Jobs     ○ queued 12   ↻ retrying 3   ◷ scheduled 1   ▸ running 4   ■ dead 7',
+      'Jobs     ○ queued 12   ↻ retrying 3   ‖ blocked 0   ▸ running 4   ■ dead 7   ◷ scheduled 1',
       'Last 5m  50 enqueued   45 succeeded   9 failed runs   2 died   retry rate 20 %   retry success 90 %',
       'Workers  2 alive, 4 of 20 slots busy   1 silent   oldest due job: 4s',
       '',

@@ -151,6 +151,18 @@ describe('redrive', () => {
   })
 })
 
+describe('the slot of a job that is moved', () => {
+  const { pass, ...free } = JOBS.waiting
+
+  it.each([
+    ['stays if it is to run now', { delayMs: 0 }, { ...JOBS.waiting, runAt: NOW }],
+    ['is replaced by a later time', { delayMs: 5 }, { ...free, runAt: NOW + 5 }],
+  ] as const)('%s', (_what, at, expected) => {
+    expect(reschedule(at)(JOBS.waiting, NOW, 0)).toEqual(expected)
+    expect(edit({ expect: JOBS.waiting, runAt: at })(JOBS.waiting, NOW, 0)).toEqual(expected)
+  })
+})
+
 describe('edit', () => {
   const job: Job = {
     ...WAITING,

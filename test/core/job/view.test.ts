@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Job } from '../../../src/core/job/job.js'
 import { viewAttempt, viewJob } from '../../../src/core/job/view.js'
+import { blockedBy, type DependencyFacts } from '../../../src/core/job/wait-reason.js'
 import { PRESETS } from '../../../src/core/policy/presets.js'
+import { endpointKey } from '../../../src/core/webhook/webhook.js'
 
 const NOW = Date.UTC(2026, 10, 15, 21)
 
@@ -27,6 +29,10 @@ const job: Job = {
   begun: false,
   cancelRequested: false,
 }
+
+const dependency = (state: DependencyFacts['state'], more: Partial<DependencyFacts> = {}) => ({
+  dependency: { key: 'api', state, ...more },
+})
 
 describe('viewJob', () => {
   it('shows a new job as users see it', () => {
@@ -81,9 +87,35 @@ describe('viewJob', () => {
   it.each([
     [{ runAt: NOW }, 'queued'],
     [{ attempt: 1 }, 'retrying'],
+    [{ pass: 3 }, 'blocked'],
+    [{ pass: 3, attempt: 1 }, 'blocked'],
+    [{ pass: 0 }, 'blocked'],
+    [{ pass: 3, runAt: NOW }, 'queued'],
     [{ state: 'running', attempt: 1 }, 'running'],
   ] as const)('labels %j as %s', (facts, phase) => {
     expect(viewJob({ ...job, ...facts }, PRESETS.standard, NOW).phase).toBe(phase)
+  })
+
+  it.each([
+    ['a due job of a paused queue', { runAt: NOW }, { queue: { paused: true } }, 'queue-paused'],
+    ['a due retry of a paused queue', { runAt: NOW, attempt: 1 }, { queue: { paused: true } }, 'queue-paused'],
+    ['a later job of a paused queue', {}, { queue: { paused: true } }, undefined],
+    ['a job behind an open circuit', { pass: 1 }, dependency('open'), 'circuit-open'],
+    ['a job behind a probed circuit', { pass: 1 }, dependency('half-open'), 'circuit-probing'],
+    ['a job in a ramp', { pass: 1 }, dependency('ramping'), 'circuit-ramping'],
+    ['a job with a slot after a ramp', { pass: 1 }, dependency('closed'), 'circuit-ramping'],
+    ['a throttled job', { pass: 1 }, dependency('closed', { notBefore: NOW + 1 }), 'not-before'],
+    ['a retry over its budget', { pass: 0, attempt: 1 }, dependency('closed', { hasBudget: true }), 'budget'],
+    ['a delivery to a busy endpoint', { pass: 1, dependency: endpointKey('e1') }, {}, 'limit'],
+    ['a later job whose circuit is open', {}, dependency('open'), undefined],
+    ['a due job whose circuit is open', { runAt: NOW }, dependency('open'), undefined],
+    ['a running job', { state: 'running', pass: 1 }, dependency('open'), undefined],
+  ] as const)('says what blocks %s', (_what, facts, around, code) => {
+    const asked = { ...job, ...facts }
+    const by = blockedBy(asked, NOW, around)
+    expect(by).toBe(code)
+    const { phase, blockedBy: shown } = viewJob(asked, PRESETS.standard, NOW, by)
+    expect([phase === 'blocked', shown]).toEqual([code !== undefined, code])
   })
 
   it('shows that an at-most-once job has one run, whatever its policy says (R21)', () => {

@@ -244,8 +244,9 @@ describe('retry rate, retry latency and waiting times', () => {
     expect(valueIn(families, 'chronos_queue_oldest_due_age_seconds', { queue: 'mails' })).toBe(600)
     expect(valueIn(families, 'chronos_queue_oldest_due_retry_age_seconds', { queue: 'mails' })).toBe(571)
     expect(valueIn(families, 'chronos_queue_paused', { queue: 'mails' })).toBe(1)
-    expect(valueIn(families, 'chronos_jobs', { queue: 'mails', phase: 'retrying' })).toBe(1)
-    expect(valueIn(families, 'chronos_jobs', { queue: 'mails', phase: 'queued' })).toBe(1)
+    expect(valueIn(families, 'chronos_jobs', { queue: 'mails', phase: 'blocked' })).toBe(2)
+    expect(valueIn(families, 'chronos_jobs', { queue: 'mails', phase: 'retrying' })).toBe(0)
+    expect(valueIn(families, 'chronos_jobs', { queue: 'mails', phase: 'queued' })).toBe(0)
     await t.close()
   })
 })
@@ -411,6 +412,7 @@ describe('labels', () => {
         scheduled: none,
         queued: { value: index === 499 ? 1_000 : 2, relation: 'exact' },
         retrying: none,
+        blocked: none,
         running: none,
         dead: none,
       })),

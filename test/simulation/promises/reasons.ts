@@ -12,6 +12,6 @@ export function reasonsOf(model: StoreModel, id: string, now: number): WaitCode[
   return [...planned, ...dependency]
 }
 
-const DEPENDENCY = ['circuit-open', 'circuit-probing', 'circuit-ramping', 'not-before', 'budget'] as const
+const DEPENDENCY = ['circuit-open', 'circuit-probing', 'circuit-ramping', 'not-before', 'budget', 'limit'] as const
 /** The job has just moved on. */
 const ALL: WaitCode[] = ['scheduled', 'retry', 'retry-after', 'snoozed', 'queue-paused', 'due', ...DEPENDENCY]

@@ -44,7 +44,12 @@ export function addFilterOptions(command: Command): Command {
     .optionsGroup(GROUP)
     .addOption(words('--state <state>', 'in this state, or in one of several: dead,cancelled', JOB_STATES, true))
     .addOption(
-      words('--phase <phase>', 'like --state, with scheduled, queued and retrying instead of waiting', PHASES, false),
+      words(
+        '--phase <phase>',
+        'like --state, with scheduled, queued, retrying and blocked instead of waiting',
+        PHASES,
+        false,
+      ),
     )
   for (const { option } of OPTIONS) command.addOption(option)
   return command

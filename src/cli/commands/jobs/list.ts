@@ -1,4 +1,5 @@
 import type { JobView } from '../../../core/job/view.js'
+import { BLOCK_WORDS } from '../../../core/job/wait-reason.js'
 import type { JobQuery, List } from '../../../engine/jobs/query.js'
 import { type Backend, withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
@@ -94,6 +95,8 @@ function whenOf(job: JobView, now: number): string {
       return runAt > now ? `in ${brief(runAt - now)}` : `due ${brief(now - runAt)}`
     case 'queued':
       return `due ${brief(Math.max(0, now - runAt))}`
+    case 'blocked':
+      return runAt > now ? `within ${brief(runAt - now)}` : `due ${brief(now - runAt)}`
     case 'running':
       return `for ${brief(now - timeOf(job.startedAt ?? job.runAt))}`
     case 'succeeded':
@@ -103,6 +106,8 @@ function whenOf(job: JobView, now: number): string {
   }
 }
 
-function whyOf({ reason, error }: JobView): string {
-  return [reason, error && errorText(error)].filter(text => text !== undefined).join(': ')
+function whyOf({ reason, blockedBy, error }: JobView): string {
+  return [reason, blockedBy && BLOCK_WORDS[blockedBy], error && errorText(error)]
+    .filter(text => text !== undefined)
+    .join(': ')
 }

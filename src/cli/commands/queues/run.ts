@@ -26,6 +26,7 @@ const FIELDS: readonly Field<QueueReport>[] = [
   { title: 'State', cell: stateCell },
   counted('Queued', 'queued'),
   counted('Retrying', 'retrying', 'warn'),
+  counted('Blocked', 'blocked', 'warn'),
   counted('Scheduled', 'scheduled'),
   counted('Running', 'running'),
   counted('Dead', 'dead', 'bad'),

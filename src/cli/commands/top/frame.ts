@@ -70,14 +70,16 @@ function freshness({ isPaused, everyMs, hasKeys }: View, style: Style): string {
   return isPaused ? paint('frozen', 'warn', style) : paint(`every ${everyMs / 1_000}s`, 'dim', style)
 }
 
-const PHASES = ['queued', 'retrying', 'scheduled', 'running', 'dead'] as const
+/** The last ones are left out on a narrow terminal. */
+const PHASES = ['queued', 'retrying', 'blocked', 'running', 'dead', 'scheduled'] as const
 
 function phaseWords({ jobs }: FleetStats, style: Style): string {
-  return PHASES.map(phase => {
+  const parts = PHASES.map(phase => {
     const { tone, word } = PHASE_MARKS[phase]
     const text = `${sign(PHASE_MARKS[phase], style)} ${word} ${cappedText(jobs[phase])}`
     return jobs[phase].value === 0 ? paint(text, 'dim', style) : paint(text, tone, style)
-  }).join('   ')
+  })
+  return joined(parts, style.columns - 9)
 }
 
 function activityWords({ last5m, retryRate, retrySuccessRate }: FleetStats, style: Style): string {

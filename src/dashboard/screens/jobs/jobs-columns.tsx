@@ -1,17 +1,18 @@
 import type { JobView } from '../../../core/job/view.js'
+import { now } from '../../data/clock.js'
 import { jobTitle, shortId } from '../../data/format.js'
 import { isTenant } from '../../data/session.js'
 import { Tag } from '../../parts/badge.js'
 import { Link } from '../../parts/link.js'
 import type { Column } from '../../parts/list/table.js'
-import { StateMark } from '../../parts/state.js'
+import { StateMark, stateReason } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
 import { MiniTimeline } from '../../timeline/mini-timeline.js'
 
 export function jobColumns(): readonly Column<JobView>[] {
   return [
-    { title: 'State', phone: 'head', render: job => <StateMark state={job.phase} reason={job.reason} /> },
+    { title: 'State', phone: 'head', render: job => <StateMark state={job.phase} reason={stateReason(job)} /> },
     {
       title: 'Job',
       phone: 'head',
@@ -80,8 +81,15 @@ function When({ job }: { readonly job: JobView }) {
     case 'queued':
       return (
         <span class="nowrap">
-          <span class="muted">{job.phase === 'queued' ? 'due ' : 'next '}</span>
+          <span class="muted">{Date.parse(job.runAt) <= now.value ? 'due ' : 'next '}</span>
           <Time at={job.runAt} />
+        </span>
+      )
+    case 'blocked':
+      return (
+        <span class="nowrap">
+          <span class="muted">due </span>
+          {job.blockedBy === 'queue-paused' ? <Time at={job.runAt} /> : 'when released'}
         </span>
       )
     default:

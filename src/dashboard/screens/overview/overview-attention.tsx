@@ -54,7 +54,8 @@ export function Attention({ stats }: { readonly stats: FleetStats }) {
           const items = [...itemsOf(data), ...unhandledNames(stats), ...silentWorkers(stats)]
           return items.length === 0 ? (
             <Empty icon="check" title="Everything is fine" good>
-              No alert is firing, every queue with due jobs has a worker, and there are no new dead letters.
+              No alert is firing, no queue is paused or without workers while jobs wait, and there are no new dead
+              letters.
             </Empty>
           ) : (
             <ul class="attention">
@@ -146,7 +147,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
 }
 
 function queueItem({ name, paused, hasWorkers, counts }: Around['queues'][number]): readonly Item[] {
-  const waiting = counts.queued.value + counts.retrying.value
+  const waiting = counts.queued.value + counts.retrying.value + (paused ? counts.blocked.value : 0)
   if (waiting === 0 || (!paused && hasWorkers)) return []
   return [
     {

@@ -44,12 +44,14 @@ function isNew({ jobs, lastHour }: FleetStats): boolean {
   return Object.values(jobs).every(({ value }) => value === 0) && lastHour.enqueued === 0
 }
 
-function HealthLine({ stats: { workers, oldestDueAgeMs, retryRate } }: { readonly stats: FleetStats }) {
+function HealthLine({ stats: { jobs, workers, oldestDueAgeMs, retryRate } }: { readonly stats: FleetStats }) {
   const words = [
     workers.alive === 0
       ? 'No workers alive'
       : `${plural(workers.alive, 'worker')}, ${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`,
-    oldestDueAgeMs === undefined ? 'no due jobs' : `the oldest due job has waited ${age(oldestDueAgeMs)}`,
+    ...(oldestDueAgeMs === undefined ? [] : [`the oldest due job has waited ${age(oldestDueAgeMs)}`]),
+    ...(jobs.blocked.value === 0 ? [] : [`${plural(jobs.blocked, 'job is blocked', 'jobs are blocked')}`]),
+    ...(oldestDueAgeMs === undefined && jobs.blocked.value === 0 ? ['no due jobs'] : []),
     retryRate === undefined
       ? 'no first attempts in the last 5 minutes'
       : `${percent(retryRate)} retries in the last 5 minutes`,
@@ -64,10 +66,10 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
   const { jobs, deadLetters, lastHour, oldestDueAgeMs, workers } = stats
   const ended = lastHour.succeeded + lastHour.dead
   const share = ended < SHARE_FROM ? undefined : lastHour.succeeded / ended
-  const waits = oldestDueAgeMs === undefined ? 'no due jobs' : `oldest ${age(oldestDueAgeMs)}`
+  const waits = oldestDueAgeMs === undefined ? 'due now' : `oldest ${age(oldestDueAgeMs)}`
   return (
     <Tiles stale={stale}>
-      <Tile label="Ready" value={count(jobs.queued)} note={waits} href={href('/jobs', { state: 'queued' })} />
+      <Tile label="Queued" value={count(jobs.queued)} note={waits} href={href('/jobs', { state: 'queued' })} />
       <Tile
         label="Running"
         value={count(jobs.running)}
@@ -80,6 +82,14 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         hue={jobs.retrying.value > 0 ? 'retry' : undefined}
         note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
         href={href('/jobs', { state: 'retrying' })}
+      />
+      <Tile
+        label="Blocked"
+        value={count(jobs.blocked)}
+        hue={jobs.blocked.value > 0 ? 'retry' : undefined}
+        note="by a pause or dependency"
+        href={href('/jobs', { state: 'blocked' })}
+        tip="Jobs whose time has come, but their queue is paused, or their dependency holds them back"
       />
       <Tile
         label="Dead letters"

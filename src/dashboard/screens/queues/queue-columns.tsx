@@ -19,7 +19,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
       </span>
     ),
   },
-  { title: 'Ready', align: 'end', render: queue => <Phase queue={queue} phase="queued" /> },
+  { title: 'Queued', align: 'end', render: queue => <Phase queue={queue} phase="queued" /> },
   {
     title: 'Running',
     render: queue => (
@@ -32,6 +32,15 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
     ),
   },
   { title: 'Retrying', align: 'end', render: queue => <Phase queue={queue} phase="retrying" /> },
+  {
+    title: 'Blocked',
+    align: 'end',
+    render: queue => (
+      <span class={queue.counts.blocked.value > 0 ? 'retry' : ''}>
+        <Phase queue={queue} phase="blocked" />
+      </span>
+    ),
+  },
   { title: 'Scheduled', align: 'end', phone: 'hide', render: queue => <Phase queue={queue} phase="scheduled" /> },
   {
     title: 'Dead',

@@ -72,11 +72,13 @@ export default function Queue({ params }: ScreenProps) {
 }
 
 function PausedNotice({ queue }: { readonly queue: QueueReport }) {
-  const waiting = queue.counts.queued.value + queue.counts.retrying.value
+  const { blocked } = queue.counts
   return (
     <div class="notice retry">
       <Icon name="pause" />
-      <span class="grow">Paused: no jobs start. {waiting > 0 && `${plural(waiting, 'job waits', 'jobs wait')}.`}</span>
+      <span class="grow">
+        Paused: no jobs start. {blocked.value > 0 && `${plural(blocked, 'job is blocked', 'jobs are blocked')}.`}
+      </span>
     </div>
   )
 }
@@ -89,9 +91,9 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
   return (
     <Tiles stale={stale}>
       <Tile
-        label="Ready"
+        label="Queued"
         value={count(counts.queued)}
-        note={waits === undefined ? 'no due jobs' : `oldest ${age(waits)}`}
+        note={waits === undefined ? 'due now' : `oldest ${age(waits)}`}
         href={to('queued')}
       />
       <Tile
@@ -106,6 +108,14 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
         hue={counts.retrying.value > 0 ? 'retry' : undefined}
         note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
         href={to('retrying')}
+      />
+      <Tile
+        label="Blocked"
+        value={count(counts.blocked)}
+        hue={counts.blocked.value > 0 ? 'retry' : undefined}
+        note={queue.paused ? 'the queue is paused' : 'by their dependency'}
+        href={to('blocked')}
+        tip="Jobs whose time has come, but the queue is paused, or their dependency holds them back"
       />
       <Tile label="Scheduled" value={count(counts.scheduled)} note="for later" href={to('scheduled')} />
       <Tile

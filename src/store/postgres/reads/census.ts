@@ -37,13 +37,16 @@ const ASKED = `
 
 const line = (range: string, limit: string): string => `
   LATERAL (
-    SELECT run_at, attempt FROM @jobs j
+    SELECT run_at, attempt, pass FROM @jobs j
     WHERE j.state = 'waiting' AND j.queue = own.queue AND j.priority = own.priority AND ${range}
     ORDER BY run_at LIMIT ${limit}
   ) AS line`
 
+/** The counts of a `CensusLine`. Only a later job can be held back. */
 const counted = (isDue: boolean, range: string): string => `
-  SELECT own.queue, own.priority, ${isDue} AS due, count(*)::int, (count(*) FILTER (WHERE line.attempt > 0))::int
+  SELECT own.queue, own.priority, ${isDue} AS due, count(*)::int,
+    (count(*) FILTER (WHERE line.attempt > 0 AND (${isDue} OR line.pass IS NULL)))::int,
+    (count(*) FILTER (WHERE NOT ${isDue} AND line.pass IS NOT NULL))::int
   FROM clock, own, ${line(range, '$2')} GROUP BY 1, 2`
 
 const WAITING = `${counted(true, 'j.run_at <= clock.now')} UNION ALL ${counted(false, 'j.run_at > clock.now')}`
@@ -55,18 +58,18 @@ const DEAD = `
     SELECT queue FROM @jobs WHERE state = 'dead' AND finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT $1
   ) AS dead GROUP BY queue`
 
-type WaitingRow = [queue: string, priority: number, due: boolean, looked: number, again: number]
+type WaitingRow = [queue: string, priority: number, due: boolean, looked: number, again: number, held: number]
 
 export async function census(db: Database, { queues: asked, cap }: CensusRequest): Promise<readonly QueueCensus[]> {
   const wanted = asked && new Set(asked)
-  const known = (await queues(db)).map(({ name }) => name).filter(name => wanted?.has(name) ?? true)
-  const drafts = new Map(known.map(name => [name, censusDraft(name)]))
+  const known = (await queues(db)).filter(({ name }) => wanted?.has(name) ?? true)
+  const drafts = new Map(known.map(queue => [queue.name, censusDraft(queue)]))
   const most = lineCap(cap, known.length)
   const sql = `${wanted ? ASKED : LEVELS} ${WAITING}`
-  const lines = await db.read<WaitingRow>(sql, wanted ? texts(known) : null, most + 1)
-  for (const [name, , isDue, looked, again] of lines) {
+  const lines = await db.read<WaitingRow>(sql, wanted ? texts([...drafts.keys()]) : null, most + 1)
+  for (const [name, , isDue, looked, again, held] of lines) {
     const draft = drafts.get(fromText(name))
-    if (draft) addLine(draft, isDue, looked, again, most)
+    if (draft) addLine(draft, { isDue, looked, again, held }, most)
   }
   for (const [state, sql] of [['running', RUNNING] as const, ['dead', DEAD] as const]) {
     const rows = await db.read<[queue: string, count: number]>(sql, 2 * cap + 1)
@@ -78,10 +81,11 @@ export async function census(db: Database, { queues: asked, cap }: CensusRequest
 }
 
 const COMING = `${LEVELS}
-  SELECT (SELECT now FROM clock), bucket, again, count(*)::int FROM (
-    SELECT floor((line.run_at - clock.now) * $4::float8 / $3::float8)::int AS bucket, line.attempt > 0 AS again
+  SELECT (SELECT now FROM clock), bucket, phase, count(*)::int FROM (
+    SELECT floor((line.run_at - clock.now) * $4::float8 / $3::float8)::int AS bucket,
+      CASE WHEN line.pass IS NOT NULL THEN 'blocked' WHEN line.attempt > 0 THEN 'retrying' ELSE 'scheduled' END AS phase
     FROM clock, own, ${line('j.run_at > clock.now AND j.run_at < clock.now + $3::float8', '$2')} LIMIT $2
-  ) AS coming GROUP BY bucket, again
+  ) AS coming GROUP BY bucket, phase
   UNION ALL SELECT now, NULL, NULL, 0 FROM clock`
 
 const AROUND = `${LEVELS}
@@ -93,24 +97,22 @@ const AROUND = `${LEVELS}
       SELECT 1 FROM clock, own, ${line('j.run_at >= clock.now + $3::float8', '$2')} LIMIT $2) AS line) AS beyond`
 
 export async function wave(db: Database, { queue, windowMs, buckets, lookAt }: WaveRequest): Promise<Wave> {
-  const retrying = Array.from({ length: buckets }, () => 0)
-  const scheduled = Array.from({ length: buckets }, () => 0)
+  const zeros = (): number[] => Array.from({ length: buckets }, () => 0)
+  const coming = { retrying: zeros(), scheduled: zeros(), blocked: zeros() }
   const values = [toTextOrNull(queue), lookAt + 1, windowMs] as const
-  type ComingRow = [now: number, bucket: number | null, again: boolean | null, count: number]
+  type ComingRow = [now: number, bucket: number | null, phase: keyof typeof coming | null, count: number]
   const rows = await db.read<ComingRow>(COMING, ...values, buckets)
   let looked = 0
-  for (const [, bucket, again, count] of rows) {
-    if (bucket === null) continue
-    const all = again ? retrying : scheduled
-    all[bucket]! += count
+  for (const [, bucket, phase, count] of rows) {
+    if (bucket === null || phase === null) continue
+    coming[phase][bucket]! += count
     looked += count
   }
   const [around] = await db.read<[looked: number, again: number, beyond: number]>(AROUND, ...values)
   const [dueLooked, due, beyond] = around!
   return {
     from: rows[0]![0],
-    retrying,
-    scheduled,
+    ...coming,
     due,
     beyond: countOf({ value: beyond, isCut: false }, lookAt),
     complete: looked <= lookAt && dueLooked <= lookAt,

@@ -117,10 +117,14 @@ function addIndexed(where: Where, column: 'fingerprint' | 'dependency', value: s
   where.and(`left(${column}, ${INDEXED_MAX}) = left(${place}::text, ${INDEXED_MAX}) AND ${column} = ${place}::text`)
 }
 
+/** As in `phaseOf`: the dependency holds a later job back, a paused queue a due one. */
+const PAUSED = 'queue = ANY (ARRAY(SELECT name FROM @queues WHERE paused))'
+const IS_BLOCKED = `CASE WHEN run_at > (SELECT @now_ms()) THEN pass IS NOT NULL ELSE ${PAUSED} END`
 const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
-  scheduled: `state = 'waiting' AND attempt = 0 AND run_at > (SELECT @now_ms())`,
-  queued: `state = 'waiting' AND attempt = 0 AND run_at <= (SELECT @now_ms())`,
-  retrying: `state = 'waiting' AND attempt > 0`,
+  scheduled: `state = 'waiting' AND attempt = 0 AND pass IS NULL AND run_at > (SELECT @now_ms())`,
+  queued: `state = 'waiting' AND attempt = 0 AND NOT ${PAUSED} AND run_at <= (SELECT @now_ms())`,
+  retrying: `state = 'waiting' AND attempt > 0 AND NOT ${IS_BLOCKED}`,
+  blocked: `state = 'waiting' AND ${IS_BLOCKED}`,
 }
 
 /** Pages by id, which starts with the creation time, so that jobs with equal times are never skipped. */

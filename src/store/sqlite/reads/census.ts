@@ -14,6 +14,7 @@ import {
   type WaveRequest,
 } from '../../census.js'
 import { fromText, toText } from '../../columns.js'
+import type { QueueRecord } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { queues } from '../file/settings.js'
 import type { Steps } from './search.js'
@@ -24,10 +25,10 @@ const LINE = `FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queu
 const LEVELS = Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => priority)
 const DUE = `SELECT count(*), total(attempt > 0) FROM (SELECT attempt ${LINE} AND run_at <= ?3 LIMIT ?4)`
 
-/** How many jobs were read of a range, and how many of them have already run. */
-const looked = (range: string): string => `
-  (SELECT json_array(count(*), sum(attempt > 0)) FROM (
-    SELECT attempt FROM jobs INDEXED BY jobs_waiting
+/** The counts of a `CensusLine`. Only a later job can be held back. */
+const looked = (range: '<=' | '>'): string => `
+  (SELECT json_array(count(*), total(attempt > 0 AND NOT held), total(held)) FROM (
+    SELECT attempt, ${range === '>' ? 'pass IS NOT NULL' : 'false'} AS held FROM jobs INDEXED BY jobs_waiting
     WHERE state = 'waiting' AND queue = asked.value AND priority = level.value AND run_at ${range} ?2 LIMIT ?3))`
 const WAITING = `
   SELECT asked.value, ${looked('<=')}, ${looked('>')}
@@ -44,7 +45,7 @@ export async function census(
   { queues: asked, cap }: CensusRequest,
   now: number,
 ): Promise<readonly QueueCensus[]> {
-  const names = (await namesOf(steps, asked)).map(censusDraft)
+  const names = (await recordsOf(steps, asked)).map(censusDraft)
   const most = lineCap(cap, names.length)
   for (let from = 0; from < names.length; from += QUEUES_AT_ONCE) {
     const some = names.slice(from, from + QUEUES_AT_ONCE)
@@ -55,11 +56,11 @@ export async function census(
   return names.map(draft => censusOf(draft, cap))
 }
 
-async function namesOf(steps: Steps, asked: readonly string[] | undefined): Promise<readonly string[]> {
-  const names = (await steps(queues)).map(({ name }) => name)
-  if (asked === undefined) return names
+async function recordsOf(steps: Steps, asked: readonly string[] | undefined): Promise<readonly QueueRecord[]> {
+  const records = await steps(queues)
+  if (asked === undefined) return records
   const wanted = new Set(asked)
-  return names.filter(name => wanted.has(name))
+  return records.filter(({ name }) => wanted.has(name))
 }
 
 function addWaiting(db: Connection, drafts: readonly CensusDraft[], most: number, now: number): void {
@@ -72,8 +73,8 @@ function addWaiting(db: Connection, drafts: readonly CensusDraft[], most: number
   )
   for (const [queue, due, later] of rows) {
     for (const [isDue, counts] of [[true, due] as const, [false, later] as const]) {
-      const [count, again] = JSON.parse(counts) as [number, number | null]
-      addLine(byName.get(queue)!, isDue, count, again ?? 0, most)
+      const [looked, again, held] = JSON.parse(counts) as [number, number, number]
+      addLine(byName.get(queue)!, { isDue, looked, again, held }, most)
     }
   }
 }
@@ -93,13 +94,15 @@ function addState(
 }
 
 const COMING = `
-  SELECT CAST((run_at - ?3) * ?5 / ?4 AS INTEGER), attempt > 0, count(*)
-  FROM (SELECT run_at, attempt ${LINE} AND run_at > ?3 AND run_at < ?3 + ?4 ORDER BY run_at LIMIT ?6) GROUP BY 1, 2`
+  SELECT CAST((run_at - ?3) * ?5 / ?4 AS INTEGER), iif(pass IS NOT NULL, 'blocked', iif(attempt > 0, 'retrying', 'scheduled')),
+    count(*)
+  FROM (SELECT run_at, attempt, pass ${LINE} AND run_at > ?3 AND run_at < ?3 + ?4 ORDER BY run_at LIMIT ?6)
+  GROUP BY 1, 2`
 const BEYOND = `SELECT count(*) FROM (SELECT 1 ${LINE} AND run_at >= ?3 LIMIT ?4)`
 
-interface WaveDraft {
-  readonly retrying: number[]
-  readonly scheduled: number[]
+type ComingPhase = 'retrying' | 'scheduled' | 'blocked'
+
+interface WaveDraft extends Readonly<Record<ComingPhase, number[]>> {
   readonly due: Found
   readonly beyond: Found
   /** The number of jobs that may still be read: of later jobs, and of due jobs. */
@@ -112,16 +115,17 @@ export async function wave(steps: Steps, request: WaveRequest, now: number): Pro
   const draft: WaveDraft = {
     retrying: Array.from({ length: buckets }, () => 0),
     scheduled: Array.from({ length: buckets }, () => 0),
+    blocked: Array.from({ length: buckets }, () => 0),
     due: nothing(),
     beyond: nothing(),
     left: lookAt,
     dueLeft: lookAt,
   }
-  for (const name of await namesOf(steps, queue === undefined ? queue : [queue]))
+  for (const { name } of await recordsOf(steps, queue === undefined ? queue : [queue]))
     await steps(db => addLines(db, draft, toText(name), request, now))
-  const { retrying, scheduled, due, beyond, left, dueLeft } = draft
+  const { retrying, scheduled, blocked, due, beyond, left, dueLeft } = draft
   const complete = left >= 0 && dueLeft > 0
-  return { from: now, retrying, scheduled, due: due.value, beyond: countOf(beyond, lookAt), complete }
+  return { from: now, retrying, scheduled, blocked, due: due.value, beyond: countOf(beyond, lookAt), complete }
 }
 
 function addLines(db: Connection, draft: WaveDraft, queue: string, request: WaveRequest, now: number): void {
@@ -129,9 +133,8 @@ function addLines(db: Connection, draft: WaveDraft, queue: string, request: Wave
   for (const level of LEVELS) {
     if (draft.left >= 0) {
       const line = [queue, level, now, windowMs, buckets, draft.left + 1] as const
-      for (const [bucket, again, count] of db.all<[number, number, number]>(COMING, ...line)) {
-        const all = again === 1 ? draft.retrying : draft.scheduled
-        all[bucket]! += count
+      for (const [bucket, phase, count] of db.all<[number, ComingPhase, number]>(COMING, ...line)) {
+        draft[phase][bucket]! += count
         draft.left -= count
       }
     }

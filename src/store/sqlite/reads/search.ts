@@ -236,6 +236,16 @@ function namedBy({ ids, key }: JobFilter): Fragment | undefined {
   return undefined
 }
 
+/** One term of the time, as in `phaseOf`: the dependency holds a later job back, a paused queue a due one. */
+const IS_BLOCKED = `CASE WHEN run_at > ? THEN pass IS NOT NULL
+  ELSE EXISTS (SELECT 1 FROM queues WHERE name = jobs.queue AND paused = 1) END`
+const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
+  scheduled: 'attempt = 0 AND pass IS NULL AND +run_at > ?',
+  queued: `attempt = 0 AND +run_at <= ? AND NOT EXISTS (SELECT 1 FROM queues WHERE name = jobs.queue AND paused = 1)`,
+  retrying: `attempt > 0 AND NOT ${IS_BLOCKED}`,
+  blocked: IS_BLOCKED,
+}
+
 /** The filter as SQL. A unary plus keeps the planner from choosing another index. */
 function whereOf(filter: JobFilter, now: number): Fragment {
   const conditions: string[] = []
@@ -246,11 +256,7 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   }
   if (filter.state !== undefined)
     add('+state IN (SELECT value FROM json_each(?))', JSON.stringify([filter.state].flat()))
-  if (filter.phase !== undefined) {
-    add(`+state = 'waiting'`)
-    add(filter.phase === 'retrying' ? 'attempt > 0' : 'attempt = 0')
-    if (filter.phase !== 'retrying') add(filter.phase === 'scheduled' ? '+run_at > ?' : '+run_at <= ?', now)
-  }
+  if (filter.phase !== undefined) add(`(+state = 'waiting' AND ${PHASES[filter.phase]})`, now)
   if (filter.queue !== undefined) add('+queue = ?', toText(filter.queue))
   if (filter.name !== undefined) add('name = ?', toText(filter.name))
   if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))

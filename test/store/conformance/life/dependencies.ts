@@ -276,7 +276,7 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       const sum = async (counts: Promise<number>[]) => (await Promise.all(counts)).reduce((a, b) => a + b, 0)
       const [running, deferred] = [await sum(held!), await sum(moved!)]
       expect(await bench.store.count({ state: 'running' }, 100)).toMatchObject({ value: running })
-      expect(await bench.store.count({ phase: 'scheduled' }, 100)).toMatchObject({ value: deferred })
+      expect(await bench.store.count({ phase: 'blocked' }, 100)).toMatchObject({ value: deferred })
       expect(running + deferred).toBeLessThanOrEqual(60)
     })
   })

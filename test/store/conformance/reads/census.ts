@@ -2,6 +2,9 @@ import { type Bench, died, retry } from '../bench.js'
 import type { Suite } from '../runner.js'
 
 const exact = (value: number) => ({ value, relation: 'exact' })
+const NONE = Object.fromEntries(
+  ['scheduled', 'queued', 'retrying', 'blocked', 'running', 'dead'].map(phase => [phase, exact(0)]),
+)
 
 export function censusCases(bench: Bench, { describe, expect, it }: Suite): void {
   const retrying = async (delayMs: number, queue = 'default') => {
@@ -18,24 +21,38 @@ export function censusCases(bench: Bench, { describe, expect, it }: Suite): void
       await bench.addMany(2, { runAt: { delayMs: 60_000 } })
       await bench.store.setQueue('empty', {})
       expect(await bench.store.census({ cap: 100 })).toEqual([
-        { queue: 'b', scheduled: exact(0), queued: exact(0), retrying: exact(0), running: exact(1), dead: exact(1) },
-        {
-          queue: 'default',
-          scheduled: exact(2),
-          queued: exact(3),
-          retrying: exact(2),
-          running: exact(0),
-          dead: exact(0),
-        },
-        {
-          queue: 'empty',
-          scheduled: exact(0),
-          queued: exact(0),
-          retrying: exact(0),
-          running: exact(0),
-          dead: exact(0),
-        },
+        { queue: 'b', ...NONE, running: exact(1), dead: exact(1) },
+        { queue: 'default', ...NONE, scheduled: exact(2), queued: exact(3), retrying: exact(2) },
+        { queue: 'empty', ...NONE },
       ])
+    })
+
+    it('counts the due jobs of a paused queue as blocked', async () => {
+      await bench.addMany(3, { queue: 'a' })
+      await retrying(1_000, 'a')
+      await retrying(0, 'a')
+      await bench.add({ queue: 'a', runAt: { delayMs: 60_000 } })
+      await bench.store.setQueue('a', { paused: true })
+      const paused = { ...NONE, blocked: exact(4), retrying: exact(1), scheduled: exact(1) }
+      expect(await bench.store.census({ cap: 100 })).toEqual([{ queue: 'a', ...paused }])
+      await bench.store.setQueue('a', { paused: false })
+      const free = { ...NONE, queued: exact(3), retrying: exact(2), scheduled: exact(1) }
+      expect(await bench.store.census({ cap: 100 })).toEqual([{ queue: 'a', ...free }])
+    })
+
+    it('counts the jobs that a dependency holds back as blocked until their slot', async () => {
+      await bench.settle(await bench.running({ dependency: 'api', priority: 9 }), retry(0))
+      await bench.addMany(2, { dependency: 'api' })
+      await bench.add({ dependency: 'api', runAt: { delayMs: 60_000 } })
+      const moved = { dependency: 'api', from: { dueWithinMs: 0 }, delaysMs: [5_000, 10_000, 20_000], pass: 1 }
+      await bench.store.defer(moved)
+      const counts = async () => (await bench.store.census({ cap: 100 }))[0]
+      expect(await counts()).toMatchObject({ ...NONE, blocked: exact(3), scheduled: exact(1) })
+      bench.clock.advance(5_000)
+      expect(await counts()).toMatchObject({ ...NONE, blocked: exact(2), retrying: exact(1), scheduled: exact(1) })
+      bench.clock.advance(15_000)
+      const slots = { ...NONE, queued: exact(2), retrying: exact(1), scheduled: exact(1) }
+      expect(await counts()).toMatchObject(slots)
     })
 
     it('counts the given queues, and nothing for an unknown queue', async () => {
@@ -78,10 +95,13 @@ export function censusCases(bench: Bench, { describe, expect, it }: Suite): void
       await retrying(0)
       await bench.add({ runAt: { delayMs: 59_999 } })
       await bench.add({ runAt: { delayMs: 60_000 } })
+      await bench.add({ dependency: 'api' })
+      await bench.store.defer({ dependency: 'api', from: { dueWithinMs: 0 }, delaysMs: [25_000], pass: 1 })
       expect(await bench.store.wave(request)).toEqual({
         from: expect.any(Number),
         retrying: [2, 1, 0, 0, 0, 0],
         scheduled: [0, 0, 0, 0, 0, 1],
+        blocked: [0, 0, 1, 0, 0, 0],
         due: 1,
         beyond: exact(2),
         complete: true,
@@ -97,6 +117,7 @@ export function censusCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.store.wave({ ...request, queue: 'none' })).toMatchObject({
         retrying: [0, 0, 0, 0, 0, 0],
         scheduled: [0, 0, 0, 0, 0, 0],
+        blocked: [0, 0, 0, 0, 0, 0],
         complete: true,
       })
     })

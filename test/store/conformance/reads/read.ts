@@ -108,6 +108,30 @@ export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await found({ phase: 'queued' })).toEqual([now, snoozing, later])
     })
 
+    it('finds jobs that a paused queue or their dependency holds back by the phase blocked', async () => {
+      const held = await bench.add({ dependency: 'api', queue: 'a' })
+      const later = await bench.add({ dependency: 'api', queue: 'a', runAt: { delayMs: 60_000 } })
+      const due = await bench.add({ queue: 'a' })
+      await bench.settle(await bench.running({ queue: 'b' }), retry(0))
+      const [again] = await found({ phase: 'retrying' })
+      await bench.store.defer({ dependency: 'api', from: { dueWithinMs: 0 }, delaysMs: [1_000], pass: 0 })
+      expect(await found({ phase: 'blocked' })).toEqual([held])
+      expect(await found({ phase: 'scheduled' })).toEqual([later])
+      await bench.store.setQueue('a', { paused: true })
+      await bench.store.setQueue('b', { paused: true })
+      expect(await found({ phase: 'blocked' })).toEqual([again, due, held])
+      expect(await found({ phase: 'blocked', dependency: 'api' })).toEqual([held])
+      expect(await found({ phase: 'blocked', queue: 'b' })).toEqual([again])
+      expect([await found({ phase: 'queued' }), await found({ phase: 'retrying' })]).toEqual([[], []])
+      expect(await bench.store.count({ phase: 'blocked' }, 10)).toEqual({ value: 3, relation: 'exact' })
+      await bench.store.setQueue('a', { paused: false })
+      await bench.store.setQueue('b', { paused: false })
+      bench.clock.advance(1_000)
+      expect(await found({ phase: 'blocked' })).toEqual([])
+      expect(await found({ phase: 'queued' })).toEqual([due, held])
+      expect(await found({ phase: 'retrying' })).toEqual([again])
+    })
+
     it.each(['waiting', 'running', 'succeeded', 'dead', 'cancelled'] as const)(
       'pages through the %s among others',
       async state => {
