@@ -56,7 +56,7 @@ const CONFIG = {
     noPropertyAccessFromIndexSignature: false,
     exactOptionalPropertyTypes: false,
   },
-  include: ['*.ts'],
+  include: ['*.ts', '*.js'],
   exclude: [],
 }
 
@@ -65,7 +65,7 @@ export async function compile(blocks: readonly Block[], folder: string): Promise
   const at = join(ROOT, '.cache', folder)
   rmSync(at, { recursive: true, force: true })
   mkdirSync(at, { recursive: true })
-  const nameOf = ({ page, line }: Block) => `${page.replaceAll(/\W/g, '-')}-${line}.ts`
+  const nameOf = ({ page, line, language }: Block) => `${page.replaceAll(/\W/g, '-')}-${line}.${language}`
   for (const block of blocks) writeFileSync(join(at, nameOf(block)), `${block.code}\nexport {}\n`)
   writeFileSync(join(at, 'globals.d.ts'), GLOBALS)
   writeFileSync(join(at, 'tsconfig.json'), JSON.stringify(CONFIG))
