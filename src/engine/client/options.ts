@@ -154,6 +154,14 @@ export function workerSettings(definitions: readonly JobDefinition<never>[], opt
     throw new ChronosError('INVALID_OPTION', `work: expected an array of job definitions, got ${shown(definitions)}`)
   }
   checkKeys(options, WORK_OPTIONS, 'work')
+  const plain = definitions.findIndex(each => typeof each?.queue !== 'string' || typeof each.name !== 'string')
+  if (plain >= 0) {
+    const got = shown(definitions[plain])
+    throw new ChronosError(
+      'INVALID_OPTION',
+      `work: jobs[${plain}]: expected a job definition, got ${got}; make it with defineJob`,
+    )
+  }
   const names = definitions.map(definition => definition.name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new ChronosError('INVALID_OPTION', `work: two definitions are named "${twice}"`)

@@ -181,6 +181,10 @@ describe.each(STORES)('a worker on %s', (_, store) => {
 
   test.each<[Parameters<TestChronos['chronos']['work']>, RegExp]>([
     [[undefined as never], /expected an array of job definitions/],
+    [
+      [[noop, { name: 'plain', run() {} } as never]],
+      /jobs\[1\]: expected a job definition, got an object; make it with/,
+    ],
     [[[noop, noop]], /two definitions are named "noop"/],
     [[[noop], { concurrency: 0 }], /concurrency: expected a whole number from 1 to 10000, got 0/],
     [[[noop], { lease: '1ms' }], /lease: expected a duration of at least 1s/],
