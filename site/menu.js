@@ -1,0 +1,21 @@
+/**
+ * The menu of the site: every page of docs/, once. `build.js` fails if a page is missing here.
+ *
+ * @type {readonly { readonly text: string, readonly pages: readonly string[] }[]}
+ */
+export const MENU = [
+  { text: 'Start', pages: ['tutorial', 'concepts', 'recipes', 'faq'] },
+  {
+    text: 'Guides',
+    pages: ['jobs', 'results', 'retries', 'failures', 'http', 'schedules', 'webhooks', 'pull-workers', 'testing'],
+  },
+  {
+    text: 'Operating',
+    pages: ['operating', 'dashboard', 'alerts', 'metrics', 'tracing', 'postgres', 'runbook', 'capacity', 'security'],
+  },
+  { text: 'Reference', pages: ['cli', 'api', 'configuration', 'stores', 'glossary'] },
+  {
+    text: 'Project',
+    pages: ['comparison', 'migrating', 'reliability', 'requirements', 'architecture'],
+  },
+]
