@@ -11,7 +11,18 @@ export const MENU = [
   },
   {
     text: 'Operating',
-    pages: ['operating', 'dashboard', 'alerts', 'metrics', 'tracing', 'postgres', 'runbook', 'capacity', 'security'],
+    pages: [
+      'operating',
+      'dashboard',
+      'alerts',
+      'metrics',
+      'tracing',
+      'postgres',
+      'runbook',
+      'capacity',
+      'security',
+      'mcp',
+    ],
   },
   { text: 'Reference', pages: ['cli', 'api', 'configuration', 'stores', 'glossary'] },
   {
