@@ -21,6 +21,7 @@ export const ENTRY_POINTS = entryPointsOf(JSON.parse(readFileSync(`${root}packag
 export const STARTED = {
   cli: 'src/cli/main.ts',
   'crash-worker': 'src/cli/commands/demo/crash-worker.ts',
+  'handler-thread': 'src/engine/threads/thread.js',
   'postgres-thread': 'src/store/postgres/connection/thread.js',
   'sqlite-thread': 'src/store/sqlite/file/thread.js',
 }

@@ -66,6 +66,7 @@ const RULES: readonly Rule[] = [
       { 'src/engine/http/http-job.ts': "import { Agent } from 'undici'" },
       { 'src/engine/webhooks/webhooks.ts': "import { connect } from 'node:net'" },
       { 'src/engine/egress/egress.ts': "import { Worker } from '../worker.js'" },
+      { 'src/engine/worker/runner.ts': "import { Worker } from 'node:worker_threads'" },
       { 'src/plugins/first.ts': '' },
     ],
     keeps: {
@@ -93,6 +94,7 @@ const RULES: readonly Rule[] = [
       'src/engine/time/system.ts': 'the one place that has them',
       'src/server/metrics/process.ts': 'measures the process itself: start time, event loop and garbage collection',
       'src/store/postgres/connection/thread.js': 'stands in for a thread that may not answer, and measures its silence',
+      'src/engine/threads/thread.js': 'runs in a thread, which gets the difference to the clock of the store',
       'src/store/sqlite/file/thread.js': 'stands in for a thread that may not answer, and measures its silence',
     },
     check: timeAndDice,
@@ -389,6 +391,11 @@ const LAYERS: readonly Layer[] = [
     at: /^src\/engine\/egress\//,
     paths: /^src\/(core\/|engine\/(egress\/|client\/log\.ts$))/,
     packages: /^(undici|ipaddr\.js|node:(diagnostics_channel|net|dns\/promises))$/,
+  },
+  {
+    at: /^src\/engine\/threads\//,
+    paths: /^src\/(core\/|engine\/(threads\/|client\/definition\.ts$|time\/system\.ts$))/,
+    packages: /^node:(async_hooks|worker_threads)$/,
   },
   {
     at: /^src\/engine\//,

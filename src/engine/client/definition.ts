@@ -21,6 +21,7 @@ import {
   type Schema,
 } from '../../core/values/schema.js'
 import { object, union } from '../../core/values/shape.js'
+import { threadModule } from '../threads/module.js'
 import { type RetentionLimits, retentionLimits } from '../upkeep/retention.js'
 import type { Reconcile } from '../worker/reconcile.js'
 
@@ -107,22 +108,26 @@ const settings = {
   ),
 }
 
+const functions = {
+  payload: inCode<StandardSchemaV1>('a schema of a Standard Schema library', isSchema),
+  reconcile: inCode<Reconcile<never>>('a function', isFunction),
+}
+
 const definition = refined(
   object(
     { name: jobName, run: inCode<Handler<never, unknown>>('a function', isFunction) },
-    {
-      ...settings,
-      payload: inCode<StandardSchemaV1>('a schema of a Standard Schema library', isSchema),
-      reconcile: inCode<Reconcile<never>>('a function', isFunction),
-    },
+    { ...settings, ...functions },
   ),
   twoPolicies,
 )
 
+/** A handler in a module of its own, which runs in a thread. */
+const inThread = refined(object({ name: jobName, thread: threadModule }, { ...settings, ...functions }), twoPolicies)
+
 const common = object({ name: jobName }, settings)
 type CommonOptions = Infer<typeof common>
 
-type Handler<Payload, Result> = (payload: Payload, job: JobContext) => Result | Snooze | Promise<Result | Snooze>
+export type Handler<Payload, Result> = (payload: Payload, job: JobContext) => Result | Snooze | Promise<Result | Snooze>
 
 export interface DefinitionWithSchema<Schema extends StandardSchemaV1, Result> extends CommonOptions {
   readonly payload: Schema
@@ -138,6 +143,16 @@ export interface DefinitionWithoutSchema<Payload, Result> extends CommonOptions 
   readonly reconcile?: Reconcile<NoInfer<Payload>>
 }
 
+/** The same with a handler in a module of its own, which exports it as `run` or as its default. */
+export interface ThreadWithSchema<Schema extends StandardSchemaV1>
+  extends Omit<DefinitionWithSchema<Schema, unknown>, 'run'> {
+  readonly thread: URL | string
+}
+
+export interface ThreadWithoutSchema<Payload> extends Omit<DefinitionWithoutSchema<Payload, unknown>, 'run'> {
+  readonly thread: URL | string
+}
+
 /** A job's name, its rules and its function. `Input` is what `enqueue` takes, `Result` what its handler returns. */
 export interface JobDefinition<Input = never, Result = unknown> {
   readonly name: string
@@ -150,6 +165,8 @@ export interface JobDefinition<Input = never, Result = unknown> {
   readonly retry?: PartialPolicy
   readonly schema?: StandardSchemaV1
   readonly handler: Handler<never, unknown>
+  /** The module whose handler runs in a thread, in place of `handler`. */
+  readonly thread?: string
   readonly reconcile?: Reconcile<never>
   readonly retryUnsent?: boolean
   readonly retention?: RetentionLimits
@@ -191,6 +208,12 @@ export function defineJob<Schema extends StandardSchemaV1, Result>(
 export function defineJob<Payload, Result>(
   options: DefinitionWithoutSchema<Payload, Result>,
 ): JobDefinition<Payload, Returned<Result>>
+export function defineJob<Schema extends StandardSchemaV1, Result = unknown>(
+  options: ThreadWithSchema<Schema>,
+): JobDefinition<StandardSchemaV1.InferInput<Schema>, Result>
+export function defineJob<Payload, Result = unknown>(
+  options: ThreadWithoutSchema<Payload>,
+): JobDefinition<Payload, Result>
 export function defineJob(options: AnyDefinition): JobDefinition<unknown> {
   const definition = define(options)
   if (!BUILT_IN_NAMES.includes(definition.name)) return definition
@@ -200,20 +223,34 @@ export function defineJob(options: AnyDefinition): JobDefinition<unknown> {
   )
 }
 
-type AnyDefinition = DefinitionWithSchema<StandardSchemaV1, unknown> | DefinitionWithoutSchema<unknown, unknown>
+type AnyDefinition =
+  | DefinitionWithSchema<StandardSchemaV1, unknown>
+  | DefinitionWithoutSchema<unknown, unknown>
+  | ThreadWithSchema<StandardSchemaV1>
+  | ThreadWithoutSchema<unknown>
 
 /** A built-in job, whose name is reserved. */
 export function defineBuiltIn<Schema extends StandardSchemaV1, Result>(
   options: DefinitionWithSchema<Schema, Result>,
   dependencyOf: (payload: StandardSchemaV1.InferOutput<Schema>) => string,
 ): JobDefinition<StandardSchemaV1.InferInput<Schema>> {
-  return { ...define(options), dependencyOf: dependencyOf as (payload: never) => string }
+  return { ...define(options as unknown as AnyDefinition), dependencyOf: dependencyOf as (payload: never) => string }
+}
+
+const onlyInThread = (_: never, { name }: JobContext): never => {
+  throw new ChronosError('NOT_ALLOWED', `job "${name}" runs in a thread of a worker only`)
 }
 
 function define(options: AnyDefinition): JobDefinition<unknown> {
   const own = read(jobName, (options as { readonly name?: unknown } | undefined)?.name, 'defineJob: name')
   const where = `job "${own}":`
-  const given = read(definition, options, where)
+  const isThreaded = 'thread' in options && options.thread !== undefined
+  if (isThreaded && 'run' in options) {
+    throw refuse([], 'give run or thread, not both: a thread loads its handler itself', where, 'INVALID_OPTION')
+  }
+  const given = isThreaded
+    ? { ...read(inThread, options, where), run: onlyInThread }
+    : { ...read(definition, options, where), thread: undefined }
   const { queue = QUEUE_DEFAULT, delivery = 'at-least-once', timeout, deadline, retryUnsent } = given
   const idle = given.reconcile ? 'reconcile' : retryUnsent ? 'retryUnsent' : undefined
   if (idle !== undefined && delivery !== 'at-most-once') {
@@ -231,6 +268,7 @@ function define(options: AnyDefinition): JobDefinition<unknown> {
     retry: retryOf(given),
     schema: given.payload,
     handler: given.run,
+    thread: given.thread === undefined ? undefined : String(given.thread),
     reconcile: given.reconcile,
     retryUnsent: retryUnsent || undefined,
     retention: given.retention,

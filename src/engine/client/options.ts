@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { BudgetInput, CircuitInput } from '../../core/dependency/settings.js'
 import { instanceRetryOptions } from '../../core/policy/form.js'
 import {
@@ -59,6 +60,8 @@ export interface WorkOptions extends InstanceRetryOptions {
   readonly retry?: PolicyInput
   /** The maximum number of concurrent handlers. Default 10. */
   readonly concurrency?: number
+  /** The maximum number of handlers in threads at the same time. Default: the number of cores. */
+  readonly threads?: number
   /** Default: the queues of the definitions. */
   readonly queues?: readonly string[]
   /** How long a lease lasts without a heartbeat. Default 30 s, at least 1 s. */
@@ -76,6 +79,7 @@ export interface WorkOptions extends InstanceRetryOptions {
 const SHORT_NAMES = Object.keys(instanceRetryOptions.fields) as readonly (keyof InstanceRetryOptions)[]
 const WORK_OPTIONS = [
   'concurrency',
+  'threads',
   'queues',
   'lease',
   'poll',
@@ -102,6 +106,7 @@ export const OPTIONS = [
   ...SHORT_NAMES,
 ]
 const CONCURRENCY_MAX = 10_000
+const THREADS_MAX = 1_000
 const LEASE_DEFAULT_MS = 30_000
 
 export function policyLevels(options: ChronosOptions): PolicyLevels {
@@ -165,12 +170,14 @@ export function workerSettings(definitions: readonly JobDefinition<never>[], opt
   const names = definitions.map(definition => definition.name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new ChronosError('INVALID_OPTION', `work: two definitions are named "${twice}"`)
-  const { concurrency = 10, queues = queuesOf(definitions) } = options
+  const { concurrency = 10, threads = availableParallelism(), queues = queuesOf(definitions) } = options
   read(integer(1, CONCURRENCY_MAX), concurrency, 'work: concurrency')
+  read(integer(1, THREADS_MAX), threads, 'work: threads')
   if (queues.length === 0) throw new ChronosError('INVALID_OPTION', 'work: queues is empty; leave it out or name one')
   for (const queue of queues) read(queueName, queue, 'work: queues')
   return {
     concurrency,
+    threads,
     queues,
     leaseMs: toMs(options.lease ?? LEASE_DEFAULT_MS, 'work: lease', { min: 1000, max: HOUR_MS }),
     ...(options.poll !== undefined && { pollMs: toMs(options.poll, 'work: poll', { min: 1, max: HOUR_MS }) }),

@@ -12,6 +12,7 @@ import { read } from '../../core/values/schema.js'
 import { type Claimed, type Lease, LOG_LINES_MAX, type LogLine, type Report } from '../../store/store.js'
 import type { JobClock, JobContext, JobDefinition, OnceOptions } from '../client/definition.js'
 import { dependencyOf, type SharedDependency } from '../dependencies/answer.js'
+import type { ThreadSlot } from '../threads/pool.js'
 import type { Completion } from './completion.js'
 import type { Held } from './fetcher.js'
 
@@ -55,6 +56,8 @@ export class Attempt implements JobContext {
   /** The handler as a virtual clock tracks it. */
   onClock: RunningHandler | undefined
   timeoutTimer: Timer | undefined
+  /** The thread that its handler runs in. */
+  slot: ThreadSlot | undefined
   stuckTimer: Timer | undefined
 
   readonly #port: AttemptPort

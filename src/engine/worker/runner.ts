@@ -8,6 +8,7 @@ import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
+import type { ThreadPool } from '../threads/pool.js'
 import { Batcher } from '../time/batcher.js'
 import { backOffMs } from '../time/loop.js'
 import { type Attempt, type Interruption, interruptionError } from './attempt.js'
@@ -27,6 +28,8 @@ interface RunnerOptions {
   readonly leaseMs: number
   readonly backoffs: CustomBackoffs
   readonly dependencies: Dependencies
+  /** Present if a definition has its handler in a thread. */
+  readonly threads?: ThreadPool | undefined
   /** A handler finished or lost its slot, so another may start. */
   readonly onRoom: () => void
   /** A stored outcome left the job waiting for this long. */
@@ -100,10 +103,24 @@ export class Runner {
     })
   }
 
-  // Start: first the dependency admits the attempt, then its `begin` is stored if it needs one.
+  // Start: a thread is free if it needs one, the dependency admits the attempt, its `begin` is stored if it needs one.
 
   start(attempt: Attempt): void {
     this.#running.add(attempt)
+    if (attempt.definition.thread !== undefined && this.#options.threads) {
+      void this.#startInThread(attempt, this.#options.threads)
+    } else this.#ask(attempt)
+  }
+
+  /** Waiting for a thread is not part of the run: its timeout has not begun. */
+  async #startInThread(attempt: Attempt, threads: ThreadPool): Promise<void> {
+    attempt.slot = await threads.slot(attempt.signal)
+    if (!this.isRunning(attempt)) attempt.slot?.free()
+    else if (attempt.slot && attempt.mayStart(this.#env.clock.now())) this.#ask(attempt)
+    else this.#endUnstarted(attempt, TOO_LATE)
+  }
+
+  #ask(attempt: Attempt): void {
     const verdict = attempt.dependency && this.#options.dependencies.ask(attempt)
     if (verdict) void this.#startWhenAdmitted(attempt, verdict)
     else this.#startAdmitted(attempt)
@@ -196,10 +213,14 @@ export class Runner {
     await undefined
     let outcome: Outcome
     try {
-      const { schema, handler } = attempt.definition
+      const { schema, handler, thread } = attempt.definition
       const payload: unknown = JSON.parse(attempt.claimed.payload)
       const input = schema ? await parseWith(schema, payload, `payload of "${attempt.name}"`) : payload
-      outcome = outcomeOf(await this.#env.telemetry.within(attempt, () => handler(input as never, attempt)))
+      const { slot } = attempt
+      const act = slot
+        ? (): Promise<unknown> => slot.run(thread!, input, attempt)
+        : (): unknown => handler(input as never, attempt)
+      outcome = outcomeOf(await this.#env.telemetry.within(attempt, act))
     } catch (thrown) {
       outcome = this.#outcomes.thrown(attempt, thrown)
     }
@@ -312,6 +333,7 @@ export class Runner {
     attempt.onClock?.end()
     attempt.timeoutTimer?.cancel()
     attempt.stuckTimer?.cancel()
+    attempt.slot?.free()
   }
 
   #afterEnd(): void {

@@ -1,13 +1,15 @@
 import { hostname } from 'node:os'
 import { isLastPermitted } from '../../core/job/job.js'
 import type { Policy } from '../../core/policy/policy.js'
-import { type Clock, type Timer, wait } from '../../core/values/clock.js'
+import { wait } from '../../core/values/clock.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
+import { type ThreadPool, threadsFor } from '../threads/pool.js'
 import { backOffMs } from '../time/loop.js'
+import { within } from '../time/within.js'
 import type { RetentionLimits } from '../upkeep/retention.js'
 import { Attempt, type AttemptPort } from './attempt.js'
 import { Committer } from './committer.js'
@@ -32,6 +34,8 @@ export interface WorkerSettings {
   readonly pollMs?: number
   /** How long running handlers may go on after `stop()`. */
   readonly graceMs: number
+  /** How many handlers may run in threads at the same time. */
+  readonly threads?: number
 }
 
 interface WorkerOptions {
@@ -76,6 +80,7 @@ export class Worker {
   readonly #reporter: Reporter
   readonly #quarantine: Quarantine
   readonly #port: AttemptPort
+  readonly #threads: ThreadPool | undefined
   /** How long to release a job of a newer version, by name. */
   readonly #newerNames = new Map<string, number>()
   #termsKnown: { readonly version: number; readonly terms: ClaimTerms } | undefined
@@ -90,6 +95,7 @@ export class Worker {
     this.#definitions = new Map([...definitions, ...builtIns].map(definition => [definition.name, definition]))
     this.#hooks = hooks
     this.#startedAt = env.time.now()
+    this.#threads = threadsFor(definitions, { ...env, threadsMax: settings.threads ?? 1 })
     this.#committer = new Committer(env, () => this.#pump())
     this.#runner = new Runner({
       env,
@@ -99,6 +105,7 @@ export class Worker {
       leaseMs: settings.leaseMs,
       backoffs,
       dependencies,
+      threads: this.#threads,
       onRoom: () => {
         this.#fetcher.countFinished()
         this.#pump()
@@ -142,14 +149,18 @@ export class Worker {
       onAtRisk: attempt => this.#runner.interrupt(attempt, 'lease-at-risk'),
     })
     this.#reporter = new Reporter(env, this.#runner)
-    this.#port = {
+    this.#port = this.#portOf(env)
+    void this.#open()
+  }
+
+  #portOf(env: Environment): AttemptPort {
+    return {
       now: () => env.time.now(),
       wait: (ms, signal) => wait(env.clock, ms, signal),
       complete: (attempt, ...success) => complete(env, attempt, ...success),
       hasNews: attempt => this.#reporter.hasNews(attempt),
       runOnce: (attempt, ...effect) => runOnce(env, attempt, ...effect),
     }
-    void this.#open()
   }
 
   #foreignJobs(): ForeignJobs {
@@ -269,12 +280,13 @@ export class Worker {
     const { graceMs, leaseMs } = this.#settings
     this.#unwatch?.()
     this.#quarantine.giveBack()
+    this.#threads?.close()
     const fetcherStopped = this.#fetcher.stop()
     if (!(await this.#runner.idleWithin(graceMs))) {
       this.#runner.interruptAll('stopped')
       if (!(await this.#runner.idleWithin(LAST_MOMENT_MS))) this.#runner.abandonAll()
     }
-    const ended = Promise.all([fetcherStopped, this.#runner.reconciled()])
+    const ended = Promise.all([fetcherStopped, this.#threads?.stop(), this.#runner.reconciled()])
     const stored = ended.then(() => this.#committer.drained())
     // An unavailable store must not keep the process running: the leases expire by themselves.
     await within(leaseMs, stored, this.#env.clock)
@@ -307,8 +319,8 @@ export class Worker {
   }
 
   /** Every run is the last permitted one, and nothing decides between the claim and the start whether it may start. */
-  #mayBeginWithClaim({ delivery }: JobDefinition, { maxRetries, crashes, circuit, budget }: Policy): boolean {
-    const isAsked = Boolean(circuit) || Boolean(budget) || this.#hooks.admit !== undefined
+  #mayBeginWithClaim({ delivery, thread }: JobDefinition, { maxRetries, crashes, circuit, budget }: Policy): boolean {
+    const isAsked = thread !== undefined || Boolean(circuit) || Boolean(budget) || this.#hooks.admit !== undefined
     return maxRetries === 0 && crashes !== 'forgive' && delivery === 'at-least-once' && !isAsked
   }
 
@@ -381,13 +393,4 @@ export class Worker {
     this.#env.log.warn({ ...factsOf('job.unknown', claimed), delayMs, unknown }, 'job of a newer version, releasing it')
     this.#handBack(held, delayMs)
   }
-}
-
-async function within(ms: number, done: Promise<void>, clock: Clock): Promise<void> {
-  let timer: Timer | undefined
-  const patience = new Promise<void>(resolve => {
-    timer = clock.timer(ms, resolve)
-  })
-  await Promise.race([done, patience])
-  timer?.cancel()
 }
