@@ -52,6 +52,7 @@ export type {
   LeaseView,
   ReportedError,
 } from './engine/leases/leases.js'
+export type { FollowOptions, JobUpdate } from './engine/results/follow.js'
 export type { WaitOptions } from './engine/results/waiters.js'
 export type { ScheduleOptions } from './engine/schedules/options.js'
 export type { JobSchedule, ScheduleView } from './engine/schedules/view.js'

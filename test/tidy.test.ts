@@ -67,6 +67,8 @@ const RULES: readonly Rule[] = [
       { 'src/engine/webhooks/webhooks.ts': "import { connect } from 'node:net'" },
       { 'src/engine/egress/egress.ts': "import { Worker } from '../worker.js'" },
       { 'src/engine/worker/runner.ts': "import { Worker } from 'node:worker_threads'" },
+      { 'src/client/rest.ts': "import { createHash } from 'node:crypto'" },
+      { 'src/client/calls.ts': "import { ENDPOINTS } from '../server/routes/all.js'" },
       { 'src/plugins/first.ts': '' },
     ],
     keeps: {
@@ -418,6 +420,12 @@ const LAYERS: readonly Layer[] = [
     paths: /^src\/(core|dashboard)\//,
     shapes: /^src\/(store|engine|server)\//,
     packages: /^(preact(\/.+)?|@preact\/signals|uplot(\/.+)?)$/,
+  },
+  {
+    at: /^src\/client\//,
+    paths: /^src\/(core|client)\//,
+    shapes: /^src\/(store|engine|server)\//,
+    packages: NONE,
   },
   { at: /^src\/cli\//, paths: ALL, packages: ALL },
   { at: /^src\/[^/]+$/, paths: ALL, packages: ALL },

@@ -9,7 +9,7 @@ import type { EventFeed } from './events/feed.js'
 import type { Health } from './health.js'
 import type { BodyBudget } from './http/body.js'
 import type { Idempotency } from './http/idempotency.js'
-import type { WaitingRequests } from './http/wait.js'
+import type { Slots } from './http/slots.js'
 import type { ServerSettings } from './settings.js'
 
 /** The parts of the server that routes use. */
@@ -27,7 +27,9 @@ export interface Application {
   readonly feed: EventFeed
   readonly health: Health
   readonly bodies: BodyBudget
-  readonly waiting: WaitingRequests
+  /** Requests that wait for the end of a job, and streams of the updates of a job. */
+  readonly waiting: Slots
+  readonly following: Slots
   /** Aborts when the server closes, so that waiting requests are answered at once. */
   readonly closing: AbortSignal
 }

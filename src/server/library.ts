@@ -27,7 +27,9 @@ export interface Library
 }
 
 type Async<T> = {
-  [Name in keyof T & string]: T[Name] extends (...given: never[]) => Promise<unknown> ? Name : never
+  [Name in keyof T & string]: T[Name] extends (...given: never[]) => Promise<unknown> | AsyncIterable<unknown>
+    ? Name
+    : never
 }[keyof T & string]
 
 type Parts = Exclude<keyof Library, Async<Library>>

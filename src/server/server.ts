@@ -25,7 +25,7 @@ import { limitConnections } from './http/connections.js'
 import { Idempotency } from './http/idempotency.js'
 import { Problem, problemBody, problemOf } from './http/problem.js'
 import { apiOf, credentialsOf, type Env } from './http/router.js'
-import { WaitingRequests } from './http/wait.js'
+import { Slots } from './http/slots.js'
 import { type Metrics, metricsOf } from './metrics/metrics.js'
 import { openApiDocument } from './openapi.js'
 import { ENDPOINTS } from './routes/all.js'
@@ -94,7 +94,8 @@ export class ChronosServer {
       idempotency: new Idempotency(store, clock),
       feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),
       health: new Health(chronos, clock),
-      waiting: new WaitingRequests(settings.maxListeners),
+      waiting: new Slots(settings.maxListeners),
+      following: new Slots(settings.maxListeners),
       bodies: new BodyBudget(Math.max(BODIES_MAX_BYTES, settings.maxBodyBytes)),
       closing: this.#closing.signal,
     }

@@ -44,6 +44,6 @@ export async function withBackend<T>(
 async function open(options: BackendOptions, io: Io, need: Need): Promise<Backend> {
   const config = await configOf(options, io)
   const address = addressIn(config)
-  if (address.kind === 'server') return (await import('./remote/backend.js')).remoteBackend(address)
+  if (address.kind === 'server') return (await import('./remote.js')).remoteBackend(address)
   return (await import('./direct.js')).openBackend(address, config.settings, options, io, need)
 }

@@ -15,6 +15,11 @@ export function jsonText(value: unknown): string {
   return `${safe(JSON.stringify(value, undefined, 2))}\n`
 }
 
+/** One line of a stream of JSON documents. */
+export function jsonLine(value: unknown): string {
+  return `${safe(JSON.stringify(value))}\n`
+}
+
 function safe(json: string): string {
   return json.replace(UNSAFE, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -1,48 +1,51 @@
-export type ErrorCode =
-  | 'INVALID_OPTION'
-  | 'INVALID_DURATION'
-  | 'INVALID_POLICY'
-  | 'INVALID_PAYLOAD'
-  | 'PAYLOAD_TOO_LARGE'
-  | 'INVALID_RESULT'
-  | 'UNKNOWN_JOB'
-  | 'KEY_CONFLICT'
+export const ERROR_CODES = [
+  'INVALID_OPTION',
+  'INVALID_DURATION',
+  'INVALID_POLICY',
+  'INVALID_PAYLOAD',
+  'PAYLOAD_TOO_LARGE',
+  'INVALID_RESULT',
+  'UNKNOWN_JOB',
+  'KEY_CONFLICT',
   /** It was modified since it was read. */
-  | 'VERSION_CONFLICT'
-  | 'NOT_FOUND'
-  | 'NOT_ALLOWED'
+  'VERSION_CONFLICT',
+  'NOT_FOUND',
+  'NOT_ALLOWED',
   /** A bulk action would change more jobs than its `atMost`. */
-  | 'TOO_MANY_MATCHES'
-  | 'CLOSED'
-  | 'LEASE_LOST'
-  | 'EFFECT_UNKNOWN'
+  'TOO_MANY_MATCHES',
+  'CLOSED',
+  'LEASE_LOST',
+  'EFFECT_UNKNOWN',
   /** The transaction of a `job.complete` did not commit. */
-  | 'ROLLED_BACK'
-  | 'TIMED_OUT'
+  'ROLLED_BACK',
+  'TIMED_OUT',
   /** The job that a caller waited for died, was cancelled, or ended with an unknown outcome. */
-  | 'JOB_DEAD'
-  | 'JOB_CANCELLED'
-  | 'OUTCOME_UNKNOWN'
-  | 'CANCELLED'
-  | 'STOPPED'
+  'JOB_DEAD',
+  'JOB_CANCELLED',
+  'OUTCOME_UNKNOWN',
+  'CANCELLED',
+  'STOPPED',
   /** The operation was not performed and may be retried. */
-  | 'STORE_UNAVAILABLE'
+  'STORE_UNAVAILABLE',
   /**
    * The response was lost, so the operation may have been performed. Chronos has repeated it in vain. Repeating the
    * call is safe, except for an enqueue without a `key`, which could create a second job.
    */
-  | 'STORE_UNKNOWN'
-  | 'STORE_FULL'
-  | 'STORE_READ_ONLY'
-  | 'STORE_NOT_A_DATABASE'
-  | 'STORE_CORRUPT'
-  | 'STORE_NEWER'
-  | 'STORE_NOT_SUPPORTED'
+  'STORE_UNKNOWN',
+  'STORE_FULL',
+  'STORE_READ_ONLY',
+  'STORE_NOT_A_DATABASE',
+  'STORE_CORRUPT',
+  'STORE_NEWER',
+  'STORE_NOT_SUPPORTED',
   /** A webhook without a signature. */
-  | 'SIGNATURE_MISSING'
-  | 'SIGNATURE_INVALID'
+  'SIGNATURE_MISSING',
+  'SIGNATURE_INVALID',
   /** The timestamp of the signature is too old or in the future. */
-  | 'SIGNATURE_EXPIRED'
+  'SIGNATURE_EXPIRED',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** Every error of Chronos: a stable code, and a message that names the setting, the value and a solution. */
 export class ChronosError extends Error {

@@ -4,25 +4,25 @@ import { cancel, redrive, reschedule } from '../../core/job/changes.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { BlockCode, Job, JobState } from '../../core/job/job.js'
 import { checkName, resultOf } from '../../core/job/result.js'
-import { type AttemptView, type JobView, timeText, viewAttempt, viewJob } from '../../core/job/view.js'
+import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core/job/view.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
-import { anyText, anything, type Infer, integer, named, read } from '../../core/values/schema.js'
-import { view } from '../../core/values/shape.js'
-import { timestamp } from '../../core/values/time.js'
+import { integer, read } from '../../core/values/schema.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
-import type { Changed, Count, LogRecord, RunTime, Store } from '../../store/store.js'
+import type { Changed, Count, RunTime, Store } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
+import { type FollowOptions, followJob, type JobUpdate } from '../results/follow.js'
 import type { Waiters, WaitOptions } from '../results/waiters.js'
 import { eventJob } from '../worker/attempt.js'
 import { actOnAll, type BulkResult, checkMeant } from './bulk.js'
 import { type EditOptions, editJob, type JobChanges, notFound, parseChanges } from './edit.js'
 import { explainJob } from './explainer.js'
+import { type LogView, viewLog } from './log-view.js'
 import {
   type HistoryQuery,
   historyPageOf,
@@ -38,9 +38,6 @@ import { blocksOf } from './surroundings.js'
 import { type JobTimeline, type TimelineQuery, timelineOfJob } from './timeline.js'
 
 const COUNT_CAP = 10_000
-
-export const logView = named('LogLine', view({ at: timestamp, run: integer(), message: anyText }, { data: anything }))
-export type LogView = Infer<typeof logView>
 
 interface JobsOptions {
   readonly env: Environment
@@ -99,6 +96,15 @@ export class Jobs {
   /** Waits like `result` until the job has ended, and returns the job however it ended. */
   async ended(id: string, options?: WaitOptions): Promise<JobView> {
     return this.#view(await this.#options.waiters.ended(id, options))
+  }
+
+  /**
+   * The updates of a job from its enqueue until it has ended, in whichever process it runs: the end of each run, log lines
+   * and progress. `cursor` continues after an update. The stream ends by itself, and rejects with NOT_FOUND if the job does
+   * not exist (any more).
+   */
+  follow(id: string, options?: FollowOptions): AsyncGenerator<JobUpdate, void, undefined> {
+    return followJob({ env: this.#options.env, view: job => this.#view(job) }, id, options)
   }
 
   /**
@@ -310,14 +316,5 @@ export class Jobs {
 
   #store(): Promise<Store> {
     return this.#options.env.connection.store()
-  }
-}
-
-function viewLog({ at, run, message, data }: LogRecord): LogView {
-  return {
-    at: timeText(at),
-    run,
-    message,
-    ...(data !== undefined && { data: JSON.parse(data) as unknown }),
   }
 }

@@ -10,7 +10,7 @@ import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
 import { Budget } from './budget.js'
 
-const isSignal = (given: unknown): boolean => typeof given === 'object' && given !== null && 'aborted' in given
+export const isSignal = (given: unknown): boolean => typeof given === 'object' && given !== null && 'aborted' in given
 
 const waitOptions = object(
   {},

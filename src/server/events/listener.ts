@@ -1,5 +1,6 @@
-import type { Clock, Timer } from '../../core/values/clock.js'
+import type { Clock } from '../../core/values/clock.js'
 import type { ChangedJob } from './feed.js'
+import { EventStream } from './stream.js'
 
 export interface Message {
   readonly id: string
@@ -7,16 +8,6 @@ export interface Message {
   readonly topics: readonly { readonly topic: string; readonly tenantId: string | undefined }[]
   readonly jobs: readonly { readonly job: ChangedJob; readonly tenantId: string | undefined }[]
 }
-
-const HEARTBEAT_MS = 15_000
-/** The client authenticates again when it reconnects. */
-const LIFE_MS = 3_600_000
-/** The buffer for a client that reads slowly. */
-const BUFFER_MAX_BYTES = 64 * 1024
-const RETRY_MS = 2_000
-
-/** A revoked token or a closed session ends its streams within five seconds, the cache of tokens included. */
-const CHECK_MS = 2_000
 
 interface ListenerOptions {
   readonly clock: Clock
@@ -26,38 +17,23 @@ interface ListenerOptions {
   readonly onClosed: () => void
 }
 
-/** One open stream of server-sent events. */
+/** One open stream of changes. */
 export class Listener {
-  readonly body: ReadableStream<Uint8Array>
   readonly #options: ListenerOptions
-  readonly #encoder = new TextEncoder()
-  #controller!: ReadableStreamDefaultController<Uint8Array>
+  readonly #stream: EventStream
   /** A message was dropped because the client read too slowly. */
   #isBehind = false
-  #isClosed = false
-  #heartbeat: Timer | undefined
-  readonly #end: Timer
-  #check: Timer | undefined
 
   constructor(options: ListenerOptions) {
     this.#options = options
-    this.body = new ReadableStream<Uint8Array>(
-      {
-        start: controller => {
-          this.#controller = controller
-        },
-        pull: () => this.#catchUp(),
-        cancel: () => this.close(),
-      },
-      { highWaterMark: BUFFER_MAX_BYTES, size: chunk => chunk?.byteLength ?? 0 },
-    )
-    this.#end = options.clock.timer(LIFE_MS, () => this.close())
-    this.#heartbeatLater()
-    this.#checkLater()
+    this.#stream = new EventStream({ ...options, onRoom: () => this.#catchUp() })
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    return this.#stream.body
   }
 
   begin(id: string): void {
-    this.#write(`retry: ${RETRY_MS}\n`)
     this.#event('hello', { at: new Date(this.#options.clock.now()).toISOString() }, id)
   }
 
@@ -77,49 +53,16 @@ export class Listener {
   }
 
   close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#heartbeat?.cancel()
-    this.#end.cancel()
-    this.#check?.cancel()
-    try {
-      this.#controller.close()
-    } catch {
-      // The client has closed the stream already.
-    }
-    this.#options.onClosed()
+    this.#stream.close()
+  }
+
+  #event(name: string, data: unknown, id?: string): void {
+    if (!this.#stream.event(name, data, id)) this.#isBehind = true
   }
 
   #catchUp(): void {
     if (!this.#isBehind) return
     this.#isBehind = false
     this.reset()
-  }
-
-  #heartbeatLater(): void {
-    this.#heartbeat = this.#options.clock.timer(HEARTBEAT_MS, () => {
-      this.#write(': heartbeat\n\n')
-      if (!this.#isClosed) this.#heartbeatLater()
-    })
-  }
-
-  #checkLater(): void {
-    this.#check = this.#options.clock.timer(CHECK_MS, async () => {
-      if (!(await this.#options.isValid())) this.close()
-      else if (!this.#isClosed) this.#checkLater()
-    })
-  }
-
-  #event(name: string, data: unknown, id?: string): void {
-    this.#write(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
-  }
-
-  #write(text: string): void {
-    if (this.#isClosed) return
-    if ((this.#controller.desiredSize ?? 0) <= 0) {
-      this.#isBehind = true
-      return
-    }
-    this.#controller.enqueue(this.#encoder.encode(text))
   }
 }

@@ -8,27 +8,6 @@ const WAIT = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?\s*(?:$|[,;])/i
 const ANSWER_MS = 1_000
 const APPLIED = { 'Preference-Applied': 'wait' }
 
-/** Requests that wait for the end of a job. Each holds a connection, so their number is limited. */
-export class WaitingRequests {
-  readonly #max: number
-  #size = 0
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  /** Runs the work, or returns undefined if too many are waiting. */
-  async run<T>(work: () => Promise<T>): Promise<T | undefined> {
-    if (this.#size >= this.#max) return undefined
-    this.#size++
-    try {
-      return await work()
-    } finally {
-      this.#size--
-    }
-  }
-}
-
 type AnyCall = Pick<Call<unknown, unknown, unknown>, 'app' | 'header' | 'signal' | 'startedAt'>
 type Job = Pick<JobView, 'kind' | 'id' | 'state'>
 
@@ -44,9 +23,9 @@ export async function waitAsPreferred(
   const waitMs = preferredMs(call)
   const job = given.body as Job
   if (waitMs === undefined || job.kind !== 'job') return given
-  const hasEnded = TERMINAL.has(job.state) || (await call.app.waiting.run(() => endsWithin(call, job.id, waitMs)))
-  if (hasEnded === undefined) return { ...given, ...(await again(false)) }
-  const answer = await again(hasEnded)
+  const hasEnded = TERMINAL.has(job.state) || (await endsWithin(call, job.id, waitMs))
+  const answer = await again(hasEnded === true)
+  if (hasEnded === undefined) return { ...given, ...answer }
   return { ...given, ...answer, headers: { ...given.headers, ...answer.headers, ...APPLIED } }
 }
 
@@ -57,7 +36,10 @@ function preferredMs({ app, header, startedAt }: AnyCall): number | undefined {
   return Math.max(1, Math.min(Number(seconds) * 1_000, leftMs))
 }
 
-async function endsWithin({ app, signal }: AnyCall, id: string, within: number): Promise<boolean> {
+/** Undefined if too many requests are waiting: each holds a connection. */
+async function endsWithin({ app, signal }: AnyCall, id: string, within: number): Promise<boolean | undefined> {
+  const free = app.waiting.take()
+  if (!free) return undefined
   const ending = AbortSignal.any([signal, app.closing])
   try {
     await app.chronos.jobs.ended(id, { within, signal: ending })
@@ -65,5 +47,7 @@ async function endsWithin({ app, signal }: AnyCall, id: string, within: number):
   } catch (error) {
     if (ending.aborted || (error instanceof ChronosError && error.code === 'TIMED_OUT')) return false
     throw error
+  } finally {
+    free()
   }
 }

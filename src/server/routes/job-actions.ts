@@ -1,3 +1,4 @@
+import { JOB_ROUTES } from '../../core/api/job-routes.js'
 import { jobOrScheduleEdit } from '../../core/schedule/form.js'
 import { present } from '../../core/values/present.js'
 import { bulkResult } from '../../engine/jobs/bulk.js'
@@ -35,12 +36,10 @@ const DONE = {
 } as const
 
 /** An action on one job, or on a schedule and its current job, which returns what it changed. */
-function action(path: string, summary: string, description: string, verb: 'cancel' | 'retry' | 'runNow'): Endpoint {
+function action(verb: 'cancel' | 'retry' | 'runNow', summary: string, description: string): Endpoint {
   return endpoint({
-    method: 'post',
-    path: `/jobs/{id}/${path}`,
+    ...JOB_ROUTES[verb],
     did: facts => `${DONE[verb]} ${subject(facts)}`,
-    call: [`jobs.${verb}(id)`, `byId.${verb}(id)`],
     tag: 'jobs',
     summary,
     description,
@@ -60,19 +59,16 @@ const cancel = action(
   'cancel',
   'Cancel a job and keep its record',
   'The id of a schedule ends the schedule and cancels its jobs that wait or run.',
-  'cancel',
 )
 const retry = action(
   'retry',
   'Retry a dead or cancelled job',
   'The id of a schedule retries its last dead or cancelled job.',
-  'retry',
 )
 const runNow = action(
-  'run-now',
+  'runNow',
   'Run a waiting job now; its attempt count stays',
   'The id of a schedule runs its waiting job; if it has none, it creates one.',
-  'runNow',
 )
 
 const replay = endpoint({

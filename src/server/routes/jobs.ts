@@ -1,3 +1,4 @@
+import { JOB_ROUTES } from '../../core/api/job-routes.js'
 import { explanation } from '../../core/job/explain.js'
 import { jobQuery } from '../../core/job/filter.js'
 import { attemptView, jobView } from '../../core/job/view.js'
@@ -17,7 +18,7 @@ import {
 import { list, listOf, object, omit, tagged, union, view } from '../../core/values/shape.js'
 import type { EnqueueResult } from '../../engine/client/enqueuer.js'
 import { jobVersion } from '../../engine/jobs/edit.js'
-import { logView } from '../../engine/jobs/jobs.js'
+import { logView } from '../../engine/jobs/log-view.js'
 import { historyQuery, pageQuery, paging } from '../../engine/jobs/query.js'
 import { jobTimeline } from '../../engine/jobs/timeline.js'
 import { jobSchedule, occurrenceAttempt } from '../../engine/schedules/view.js'
@@ -44,10 +45,8 @@ const createdSchedule = named(
 const created = tagged('kind', enqueuedJob, createdSchedule)
 
 const create = endpoint({
-  method: 'post',
-  path: '/jobs',
+  ...JOB_ROUTES.create,
   did: facts => (facts['scheduleId'] === undefined ? `enqueued ${counted(facts, 'job')}` : `created ${subject(facts)}`),
-  call: ['enqueue(name, payload, ...)', 'http(http, ...)'],
   tag: 'jobs',
   summary: 'Create a job',
   description:
@@ -56,7 +55,6 @@ const create = endpoint({
     'With `Prefer: wait=30` the response comes when the job has ended, with its result or error, or as 202 after 30 s.',
   role: 'operator',
   tenants: 'own',
-  creates: 'keyed',
   audit: 'sum',
   body: jobOrScheduleForm,
   answers: {
@@ -129,15 +127,13 @@ const jobForms: Schema<readonly unknown[]> = {
 }
 
 const batch = endpoint({
-  method: 'post',
-  path: '/jobs:batch',
+  ...JOB_ROUTES.batch,
   did: facts => `enqueued ${counted(facts, 'job')}`,
   tag: 'jobs',
   summary: 'Create many jobs',
   description: `Up to ${BATCH_MAX}; one result each, in the same order. An invalid job does not affect the others.`,
   role: 'operator',
   tenants: 'own',
-  creates: 'keyed',
   audit: 'sum',
   body: object({ jobs: jobForms }),
   answers: ok(named('BatchResults', view({ data: listOf(batchResult), created: integer(), refused: integer() }))),
@@ -173,10 +169,8 @@ async function one(app: Application, caller: Caller, job: unknown, key: string |
 }
 
 const listed = endpoint({
-  method: 'get',
-  path: '/jobs',
+  ...JOB_ROUTES.list,
   tool: 'list_jobs',
-  call: ['jobs.list(..., ..., kind="job")', 'byId.list(..., ...)'],
   tag: 'jobs',
   summary: 'List jobs, newest first',
   description:
@@ -206,11 +200,9 @@ const scheduleWithAttempts = named(
 )
 
 const get = endpoint({
-  method: 'get',
-  path: '/jobs/{id}',
+  ...JOB_ROUTES.get,
   tool: 'get_job',
   isVersioned: true,
-  call: ['jobs.get(id)', 'byId.get(id)'],
   tag: 'jobs',
   summary: 'Get a job or schedule with its attempts',
   description:
@@ -237,10 +229,8 @@ async function withAttempts(
 }
 
 const history = endpoint({
-  method: 'get',
-  path: '/jobs/{id}/history',
+  ...JOB_ROUTES.history,
   tool: 'get_job_history',
-  call: ['jobs.history(id, ...)', 'byId.history(id, ...)'],
   tag: 'jobs',
   summary: 'List the attempts of a job',
   description:
@@ -257,10 +247,8 @@ const history = endpoint({
 })
 
 const logs = endpoint({
-  method: 'get',
-  path: '/jobs/{id}/logs',
+  ...JOB_ROUTES.logs,
   tool: 'get_job_logs',
-  call: ['jobs.logs(id, ...)', 'byId.logs(id, ...)'],
   tag: 'jobs',
   summary: 'List the log lines of a job',
   description: 'The id of a schedule returns those of its current or last job.',

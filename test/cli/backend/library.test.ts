@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LOCAL_ONLY } from '../../../src/cli/backend/backend.js'
-import { remoteBackend, remoteMethods } from '../../../src/cli/backend/remote/backend.js'
+import { remoteBackend } from '../../../src/cli/backend/remote.js'
+import { remoteMethods } from '../../../src/client/calls.js'
 import { createChronos } from '../../../src/index.js'
 import { Tokens } from '../../../src/server/access/tokens.js'
 import { ENDPOINTS } from '../../../src/server/routes/all.js'
@@ -71,12 +72,12 @@ describe('a method of the library', () => {
   ])('%s(%j) becomes a request', async (method, given, request) => {
     const sent: unknown[] = []
     const call = async (...asked: readonly unknown[]): Promise<unknown> => void sent.push(asked)
-    await remoteMethods({ call }).get(method)!(...given)
+    await remoteMethods(ENDPOINTS, { call }).get(method)!(...given)
     expect(sent).toEqual([request])
   })
 
   it('returns the field of the response that the endpoint names', async () => {
-    const methods = remoteMethods({ call: async () => ({ data: [1], page: {} }) })
+    const methods = remoteMethods(ENDPOINTS, { call: async () => ({ data: [1], page: {} }) })
     expect(await methods.get('circuits.list')!()).toEqual([1])
     expect(await methods.get('alerts.silences')!()).toEqual({ data: [1], page: {} })
   })

@@ -14,7 +14,7 @@ const SLOW_MS = 1_000
 const HEAP_GROWTH_MAX = 50 * 1024 * 1024
 
 /** Event streams and long polls are tested elsewhere. */
-const ENDLESS = new Set(['GET /events', 'POST /leases:claim'])
+const ENDLESS = new Set(['GET /events', 'GET /jobs/{id}/events', 'POST /leases:claim'])
 
 interface Operation {
   readonly method: string

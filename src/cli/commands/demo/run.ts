@@ -1,7 +1,7 @@
 import type { AttemptView, JobView } from '../../../core/job/view.js'
 import { Chronos } from '../../../engine/client/chronos.js'
 import type { Log } from '../../../engine/client/log.js'
-import type { LogView } from '../../../engine/jobs/jobs.js'
+import type { LogView } from '../../../engine/jobs/log-view.js'
 import { systemClock, systemDice } from '../../../engine/time/system.js'
 import type { WorkerStats } from '../../../engine/worker/stats.js'
 import type { Worker } from '../../../engine/worker/worker.js'

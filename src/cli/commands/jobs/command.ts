@@ -74,6 +74,22 @@ chronos jobs logs ID
 chronos jobs logs ID --json | jq -r '.data[].message'`,
     run: async () => (await import('./history.js')).showLogs,
   },
+  {
+    name: 'follow',
+    summary: 'print what happens to a job until it has ended',
+    details: 'Prints the end of each run, log lines and progress, from its enqueue on, in whichever process it runs.',
+    arguments: [['<id>', 'id of the job']],
+    options: command =>
+      command.option('--cursor <cursor>', 'continue after the update with this cursor (--json shows it)'),
+    examples: `
+chronos jobs follow ID
+chronos jobs follow "$(chronos enqueue import)"
+chronos jobs follow ID --json | jq -r 'select(.type == "log").line.message'`,
+    notes: `
+With --json, each update is one line. Exit code 0 means that the job succeeded,
+and 7 that it died or was cancelled.`,
+    run: async () => (await import('./follow.js')).followJob,
+  },
 ]
 
 const edit: CommandSpec = {

@@ -2,7 +2,7 @@ import type { RunStatus } from '../../../core/job/job.js'
 import type { AttemptView } from '../../../core/job/view.js'
 import { formatMs } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
-import type { LogView } from '../../../engine/jobs/jobs.js'
+import type { LogView } from '../../../engine/jobs/log-view.js'
 import type { RunOrder } from '../../../engine/jobs/query.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
@@ -60,9 +60,11 @@ export async function showLogs(id: string, options: HistoryOptions, io: Io): Pro
   })
 }
 
-function logLine({ at, run, message, data }: LogView, style: Style): string {
-  const time = at.slice('2026-11-16T'.length, -1)
-  const head = `${time}  run ${run}  `
+/** `08:15:00.123`, of a time in UTC. */
+export const clockTime = (at: string): string => at.slice('2026-11-16T'.length, -1)
+
+export function logLine({ at, run, message, data }: LogView, style: Style): string {
+  const head = `${clockTime(at)}  run ${run}  `
   const words = data === undefined ? message : `${message}  ${JSON.stringify(data)}`
   return hang(paint(head, 'dim', style), head.length, words, style)
 }

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { Readable, Writable } from 'node:stream'
+import { Rest } from '../../../client/rest.js'
 import { present } from '../../../core/values/present.js'
 import { systemClock, systemDice } from '../../../engine/time/system.js'
 import type { Endpoint } from '../../../server/endpoint.js'
@@ -7,7 +8,7 @@ import { checked } from '../../../server/http/perform.js'
 import { loadSdk, mcpServer } from '../../../server/mcp/protocol.js'
 import type { ToolInput } from '../../../server/mcp/tool.js'
 import { logOf, openStore, ready } from '../../backend/direct.js'
-import { Rest } from '../../backend/remote/rest.js'
+import { HINTS } from '../../backend/hints.js'
 import { type AddressOptions, addressIn, configOf } from '../../backend/store-address.js'
 import type { Config } from '../../config/load.js'
 import type { Io } from '../../io.js'
@@ -50,10 +51,10 @@ interface Api {
 
 /** The REST API of a server; that of a store is answered in this process, so that the same checks apply. */
 async function openApi(config: Config, { log }: McpFlags, io: Io): Promise<Api> {
-  const [clock, dice] = [systemClock, systemDice]
+  const common = { clock: systemClock, dice: systemDice, hints: HINTS }
   const address = addressIn(config)
   if (address.kind === 'server') {
-    return { rest: new Rest({ url: address.url, token: address.token, clock, dice }), close: async () => undefined }
+    return { rest: new Rest({ url: address.url, token: address.token, ...common }), close: async () => undefined }
   }
   await ready(address, io, 'existing')
   const [{ createChronos }, { createServer }] = await Promise.all([
@@ -76,7 +77,7 @@ async function openApi(config: Config, { log }: McpFlags, io: Io): Promise<Api> 
   const fetch = (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
     server.fetch(new Request(url, init))
   return {
-    rest: new Rest({ url: 'http://localhost', clock, dice, fetch }),
+    rest: new Rest({ url: 'http://localhost', ...common, fetch }),
     async close() {
       await server.close()
       await chronos.close()

@@ -1,12 +1,16 @@
-import { type Clock, type Dice, wait } from '../../../core/values/clock.js'
-import { ChronosError } from '../../../core/values/error.js'
-import { present } from '../../../core/values/present.js'
-import { errorOf, noChronos, unreachable } from './problem.js'
+import { type Clock, type Dice, wait } from '../core/values/clock.js'
+import { ChronosError } from '../core/values/error.js'
+import { present } from '../core/values/present.js'
+import { errorOf, type Hints, noChronos, unreachable } from './problem.js'
 
 const TIMEOUT_MS = 30_000
 const LONG_TIMEOUT_MS = 600_000
 const TRIES = 3
+const PATIENT_TRIES = 5
 const PAUSE_MS = 200
+const PAUSE_MAX_MS = 10_000
+/** The request was not performed: too many requests, a server that starts or stops, a gateway without one. */
+const UNAVAILABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 /** A request, apart from its method and path. */
 export interface Asked {
@@ -32,7 +36,10 @@ interface RestOptions {
   readonly token?: string | undefined
   readonly clock: Clock
   readonly dice: Dice
-  readonly fetch?: typeof fetch
+  readonly hints: Hints
+  /** Repeats requests also if the server is unavailable, not only if a connection broke. */
+  readonly isPatient?: boolean
+  readonly fetch?: typeof fetch | undefined
 }
 
 /** A client of the REST API. It throws the same errors as a store. */
@@ -46,15 +53,49 @@ export class Rest {
   }
 
   async call(method: Method, path: string, asked: Asked = {}): Promise<unknown> {
+    const { clock, isPatient } = this.#options
     const headers = this.#headers(asked)
-    const tries = method === 'get' || asked.creates ? TRIES : 1
+    const isRepeatable = method === 'get' || asked.creates
+    const tries = isRepeatable ? (isPatient ? PATIENT_TRIES : TRIES) : 1
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#send(method, path, asked, headers)
       } catch (error) {
         if (!(error instanceof Lost) || attempt >= tries) throw error instanceof Lost ? error.reason : error
-        await wait(this.#options.clock, PAUSE_MS * attempt)
+        await wait(clock, this.pauseMs(attempt, error.retryAfterMs), asked.signal)
       }
+    }
+  }
+
+  /** How long to wait before a request is repeated: doubling, with jitter, and as long as the server asks for. */
+  pauseMs(attempt: number, retryAfterMs = 0): number {
+    const backoffMs = PAUSE_MS * 2 ** (attempt - 1) * (0.5 + this.#options.dice.random())
+    return Math.min(PAUSE_MAX_MS, Math.max(backoffMs, retryAfterMs))
+  }
+
+  /** Opens a stream of server-sent events. Undefined: there is nothing more to come. */
+  async stream(
+    path: string,
+    lastEventId: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ReadableStream | undefined> {
+    const { token, hints, fetch: send = fetch } = this.#options
+    const headers = present({
+      accept: 'text/event-stream',
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+      'last-event-id': lastEventId,
+    })
+    try {
+      const response = await send(`${this.url}/api/v1${path}`, { headers, redirect: 'manual', signal })
+      if (response.status === 204) return undefined
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+      if (response.ok && isStream && response.body) return response.body
+      await this.#read(response)
+      throw noChronos(this.url, 'it sends no events', hints)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof ChronosError || error instanceof Lost) throw error
+      throw new Lost(unreachable(this.url, error, hints))
     }
   }
 
@@ -72,7 +113,7 @@ export class Rest {
   }
 
   async #send(method: Method, path: string, asked: Asked, headers: Readonly<Record<string, string>>): Promise<unknown> {
-    const { clock, fetch: send = fetch } = this.#options
+    const { clock, hints, fetch: send = fetch } = this.#options
     const { body, query = {}, takesLong, signal } = asked
     const timeoutMs = takesLong ? LONG_TIMEOUT_MS : TIMEOUT_MS
     const silence = new AbortController()
@@ -88,34 +129,45 @@ export class Rest {
       return await this.#read(response)
     } catch (error) {
       signal?.throwIfAborted()
-      if (error instanceof ChronosError) throw error
-      if (silence.signal.aborted) throw unreachable(this.url, silence.signal.reason)
-      throw isLost(error) ? new Lost(unreachable(this.url, error)) : error
+      if (error instanceof ChronosError || error instanceof Lost) throw error
+      if (silence.signal.aborted) throw unreachable(this.url, silence.signal.reason, hints)
+      throw isLost(error) ? new Lost(unreachable(this.url, error, hints)) : error
     } finally {
       timer.cancel()
     }
   }
 
   async #read(response: Response): Promise<unknown> {
-    const { status } = response
+    const { status, headers } = response
+    const { hints, isPatient } = this.#options
     if (status === 204) return undefined
-    if (status >= 300 && status < 400) throw noChronos(this.url, `it redirects to ${response.headers.get('location')}`)
+    if (status >= 300 && status < 400) throw noChronos(this.url, `it redirects to ${headers.get('location')}`, hints)
     const text = await response.text()
     const body = parsed(text)
-    if (!response.ok) throw errorOf(status, body, this.url)
-    if (body === undefined) throw noChronos(this.url, `${response.headers.get('content-type') ?? 'no type'}`)
+    if (!response.ok) {
+      const error = errorOf(status, body, this.url, hints)
+      throw isPatient && UNAVAILABLE.has(status) ? new Lost(error, retryAfterMs(headers)) : error
+    }
+    if (body === undefined) throw noChronos(this.url, `${headers.get('content-type') ?? 'no type'}`, hints)
     return body
   }
 }
 
-/** The connection broke, so it is unknown whether the request arrived. */
-class Lost extends Error {
-  readonly reason: ChronosError
+/** The request may be repeated: the connection broke, or the server is unavailable. */
+export class Lost extends Error {
+  readonly reason: Error
+  readonly retryAfterMs: number | undefined
 
-  constructor(reason: ChronosError) {
+  constructor(reason: Error, retryAfterMs?: number) {
     super(reason.message)
     this.reason = reason
+    this.retryAfterMs = retryAfterMs
   }
+}
+
+function retryAfterMs(headers: Headers): number | undefined {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) ? seconds * 1_000 : undefined
 }
 
 class Silent extends Error {
@@ -124,9 +176,9 @@ class Silent extends Error {
   }
 }
 
-/** `fetch` throws a TypeError with a cause if there is no response. */
+/** `fetch` throws a TypeError if there is no response. */
 function isLost(error: unknown): boolean {
-  return error instanceof TypeError && error.cause !== undefined
+  return error instanceof TypeError
 }
 
 function parsed(text: string): unknown {

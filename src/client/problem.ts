@@ -1,8 +1,14 @@
-import { ChronosError, type ErrorCode } from '../../../core/values/error.js'
-import { present } from '../../../core/values/present.js'
-import { EXIT_OF } from '../../exit.js'
+import { ChronosError, ERROR_CODES, type ErrorCode } from '../core/values/error.js'
+import { present } from '../core/values/present.js'
 
-/** The part of a problem document (RFC 9457) that commands show. */
+/** What the user of a client can do about an error: the ways out differ between a program and the command line. */
+export interface Hints {
+  readonly token: string
+  readonly url: string
+  readonly server: string
+}
+
+/** The part of a problem document (RFC 9457) that clients show. */
 interface Document {
   readonly code: string
   readonly detail: string
@@ -10,7 +16,7 @@ interface Document {
   readonly details?: object
 }
 
-/** API error codes and the error codes of the library, which decide the exit code. */
+/** API error codes and the error codes of the library. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   INVALID_REQUEST: 'INVALID_OPTION',
   NOT_JSON: 'INVALID_OPTION',
@@ -31,17 +37,20 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   SHUTTING_DOWN: 'STORE_UNAVAILABLE',
 }
 
-const isOurs = (code: string): code is ErrorCode => Object.hasOwn(EXIT_OF, code)
-
-const TOKEN_WAY_OUT = '; give a token with --token or CHRONOS_TOKEN'
+const isOurs = (code: string): code is ErrorCode => (ERROR_CODES as readonly string[]).includes(code)
 
 /** An error response as the error that a store would throw. */
-export function errorOf(status: number, body: unknown, url: string): Error {
+export function errorOf(status: number, body: unknown, url: string, hints: Hints): Error {
   const problem = documentOf(body)
-  if (!problem) return noChronos(url, `it answered ${status}`)
+  if (!problem) {
+    const isGateway = status === 502 || status === 504
+    return isGateway
+      ? unreachable(url, `a gateway answered ${status}`, hints)
+      : noChronos(url, `it answered ${status}`, hints)
+  }
   const { code, detail, requestId, details: facts } = problem
   const known = isOurs(code) ? code : CODES[code]
-  const words = status === 401 ? `${detail}${TOKEN_WAY_OUT}` : detail
+  const words = status === 401 ? `${detail}; ${hints.token}` : detail
   const details = { ...present({ status, code, requestId }), ...facts }
   if (known !== undefined) return new ChronosError(known, words, { details })
   return new Error(`${url}: ${detail} (request ${requestId ?? 'unknown'})`)
@@ -59,17 +68,17 @@ function documentOf(body: unknown): Document | undefined {
   })
 }
 
-export function noChronos(url: string, why: string): ChronosError {
-  return new ChronosError('STORE_NOT_SUPPORTED', `${url} is not a Chronos server (${why}); give --url without /api`)
+export function noChronos(url: string, why: string, hints: Hints): ChronosError {
+  return new ChronosError('STORE_NOT_SUPPORTED', `${url} is not a Chronos server (${why}); ${hints.url}`)
 }
 
-export function unreachable(url: string, cause: unknown): ChronosError {
+export function unreachable(url: string, cause: unknown, hints: Hints): ChronosError {
   const inner = (cause as { readonly cause?: unknown } | null)?.cause ?? cause
-  const { code, message } = inner as { readonly code?: unknown; readonly message?: unknown }
+  const { code, message } = Object(inner) as { readonly code?: unknown; readonly message?: unknown }
   const why = typeof code === 'string' ? code : String(message ?? inner)
   return new ChronosError(
     'STORE_UNAVAILABLE',
-    `cannot reach ${url} (${why}); is a server running there? \`chronos serve\` starts one`,
+    `cannot reach ${url} (${why}); is a server running there? ${hints.server}`,
     { cause },
   )
 }
