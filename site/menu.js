@@ -7,7 +7,18 @@ export const MENU = [
   { text: 'Start', pages: ['tutorial', 'concepts', 'recipes', 'faq'] },
   {
     text: 'Guides',
-    pages: ['jobs', 'results', 'retries', 'failures', 'http', 'schedules', 'webhooks', 'pull-workers', 'testing'],
+    pages: [
+      'jobs',
+      'results',
+      'retries',
+      'failures',
+      'http',
+      'schedules',
+      'webhooks',
+      'pull-workers',
+      'frameworks',
+      'testing',
+    ],
   },
   {
     text: 'Operating',

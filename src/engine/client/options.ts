@@ -13,6 +13,7 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import { checkKeys, name as queueName } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { integer, read } from '../../core/values/schema.js'
+import { type Time, timeOf } from '../../core/values/time.js'
 import type { AlertsOptions } from '../alerts/alerts.js'
 import type { EgressOptions } from '../egress/rules.js'
 import type { OpenTelemetry } from '../figures/tracing.js'
@@ -70,6 +71,8 @@ export interface WorkOptions extends InstanceRetryOptions {
   readonly poll?: Duration
   /** How long running handlers may continue after `stop()`. Default 25 s. */
   readonly grace?: Duration
+  /** Jobs whose timeout ends after this time are not begun, but released. Default: never. */
+  readonly until?: Time
   /** Whether this worker also runs maintenance such as the sweeper and the pruner. Default true. */
   readonly maintenance?: boolean
   /** Stop on SIGTERM and SIGINT, and exit with 0. Default true. */
@@ -84,6 +87,7 @@ const WORK_OPTIONS = [
   'lease',
   'poll',
   'grace',
+  'until',
   'maintenance',
   'signals',
   'retry',
@@ -181,6 +185,7 @@ export function workerSettings(definitions: readonly JobDefinition<never>[], opt
     queues,
     leaseMs: toMs(options.lease ?? LEASE_DEFAULT_MS, 'work: lease', { min: 1000, max: HOUR_MS }),
     ...(options.poll !== undefined && { pollMs: toMs(options.poll, 'work: poll', { min: 1, max: HOUR_MS }) }),
+    ...(options.until !== undefined && { until: timeOf(options.until, 'work: until') }),
     graceMs: toMs(options.grace ?? 25_000, 'work: grace', { max: 24 * HOUR_MS }),
   }
 }

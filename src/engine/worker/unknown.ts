@@ -24,3 +24,18 @@ export function isKnownPolicy(policy: PartialPolicy): boolean {
   known.set(policy, answer)
   return answer
 }
+
+const FIRST_MS = 5000
+const MAX_MS = 60_000
+
+/** Jobs of a newer version are left to newer workers. */
+export class NewerJobs {
+  readonly #delays = new Map<string, number>()
+
+  /** How long to release a job of this name: longer each time. */
+  releaseMs(name: string): number {
+    const delayMs = this.#delays.get(name) ?? FIRST_MS
+    this.#delays.set(name, Math.min(MAX_MS, delayMs * 2))
+    return delayMs
+  }
+}

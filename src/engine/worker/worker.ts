@@ -9,6 +9,7 @@ import { factsOf } from '../client/job-facts.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import { type ThreadPool, threadsFor } from '../threads/pool.js'
 import { backOffMs } from '../time/loop.js'
+import { admitUntil } from '../time/until.js'
 import { within } from '../time/within.js'
 import type { RetentionLimits } from '../upkeep/retention.js'
 import { Attempt, type AttemptPort } from './attempt.js'
@@ -25,7 +26,7 @@ import { Quarantine } from './quarantine.js'
 import { Reporter } from './reporter.js'
 import { Runner, STUCK_MS } from './runner.js'
 import { Counters, type WorkerStats } from './stats.js'
-import { unknownPartOf } from './unknown.js'
+import { NewerJobs, unknownPartOf } from './unknown.js'
 
 export interface WorkerSettings {
   readonly concurrency: number
@@ -34,6 +35,8 @@ export interface WorkerSettings {
   readonly pollMs?: number
   /** How long running handlers may go on after `stop()`. */
   readonly graceMs: number
+  /** Jobs whose timeout ends after this time are not begun. */
+  readonly until?: number
   /** How many handlers may run in threads at the same time. */
   readonly threads?: number
 }
@@ -57,9 +60,6 @@ interface WorkerOptions {
 
 /** After the grace period, handlers have this long to react to their abort signal before their jobs are released. */
 const LAST_MOMENT_MS = 1000
-/** A job of a newer version is left to newer workers for this long, and for longer each time. */
-const NEWER_FIRST_MS = 5000
-const NEWER_MAX_MS = 60_000
 
 /** fetcher → runner → committer: claims jobs, runs their handlers, stores the outcomes. */
 export class Worker {
@@ -81,8 +81,7 @@ export class Worker {
   readonly #quarantine: Quarantine
   readonly #port: AttemptPort
   readonly #threads: ThreadPool | undefined
-  /** How long to release a job of a newer version, by name. */
-  readonly #newerNames = new Map<string, number>()
+  readonly #newer = new NewerJobs()
   #termsKnown: { readonly version: number; readonly terms: ClaimTerms } | undefined
   #stopping: Promise<void> | undefined
   #unwatch: (() => void) | undefined
@@ -93,7 +92,8 @@ export class Worker {
     this.#settings = settings
     this.#own = definitions
     this.#definitions = new Map([...definitions, ...builtIns].map(definition => [definition.name, definition]))
-    this.#hooks = hooks
+    const timeoutOf = ({ name, timeoutMs }: Claimed): number => timeoutMs ?? this.#definitions.get(name)!.timeoutMs
+    this.#hooks = { ...admitUntil(settings.until, env.clock, timeoutOf), ...hooks }
     this.#startedAt = env.time.now()
     this.#threads = threadsFor(definitions, { ...env, threadsMax: settings.threads ?? 1 })
     this.#committer = new Committer(env, () => this.#pump())
@@ -132,7 +132,7 @@ export class Worker {
       dice: env.dice,
       running: () => this.#runner.suspects(),
       isLast: claimed => this.#isLast(claimed),
-      isAlone: () => this.#runner.size === 0 && this.#fetcher.isEmpty,
+      isAlone: () => this.isIdle,
       handBack: (held, delayMs) => this.#handBack(held, delayMs),
       clear: () => this.#fetcher.giveBack(),
       onRoom: () => this.#pump(),
@@ -181,6 +181,11 @@ export class Worker {
 
   getStats(): WorkerStats {
     return this.#counters.report(this.id, this.#startedAt, this.#runner.size, this.#fetcher.size)
+  }
+
+  /** Nothing runs, is held or is being claimed. */
+  get isIdle(): boolean {
+    return this.#runner.size === 0 && this.#fetcher.isEmpty
   }
 
   get isBusy(): boolean {
@@ -388,8 +393,7 @@ export class Worker {
   /** During a rolling deploy another worker may understand the job, so it is released without using an attempt. */
   #handBackNewer(held: Held, unknown: string): void {
     const { claimed } = held
-    const delayMs = this.#newerNames.get(claimed.name) ?? NEWER_FIRST_MS
-    this.#newerNames.set(claimed.name, Math.min(NEWER_MAX_MS, delayMs * 2))
+    const delayMs = this.#newer.releaseMs(claimed.name)
     this.#env.log.warn({ ...factsOf('job.unknown', claimed), delayMs, unknown }, 'job of a newer version, releasing it')
     this.#handBack(held, delayMs)
   }

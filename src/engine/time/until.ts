@@ -1,0 +1,20 @@
+import type { Clock } from '../../core/values/clock.js'
+import type { Claimed } from '../../store/store.js'
+
+/**
+ * Admits only jobs whose timeout ends before this time, so that none is interrupted because its process ends. Others are
+ * released until then, without using an attempt.
+ */
+export function admitUntil(
+  until: number | undefined,
+  clock: Clock,
+  timeoutOf: (claimed: Claimed) => number,
+): { readonly admit?: (claimed: Claimed) => number | undefined } {
+  if (until === undefined) return {}
+  return {
+    admit(claimed) {
+      const leftMs = until - clock.now()
+      return timeoutOf(claimed) > leftMs ? Math.max(1, leftMs) : undefined
+    },
+  }
+}
