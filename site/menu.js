@@ -35,7 +35,20 @@ export const MENU = [
       'mcp',
     ],
   },
-  { text: 'Reference', pages: ['cli', 'api', 'configuration', 'stores', 'glossary'] },
+  {
+    text: 'Reference',
+    pages: [
+      'cli',
+      'reference/commands',
+      'api',
+      'configuration',
+      'reference/options',
+      'reference/events',
+      'reference/errors',
+      'stores',
+      'glossary',
+    ],
+  },
   {
     text: 'Project',
     pages: ['comparison', 'migrating', 'reliability', 'requirements', 'architecture'],

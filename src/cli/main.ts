@@ -74,17 +74,22 @@ const COMMANDS: readonly CommandSpec[] = [
 /** Runs one command line and returns its exit code. Uses nothing but `io`. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   let exitCode: number = EXIT.ok
-  const program = createProgram(io)
-  const exit = (code: number): void => {
+  const program = commandsOf(io, code => {
     exitCode = code
-  }
-  for (const command of COMMANDS) addCommand(program, command, io, exit)
+  })
   try {
     await program.parseAsync(withoutHelp(program, argv), { from: 'user' })
     return exitCode
   } catch (error) {
     return explain(error, io)
   }
+}
+
+/** All commands with their flags and help. */
+export function commandsOf(io: Io, exit: (code: number) => void): Command {
+  const program = createProgram(io)
+  for (const command of COMMANDS) addCommand(program, command, io, exit)
+  return program
 }
 
 /** `help nosuch` becomes `nosuch`, whose error suggests the command that was meant. */
