@@ -13,6 +13,11 @@ export interface Delta {
   readonly ledger: Readonly<Record<string, LedgerDelta>>
   /** Event counts by `queue name`, joined with a space. */
   readonly counts: Readonly<Record<string, Counts>>
+  /**
+   * Counts of runs by the minute in which they ended (epoch milliseconds of its start), which may be before `at`: so
+   * the counts of a time range agree with the jobs that ended in it. Absent without runs.
+   */
+  readonly runs?: Readonly<Record<string, Readonly<Record<string, Counts>>>>
   readonly errors: readonly ErrorDelta[]
 }
 
@@ -50,6 +55,8 @@ export interface ErrorDelta {
   readonly dead: number
 }
 
+const MINUTE_MS = 60_000
+
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 /** The facts about a run that are counted. */
 type Ran = Pick<Settlement, 'queue' | 'name' | 'tenantId' | 'attempt' | 'failedAt' | 'startedAt' | 'finishedAt'> & {
@@ -66,6 +73,8 @@ type Known = Pick<Job, 'id' | 'queue' | 'name' | 'tenantId' | 'state' | 'reason'
 interface Place {
   readonly queue: string
   readonly name: string
+  /** The minute in which the runs ended; undefined for events at the time of the transaction. */
+  readonly minute: number | undefined
   enqueued: number
   succeeded: number
   first: number
@@ -128,7 +137,7 @@ export class DeltaDraft {
   settled(settlement: Ran, end: RanEnd, state: Job['state'], fingerprint = end.group?.fingerprint): void {
     const { queue, name, attempt, failedAt, startedAt, finishedAt } = settlement
     const { transition } = end
-    const place = this.#placeOf(queue, name)
+    const place = this.#placeOf(queue, name, Math.floor(finishedAt / MINUTE_MS) * MINUTE_MS)
     place.ms += Math.max(0, Math.round(finishedAt - startedAt))
     if (!transition.attemptBack) {
       if (attempt <= 1) place.first++
@@ -195,7 +204,7 @@ export class DeltaDraft {
           { enqueued, removed, idSum: idSum.toString() },
         ]),
       ),
-      counts: Object.fromEntries([...this.#places].map(([key, place]) => [key, countsOf(place)])),
+      ...placesOf(this.#places.values()),
       errors: [...this.#errors.values()].map(draft => ({ ...draft, ...seenIn(this.#seen.get(draft)) })),
     }
     return JSON.stringify(delta)
@@ -217,10 +226,11 @@ export class DeltaDraft {
     return draft
   }
 
-  #placeOf(queue: string, name: string): Place {
+  #placeOf(queue: string, name: string, minute?: number): Place {
     // Nearly every batch has one queue and one job name.
-    if (queue === this.#last?.queue && name === this.#last.name) return this.#last
-    const key = `${queue} ${name}`
+    const last = this.#last
+    if (queue === last?.queue && name === last.name && minute === last.minute) return last
+    const key = `${minute ?? ''} ${queue} ${name}`
     const none = {
       enqueued: 0,
       succeeded: 0,
@@ -231,7 +241,7 @@ export class DeltaDraft {
       latencyMs: 0,
       ms: 0,
     }
-    const place = this.#places.get(key) ?? { queue, name, ...none, others: {} }
+    const place = this.#places.get(key) ?? { queue, name, minute, ...none, others: {} }
     this.#places.set(key, place)
     this.#last = place
     return place
@@ -251,6 +261,17 @@ export class DeltaDraft {
     this.#errors.set(key, draft)
     return draft
   }
+}
+
+function placesOf(places: Iterable<Place>): Pick<Delta, 'counts' | 'runs'> {
+  const counts: Record<string, Counts> = {}
+  const runs: Record<string, Record<string, Counts>> = {}
+  for (const place of places) {
+    const key = `${place.queue} ${place.name}`
+    if (place.minute === undefined) counts[key] = countsOf(place)
+    else runs[place.minute] = { ...runs[place.minute], [key]: countsOf(place) }
+  }
+  return { counts, ...(Object.keys(runs).length > 0 && { runs }) }
 }
 
 function countsOf(place: Place): Counts {

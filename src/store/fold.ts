@@ -64,12 +64,21 @@ export function placeOfCounts(id: string): { readonly at: number; readonly queue
   return { at: Date.parse(at), queue, name: words.join(' ') }
 }
 
+/** All counts of a delta, with their times. */
+function* countsIn({ at, counts, runs = {} }: Delta): Generator<readonly [at: number, place: string, counts: Counts]> {
+  for (const [place, change] of Object.entries(counts)) yield [at, place, change]
+  for (const [minute, places] of Object.entries(runs)) {
+    for (const [place, change] of Object.entries(places)) yield [Number(minute), place, change]
+  }
+}
+
 /** The records that these deltas will change, without duplicates and always in the same order. */
 export function keysOf(deltas: readonly Delta[]): readonly RecordKey[] {
   const ids = { [LEDGER]: new Set<string>(), [COUNTS]: new Set<string>(), [ERROR_GROUP]: new Set<string>() }
-  for (const { at, ledger, counts, errors } of deltas) {
+  for (const delta of deltas) {
+    const { ledger, errors } = delta
     for (const queue of Object.keys(ledger)) ids[LEDGER].add(queue)
-    for (const place of Object.keys(counts)) {
+    for (const [at, place] of countsIn(delta)) {
       ids[COUNTS].add(countsId('1m', at, place))
       ids[COUNTS].add(countsId('1h', at, place))
     }
@@ -86,10 +95,11 @@ export function foldInto(
   const bodies = new Map(current.map(({ kind, id, body }) => [`${kind} ${id}`, JSON.parse(body) as unknown]))
   const bodyOf = <T>(kind: string, id: string): T | undefined => bodies.get(`${kind} ${id}`) as T | undefined
   const put = (kind: string, id: string, body: unknown): void => void bodies.set(`${kind} ${id}`, body)
-  for (const { at, ledger, counts, errors } of deltas) {
+  for (const delta of deltas) {
+    const { at, ledger, errors } = delta
     for (const [queue, change] of Object.entries(ledger)) put(LEDGER, queue, foldLedger(bodyOf(LEDGER, queue), change))
-    for (const [place, change] of Object.entries(counts)) {
-      for (const id of [countsId('1m', at, place), countsId('1h', at, place)]) {
+    for (const [time, place, change] of countsIn(delta)) {
+      for (const id of [countsId('1m', time, place), countsId('1h', time, place)]) {
         put(COUNTS, id, foldCounts(bodyOf(COUNTS, id), change))
       }
     }

@@ -304,12 +304,20 @@ export interface JobFilter {
   readonly acknowledged?: boolean
   /** Only jobs in the queue of deliveries, or only others. */
   readonly internal?: boolean
-  /** Only jobs that ended before this time. */
-  readonly finishedBefore?: number
-  /** Only jobs created at this time or later. */
+  /** Only jobs with more than one attempt in their generation, or only others. */
+  readonly retried?: boolean
+  /** Each range starts with the first time and ends before the second. */
   readonly createdAfter?: number
-  /** Only jobs created before this time. */
   readonly createdBefore?: number
+  /** The start of the latest run. */
+  readonly startedAfter?: number
+  readonly startedBefore?: number
+  /** The end of the job. */
+  readonly finishedAfter?: number
+  readonly finishedBefore?: number
+  /** The end of any run that failed, timed out or was lost, in any generation. */
+  readonly failedAfter?: number
+  readonly failedBefore?: number
   /** Part of the name, code or message of the last error. ASCII letters match in upper and lower case. */
   readonly error?: string
   /** Part of the id, name, queue, key, tags, payload or error. ASCII letters match in upper and lower case. */

@@ -10,6 +10,24 @@ const IDS_MAX = 10_000
 const state = oneOf(JOB_STATES)
 const words = text(TEXT_LENGTH_MAX)
 
+const run = 'Start of the latest run.'
+const failure = 'A run that failed, timed out or was lost ended in this time, whatever became of the job since.'
+
+const times = {
+  createdAfter: about(time, { label: 'created after' }),
+  createdBefore: about(time, { label: 'created before' }),
+  startedAfter: about(time, run, { label: 'started after' }),
+  startedBefore: about(time, run, { label: 'started before' }),
+  finishedAfter: about(time, { label: 'ended after' }),
+  finishedBefore: about(time, { label: 'ended before' }),
+  failedAfter: about(time, failure, { label: 'failed after' }),
+  failedBefore: about(time, failure, { label: 'failed before' }),
+}
+
+export type TimeField = keyof typeof times
+/** Each range starts with the first time and ends before the second. */
+export const TIME_FIELDS = Object.keys(times) as readonly TimeField[]
+
 /** Which jobs: the same filter for lists, counts, bulk actions and redrives, in the library, REST and the CLI. */
 export const jobQuery = object(
   {},
@@ -41,8 +59,8 @@ export const jobQuery = object(
       'Only jobs that Chronos makes itself, such as webhook deliveries; false: only the others.',
     ),
     acknowledged: boolean,
-    createdAfter: about(time, { label: 'created after' }),
-    createdBefore: about(time, { label: 'created before' }),
+    retried: about(boolean, 'Only jobs with more than one attempt since they were last redriven; false: the others.'),
+    ...times,
   },
 )
 
@@ -53,34 +71,38 @@ export const deadQuery = omit(jobQuery, 'state', 'phase', 'redriveId', 'internal
 export type DeadQuery = Infer<typeof deadQuery>
 
 /** The filter as stores take it: `q` is called `text`, and times are epoch milliseconds. */
-export type StoredFilter = Omit<JobQuery, 'phase' | 'q' | 'createdAfter' | 'createdBefore'> & {
+export type StoredFilter = Omit<JobQuery, 'phase' | 'q' | TimeField> & {
   readonly phase?: WaitingPhase
   readonly text?: string
-  readonly createdAfter?: number
-  readonly createdBefore?: number
-}
+} & { readonly [Field in TimeField]?: number }
+
+const storedTime = about(integer(), 'Epoch milliseconds.')
+const storedTimes = Object.fromEntries(TIME_FIELDS.map(field => [field, storedTime])) as Record<
+  TimeField,
+  typeof storedTime
+>
+
 /** The filter of a redrive, as it is stored and shown. */
 export const redriveFilter = named(
   'RedriveFilter',
   view(
     {},
     {
-      ...omit(deadQuery, 'q', 'createdAfter', 'createdBefore').optional,
+      ...omit(deadQuery, 'q', ...TIME_FIELDS).optional,
       text: deadQuery.fields.q,
-      createdAfter: about(integer(), 'Epoch milliseconds.'),
-      createdBefore: about(integer(), 'Epoch milliseconds.'),
+      ...storedTimes,
     },
   ),
 )
 export type RedriveFilter = Infer<typeof redriveFilter>
 
 export function parseJobQuery(query: unknown, where: string): StoredFilter {
-  const { phase, q, createdAfter, createdBefore, ...rest } = read(jobQuery, query, `${where}:`)
+  const { phase, q, ...rest } = read(jobQuery, query, `${where}:`)
+  const at = TIME_FIELDS.map(field => [field, rest[field] === undefined ? undefined : timeOf(rest[field], field)])
   return present({
     ...rest,
     text: q,
-    createdAfter: createdAfter === undefined ? undefined : timeOf(createdAfter, 'createdAfter'),
-    createdBefore: createdBefore === undefined ? undefined : timeOf(createdBefore, 'createdBefore'),
+    ...(Object.fromEntries(at) as Record<TimeField, number | undefined>),
     ...(phase !== undefined && phaseFilter(phase)),
   })
 }
@@ -94,7 +116,7 @@ const isWaiting = (phase: Phase | 'waiting'): phase is WaitingPhase =>
 
 /** The filter of a redrive in words: `error group 3f…, queue mail, error with ECONNRESET`. Nothing of it is left out. */
 export function redriveFilterWords(filter: RedriveFilter, timeWords: (ms: number) => string): string {
-  const { ids, acknowledged, text: q, ...rest } = filter
+  const { ids, acknowledged, retried, text: q, ...rest } = filter
   const traits: Readonly<Record<string, string | number | undefined>> = { ...rest, q }
   const said = Object.entries(traits).flatMap(([key, value]) => {
     if (value === undefined) return []
@@ -104,6 +126,7 @@ export function redriveFilterWords(filter: RedriveFilter, timeWords: (ms: number
   const all = [
     ...(ids ? [`${ids.length} ${ids.length === 1 ? 'job' : 'jobs'} by id`] : []),
     ...said,
+    ...(retried === undefined ? [] : [retried ? 'retried' : 'not retried']),
     ...(acknowledged === undefined ? [] : [acknowledged ? 'acknowledged' : 'not acknowledged']),
   ]
   return all.length === 0 ? 'all dead jobs' : all.join(', ')

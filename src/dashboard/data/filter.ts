@@ -29,6 +29,7 @@ export function jobTokens(
     { name: 'redrive', hint: 'Redrive that restarted it' },
     { name: 'dependency', hint: 'Dependency' },
     { name: 'tenant', hint: 'Tenant' },
+    { name: 'retried', hint: 'More than one attempt', values: ['true', 'false'] },
     { name: 'after', hint: 'Created after a time, such as 2026-11-16T08:00:00Z' },
     { name: 'before', hint: 'Created before a time' },
   ]

@@ -1,4 +1,4 @@
-import { type Job, phaseOf } from '../../core/job/job.js'
+import { FAILED, type Job, phaseOf } from '../../core/job/job.js'
 import { DELIVERIES } from '../../core/webhook/webhook.js'
 import { cursorOf, readCursor, writeCursor } from '../cursor.js'
 import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
@@ -20,7 +20,7 @@ export function list(tables: MemoryTables, filter: JobFilter, page: PageRequest,
   if (kind === 'jobs') rows.reverse()
   const rest = rows.filter(({ seq }) => after === undefined || (kind === 'jobs' ? seq < after : seq > after))
   const looked = rest.slice(0, page.lookAt)
-  const found = looked.filter(row => matches(tables, row.job, others, now))
+  const found = looked.filter(row => matches(tables, row, others, now))
   const cursor = (row: Row): string => writeCursor(kind, [row.seq])
   const shown = cut(found, page.limit, row => shownJob(row), cursor)
   if (page.lookAt === undefined) return shown
@@ -66,9 +66,9 @@ export function count(
   const { ids, ...others } = filter
   const rows = ids ? rowsOf(tables, ids) : [...tables.rows.values()]
   let value = 0
-  for (const [index, { job }] of rows.reverse().entries()) {
+  for (const [index, row] of rows.reverse().entries()) {
     if (index === lookAt) return { value, relation: 'at-least' }
-    if (!matches(tables, job, others, now)) continue
+    if (!matches(tables, row, others, now)) continue
     if (value === cap) return { value, relation: 'at-least' }
     value += 1
   }
@@ -110,7 +110,19 @@ function cut<R, T>(rows: readonly R[], limit: number, show: (row: R) => T, curso
   return rows.length > limit && last !== undefined ? { data, next: cursor(last) } : { data }
 }
 
-function matches(tables: MemoryTables, job: Job, filter: Omit<JobFilter, 'ids'>, now: number): boolean {
+/** Whether a time is in a range that starts with one time and ends before another; an absent time is in no range. */
+function isWithin(at: number | undefined, from: number | undefined, to: number | undefined): boolean {
+  if (from === undefined && to === undefined) return true
+  return at !== undefined && at >= (from ?? at) && at < (to ?? Number.POSITIVE_INFINITY)
+}
+
+function hasFailedWithin({ attempts }: Row, from: number | undefined, to: number | undefined): boolean {
+  if (from === undefined && to === undefined) return true
+  return attempts.some(({ record }) => FAILED.has(record.status) && isWithin(record.finishedAt, from, to))
+}
+
+function matches(tables: MemoryTables, row: Row, filter: Omit<JobFilter, 'ids'>, now: number): boolean {
+  const { job } = row
   const states = filter.state === undefined ? undefined : [filter.state].flat()
   return (
     (states === undefined || states.includes(job.state)) &&
@@ -127,9 +139,11 @@ function matches(tables: MemoryTables, job: Job, filter: Omit<JobFilter, 'ids'>,
     (filter.redriveId === undefined || job.redriveId === filter.redriveId) &&
     (filter.scheduleId === undefined || job.scheduleId === filter.scheduleId) &&
     (filter.acknowledged === undefined || (job.acknowledgedAt !== undefined) === filter.acknowledged) &&
-    (filter.finishedBefore === undefined || (job.finishedAt ?? filter.finishedBefore) < filter.finishedBefore) &&
-    (filter.createdAfter === undefined || job.createdAt >= filter.createdAfter) &&
-    (filter.createdBefore === undefined || job.createdAt < filter.createdBefore) &&
+    (filter.retried === undefined || job.attempt > 1 === filter.retried) &&
+    isWithin(job.createdAt, filter.createdAfter, filter.createdBefore) &&
+    isWithin(job.startedAt, filter.startedAfter, filter.startedBefore) &&
+    isWithin(job.finishedAt, filter.finishedAfter, filter.finishedBefore) &&
+    hasFailedWithin(row, filter.failedAfter, filter.failedBefore) &&
     (filter.error === undefined || errorHas(job.error, filter.error)) &&
     (filter.text === undefined || jobHas(job, filter.text, filter.masksSecrets))
   )

@@ -217,6 +217,12 @@ export const MIGRATIONS: readonly string[] = [
   ALTER INDEX @jobs_gate RENAME TO jobs_dependency;
   UPDATE @records SET kind = 'dependency' WHERE kind = 'gate';
   `,
+  `
+  SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+  -- for the jobs that failed within a time range: every job with a failed run has a fingerprint
+  CREATE INDEX attempts_failed ON @attempts (finished_at, job) WHERE status IN ('failed', 'timed-out', 'lost');
+  CREATE UNIQUE INDEX jobs_failed ON @jobs (pk) WHERE fingerprint IS NOT NULL;
+  `,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

@@ -179,6 +179,11 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX jobs_dependency ON jobs (dependency, run_at, id) WHERE dependency IS NOT NULL AND state = 'waiting';
   UPDATE records SET kind = 'dependency' WHERE kind = 'gate';
   `,
+  `
+  -- for the jobs that failed within a time range; a run that succeeds has no entry
+  CREATE INDEX attempts_failed ON attempts (finished_at)
+    WHERE status = 'failed' OR status = 'timed-out' OR status = 'lost';
+  `,
 ]
 
 /** What to do with existing rows after the migration to a version. */

@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { deadQuery, parseJobQuery, type RedriveFilter, redriveFilterWords } from '../../../src/core/job/filter.js'
+import {
+  deadQuery,
+  parseJobQuery,
+  type RedriveFilter,
+  redriveFilterWords,
+  TIME_FIELDS,
+  type TimeField,
+} from '../../../src/core/job/filter.js'
 
+const BOOLEANS: ReadonlySet<string> = new Set(['acknowledged', 'retried'])
+const isTime = (key: string): boolean => TIME_FIELDS.includes(key as TimeField)
 const words = (filter: RedriveFilter): string => redriveFilterWords(filter, ms => `at ${ms}`)
 
 describe('the filter of a redrive in words', () => {
   it.each([...Object.keys(deadQuery.fields)])('never shows one that is limited by %s as all dead jobs', key => {
-    const value = key === 'ids' ? ['a'] : key === 'acknowledged' ? false : key.startsWith('created') ? 5 : 'x'
+    const value = key === 'ids' ? ['a'] : BOOLEANS.has(key) ? false : isTime(key) ? 5 : 'x'
     expect(words(parseJobQuery({ [key]: value }, 'redrive') as RedriveFilter)).not.toContain('all dead jobs')
   })
 
@@ -18,9 +27,13 @@ describe('the filter of a redrive in words', () => {
         text: 'ann',
         scheduleId: 's',
         createdAfter: 5,
+        failedBefore: 9,
+        retried: true,
         acknowledged: true,
       }),
-    ).toBe('2 jobs by id, error with ECONNRESET, schedule s, created after at 5, search ann, acknowledged')
+    ).toBe(
+      '2 jobs by id, error with ECONNRESET, schedule s, created after at 5, failed before at 9, search ann, retried, acknowledged',
+    )
   })
 })
 

@@ -101,6 +101,19 @@ describe('query plans', () => {
     expect(all).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_schedule_live \(schedule_id=\?\)/)
   })
 
+  it('seek the times of ends and failures', async () => {
+    const plans = await plansOf(async store => {
+      await store.count({ failedAfter: 5, failedBefore: 9 }, 5)
+      await store.count({ state: 'dead', finishedAfter: 5, finishedBefore: 9 }, 5)
+      await store.count({ state: 'dead', fingerprint: 'f1', finishedAfter: 5 }, 5)
+    })
+    const all = [...plans.values()].join('\n')
+    expect(all).toMatch(/SEARCH attempts USING INDEX attempts_failed \(finished_at>\? AND finished_at<\?\)/)
+    expect(all).toMatch(/USING COVERING INDEX jobs_ended \(state=\? AND finished_at>\? AND finished_at<\?\)/)
+    expect(all).toMatch(/USING COVERING INDEX jobs_group \(fingerprint=\? AND finished_at>\?\)/)
+    expect(all).not.toContain('SCAN jobs')
+  })
+
   it('use the index of the state in a prune and a sweep', async () => {
     const plans = await plansOf(async store => {
       await store.enqueue([bench.job()])

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { DeadQuery, JobQuery } from '../../../core/job/filter.js'
+import { type DeadQuery, type JobQuery, TIME_FIELDS, type TimeField } from '../../../core/job/filter.js'
 import { JOB_STATES, PHASES } from '../../../core/job/job.js'
 import type { Count } from '../../../core/values/count.js'
 import { parseDuration } from '../../../core/values/duration.js'
@@ -10,10 +10,10 @@ import { systemClock } from '../../../engine/time/system.js'
 import { time } from '../../argument.js'
 import { usage } from '../../exit.js'
 
-export interface FilterOptions extends Pick<JobQuery, 'state' | 'phase'> {}
-export interface DeadFilterOptions extends Pick<DeadQuery, 'acknowledged'> {}
+export interface FilterOptions extends Pick<JobQuery, 'state' | 'phase' | 'retried'> {}
+export interface DeadFilterOptions extends Pick<DeadQuery, 'acknowledged' | 'retried'> {}
 
-type Trait = Exclude<keyof DeadQuery, 'ids' | 'acknowledged'>
+type Trait = Exclude<keyof DeadQuery, 'ids' | 'acknowledged' | 'retried'>
 
 /** The flag and the help of each condition. The library checks the values. */
 const TRAITS: Readonly<Record<Trait, readonly [flag: string, help: string]>> = {
@@ -30,11 +30,20 @@ const TRAITS: Readonly<Record<Trait, readonly [flag: string, help: string]>> = {
   q: ['--search <text>', 'id, name, key, tags, payload or error contains this'],
   createdAfter: ['--created-after <time>', 'created after a time (2026-12-24T18:00Z) or less than an age ago (2h)'],
   createdBefore: ['--created-before <time>', 'created before a time, or more than an age ago'],
+  startedAfter: ['--started-after <time>', 'last started after a time or less than an age ago'],
+  startedBefore: ['--started-before <time>', 'last started before a time'],
+  finishedAfter: ['--finished-after <time>', 'ended after a time or less than an age ago'],
+  finishedBefore: ['--finished-before <time>', 'ended before a time'],
+  failedAfter: ['--failed-after <time>', 'a run failed after a time or less than an age ago'],
+  failedBefore: ['--failed-before <time>', 'a run failed before a time; with --failed-after, the same run'],
 }
 
 const OPTIONS = Object.entries(TRAITS).map(([field, [flag, help]]) => {
   const option = new Option(flag, help)
-  return { field, option: field.startsWith('created') ? option.argParser(timeReader(option.long!)) : option }
+  return {
+    field,
+    option: TIME_FIELDS.includes(field as TimeField) ? option.argParser(timeReader(option.long!)) : option,
+  }
 })
 
 const GROUP = 'Filters:'
@@ -52,7 +61,11 @@ export function addFilterOptions(command: Command): Command {
       ),
     )
   for (const { option } of OPTIONS) command.addOption(option)
-  return command
+  return addRetried(command)
+}
+
+function addRetried(command: Command): Command {
+  return command.option('--retried', 'with more than one attempt').option('--no-retried', 'with one attempt at most')
 }
 
 /** The filters of dead jobs, without a state. */
@@ -61,7 +74,7 @@ export function addDeadFilterOptions(command: Command): Command {
   for (const { option, field } of OPTIONS) {
     command.addOption(field === 'fingerprint' ? new Option('--group <fingerprint>', option.description) : option)
   }
-  return command
+  return addRetried(command)
     .addOption(new Option('--fingerprint <id>', 'same as --group').hideHelp())
     .option('--acknowledged', 'acknowledged')
     .option('--no-acknowledged', 'not acknowledged')
@@ -79,13 +92,13 @@ function words(flag: string, help: string, known: readonly string[], isList: boo
 }
 
 export function queryOf(options: FilterOptions): JobQuery {
-  const { state, phase } = options
-  return present({ state, phase, ...traitsOf(options) })
+  const { state, phase, retried } = options
+  return present({ state, phase, retried, ...traitsOf(options) })
 }
 
 export function deadQueryOf(options: DeadFilterOptions): DeadQuery {
-  const { group, acknowledged } = options as DeadFilterOptions & { readonly group?: string }
-  return { ...traitsOf(options), ...present({ fingerprint: group, acknowledged }) }
+  const { group, acknowledged, retried } = options as DeadFilterOptions & { readonly group?: string }
+  return { ...traitsOf(options), ...present({ fingerprint: group, acknowledged, retried }) }
 }
 
 function traitsOf(options: object): DeadQuery {

@@ -1,4 +1,5 @@
 import { type Job, type JobState, TERMINAL } from '../../../core/job/job.js'
+import { present } from '../../../core/values/present.js'
 import { DELIVERIES } from '../../../core/webhook/webhook.js'
 import { tagLine, toText } from '../../columns.js'
 import { cursorOf, cut, type OrderedCursor, readCursor, writeCursor } from '../../cursor.js'
@@ -59,12 +60,34 @@ function whereOf(filter: JobFilter): Where {
   if (filter.redriveId !== undefined) add('redrive_id = ?', toText(filter.redriveId))
   if (filter.scheduleId !== undefined) add('schedule_id = ?', toText(filter.scheduleId))
   if (filter.acknowledged !== undefined) where.and(`acknowledged_at IS ${filter.acknowledged ? 'NOT NULL' : 'NULL'}`)
-  if (filter.finishedBefore !== undefined) add('finished_at < ?::float8', filter.finishedBefore)
-  if (filter.createdAfter !== undefined) add('created_at >= ?::float8', filter.createdAfter)
-  if (filter.createdBefore !== undefined) add('created_at < ?::float8', filter.createdBefore)
+  if (filter.retried !== undefined) where.and(filter.retried ? 'attempt > 1' : 'attempt <= 1')
+  addTimes(where, filter)
   if (filter.error !== undefined) where.and(errorHas(where, filter.error))
   if (filter.text !== undefined) where.and(jobHas(where, filter.text, filter.masksSecrets))
   return where
+}
+
+const ENDED = `state = ANY ('{${[...TERMINAL].join(',')}}') AND finished_at IS NOT NULL`
+
+/** The columns are integers, and an index on them is of use only for integers. */
+function addTimes(where: Where, filter: JobFilter): void {
+  const add = (column: string, from: number | undefined, to: number | undefined): string[] => [
+    ...(from === undefined ? [] : [`${column} >= ${where.value(Math.ceil(from))}::bigint`]),
+    ...(to === undefined ? [] : [`${column} < ${where.value(Math.ceil(to))}::bigint`]),
+  ]
+  const ended = add('finished_at', filter.finishedAfter, filter.finishedBefore)
+  const failed = add('failed.finished_at', filter.failedAfter, filter.failedBefore)
+  const own = [
+    ...add('created_at', filter.createdAfter, filter.createdBefore),
+    ...add('started_at', filter.startedAfter, filter.startedBefore),
+    ...ended,
+  ]
+  for (const condition of own) where.and(condition)
+  // As in the definition of the index on ended jobs.
+  if (ended.length > 0 && filter.state === undefined) where.and(ENDED)
+  if (failed.length === 0) return
+  where.and(`fingerprint IS NOT NULL AND EXISTS (SELECT 1 FROM @attempts AS failed WHERE failed.job = jobs.pk
+    AND failed.status IN ('failed', 'timed-out', 'lost') AND ${failed.join(' AND ')})`)
 }
 
 /** JSON with these escapes can't be extracted by the database. */
@@ -190,9 +213,13 @@ async function areFew(db: Database, filter: JobFilter): Promise<boolean> {
   return narrow !== undefined && (await count(db, narrow, FEW)).relation === 'exact'
 }
 
-function narrowed({ state, phase, redriveId, scheduleId, fingerprint, dependency }: JobFilter): JobFilter | undefined {
+function narrowed(filter: JobFilter): JobFilter | undefined {
+  const { state, phase, redriveId, scheduleId, fingerprint, dependency } = filter
+  const { finishedAfter, finishedBefore, failedAfter, failedBefore } = filter
   if (redriveId !== undefined) return { redriveId }
   if (scheduleId !== undefined) return { scheduleId }
+  if (failedAfter !== undefined) return present({ failedAfter, failedBefore })
+  if (finishedAfter !== undefined) return present({ state, finishedAfter, finishedBefore })
   const only = phase ? 'waiting' : typeof state === 'string' ? state : state?.length === 1 ? state[0] : undefined
   if (only === undefined || only === 'succeeded') return undefined
   if (only === 'dead' && fingerprint !== undefined) return { state: only, fingerprint }

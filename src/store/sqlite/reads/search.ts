@@ -95,11 +95,16 @@ const beyond = (way: Way, last: number): Fragment => ({ sql: way.beyond, values:
 /** Jobs are sorted by creation time, except where the clock was set back by up to this much. */
 const CLOCK_SLACK_MS = 300_000
 
-/** The range of keys of the jobs created in the filter's time range; the upper bound is exclusive. */
-function keysOf(db: Connection, { createdAfter, createdBefore }: JobFilter): readonly [low: number, high: number] {
+/**
+ * The range of keys of the jobs that may be in the filter's time ranges; the upper bound is exclusive. A job is created
+ * before it starts, fails or ends.
+ */
+function keysOf(db: Connection, filter: JobFilter): readonly [low: number, high: number] {
+  const { createdAfter, createdBefore, startedBefore, finishedBefore, failedBefore } = filter
+  const ends = [createdBefore, startedBefore, finishedBefore, failedBefore].flatMap(at => at ?? [])
   return [
     createdAfter === undefined ? 0 : keyAt(db, createdAfter - CLOCK_SLACK_MS),
-    createdBefore === undefined ? Number.MAX_SAFE_INTEGER : keyAt(db, createdBefore + CLOCK_SLACK_MS),
+    ends.length === 0 ? Number.MAX_SAFE_INTEGER : keyAt(db, Math.min(...ends) + CLOCK_SLACK_MS),
   ]
 }
 
@@ -165,6 +170,8 @@ function join(start: string, ...fragments: readonly Fragment[]): Fragment {
 interface Index extends Fragment {
   /** The conditions that every entry of the index fulfils. */
   readonly answers: readonly string[]
+  /** The rows of another table that lead to the jobs: there are at most as many jobs. */
+  readonly rows?: string
 }
 
 const index = (sql: string, answers: readonly string[], ...values: readonly Value[]): Index => ({
@@ -180,10 +187,29 @@ function indexesOf(filter: JobFilter, now: number): readonly Index[] {
     return [index('INDEXED BY jobs_redrive WHERE redrive_id = ?', ['redriveId'], toText(redriveId))]
   if (scheduleId !== undefined)
     return [index('INDEXED BY jobs_schedule WHERE schedule_id = ?', ['scheduleId'], toText(scheduleId))]
+  if (isFailedIn(filter)) return [failedIndex(filter)]
   if (phase !== undefined) return [waitingIndex(filter, now)]
   const states = [...new Set([state ?? []].flat())]
   const found = states.flatMap(one => stateIndex(one, filter, now) ?? [])
   return found.length === states.length ? found : []
+}
+
+const FAILED = `(status = 'failed' OR status = 'timed-out' OR status = 'lost')`
+
+const isFailedIn = ({ failedAfter, failedBefore }: JobFilter): boolean =>
+  failedAfter !== undefined || failedBefore !== undefined
+
+/** The conditions on a column for a time that is at least `from` and less than `to`. */
+function within(column: string, from: number | undefined, to: number | undefined): Fragment {
+  const conditions = [from === undefined ? [] : `${column} >= ?`, to === undefined ? [] : `${column} < ?`].flat()
+  return { sql: conditions.join(' AND '), values: [from ?? [], to ?? []].flat() }
+}
+
+function failedIndex({ failedAfter, failedBefore }: JobFilter): Index {
+  const range = within('finished_at', failedAfter, failedBefore)
+  const rows = `attempts INDEXED BY attempts_failed WHERE ${FAILED} AND ${range.sql}`
+  const answers = ['failedAfter', 'failedBefore']
+  return { sql: `WHERE pk IN (SELECT job FROM ${rows})`, values: range.values, answers, rows }
 }
 
 function stateIndex(state: JobState, filter: JobFilter, now: number): Index | undefined {
@@ -191,10 +217,22 @@ function stateIndex(state: JobState, filter: JobFilter, now: number): Index | un
   if (state === 'waiting') return waitingIndex(filter, now)
   if (state === 'dead' && fingerprint !== undefined) {
     const group = `INDEXED BY jobs_group WHERE state = 'dead' AND fingerprint = ?`
-    return index(group, ['state', 'fingerprint'], toText(fingerprint))
+    return endedIn(index(group, ['state', 'fingerprint'], toText(fingerprint)), filter)
   }
   const sql = INDEXES[state]
-  return sql === undefined ? undefined : index(sql, ['state'])
+  if (sql === undefined) return undefined
+  return state === 'running' ? index(sql, ['state']) : endedIn(index(sql, ['state']), filter)
+}
+
+/** The indexes on ended jobs are sorted by the time of the end. */
+function endedIn({ sql, values, answers }: Index, { finishedAfter, finishedBefore }: JobFilter): Index {
+  const range = within('finished_at', finishedAfter, finishedBefore)
+  if (range.sql === '') return { sql, values, answers }
+  return {
+    sql: `${sql} AND ${range.sql}`,
+    values: [...values, ...range.values],
+    answers: [...answers, 'finishedAfter', 'finishedBefore'],
+  }
 }
 
 const DUE = `state = 'waiting' AND priority IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)`
@@ -220,9 +258,9 @@ function waitingIndex({ phase, dependency, queue }: JobFilter, now: number): Ind
 function areFew(db: Connection, indexes: readonly Index[], filter: JobFilter): boolean {
   return (
     indexes.length > 0 &&
-    indexes.every(({ sql, values, answers }) => {
+    indexes.every(({ sql, values, answers, rows = `jobs ${sql}` }) => {
       const few = Object.keys(without(filter, answers)).length === 0 ? FEW_OF_INDEX : FEW
-      const counted = `SELECT count(*) FROM (SELECT 1 FROM jobs ${sql} LIMIT ${few + 1})`
+      const counted = `SELECT count(*) FROM (SELECT 1 FROM ${rows} LIMIT ${few + 1})`
       return db.get<[number]>(counted, ...values)![0] <= few
     })
   )
@@ -269,9 +307,19 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.redriveId !== undefined) add('+redrive_id = ?', toText(filter.redriveId))
   if (filter.scheduleId !== undefined) add('+schedule_id = ?', toText(filter.scheduleId))
   if (filter.acknowledged !== undefined) add(`acknowledged_at IS ${filter.acknowledged ? 'NOT NULL' : 'NULL'}`)
-  if (filter.finishedBefore !== undefined) add('+finished_at < ?', filter.finishedBefore)
-  if (filter.createdAfter !== undefined) add('created_at >= ?', filter.createdAfter)
-  if (filter.createdBefore !== undefined) add('created_at < ?', filter.createdBefore)
+  if (filter.retried !== undefined) add(filter.retried ? 'attempt > 1' : 'attempt <= 1')
+  for (const [column, from, to] of [
+    ['created_at', filter.createdAfter, filter.createdBefore],
+    ['started_at', filter.startedAfter, filter.startedBefore],
+    ['+finished_at', filter.finishedAfter, filter.finishedBefore],
+  ] as const) {
+    const range = within(column, from, to)
+    if (range.sql !== '') add(range.sql, ...range.values)
+  }
+  if (isFailedIn(filter)) {
+    const range = within('finished_at', filter.failedAfter, filter.failedBefore)
+    add(`EXISTS (SELECT 1 FROM attempts WHERE job = jobs.pk AND ${FAILED} AND ${range.sql})`, ...range.values)
+  }
   // These conditions come last because they are the slowest.
   if (filter.error !== undefined) add(...errorHas(filter.error))
   if (filter.text !== undefined) add(...jobHas(filter.text, filter.masksSecrets))

@@ -94,6 +94,7 @@ describe('jobs list', () => {
     ],
     [['--created-before', '2026-03-01T09:00:00Z'], []],
     [['--created-after', '1h'], []],
+    [['--failed-after', '2026-03-01T09:00:00Z', '--retried'], []],
     [['--queue', 'missing'], []],
   ])('%j selects %j', async (flags, names) => {
     expect(idsOf(await json<Listed>('list', ...flags))).toEqual(names.map(name => lives[name]))

@@ -1,4 +1,4 @@
-import { type Bench, cancelled, died, retry, STRANGE_TEXTS, succeeded, uuid } from '../bench.js'
+import { type Bench, cancelled, died, lost, retry, STRANGE_TEXTS, snoozed, succeeded, uuid } from '../bench.js'
 import type { Suite } from '../runner.js'
 
 export function groupCases(bench: Bench, { describe, expect, it }: Suite): void {
@@ -183,17 +183,83 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
     })
   })
 
-  describe('finishedBefore', () => {
-    it('finds jobs that ended before a time, and none that has not ended', async () => {
+  describe('a time range', () => {
+    it('of the end finds jobs that ended in it, and none that has not ended', async () => {
       const early = await bench.ended(died())
       bench.clock.advance(10)
       const at = bench.now()
       const late = await bench.ended(succeeded())
       await bench.add()
+      expect(await bench.listed({ finishedAfter: at })).toEqual([late])
+      expect(await bench.listed({ finishedAfter: at - 10, finishedBefore: at })).toEqual([early])
+      expect(await bench.listed({ finishedAfter: at - 9, finishedBefore: at })).toEqual([])
+      expect(await bench.listed({ finishedAfter: at - 10, finishedBefore: at + 1, state: 'dead' })).toEqual([early])
+      const both = { state: ['dead', 'succeeded'], finishedAfter: at - 10, finishedBefore: at + 1 } as const
+      expect(await bench.listed(both)).toEqual([late, early])
+      expect(await bench.store.count(both, 5)).toEqual({ value: 2, relation: 'exact' })
       expect(await bench.listed({ finishedBefore: at })).toEqual([early])
       expect(await bench.listed({ finishedBefore: at + 1 })).toEqual([late, early])
       expect(await bench.listed({ finishedBefore: at + 1, state: 'dead' })).toEqual([early])
       expect(await bench.listed({ finishedBefore: 0 })).toEqual([])
+    })
+
+    it('of the start finds jobs by their latest run', async () => {
+      const start = bench.now()
+      const job = await bench.running()
+      bench.clock.advance(10)
+      await bench.settle(job, retry(0))
+      await bench.add({ runAt: { delayMs: 1_000 } })
+      expect(await bench.listed({ startedAfter: start, startedBefore: start + 1 })).toEqual([job.id])
+      await bench.claimOne()
+      expect(await bench.listed({ startedAfter: start, startedBefore: start + 1 })).toEqual([])
+      expect(await bench.listed({ startedAfter: start + 1 })).toEqual([job.id])
+    })
+
+    it('of failures finds jobs with a failed run in it, whatever became of them', async () => {
+      const first = bench.now()
+      const job = await bench.running()
+      await bench.settle(job, { ...retry(0), group: GROUP })
+      bench.clock.advance(10)
+      const second = bench.now()
+      const lostOne = { ...lost(), group: GROUP }
+      await bench.settle(await bench.claimOne(), lostOne)
+      bench.clock.advance(10)
+      await bench.settle(await bench.claimOne(), succeeded())
+      const dead = await bench.ended({ ...died(), group: GROUP }, { queue: 'other' })
+      await bench.redrive([dead])
+      await bench.ended(snoozed(5))
+      await bench.ended(succeeded())
+      expect(await bench.listed({ failedAfter: first, failedBefore: first + 1 })).toEqual([job.id])
+      expect(await bench.listed({ failedAfter: second, failedBefore: second + 1 })).toEqual([job.id])
+      expect(await bench.listed({ failedAfter: first + 1, failedBefore: second })).toEqual([])
+      expect(await bench.listed({ failedAfter: second + 1 })).toEqual([dead])
+      expect(await bench.listed({ failedBefore: second + 1 })).toEqual([job.id])
+      expect(await bench.listed({ failedAfter: first })).toEqual([dead, job.id])
+      expect(await bench.listed({ failedAfter: first, queue: 'other' })).toEqual([dead])
+      expect(await bench.listed({ failedAfter: first, state: 'succeeded' })).toEqual([job.id])
+      expect(await bench.store.count({ failedAfter: first }, 5)).toEqual({ value: 2, relation: 'exact' })
+      expect(await bench.store.count({ failedAfter: first }, 1)).toEqual({ value: 1, relation: 'at-least' })
+    })
+
+    it('finds few jobs among thousands of others', async () => {
+      const at = bench.now()
+      const failed = await bench.ended({ ...died(), group: GROUP })
+      bench.clock.advance(3_600_000)
+      for (let count = 0; count < 3; count++) await bench.addMany(4000, { queue: 'other' })
+      const range = { failedAfter: at, failedBefore: at + 1 }
+      expect(await bench.listed(range)).toEqual([failed])
+      expect(await bench.listed({ finishedAfter: at, finishedBefore: at + 1 })).toEqual([failed])
+      expect(await bench.listed({ startedBefore: at + 1 })).toEqual([failed])
+      expect(await bench.store.count(range, 5)).toEqual({ value: 1, relation: 'exact' })
+    })
+
+    it('goes with whether a job was retried', async () => {
+      const once = await bench.ended(succeeded())
+      const job = await bench.running()
+      await bench.settle(job, { ...retry(0), group: GROUP })
+      await bench.settle(await bench.claimOne(), succeeded())
+      expect(await bench.listed({ state: 'succeeded', retried: true, finishedAfter: 0 })).toEqual([job.id])
+      expect(await bench.listed({ state: 'succeeded', retried: false, finishedAfter: 0 })).toEqual([once])
     })
 
     it('goes with a fingerprint', async () => {

@@ -25,6 +25,22 @@ export function deltaCases(bench: Bench, { describe, expect, it }: Suite): void 
   }
 
   describe('counts', () => {
+    it('belong to the minute in which a run ended, also if it is stored later', async () => {
+      const job = await bench.running()
+      const finishedAt = bench.now() + 59_990
+      bench.clock.advance(60_010)
+      await bench.settle(job, succeeded(), { finishedAt })
+      await bench.store.fold(100)
+      const of = async (at: number) => {
+        const [record] = await bench.store.records(COUNTS, { ids: [countsId('1m', at, 'default send-mail')] })
+        return record && JSON.parse(record.body)
+      }
+      expect(await of(finishedAt)).toMatchObject({ enqueued: 1, 'end:succeeded': 1 })
+      expect(await of(bench.now())).toBeUndefined()
+      const range = { state: 'succeeded', finishedAfter: finishedAt - 59_990, finishedBefore: finishedAt + 10 } as const
+      expect(await bench.listed(range)).toEqual([job.id])
+    })
+
     it('include enqueued jobs, by queue and name', async () => {
       await bench.addMany(3)
       await bench.add({ name: 'other' })
