@@ -5,10 +5,10 @@ import { type Metrics, metricsOf as metricsWith } from './server/metrics/metrics
 import { ChronosServer } from './server/server.js'
 import type { ServerOptions } from './server/settings.js'
 
+export type { AuditLogEntry } from './core/audit/entry.js'
 export type { Authentication, Authorize, Authorized } from './server/access/authorize.js'
 export type { Role } from './server/access/caller.js'
 export type { NewToken, TokenInput, TokenView } from './server/access/tokens.js'
-export type { AuditLogEntry } from './server/audit-log.js'
 export type { Metrics, Scrape } from './server/metrics/metrics.js'
 export type { ChronosServer, Listening } from './server/server.js'
 export type { ServerOptions } from './server/settings.js'

@@ -1,5 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { DAY_MS, parseDuration } from '../core/values/duration.js'
+import { shown } from '../core/values/error.js'
 import type { Rate } from '../core/values/rate.js'
+import { systemClock } from '../engine/time/system.js'
+import { usage } from './exit.js'
 
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
@@ -18,6 +22,24 @@ export function time(text: string): Date | string {
   const [, date, clock = 'T00:00', seconds = ':00', zone = 'Z'] = TIME.exec(text) ?? []
   const at = date === undefined ? Number.NaN : Date.parse(`${date}${clock}${seconds}${zone}`.toUpperCase())
   return Number.isNaN(at) ? text : new Date(at)
+}
+
+const CLOCK = /^([01]\d|2[0-3]):([0-5]\d)$/
+
+/** A time in the past: a time, an age such as `2h`, or the latest 02:00 in UTC. */
+export function pastTime(flag: string): (text: string) => Date {
+  return text => {
+    const now = systemClock.now()
+    const [, hours, minutes] = CLOCK.exec(text) ?? []
+    if (hours !== undefined) {
+      const today = Math.floor(now / DAY_MS) * DAY_MS + Number(hours) * 3_600_000 + Number(minutes) * 60_000
+      return new Date(today > now ? today - DAY_MS : today)
+    }
+    const agoMs = parseDuration(text)
+    const at = agoMs === undefined ? time(text) : new Date(Math.round(now - agoMs))
+    if (at instanceof Date) return at
+    throw usage(`${flag}: expected a time such as 2026-12-24T18:00Z or an age such as 2h, got ${shown(text)}`)
+  }
 }
 
 /** `20/s`, `600/m`, or a number per second. The engine checks the value. */

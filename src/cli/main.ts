@@ -17,6 +17,7 @@ import { dev } from './commands/dev/command.js'
 import { doctor } from './commands/doctor/command.js'
 import { enqueue } from './commands/enqueue/command.js'
 import { http } from './commands/http/command.js'
+import { incident } from './commands/incident/command.js'
 import { jobs } from './commands/jobs/command.js'
 import { mcp } from './commands/mcp/command.js'
 import { migrate } from './commands/migrate/command.js'
@@ -58,6 +59,7 @@ const COMMANDS: readonly CommandSpec[] = [
   webhooks,
   workers,
   stats,
+  incident,
   top,
   mcp,
   migrate,

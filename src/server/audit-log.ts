@@ -1,12 +1,11 @@
+import { AUDIT_LOG, type AuditLogEntry, auditIdPrefix } from '../core/audit/entry.js'
 import { toStoredError } from '../core/failure/outcome.js'
 import { timeText } from '../core/job/view.js'
 import type { Clock, Dice, Timer } from '../core/values/clock.js'
 import { DAY_MS, HOUR_MS } from '../core/values/duration.js'
 import { pageLimit } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
-import { about, anyText, anything, type Infer, integer, named, read } from '../core/values/schema.js'
-import { record, view } from '../core/values/shape.js'
-import { timestamp } from '../core/values/time.js'
+import { read } from '../core/values/schema.js'
 import type { Log } from '../engine/client/log.js'
 import { type List, listOf, PAGE_DEFAULT } from '../engine/jobs/query.js'
 import { bodyOf } from '../engine/records/records.js'
@@ -15,7 +14,6 @@ import type { Store } from '../store/store.js'
 import type { Caller } from './access/caller.js'
 import type { Facts } from './audit-words.js'
 
-const KIND = 'audit-log'
 const KEPT_MS = 90 * DAY_MS
 const PRUNE_EVERY_MS = HOUR_MS
 const BATCH = 500
@@ -38,22 +36,6 @@ export interface Change {
   readonly did?: (facts: Facts) => string
 }
 
-export const auditLogEntry = named(
-  'AuditLogEntry',
-  view(
-    { id: anyText, at: timestamp, actor: anyText, role: anyText, action: anyText },
-    {
-      summary: about(anyText, 'What was done: `discarded 17 dead letters (error group 3f…)`.'),
-      tenantId: anyText,
-      target: anyText,
-      requestId: anyText,
-      count: about(integer(), 'The number of changes, in an entry that sums up one second or describes a bulk change.'),
-      facts: record(anything),
-    },
-  ),
-)
-export type AuditLogEntry = Infer<typeof auditLogEntry>
-
 interface AuditLogOptions {
   readonly store: () => Promise<Store>
   readonly clock: Clock
@@ -72,7 +54,7 @@ export class AuditLog {
     this.#options = options
     this.#batcher = new Batcher(options.clock, BATCH, async entries => {
       const store = await options.store()
-      await store.putRecords(entries.map(entry => ({ kind: KIND, id: entry.id, body: JSON.stringify(entry) })))
+      await store.putRecords(entries.map(entry => ({ kind: AUDIT_LOG, id: entry.id, body: JSON.stringify(entry) })))
       return entries.map(() => undefined)
     })
   }
@@ -118,7 +100,7 @@ export class AuditLog {
     const found: AuditLogEntry[] = []
     let to = cursor
     for (let reads = 0; reads < READS_MAX; reads++) {
-      const records = await store.records(KIND, { limit: BATCH, order: 'down', ...present({ to }) })
+      const records = await store.records(AUDIT_LOG, { limit: BATCH, order: 'down', ...present({ to }) })
       for (const record of records) {
         to = record.id
         const [entry] = bodyOf<AuditLogEntry>(record)
@@ -134,9 +116,9 @@ export class AuditLog {
   /** Deletes a batch of entries older than 90 days; returns the time until the next batch. */
   async prune(): Promise<number> {
     const store = await this.#options.store()
-    const to = idPrefix(this.#options.clock.now() - KEPT_MS)
-    const old = await store.records(KIND, { limit: BATCH, to })
-    if (old.length > 0) await store.putRecords(old.map(({ id }) => ({ kind: KIND, id, body: null })))
+    const to = auditIdPrefix(this.#options.clock.now() - KEPT_MS)
+    const old = await store.records(AUDIT_LOG, { limit: BATCH, to })
+    if (old.length > 0) await store.putRecords(old.map(({ id }) => ({ kind: AUDIT_LOG, id, body: null })))
     return old.length < BATCH ? PRUNE_EVERY_MS : 0
   }
 
@@ -168,10 +150,4 @@ export interface AuditLogQuery {
 
 function bounded(facts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return JSON.stringify(facts).length <= FACTS_MAX ? facts : { note: `more than ${FACTS_MAX} characters, left out` }
-}
-
-/** The beginning of the ids of a millisecond. A new id won't do: within a process ids only ever grow. */
-function idPrefix(ms: number): string {
-  const hex = ms.toString(16).padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}`
 }

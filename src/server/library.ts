@@ -18,6 +18,7 @@ export interface Library
     | 'http'
     | 'stats'
     | 'series'
+    | 'incident'
     | 'workers'
     | 'verify'
     | 'info'

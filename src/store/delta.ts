@@ -53,7 +53,13 @@ export interface ErrorDelta {
   readonly deaths: number
   /** The change in the number of dead letters. */
   readonly dead: number
+  /** The failed runs by queue, job name and worker; absent if jobs only left the dead letters. */
+  readonly by?: Readonly<Record<ErrorTrait, Counts>>
 }
+
+/** What the failed runs of an error group are broken down by. */
+export const ERROR_TRAITS = ['queue', 'name', 'worker'] as const
+export type ErrorTrait = (typeof ERROR_TRAITS)[number]
 
 const MINUTE_MS = 60_000
 
@@ -61,6 +67,7 @@ type Ended = Extract<RunEnd, { kind: 'ended' }>
 /** The facts about a run that are counted. */
 type Ran = Pick<Settlement, 'queue' | 'name' | 'tenantId' | 'attempt' | 'failedAt' | 'startedAt' | 'finishedAt'> & {
   readonly lease: Pick<Settlement['lease'], 'id'>
+  readonly workerId?: string
 }
 type RanEnd = Pick<Ended, 'group' | 'error'> & {
   readonly transition: Pick<Ended['transition'], 'status' | 'attemptBack' | 'reason'>
@@ -215,6 +222,10 @@ export class DeltaDraft {
     const draft = this.#errorOf(end.group.fingerprint, ran.tenantId)
     draft.failures++
     draft.deaths += deaths
+    draft.by ??= { queue: tally(), name: tally(), worker: tally() }
+    add(draft.by.queue, ran.queue)
+    add(draft.by.name, ran.name)
+    if (ran.workerId !== undefined) add(draft.by.worker, ran.workerId)
     this.#seen.set(draft, [ran, end])
   }
 
@@ -311,6 +322,11 @@ function seenIn(last: readonly [Ran, RanEnd] | undefined): Pick<ErrorDelta, 'see
 /** A group belongs to one tenant, or to none. A fingerprint never contains `@`. */
 export function groupId(fingerprint: string, tenantId: string | undefined): string {
   return tenantId === undefined ? fingerprint : `${fingerprint}@${tenantId}`
+}
+
+/** Sums by names that users choose: without a prototype, `constructor` is a name like any other. */
+export function tally(old: Counts = {}): Counts {
+  return Object.assign(Object.create(null) as Counts, old)
 }
 
 export function add(counts: Counts, what: string, by = 1): void {

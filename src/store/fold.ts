@@ -1,14 +1,26 @@
-import { add, type Counts, type Delta, type ErrorDelta, groupId, type LedgerDelta } from './delta.js'
+import {
+  add,
+  type Counts,
+  type Delta,
+  ERROR_TRAITS,
+  type ErrorDelta,
+  type ErrorTrait,
+  groupId,
+  type LedgerDelta,
+  tally,
+} from './delta.js'
 import { IdSum } from './id-xor.js'
 import type { StoredRecord } from './record.js'
 
-export { groupId, type LedgerDelta } from './delta.js'
+export { add, ERROR_TRAITS, type ErrorTrait, groupId, type LedgerDelta, tally } from './delta.js'
 
 // Adds deltas to the records that the charts, the dead letters and the integrity check read.
 
 export const LEDGER = 'ledger'
 export const COUNTS = 'counts'
 export const ERROR_GROUP = 'error-group'
+/** The failures of an error group within a minute or an hour. */
+export const ERROR_COUNTS = 'error-counts'
 
 /** Counts per minute cover the last days, counts per hour the months before. */
 export type Resolution = '1m' | '1h'
@@ -43,7 +55,16 @@ export interface ErrorGroup {
   readonly isForAll?: boolean
 }
 
+export interface ErrorCounts {
+  readonly title: string
+  readonly failures: number
+  readonly deaths: number
+  /** Failed runs by queue, job name and worker; those beyond the first 50 of each are counted under `''`. */
+  readonly by: Readonly<Record<ErrorTrait, Counts>>
+}
+
 const PLACES_MAX = 10
+const TRAITS_MAX = 50
 const SAMPLES_MAX = 5
 const TREND_HOURS = 48
 
@@ -56,6 +77,17 @@ export interface RecordKey {
 export function countsId(resolution: Resolution, at: number, queueAndName = ''): string {
   const start = Math.floor(at / RESOLUTION_MS[resolution]) * RESOLUTION_MS[resolution]
   return `${resolution} ${new Date(start).toISOString().slice(0, 16)}Z ${queueAndName}`
+}
+
+/** The parts of an id of `ERROR_COUNTS`. */
+export function groupOfCounts(id: string): {
+  readonly at: number
+  readonly fingerprint: string
+  readonly tenantId?: string
+} {
+  const [, at = '', ...words] = id.split(' ')
+  const [fingerprint = '', ...tenant] = words.join(' ').split('@')
+  return { at: Date.parse(at), fingerprint, ...(tenant.length > 0 && { tenantId: tenant.join('@') }) }
 }
 
 /** The parts of such an id. A queue has no space in its name; a job may have some. */
@@ -74,15 +106,26 @@ function* countsIn({ at, counts, runs = {} }: Delta): Generator<readonly [at: nu
 
 /** The records that these deltas will change, without duplicates and always in the same order. */
 export function keysOf(deltas: readonly Delta[]): readonly RecordKey[] {
-  const ids = { [LEDGER]: new Set<string>(), [COUNTS]: new Set<string>(), [ERROR_GROUP]: new Set<string>() }
+  const ids = {
+    [LEDGER]: new Set<string>(),
+    [COUNTS]: new Set<string>(),
+    [ERROR_GROUP]: new Set<string>(),
+    [ERROR_COUNTS]: new Set<string>(),
+  }
   for (const delta of deltas) {
-    const { ledger, errors } = delta
+    const { at, ledger, errors } = delta
     for (const queue of Object.keys(ledger)) ids[LEDGER].add(queue)
-    for (const [at, place] of countsIn(delta)) {
-      ids[COUNTS].add(countsId('1m', at, place))
-      ids[COUNTS].add(countsId('1h', at, place))
+    for (const [time, place] of countsIn(delta)) {
+      ids[COUNTS].add(countsId('1m', time, place))
+      ids[COUNTS].add(countsId('1h', time, place))
     }
-    for (const { fingerprint, tenantId } of errors) ids[ERROR_GROUP].add(groupId(fingerprint, tenantId))
+    for (const { fingerprint, tenantId, by } of errors) {
+      const group = groupId(fingerprint, tenantId)
+      ids[ERROR_GROUP].add(group)
+      if (!by) continue
+      ids[ERROR_COUNTS].add(countsId('1m', at, group))
+      ids[ERROR_COUNTS].add(countsId('1h', at, group))
+    }
   }
   return Object.entries(ids).flatMap(([kind, set]) => [...set].sort().map(id => ({ kind, id })))
 }
@@ -106,6 +149,10 @@ export function foldInto(
     for (const change of errors) {
       const id = groupId(change.fingerprint, change.tenantId)
       put(ERROR_GROUP, id, foldError(bodyOf(ERROR_GROUP, id), change, at))
+      if (!change.by) continue
+      for (const time of [countsId('1m', at, id), countsId('1h', at, id)]) {
+        put(ERROR_COUNTS, time, foldErrorCounts(bodyOf(ERROR_COUNTS, time), change))
+      }
     }
   }
   return keysOf(deltas).map(({ kind, id }) => {
@@ -128,6 +175,24 @@ export function foldLedger(old: LedgerDelta | undefined, change: LedgerDelta): L
 function foldCounts(old: Counts | undefined, change: Counts): Counts {
   const sum = { ...old }
   for (const [what, by] of Object.entries(change)) add(sum, what, by)
+  return sum
+}
+
+function foldErrorCounts(old: ErrorCounts | undefined, { seen, failures, deaths, by }: ErrorDelta): ErrorCounts {
+  const sums = ERROR_TRAITS.map(trait => [trait, withTraits(old?.by[trait] ?? {}, by?.[trait] ?? {})] as const)
+  return {
+    title: seen?.title ?? old?.title ?? '',
+    failures: (old?.failures ?? 0) + failures,
+    deaths: (old?.deaths ?? 0) + deaths,
+    by: Object.fromEntries(sums) as ErrorCounts['by'],
+  }
+}
+
+function withTraits(old: Counts, change: Counts): Counts {
+  const sum = tally(old)
+  for (const [trait, by] of Object.entries(change)) {
+    add(sum, trait in sum || Object.keys(sum).length < TRAITS_MAX ? trait : '', by)
+  }
   return sum
 }
 

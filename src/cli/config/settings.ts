@@ -180,6 +180,10 @@ const TABLE = {
     flag: '--concurrency <number>',
     description: 'number of jobs at the same time',
   }),
+  build: optional(expecting('the version of your program, up to 100 characters', text(100)), {
+    flag: '--build <version>',
+    description: 'version of your program, shown with workers, errors and incidents (default: CHRONOS_BUILD)',
+  }),
   lease: setting(expecting('a duration from 1s to 1h', duration({ min: 1_000, max: HOUR_MS })), '30s'),
   retry: optional(policy),
   'retention.succeeded': retention,

@@ -3,7 +3,7 @@ import { addConfigOption, COMMON_GROUP } from '../backend/store-address.js'
 import { addSettingFlags } from '../config/settings.js'
 
 export function addWorkerOptions(command: Command): Command {
-  return addSettingFlags(command, 'jobs', 'queues', 'concurrency')
+  return addSettingFlags(command, 'jobs', 'queues', 'concurrency', 'build')
 }
 
 /** The common options of long-running commands. */

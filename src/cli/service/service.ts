@@ -74,8 +74,9 @@ export class Service {
   }
 
   work(definitions: readonly JobDefinition<never>[], queues: readonly string[]): Worker {
-    const { concurrency, lease, shutdownTimeout } = this.#settings
-    const options = { queues, concurrency, lease, grace: shutdownTimeout, signals: false } as WorkOptions
+    const { concurrency, lease, shutdownTimeout, build } = this.#settings
+    const own = { queues, concurrency, lease, grace: shutdownTimeout, signals: false }
+    const options = { ...own, ...present({ build }) } as WorkOptions
     const worker = this.chronos.work(definitions, options)
     this.#workers.push(worker)
     return worker

@@ -11,7 +11,7 @@ const state = oneOf(JOB_STATES)
 const words = text(TEXT_LENGTH_MAX)
 
 const run = 'Start of the latest run.'
-const failure = 'A run that failed, timed out or was lost ended in this time, whatever became of the job since.'
+const failure = 'A run that failed, timed out or was lost ended in this time, also if the job has succeeded since.'
 
 const times = {
   createdAfter: about(time, { label: 'created after' }),

@@ -8,9 +8,11 @@ import {
 } from '../../core/alert/alert.js'
 import type { AlertRule } from '../../core/alert/settings.js'
 import { isSilenced, type Silence } from '../../core/alert/silence.js'
+import type { FleetEvent } from '../../core/incident/event.js'
 import { DAY_MS } from '../../core/values/duration.js'
 import type { Firing, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { keepEvents } from '../incident/events.js'
 import type { Stored } from '../records/records.js'
 import type { Alerts } from './alerts.js'
 import { type Readings, readAll } from './readings.js'
@@ -163,10 +165,19 @@ export class AlertEvaluator {
       firings.push({ record: { kind: ALERT, id, body, expect: version }, jobs })
     }
     const fired = await store.fire(firings)
-    for (const [index, { notification }] of changes.entries()) {
-      if (notification && fired[index]!.status === 'written') this.#options.alerts.announce(notification)
-    }
+    const told = changes.flatMap(({ notification }, index) =>
+      notification && fired[index]!.status === 'written' ? [notification] : [],
+    )
+    await keepEvents(this.#env, told.flatMap(eventOf))
+    for (const notification of told) this.#options.alerts.announce(notification)
   }
+}
+
+function eventOf({ notice, at, alert }: Notification): readonly FleetEvent[] {
+  if (notice !== 'firing' && notice !== 'resolved') return []
+  const { id: alertId, rule, labels, severity, summary } = alert
+  const type = notice === 'firing' ? 'alert-fired' : 'alert-resolved'
+  return [{ type, at, alertId, rule, labels, severity, summary }]
 }
 
 async function forgetSilences(store: Store, silences: readonly Silence[], now: number): Promise<void> {

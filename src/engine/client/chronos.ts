@@ -16,6 +16,7 @@ import { type FleetStats, readSeries, readStats, type SeriesQuery, type StatsSer
 import { type Meter, Telemetry } from '../figures/telemetry.js'
 import { tracingOf } from '../figures/tracing.js'
 import { checkedRequest, httpJob } from '../http/http-job.js'
+import { type IncidentAccess, type IncidentQuery, type IncidentReport, readIncident } from '../incident/incident.js'
 import { ById } from '../jobs/by-id.js'
 import { Jobs } from '../jobs/jobs.js'
 import { Queues } from '../jobs/queues.js'
@@ -39,6 +40,7 @@ import { Connection } from './connection.js'
 import { HTTP_JOB, type JobDefinition, uselessRetries } from './definition.js'
 import {
   type Along,
+  type EnqueueArguments,
   type EnqueueManyResult,
   type EnqueueOptions,
   type EnqueueResult,
@@ -48,21 +50,10 @@ import {
 import type { Environment } from './environment.js'
 import { EventHub } from './events.js'
 import { logOf } from './log.js'
-import {
-  type ChronosOptions,
-  instanceLevel,
-  OPTIONS,
-  policyLevels,
-  type WorkOptions,
-  workerSettings,
-} from './options.js'
+import type { ChronosOptions, WorkOptions } from './options.js'
+import { instanceLevel, OPTIONS, policyLevels, workerSettings } from './options.js'
 import { Policies } from './policies.js'
 import { stopOnSignals } from './signals.js'
-
-/** The payload may be left out if the job has none; its handler then gets null. */
-type EnqueueArguments<Input> = undefined extends Input
-  ? [payload?: Input, options?: EnqueueOptions]
-  : [payload: Input, options?: EnqueueOptions]
 
 /** The entry point of the library. */
 export class Chronos {
@@ -280,6 +271,11 @@ export class Chronos {
   /** Activity over time, for charts. */
   series(query: SeriesQuery = {}): Promise<StatsSeries> {
     return readSeries(this.#env, query)
+  }
+
+  /** What happened in a time range: outcomes, errors, circuits, alerts, deploys, redrives and changes by operators. */
+  incident(query: IncidentQuery = {}, access?: IncidentAccess): Promise<IncidentReport> {
+    return readIncident(this.#env, query, access)
   }
 
   /** Integrity check: whether every enqueued job is accounted for, at one moment of a live store. */

@@ -30,6 +30,11 @@ export interface EnqueueResult {
   readonly warnings?: readonly string[]
 }
 
+/** The payload may be left out if the job has none; its handler then gets null. */
+export type EnqueueArguments<Input> = undefined extends Input
+  ? [payload?: Input, options?: EnqueueOptions]
+  : [payload: Input, options?: EnqueueOptions]
+
 export type EnqueueManyResult = EnqueueResult | { readonly id: string; readonly status: 'conflict' }
 
 /** A definition, or the name of a job whose definition is in another process. */

@@ -12,7 +12,7 @@ import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkKeys, name as queueName } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
-import { integer, read } from '../../core/values/schema.js'
+import { integer, read, text } from '../../core/values/schema.js'
 import { type Time, timeOf } from '../../core/values/time.js'
 import type { AlertsOptions } from '../alerts/alerts.js'
 import type { EgressOptions } from '../egress/rules.js'
@@ -77,6 +77,8 @@ export interface WorkOptions extends InstanceRetryOptions {
   readonly maintenance?: boolean
   /** Stop on SIGTERM and SIGINT, and exit with 0. Default true. */
   readonly signals?: boolean
+  /** The version of your program, such as a commit: shown with the worker, in incidents and with errors. Default `CHRONOS_BUILD`. */
+  readonly build?: string
 }
 
 const SHORT_NAMES = Object.keys(instanceRetryOptions.fields) as readonly (keyof InstanceRetryOptions)[]
@@ -90,6 +92,7 @@ const WORK_OPTIONS = [
   'until',
   'maintenance',
   'signals',
+  'build',
   'retry',
   ...SHORT_NAMES,
 ]
@@ -109,6 +112,7 @@ export const OPTIONS = [
   'tracing',
   ...SHORT_NAMES,
 ]
+const BUILD_LENGTH_MAX = 100
 const CONCURRENCY_MAX = 10_000
 const THREADS_MAX = 1_000
 const LEASE_DEFAULT_MS = 30_000
@@ -175,6 +179,8 @@ export function workerSettings(definitions: readonly JobDefinition<never>[], opt
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new ChronosError('INVALID_OPTION', `work: two definitions are named "${twice}"`)
   const { concurrency = 10, threads = availableParallelism(), queues = queuesOf(definitions) } = options
+  const build = options.build ?? (process.env['CHRONOS_BUILD'] || undefined)
+  if (build !== undefined) read(text(BUILD_LENGTH_MAX), build, 'work: build')
   read(integer(1, CONCURRENCY_MAX), concurrency, 'work: concurrency')
   read(integer(1, THREADS_MAX), threads, 'work: threads')
   if (queues.length === 0) throw new ChronosError('INVALID_OPTION', 'work: queues is empty; leave it out or name one')
@@ -187,5 +193,6 @@ export function workerSettings(definitions: readonly JobDefinition<never>[], opt
     ...(options.poll !== undefined && { pollMs: toMs(options.poll, 'work: poll', { min: 1, max: HOUR_MS }) }),
     ...(options.until !== undefined && { until: timeOf(options.until, 'work: until') }),
     graceMs: toMs(options.grace ?? 25_000, 'work: grace', { max: 24 * HOUR_MS }),
+    ...(build !== undefined && { build }),
   }
 }

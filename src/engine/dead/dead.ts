@@ -15,6 +15,8 @@ import { actOnAll, type BulkResult } from '../jobs/bulk.js'
 import type { Jobs } from '../jobs/jobs.js'
 import { jobFilter, type List, PAGE_DEFAULT, type PageQuery, paging } from '../jobs/query.js'
 import type { Records } from '../records/records.js'
+import { type BreakdownQuery, type ErrorBreakdown, readBreakdown } from './breakdown.js'
+import { type ErrorOf, errorNotes, NotesOfErrors } from './error-notes.js'
 import { GROUPS_MAX, groupRecords, groupsOf } from './group-records.js'
 import type { DeadQuery, DryRun, RedriveOptions, Redrives, RedriveView } from './redrives.js'
 import { type RolledUp, rollUp, rollUpAll } from './roll-up.js'
@@ -64,6 +66,7 @@ export const errorGroupView = named(
       ),
       code: anyText,
       status: integer(),
+      ...errorNotes.optional,
     },
   ),
 )
@@ -90,12 +93,14 @@ export class Dead {
   readonly #jobs: Jobs
   readonly #redrives: Redrives
   readonly #records: Records<ErrorGroup>
+  readonly #notes: NotesOfErrors
 
   constructor(env: Environment, jobs: Jobs, redrives: Redrives) {
     this.#env = env
     this.#jobs = jobs
     this.#redrives = redrives
     this.#records = groupRecords(env)
+    this.#notes = new NotesOfErrors(env)
   }
 
   /** Newest first. */
@@ -114,12 +119,42 @@ export class Dead {
     const from = cursor === undefined ? 0 : groups.findIndex(group => idOf(group) === cursor) + 1
     const page = groups.slice(from, from + limit)
     const isLast = from + limit >= groups.length
-    return { data: page.map(viewGroup), page: isLast ? {} : { next: idOf(page.at(-1)!) } }
+    const notes = await this.#notes.views(page)
+    const data = page.map(group => ({ ...viewGroup(group), ...notes.get(idOf(group)) }))
+    return { data, page: isLast ? {} : { next: idOf(page.at(-1)!) } }
   }
 
   async group(fingerprint: string, tenantId?: string): Promise<ErrorGroupView> {
     read(freeText, fingerprint, 'dead: fingerprint')
-    return viewGroup(this.#whole(await this.#same(fingerprint, tenantId), tenantId))
+    const group = viewGroup(this.#whole(await this.#same(fingerprint, tenantId), tenantId))
+    return { ...group, ...(await this.#notes.view({ fingerprint, tenantId })) }
+  }
+
+  /** The failed runs of an error in a time range, by tenant, queue, job name, worker and build. */
+  breakdown(fingerprint: string, query: BreakdownQuery = {}): Promise<ErrorBreakdown> {
+    read(freeText, fingerprint, 'dead: fingerprint')
+    return readBreakdown(this.#env, fingerprint, query)
+  }
+
+  /** Names who looks after an error; null removes the name. */
+  assign(fingerprint: string, assignee: string | null, tenantId?: string): Promise<ErrorGroupView> {
+    return this.#noted({ fingerprint, tenantId }, error => this.#notes.assign(error, assignee))
+  }
+
+  /** Adds a note to an error; `by` names its author. */
+  addNote(fingerprint: string, text: string, tenantId?: string, by?: string): Promise<ErrorGroupView> {
+    return this.#noted({ fingerprint, tenantId }, error => this.#notes.add(error, text, by))
+  }
+
+  removeNote(fingerprint: string, id: string, tenantId?: string): Promise<ErrorGroupView> {
+    return this.#noted({ fingerprint, tenantId }, error => this.#notes.remove(error, id))
+  }
+
+  async #noted(error: ErrorOf, change: (error: ErrorOf) => Promise<unknown>): Promise<ErrorGroupView> {
+    read(freeText, error.fingerprint, 'dead: fingerprint')
+    await this.#same(error.fingerprint, error.tenantId)
+    await change(error)
+    return this.group(error.fingerprint, error.tenantId)
   }
 
   /** `resolved`: fixed; the group becomes `regressed` when its error occurs again. `ignored`: known and harmless. */
@@ -139,7 +174,8 @@ export class Dead {
       })
       changed.push(body)
     }
-    return viewGroup(this.#whole(changed, tenantId))
+    const notes = await this.#notes.view({ fingerprint, tenantId })
+    return { ...viewGroup(this.#whole(changed, tenantId)), ...notes }
   }
 
   #whole(groups: readonly ErrorGroup[], tenantId: string | undefined): RolledUp {

@@ -14,12 +14,15 @@ import {
   type Verdict,
   withSettings,
 } from '../../core/dependency/dependency.js'
+import type { FleetEvent } from '../../core/incident/event.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
 import { requestedWaitMs } from '../../core/policy/retry.js'
 import { wait } from '../../core/values/clock.js'
+import { present } from '../../core/values/present.js'
 import type { StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { keepEvents } from '../incident/events.js'
 import { bodyOf } from '../records/records.js'
 import { backOffMs } from '../time/loop.js'
 import type { Attempt } from '../worker/attempt.js'
@@ -323,6 +326,7 @@ export class Dependencies {
         if (put!.status === 'written') {
           this.#became(entry, next, put!.version)
           this.#announce(before, next)
+          await keepEvents(this.#env, transitionOf(before, next, now))
           return
         }
         if (put!.current)
@@ -370,6 +374,15 @@ export class Dependencies {
       events.emit('circuit.closed', name)
     }
   }
+}
+
+/** The event of a circuit that opened or closed. */
+function transitionOf(before: Dependency, after: Dependency, at: number): readonly FleetEvent[] {
+  if ((before.circuit === 'open') === (after.circuit === 'open')) return []
+  const { key: dependency, tenantId, reason } = after
+  const of = { at, dependency, ...present({ tenantId }) }
+  if (after.circuit === 'open') return [{ type: 'circuit-opened', ...of, ...present({ reason }) }]
+  return [{ type: 'circuit-closed', ...of }]
 }
 
 const named = ({ key: dependency, tenantId }: DependencyName) => ({ dependency, tenantId })

@@ -1,15 +1,18 @@
 import { advanced, type Dependency } from '../../core/dependency/dependency.js'
+import { timeText } from '../../core/job/view.js'
 import type { Redrive } from '../../core/redrive/redrive.js'
 import { DAY_MS, HOUR_MS } from '../../core/values/duration.js'
-import { COUNTS, countsId, ERROR_GROUP, type ErrorGroup } from '../../store/fold.js'
+import { COUNTS, countsId, ERROR_COUNTS, ERROR_GROUP, type ErrorGroup } from '../../store/fold.js'
 import type { RecordQuery, StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Connection } from '../client/connection.js'
+import { ERROR_NOTES, type ErrorNotes } from '../dead/error-notes.js'
 import { REDRIVE } from '../dead/redriver.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { FLEET_EVENT } from '../incident/events.js'
 import { UNHANDLED, type UnhandledRecord } from '../jobs/handlers.js'
 import { bodyOf } from '../records/records.js'
-import { WORKER, type WorkerRecord } from '../worker/fleet.js'
+import { WORKER, WORKER_BUILD, type WorkerBuild, type WorkerRecord } from '../worker/fleet.js'
 import { removeEmptyQueues } from './empty-queues.js'
 
 const EVERY_MS = HOUR_MS
@@ -23,6 +26,8 @@ const KEPT_MS = {
   /** Error groups without a dead letter. */
   groups: 30 * DAY_MS,
   redrives: 90 * DAY_MS,
+  /** Circuits, alerts and workers over time; assignees and notes of errors that no longer exist. */
+  events: 90 * DAY_MS,
   /** Dependencies with a closed circuit that no waiting job has. */
   dependencies: 7 * DAY_MS,
 } as const
@@ -38,8 +43,16 @@ export class RecordPruner {
   async step(): Promise<number> {
     const store = await this.#connection.store()
     const { now } = await store.info()
-    await forget(store, COUNTS, { from: '1m', to: countsId('1m', now - KEPT_MS.minutes) })
-    await forget(store, COUNTS, { from: '1h', to: countsId('1h', now - KEPT_MS.hours) })
+    for (const kind of [COUNTS, ERROR_COUNTS]) {
+      await forget(store, kind, { from: '1m', to: countsId('1m', now - KEPT_MS.minutes) })
+      await forget(store, kind, { from: '1h', to: countsId('1h', now - KEPT_MS.hours) })
+    }
+    await forget<WorkerBuild>(store, WORKER_BUILD, {}, ({ at }) => at < now - KEPT_MS.events)
+    await forget(store, FLEET_EVENT, { to: timeText(now - KEPT_MS.events) })
+    await forget<ErrorNotes>(store, ERROR_NOTES, {}, async ({ fingerprint, updatedAt }) => {
+      if (updatedAt >= now - KEPT_MS.events) return false
+      return (await store.records(ERROR_GROUP, { from: fingerprint, to: `${fingerprint}A`, limit: 1 })).length === 0
+    })
     await forget<WorkerRecord>(store, WORKER, {}, ({ seenAt }) => seenAt < now - KEPT_MS.workers)
     await forget<UnhandledRecord>(store, UNHANDLED, {}, ({ seenAt }) => seenAt < now - KEPT_MS.workers)
     await forget<ErrorGroup>(

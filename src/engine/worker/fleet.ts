@@ -1,3 +1,4 @@
+import type { FleetEvent } from '../../core/incident/event.js'
 import { timeText } from '../../core/job/view.js'
 import type { Timer } from '../../core/values/clock.js'
 import { about, anyText, type Infer, integer, literal, named, oneOf } from '../../core/values/schema.js'
@@ -6,12 +7,20 @@ import { timestamp } from '../../core/values/time.js'
 import type { RecordWrite } from '../../store/record.js'
 import { HTTP_JOB } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
+import { eventWrites } from '../incident/events.js'
 import { bodyOf } from '../records/records.js'
 import type { Worker } from './worker.js'
 
 export const WORKER = 'worker'
 /** Each name that a worker has ever announced is a record, so that it is also known between two deploys. */
 export const HANDLER = 'handler'
+/** The build of each worker that named one, also after it has stopped. */
+export const WORKER_BUILD = 'worker-build'
+
+export interface WorkerBuild {
+  readonly build: string
+  readonly at: number
+}
 
 /** A worker that is busy or idle for this long says so at once. */
 const LOAD_SEEN_MS = 1_000
@@ -36,6 +45,8 @@ export interface WorkerRecord {
   readonly seenAt: number
   /** The interval of its heartbeats. */
   readonly beatMs: number
+  /** The version of the program that it belongs to, if it says. */
+  readonly build?: string
 }
 
 export const workerView = named(
@@ -53,7 +64,10 @@ export const workerView = named(
       startedAt: timestamp,
       seenAt: timestamp,
     },
-    { kind: about(literal('pull'), 'pull: the worker claims jobs with `POST /leases:claim`.') },
+    {
+      kind: about(literal('pull'), 'pull: the worker claims jobs with `POST /leases:claim`.'),
+      build: about(anyText, 'The version of its program: `work({ build })` or `CHRONOS_BUILD`.'),
+    },
   ),
 )
 export type WorkerView = Infer<typeof workerView>
@@ -79,8 +93,10 @@ export class Fleet {
     const now = this.#env.time.now()
     const records = [...this.#workers].map(worker => worker.describe(now, everyMs))
     const beats = records.map(record => ({ kind: WORKER, id: record.id, body: JSON.stringify(record) }))
-    const news = new Set(records.filter(({ id }) => !this.#stored.has(id)).flatMap(({ names }) => names))
-    await store.putRecords([...beats, ...announcementsOf(news)])
+    const fresh = records.filter(({ id }) => !this.#stored.has(id))
+    const news = new Set(fresh.flatMap(({ names }) => names))
+    const starts = eventWrites(fresh.flatMap(startOf))
+    await store.putRecords([...beats, ...announcementsOf(news), ...starts, ...fresh.flatMap(buildOf)])
     this.#stored = new Map(records.map(({ id, running }) => [id, running]))
     return everyMs
   }
@@ -127,6 +143,16 @@ export class Fleet {
       .flatMap(bodyOf<WorkerRecord>)
       .map(record => viewWorker({ ...record, running: here.get(record.id)?.getStats().running ?? record.running }, now))
   }
+}
+
+function buildOf({ id, build, startedAt: at }: WorkerRecord): readonly RecordWrite[] {
+  return build === undefined
+    ? []
+    : [{ kind: WORKER_BUILD, id, body: JSON.stringify({ build, at } satisfies WorkerBuild) }]
+}
+
+function startOf({ id: workerId, host, build, startedAt: at }: WorkerRecord): readonly FleetEvent[] {
+  return build === undefined ? [] : [{ type: 'worker-started', at, workerId, host, build }]
 }
 
 export const announcementsOf = (names: Iterable<string>): readonly RecordWrite[] =>

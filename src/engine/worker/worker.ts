@@ -39,6 +39,8 @@ export interface WorkerSettings {
   readonly until?: number
   /** How many handlers may run in threads at the same time. */
   readonly threads?: number
+  /** The version of the program. */
+  readonly build?: string
 }
 
 interface WorkerOptions {
@@ -203,21 +205,11 @@ export class Worker {
 
   /** The record of this worker's heartbeat. */
   describe(now: number, beatMs: number): WorkerRecord {
-    const { queues, concurrency } = this.#settings
-    const names = [...this.#definitions.keys()]
+    const { queues, concurrency, build } = this.#settings
     const { id, host, pid } = this
-    return {
-      id,
-      host,
-      pid,
-      queues,
-      names,
-      concurrency,
-      running: this.#runner.size,
-      startedAt: this.#startedAt,
-      seenAt: now,
-      beatMs,
-    }
+    const own = { id, host, pid, queues, names: [...this.#definitions.keys()], concurrency }
+    const beat = { running: this.#runner.size, startedAt: this.#startedAt, seenAt: now, beatMs }
+    return { ...own, ...beat, ...(build !== undefined && { build }) }
   }
 
   /** There may be jobs now, or in `delayMs`. */

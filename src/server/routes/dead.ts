@@ -4,14 +4,16 @@ import { freeText } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { about, named, oneOf } from '../../core/values/schema.js'
 import { listOf, object, omit, view } from '../../core/values/shape.js'
+import { breakdownQuery, errorBreakdown } from '../../engine/dead/breakdown.js'
 import { errorGroupView, groupQuery, SETTABLE_STATES } from '../../engine/dead/dead.js'
+import { assignee as assigneeName, noteText } from '../../engine/dead/error-notes.js'
 import { bulkResult, checkMeant } from '../../engine/jobs/bulk.js'
 import { paging } from '../../engine/jobs/query.js'
 import { chosen, tenantWords } from '../audit-words.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { jobList } from './job-forms.js'
 import { jobsShownTo, ownTenant, shownTo } from './tenancy.js'
-import { bulkRequest, listSchema } from './words.js'
+import { bulkRequest, id, listSchema } from './words.js'
 
 export const deadFilter = named('DeadFilter', deadQuery, {
   description: 'Selects dead jobs that match every condition.',
@@ -105,6 +107,88 @@ const setGroup = endpoint({
   },
 })
 
+const breakdown = endpoint({
+  method: 'get',
+  path: '/dead/groups/{fingerprint}/breakdown',
+  call: 'dead.breakdown(fingerprint, ...)',
+  summary: 'Count the failed runs of an error in a time range, by tenant, queue, job name, worker and build',
+  role: 'viewer',
+  tenants: 'own',
+  params: byFingerprint,
+  query: breakdownQuery,
+  answers: ok(errorBreakdown, 'The failed runs'),
+  async handle({ app, caller, params: { fingerprint }, query }): Promise<Answer> {
+    const found = await app.chronos.dead.breakdown(fingerprint, ownTenant(caller, query))
+    // Workers and builds belong to the fleet, not to a tenant.
+    return { body: caller.tenantId === undefined ? found : { ...found, workers: [], builds: [] } }
+  },
+})
+
+const assign = endpoint({
+  method: 'put',
+  path: '/dead/groups/{fingerprint}/assignee',
+  did: facts =>
+    facts['assignee'] === undefined
+      ? `removed the assignee of error group ${facts['fingerprint']}${tenantWords(facts)}`
+      : `assigned error group ${facts['fingerprint']}${tenantWords(facts)} to ${facts['assignee']}`,
+  call: 'dead.assign(fingerprint, assignee, ?tenantId)',
+  summary: 'Name who looks after an error group',
+  role: 'operator',
+  tenants: 'own',
+  params: byFingerprint,
+  query: ofTenant,
+  body: named('ErrorGroupAssignee', object({ assignee: about(assigneeName, '`null` removes the name.') })),
+  answers: ok(errorGroupView, 'The changed error group'),
+  async handle({ app, caller, params: { fingerprint }, query, body: { assignee }, note }): Promise<Answer> {
+    const { tenantId } = ownTenant(caller, query)
+    const set = await app.chronos.dead.assign(fingerprint, assignee, tenantId)
+    note(present({ assignee: assignee ?? undefined, tenantId }))
+    app.feed.changed(['dead'], tenantId)
+    return { body: set }
+  },
+})
+
+const addNote = endpoint({
+  method: 'post',
+  path: '/dead/groups/{fingerprint}/notes',
+  did: facts => `added a note to error group ${facts['fingerprint']}${tenantWords(facts)}`,
+  call: 'dead.addNote(fingerprint, text, ?tenantId)',
+  summary: 'Add a note to an error group',
+  role: 'operator',
+  tenants: 'own',
+  params: byFingerprint,
+  query: ofTenant,
+  body: named('NewErrorNote', object({ text: noteText })),
+  answers: ok(errorGroupView, 'The changed error group'),
+  async handle({ app, caller, params: { fingerprint }, query, body: { text }, note }): Promise<Answer> {
+    const { tenantId } = ownTenant(caller, query)
+    const set = await app.chronos.dead.addNote(fingerprint, text, tenantId, caller.name)
+    note(present({ tenantId }))
+    app.feed.changed(['dead'], tenantId)
+    return { body: set }
+  },
+})
+
+const removeNote = endpoint({
+  method: 'delete',
+  path: '/dead/groups/{fingerprint}/notes/{id}',
+  did: facts => `removed a note of error group ${facts['fingerprint']}${tenantWords(facts)}`,
+  call: 'dead.removeNote(fingerprint, id, ?tenantId)',
+  summary: 'Remove a note of an error group',
+  role: 'operator',
+  tenants: 'own',
+  params: object({ fingerprint: freeText, id }),
+  query: ofTenant,
+  answers: ok(errorGroupView, 'The changed error group'),
+  async handle({ app, caller, params: { fingerprint, id: noteId }, query, note }): Promise<Answer> {
+    const { tenantId } = ownTenant(caller, query)
+    const set = await app.chronos.dead.removeNote(fingerprint, noteId, tenantId)
+    note(present({ tenantId }))
+    app.feed.changed(['dead'], tenantId)
+    return { body: set }
+  },
+})
+
 const bulkBody = bulkRequest(deadFilter, 'DeadBulkRequest')
 
 /** An action on all matching dead letters. */
@@ -134,4 +218,15 @@ function bulk(path: 'acknowledge' | 'discard', summary: string): Endpoint {
 const acknowledge = bulk('acknowledge', 'Acknowledge dead letters: they stay, but no longer raise alerts')
 const discard = bulk('discard', 'Discard dead letters; their records stay')
 
-export const DEAD: readonly Endpoint[] = [list, groups, group, setGroup, acknowledge, discard]
+export const DEAD: readonly Endpoint[] = [
+  list,
+  groups,
+  group,
+  setGroup,
+  breakdown,
+  assign,
+  addNote,
+  removeNote,
+  acknowledge,
+  discard,
+]

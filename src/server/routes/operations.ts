@@ -1,19 +1,22 @@
+import { auditLogEntry } from '../../core/audit/entry.js'
+import { incidentReport } from '../../core/incident/report.js'
 import { timeText } from '../../core/job/view.js'
 import { present } from '../../core/values/present.js'
 import { about, anyText, boolean, type Infer, integer, named, oneOf } from '../../core/values/schema.js'
 import { listOf, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
 import { fleetStats, seriesQuery, statsSeries } from '../../engine/figures/statistics.js'
+import { incidentQuery } from '../../engine/incident/incident.js'
 import { tenantQuery } from '../../engine/jobs/query.js'
 import { integrityReport } from '../../engine/upkeep/integrity.js'
 import { workerView } from '../../engine/worker/fleet.js'
 import type { StoreInfo } from '../../store/store.js'
 import type { Application } from '../application.js'
-import { auditLogEntry } from '../audit-log.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { check } from '../health.js'
 import { VERSION } from '../version.js'
 import { envView } from './session.js'
+import { ownTenant } from './tenancy.js'
 import { listSchema } from './words.js'
 
 const settingsView = view(
@@ -91,6 +94,23 @@ const series = endpoint({
   query: seriesQuery,
   answers: ok(statsSeries, 'One point per step, including steps without activity'),
   handle: async ({ app, query }) => ({ body: await app.chronos.series(query) }),
+})
+
+const incident = endpoint({
+  method: 'get',
+  path: '/incident',
+  call: 'incident(...)',
+  tag: 'operations',
+  summary: 'Report what happened in a time range',
+  description:
+    'Outcomes, errors that began or spiked, circuits, alerts, deploys, redrives and changes by operators, as data and as sentences. Changes by operators are included for admins. The token of a tenant sees its own jobs, errors, circuits and redrives.',
+  role: 'viewer',
+  tenants: 'own',
+  query: incidentQuery,
+  answers: ok(incidentReport, 'The report'),
+  handle: async ({ app, caller, query }) => ({
+    body: await app.chronos.incident(ownTenant(caller, query), { actions: caller.role === 'admin' }),
+  }),
 })
 
 const auditLog = endpoint({
@@ -172,4 +192,4 @@ const verify = endpoint({
   handle: async ({ app }) => ({ body: await app.chronos.verify() }),
 })
 
-export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, auditLog, system, verify]
+export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, incident, auditLog, system, verify]

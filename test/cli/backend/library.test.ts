@@ -23,7 +23,19 @@ describe('a method of the library', () => {
     const tokens = methodsOf(Tokens.prototype).map(name => `tokens.${name}`)
     await chronos.close()
     const backend = remoteBackend({ url: 'http://127.0.0.1:1' }) as unknown as Parts
-    const missing = [...all, ...tokens, 'enqueue', 'http', 'stats', 'series', 'workers', 'verify', 'info', 'close']
+    const missing = [
+      ...all,
+      ...tokens,
+      'enqueue',
+      'http',
+      'stats',
+      'series',
+      'incident',
+      'workers',
+      'verify',
+      'info',
+      'close',
+    ]
       .filter(method => !LOCAL.includes(method))
       .filter(method => {
         const [part = '', name] = method.split('.')

@@ -100,6 +100,7 @@ const READS: readonly (readonly string[])[] = [
   ['alerts', 'silences'],
   ['workers'],
   ['stats'],
+  ['incident', '--from', '2h'],
   ['verify'],
   ['tokens', 'list'],
 ]

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { addPageOptions, rate, share, wholeNumber } from '../../argument.js'
 import { acting, type CommandSpec } from '../../command.js'
+import { many } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
 import { addConfirmation } from '../jobs/command.js'
 import { addDeadFilterOptions } from '../jobs/filter.js'
@@ -122,6 +123,37 @@ chronos dead discard ID
 chronos dead discard --group FINGERPRINT --dry-run
 chronos dead discard --group FINGERPRINT --yes`,
     run: async () => (await import('./settle.js')).discardDead,
+  },
+  {
+    name: 'assign',
+    summary: 'name who looks after an error group',
+    arguments: [FINGERPRINT],
+    options: command => ofTenant(command.option('--to <name>', 'a name; leave it out to remove the assignee')),
+    examples: `
+chronos dead assign FINGERPRINT --to ann
+chronos dead assign FINGERPRINT          remove the assignee`,
+    run: acting(
+      ({ dead }, fingerprint: string, { to, tenant }: { readonly to?: string; readonly tenant?: string }) =>
+        dead.assign(fingerprint, to ?? null, tenant),
+      {
+        text: ({ fingerprint, assignee, title }) =>
+          `group ${fingerprint} ${assignee === undefined ? 'has no assignee' : `is assigned to ${oneLine(assignee)}`}: ${oneLine(title)}`,
+      },
+    ),
+  },
+  {
+    name: 'note',
+    summary: 'add a note to an error group',
+    arguments: [FINGERPRINT],
+    options: command => ofTenant(command.requiredOption('--text <text>', 'the note')),
+    examples: `
+chronos dead note FINGERPRINT --text 'the provider is down: TICKET-7'
+chronos dead group FINGERPRINT           shows the notes`,
+    run: acting(
+      ({ dead }, fingerprint: string, { text, tenant }: { readonly text: string; readonly tenant?: string }) =>
+        dead.addNote(fingerprint, text, tenant),
+      { text: ({ fingerprint, notes = [] }) => `group ${fingerprint} has ${many(notes.length, 'note')}` },
+    ),
   },
   setting('resolved', 'if it is seen again, it becomes regressed', {
     name: 'resolve',

@@ -42,6 +42,10 @@ function cardOf(group: ErrorGroupView, jobs: readonly JobView[], now: number, st
     ['count', `${countText(dead)} dead now; ${many(failures, 'failed run')}, ${many(deaths, 'death')} in total`],
     ['first', when(group.firstSeen)],
     ['last', when(group.lastSeen)],
+    ['assignee', group.assignee],
+    ...(group.notes ?? []).map(
+      ({ at, by, text }) => ['note', `${absolute(at)}${by === undefined ? '' : ` ${by}`}: ${text}`] as const,
+    ),
     ['48 h', `${sparkline(hours, style)} ${peak === 0 ? 'quiet' : `up to ${countText(peak)} per hour`}`],
   ]
   const head = hang('', 0, title, style)

@@ -2,12 +2,10 @@ import { type Command, Option } from 'commander'
 import { type DeadQuery, type JobQuery, TIME_FIELDS, type TimeField } from '../../../core/job/filter.js'
 import { JOB_STATES, PHASES } from '../../../core/job/job.js'
 import type { Count } from '../../../core/values/count.js'
-import { parseDuration } from '../../../core/values/duration.js'
-import { type ChronosError, shown } from '../../../core/values/error.js'
+import type { ChronosError } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
-import { systemClock } from '../../../engine/time/system.js'
-import { time } from '../../argument.js'
+import { pastTime } from '../../argument.js'
 import { usage } from '../../exit.js'
 
 export interface FilterOptions extends Pick<JobQuery, 'state' | 'phase' | 'retried'> {}
@@ -42,7 +40,7 @@ const OPTIONS = Object.entries(TRAITS).map(([field, [flag, help]]) => {
   const option = new Option(flag, help)
   return {
     field,
-    option: TIME_FIELDS.includes(field as TimeField) ? option.argParser(timeReader(option.long!)) : option,
+    option: TIME_FIELDS.includes(field as TimeField) ? option.argParser(pastTime(option.long!)) : option,
   }
 })
 
@@ -124,14 +122,4 @@ export function checkChoice(
 export function unconfirmed(words: string, { value, relation }: Count): ChronosError {
   const limit = relation === 'exact' ? ` --at-most ${value}` : ''
   return usage(`${words}; add --yes${limit} to confirm, or --dry-run to see some of them`)
-}
-
-/** A time, or an age. */
-function timeReader(flag: string): (text: string) => Date {
-  return text => {
-    const agoMs = parseDuration(text)
-    const at = agoMs === undefined ? time(text) : new Date(Math.round(systemClock.now() - agoMs))
-    if (at instanceof Date) return at
-    throw usage(`${flag}: expected a time such as 2026-12-24T18:00Z or an age such as 2h, got ${shown(text)}`)
-  }
 }

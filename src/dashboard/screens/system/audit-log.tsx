@@ -1,4 +1,4 @@
-import type { AuditLogEntry } from '../../../server/audit-log.js'
+import type { AuditLogEntry } from '../../../core/audit/entry.js'
 import * as api from '../../data/api.js'
 import { Badge } from '../../parts/badge.js'
 import { CopyableId } from '../../parts/copyable.js'

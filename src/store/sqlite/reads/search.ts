@@ -1,7 +1,7 @@
 import type { JobState } from '../../../core/job/job.js'
 import { DELIVERIES } from '../../../core/webhook/webhook.js'
 import { tagLine, toText } from '../../columns.js'
-import type { JobFilter, PruneRequest } from '../../store.js'
+import type { JobFilter } from '../../store.js'
 import { HTTP_JOB, mayBeOfId, withinJson } from '../../text-search.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
@@ -12,7 +12,7 @@ import { ERROR } from '../rows.js'
 // between. The states that are rare compared with succeeded jobs have their own indexes.
 
 /** The number of keys scanned in one step; smaller for text searches, because a single text can have a megabyte. */
-const WINDOW = 4_000
+export const WINDOW = 4_000
 const TEXT_WINDOW = 250
 const FEW = 10_000
 /** If an index answers every condition, no job row has to be read. */
@@ -29,7 +29,7 @@ interface Fragment {
 const ENDED = `INDEXED BY jobs_ended WHERE finished_at IS NOT NULL AND state <> 'succeeded'`
 
 /** The index of each state that has one, with the condition that SQLite needs to use it. */
-const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
+export const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
   waiting: `INDEXED BY jobs_waiting WHERE state = 'waiting'`,
   running: `INDEXED BY jobs_running WHERE state = 'running'`,
   dead: `${ENDED} AND state = 'dead'`,
@@ -354,52 +354,4 @@ function jobHas(text: string, masksSecrets = false): [sql: string, ...values: st
   const within = columns(masksSecrets ? MASKED : PAYLOAD)
   if (!mayBeOfId(text)) return [`(${within} OR ${error})`, ...own, ...values]
   return [`(${within} OR ${ID_HAS} OR ${error})`, ...own, pattern(text.replaceAll('-', '')), wanted, ...values]
-}
-
-export type Ended = keyof PruneRequest['olderThanMs']
-
-type Old = [pk: number, finishedAt: number]
-
-/** Finds ended jobs past their retention, oldest first. The prune checks them again when it writes. */
-export async function findOld(steps: Steps, request: PruneRequest, now: number): Promise<Record<Ended, number[]>> {
-  const found: { state: Ended; pk: number; finishedAt: number }[] = []
-  for (const state of ['succeeded', 'dead', 'cancelled'] as const) {
-    const age = request.olderThanMs[state]
-    if (age === undefined) continue
-    const rows = await (state === 'succeeded' ? oldSucceeded : oldOthers)(steps, now - age, request.limit, state)
-    found.push(...rows.map(([pk, finishedAt]) => ({ state, pk, finishedAt })))
-  }
-  found.sort((a, b) => a.finishedAt - b.finishedAt || a.pk - b.pk)
-  const old: Record<Ended, number[]> = { succeeded: [], dead: [], cancelled: [] }
-  for (const { state, pk } of found.slice(0, request.limit)) old[state].push(pk)
-  return old
-}
-
-function oldOthers(steps: Steps, before: number, limit: number, state: Ended): Promise<Old[]> {
-  const sql = `SELECT pk, finished_at FROM jobs ${INDEXES[state]} AND finished_at <= ? ORDER BY finished_at, pk LIMIT ?`
-  return steps(db => db.all<Old>(sql, before, limit))
-}
-
-/** Scans from the oldest job, until jobs are too young to have ended long ago. */
-async function oldSucceeded(steps: Steps, before: number, limit: number): Promise<Old[]> {
-  const found: Old[] = []
-  for (let low = 0; found.length < limit; ) {
-    const first = await steps(db =>
-      db.get<[pk: number, createdAt: number]>('SELECT pk, created_at FROM jobs WHERE pk > ? ORDER BY pk LIMIT 1', low),
-    )
-    if (!first || first[1] > before) break
-    low = first[0] + WINDOW
-    const rows = await steps(db =>
-      db.all<Old>(
-        `SELECT pk, finished_at FROM jobs NOT INDEXED
-         WHERE pk >= ? AND pk <= ? AND +state = 'succeeded' AND finished_at <= ? ORDER BY pk LIMIT ?`,
-        first[0],
-        low,
-        before,
-        limit - found.length,
-      ),
-    )
-    found.push(...rows)
-  }
-  return found
 }

@@ -9,7 +9,7 @@ import type { Changed, Following, PruneReport, PruneRequest, Removable } from '.
 import { isRemovable, REMOVED_KEY_MS } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
-import type { Ended } from '../reads/search.js'
+import type { Ended } from '../reads/old-jobs.js'
 import { type FactRow, fromHex, ID, JOB_COLUMNS, readJob } from '../rows.js'
 import { enqueue, INLINE_PAYLOAD_MAX, LIVE_UNIQUE } from './enqueue.js'
 

@@ -94,7 +94,8 @@ describe('jobs list', () => {
     ],
     [['--created-before', '2026-03-01T09:00:00Z'], []],
     [['--created-after', '1h'], []],
-    [['--failed-after', '2026-03-01T09:00:00Z', '--retried'], []],
+    [['--failed-before', '2026-03-01T09:00:00Z'], []],
+    [['--failed-after', '2026-03-01T09:00:00Z', '--retried', '--state', 'dead'], ['dead']],
     [['--queue', 'missing'], []],
   ])('%j selects %j', async (flags, names) => {
     expect(idsOf(await json<Listed>('list', ...flags))).toEqual(names.map(name => lives[name]))

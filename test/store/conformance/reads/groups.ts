@@ -184,7 +184,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
   })
 
   describe('a time range', () => {
-    it('of the end finds jobs that ended in it, and none that has not ended', async () => {
+    it('finds jobs that ended in it, and none that has not ended', async () => {
       const early = await bench.ended(died())
       bench.clock.advance(10)
       const at = bench.now()
@@ -203,7 +203,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.listed({ finishedBefore: 0 })).toEqual([])
     })
 
-    it('of the start finds jobs by their latest run', async () => {
+    it('finds jobs by the start of their latest run', async () => {
       const start = bench.now()
       const job = await bench.running()
       bench.clock.advance(10)
@@ -215,7 +215,7 @@ export function groupCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await bench.listed({ startedAfter: start + 1 })).toEqual([job.id])
     })
 
-    it('of failures finds jobs with a failed run in it, whatever became of them', async () => {
+    it('finds jobs with a failed run in it, also those that have succeeded since', async () => {
       const first = bench.now()
       const job = await bench.running()
       await bench.settle(job, { ...retry(0), group: GROUP })

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest'
+import { fixed } from '../../../src/core/policy/builders.js'
+import type { Clock } from '../../../src/core/values/clock.js'
+import { defineJob } from '../../../src/engine/client/definition.js'
+import { eventWrites, FLEET_EVENT } from '../../../src/engine/incident/events.js'
+import type { Store } from '../../../src/store/store.js'
+import { testChronos } from '../../../src/testing.js'
+import { STORES } from '../../support/stores.js'
+
+const state = { isUp: true }
+
+const pay = defineJob({
+  name: 'pay',
+  queue: 'payments',
+  dependsOn: 'stripe',
+  retry: { maxRetries: 2, backoff: { type: 'exponential', base: '1s' }, jitter: 'none', circuit: true },
+  async run(_payload: unknown) {
+    if (!state.isUp) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  },
+})
+const mail = defineJob({
+  name: 'mail',
+  retry: fixed({ delay: '1s', maxRetries: 1, jitter: 'none' }),
+  async run(payload: { readonly isBad: boolean }) {
+    if (payload.isBad) throw new TypeError('no such mailbox')
+  },
+})
+
+describe.each(STORES)('the incident report on %s', (_, store) => {
+  const work = { queues: ['default', 'payments'], build: 'v7' }
+
+  it('has outcomes, errors, circuits and deploys of the range only', async () => {
+    await using t = testChronos({ jobs: [pay, mail], store, work })
+    state.isUp = true
+    const start = t.clock.now()
+    await t.enqueue(mail, { isBad: true }, { tenantId: 'acme' })
+    await t.enqueue(mail, { isBad: false })
+    await t.advance('2h')
+    const from = t.clock.now()
+    state.isUp = false
+    await t.enqueueMany(
+      pay,
+      Array.from({ length: 20 }, (_, n) => n),
+    )
+    await t.advance('5m')
+    state.isUp = true
+    await t.advance('55m')
+    const to = t.clock.now()
+    await t.enqueue(mail, { isBad: true })
+    await t.advance('1h')
+
+    const report = await t.chronos.incident({ from, to })
+    expect(report.outcomes).toMatchObject({ succeeded: { value: 20 }, dead: { value: 0 } })
+    const runs = (await t.jobs.list({ failedAfter: from, failedBefore: to, queue: 'payments' })).data.length
+    expect(report.errors).toMatchObject([
+      { course: 'began', title: 'connect ECONNREFUSED', before: 0, queues: ['payments'], names: ['pay'] },
+    ])
+    expect(report.errors[0]!.failures).toBeGreaterThanOrEqual(runs)
+    expect(report.outcomes.failed).toBe(report.errors[0]!.failures)
+    const circuit = report.timeline.filter(({ kind }) => kind === 'circuit').map(({ text }) => text.slice(0, 24))
+    expect(circuit[0]).toBe('circuit of stripe opened')
+    expect(circuit.at(-1)).toBe('circuit of stripe closed')
+
+    const before = await t.chronos.incident({ from: start, to: from })
+    expect(before.outcomes).toMatchObject({ succeeded: { value: 1 }, dead: { value: 1 }, failed: 2 })
+    expect(before.timeline).toMatchObject([
+      { kind: 'deploy', target: 'v7', text: 'build v7 was deployed: 1 worker started on 1 host' },
+      { kind: 'error', isTrouble: true },
+      { kind: 'alert', text: expect.stringContaining('alert dead-letters fired') },
+    ])
+    expect((await t.chronos.workers())[0]).toMatchObject({ build: 'v7' })
+  })
+
+  it('shows a tenant its own part', async () => {
+    await using t = testChronos({ jobs: [mail], store, work: { build: 'v7' } })
+    await t.enqueue(mail, { isBad: true }, { tenantId: 'acme' })
+    await t.enqueue(mail, { isBad: true }, { tenantId: 'globex' })
+    await t.enqueue(mail, { isBad: false }, { tenantId: 'acme' })
+    await t.advance('1m')
+    const own = await t.chronos.incident({ tenantId: 'acme' })
+    expect(own).toMatchObject({
+      tenantId: 'acme',
+      outcomes: { succeeded: { value: 1 }, dead: { value: 1 }, failed: 2 },
+      errors: [{ failures: 2, deaths: 1 }],
+    })
+    expect(own.timeline.map(({ kind }) => kind)).toEqual(['error'])
+    const all = await t.chronos.incident()
+    expect(all.errors).toMatchObject([{ failures: 4, deaths: 2, tenants: ['globex', 'acme'] }])
+  })
+
+  it('breaks an error down by tenant, queue, job name, worker and build', async () => {
+    await using t = testChronos({ jobs: [mail], store, work: { queues: ['default', 'urgent'], build: 'v8' } })
+    await t.enqueue(mail, { isBad: true }, { tenantId: 'acme' })
+    await t.enqueue(mail, { isBad: true }, { tenantId: 'constructor', queue: 'urgent' })
+    await t.enqueue(mail, { isBad: true })
+    await t.advance('1m')
+    const [group] = (await t.chronos.dead.groups()).data
+    const { fingerprint } = group!
+    const [worker] = await t.chronos.workers()
+    const breakdown = await t.chronos.dead.breakdown(fingerprint)
+    expect(breakdown).toMatchObject({
+      failures: 6,
+      deaths: 3,
+      queues: [
+        { value: 'default', failures: 4 },
+        { value: 'urgent', failures: 2 },
+      ],
+      names: [{ value: 'mail', failures: 6 }],
+      workers: [{ value: worker!.id, failures: 6 }],
+      builds: [{ value: 'v8', failures: 6 }],
+      complete: true,
+    })
+    expect(breakdown.tenants).toHaveLength(3)
+    expect(breakdown.tenants).toEqual(
+      expect.arrayContaining([{ value: 'acme', failures: 2 }, { value: 'constructor', failures: 2 }, { failures: 2 }]),
+    )
+    expect(breakdown.points.reduce((sum, { failures }) => sum + failures, 0)).toBe(6)
+    expect(await t.chronos.dead.breakdown(fingerprint, { tenantId: 'acme' })).toMatchObject({ failures: 2, deaths: 1 })
+  })
+
+  it('keeps an assignee and notes of an error, also of a tenant', async () => {
+    await using t = testChronos({ jobs: [mail], store })
+    await t.enqueue(mail, { isBad: true }, { tenantId: 'acme' })
+    await t.advance('1m')
+    const { dead } = t.chronos
+    const { fingerprint } = (await dead.groups()).data[0]!
+    await dead.assign(fingerprint, 'ann')
+    const noted = await dead.addNote(fingerprint, 'the provider is down', undefined, 'ann')
+    expect(noted).toMatchObject({ assignee: 'ann', notes: [{ text: 'the provider is down', by: 'ann' }] })
+    expect((await dead.groups()).data).toMatchObject([{ assignee: 'ann', notes: [{}] }])
+    expect(await dead.group(fingerprint, 'acme')).not.toHaveProperty('assignee')
+    await dead.addNote(fingerprint, 'ours', 'acme')
+    expect((await dead.group(fingerprint, 'acme')).notes).toMatchObject([{ text: 'ours' }])
+    const id = noted.notes![0]!.id
+    expect(await dead.removeNote(fingerprint, id)).not.toHaveProperty('notes')
+    await expect(dead.removeNote(fingerprint, id)).rejects.toThrow('there is no note')
+    expect(await dead.assign(fingerprint, null)).not.toHaveProperty('assignee')
+    await expect(dead.assign('missing', 'ann')).rejects.toThrow('there is no error group')
+  })
+
+  it('refuses a range that ends before it starts, or is longer than a week', async () => {
+    await using t = testChronos({ jobs: [mail], store })
+    const now = t.clock.now()
+    await expect(t.chronos.incident({ from: now, to: now })).rejects.toThrow('from must be before to')
+    await expect(t.chronos.incident({ from: now - 8 * 86_400_000 })).rejects.toThrow('at most 7 days')
+  })
+
+  it('forgets events after 90 days', async () => {
+    let opened: Store | undefined
+    const open = (clock: Clock): Store => {
+      opened = store(clock)
+      return opened
+    }
+    await using t = testChronos({ jobs: [mail], store: open })
+    await t.advance('1m')
+    const at = t.clock.now() - 90 * 86_400_000
+    const event = { type: 'circuit-opened', dependency: 'stripe' } as const
+    await opened!.putRecords(
+      eventWrites([
+        { ...event, at: at - 1 },
+        { ...event, at: at + 86_400_000 },
+      ]),
+    )
+    await t.advance('2h')
+    expect(await opened!.records(FLEET_EVENT, { limit: 10 })).toHaveLength(1)
+  })
+})
