@@ -25,6 +25,7 @@ export const MENU = [
     pages: [
       'operating',
       'dashboard',
+      'incidents',
       'alerts',
       'metrics',
       'tracing',

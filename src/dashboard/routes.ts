@@ -5,6 +5,8 @@ export interface Route {
   readonly screen: string
   /** Hidden from tenant tokens. */
   readonly forAll?: boolean
+  /** It has a time range; this is the default. */
+  readonly range?: string
 }
 
 /** A screen that the side navigation lists. */
@@ -20,10 +22,11 @@ export interface Place extends Route {
 const PLACES: readonly { readonly group?: string; readonly places: readonly Place[] }[] = [
   {
     places: [
-      { path: '/', screen: 'overview', text: 'Overview', icon: 'overview', key: 'o', forAll: true },
+      { path: '/', screen: 'overview', text: 'Overview', icon: 'overview', key: 'o', forAll: true, range: '1h' },
       { path: '/queues', screen: 'queues', text: 'Queues', icon: 'queues', key: 'q', forAll: true },
-      { path: '/jobs', screen: 'jobs', text: 'Jobs', icon: 'jobs', key: 'j' },
-      { path: '/dead', screen: 'dead', text: 'Dead letters', icon: 'dead', key: 'd' },
+      { path: '/jobs', screen: 'jobs', text: 'Jobs', icon: 'jobs', key: 'j', range: 'all' },
+      { path: '/dead', screen: 'dead', text: 'Dead letters', icon: 'dead', key: 'd', range: 'all' },
+      { path: '/incident', screen: 'incident', text: 'Incident', icon: 'incident', key: 'i', range: '1h' },
       { path: '/redrives', screen: 'redrives', text: 'Redrives', icon: 'redrive', key: 'r' },
       { path: '/schedules', screen: 'schedules', text: 'Schedules', icon: 'schedules', key: 's' },
     ],
@@ -58,9 +61,9 @@ const PLACES: readonly { readonly group?: string; readonly places: readonly Plac
 /** The first route that matches wins. */
 export const ROUTES: readonly Route[] = [
   ...PLACES.flatMap(({ places }) => places),
-  { path: '/queues/:name', screen: 'queue', forAll: true },
+  { path: '/queues/:name', screen: 'queue', forAll: true, range: '1h' },
   { path: '/jobs/:id', screen: 'job' },
-  { path: '/dead/:fingerprint', screen: 'error-group' },
+  { path: '/dead/:fingerprint', screen: 'error-group', range: '2d' },
   { path: '/redrives/:id', screen: 'redrive' },
   { path: '/schedules/new', screen: 'schedule-editor' },
   { path: '/schedules/:id', screen: 'schedule' },

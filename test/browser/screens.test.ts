@@ -15,6 +15,7 @@ const SCREENS: readonly (readonly [name: string, path: (world: World['ids']) => 
   ['dead', () => '/dead', /gateway answered/],
   ['dead-jobs', () => '/dead?view=jobs', /charge-card/],
   ['error-group', ids => `/dead/${ids.fingerprint}`, /gateway answered 503 for order A-/],
+  ['incident', () => '/incident', /Events on one axis/],
   ['redrives', () => '/redrives', /permanent/],
   ['redrive', ids => `/redrives/${ids.redrive}`, /Jobs per second/],
   ['schedules', () => '/schedules', /weekly-digest/],

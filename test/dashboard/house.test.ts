@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { ROOT } from '../support/tree.js'
 
-const SCRIPT_MAX_BYTES = 130_000
+const SCRIPT_MAX_BYTES = 150_000
 const FILE_LINES_MAX = 400
 /** Markup is longer than code, but faster to read. */
 const COMPONENT_LINES_MAX = 100
@@ -62,7 +62,7 @@ describe('the dashboard', () => {
     expect(long).toEqual([])
   })
 
-  it('sends at most 130 kB of script, compressed', () => {
+  it('sends at most 150 kB of script, compressed', () => {
     const assets = join(ROOT, 'dist', 'dashboard', 'assets')
     const scripts = readdirSync(assets).filter(name => name.endsWith('.js'))
     expect(scripts.length).toBeGreaterThan(1)

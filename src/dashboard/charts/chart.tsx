@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { short } from '../data/format.js'
+import { rangeDefault, setRange } from '../data/range.js'
 import type { Facts } from '../timeline/facts.js'
 import { Picture, type PictureTable } from './picture.js'
 import { clamp } from './scale.js'
@@ -33,6 +34,8 @@ interface ChartProps {
   /** The tip of a point. `value` is the value under the pointer, undefined for the keyboard. */
   readonly factsAt: (index: number, value: number | undefined) => Facts
   readonly onPick?: ((index: number, value: number | undefined) => void) | undefined
+  /** false: its times are not points in time, so it can't set the time range of the screen. */
+  readonly isBrushable?: boolean
   /** Called by the ↑ and ↓ keys. */
   readonly onStep?: ((by: 1 | -1) => void) | undefined
 }
@@ -50,7 +53,9 @@ const RIGHT = 18
 export function Chart(props: ChartProps) {
   const { title, spoken, times, stepMs, scale, height, above = 12, onPick, onStep, factsAt } = props
   const [element, width] = useWidth<HTMLDivElement>()
-  const [pointed, setPointed] = useState<Pointed>()
+  const [seen, setPointed] = useState<Pointed>()
+  // Another time range may have fewer points than the one that was pointed at.
+  const pointed = seen && seen.index < times.length ? seen : undefined
   const frame: TimeFrame = {
     width: Math.max(80, width - LEFT - RIGHT),
     height: height - above - BOTTOM,
@@ -59,8 +64,10 @@ export function Chart(props: ChartProps) {
     top: scale.top,
   }
   const last = times.length - 1
+  const brush = useBrush(frame, stepMs, props.isBrushable !== false && rangeDefault.value !== undefined)
   const onKeyDown = (event: KeyboardEvent): void => {
     const at = pointed?.index ?? last + 1
+    if (brush.onKey(event, times[pointed?.index ?? last] ?? 0)) return
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key]
     if (to !== undefined && last >= 0) setPointed({ index: clamp(to, 0, last), value: undefined })
     else if (onStep && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) onStep(event.key === 'ArrowUp' ? 1 : -1)
@@ -73,23 +80,34 @@ export function Chart(props: ChartProps) {
     const at = frame.from + ((event.clientX - box.left - LEFT) / frame.width) * (frame.to - frame.from)
     const value = frame.top * (1 - (event.clientY - box.top - above) / frame.height)
     setPointed(last < 0 ? undefined : { index: nearest(times, at, stepMs), value })
+    brush.onMove(at, event)
   }
   const middle = pointed && xOf(times[pointed.index]! + stepMs / 2, frame)
   return (
     <Picture title={title} summary={props.summary} table={props.table} controls={props.controls} legend={props.legend}>
       {/* biome-ignore lint/a11y: no HTML element exists for a drawing with arrow key navigation */}
       <div
-        class={`chart${onPick ? ' is-pickable' : ''}`}
+        class={`chart${onPick ? ' is-pickable' : ''}${brush.isOn ? ' is-brushable' : ''}`}
         ref={element}
         role="group"
-        aria-label={`${title}. ${spoken} Use the arrow keys to move.`}
+        aria-label={`${title}. ${spoken} Use the arrow keys to move${brush.isOn ? ', with Shift to select a time range, and Enter to apply it' : ''}.`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move along the time axis
         tabIndex={0}
         onKeyDown={onKeyDown}
+        onMouseDown={event => {
+          point(event)
+          brush.onStart(event)
+        }}
         onMouseMove={point}
-        onMouseLeave={() => setPointed(undefined)}
+        onMouseUp={brush.onEnd}
+        onMouseLeave={() => {
+          setPointed(undefined)
+          brush.stop()
+        }}
         onBlur={() => setPointed(undefined)}
-        onClick={() => pointed && onPick?.(pointed.index, pointed.value)}
+        onClick={() => {
+          if (!brush.wasUsed() && pointed) onPick?.(pointed.index, pointed.value)
+        }}
       >
         {width > 0 && (
           <svg width={width} height={height} aria-hidden="true" focusable="false">
@@ -101,6 +119,14 @@ export function Chart(props: ChartProps) {
                 ticks={(props.ticks ?? clockTicks)(frame)}
               />
               {props.draw(frame)}
+              {brush.span && (
+                <rect
+                  class="chart-brush"
+                  x={xOf(brush.span[0], frame)}
+                  width={Math.max(1, xOf(brush.span[1], frame) - xOf(brush.span[0], frame))}
+                  height={frame.height}
+                />
+              )}
               {middle !== undefined && <path class="chart-cursor" d={`M${middle} 0V${frame.height}`} />}
             </g>
           </svg>
@@ -111,6 +137,67 @@ export function Chart(props: ChartProps) {
       </div>
     </Picture>
   )
+}
+
+const MINUTE_MS = 60_000
+/** A shorter movement is a click. */
+const BRUSH_MIN_PIXELS = 6
+
+/** Dragging over a chart selects the time range of the screen, in whole bars. */
+function useBrush(frame: TimeFrame, stepMs: number, isOn: boolean) {
+  const [span, setSpan] = useState<readonly [from: number, to: number]>()
+  const start = useRef<{ at: number; x: number } | undefined>(undefined)
+  const isUsed = useRef(false)
+  const unit = stepMs > 0 ? stepMs : MINUTE_MS
+  const at = useRef(0)
+  const snapped = (a: number, b: number): readonly [number, number] => {
+    const [low, high] = [clamp(Math.min(a, b), frame.from, frame.to), clamp(Math.max(a, b), frame.from, frame.to)]
+    const first = frame.from + Math.floor((low - frame.from) / unit) * unit
+    return [first, Math.max(first + unit, frame.from + Math.ceil((high - frame.from) / unit) * unit)]
+  }
+  const stop = (): void => {
+    start.current = undefined
+    setSpan(undefined)
+  }
+  const apply = (): void => {
+    if (span) setRange(...span)
+    stop()
+  }
+  return {
+    isOn,
+    span,
+    stop,
+    onStart: (event: MouseEvent): void => {
+      isUsed.current = false
+      if (isOn && event.button === 0) start.current = { at: at.current, x: event.clientX }
+    },
+    onMove: (time: number, event: MouseEvent): void => {
+      at.current = time
+      const from = start.current
+      if (!from) return
+      if ((event.buttons & 1) === 0) stop()
+      else if (span || Math.abs(event.clientX - from.x) >= BRUSH_MIN_PIXELS) setSpan(snapped(from.at, time))
+    },
+    onEnd: (): void => {
+      isUsed.current = span !== undefined
+      apply()
+    },
+    /** Whether the click ends a selection. */
+    wasUsed: (): boolean => isUsed.current,
+    /** Shift with an arrow key extends the selection by a bar; Enter applies it, Escape drops it. */
+    onKey: (event: KeyboardEvent, from: number): boolean => {
+      const by = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0
+      if (isOn && event.shiftKey && by !== 0) {
+        start.current ??= { at: from + unit / 2, x: 0 }
+        at.current = span ? at.current + by * unit : from + unit / 2
+        setSpan(snapped(start.current.at, at.current))
+      } else if (span && event.key === 'Enter') apply()
+      else if (span && event.key === 'Escape') stop()
+      else return false
+      event.preventDefault()
+      return true
+    },
+  }
 }
 
 interface AxesProps {

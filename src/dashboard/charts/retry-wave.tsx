@@ -24,6 +24,7 @@ export function RetryWave({ wave, controls }: { readonly wave: Wave; readonly co
       stepMs={bucketMs}
       scale={valueScale(Math.max(0, ...all))}
       height={150}
+      isBrushable={false}
       ticks={({ width }) =>
         timeTicks(bucketMs * all.length, width).map(({ at, text }) => ({ x: at, text: at === 0 ? 'now' : `+${text}` }))
       }

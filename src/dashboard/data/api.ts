@@ -3,6 +3,7 @@ import type { RuleView } from '../../core/alert/settings.js'
 import type { SilenceInput, SilenceView } from '../../core/alert/silence.js'
 import type { AuditLogEntry } from '../../core/audit/entry.js'
 import type { HttpRequest } from '../../core/http/request.js'
+import type { IncidentReport } from '../../core/incident/report.js'
 import type { DeadBulkOptions } from '../../core/job/bulk.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { AttemptView, JobView } from '../../core/job/view.js'
@@ -12,6 +13,7 @@ import type { OccurrenceView } from '../../core/schedule/occurrences.js'
 import type { EndpointInput, EndpointView } from '../../core/webhook/webhook.js'
 import type { RuleChanges } from '../../engine/alerts/alerts.js'
 import type { EnqueueOptions, EnqueueResult } from '../../engine/client/enqueuer.js'
+import type { ErrorBreakdown } from '../../engine/dead/breakdown.js'
 import type { BulkResult, ErrorGroupView } from '../../engine/dead/dead.js'
 import type { DryRun, RedriveView } from '../../engine/dead/redrives.js'
 import type { CircuitView } from '../../engine/dependencies/circuits.js'
@@ -99,6 +101,22 @@ export const dead = {
     request<ErrorGroupView>('GET', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, signal }),
   setGroup: (fingerprint: string, state: 'open' | 'resolved' | 'ignored', tenantId?: string) =>
     request<ErrorGroupView>('PATCH', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, body: { state } }),
+  breakdown: (fingerprint: string, query: Filter, signal?: Signal) =>
+    request<ErrorBreakdown>('GET', `/dead/groups/${segment(fingerprint)}/breakdown`, { query, signal }),
+  assign: (fingerprint: string, assignee: string | null, tenantId?: string) =>
+    request<ErrorGroupView>('PUT', `/dead/groups/${segment(fingerprint)}/assignee`, {
+      query: { tenantId },
+      body: { assignee },
+    }),
+  addNote: (fingerprint: string, text: string, tenantId?: string) =>
+    request<ErrorGroupView>('POST', `/dead/groups/${segment(fingerprint)}/notes`, {
+      query: { tenantId },
+      body: { text },
+    }),
+  removeNote: (fingerprint: string, id: string, tenantId?: string) =>
+    request<ErrorGroupView>('DELETE', `/dead/groups/${segment(fingerprint)}/notes/${segment(id)}`, {
+      query: { tenantId },
+    }),
   acknowledge: bulk('/dead/acknowledge'),
   discard: bulk('/dead/discard'),
 }
@@ -209,6 +227,7 @@ export const stats = {
   get: (signal?: Signal) => request<FleetStats>('GET', '/stats', { signal }),
   /** `from` and `to` are times, `step` whole minutes. */
   series: some<StatsSeries>('/stats/series'),
+  incident: some<IncidentReport>('/incident'),
 }
 
 /** The server, its store and its settings. */

@@ -8,6 +8,7 @@ import { plural, short, TIME_MODES, timeMode } from '../data/format.js'
 import { trouble } from '../data/http.js'
 import { heardAt, liveState, PACES, pace } from '../data/live.js'
 import { useQuery } from '../data/query.js'
+import { rangeParameters } from '../data/range.js'
 import { isTenant, may, session, signOut } from '../data/session.js'
 import { LazyScreen } from '../lazy.js'
 import { Button } from '../parts/button.js'
@@ -18,6 +19,7 @@ import { isAt, type Place, placesFor } from '../routes.js'
 import { KeyMap } from './key-map.js'
 import { type KeyBinding, useKeys } from './keys.js'
 import { Palette } from './palette.js'
+import { RangeMenu } from './range-menu.js'
 import { go, href, path, query, setQuery } from './router.js'
 import { nextTheme, THEMES, theme } from './theme.js'
 import { unseenDead } from './title.js'
@@ -167,7 +169,10 @@ function Places() {
 
 function PlaceLink({ place, tally }: { readonly place: Place; readonly tally: number }) {
   return (
-    <a href={href(place.path)} aria-current={isAt(place.path, path.value) ? 'page' : undefined}>
+    <a
+      href={href(place.path, place.range === undefined ? {} : rangeParameters())}
+      aria-current={isAt(place.path, path.value) ? 'page' : undefined}
+    >
       <Icon name={place.icon} />
       <span>{place.text}</span>
       {tally > 0 && <span class="tally dead">{short(tally)}</span>}
@@ -210,6 +215,7 @@ function Bar() {
         </span>
         <kbd>/</kbd>
       </button>
+      <RangeMenu />
       <LiveMenu />
       <Menu
         label="Display settings"

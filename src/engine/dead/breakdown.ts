@@ -100,6 +100,19 @@ export async function readBreakdown(
   }
 }
 
+/** The failed runs and deaths of each error in a time range; undefined without a range. */
+export async function readSeen(
+  env: Environment,
+  { from, to, tenantId }: BreakdownQuery,
+): Promise<ReadonlyMap<string, { readonly failures: number; readonly deaths: number }> | undefined> {
+  if (from === undefined && to === undefined) return undefined
+  const store = await env.connection.store()
+  const { now } = await store.info()
+  const { stepMs: _, ...range } = rangeOf(present({ from, to }), now)
+  const { errors } = await readErrorCounts(store, { ...range, max: RECORDS_MAX, ...present({ tenantId }) })
+  return new Map(errors.map(({ fingerprint, failures, deaths }) => [fingerprint, { failures, deaths }]))
+}
+
 function rangeOf(query: Omit<BreakdownQuery, 'tenantId'>, now: number) {
   const end = query.to === undefined ? now : timeOf(query.to, 'dead.breakdown: to')
   const start = query.from === undefined ? end - 2 * DAY_MS : timeOf(query.from, 'dead.breakdown: from')

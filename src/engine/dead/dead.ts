@@ -6,7 +6,7 @@ import { freeText } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { about, anyText, boolean, type Infer, integer, named, oneOf, read } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
-import { timestamp } from '../../core/values/time.js'
+import { time, timestamp } from '../../core/values/time.js'
 import { type ErrorGroup, GROUP_STATES, groupId } from '../../store/fold.js'
 import type { Changed, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -15,7 +15,7 @@ import { actOnAll, type BulkResult } from '../jobs/bulk.js'
 import type { Jobs } from '../jobs/jobs.js'
 import { jobFilter, type List, PAGE_DEFAULT, type PageQuery, paging } from '../jobs/query.js'
 import type { Records } from '../records/records.js'
-import { type BreakdownQuery, type ErrorBreakdown, readBreakdown } from './breakdown.js'
+import { type BreakdownQuery, type ErrorBreakdown, readBreakdown, readSeen } from './breakdown.js'
 import { type ErrorOf, errorNotes, NotesOfErrors } from './error-notes.js'
 import { GROUPS_MAX, groupRecords, groupsOf } from './group-records.js'
 import type { DeadQuery, DryRun, RedriveOptions, Redrives, RedriveView } from './redrives.js'
@@ -67,6 +67,10 @@ export const errorGroupView = named(
       code: anyText,
       status: integer(),
       ...errorNotes.optional,
+      inRange: about(
+        view({ failures: integer(), deaths: integer() }),
+        'Failed runs and deaths in the time range that was asked for.',
+      ),
     },
   ),
 )
@@ -80,6 +84,11 @@ export const groupQuery = object(
     all: about(boolean, 'Include groups without a dead letter, and resolved and ignored groups. Default false.'),
     state: oneOf(GROUP_STATES),
     tenantId: about(freeText, 'Only the part of this tenant. Default: all tenants, with a breakdown.'),
+    from: about(
+      time,
+      'Only groups with failed runs from this time on, most failed runs first, also without dead letters.',
+    ),
+    to: about(time, 'Only groups with failed runs before this time. Default: now.'),
     ...paging,
   },
 )
@@ -110,17 +119,33 @@ export class Dead {
 
   /** Most dead letters first, then the newest. */
   async groups(query: GroupQuery = {}): Promise<List<ErrorGroupView>> {
-    const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = read(groupQuery, query, 'dead.groups:')
+    const asked = read(groupQuery, query, 'dead.groups:')
+    const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = asked
     const found = await this.#groups(tenantId)
-    const groups: RolledUp[] = (tenantId === undefined ? rollUpAll(found) : found).filter(group =>
-      state === undefined ? all || (group.dead > 0 && group.state !== 'ignored') : group.state === state,
+    const seen = await readSeen(this.#env, asked)
+    const isShown = (group: RolledUp): boolean => {
+      if (seen && !seen.has(group.fingerprint)) return false
+      if (state !== undefined) return group.state === state
+      return all || (group.state !== 'ignored' && (seen !== undefined || group.dead > 0))
+    }
+    const groups: RolledUp[] = (tenantId === undefined ? rollUpAll(found) : found).filter(isShown)
+    const failures = ({ fingerprint }: RolledUp): number => seen?.get(fingerprint)?.failures ?? 0
+    groups.sort(
+      (a, b) =>
+        failures(b) - failures(a) ||
+        b.dead - a.dead ||
+        b.lastSeen - a.lastSeen ||
+        (a.fingerprint < b.fingerprint ? -1 : 1),
     )
-    groups.sort((a, b) => b.dead - a.dead || b.lastSeen - a.lastSeen || (a.fingerprint < b.fingerprint ? -1 : 1))
     const from = cursor === undefined ? 0 : groups.findIndex(group => idOf(group) === cursor) + 1
     const page = groups.slice(from, from + limit)
     const isLast = from + limit >= groups.length
     const notes = await this.#notes.views(page)
-    const data = page.map(group => ({ ...viewGroup(group), ...notes.get(idOf(group)) }))
+    const data = page.map(group => ({
+      ...viewGroup(group),
+      ...notes.get(idOf(group)),
+      ...present({ inRange: seen?.get(group.fingerprint) }),
+    }))
     return { data, page: isLast ? {} : { next: idOf(page.at(-1)!) } }
   }
 

@@ -5,6 +5,7 @@ import { TrendSpark } from '../../charts/trend-spark.js'
 import * as api from '../../data/api.js'
 import { apiFilter, jobTokens } from '../../data/filter.js'
 import { count, percent, plural } from '../../data/format.js'
+import { apiRange, range, rangeParameters } from '../../data/range.js'
 import { may } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
@@ -53,10 +54,12 @@ const STATES = [
 function Groups() {
   const state = chosenIn('group', STATES).value
   const filter = state === 'all' ? { all: 'true' } : state === '' ? {} : { state }
-  const groups = usePage(`groups ${state}`, (page, signal) => api.dead.groups({ ...filter, ...page }, signal), {
-    topics: ['dead', 'redrives'],
-    everyMs: 10_000,
-  })
+  const asked = { ...filter, ...apiRange(range.value) }
+  const groups = usePage(
+    `groups ${JSON.stringify(asked)}`,
+    (page, signal) => api.dead.groups({ ...asked, ...page }, signal),
+    { topics: ['dead', 'redrives'], everyMs: 10_000 },
+  )
   const redriving = useSignal<ErrorGroupView | undefined>(undefined)
   return (
     <>
@@ -98,6 +101,7 @@ export function choiceOf({ fingerprint, tenantId, title }: ErrorGroupView): Dead
 
 function NothingDead({ state }: { readonly state: string }) {
   if (state !== '') return <Empty icon="check" title="No matching groups" />
+  if (range.value) return <Empty icon="check" title="No errors in this time range" good />
   return (
     <Empty icon="check" title="No dead letters" good actions={<Button text="Show redrives" href={href('/redrives')} />}>
       Every failed job was retried, redriven or acknowledged.
@@ -134,6 +138,10 @@ function Group({ group, most, onRedrive, after }: GroupProps) {
             first <Time at={firstSeen} />
           </span>
           <span>{plural(failures, 'failed run')}</span>
+          {group.inRange && (
+            <span class="strong">{plural(group.inRange.failures, 'failed run')} in the time range</span>
+          )}
+          {group.assignee !== undefined && <span>assigned to {group.assignee}</span>}
           {group.tenants && <span>{plural(group.tenants.length, 'tenant')}</span>}
         </div>
       </div>
@@ -161,7 +169,7 @@ function Group({ group, most, onRedrive, after }: GroupProps) {
 }
 
 export function groupHref({ fingerprint, tenantId }: ErrorGroupView): string {
-  return pageOf('dead', fingerprint, { tenant: tenantId })
+  return pageOf('dead', fingerprint, { tenant: tenantId, ...rangeParameters() })
 }
 
 /** The actions for a group besides a redrive. */
@@ -210,7 +218,7 @@ export function GroupMenu({ group, after }: { readonly group: ErrorGroupView; re
 
 function DeadJobs() {
   const tokens = jobTokens().filter(({ name }) => name !== 'state')
-  const filter = apiFilter(query.value, tokens)
+  const filter = { ...apiFilter(query.value, tokens), ...apiRange(range.value, 'finished') }
   const jobs = usePage(
     `dead ${JSON.stringify(filter)}`,
     (page, signal) => api.dead.list({ ...filter, ...page }, signal),

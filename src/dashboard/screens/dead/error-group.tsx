@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JobView } from '../../../core/job/view.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
-import { TrendSpark } from '../../charts/trend-spark.js'
 import * as api from '../../data/api.js'
 import { copyText } from '../../data/copy.js'
 import { count, plural } from '../../data/format.js'
@@ -22,6 +21,9 @@ import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { choiceOf, GroupMenu, groupHref } from './dead.js'
+import { ErrorAttempts } from './error-attempts.js'
+import { ErrorBreakdown } from './error-breakdown.js'
+import { ErrorNotes } from './error-notes.js'
 import { RedriveDialog } from './redrive-dialog.js'
 import './dead.css'
 
@@ -87,9 +89,13 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
       />
       <div class="stack loose">
         <div class="columns main-aside">
-          <Samples group={group} />
-          <About group={group} />
+          <ErrorBreakdown group={group} />
+          <div class="stack">
+            <About group={group} />
+            <ErrorNotes group={group} after={after} />
+          </div>
         </div>
+        <ErrorAttempts group={group} />
         {group.tenants && <Tenants group={group} />}
         <DeadOfIt group={group} />
       </div>
@@ -98,35 +104,11 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
   )
 }
 
-const SAMPLES = 3
-
-function Samples({ group: { jobs = [] } }: { readonly group: Group }) {
-  const shown = jobs.filter(({ error }) => error !== undefined).slice(0, SAMPLES)
-  return (
-    <Panel title="Samples" note="Original messages of the newest jobs">
-      {shown.length === 0 ? (
-        <p class="muted">The jobs of this group are no longer stored.</p>
-      ) : (
-        <div class="stack">
-          {shown.map(({ id, error }) => (
-            <section key={id} class="stack tight" aria-label={`Job ${id}`}>
-              <Link to={pageOf('jobs', id)} look="mono" text={id} />
-              <pre class="sample-text">{error!.stack ?? `${error!.name}: ${error!.message}`}</pre>
-            </section>
-          ))}
-        </div>
-      )}
-    </Panel>
-  )
-}
-
 function About({ group }: { readonly group: Group }) {
-  const { fingerprint, error, code, status, names, queues, failures, deaths, dead, firstSeen, lastSeen, trend } = group
+  const { fingerprint, error, code, status, names, queues, failures, deaths, dead, firstSeen, lastSeen } = group
   return (
-    <Panel title="Frequency">
+    <Panel title="In total">
       <div class="stack">
-        <TrendSpark trend={trend} hours={48} width={260} height={56} />
-        <span class="muted">Failed runs per hour in the last two days</span>
         <Facts
           columns={1}
           facts={[

@@ -5,6 +5,7 @@ import { actOnAll } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { filterWords } from '../../data/filter.js'
 import { count, plural } from '../../data/format.js'
+import { range, rangeText } from '../../data/range.js'
 import { may } from '../../data/session.js'
 import { Button } from '../../parts/button.js'
 import { useKeys } from '../../shell/keys.js'
@@ -115,7 +116,8 @@ export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps
 }
 
 function wordsOfAll(): string {
-  const words = filterWords(query.value)
+  const time = range.value && `${query.value['by'] ?? 'created'}: ${rangeText(range.value)}`
+  const words = [filterWords(query.value), time].filter(Boolean).join(' ')
   return words === '' ? 'all jobs' : words
 }
 

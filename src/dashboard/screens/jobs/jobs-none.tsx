@@ -1,6 +1,7 @@
 import * as api from '../../data/api.js'
 import { count } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
+import { range, rangeText, setLast } from '../../data/range.js'
 import { Button } from '../../parts/button.js'
 import { Empty } from '../../parts/empty.js'
 import { go, href, setQuery } from '../../shell/router.js'
@@ -24,6 +25,12 @@ export function NoJobs({ filter, searched }: NoJobsProps) {
       {searched && !searched.complete && (
         <p>Only the newest {count(searched.newest)} jobs were searched. Narrow the filter by queue, name or time.</p>
       )}
+      {range.value && (
+        <p>
+          The time range is {rangeText(range.value)}.{' '}
+          <Button text="Show all time" size="sm" onPress={() => setLast(undefined)} />
+        </p>
+      )}
       {names.length > 1 && <Culprits filter={filter} />}
     </Empty>
   )
@@ -37,14 +44,19 @@ const URL_NAMES: Readonly<Record<string, string>> = {
   createdBefore: 'before',
 }
 
+/** The time range has its own button. */
+const isTime = (name: string): boolean => range.peek() !== undefined && /(After|Before)$/.test(name)
+
 function Culprits({ filter }: { readonly filter: Readonly<Record<string, string>> }) {
   const without = useQuery(`without ${JSON.stringify(filter)}`, async signal =>
     Promise.all(
-      Object.keys(filter).map(async name => {
-        const { [name]: _, ...rest } = filter
-        const { count: left } = await api.jobs.list({ ...rest, limit: 1 }, signal)
-        return { name, left }
-      }),
+      Object.keys(filter)
+        .filter(name => !isTime(name))
+        .map(async name => {
+          const { [name]: _, ...rest } = filter
+          const { count: left } = await api.jobs.list({ ...rest, limit: 1 }, signal)
+          return { name, left }
+        }),
     ),
   )
   const culprits = (without.data ?? []).filter(({ left }) => left.value > 0)

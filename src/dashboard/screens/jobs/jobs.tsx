@@ -7,8 +7,10 @@ import { asCurl, copyText } from '../../data/copy.js'
 import { apiFilter, jobTokens } from '../../data/filter.js'
 import { count, plural } from '../../data/format.js'
 import { type QueryState, useQuery } from '../../data/query.js'
+import { apiRange, range } from '../../data/range.js'
 import { may } from '../../data/session.js'
 import { Answer } from '../../parts/empty.js'
+import { chosenIn, UrlChoice } from '../../parts/form/field.js'
 import { Icon } from '../../parts/icon.js'
 import { Menu } from '../../parts/layer/menu.js'
 import { FilterBar } from '../../parts/list/filter-bar.js'
@@ -27,11 +29,19 @@ import './jobs.css'
 
 const LIMIT = 50
 
+/** The times of a job that the time range can be about. */
+const TIMES = [
+  { value: 'created', text: 'Created' },
+  { value: 'started', text: 'Started' },
+  { value: 'finished', text: 'Ended' },
+  { value: 'failed', text: 'Failed' },
+] as const
+
 /** The list of jobs with the filter of the URL. */
 export default function Jobs() {
   const queues = useQuery('queue-names', queueNames)
   const tokens = jobTokens({ queues: queues.data ?? [] })
-  const filter = apiFilter(query.value, tokens)
+  const filter = { ...apiFilter(query.value, tokens), ...apiRange(range.value, chosenIn('by', TIMES).value) }
   const jobs = usePage(
     `jobs ${JSON.stringify(filter)}`,
     (page, signal) => api.jobs.list({ ...filter, ...page }, signal),
@@ -41,7 +51,10 @@ export default function Jobs() {
     <>
       <PageHead title="Jobs" actions={<HeadActions filter={filter} />} />
       <FilterBar tokens={tokens} label="Filter jobs" placeholder="state:dead queue:mail card declined" />
-      <StateLinks label="States" states={STATES} />
+      <div class="row wrap apart">
+        <StateLinks label="States" states={STATES} />
+        {range.value && <UrlChoice label="Time of" name="by" options={TIMES} />}
+      </div>
       <Answer query={jobs} lines={12}>
         {data => <JobList key={JSON.stringify(filter)} data={data} jobs={jobs} filter={filter} />}
       </Answer>

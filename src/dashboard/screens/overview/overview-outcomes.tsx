@@ -1,34 +1,23 @@
 import { toMs } from '../../../core/values/duration.js'
 import type { SeriesPoint, StatsSeries } from '../../../engine/figures/statistics.js'
 import { OutcomeChart } from '../../charts/outcome-chart.js'
-import type { OutcomePick } from '../../charts/outcomes.js'
+import type { Outcome, OutcomePick } from '../../charts/outcomes.js'
 import * as api from '../../data/api.js'
-import { serverNow } from '../../data/clock.js'
 import { count, percent } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
+import { apiRange, between, range } from '../../data/range.js'
 import type { Hue } from '../../parts/badge.js'
 import { Answer } from '../../parts/empty.js'
-import { chosenIn, UrlChoice } from '../../parts/form/field.js'
 import { Panel } from '../../parts/panel.js'
 import { ShareBar } from '../../parts/sparkline.js'
-import { go } from '../../shell/router.js'
+import { go, type QueryChange } from '../../shell/router.js'
 
-const HOUR_MS = 3_600_000
-
-const RANGES = [
-  { value: '1h', text: '1 h', ms: HOUR_MS },
-  { value: '6h', text: '6 h', ms: 6 * HOUR_MS },
-  { value: '24h', text: '24 h', ms: 24 * HOUR_MS },
-  { value: '7d', text: '7 d', ms: 7 * 24 * HOUR_MS },
-  { value: '30d', text: '30 d', ms: 30 * 24 * HOUR_MS },
-] as const
-
-/** The outcomes of jobs, of all queues or one. */
+/** The outcomes of jobs in the time range of the screen, of all queues or one. */
 export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
-  const range = chosenIn('range', RANGES)
+  const asked = apiRange(range.value)
   const series = useQuery(
-    `series ${range.value} ${queue ?? ''}`,
-    signal => api.stats.series({ from: new Date(serverNow() - range.ms).toISOString(), queue }, signal),
+    `series ${JSON.stringify(asked)} ${queue ?? ''}`,
+    signal => api.stats.series({ ...asked, queue }, signal),
     { topics: ['jobs'], everyMs: 5_000 },
   )
   return (
@@ -40,7 +29,6 @@ export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
               title="Job outcomes"
               points={data.points}
               stepMs={toMs(data.step, 'step')}
-              controls={<UrlChoice label="Time range" name="range" options={RANGES} />}
               onPick={pick => showJobs(pick, queue)}
             />
             <Shares series={data} />
@@ -51,10 +39,16 @@ export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
   )
 }
 
-/** A bar links to the jobs created in its time. */
+const ENDED: Readonly<Record<Exclude<Outcome, 'failed'>, QueryChange>> = {
+  firstTry: { state: 'succeeded', retried: 'false' },
+  retried: { state: 'succeeded', retried: 'true' },
+  dead: { state: 'dead' },
+}
+
+/** A bar leads to the jobs that it counts: those that ended in its time, or whose runs failed in it. */
 function showJobs({ outcome, from, to }: OutcomePick, queue: string | undefined): void {
-  const state = outcome === 'dead' ? 'dead' : outcome === 'firstTry' || outcome === 'retried' ? 'succeeded' : undefined
-  go('/jobs', { queue, state, after: new Date(from).toISOString(), before: new Date(to).toISOString() })
+  if (outcome === 'failed') go('/jobs', { queue, by: 'failed', ...between(from, to) })
+  else go('/jobs', { queue, by: 'finished', ...(outcome && ENDED[outcome]), ...between(from, to) })
 }
 
 const total = (points: readonly SeriesPoint[], what: 'firstTry' | 'retried' | 'dead' | 'cancelled'): number =>
