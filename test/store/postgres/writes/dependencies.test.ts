@@ -46,7 +46,7 @@ describe('defer', () => {
     const [taken, moved] = [first[0]! + rest[0]!, first[1]! + rest[1]!]
     expect(taken + moved).toBe(600)
     expect((await stores[0]!.count({ state: 'running' }, 1000)).value).toBe(taken)
-    expect((await stores[0]!.count({ dependency, phase: 'scheduled' }, 1000)).value).toBe(moved)
+    expect((await stores[0]!.count({ dependency, phase: 'blocked' }, 1000)).value).toBe(moved)
     const [strange] = await sql<{ n: number }>(
       `SELECT count(*)::int AS n FROM ${schema}.jobs WHERE (state = 'running') = (pass IS NOT NULL)`,
     )
