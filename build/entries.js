@@ -11,8 +11,20 @@ export const root = fileURLToPath(new URL('../', import.meta.url))
  */
 const ELSEWHERE = { conformance: 'test/store/conformance/index.ts' }
 
+const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+
 /** The entry points, from `exports` in package.json: the one place that lists them. */
-export const ENTRY_POINTS = entryPointsOf(JSON.parse(readFileSync(`${root}package.json`, 'utf8')).exports)
+export const ENTRY_POINTS = entryPointsOf(manifest.exports)
+
+const installed = Object.keys({
+  ...manifest.dependencies,
+  ...manifest.optionalDependencies,
+  ...manifest.peerDependencies,
+})
+
+/** Whether an import is part of Node, or of a package that is installed with this one. Any other becomes part of it. */
+export const isInstalled = (/** @type {string} */ id) =>
+  id.startsWith('node:') || installed.some(name => id === name || id.startsWith(`${name}/`))
 
 /**
  * What the package starts as a process or a thread.

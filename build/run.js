@@ -2,10 +2,12 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { rolldown } from 'rolldown'
 import { beside } from './beside.js'
 import { writeDeclarations } from './declarations.js'
-import { ENTRY_POINTS, root, STARTED } from './entries.js'
+import { ENTRY_POINTS, isInstalled, root, STARTED } from './entries.js'
+import { writeLicenses } from './licenses.js'
 
-// Makes `dist`: one file for each entry point and process, with the code that they share in `chunks`. The entry points exist as
-// ES modules and as CommonJS, for programs that cannot load ES modules with `require`, such as Jest.
+// Makes `dist`: one file for each entry point and process, with the code that they share in `chunks`. The entry points
+// exist as ES modules and as CommonJS, for programs that cannot load ES modules with `require`, such as Jest. Packages
+// that only the server and the command line need are part of it, so that a program that uses the library installs less.
 
 /** The layers, so that the code that several entry points share is in a few large files. Node reads few files faster. */
 const LAYERS = [
@@ -22,12 +24,12 @@ async function bundle(input, format, extension) {
     cwd: root,
     input,
     platform: 'node',
-    external: /^[^./]/,
+    external: isInstalled,
     experimental: { nativeMagicString: true },
     preserveEntrySignatures: 'allow-extension',
     plugins: [beside()],
   })
-  await build.write({
+  const { output } = await build.write({
     dir: 'dist',
     format,
     entryFileNames: `[name].${extension}`,
@@ -40,11 +42,14 @@ async function bundle(input, format, extension) {
     },
   })
   await build.close()
+  return output.flatMap(chunk => (chunk.type === 'chunk' ? chunk.moduleIds : []))
 }
 
 const dist = `${root}dist/`
 mkdirSync(dist, { recursive: true })
 for (const name of readdirSync(dist)) if (name !== 'dashboard') rmSync(dist + name, { recursive: true })
-await bundle({ ...ENTRY_POINTS, ...STARTED }, 'esm', 'js')
-await bundle(ENTRY_POINTS, 'cjs', 'cjs')
+writeLicenses([
+  ...(await bundle({ ...ENTRY_POINTS, ...STARTED }, 'esm', 'js')),
+  ...(await bundle(ENTRY_POINTS, 'cjs', 'cjs')),
+])
 writeDeclarations()

@@ -4,7 +4,7 @@
  * @type {readonly { readonly text: string, readonly pages: readonly string[] }[]}
  */
 export const MENU = [
-  { text: 'Start', pages: ['tutorial', 'concepts', 'recipes', 'faq'] },
+  { text: 'Start', pages: ['install', 'tutorial', 'concepts', 'recipes', 'faq'] },
   {
     text: 'Guides',
     pages: [
@@ -32,6 +32,7 @@ export const MENU = [
       'postgres',
       'runbook',
       'capacity',
+      'upgrading',
       'security',
       'mcp',
     ],
@@ -52,6 +53,6 @@ export const MENU = [
   },
   {
     text: 'Project',
-    pages: ['comparison', 'migrating', 'reliability', 'requirements', 'architecture'],
+    pages: ['comparison', 'migrating', 'reliability', 'compatibility', 'requirements', 'architecture'],
   },
 ]

@@ -402,7 +402,7 @@ const LAYERS: readonly Layer[] = [
   {
     at: /^src\/engine\//,
     paths: /^src\/(core\/|engine\/|store\/(store|run|record|fold|integrity|id-xor)\.ts$)/,
-    packages: /^(pino|pino-pretty|node:(async_hooks|crypto|events|module|os|util))$/,
+    packages: /^(pino|node:(async_hooks|crypto|events|os|util))$/,
     types: SCHEMA,
   },
   {

@@ -19,10 +19,16 @@ export interface Running {
 /** `chronos …` as a shell would run it, without a terminal. */
 export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
   const { NO_COLOR: _, FORCE_COLOR: __, ...clean } = process.env
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...clean, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  return startProgram(process.execPath, [MAIN, ...args], { env: { ...clean, ...env } })
+}
+
+/** Any program, in this environment and no other. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  options: { readonly env: NodeJS.ProcessEnv; readonly cwd?: string },
+): Running {
+  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text
@@ -42,7 +48,7 @@ export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Run
       }
       child.stdout.on('data', look)
       look()
-      void ended.then(({ code }) => reject(new Error(`ended with ${code} and never said ${pattern}:\n${stderr}`)))
+      ended.then(({ code }) => reject(new Error(`ended with ${code} and never said ${pattern}:\n${stderr}`)), reject)
     })
   return { child, ended, said }
 }

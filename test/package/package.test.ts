@@ -64,6 +64,61 @@ describe('the package', () => {
   })
 })
 
+describe('package.json', () => {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, unknown>
+  const versionsOf = (group: string): readonly [string, string][] =>
+    Object.entries(manifest[group] as Record<string, string>)
+
+  it('gives users ranges, and pins what only this repository needs', () => {
+    for (const [name, range] of [...versionsOf('dependencies'), ...versionsOf('optionalDependencies')])
+      expect(range, name).toMatch(/^\^\d+\.\d+\.\d+$/)
+    for (const [name, version] of versionsOf('devDependencies'))
+      expect(version, name).toMatch(/^(npm:\w+@)?\d+\.\d+\.\d+/)
+  })
+
+  it('installs few packages with the library; those of the server and the command line are bundled', () => {
+    expect(versionsOf('dependencies').map(([name]) => name)).toEqual([
+      '@standard-schema/spec',
+      'croner',
+      'ipaddr.js',
+      'pino',
+      'undici',
+    ])
+    const licenses = readFileSync(join(package_.installed, 'dist', 'LICENSES.md'), 'utf8')
+    const bundled = [...licenses.matchAll(/^## (\S+) \S+ \((.+)\)$/gm)].map(([, name, license]) => [name, license])
+    expect(bundled).toEqual([
+      ['@hono/node-server', 'MIT'],
+      ['commander', 'MIT'],
+      ['hono', 'MIT'],
+    ])
+    expect(licenses.match(/Permission is hereby granted/g)).toHaveLength(bundled.length)
+  })
+
+  it('says where the source, the issues and the homepage are, and names the command like the package, too', () => {
+    const repository = 'https://github.com/chronos-jobs/chronos'
+    expect(manifest).toMatchObject({
+      repository: { type: 'git', url: `git+${repository}.git` },
+      homepage: `${repository}#readme`,
+      bugs: { url: `${repository}/issues` },
+      funding: repository,
+      bin: { chronos: './dist/cli.js', 'chronos-jobs': './dist/cli.js' },
+    })
+  })
+
+  it('lists every entry point for compilers that do not read exports', () => {
+    const { exports, typesVersions } = manifest as {
+      exports: Record<string, string | Record<string, string>>
+      typesVersions: { '*': Record<string, readonly string[]> }
+    }
+    const expected = Object.entries(exports).flatMap(([name, targets]) =>
+      typeof targets === 'string' || name === '.'
+        ? []
+        : [[name.slice(2), [targets['require']!.replace(/cjs$/, 'd.cts')]]],
+    )
+    expect(typesVersions['*']).toEqual(Object.fromEntries(expected))
+  })
+})
+
 interface SourceMap {
   readonly sources: readonly string[]
   readonly sourcesContent?: readonly (string | null)[]

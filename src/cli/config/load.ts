@@ -19,6 +19,8 @@ export interface Source {
 export interface Config {
   readonly settings: Settings
   readonly sources: Readonly<Record<SettingName, Source>>
+  /** Variables that Kubernetes has set, which are no settings. */
+  readonly ignored: readonly string[]
 }
 
 /** Values from the command line, by setting. Strings are parsed like environment variables. */
@@ -36,7 +38,8 @@ export async function loadConfig({ config, ...flags }: Flags, { env, folder }: I
     settings[name] = said === undefined ? SETTINGS[name].otherwise : checked(name, said)
     sources[name] = said?.source ?? { level: 'default', name: 'default' }
   }
-  return { settings: settings as unknown as Settings, sources: sources as Config['sources'] }
+  const ignored = isServiceLink(env[PORT] ?? '') ? [PORT] : []
+  return { settings: settings as unknown as Settings, sources: sources as Config['sources'], ignored }
 }
 
 interface Said {
@@ -59,6 +62,7 @@ function ofEnvironment(name: SettingName, env: Environment): Said | undefined {
   if (plain !== undefined && path !== undefined) {
     throw usage(`${variable} and ${variable}_FILE are both set; keep one`)
   }
+  if (variable === PORT && isServiceLink(plain ?? '')) return undefined
   if (plain !== undefined) return { value: parsed(name, plain), source: { level: 'environment', name: variable } }
   if (path === undefined) return undefined
   return {
@@ -92,14 +96,13 @@ function checked(name: SettingName, { value, source }: Said): unknown {
   // A login may be in any address.
   const plain = typeof value === 'string' ? value.replace(/(\/\/|^).*@/, '$1…@') : value
   const got = isSecret ? 'another value' : shown(plain)
-  throw usage(`${where}: expected ${schema.expects}, got ${got}${hint(name, value)}`)
+  throw usage(`${where}: expected ${schema.expects}, got ${got}`)
 }
 
-/** Kubernetes sets CHRONOS_PORT for a Service named chronos. */
-function hint(name: SettingName, value: unknown): string {
-  if (name !== 'port' || typeof value !== 'string' || !value.startsWith('tcp://')) return ''
-  return '; Kubernetes sets it for a Service named chronos: turn `enableServiceLinks` off'
-}
+const PORT = SETTINGS.port.env
+
+/** Kubernetes sets CHRONOS_PORT=tcp://… in each pod of a namespace that has a Service named chronos. */
+const isServiceLink = (text: string): boolean => text.startsWith('tcp://')
 
 const OTHERS = ['CHRONOS_CONFIG', 'CHRONOS_DEBUG']
 const KNOWN = [

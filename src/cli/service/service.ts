@@ -13,6 +13,8 @@ import { addressOf } from '../backend/store-address.js'
 import type { Config } from '../config/load.js'
 import { retentionIn, type Settings } from '../config/settings.js'
 
+const SERVICE_LINK = 'ignoring a variable that Kubernetes sets for a Service; set enableServiceLinks to false'
+
 export type Extra = (request: Request) => Promise<Response | undefined>
 
 export interface ServiceOptions {
@@ -50,7 +52,8 @@ export class Service {
 
   static async open(options: ServiceOptions): Promise<Service> {
     const { config, log, egressAllow = [] } = options
-    const { settings, sources } = config
+    const { settings, sources, ignored } = config
+    for (const variable of ignored) log.warn({ event: 'config.ignored', variable }, SERVICE_LINK)
     const { createChronos } = await import('../../index.js')
     const chronos = createChronos({
       store: await openStore(addressOf(settings.store, sources.store.name)),

@@ -1,8 +1,6 @@
-import { createRequire } from 'node:module'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import type pretty from 'pino-pretty'
-import { formatMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
+import { readable } from './readable.js'
 import { redacted, redactedForTerminal } from './redaction.js'
 
 /** The part of a pino logger that Chronos uses. */
@@ -61,9 +59,9 @@ export function defaultLog(environment: NodeJS.ProcessEnv = process.env, destina
   const level = setting(environment, 'CHRONOS_LOG_LEVEL', LEVELS) ?? 'info'
   const format = setting(environment, 'CHRONOS_LOG_FORMAT', FORMATS) ?? (process.stderr.isTTY ? 'pretty' : 'json')
   if (format === 'json') return jsonLog(level, destination ?? standardError())
-  const colorize = destination === undefined && process.stderr.isTTY && !environment['NO_COLOR']
-  const stream = { sync: true, destination: destination ?? STDERR, ignore: 'pid,hostname', colorize, messageFormat }
-  return pinoLog(level, redactedForTerminal, readable(stream))
+  const isColored = destination === undefined && process.stderr.isTTY && !environment['NO_COLOR']
+  const stream = destination ?? pino.destination({ dest: STDERR, sync: true })
+  return pinoLog(level, redactedForTerminal, readable(stream, isColored))
 }
 
 /** Writes bytes: with text, the stream would measure all lines that wait to be written again for each new line. */
@@ -105,21 +103,6 @@ function jsonOf(fields: object): string | undefined {
   } catch {
     return undefined // a BigInt, or a toJSON that throws
   }
-}
-
-/** Adds to the constant phrase what an operator reads first: `job failed, scheduling retry 1/3 in 1s at …`. */
-function messageFormat(line: Readonly<Record<string, unknown>>, messageKey: string): string {
-  const { event, retry, maxRetries, delayMs, nextRunAt, nextOccurrenceAt } = line
-  const message = String(line[messageKey])
-  if (event === 'job.retrying')
-    return `${message} ${retry}/${maxRetries} in ${formatMs(Number(delayMs))} at ${nextRunAt}`
-  return nextOccurrenceAt === undefined ? message : `${message}, next occurrence at ${nextOccurrenceAt}`
-}
-
-/** Loaded only for a terminal, because a service writes JSON and does not need it. */
-function readable(options: pretty.PrettyOptions): pretty.PrettyStream {
-  const load = createRequire(import.meta.url)
-  return (load('pino-pretty') as typeof pretty)(options)
 }
 
 function setting(environment: NodeJS.ProcessEnv, name: string, known: readonly string[]): string | undefined {

@@ -83,7 +83,6 @@ describe('a setting', () => {
 
   it.each([
     [{ CHRONOS_PORT: 'http' }, 'CHRONOS_PORT: expected a port from 0 to 65535, got "http"'],
-    [{ CHRONOS_PORT: 'tcp://10.0.0.1:4100' }, 'turn `enableServiceLinks` off'],
     [{ CHRONOS_READ_ONLY: 'maybe' }, 'CHRONOS_READ_ONLY: expected true or false, got "maybe"'],
     [{ CHRONOS_DRAIN_DELAY: '5' }, 'CHRONOS_DRAIN_DELAY: expected a duration up to 10m, such as 5s, got "5"'],
     [{ CHRONOS_QUEUES: 'a b' }, 'CHRONOS_QUEUES: expected names of queues'],
@@ -96,7 +95,9 @@ describe('a setting', () => {
   })
 
   it('ignores variables of other programs', async () => {
-    expect((await shown({ CHRONOS_SERVICE_HOST: '10.0.0.1', CHRONOS_PORT_4100_TCP: 'x' }))['port']?.value).toBe(4100)
+    const port = 'tcp://10.0.0.1:4100'
+    const links = { CHRONOS_SERVICE_HOST: '10.0.0.1', CHRONOS_PORT: port, CHRONOS_PORT_4100_TCP: port }
+    expect((await shown(links))['port']).toMatchObject({ value: 4100, source: 'default' })
   })
 })
 

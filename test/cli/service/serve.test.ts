@@ -180,7 +180,9 @@ describe('dev', () => {
     expect(text).toMatch(/^Chronos is running · Node v\d+.* · SQLite 3\./)
     const [, url] = /Dashboard {2}(http\S+)/.exec(text)!
     expect((await fetch(url!)).status).toBe(200)
-    const commands = [...text.matchAll(/^ +\$ (?:npx )?chronos (.*)$/gm)].map(([, words]) => wordsOf(words!))
+    const commands = [...text.matchAll(/^ +\$ (?:npx chronos-jobs|chronos) (.*)$/gm)].map(([, words]) =>
+      wordsOf(words!),
+    )
     expect(commands.map(([name]) => name)).toEqual(['http', 'schedules', 'top'])
     const [call, schedule, top] = commands
     const called = await say([...call!, '--json'])

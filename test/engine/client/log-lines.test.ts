@@ -182,6 +182,27 @@ describe('the readable format', () => {
     ])
   })
 
+  it('indents the fields of an error, and keeps the lines of its stack', () => {
+    const { log, text } = logged({ CHRONOS_LOG_FORMAT: 'pretty' })
+    const error = Object.assign(new RangeError('no'), { stack: 'RangeError: no\n    at a.js:1', code: 'E1' })
+    log.error({ name: 'mail', count: 2, list: [], err: error }, 'failed')
+    expect(text().slice(text().indexOf(']') + 1)).toBe(
+      [
+        ' ERROR (mail): failed',
+        '    count: 2',
+        '    list: []',
+        '    err:',
+        '        type: "RangeError"',
+        '        message: "no"',
+        '        stack:',
+        '            RangeError: no',
+        '                at a.js:1',
+        '        code: "E1"',
+        '',
+      ].join('\n'),
+    )
+  })
+
   it('says when the next occurrence comes', () => {
     const { log, text } = logged({ CHRONOS_LOG_FORMAT: 'pretty' })
     log.error({ event: 'job.dead', nextOccurrenceAt: '2026-01-02T00:00:00.000Z' }, 'job failed, moved to dead letters')

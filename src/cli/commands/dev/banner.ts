@@ -50,7 +50,7 @@ function triesAt(base: string, chronos: string): readonly Try[] {
 }
 
 /** The name of the program, as the user started it. */
-const started = (env: Environment): string => (env['npm_command'] === undefined ? 'chronos' : 'npx chronos')
+const started = (env: Environment): string => (env['npm_command'] === undefined ? 'chronos' : 'npx chronos-jobs')
 
 function nodeLine(style: Style): readonly string[] {
   const words = nodeWarning()

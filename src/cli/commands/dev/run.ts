@@ -60,10 +60,10 @@ async function begin(service: Service, io: Io): Promise<Listening> {
 }
 
 async function configFor(flags: DevFlags, io: Io): Promise<Config> {
-  const { settings, sources } = await loadConfig({ ...flags, host: '127.0.0.1' }, io)
+  const { settings, ...rest } = await loadConfig({ ...flags, host: '127.0.0.1' }, io)
   // No token is needed on this machine, so that the commands of the banner work as they are.
   const open = { ...settings, token: undefined, viewerToken: undefined }
-  return { sources, settings: flags.demo ? forDemo(open, sources) : open }
+  return { ...rest, settings: flags.demo ? forDemo(open, rest.sources) : open }
 }
 
 /** Settings of the demo, unless the user has set them. */
