@@ -53,3 +53,21 @@ describe('blocked jobs', () => {
     expect(visitor.troubles).toEqual([])
   })
 })
+
+describe('a job without a handler', () => {
+  it('is on the Overview, with the nearest known name', async () => {
+    const { page } = visitor
+    const resize = defineJob({ name: 'resize', queue: 'images', run: () => undefined })
+    t.chronos.work([resize], { signals: false })
+    await t.chronos.enqueueMany('resise', [1, 2], { queue: 'images' })
+    await expect.poll(async () => (await t.chronos.stats()).unhandled.length).toBe(1)
+    await visitor.open('/')
+    const item = page.getByRole('link', { name: /No worker has a handler for resise/ })
+    expect(await item.innerText()).toContain('2 jobs wait in images; did you mean resize?')
+    await item.click()
+    await visitor.settled()
+    const rows = page.getByRole('table', { name: 'Jobs' }).locator('tbody tr')
+    expect(await rows.count()).toBe(2)
+    expect(visitor.troubles).toEqual([])
+  })
+})

@@ -8,9 +8,11 @@ import {
   checkSchema,
   nodeCheck,
   postgresChecks,
+  retentionCheck,
   sqliteChecks,
 } from '../../../src/cli/commands/doctor/checks.js'
 import { bytesText } from '../../../src/cli/output/bytes.js'
+import { present } from '../../../src/core/values/present.js'
 import { createChronos, defineJob } from '../../../src/index.js'
 import { sqlite } from '../../../src/sqlite.js'
 import type { PostgresHealth } from '../../../src/store/postgres/connection/health.js'
@@ -216,6 +218,31 @@ describe('doctor', () => {
       status: 'warning',
       found: '1 job "resise" in queue "default": no live worker has a handler for this name (did you mean "resize"?)',
     })
+  })
+
+  it.each([
+    [true, 5_000_000, 'ok', 'ended jobs are pruned'],
+    [false, 99_999, 'ok', 'no job is ever pruned; 99,999 ended jobs'],
+    [false, 100_000, 'warning', 'no job is ever pruned; 100,000 ended jobs'],
+    [undefined, 100_000, 'warning', 'no worker has said whether it prunes; 100,000 ended jobs'],
+  ])('warns when nothing is ever pruned: pruning %s, %i ended jobs', (isPruning, value, status, found) => {
+    expect(retentionCheck(isPruning, { value, relation: 'exact' })).toMatchObject({ name: 'retention', status, found })
+  })
+
+  it('learns from the worker whether it prunes', async () => {
+    const store = `sqlite:${join(folder, 'chronos.db')}`
+    for (const [retention, found] of [
+      [false, 'no job is ever pruned; 0 ended jobs'],
+      [undefined, 'ended jobs are pruned'],
+    ] as const) {
+      await using chronos = createChronos({ store, log: false, ...present({ retention }) })
+      chronos.work([], { signals: false })
+      const said = async () => {
+        const { stdout } = await say(['doctor', '--store', store, '--json', '--no-integrity'])
+        return named((JSON.parse(stdout) as { readonly checks: readonly Check[] }).checks, 'retention')?.found
+      }
+      await expect.poll(said).toBe(found)
+    }
   })
 
   it('checks a server, and receives its own notification', async () => {

@@ -44,6 +44,17 @@ async function stopped({ child, ended }: Running): Promise<Ended> {
   return ended
 }
 
+it('signs with the webhook secret of the configuration, so that replicas share it', async () => {
+  const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
+  const path = join(folder, 'secret')
+  writeFileSync(path, `${secret}\n`)
+  const server = launch(['serve', '--port', '0'], { CHRONOS_WEBHOOK_SECRET_FILE: path })
+  const [, url] = await server.said(/^serving (http[^,\s]+)/m)
+  const { code, stderr } = await say(['webhooks', 'rotate-secret', 'per-job', '--url', url!])
+  expect([code, stderr]).toEqual([expect.any(Number), expect.stringContaining('is configured; change `webhookSecret`')])
+  expect((await stopped(server)).stderr).not.toContain(secret)
+})
+
 describe('worker', () => {
   const jobs = (content: string): string => {
     const path = join(folder, 'jobs.mjs')
@@ -192,6 +203,23 @@ describe('dev', () => {
     ])
     expect((await say(schedule!)).stdout).toContain('schedule ping is active: every 10s')
     expect((await say([...top!, '--once'])).stdout).toContain('default')
+    expect((await stopped(dev)).code).toBe(0)
+  })
+
+  it('leaves jobs to a pull worker, as its guide says', async () => {
+    const dev = launch(['dev', '--port', '0'])
+    const [, url] = await dev.said(/Dashboard {2}(http\S+)\//)
+    const post = async (path: string, body: object) => {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch(`${url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      return (await answer.json()) as Record<string, unknown>
+    }
+    // The worker of the server meets the first ones, and has no handler for them.
+    for (const name of ['resize', 'resize']) await post('jobs', { name, queue: 'images' })
+    const claim = { workerId: 'python', queues: ['images'], limit: 10, wait: '20s' }
+    const claimed: unknown[] = []
+    while (claimed.length < 2) claimed.push(...((await post('leases:claim', claim))['data'] as unknown[]))
+    expect(claimed).toMatchObject(Array(2).fill({ job: { name: 'resize', attempt: 1 } }))
     expect((await stopped(dev)).code).toBe(0)
   })
 

@@ -362,6 +362,20 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     ])
   })
 
+  it.each([
+    [false, ['firing nothing-pruned']],
+    [{ succeeded: '1h', dead: '30d' }, []],
+  ] as const)('nothing-pruned counts ended jobs unless some are pruned: retention %j', async (retention, heard) => {
+    await using world = new World(open)
+    const rules = { ...OTHERS_OFF, 'dead-letters': false, 'nothing-pruned': { fire: 2, clear: 1, for: '1m' } } as const
+    const chronos = world.start({ alerts: { rules }, retention })
+    await die(world, chronos, 3)
+    await world.advance('10m')
+    expect(world.told.map(({ notice, rule }) => `${notice} ${rule}`)).toEqual(heard)
+    for (const { summary } of world.told)
+      expect(summary).toBe('no job is ever pruned, and the store has 3 ended jobs or more')
+  })
+
   it('schedule-missed fires once when no scheduler was running for occurrences', async () => {
     await using world = new World(open)
     const first = world.start({ alerts: { rules: OTHERS_OFF } })
