@@ -12,6 +12,9 @@ import { writeLicenses } from './licenses.js'
 /** The layers, so that the code that several entry points share is in a few large files. Node reads few files faster. */
 const LAYERS = [
   { name: 'core', test: /\/src\/core\// },
+  // A client has no engine: a browser must not load it with the definitions of jobs.
+  { name: 'define', test: /\/src\/engine\/(client\/definition|threads\/module|upkeep\/retention)\.ts$/ },
+  { name: 'client', test: /\/src\/client\// },
   { name: 'postgres', test: /\/src\/store\/postgres\// },
   { name: 'engine', test: /\/src\/(engine|store)\/|\/src\/(index|sqlite)\.ts$/ },
   { name: 'server', test: /\/src\/server\// },

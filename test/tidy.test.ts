@@ -94,6 +94,7 @@ const RULES: readonly Rule[] = [
     because: 'Everything else is given a clock and dice, so that tests and simulations can replay any moment.',
     except: {
       'src/engine/time/system.ts': 'the one place that has them',
+      'src/client/system.ts': 'a browser or an edge runtime can not load the one place',
       'src/server/metrics/process.ts': 'measures the process itself: start time, event loop and garbage collection',
       'src/store/postgres/connection/thread.js': 'stands in for a thread that may not answer, and measures its silence',
       'src/engine/threads/thread.js': 'runs in a thread, which gets the difference to the clock of the store',
