@@ -12,7 +12,7 @@ export const SERVER_BUGS: readonly Mutant[] = [
   {
     name: 'an audit log that erases itself',
     file: AUDIT,
-    find: 'const to = idPrefix(this.#options.clock.now() - KEPT_MS)',
+    find: 'const to = auditIdPrefix(this.#options.clock.now() - KEPT_MS)',
     replace: 'const to = this.#options.dice.id(this.#options.clock.now() - KEPT_MS)',
     killer: 'server#auditLogIsKept',
   },
