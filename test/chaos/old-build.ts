@@ -3,9 +3,16 @@ import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../support/tree.js'
 
-/** The first commit with the current schema: its processes may run beside those of today. */
-export const PREVIOUS = '03eeb55'
-/** The last commit with the schema before. */
+/**
+ * The first commit with the current schema of PostgreSQL, which added this file: its processes may run beside those of
+ * today. Empty without the history.
+ */
+export const PREVIOUS = spawnSync(
+  'git',
+  ['log', '--diff-filter=A', '--format=%h', '-1', '--', 'src/store/postgres/writes/errors.ts'],
+  { cwd: ROOT, encoding: 'utf8' },
+).stdout.trim()
+/** A commit with an earlier schema. */
 export const EARLIER = '6f93ed1~1'
 
 /** Why an older version can't be built here. */

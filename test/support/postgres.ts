@@ -119,6 +119,7 @@ async function empty(schema: string): Promise<void> {
   const tables = [
     'jobs',
     'payloads',
+    'errors',
     'attempts',
     'job_logs',
     'effects',

@@ -223,6 +223,16 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX attempts_failed ON @attempts (finished_at, job) WHERE status IN ('failed', 'timed-out', 'lost');
   CREATE UNIQUE INDEX jobs_failed ON @jobs (pk) WHERE fingerprint IS NOT NULL;
   `,
+  // Existing attempts keep the text of their error.
+  `
+  SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+  -- the text of an error, once for all attempts that failed with it
+  CREATE TABLE @errors (hash uuid PRIMARY KEY, body text COLLATE "C" NOT NULL);
+  -- not compressed: for a long stack, compression took longer than the rest of a settle
+  ALTER TABLE @errors ALTER COLUMN body SET STORAGE EXTERNAL;
+  ALTER TABLE @attempts ADD COLUMN error_hash uuid;
+  CREATE INDEX attempts_error ON @attempts (error_hash) WHERE error_hash IS NOT NULL;
+  `,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

@@ -109,9 +109,12 @@ export function readHeld(row: FactRow): Claimed {
   return { ...readFacts(row), token: fromText(token), workerId: fromText(workerId), leaseUntil }
 }
 
+/** The text of the error of an attempt `a`. Before version 7, it was in the row of the attempt. */
+export const ERROR_BODY = 'coalesce(a.error, (SELECT e.body FROM @errors e WHERE e.hash = a.error_hash))'
+
 /** The last error is not a column of the job: it is read from the attempts. */
-export const ERROR = `(SELECT a.error FROM @attempts a WHERE a.job = jobs.pk AND a.generation = jobs.generation
-  AND a.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
+export const ERROR = `(SELECT ${ERROR_BODY} FROM @attempts a WHERE a.job = jobs.pk AND a.generation = jobs.generation
+  AND (a.error_hash IS NOT NULL OR a.error IS NOT NULL) ORDER BY a.run DESC LIMIT 1)`
 
 /** The table must be called `jobs`. */
 export const JOB_COLUMNS = `${FACT_COLUMNS}, ${columnNames(UNHELD_COLUMNS)}, state,

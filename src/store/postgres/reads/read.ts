@@ -16,7 +16,7 @@ import { folded, HTTP_JOB, mayBeOfId, withinJson } from '../../text-search.js'
 import { ids, isId, words } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { INDEXED_MAX } from '../migrations.js'
-import { ERROR, type FactRow, JOB_COLUMNS, PAYLOAD, readJob } from '../rows.js'
+import { ERROR, ERROR_BODY, type FactRow, JOB_COLUMNS, PAYLOAD, readJob } from '../rows.js'
 
 /** Collects conditions. Values become parameters, so that there are few different statements. */
 class Where {
@@ -276,7 +276,8 @@ function isCountedByIndex({ state, ...others }: JobFilter): boolean {
 }
 
 const historyIn = ({ order, beyond }: Way): string => `
-  SELECT ${ATTEMPT_COLUMNS} FROM @attempts WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND run ${beyond} $2
+  SELECT ${ATTEMPT_COLUMNS.replace(' error,', ` ${ERROR_BODY} AS error,`)} FROM @attempts a
+  WHERE job = (SELECT pk FROM @jobs WHERE id = $1) AND run ${beyond} $2
   UNION ALL
   SELECT ${OWN_ATTEMPT_COLUMNS} FROM @jobs WHERE id = $1 AND run ${beyond} $2 AND ran_token IS NOT NULL
   ORDER BY run ${order} LIMIT $3`

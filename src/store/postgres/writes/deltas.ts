@@ -19,15 +19,18 @@ export const appendEnqueued = (expected: `$${number}`): string => `
     'enqueued', (SELECT json_agg(json_build_array(id, queue, name)) FROM made))::text END
   FROM (SELECT count(*) FROM made) AS sum WHERE count > 0`
 
-/** A job may die without an error of its own; it then stays in the group of the last error. */
-export const appendSettled = (expected: `$${number}`, ended = 'ended'): string => `
+/**
+ * A job may die without an error of its own; it then stays in the group of the last error. `error` is the text of the
+ * error of a run `ended`.
+ */
+export const appendSettled = (expected: `$${number}`, error: string): string => `
   INSERT INTO @deltas (at, body)
   SELECT (SELECT now FROM clock), CASE as_expected WHEN cardinality($1::uuid[]) THEN ${expected}::text ELSE json_build_object(
     'expected', ${expected}::text::json,
     'settled', (
       SELECT json_agg(json_build_array(j.id, j.queue, j.name, j.tenant_id, ended.attempt, ended.status, ended.state,
-        ended.back, ended.reason, ended.started_at, ended.finished_at, error, ended.group_name, ended.fingerprint, ended.failed_at))
-      FROM ${ended} JOIN @jobs j USING (id)
+        ended.back, ended.reason, ended.started_at, ended.finished_at, ${error}, ended.group_name, ended.fingerprint, ended.failed_at))
+      FROM ended JOIN @jobs j USING (id)
     ))::text END
   FROM (
     SELECT count(*), count(*) FILTER (

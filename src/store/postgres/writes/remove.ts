@@ -3,9 +3,10 @@ import { DeltaDraft } from '../../delta.js'
 import type { Changed, PruneReport, PruneRequest, Removable } from '../../store.js'
 import { isRemovable, REMOVED_KEY_MS } from '../../store.js'
 import { ids, isId, numbers, words } from '../arrays.js'
-import type { Database } from '../connection/pool.js'
+import type { Ask, Database, Row } from '../connection/pool.js'
 import { type FactRow, JOB_COLUMNS, KNOWN_COLUMNS, type KnownRow, readJob, readKnown } from '../rows.js'
 import { append } from './deltas.js'
+import { forgetErrors } from './errors.js'
 
 const FIND = `SELECT ${JOB_COLUMNS} FROM @jobs AS jobs WHERE id = ANY ($1::uuid[])`
 
@@ -15,38 +16,53 @@ export async function find(db: Database, id: string): Promise<Job | undefined> {
   return row && readJob(row)
 }
 
-/** Removes jobs and the data that belongs to them; their keys are kept for `$3` milliseconds. */
+/**
+ * Removes jobs and the data that belongs to them; their keys are kept for `$3` milliseconds. Returns the hashes of their
+ * errors.
+ */
 const FORGET = `
   WITH remembered AS (
     UPDATE @keys SET expires_at = ceil(@now_ms() + $3::float8)::bigint
     WHERE job_id = ANY ($2::uuid[]) AND expires_at IS NULL
   ),
-  attempts AS (DELETE FROM @attempts WHERE job = ANY ($1::bigint[])),
+  attempts AS (DELETE FROM @attempts WHERE job = ANY ($1::bigint[]) RETURNING error_hash),
   logs AS (DELETE FROM @job_logs WHERE job = ANY ($1::bigint[])),
   effects AS (DELETE FROM @effects WHERE job = ANY ($1::bigint[])),
-  payloads AS (DELETE FROM @payloads WHERE id = ANY ($2::uuid[]))
-  DELETE FROM @jobs WHERE id = ANY ($2::uuid[])`
+  payloads AS (DELETE FROM @payloads WHERE id = ANY ($2::uuid[])),
+  jobs AS (DELETE FROM @jobs WHERE id = ANY ($2::uuid[]))
+  SELECT DISTINCT error_hash FROM attempts WHERE error_hash IS NOT NULL`
+
+/** The rows begin with the id of a job and end with its `pk`. */
+async function forget(ask: Ask, rows: readonly Row[], keyMs: number): Promise<string[]> {
+  if (rows.length === 0) return []
+  const pks = numbers(rows.map(row => row.at(-1) as number))
+  const hashes = await ask<[string]>(FORGET, pks, ids(rows.map(row => row[0] as string)), keyMs)
+  return hashes.map(([hash]) => hash)
+}
 
 const FIND_TO_REMOVE = `
   SELECT ${JOB_COLUMNS}, pk FROM @jobs AS jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE OF jobs`
 
-export function remove(db: Database, asked: readonly string[], which?: Removable): Promise<Changed[]> {
-  return db.transaction('work', async ask => {
+export async function remove(db: Database, asked: readonly string[], which?: Removable): Promise<Changed[]> {
+  const { answers, errors } = await db.transaction('work', async ask => {
     const rows = await ask<FactRow>(FIND_TO_REMOVE, ids(asked))
     const jobs = new Map(rows.map(row => [row[0], readJob(row)]))
     const gone = rows.filter(row => isRemovable(jobs.get(row[0])!, which))
     const delta = new DeltaDraft()
     for (const row of gone) delta.removed(jobs.get(row[0])!)
     await append(ask, delta)
-    await ask(FORGET, numbers(gone.map(row => row.at(-1) as number)), ids(gone.map(row => row[0])), REMOVED_KEY_MS)
-    return asked.map((id): Changed => {
+    const errors = await forget(ask, gone, REMOVED_KEY_MS)
+    const answers = asked.map((id): Changed => {
       const job = jobs.get(id.toLowerCase())
       if (!job) return { id, status: 'not-found' }
       if (!isRemovable(job, which)) return { id, status: 'refused', job }
       jobs.delete(job.id)
       return { id, status: 'changed', job }
     })
+    return { answers, errors }
   })
+  await forgetErrors(db, errors)
+  return answers
 }
 
 const OLD = `
@@ -66,14 +82,13 @@ const FORGET_KEYS = `
   ))
   RETURNING 1`
 
-export function prune(db: Database, { olderThanMs, keyMs, limit }: PruneRequest): Promise<PruneReport> {
-  return db.transaction('work', async ask => {
+export async function prune(db: Database, { olderThanMs, keyMs, limit }: PruneRequest): Promise<PruneReport> {
+  const { report, errors } = await db.transaction('work', async ask => {
     const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
     const kept = Object.entries(olderThanMs).filter(([, ms]) => ms !== undefined)
     const states = words(kept.map(([state]) => state))
     const rows = await ask<[...KnownRow, pk: number]>(OLD, states, numbers(kept.map(([, ms]) => ms)), limit)
-    const pks = numbers(rows.map(row => row.at(-1) as number))
-    if (rows.length > 0) await ask(FORGET, pks, ids(rows.map(([id]) => id)), keyMs)
+    const errors = await forget(ask, rows, keyMs)
     const delta = new DeltaDraft()
     for (const row of rows) {
       delta.removed(readKnown(row))
@@ -81,6 +96,8 @@ export function prune(db: Database, { olderThanMs, keyMs, limit }: PruneRequest)
     }
     await append(ask, delta)
     const keys = await ask(FORGET_KEYS, limit)
-    return { pruned, keys: keys.length }
+    return { report: { pruned, keys: keys.length }, errors }
   })
+  await forgetErrors(db, errors)
+  return report
 }

@@ -1,5 +1,5 @@
 import type { JobState } from '../../../core/job/job.js'
-import { toCounters, toDecision, toErrorJson, toText } from '../../columns.js'
+import { toCounters, toDecision, toText } from '../../columns.js'
 import { DeltaDraft } from '../../delta.js'
 import { settledAs, spawnedBy } from '../../run.js'
 import type { NewJob, RunEnd, Settled, Settlement } from '../../store.js'
@@ -11,20 +11,17 @@ import type { Ask, Database, Row, Statement } from '../connection/pool.js'
 import { askThrough } from '../connection/user-transaction.js'
 import { appendEnded, appendSettled } from './deltas.js'
 import { enqueueAsking } from './enqueue.js'
+import { ErrorBodies, KEEP_ERRORS } from './errors.js'
 import { isSuccess, notSucceeded, successes } from './succeed.js'
 
 type Ended = Settlement & { readonly end: Extract<RunEnd, { kind: 'ended' }> }
 type HandedBack = Settlement & { readonly end: Extract<RunEnd, { kind: 'handed-back' }> }
 
-/**
- * The long texts belong only to the attempts, so they are kept out of the update of the jobs. In an outage many runs
- * fail with the same error: then `$12` has each error once, and `$21` says which of them a run has.
- */
-const SAID = `(
-  SELECT id, CASE WHEN place IS NULL THEN own ELSE ($12::text[])[place] END AS error, note, decision
-  FROM unnest($1::uuid[], CASE WHEN $21::integer[] = '{}' THEN $12::text[] END, $13::text[], $14::text[], $21::integer[])
-    AS said (id, own, note, decision, place)
-) AS said`
+/** What belongs only to the attempts is kept out of the update of the jobs. */
+const SAID = `unnest($1::uuid[], $12::uuid[], $13::text[], $14::text[]) AS said (id, error_hash, note, decision)`
+
+/** The different errors of a batch. */
+const ERRORS = 'unnest($21::uuid[], $22::text[]) AS error (hash, body)'
 
 /**
  * Settles many runs: jobs and attempts in one statement. Jobs are found by their id alone, and the token is the fence;
@@ -32,7 +29,9 @@ const SAID = `(
  * batch are empty arrays.
  */
 const END = `
-  WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
+  WITH clock AS MATERIALIZED (
+    SELECT @now_ms() AS now, CASE WHEN cardinality($21::uuid[]) > 0 THEN ${KEEP_ERRORS} END AS lock
+  ),
   given AS MATERIALIZED (
     SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
       finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, only_expired, group_name, dependency, pass,
@@ -64,13 +63,18 @@ const END = `
       given.finished_at, given.delay_ms, given.back, given.reason, given.failed_at
   ),
   logged AS (
-    INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error,
+    INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error_hash,
       note, decision, fingerprint, delay_ms, next_run_at)
-    SELECT pk, run, generation, attempt, status, started_at, finished_at, worker_id, token, error, note, decision,
+    SELECT pk, run, generation, attempt, status, started_at, finished_at, worker_id, token, error_hash, note, decision,
       group_name, CASE WHEN state = 'waiting' THEN delay_ms END, CASE WHEN state = 'waiting' THEN run_at END
     FROM ended JOIN ${SAID} USING (id)
   ),
-  counted AS (${appendSettled('$19', `ended JOIN ${SAID} USING (id)`)})
+  explained AS (
+    INSERT INTO @errors (hash, body) SELECT hash, body FROM ${ERRORS}
+    WHERE hash IN (SELECT error_hash FROM ended JOIN ${SAID} USING (id)) ORDER BY hash
+    ON CONFLICT (hash) DO NOTHING
+  ),
+  counted AS (${appendSettled('$19', `(SELECT body FROM ${SAID} JOIN ${ERRORS} ON hash = error_hash WHERE said.id = ended.id)`)})
   SELECT id, token, state, run_at FROM ended`
 
 /**
@@ -226,7 +230,7 @@ function endStatement(entries: readonly Entry[]): Statement {
   const rare = <T>(value: T, usual: T): T | null => (value === usual ? null : value)
   const delta = new DeltaDraft()
   for (const one of all) delta.settled(one, one.end, one.end.transition.to)
-  const errors = distinct(of(({ end }) => toErrorJson(end.error)))
+  const errors = new ErrorBodies()
   const values = [
     ids(of(({ lease }) => lease.id)),
     texts(of(({ lease }) => lease.token)),
@@ -239,32 +243,23 @@ function endStatement(entries: readonly Entry[]): Statement {
     jsons(of(({ end }) => toCounters(end.transition))),
     words(of(({ end }) => (end.transition.to === 'dead' ? end.transition.reason : null))),
     texts(of(({ end }) => (end.transition.to === 'succeeded' ? end.result : null))),
-    jsons(errors.values),
+    words(of(({ end }) => errors.hashOf(end.error))),
     texts(of(({ end }) => end.note)),
-    jsons(of(({ end, attempt }) => toDecision(end.transition.decision, attempt))),
+    jsons(
+      of(({ end: { transition, error }, attempt }) =>
+        toDecision(transition.decision, attempt, { status: transition.status, error }),
+      ),
+    ),
     booleans(of(({ onlyIfExpired }) => onlyIfExpired === true)),
     texts(of(({ end }) => end.group?.fingerprint)),
     texts(of(({ end }) => (end.transition.to === 'waiting' ? end.dependency : null))),
     numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.pass : null))),
     delta.toText(0),
     numbers(of(({ failedAt }) => failedAt)),
-    numbers(errors.places),
+    words(errors.hashes),
+    jsons(errors.bodies),
   ]
   return { sql: END, values, isKept: true }
-}
-
-/** Few enough that the database finds one of them at once. */
-const DISTINCT_MAX = 16
-
-/** The different errors and the place of each run's, from 1; without places if most runs have an error of their own. */
-function distinct(errors: readonly (string | null)[]): {
-  readonly values: readonly (string | null)[]
-  readonly places: readonly (number | null)[]
-} {
-  const known = new Map<string, number>()
-  for (const error of errors) if (error !== null && !known.has(error)) known.set(error, known.size + 1)
-  if (known.size === 0 || known.size > Math.min(DISTINCT_MAX, errors.length / 2)) return { values: errors, places: [] }
-  return { values: [...known.keys()], places: errors.map(error => (error === null ? null : known.get(error)!)) }
 }
 
 function handBackStatement(entries: readonly Entry[]): Statement {
