@@ -72,7 +72,7 @@ describe('docs/architecture.md', () => {
 
 describe('docs/requirements.md', () => {
   const page = PAGES['docs/requirements.md']!
-  const [required = '', promised = ''] = page.split('## Promises of the README')
+  const [required = '', promised = '', attacked = ''] = page.split(/^## (?:Promises of the README|Under attack)$/m)
 
   /** The requirements that exist. */
   const numbers = [
@@ -135,7 +135,11 @@ describe('docs/requirements.md', () => {
     expect(rowsOf(promised).map(([words]) => words)).toEqual(promises)
   })
 
-  it.each(rowsOf(promised))('%s names tests that exist', (_words, cell) => {
+  it('lists what attacks must not achieve', () => {
+    expect(rowsOf(attacked).length).toBeGreaterThan(20)
+  })
+
+  it.each([...rowsOf(promised), ...rowsOf(attacked)])('%s names tests that exist', (_words, cell) => {
     expect(missingIn(cell!)).toEqual([])
   })
 })

@@ -9,6 +9,7 @@ import type { EventFeed } from './events/feed.js'
 import type { Health } from './health.js'
 import type { BodyBudget } from './http/body.js'
 import type { Idempotency } from './http/idempotency.js'
+import type { LargePages } from './http/large-pages.js'
 import type { Slots } from './http/slots.js'
 import type { ServerSettings } from './settings.js'
 
@@ -27,6 +28,7 @@ export interface Application {
   readonly feed: EventFeed
   readonly health: Health
   readonly bodies: BodyBudget
+  readonly pages: LargePages
   /** Requests that wait for the end of a job, and streams of the updates of a job. */
   readonly waiting: Slots
   readonly following: Slots

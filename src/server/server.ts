@@ -23,6 +23,7 @@ import { Assets } from './http/assets.js'
 import { BodyBudget } from './http/body.js'
 import { limitConnections } from './http/connections.js'
 import { Idempotency } from './http/idempotency.js'
+import { LargePages } from './http/large-pages.js'
 import { Problem, problemBody, problemOf } from './http/problem.js'
 import { apiOf, credentialsOf, type Env } from './http/router.js'
 import { Slots } from './http/slots.js'
@@ -97,6 +98,7 @@ export class ChronosServer {
       waiting: new Slots(settings.maxListeners),
       following: new Slots(settings.maxListeners),
       bodies: new BodyBudget(Math.max(BODIES_MAX_BYTES, settings.maxBodyBytes)),
+      pages: new LargePages(clock),
       closing: this.#closing.signal,
     }
     const folder = options.dashboard ?? fileURLToPath(new URL('../dashboard/', import.meta.url))

@@ -13,10 +13,12 @@ export async function check(chronos: Chronos, ledgerPath: string, verdict: Verdi
   const joined = await join(chronos, ledger)
   const isInTail = tailOf(ledger)
   verdict.count('jobs', joined.size)
+  const versions = new Set([...ledger.starts.values()].flat().flatMap(({ from = [] }) => from))
+  const isMixed = versions.size > 1
   checkEnqueues(ledger, joined, isInTail, verdict)
   for (const [id, one] of joined) {
     if (isInTail(id)) verdict.count('jobs touched in a tail')
-    else checkRuns(one, verdict)
+    else checkRuns(one, isMixed, verdict)
   }
   checkEffects(ledger, isInTail, verdict)
   checkOccurrences(ledger, joined, verdict)

@@ -105,7 +105,10 @@ function foretellChange(model: StoreModel, id: string, index: number, decide: Jo
   if (revived?.state === 'waiting') return model.redrive(id, revived.redriveId, revived.runAt - now, now)
   const moved = decide({ ...job, state: 'waiting' }, now, index)
   const isOnlyMoved = moved && isDeepStrictEqual({ ...moved, runAt: 0 }, { ...job, state: 'waiting', runAt: 0 })
-  return isOnlyMoved ? model.reschedule(id, { at: moved.runAt }, now) : model.edit(id, decide({ ...job }, now, index))
+  // An edit may change nothing.
+  return isOnlyMoved && moved.runAt !== job.runAt
+    ? model.reschedule(id, { at: moved.runAt }, now)
+    : model.edit(id, decide({ ...job }, now, index))
 }
 
 /** Applies the call to the model; undefined for verbs that only read. */

@@ -3,6 +3,7 @@ import { type Context, Hono } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { inexactInteger } from '../../core/values/json.js'
 import { flawAt, fromTexts, type Schema, tryRead } from '../../core/values/schema.js'
+import { PAGE_DEFAULT } from '../../engine/jobs/query.js'
 import { type Credentials, SESSION_COOKIE } from '../access/access.js'
 import type { Caller } from '../access/caller.js'
 import { checkOrigin } from '../access/origin.js'
@@ -85,26 +86,34 @@ async function answer(
   const body = endpoint.body === undefined ? undefined : checked(endpoint.body, parsed(text, endpoint.body), 'body')
   checkIntegers(text, endpoint)
   const key = endpoint.creates ? keyOf(context) : undefined
-  const { call, answer: given } = await perform(app, endpoint, {
-    app,
-    caller,
-    params,
-    query,
-    body,
-    text,
-    requestId: context.get('requestId'),
-    startedAt,
-    ifMatch: unquoted(context.req.header('If-Match')),
-    repeatId: key === undefined ? undefined : repeatId(caller.id, `${endpoint.method} ${context.req.path}`, key),
-    signal: context.req.raw.signal,
-    credentials,
-    isSecure: isSecure(context.req.raw),
-    header: name => context.req.header(name),
+  return app.pages.inTurn(itemsOf(endpoint, query), async () => {
+    const { call, answer: given } = await perform(app, endpoint, {
+      app,
+      caller,
+      params,
+      query,
+      body,
+      text,
+      requestId: context.get('requestId'),
+      startedAt,
+      ifMatch: unquoted(context.req.header('If-Match')),
+      repeatId: key === undefined ? undefined : repeatId(caller.id, `${endpoint.method} ${context.req.path}`, key),
+      signal: context.req.raw.signal,
+      credentials,
+      isSecure: isSecure(context.req.raw),
+      header: name => context.req.header(name),
+    })
+    if (!endpoint.wait) return respond(endpoint, given, context)
+    // A request that waits needs its body no longer.
+    release()
+    return respond(endpoint, await endpoint.wait(call as Call<never, never, never>, given), context)
   })
-  if (!endpoint.wait) return respond(endpoint, given, context)
-  // A request that waits needs its body no longer.
-  release()
-  return respond(endpoint, await endpoint.wait(call as Call<never, never, never>, given), context)
+}
+
+/** How many items the answer may have. */
+function itemsOf({ method, query: { optional } }: Endpoint, query: unknown): number {
+  if (method !== 'get' || !('limit' in optional)) return 0
+  return (query as { readonly limit?: number }).limit ?? PAGE_DEFAULT
 }
 
 export function credentialsOf(context: Context<Env>): Credentials {

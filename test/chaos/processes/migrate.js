@@ -1,5 +1,5 @@
 // Opens a store, which migrates it, and kills itself with kill -9 before its nth statement.
-import * as sqlite from '@photostructure/sqlite'
+import * as packaged from '@photostructure/sqlite'
 import pg from 'pg'
 import { createChronos } from '../../../dist/index.js'
 
@@ -8,30 +8,47 @@ if (!store || !fatal) throw new Error('usage: migrate.js STORE STATEMENT')
 
 let statements = 0
 
-/**
- * @param {object} target
- * @param {string} name
- */
-function count(target, name) {
-  const real = /** @type {Record<string, Function>} */ (target)[name]
-  Reflect.set(
-    target,
-    name,
-    /** @this {unknown} @param {unknown[]} args */ function (...args) {
-      statements++
-      if (statements === Number(fatal)) process.kill(process.pid, 'SIGKILL')
-      return real?.apply(this, args)
-    },
-  )
+function count() {
+  statements++
+  if (statements === Number(fatal)) process.kill(process.pid, 'SIGKILL')
 }
 
-count(pg.Client.prototype, 'query')
-const builtIn = /** @type {typeof sqlite | undefined} */ (process.getBuiltinModule?.('node:sqlite'))
-for (const { DatabaseSync } of builtIn ? [sqlite, builtIn] : [sqlite]) {
-  count(DatabaseSync.prototype, 'exec')
-  const statement = Object.getPrototypeOf(new DatabaseSync(':memory:').prepare('SELECT 1'))
-  for (const name of ['run', 'get', 'all']) count(statement, name)
+/**
+ * The object with some methods that are counted. Methods of a native class can't be replaced.
+ *
+ * @template {object} T
+ * @param {T} target
+ * @param {readonly string[]} names
+ * @returns {T}
+ */
+function counted(target, names) {
+  return new Proxy(target, {
+    get(_, name) {
+      const real = Reflect.get(target, name)
+      if (typeof real !== 'function') return real
+      return (/** @type {unknown[]} */ ...args) => {
+        if (names.includes(String(name))) count()
+        const result = real.apply(target, args)
+        return name === 'prepare' ? counted(result, ['run', 'get', 'all']) : result
+      }
+    },
+  })
 }
+
+const { query } = pg.Client.prototype
+const countedQuery = /** @this {unknown} @param {unknown[]} args */ function (...args) {
+  count()
+  return Reflect.apply(query, this, args)
+}
+Reflect.set(pg.Client.prototype, 'query', countedQuery)
+
+// The store prefers the SQLite of Node, and asks for it by this function.
+const sqlite = /** @type {typeof packaged} */ (process.getBuiltinModule?.('node:sqlite') ?? packaged)
+const DatabaseSync = new Proxy(sqlite.DatabaseSync, {
+  construct: (real, args) => counted(Reflect.construct(real, args), ['exec']),
+})
+Reflect.set(process, 'getBuiltinModule', () => ({ ...sqlite, DatabaseSync }))
+
 const chronos = createChronos({ store, log: false })
 await chronos.info()
 await chronos.close()

@@ -13,10 +13,10 @@ const LIMITS: Readonly<Record<string, number>> = {
   bystander: POISON_RETRIES,
 }
 
-/** Compares the rows of one job with what its handlers wrote. */
-export function checkRuns(one: Joined, verdict: Verdict): void {
+/** Compares the rows of one job with what its handlers wrote. `isMixed`: processes of an older version ran beside. */
+export function checkRuns(one: Joined, isMixed: boolean, verdict: Verdict): void {
   checkNumbers(one, verdict)
-  checkLimit(one, verdict)
+  checkLimit(one, isMixed, verdict)
   checkEnd(one, verdict)
   checkOutcomes(one, verdict)
   count(one, verdict)
@@ -34,11 +34,15 @@ function checkNumbers({ job, rows, starts }: Joined, verdict: Verdict): void {
   verdict.expect(unknown.length === 0, 'every run has one row, numbered without gaps', text)
 }
 
-/** A snooze and an orderly release do not count. */
-function checkLimit({ job, rows, starts }: Joined, verdict: Verdict): void {
+/**
+ * A snooze and an orderly release do not count. A process of an older version may have decided that a lost run does not
+ * count either.
+ */
+function checkLimit({ job, rows, starts }: Joined, isMixed: boolean, verdict: Verdict): void {
+  const free = ['snoozed', 'released', 'deferred', ...(isMixed ? ['lost'] : [])]
   const statusOf = new Map(rows.map(row => [row.run, row.status]))
   for (const [generation, own] of byGeneration(starts)) {
-    const counted = own.filter(({ run }) => !['snoozed', 'released', 'deferred'].includes(statusOf.get(run) ?? ''))
+    const counted = own.filter(({ run }) => !free.includes(statusOf.get(run) ?? ''))
     const most = (LIMITS[job.name] ?? Number.POSITIVE_INFINITY) + 1
     const text = (): string => `${job.name} ${job.id} started ${counted.length} times in generation ${generation}`
     verdict.expect(counted.length <= most, 'a handler starts at most maxRetries + 1 times', text)

@@ -51,6 +51,20 @@ export const ENGINE_BUGS: readonly Mutant[] = [
     mood: 'crashes',
   },
   {
+    name: 'a renewal that is lost if the job starts meanwhile',
+    from: 100_004,
+    file: 'src/engine/worker/lease-renewer.ts',
+    find: 'const one = current.get(claimed.id)',
+    replace: 'const one = old[index]',
+  },
+  {
+    name: 'a time ahead of the store after a slow first answer',
+    from: 1453,
+    file: 'src/engine/time/store-time.ts',
+    find: 'this.#offsetMs ?? least',
+    replace: 'this.#offsetMs ?? Math.round((least + most) / 2)',
+  },
+  {
     name: 'a claim with a lost response left behind by stop',
     from: 43,
     file: FETCHER,

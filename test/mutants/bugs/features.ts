@@ -27,6 +27,13 @@ export const FEATURE_BUGS: readonly Mutant[] = [
     replace: '  if (now - entry.probeOverAt < 100 * REPORT_MS) return undefined\n',
   },
   {
+    name: 'a job that was called to probe is deferred again',
+    from: 1817,
+    file: 'src/store/sqlite/writes/defer.ts',
+    find: "add('pass IS NOT ? AND run_at <= ?', -pass, now + from.dueWithinMs)",
+    replace: "add('? IS NOT NULL AND run_at <= ?', -pass, now + from.dueWithinMs)",
+  },
+  {
     name: 'two probes at once',
     from: 16,
     file: DEPENDENCY,
@@ -84,7 +91,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'missed occurrences without the one that makes up for them',
-    from: 142,
+    from: 402,
     file: SCHEDULE,
     find: 'return { onTime: [last], catchUp: [], last, ...missedOf(schedule, ticks, first, last) }',
     replace: 'return { onTime: [], catchUp: [], last, ...missedOf(schedule, ticks, first, last) }',
@@ -149,6 +156,20 @@ export const FEATURE_BUGS: readonly Mutant[] = [
     find: "if (before.status === 'done') return JSON.parse(before.result) as T",
     replace: "if (before.status === 'done' && name === '') return JSON.parse(before.result) as T",
   },
+  {
+    name: 'an effect that trusts an answer from before a suspension',
+    from: 4973,
+    file: EFFECTS,
+    find: "if (now < attempt.leaseUntil || now - sentAt < PROMPT_MS || status.status === 'lost') return status",
+    replace: 'if (now >= sentAt) return status',
+  },
+  {
+    name: 'an effect of a run that has ended',
+    from: 3638,
+    file: EFFECTS,
+    find: "if (attempt.over) return { status: 'lost' }",
+    replace: "if (attempt.over && name === '') return { status: 'lost' }",
+  },
   // Rolling upgrades
   {
     name: 'an old process runs a payload that it does not understand',
@@ -170,6 +191,13 @@ export const FEATURE_BUGS: readonly Mutant[] = [
     file: 'src/engine/leases/lease-claimer.ts',
     find: 'const careful = attempts.filter(attempt => attempt.needsBegin)',
     replace: 'const careful = attempts.filter(attempt => attempt.needsBegin && attempt.run > 100)',
+  },
+  {
+    name: 'the end of a run of a pull worker ends a later one',
+    from: 430,
+    file: 'src/engine/leases/leases.ts',
+    find: 'if (attempt && run !== undefined && attempt.run !== run) return',
+    replace: 'if (attempt && run === 0) return',
   },
   {
     name: 'an alert that is told at every look',

@@ -5,6 +5,7 @@ const TOKENS = 'src/server/access/tokens.ts'
 const AUDIT = 'src/server/audit-log.ts'
 const IDEMPOTENCY = 'src/server/http/idempotency.ts'
 const ROUTER = 'src/server/http/router.ts'
+const PERFORM = 'src/server/http/perform.ts'
 const TENANCY = 'src/server/routes/tenancy.ts'
 
 /** Bugs of access, tenancy, the audit log and repeated requests. */
@@ -74,14 +75,14 @@ export const SERVER_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a viewer that makes changes',
-    file: ROUTER,
+    file: PERFORM,
     find: '  if (!mayAct(caller.role, endpoint.role)) {\n',
     replace: '  if (!mayAct(caller.role, endpoint.role) && endpoint.role === caller.role) {\n',
     killer: 'server#viewersChangeNothing',
   },
   {
     name: 'a read-only server that refuses to sign in',
-    file: ROUTER,
+    file: PERFORM,
     find: 'if (app.settings.readOnly && !endpoint.isOpen && auditOf',
     replace: 'if (app.settings.readOnly && auditOf',
     killer: 'server#readOnlyServersAllowSigningIn',

@@ -26,7 +26,7 @@ export const appendEnqueued = (expected: `$${number}`): string => `
 export const appendSettled = (expected: `$${number}`, error: string): string => `
   INSERT INTO @deltas (at, body)
   SELECT (SELECT now FROM clock), CASE as_expected WHEN cardinality($1::uuid[]) THEN ${expected}::text ELSE json_build_object(
-    'expected', ${expected}::text::json,
+    'told', ${expected}::text::json,
     'settled', (
       SELECT json_agg(json_build_array(j.id, j.queue, j.name, j.tenant_id, ended.attempt, ended.status, ended.state,
         ended.back, ended.reason, ended.started_at, ended.finished_at, ${error}, ended.group_name, ended.fingerprint, ended.failed_at))
@@ -74,7 +74,8 @@ type Body =
   | Delta
   | { readonly enqueued: readonly JobFacts[] }
   | { readonly ended: readonly KnownRow[] }
-  | { readonly expected: Delta; readonly settled: readonly SettledFacts[] }
+  /** `told`: the expected delta, under the name that every version with this schema reads. */
+  | { readonly told?: Delta; readonly expected?: Delta; readonly settled: readonly SettledFacts[] }
   /** Jobs that are older than the ledger. */
   | { readonly found: readonly [queue: string, count: number, idBits: string] }
 
@@ -87,7 +88,7 @@ export function readDelta([, at, text]: DeltaRow): Delta {
   const draft = new DeltaDraft()
   if ('enqueued' in body) for (const facts of body.enqueued) draft.enqueued(jobOf(facts))
   else if ('ended' in body) for (const row of body.ended) draft.ended(readKnown(row))
-  else for (const facts of body.settled) addSettled(draft, facts, titlesOf(body.expected))
+  else for (const facts of body.settled) addSettled(draft, facts, titlesOf(body.told ?? body.expected))
   return JSON.parse(draft.toText(at)) as Delta
 }
 
@@ -108,9 +109,9 @@ export function idSumOf(idBits: string): string {
 
 type Titles = ReadonlyMap<string, string>
 
-function titlesOf(expected: Delta): Titles {
+function titlesOf(expected: Delta | undefined): Titles {
   return new Map(
-    expected.errors.map(({ fingerprint, tenantId, seen }) => [groupId(fingerprint, tenantId), seen?.title ?? '']),
+    expected?.errors.map(({ fingerprint, tenantId, seen }) => [groupId(fingerprint, tenantId), seen?.title ?? '']),
   )
 }
 
