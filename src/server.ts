@@ -9,12 +9,13 @@ export type { AuditLogEntry } from './core/audit/entry.js'
 export type { Authentication, Authorize, Authorized } from './server/access/authorize.js'
 export type { Role } from './server/access/caller.js'
 export type { NewToken, TokenInput, TokenView } from './server/access/tokens.js'
+export type { Listener } from './server/http/listener.js'
 export type { Metrics, Scrape } from './server/metrics/metrics.js'
 export type { ChronosServer, Listening } from './server/server.js'
 export type { ServerOptions } from './server/settings.js'
 
 /** A server that was not told how to authenticate: it only listens on loopback. */
-export type LocalServer = Omit<ChronosServer, 'fetch'>
+export type LocalServer = Omit<ChronosServer, 'fetch' | 'listener'>
 
 /**
  * REST API and dashboard of a Chronos: `listen()` opens a port, `fetch` works inside another server. The latter must be

@@ -24,6 +24,7 @@ import { BodyBudget } from './http/body.js'
 import { limitConnections } from './http/connections.js'
 import { Idempotency } from './http/idempotency.js'
 import { LargePages } from './http/large-pages.js'
+import { type Listener, listenerOf } from './http/listener.js'
 import { Problem, problemBody, problemOf } from './http/problem.js'
 import { apiOf, credentialsOf, type Env } from './http/router.js'
 import { Slots } from './http/slots.js'
@@ -120,6 +121,11 @@ export class ChronosServer {
       'createServer: a server inside another one must be told how to authenticate; give `authorize(request)`, ' +
         '`tokens: true` (those of `chronos tokens create`), `token`, or `open: true` to make every caller an admin',
     )
+  }
+
+  /** The same for a Node server: `app.use('/jobs', board.listener)`. */
+  get listener(): Listener {
+    return listenerOf(this.fetch)
   }
 
   readonly #fetch = (request: Request, env?: unknown): Promise<Response> =>

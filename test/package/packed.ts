@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ROOT } from '../support/tree.js'
 
+/** Optional peers that an entry point imports when it is loaded. */
+const PEERS = ['pg', '@nestjs/common', '@nestjs/core']
+
 export interface Packed {
   /** The content of the tarball that npm would publish. */
   readonly tarball: Buffer
@@ -25,7 +28,7 @@ export function packed(): Packed {
   mkdirSync(dirname(installed))
   cpSync(join(app, 'package'), installed, { recursive: true })
   rmSync(join(app, 'package'), { recursive: true })
-  for (const dependency of [...dependenciesOf(installed), 'pg', '@types/node', '@types/pg']) link(app, dependency)
+  for (const dependency of [...dependenciesOf(installed), ...PEERS, '@types/node', '@types/pg']) link(app, dependency)
   const tarball = readFileSync(join(app, name))
   return { tarball, app, installed, remove: () => rmSync(app, { recursive: true, force: true }) }
 }
