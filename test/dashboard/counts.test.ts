@@ -3,11 +3,11 @@ import { hoursOf } from '../../src/dashboard/charts/hours.js'
 import { outcomeAt, stacked } from '../../src/dashboard/charts/outcomes.js'
 import { ratesOf } from '../../src/dashboard/charts/rate.js'
 
-const point = { at: '2026-03-01T10:00:00.000Z', firstTry: 10, retried: 5, failed: 0, dead: 1 }
+const point = { at: '2026-03-01T10:00:00.000Z', firstTry: 10, retried: 5, cancelled: 0, failed: 7, dead: 1 }
 
 describe('stacked outcomes', () => {
-  it('are summed from the bottom, successes first', () => {
-    expect(stacked([point, { ...point, failed: 4 }])).toEqual([
+  it('are summed from the bottom, successes first, without failed attempts', () => {
+    expect(stacked([point, { ...point, cancelled: 4 }])).toEqual([
       [10, 10],
       [15, 15],
       [15, 19],

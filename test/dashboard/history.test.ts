@@ -182,7 +182,7 @@ describe('the facts of a part', () => {
       lines: [
         ['started', '0'],
         ['ended', '1000'],
-        ['took', '1 s'],
+        ['took', '1s'],
         ['status', '503'],
         ['error', 'Error: no answer'],
         ['worker', 'w'],
@@ -193,14 +193,14 @@ describe('the facts of a part', () => {
 
   it('show the planned wait and the jitter window', () => {
     const { title, lines } = factsOf(history(RETRIED).parts[1]!, moment, START)
-    expect(title).toBe('Waited 2 s')
-    expect(lines).toContainEqual(['planned', '2 s'])
-    expect(lines).toContainEqual(['jitter', '±50 %: 1 s to 3 s'])
+    expect(title).toBe('Waited 2s')
+    expect(lines).toContainEqual(['planned', '2s'])
+    expect(lines).toContainEqual(['jitter', '±50 %: 1s to 3s'])
   })
 
   it('become one sentence for screen readers, and the history becomes one line of text', () => {
     const { parts } = history(RETRIED)
-    expect(spoken(factsOf(parts[2]!, moment, START))).toBe('Due, waited for a worker 500 ms, from 3000, to 3500')
-    expect(historyText(parts)).toBe('Initial failed 1 s ··2 s·· ··500 ms·· Retry #1 succeeded 500 ms')
+    expect(spoken(factsOf(parts[2]!, moment, START))).toBe('Due, waited for a worker 500ms, from 3000, to 3500')
+    expect(historyText(parts)).toBe('Initial failed 1s ··2s·· ··500ms·· Retry #1 succeeded 500ms')
   })
 })

@@ -101,10 +101,10 @@ describe('a policy in the URL', () => {
 
 describe('a policy in words', () => {
   it.each([
-    ['standard', 'exponential 1 m ×2, ±20 %, cap 1 h, 3 retries'],
-    ['webhook', 'after 30 s, 1 m, 2 m, no jitter, 3 retries'],
+    ['standard', 'exponential 1m ×2, ±20 %, cap 1h, 3 retries'],
+    ['webhook', 'after 30s, 1m, 2m, no jitter, 3 retries'],
     ['none', 'no retries'],
-    ['patient', 'exponential 30 s ×2, jitter equal, cap 6 h, 20 retries'],
+    ['patient', 'exponential 30s ×2, jitter equal, cap 6h, 20 retries'],
   ] as const)('%s', (name, words) => {
     expect(policyWords(PRESETS[name])).toBe(words)
   })

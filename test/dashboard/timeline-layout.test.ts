@@ -67,27 +67,27 @@ describe('the texts of a timeline', () => {
 
   it('are above the runs and on the waits of a horizontal timeline', () => {
     expect(textsOf(false, 900)).toEqual([
-      ['Initial', '1 s', undefined],
-      [undefined, undefined, '1 m'],
-      [undefined, undefined, '1 s'],
-      ['Retry #1', '1 s', undefined],
+      ['Initial', '1s', undefined],
+      [undefined, undefined, '1m'],
+      [undefined, undefined, '1s'],
+      ['Retry #1', '1s', undefined],
       ['Retry #5', '+3 before', undefined],
     ])
   })
 
   it('are longer in a vertical timeline', () => {
     const [initial, ...others] = textsOf(true, 390)
-    expect(initial).toEqual(['Initial · failed', expect.stringMatching(/^\d\d:\d\d:\d\d · 1 s$/), undefined])
+    expect(initial).toEqual(['Initial · failed', expect.stringMatching(/^\d\d:\d\d:\d\d · 1s$/), undefined])
     expect(others).toEqual([
-      [undefined, 'waits 1 m', undefined],
-      [undefined, 'due for 1 s, no worker yet', undefined],
-      ['Retry #1 · failed', expect.stringMatching(/ · 1 s$/), undefined],
-      ['Retry #5, 3 more before it', 'in 7 s to 27 s', undefined],
+      [undefined, 'waits 1m', undefined],
+      [undefined, 'due for 1s, no worker yet', undefined],
+      ['Retry #1 · failed', expect.stringMatching(/ · 1s$/), undefined],
+      ['Retry #5, 3 more before it', 'in 7s to 27s', undefined],
     ])
   })
 
   it('are cut to the width of the screen', () => {
-    expect(textsOf(true, 120)[4]![1]).toBe('in 7 s t…')
+    expect(textsOf(true, 120)[4]![1]).toBe('in 7s to…')
   })
 })
 

@@ -1,3 +1,4 @@
+import { countText, many } from '../../core/values/number.js'
 import type { Count } from '../../store/store.js'
 import type { Io } from '../io.js'
 import { paint, type Style, styleOf } from './print.js'
@@ -52,14 +53,7 @@ export function hang(head: string, headColumns: number, words: string, { columns
   return lines.map((line, n) => `${`${n === 0 ? head : margin}${line}`.trimEnd()}\n`).join('')
 }
 
-const GROUPS = new Intl.NumberFormat('en')
-
-export const countText = (value: number): string => GROUPS.format(value)
-
-/** `1 job`, `1,234 jobs`. */
-export function many(value: number, noun: string, nouns = `${noun}s`): string {
-  return `${countText(value)} ${value === 1 ? noun : nouns}`
-}
+export { countText, many }
 
 /** `1,234 jobs`, or `more than 10,000 jobs` where counting stopped. */
 export function manyOf({ value, relation }: Count, noun: string): string {

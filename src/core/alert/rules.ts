@@ -1,5 +1,6 @@
 import { circuitState } from '../dependency/dependency.js'
 import { DAY_MS, formatMs } from '../values/duration.js'
+import { retryRateText } from '../values/number.js'
 import { DELIVERIES, endpointKey } from '../webhook/webhook.js'
 import type { Reading } from './alert.js'
 import { type CountFacts, type Facts, type QueueFacts, type Rule, retryRateOf } from './rule.js'
@@ -50,9 +51,8 @@ const TABLE = [
       ofQueues(counts).flatMap(([queue, { first, retry }]) => {
         const value = retryRateOf({ first, retry })
         if (value === undefined || retry < minRetries) return []
-        const percent = Math.round(1_000 * value) / 10
         const counted = `${retry} retries to ${first} first attempts in the last ${spanOf(counts, now)}`
-        return [{ labels: { queue }, value, summary: `the retry rate of queue ${queue} is ${percent} %: ${counted}` }]
+        return [{ labels: { queue }, value, summary: `queue ${queue} has ${retryRateText(value)}: ${counted}` }]
       }),
   }),
   rule({

@@ -183,14 +183,20 @@ export function phaseOf(job: Pick<Job, 'state' | 'runAt' | 'attempt' | 'pass'>, 
   return job.runAt > now ? 'scheduled' : 'queued'
 }
 
-/** "Initial", "Retry #1", …: the name of a run that counts. */
-export function attemptLabel(attempt: number): string {
-  return attempt <= 1 ? 'Initial' : `Retry #${attempt - 1}`
+/** "Initial", "Retry #1", …: the name of a run that counts. A later generation begins with "Restart #1". */
+export function attemptLabel(attempt: number, generation = 1): string {
+  if (attempt > 1) return `Retry #${attempt - 1}`
+  return generation > 1 ? `Restart #${generation - 1}` : 'Initial'
 }
 
-/** The name of an ended run. One that did not count is named by its number, so no two runs have the same name. */
-export function runLabel({ run, attempt }: Pick<Job, 'run' | 'attempt'>, isFree: boolean): string {
-  return isFree ? `Run ${run}` : attemptLabel(attempt)
+interface LabelledRun extends Pick<Job, 'run' | 'attempt' | 'generation'> {
+  readonly status: RunStatus
+}
+
+/** The name of an ended run. One that did not count is named by its number, and one that did not start is no run. */
+export function runLabel({ run, attempt, generation, status }: LabelledRun, isFree: boolean): string {
+  if (status === 'deferred') return 'Deferred'
+  return isFree ? `Run ${run}` : attemptLabel(attempt, generation)
 }
 
 /** A lost run counts by default, so this attempt is the last one that may start. */

@@ -24,7 +24,10 @@ export interface Projection {
   readonly dies?: Demise
 }
 
-type ProjectedJob = Pick<Job, 'state' | 'delivery' | 'attempt' | 'runAt' | 'firstStartedAt' | 'deadline' | 'backoffMs'>
+type ProjectedJob = Pick<
+  Job,
+  'state' | 'generation' | 'delivery' | 'attempt' | 'runAt' | 'firstStartedAt' | 'deadline' | 'backoffMs'
+>
 
 /** A policy may have a thousand retries; a chart shows at most this many. */
 const GHOSTS_MAX = 100
@@ -37,7 +40,7 @@ export function projectionOf(job: ProjectedJob, policy: Policy, now: number): Pr
   let [earliest, latest] = [startAt, startAt]
   if (job.state === 'waiting') {
     if (startAt > end.at) return { ghosts, dies: { earliest: end.at, latest: end.at, by: end.by } }
-    ghosts.push({ attempt, label: attemptLabel(attempt), earliest, latest })
+    ghosts.push({ attempt, label: attemptLabel(attempt, job.generation), earliest, latest })
   }
   for (const [index, { lo, hi }] of windows.entries()) {
     if (earliest + lo > end.at) return { ghosts, dies: { earliest: dieBy(end, earliest), latest: end.at, by: end.by } }

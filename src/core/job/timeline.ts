@@ -86,13 +86,16 @@ function present(job: JobView, before: Before, now: number): TimelineRow[] {
     case 'running': {
       const from = time(job.startedAt ?? job.runAt)
       const run = span('running', from, Math.max(from, now))
-      return row('running', attemptLabel(job.attempt), [...waitUntil(from, before, job.generation), ...run])
+      return row('running', attemptLabel(job.attempt, job.generation), [
+        ...waitUntil(from, before, job.generation),
+        ...run,
+      ])
     }
     case 'waiting': {
       // An operator may have moved the job, so the earlier plan no longer holds.
       const planned = { ...before, plannedAt: time(job.runAt) }
       const until = Math.max(now, planned.plannedAt)
-      return row('next', attemptLabel(job.attempt + 1), waitUntil(until, planned, job.generation))
+      return row('next', attemptLabel(job.attempt + 1, job.generation), waitUntil(until, planned, job.generation))
     }
     case 'succeeded':
     case 'dead':

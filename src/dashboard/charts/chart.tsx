@@ -24,8 +24,12 @@ interface ChartProps {
   readonly stepMs: number
   /** The top of the value axis and its grid lines. */
   readonly scale: { readonly top: number; readonly ticks: readonly number[] }
+  /** What the value axis counts: `jobs per 1m`. */
+  readonly unit: string
+  /** What the other axis shows; default `local time`. */
+  readonly across?: string
   readonly height: number
-  /** Room above the top, for texts; default 12 pixels. */
+  /** Room above the top, for the title of the axis and texts; default 24 pixels. */
   readonly above?: number
   readonly format?: (value: number) => string
   /** The labels of the time axis; default the time of day. */
@@ -45,13 +49,13 @@ interface Pointed {
   readonly value: number | undefined
 }
 
-const BOTTOM = 24
+const BOTTOM = 40
 const LEFT = 48
 const RIGHT = 18
 
 /** A chart over time with axes, and a tip that follows the pointer and the arrow keys. */
 export function Chart(props: ChartProps) {
-  const { title, spoken, times, stepMs, scale, height, above = 12, onPick, onStep, factsAt } = props
+  const { title, spoken, times, stepMs, scale, height, above = 24, onPick, onStep, factsAt } = props
   const [element, width] = useWidth<HTMLDivElement>()
   const [seen, setPointed] = useState<Pointed>()
   // Another time range may have fewer points than the one that was pointed at.
@@ -118,6 +122,12 @@ export function Chart(props: ChartProps) {
                 format={props.format ?? short}
                 ticks={(props.ticks ?? clockTicks)(frame)}
               />
+              <text class="axis-title" x={-LEFT + 4} y={-above + 11}>
+                {props.unit}
+              </text>
+              <text class="axis-title" x={frame.width} y={frame.height + 33} text-anchor="end">
+                {props.across ?? 'local time'}
+              </text>
               {props.draw(frame)}
               {brush.span && (
                 <rect

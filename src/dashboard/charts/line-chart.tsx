@@ -19,13 +19,15 @@ interface LineChartProps {
   /** Epoch milliseconds, oldest first. */
   readonly times: readonly number[]
   readonly lines: readonly Line[]
+  /** What the values are: `jobs per second`. */
+  readonly unit: string
   /** Formats a value, such as a duration or a share. */
   readonly format?: (value: number) => string
   readonly height?: number
 }
 
 /** Values over time, such as throughput or latency. */
-export function LineChart({ title, times, lines, format = short, height = 180 }: LineChartProps) {
+export function LineChart({ title, times, lines, unit, format = short, height = 180 }: LineChartProps) {
   const written = (value: number | null | undefined): string =>
     value === null || value === undefined ? '–' : format(value)
   return (
@@ -46,6 +48,7 @@ export function LineChart({ title, times, lines, format = short, height = 180 }:
       times={times}
       stepMs={0}
       height={height}
+      unit={unit}
       format={format}
       scale={valueScale(Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0))))}
       factsAt={index => ({

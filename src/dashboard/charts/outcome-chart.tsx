@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { formatMs } from '../../core/values/duration.js'
 import { clockText, count } from '../data/format.js'
 import type { Facts } from '../timeline/facts.js'
 import { Chart } from './chart.js'
-import { OUTCOMES, type Outcome, type OutcomePick, type OutcomePoint, outcomeAt, stacked } from './outcomes.js'
+import { FAILED, OUTCOMES, type Outcome, type OutcomePick, type OutcomePoint, outcomeAt, stacked } from './outcomes.js'
 import { clamp } from './scale.js'
-import { barPaths, valueScale } from './time-chart.js'
+import { barPaths, linePath, valueScale } from './time-chart.js'
 
 export type { OutcomePick, OutcomePoint } from './outcomes.js'
 
@@ -21,12 +22,13 @@ interface OutcomeChartProps {
   readonly controls?: ComponentChildren
 }
 
-/** Outcomes over time as stacked bars, successes at the bottom. */
+/** The jobs that ended, as stacked bars by outcome, and the failed attempts as a line. */
 export function OutcomeChart(props: OutcomeChartProps) {
   const { points, stepMs, title = 'Outcomes', height = 220, onPick, controls } = props
   const [walked, setWalked] = useState<Outcome>()
   const times = points.map(({ at }) => Date.parse(at))
   const sums = stacked(points)
+  const failed = points.map(point => point.failed)
   const outcomeOf = (index: number, value: number | undefined): Outcome | undefined =>
     value === undefined ? walked : outcomeAt(points[index]!, value)
   return (
@@ -39,7 +41,8 @@ export function OutcomeChart(props: OutcomeChartProps) {
       times={times}
       stepMs={stepMs}
       height={height}
-      scale={valueScale(Math.max(0, ...(sums.at(-1) ?? [])))}
+      unit={`jobs per ${formatMs(stepMs)}`}
+      scale={valueScale(Math.max(0, ...(sums.at(-1) ?? []), ...failed))}
       factsAt={(index, value) => factsOf(points[index]!, stepMs, outcomeOf(index, value))}
       onStep={by => {
         const at = OUTCOMES.findIndex(({ key }) => key === walked)
@@ -50,12 +53,45 @@ export function OutcomeChart(props: OutcomeChartProps) {
         ((index, value) =>
           onPick({ outcome: outcomeOf(index, value), from: times[index]!, to: times[index]! + stepMs }))
       }
-      draw={frame =>
-        barPaths(times, stepMs, sums, frame).map((path, i) => (
-          <path key={OUTCOMES[i]!.key} class={`outcome is-${OUTCOMES[i]!.key}`} d={path} />
-        ))
-      }
+      draw={frame => (
+        <>
+          <Hatches />
+          {barPaths(times, stepMs, sums, frame).map((path, i) => (
+            <g key={OUTCOMES[i]!.key} class={`outcome is-${OUTCOMES[i]!.key}`}>
+              <path d={path} />
+              {HATCHED.includes(OUTCOMES[i]!.key) && (
+                <path class="outcome-hatch" d={path} fill={`url(#hatch-${OUTCOMES[i]!.key})`} />
+              )}
+            </g>
+          ))}
+          <path
+            class="outcome-line"
+            d={linePath(
+              times.map(at => at + stepMs / 2),
+              failed,
+              frame,
+            )}
+          />
+        </>
+      )}
     />
+  )
+}
+
+/** Outcomes that differ by more than their colour. */
+const HATCHED: readonly Outcome[] = ['retried', 'dead']
+
+/** Lines that rise and lines that fall, as in the strips of runs. */
+function Hatches() {
+  return (
+    <defs>
+      <pattern id="hatch-retried" width="6" height="6" patternUnits="userSpaceOnUse">
+        <path class="hatch-line" d="M-1 7 7 -1" />
+      </pattern>
+      <pattern id="hatch-dead" width="4" height="4" patternUnits="userSpaceOnUse">
+        <path class="hatch-line" d="M-1 -1 5 5" />
+      </pattern>
+    </defs>
   )
 }
 
@@ -63,26 +99,30 @@ function factsOf(point: OutcomePoint, stepMs: number, chosen: Outcome | undefine
   const from = Date.parse(point.at)
   return {
     title: `${clockText(from, 'local').slice(0, 16)} – ${clockText(from + stepMs, 'local').slice(11, 16)}`,
-    lines: [...OUTCOMES]
-      .reverse()
-      .map(({ key, text }) => [`${key === chosen ? '▸ ' : ''}${text}`, count(point[key])] as const),
+    lines: [
+      ...[...OUTCOMES]
+        .reverse()
+        .map(({ key, text }) => [`${key === chosen ? '▸ ' : ''}${text}`, count(point[key])] as const),
+      [FAILED, count(point.failed)],
+    ],
   }
 }
 
 function tableOf(points: readonly OutcomePoint[]) {
   return {
-    columns: ['From', ...OUTCOMES.map(({ text }) => text)],
+    columns: ['From', ...OUTCOMES.map(({ text }) => text), FAILED],
     rows: [...points]
       .reverse()
-      .map(point => [clockText(Date.parse(point.at), 'local'), ...OUTCOMES.map(({ key }) => point[key])]),
+      .map(point => [clockText(Date.parse(point.at), 'local'), ...OUTCOMES.map(({ key }) => point[key]), point.failed]),
   }
 }
 
-const totalOf = (points: readonly OutcomePoint[], key: Outcome): number =>
+const totalOf = (points: readonly OutcomePoint[], key: Outcome | 'failed'): number =>
   points.reduce((sum, point) => sum + point[key], 0)
 
 function spoken(points: readonly OutcomePoint[]): string {
-  return `${OUTCOMES.map(({ key, text }) => `${count(totalOf(points, key))} ${text}`).join(', ')}.`
+  const jobs = OUTCOMES.map(({ key, text }) => `${count(totalOf(points, key))} ${text}`).join(', ')
+  return `Jobs that ended: ${jobs}; ${count(totalOf(points, 'failed'))} ${FAILED}.`
 }
 
 function Legend({ points }: { readonly points: readonly OutcomePoint[] }) {
@@ -93,6 +133,9 @@ function Legend({ points }: { readonly points: readonly OutcomePoint[] }) {
           {text} <span class="key-count">{count(totalOf(points, key))}</span>
         </span>
       ))}
+      <span class="key key-outcome-line">
+        {FAILED} <span class="key-count">{count(totalOf(points, 'failed'))}</span>
+      </span>
     </>
   )
 }

@@ -1,16 +1,19 @@
 import type { SeriesPoint } from '../../engine/figures/statistics.js'
 
-export type Outcome = 'firstTry' | 'retried' | 'failed' | 'dead'
+export type Outcome = 'firstTry' | 'retried' | 'cancelled' | 'dead'
 
-/** From the bottom of the stack to its top. */
+/** The jobs that ended, from the bottom of the stack to its top. Every job is counted once. */
 export const OUTCOMES: readonly { readonly key: Outcome; readonly text: string }[] = [
   { key: 'firstTry', text: 'succeeded at first attempt' },
   { key: 'retried', text: 'succeeded after retries' },
-  { key: 'failed', text: 'failed runs' },
-  { key: 'dead', text: 'dead jobs' },
+  { key: 'cancelled', text: 'cancelled' },
+  { key: 'dead', text: 'dead' },
 ]
 
-export type OutcomePoint = Pick<SeriesPoint, 'at' | Outcome>
+/** Attempts are not jobs, so they are a line of their own. */
+export const FAILED = 'failed attempts'
+
+export type OutcomePoint = Pick<SeriesPoint, 'at' | 'failed' | Outcome>
 
 /** The cumulative sums that a stack is drawn from. */
 export function stacked(points: readonly OutcomePoint[]): readonly (readonly number[])[] {

@@ -87,7 +87,8 @@ export function RedriveRate({ samples, perSecond }: RedriveRateProps) {
   const rates = ratesOf(samples)
   return (
     <LineChart
-      title="Jobs per second"
+      title="Rate"
+      unit="jobs per second"
       times={rates.map(({ at }) => at)}
       lines={[
         { name: 'started', values: rates.map(rate => rate.started), token: 'accent', filled: true },

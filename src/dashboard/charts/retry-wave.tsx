@@ -23,7 +23,9 @@ export function RetryWave({ wave, controls }: { readonly wave: Wave; readonly co
       times={times}
       stepMs={bucketMs}
       scale={valueScale(Math.max(0, ...all))}
-      height={150}
+      height={176}
+      unit={`jobs per ${spanText(bucketMs)}`}
+      across="time from now"
       isBrushable={false}
       ticks={({ width }) =>
         timeTicks(bucketMs * all.length, width).map(({ at, text }) => ({ x: at, text: at === 0 ? 'now' : `+${text}` }))

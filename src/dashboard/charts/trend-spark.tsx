@@ -20,6 +20,6 @@ export function TrendSpark({ trend, hours = 24, width = 96, height = 22 }: Trend
   const counts = hoursOf(trend, Math.floor(now.value / HOUR_MS) * HOUR_MS, hours).map(({ count }) => count)
   const sum = counts.reduce((total, count) => total + count, 0)
   const lately = counts.slice(-3).reduce((total, count) => total + count, 0)
-  const words = `${plural(sum, 'failure')} in ${hours} h, ${lately === 0 ? 'none' : lately} of them in the last 3 h`
+  const words = `${plural(sum, 'failure')} in ${hours}h, ${lately === 0 ? 'none' : lately} of them in the last 3h`
   return <Sparkline values={counts} hue="dead" width={width} height={height} label={words} />
 }

@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
+import type { Count } from '../../core/values/count.js'
 import type { BulkResult } from '../../engine/jobs/bulk.js'
 import { announce, type Toast, toast } from '../shell/toasts.js'
 import type { Bulk, Filter } from './api.js'
-import { type CountLike, count } from './format.js'
+import { count } from './format.js'
 import { asProblem } from './http.js'
 
 /** A confirmation before an action that can't be undone or affects many items. */
@@ -14,7 +15,7 @@ export interface Confirmation {
   /** The filter that selects the items: `queue:mail state:dead`. */
   readonly filter?: string
   /** The number of items; above 100 it must be typed. */
-  readonly items?: number | CountLike
+  readonly items?: number | Count
   /** The text of the button: `Delete job`. */
   readonly verb: string
   readonly tone?: 'danger' | 'normal'

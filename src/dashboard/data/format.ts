@@ -1,43 +1,23 @@
 import { formatMs } from '../../core/values/duration.js'
+import { countText as count } from '../../core/values/number.js'
 import { stored } from './stored.js'
+
+export {
+  countText as count,
+  many as plural,
+  percentText as percent,
+  ratioText as ratio,
+} from '../../core/values/number.js'
 
 export const TIME_MODES = ['relative', 'local', 'utc'] as const
 
 /** The format of all times. */
 export const timeMode = stored('time', TIME_MODES, 'relative')
 
-const numbers = new Intl.NumberFormat('en-US')
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 
-export interface CountLike {
-  readonly value: number
-  readonly relation: 'exact' | 'at-least'
-}
-
-/** `2,314`, or `10,000+` if counting stopped there. */
-export function count(value: number | CountLike): string {
-  if (typeof value === 'number') return numbers.format(value)
-  return `${numbers.format(value.value)}${value.relation === 'at-least' ? '+' : ''}`
-}
-
 /** A short form for axes and narrow places: `12.3K`. */
-export const short = (value: number): string =>
-  Math.abs(value) < 10_000 ? numbers.format(value) : compact.format(value)
-
-/** `1 job`, `2,314 jobs`. */
-export function plural(value: number | CountLike, one: string, many = `${one}s`): string {
-  const isOne = typeof value === 'number' ? value === 1 : value.value === 1 && value.relation === 'exact'
-  return `${count(value)} ${isOne ? one : many}`
-}
-
-/** `0 %`, `0.4 %`, `12 %`, `99.97 %`: never rounded to 0 or 100 %. */
-export function percent(share: number | undefined): string {
-  if (share === undefined || Number.isNaN(share)) return '–'
-  const value = share * 100
-  if (value === 0 || value === 100) return `${value} %`
-  if (value > 99) return `${Math.min(99.99, Math.round(value * 100) / 100)} %`
-  return `${value < 10 ? Math.max(0.1, Math.round(value * 10) / 10) : Math.round(value)} %`
-}
+export const short = (value: number): string => (Math.abs(value) < 10_000 ? count(value) : compact.format(value))
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
@@ -50,17 +30,17 @@ export function bytes(value: number): string {
   return `${rest < 10 && unit > 0 ? rest.toFixed(1) : Math.round(rest)} ${UNITS[unit]}`
 }
 
-/** `250 ms`, `1.5 s`, `4 m 10 s`: as core formats it, with spaces. */
+/** `250ms`, `1.5s`, `4m 10s`: the format of core, also in sentences. */
 export function duration(ms: number | undefined): string {
-  return ms === undefined ? '–' : formatMs(ms).replace(/(\d)(ms|[smhd])/g, '$1 $2')
+  return ms === undefined ? '–' : formatMs(ms)
 }
 
-/** A duration in whole seconds, for running counters: `28 s`. */
+/** A duration in whole seconds, for running counters: `28s`. */
 export function age(ms: number): string {
-  return duration(Math.max(0, Math.floor(ms / 1_000)) * 1_000)
+  return ms < 1_000 ? 'under 1s' : formatMs(Math.floor(ms / 1_000) * 1_000)
 }
 
-/** `now`, `12 s ago`, `in 4 m`: one unit only, so that it changes rarely. */
+/** `now`, `12s ago`, `in 4m`: one unit only, so that it changes rarely. */
 export function relative(at: number, now: number): string {
   const distance = at - now
   const words = oneUnit(Math.abs(distance))
@@ -71,10 +51,10 @@ export function relative(at: number, now: number): string {
 function oneUnit(ms: number): string | undefined {
   const seconds = Math.round(ms / 1_000)
   if (seconds < 1) return undefined
-  if (seconds < 60) return `${seconds} s`
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} m`
-  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h`
-  return `${Math.floor(seconds / 86_400)} d`
+  if (seconds < 60) return `${seconds}s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`
+  return `${Math.floor(seconds / 86_400)}d`
 }
 
 const two = (value: number): string => String(value).padStart(2, '0')

@@ -21,6 +21,16 @@ export function Time({ at, none = '–' }: TimeProps) {
   )
 }
 
+/** `in 4m 10s`, updated every second on the server's clock: every place that names the time of a run shows the same. */
+export function Countdown({ at }: { readonly at: number }) {
+  const left = at - now.value
+  return (
+    <time class="nowrap" dateTime={new Date(at).toISOString()} data-tip={exactTimes(at, now.peek())}>
+      {left < 1_000 ? 'now' : `in ${duration(Math.floor(left / 1_000) * 1_000)}`}
+    </time>
+  )
+}
+
 /** The time since a moment, updated every second. */
 export function Elapsed({ since }: { readonly since: string | number }) {
   const from = typeof since === 'number' ? since : Date.parse(since)

@@ -36,15 +36,17 @@ export function HerdChart({ layers, outageMs, capacityPerSecond, spanMs }: HerdC
   const times = Array.from({ length: POINTS + 1 }, (_, i) => (i * spanMs) / POINTS)
   return (
     <Chart
-      title="Attempts per second"
+      title="Load"
+      unit="attempts per second"
+      across="time since the first run"
       spoken={spokenOf(layers, outageMs, capacityPerSecond)}
       table={tableOf(layers, outageMs)}
       legend={<Legend layers={layers} capacityPerSecond={capacityPerSecond} outageMs={outageMs} />}
       times={times}
       stepMs={0}
       scale={{ top, ticks: valueTicks(top) }}
-      height={230}
-      above={20}
+      height={260}
+      above={36}
       format={perSecond}
       ticks={({ width }) => timeTicks(spanMs, width).map(({ at, text }) => ({ x: at, text }))}
       factsAt={index => factsAt(times[index]!, layers, outageMs, capacityPerSecond)}

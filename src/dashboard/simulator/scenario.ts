@@ -29,7 +29,7 @@ export const SCENARIOS: readonly ScenarioPreset[] = [
     form: { jobs: '5000', within: '20s', outage: '2m', capacity: '200' },
   },
   {
-    name: '1 h outage',
+    name: '1h outage',
     says: 'A database is down for an hour while new jobs arrive.',
     form: { jobs: '5000', within: '10m', outage: '1h', capacity: '100' },
   },

@@ -5,7 +5,7 @@ import { type AxisMode, type Room, type Scale, scaleOf } from '../charts/scale.j
 import { Tip } from '../charts/tip.js'
 import { useWidth } from '../charts/use-width.js'
 import { copyText } from '../data/copy.js'
-import { clockText } from '../data/format.js'
+import { clockText, plural } from '../data/format.js'
 import { type Facts, factsOf, historyText, spoken, statusWords } from './facts.js'
 import { type Frame, frameOf } from './frame.js'
 import { type History, type HistoryFacts, type HistoryPart, historyOf, type RunPart, stretchesOf } from './history.js'
@@ -184,13 +184,15 @@ function destination(key: string, runs: readonly RunPart[], from: RunPart | unde
 }
 
 function summaryOf({ from, now, to, earlier, parts }: History, runs: readonly RunPart[]): string {
-  const count = runs.reduce((sum, { rows }) => sum + rows.length, 0) + earlier
+  const deferrals = runs.flatMap(({ rows }) => rows).filter(({ status }) => status === 'deferred').length
+  const count = runs.reduce((sum, { rows }) => sum + rows.length, 0) - deferrals + earlier
   const last = runs.at(-1)
   const lived = Math.min(
     now,
     Math.max(from, parts.findLast(({ kind }) => kind !== 'ghost' && kind !== 'ahead')?.to ?? to),
   )
-  const many = count === 1 ? 'One run' : `${count} runs`
+  const held = deferrals === 0 ? '' : ` and ${plural(deferrals, 'deferral')}`
+  const many = `${count === 1 ? 'One run' : plural(count, 'run')}${held}`
   const ran = runs.flatMap(({ rows }) => rows.flatMap(({ spans }) => spans)).reduce(ranIn, 0)
   if (last === undefined) return `No run yet; created ${spanText(now - from)} ago.`
   const left = earlier > 0 ? ` The first ${earlier} are not shown.` : ''

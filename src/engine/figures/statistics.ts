@@ -26,7 +26,7 @@ export const activity = named(
   'Activity',
   view({
     enqueued: integer(),
-    started: about(integer(), 'Runs that ended.'),
+    started: about(integer(), 'Runs that ended; a deferral is no run.'),
     retries: about(integer(), 'Runs that ended with attempt > 1.'),
     succeeded: about(integer(), 'Jobs that succeeded.'),
     failed: about(integer(), 'Runs that failed, timed out or were lost.'),
@@ -266,10 +266,13 @@ function sum(data: readonly Counted[], ...what: readonly string[]): number {
   return total
 }
 
+/** A deferral did not start, so it is no run. */
+const isRun = (key: string): boolean => key.startsWith('run:') && key !== 'run:deferred'
+
 function runsOf(data: readonly Counted[]): number {
   let total = 0
   for (const { counts } of data) {
-    for (const [key, count] of Object.entries(counts)) if (key.startsWith('run:')) total += count
+    for (const [key, count] of Object.entries(counts)) if (isRun(key)) total += count
   }
   return total
 }

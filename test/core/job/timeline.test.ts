@@ -99,7 +99,7 @@ describe('timelineOf', () => {
       'a job that was dead and started again',
       job({ state: 'running', startedAt: 90 }, { attempt: 1, generation: 2 }),
       [run(1, 0, 5)],
-      ['Initial failed: running 0-5', 'Initial running: ended 5-90, running 90-100'],
+      ['Initial failed: running 0-5', 'Restart #1 running: ended 5-90, running 90-100'],
     ],
     [
       'a job that was cancelled while it waited',

@@ -186,7 +186,7 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     await traffic(world, chronos, 20, 4, 11)
     expect(world.told.map(({ notice, rule }) => `${notice} ${rule}`)).toEqual(['firing retry-rate'])
     expect(world.told[0]!.summary).toMatch(
-      /^the retry rate of queue payments is \d+(\.\d)? %: \d+ retries to \d+ first attempts in the last 5m( \d+s)?$/,
+      /^queue payments has \d+(\.\d)?( %)? retries( per first attempt)?: \d+ retries to \d+ first attempts in the last 5m( \d+s)?$/,
     )
     await traffic(world, chronos, 20, 0, 12)
     expect(world.told.map(({ notice }) => notice)).toEqual(['firing', 'resolved'])

@@ -9,16 +9,16 @@ import type { Io } from '../../io.js'
 import { type Field, type Listing, NONE, type PageOptions, pageOf } from '../../list.js'
 import { brief, timeOf } from '../../output/moment.js'
 import type { Cell, Style, Tone } from '../../output/print.js'
+import { countText } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
 import { readPolicy } from '../enqueue/payload.js'
 import { spelled } from '../policy/words.js'
-import { cappedText } from '../stats/run.js'
 
 const counted = (title: string, phase: keyof QueueReport['counts'], tone?: Tone): Field<QueueReport> => ({
   title,
   align: 'right',
   cell: ({ counts }) =>
-    tone && counts[phase].value > 0 ? { text: cappedText(counts[phase]), tone } : cappedText(counts[phase]),
+    tone && counts[phase].value > 0 ? { text: countText(counts[phase]), tone } : countText(counts[phase]),
 })
 
 const FIELDS: readonly Field<QueueReport>[] = [

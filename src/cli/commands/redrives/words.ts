@@ -23,7 +23,7 @@ export function barOf(redrive: RedriveView, columns: number, style: Style): stri
 /** `1,200 of 2,000 started, 1,180 succeeded, 3 failing`. */
 export function progressWords(redrive: RedriveView): string {
   const { started, succeeded, failing, total, results } = redrive
-  const whole = `${countText(wholeOf(redrive))}${total.relation === 'exact' ? '' : '+'}`
+  const whole = countText({ value: wholeOf(redrive), relation: total.relation })
   const cancelled = results.cancelled > 0 ? `, ${countText(results.cancelled)} cancelled` : ''
   return `${countText(started)} of ${whole} started, ${countText(succeeded)} succeeded, ${countText(failing)} failing${cancelled}`
 }

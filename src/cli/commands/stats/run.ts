@@ -1,15 +1,12 @@
 import { PHASES } from '../../../core/job/job.js'
 import { formatMs } from '../../../core/values/duration.js'
+import { percentText, retryRateText } from '../../../core/values/number.js'
 import type { Activity, FleetStats } from '../../../engine/figures/statistics.js'
-import type { Count } from '../../../store/store.js'
 import { absolute } from '../../output/moment.js'
 import { type Cell, paint, type Style, table } from '../../output/print.js'
 import { countText, many } from '../../output/show.js'
 import { markText, PHASE_MARKS } from '../../output/symbols.js'
 import { padEnd, padStart } from '../../output/width.js'
-
-export const cappedText = ({ value, relation }: Count): string =>
-  `${countText(value)}${relation === 'exact' ? '' : '+'}`
 
 const LABEL_COLUMNS = 22
 
@@ -24,16 +21,14 @@ export function reportOf(stats: FleetStats, style: Style): string {
 }
 
 function phases({ jobs }: FleetStats, style: Style): string {
-  const widest = Math.max(...PHASES.map(phase => cappedText(jobs[phase]).length))
+  const widest = Math.max(...PHASES.map(phase => countText(jobs[phase]).length))
   return PHASES.map(phase => {
     const mark = markText({ ...PHASE_MARKS[phase], word: padEnd(PHASE_MARKS[phase].word, LABEL_COLUMNS - 2) }, style)
-    return `  ${mark}${padStart(cappedText(jobs[phase]), widest)}\n`
+    return `  ${mark}${padStart(countText(jobs[phase]), widest)}\n`
   }).join('')
 }
 
 const line = (label: string, words: string): string => `  ${padEnd(label, LABEL_COLUMNS)}${words}\n`
-
-export const percent = (share: number): string => `${Math.round(share * 10) / 10} %`
 
 const NO_RATE = 'no first attempts in the last 5m'
 
@@ -41,11 +36,8 @@ function retries(stats: FleetStats): string {
   const { totalRetries, successfulRetries, retrySuccessRate, retryRate, failedRuns, failedJobs } = stats
   return [
     line('total', `${countText(totalRetries)} since ${absolute(stats.since)}`),
-    line('successful', `${countText(successfulRetries)} (${percent(retrySuccessRate)})`),
-    line(
-      'retry rate',
-      retryRate === undefined ? NO_RATE : `${percent(100 * retryRate)} of first attempts, over the last 5m`,
-    ),
+    line('successful', `${countText(successfulRetries)} (${percentText(retrySuccessRate / 100)})`),
+    line('retry rate', retryRate === undefined ? NO_RATE : `${retryRateText(retryRate)}, over the last 5m`),
     line('failed runs', countText(failedRuns)),
     line('dead jobs', countText(failedJobs)),
   ].join('')
@@ -78,7 +70,7 @@ const titleOf = (name: string): string => name.charAt(0).toUpperCase() + name.sl
 function fleet({ workers, deadLetters, oldestDueAgeMs }: FleetStats, style: Style): string {
   const { alive, silent, concurrency, running } = workers
   const silence = silent === 0 ? '' : paint(`, ${silent} silent`, 'odd', style)
-  const dead = cappedText(deadLetters)
+  const dead = countText(deadLetters)
   return [
     line('workers', `${many(alive, 'worker')} alive${silence}, ${running} of ${concurrency} slots busy`),
     line(

@@ -1,3 +1,4 @@
+import { percentText, retryRateText } from '../../../core/values/number.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
 import type { FleetStats } from '../../../engine/figures/statistics.js'
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
@@ -8,7 +9,6 @@ import { countText } from '../../output/show.js'
 import { sparkline } from '../../output/sparkline.js'
 import { PHASE_MARKS, sign } from '../../output/symbols.js'
 import { cut, oneLine, padEnd, widthOf } from '../../output/width.js'
-import { cappedText, percent } from '../stats/run.js'
 
 export interface Snapshot {
   readonly location: string
@@ -76,7 +76,7 @@ const PHASES = ['queued', 'retrying', 'blocked', 'running', 'dead', 'scheduled']
 function phaseWords({ jobs }: FleetStats, style: Style): string {
   const parts = PHASES.map(phase => {
     const { tone, word } = PHASE_MARKS[phase]
-    const text = `${sign(PHASE_MARKS[phase], style)} ${word} ${cappedText(jobs[phase])}`
+    const text = `${sign(PHASE_MARKS[phase], style)} ${word} ${countText(jobs[phase])}`
     return jobs[phase].value === 0 ? paint(text, 'dim', style) : paint(text, tone, style)
   })
   return joined(parts, style.columns - 9)
@@ -89,8 +89,8 @@ function activityWords({ last5m, retryRate, retrySuccessRate }: FleetStats, styl
     `${countText(succeeded)} succeeded`,
     paint(`${countText(failed)} failed runs`, failed > 0 ? 'warn' : 'dim', style),
     paint(`${countText(dead)} died`, dead > 0 ? 'bad' : 'dim', style),
-    `retry rate ${retryRate === undefined ? '–' : percent(100 * retryRate)}`,
-    `retry success ${percent(retrySuccessRate)}`,
+    retryRate === undefined ? 'no retry rate' : retryRateText(retryRate),
+    `retry success ${percentText(retrySuccessRate / 100)}`,
   ]
   return joined(parts, style.columns - 9)
 }
@@ -168,10 +168,10 @@ function queueCells(
   const age = oldestDueAt === undefined ? '-' : brief(now - timeOf(oldestDueAt))
   return [
     { text: label, ...(isSelected ? { tone: 'strong' } : paused ? { tone: 'warn' } : {}) } as Cell,
-    cappedText(counts.queued),
-    counts.retrying.value > 0 ? { text: cappedText(counts.retrying), tone: 'warn' } : '0',
-    cappedText(counts.running),
-    counts.dead.value > 0 ? { text: cappedText(counts.dead), tone: 'bad' } : '0',
+    countText(counts.queued),
+    counts.retrying.value > 0 ? { text: countText(counts.retrying), tone: 'warn' } : '0',
+    countText(counts.running),
+    counts.dead.value > 0 ? { text: countText(counts.dead), tone: 'bad' } : '0',
     age,
     hasWorkers ? String(workers) : { text: 'none', tone: 'bad' },
     ...(hasSpark

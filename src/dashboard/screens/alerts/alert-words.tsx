@@ -17,13 +17,32 @@ export function thresholdText(value: number | string | undefined, unit: AlertVie
   return unit === 'share' ? percent(value) : count(value)
 }
 
+/** The page on which an operator finds the cause: of the one thing that the alerts are about, or the list of several. */
+export function causeOf(alerts: readonly Pick<AlertView, 'rule' | 'labels'>[]): string {
+  const [first] = alerts
+  const { rule, labels } = first!
+  const [name, value] = Object.entries(labels)[0] ?? []
+  if (rule === 'dead-letters') return href('/dead', alerts.length === 1 ? { view: 'jobs', queue: labels['queue'] } : {})
+  if (labels['name'] !== undefined && alerts.length === 1)
+    return href('/jobs', { state: 'queued', queue: labels['queue'], name: labels['name'] })
+  if (name === undefined || value === undefined) return href('/alerts')
+  return alerts.length === 1 ? (placeOf(name, value) ?? href('/alerts')) : href(LISTS[name] ?? '/alerts')
+}
+
+const LISTS: Readonly<Record<string, string>> = {
+  queue: '/queues',
+  circuit: '/dependencies',
+  endpoint: '/webhooks',
+  schedule: '/schedules',
+}
+
 /** The page of the thing that a label names. */
 function placeOf(label: string, value: string): string | undefined {
   switch (label) {
     case 'queue':
       return pageOf('queues', value)
     case 'circuit':
-      return href('/dependencies')
+      return href('/dependencies', { q: value })
     case 'endpoint':
       return pageOf('webhooks', value)
     case 'schedule':

@@ -147,7 +147,7 @@ function Group({ group, most, onRedrive, after }: GroupProps) {
       </div>
       <div class="dead-group-trend">
         <TrendSpark trend={trend} hours={24} />
-        <span class="muted">24 h</span>
+        <span class="muted">24h</span>
       </div>
       <div class="dead-group-count" data-tip={`${percent(most === 0 ? 0 : dead / most)} of the largest group`}>
         <span class={`strong ${dead > 0 ? 'dead' : 'muted'}`}>{count(dead)}</span>

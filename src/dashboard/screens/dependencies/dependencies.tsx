@@ -8,6 +8,7 @@ import { age, count, percent, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
+import { Button } from '../../parts/button.js'
 import { Answer, Empty } from '../../parts/empty.js'
 import { type Action, PageActions, RowActions } from '../../parts/layer/actions.js'
 import { Link } from '../../parts/link.js'
@@ -15,7 +16,7 @@ import { actionColumn, type Column, Table } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
-import { href, pageOf } from '../../shell/router.js'
+import { href, pageOf, query, setQuery } from '../../shell/router.js'
 import './dependency.css'
 
 /** The dependencies of jobs and their circuits; unhealthy ones first. */
@@ -28,12 +29,20 @@ export default function Dependencies() {
         sub="Services that jobs call or depend on. When one fails too often, its circuit opens: calls stop, probes test it, and the rate ramps up again."
       />
       <Answer query={circuits} lines={6}>
-        {({ data }) => {
+        {({ data: all }) => {
+          if (all.length === 0) return <NoTargets />
+          const q = query.value['q']
+          const data = q === undefined ? all : all.filter(({ key }) => key === q)
           const troubled = data.filter(isTroubled)
           const well = data.filter(circuit => !isTroubled(circuit))
-          if (data.length === 0) return <NoTargets />
           return (
             <div class="stack">
+              {q !== undefined && (
+                <p class="row wrap">
+                  {data.length === 0 ? 'No dependency is called' : 'Only'} <code>{q}</code>
+                  <Button text="Show all dependencies" size="sm" onPress={() => setQuery({ q: undefined })} />
+                </p>
+              )}
               {troubled.length > 0 ? (
                 <ul class="target-cards">
                   {troubled.map(circuit => (
@@ -41,7 +50,7 @@ export default function Dependencies() {
                   ))}
                 </ul>
               ) : (
-                <p class="notice ok">All circuits are closed.</p>
+                data.length > 0 && <p class="notice ok">All circuits are closed.</p>
               )}
               {well.length > 0 && (
                 <Panel flush title="Closed circuits" note={count(well.length)}>

@@ -24,7 +24,8 @@ const LOGS_MAX = 200
 const SHOWN_MAX = 15
 
 /** All runs, newest first, with outcome, error, logs and decision. */
-export function Attempts({ data: { job, attempts, earlier } }: { readonly data: JobTimeline }) {
+export function Attempts({ data }: { readonly data: JobTimeline }) {
+  const { job, attempts, earlier } = data
   const logs = useQuery(`logs ${job.id}`, signal => api.jobs.logs(job.id, { limit: LOGS_MAX }, signal), {
     topics: ['jobs'],
   })
@@ -38,7 +39,7 @@ export function Attempts({ data: { job, attempts, earlier } }: { readonly data: 
   const linesOf = (run: number): readonly LogView[] => (logs.data?.data ?? []).filter(line => line.run === run)
   const current = (newest[0]?.run ?? 0) + 1
   return (
-    <Panel title="Attempts" note={plural(attempts.length + earlier + (job.state === 'running' ? 1 : 0), 'run')} flush>
+    <Panel title="Attempts" note={countWords(data)} flush>
       {newest.length === 0 && job.state !== 'running' && (
         <Empty icon="clock" title="No attempts yet">
           Each run is listed here with its error and the retry decision.
@@ -48,7 +49,7 @@ export function Attempts({ data: { job, attempts, earlier } }: { readonly data: 
         {job.state === 'running' && (
           <li class="attempt">
             <div class="attempt-head is-running">
-              <span class="attempt-label">{attemptLabel(job.attempt)}</span>
+              <span class="attempt-label">{attemptLabel(job.attempt, job.generation)}</span>
               <StateMark state="running" />
               <span class="muted">
                 for <Elapsed since={job.startedAt ?? job.runAt} />
@@ -69,6 +70,13 @@ export function Attempts({ data: { job, attempts, earlier } }: { readonly data: 
       {earlier > 0 && <p class="attempts-more muted">{plural(earlier, 'earlier run')} not shown.</p>}
     </Panel>
   )
+}
+
+/** `3 runs, 12 deferrals`: a deferral did not start. */
+function countWords({ job, attempts, earlier }: JobTimeline): string {
+  const deferrals = attempts.filter(({ status }) => status === 'deferred').length
+  const runs = attempts.length - deferrals + earlier + (job.state === 'running' ? 1 : 0)
+  return `${plural(runs, 'run')}${deferrals > 0 ? `, ${plural(deferrals, 'deferral')}` : ''}`
 }
 
 interface AttemptProps {
@@ -150,7 +158,7 @@ function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; 
           ['Jitter', windowMs && jitter && `${jitter}: ${windowWords(attempt)}${drawn}`],
           ['Retry-After', retryAfterMs !== undefined && duration(retryAfterMs)],
           ['Planned wait', delayMs !== undefined && `${duration(delayMs)}${isOther ? `, by ${source}` : ''}`],
-          ['Next run', attempt.nextRunAt && <Time at={attempt.nextRunAt} />],
+          ['Planned for', attempt.nextRunAt && <Time at={attempt.nextRunAt} />],
           ['Depends on', dependency && `${dependency}${deferredBy ? `, deferred by its ${deferredBy}` : ''}`],
           ['Error group', attempt.fingerprint && <code>{attempt.fingerprint}</code>],
         ]}

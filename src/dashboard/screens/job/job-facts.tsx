@@ -4,10 +4,15 @@ import { Tags } from '../../parts/badge.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
 import { Link } from '../../parts/link.js'
 import { type Fact, Facts, Panel } from '../../parts/panel.js'
-import { Time } from '../../parts/time.js'
+import { Countdown, Time } from '../../parts/time.js'
 import { formOf, queryOf } from '../../policy/policy-form.js'
 import { policyWords } from '../../policy/policy-words.js'
 import { href, pageOf } from '../../shell/router.js'
+
+/** A blocked job starts when it is released, at a time that can't be predicted. */
+function NextRun({ job: { phase, runAt } }: { readonly job: JobView }) {
+  return phase === 'blocked' ? <>when it is released</> : <Countdown at={Date.parse(runAt)} />
+}
 
 export function JobFacts({ job }: { readonly job: JobView }) {
   const isLive = job.state === 'waiting' || job.state === 'running'
@@ -18,7 +23,7 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           ['Policy', <PolicyFact job={job} />],
           ['Priority', `${job.priority}${job.priority === 5 ? ' (default)' : ''}`],
           ['Delivery', job.delivery],
-          ['Runs at', isLive && <Time at={job.runAt} />],
+          ['Next run', job.state === 'waiting' && <NextRun job={job} />],
           ['Last started', job.startedAt && <Time at={job.startedAt} />],
           ['Locked by', job.lockedBy],
           ['Locked until', job.lockedUntil && <Time at={job.lockedUntil} />],

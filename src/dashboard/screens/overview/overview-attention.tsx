@@ -1,12 +1,15 @@
+import { useSignal } from '@preact/signals'
+import type { AlertView } from '../../../core/alert/alert.js'
 import type { FleetStats } from '../../../engine/figures/statistics.js'
 import * as api from '../../data/api.js'
-import { now } from '../../data/clock.js'
+import { now, serverNow } from '../../data/clock.js'
 import { count, plural, relative } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { Answer, Empty } from '../../parts/empty.js'
 import { Icon, type IconName } from '../../parts/icon.js'
 import { Panel } from '../../parts/panel.js'
 import { href, pageOf } from '../../shell/router.js'
+import { causeOf, silenceOf } from '../alerts/alert-words.js'
 
 interface Item {
   readonly key: string
@@ -18,14 +21,17 @@ interface Item {
 }
 
 const GROUPS_SHOWN = 4
+/** More would hide what is worst. */
+const ITEMS_SHOWN = 5
 const LISTED = 50
 
 type Around = Awaited<ReturnType<typeof look>>
 
 async function look(signal: AbortSignal) {
-  const [queues, alerts, circuits, groups, redrives, webhooks] = await Promise.all([
+  const [queues, alerts, silences, circuits, groups, redrives, webhooks] = await Promise.all([
     api.queues.busiest(signal),
     api.alerts.list({ state: 'firing' }, signal),
+    api.alerts.silences(signal),
     api.circuits.list(signal),
     api.dead.groups({ limit: GROUPS_SHOWN }, signal),
     api.redrives.list({ limit: LISTED }, signal),
@@ -33,7 +39,8 @@ async function look(signal: AbortSignal) {
   ])
   return {
     queues: queues.data,
-    alerts: alerts.data,
+    // A silenced alert is known, and needs no attention.
+    alerts: alerts.data.filter(alert => silenceOf(alert, silences.data, serverNow()) === undefined),
     circuits: circuits.data,
     groups: groups.data,
     redrives: redrives.data,
@@ -43,6 +50,7 @@ async function look(signal: AbortSignal) {
 
 /** The things that need attention, worst first. */
 export function Attention({ stats }: { readonly stats: FleetStats }) {
+  const isAll = useSignal(false)
   const around = useQuery('attention', look, {
     topics: ['queues', 'dead', 'alerts', 'circuits', 'redrives', 'webhooks'],
     everyMs: 15_000,
@@ -52,6 +60,7 @@ export function Attention({ stats }: { readonly stats: FleetStats }) {
       <Answer query={around}>
         {data => {
           const items = [...itemsOf(data), ...unhandledNames(stats), ...silentWorkers(stats)]
+          const shown = isAll.value ? items : items.slice(0, ITEMS_SHOWN)
           return items.length === 0 ? (
             <Empty icon="check" title="Everything is fine" good>
               No alert is firing, no queue is paused or without workers while jobs wait, and there are no new dead
@@ -59,7 +68,7 @@ export function Attention({ stats }: { readonly stats: FleetStats }) {
             </Empty>
           ) : (
             <ul class="attention">
-              {items.map(item => (
+              {shown.map(item => (
                 <li key={item.key}>
                   <a href={item.to}>
                     <span class={item.hue}>
@@ -73,6 +82,13 @@ export function Attention({ stats }: { readonly stats: FleetStats }) {
                   </a>
                 </li>
               ))}
+              {shown.length < items.length && (
+                <li>
+                  <button type="button" class="link-button attention-more" onClick={() => (isAll.value = true)}>
+                    {items.length - shown.length} more
+                  </button>
+                </li>
+              )}
             </ul>
           )
         }}
@@ -83,16 +99,7 @@ export function Attention({ stats }: { readonly stats: FleetStats }) {
 
 function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Around): readonly Item[] {
   return [
-    ...alerts.map(
-      (alert): Item => ({
-        key: alert.id,
-        icon: 'alerts',
-        hue: alert.severity === 'critical' ? 'dead' : 'retry',
-        title: alert.summary,
-        note: `${alert.rule} · since ${relative(Date.parse(alert.since), now.value)}`,
-        to: href('/alerts'),
-      }),
-    ),
+    ...byRule(alerts).map(alertItem),
     // An alert already reports these.
     ...queues.filter(({ name }) => !alerts.some(({ labels }) => labels['queue'] === name)).flatMap(queueItem),
     ...circuits
@@ -104,7 +111,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           hue: 'retry',
           title: `The circuit of ${key}${tenantId === undefined ? '' : ` for ${tenantId}`} is open`,
           note: reason ?? 'Jobs wait and lose no attempt',
-          to: href('/dependencies'),
+          to: href('/dependencies', { q: key }),
         }),
       ),
     ...webhooks
@@ -144,6 +151,28 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
         }),
       ),
   ]
+}
+
+/** The alerts of each rule; a rule with a critical alert comes first. */
+function byRule(alerts: readonly AlertView[]): readonly (readonly AlertView[])[] {
+  const rules = new Map<string, AlertView[]>()
+  for (const alert of alerts) rules.set(alert.rule, [...(rules.get(alert.rule) ?? []), alert])
+  const isCritical = (some: readonly AlertView[]): boolean => some.some(({ severity }) => severity === 'critical')
+  return [...rules.values()].sort((a, b) => Number(isCritical(b)) - Number(isCritical(a)))
+}
+
+function alertItem(alerts: readonly AlertView[]): Item {
+  const [first] = alerts
+  const { rule, since, summary } = first!
+  const names = alerts.map(({ labels }) => Object.values(labels)[0]).filter(name => name !== undefined)
+  return {
+    key: rule,
+    icon: 'alerts',
+    hue: alerts.some(({ severity }) => severity === 'critical') ? 'dead' : 'retry',
+    title: alerts.length === 1 ? summary : `${rule}: ${plural(alerts.length, 'alert')}`,
+    note: `${alerts.length === 1 ? rule : names.join(', ')} · since ${relative(Date.parse(since), now.value)}`,
+    to: causeOf(alerts),
+  }
 }
 
 function queueItem({ name, paused, hasWorkers, counts }: Around['queues'][number]): readonly Item[] {

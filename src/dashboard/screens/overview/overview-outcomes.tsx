@@ -39,16 +39,16 @@ export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
   )
 }
 
-const ENDED: Readonly<Record<Exclude<Outcome, 'failed'>, QueryChange>> = {
+const ENDED: Readonly<Record<Outcome, QueryChange>> = {
   firstTry: { state: 'succeeded', retried: 'false' },
   retried: { state: 'succeeded', retried: 'true' },
+  cancelled: { state: 'cancelled' },
   dead: { state: 'dead' },
 }
 
-/** A bar leads to the jobs that it counts: those that ended in its time, or whose runs failed in it. */
+/** A bar leads to the jobs that it counts: those that ended in its time. */
 function showJobs({ outcome, from, to }: OutcomePick, queue: string | undefined): void {
-  if (outcome === 'failed') go('/jobs', { queue, by: 'failed', ...between(from, to) })
-  else go('/jobs', { queue, by: 'finished', ...(outcome && ENDED[outcome]), ...between(from, to) })
+  go('/jobs', { queue, by: 'finished', ...(outcome && ENDED[outcome]), ...between(from, to) })
 }
 
 const total = (points: readonly SeriesPoint[], what: 'firstTry' | 'retried' | 'dead' | 'cancelled'): number =>
@@ -66,7 +66,7 @@ function Shares({ series: { points } }: { readonly series: StatsSeries }) {
   if (all === 0) return <p class="muted">No job has ended in this time range.</p>
   return (
     <div class="stack tight">
-      <ShareBar parts={parts} label={parts.map(({ value, label }) => `${value} ${label}`).join(', ')} />
+      <ShareBar parts={parts} label={parts.map(({ value, label }) => `${count(value)} ${label}`).join(', ')} />
       <ul class="row wrap loose shares">
         {parts
           .filter(({ value }) => value > 0)

@@ -1,6 +1,7 @@
+import { retryRateText } from '../../../core/values/number.js'
 import type { FleetStats } from '../../../engine/figures/statistics.js'
 import * as api from '../../data/api.js'
-import { age, count, percent, plural } from '../../data/format.js'
+import { age, count, percent, plural, ratio } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { Answer } from '../../parts/empty.js'
 import { PageHead } from '../../parts/panel.js'
@@ -54,7 +55,7 @@ function HealthLine({ stats: { jobs, workers, oldestDueAgeMs, retryRate } }: { r
     ...(oldestDueAgeMs === undefined && jobs.blocked.value === 0 ? ['no due jobs'] : []),
     retryRate === undefined
       ? 'no first attempts in the last 5 minutes'
-      : `${percent(retryRate)} retries in the last 5 minutes`,
+      : `${retryRateText(retryRate)} in the last 5 minutes`,
   ]
   return <>{words.join(' · ')}</>
 }
@@ -73,14 +74,18 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
       <Tile
         label="Running"
         value={count(jobs.running)}
-        note={workers.concurrency === 0 ? 'no workers' : `of ${count(workers.concurrency)} slots`}
+        note={
+          workers.concurrency === 0
+            ? 'no workers'
+            : `${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`
+        }
         href={href('/jobs', { state: 'running' })}
       />
       <Tile
         label="Retrying"
         value={count(jobs.retrying)}
         hue={jobs.retrying.value > 0 ? 'retry' : undefined}
-        note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
+        note={`${plural(lastHour.retries, 'retry', 'retries')} in 1h`}
         href={href('/jobs', { state: 'retrying' })}
       />
       <Tile
@@ -95,20 +100,20 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         label="Dead letters"
         value={count(deadLetters)}
         hue={deadLetters.value > 0 ? 'dead' : undefined}
-        note={`${count(lastHour.dead)} in 1 h`}
+        note={`${count(lastHour.dead)} in 1h`}
         href={href('/dead')}
         tip="Dead jobs that are not acknowledged or discarded"
       />
       <Tile
         label="Succeeded"
         value={percent(share)}
-        note={`${count(lastHour.succeeded)} in 1 h`}
+        note={`${count(lastHour.succeeded)} in 1h`}
         href={href('/jobs', { state: 'succeeded' })}
         tip="Share of the jobs that ended in the last hour"
       />
       <Tile
         label="Runs per job"
-        value={ended < SHARE_FROM ? '–' : (lastHour.started / ended).toFixed(2)}
+        value={ended < SHARE_FROM ? '–' : ratio(lastHour.started / ended)}
         note="1.00 means no retries"
         tip="Runs per ended job in the last hour: the extra load of failures"
       />

@@ -63,7 +63,7 @@ export function QueueWorkers({ queue }: { readonly queue: QueueReport }) {
                     <Meter
                       value={running}
                       max={concurrency}
-                      text={`${running} / ${concurrency}`}
+                      text={`${count(running)} of ${count(concurrency)}`}
                       label="Slots in use"
                     />
                   </a>

@@ -1,9 +1,9 @@
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
-import { count, short } from '../../data/format.js'
+import { count } from '../../data/format.js'
 import { Badge } from '../../parts/badge.js'
 import { Link } from '../../parts/link.js'
 import type { Column } from '../../parts/list/table.js'
-import { Meter, Sparkline } from '../../parts/sparkline.js'
+import { Sparkline } from '../../parts/sparkline.js'
 import { Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
 
@@ -20,17 +20,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
     ),
   },
   { title: 'Queued', align: 'end', render: queue => <Phase queue={queue} phase="queued" /> },
-  {
-    title: 'Running',
-    render: queue => (
-      <Meter
-        value={queue.running}
-        max={queue.concurrency}
-        label="Slots in use"
-        text={queue.concurrency === 0 ? count(queue.running) : `${short(queue.running)} / ${short(queue.concurrency)}`}
-      />
-    ),
-  },
+  { title: 'Running', align: 'end', render: queue => <Phase queue={queue} phase="running" /> },
   { title: 'Retrying', align: 'end', render: queue => <Phase queue={queue} phase="retrying" /> },
   {
     title: 'Blocked',
@@ -62,7 +52,7 @@ interface PhaseProps {
 
 function Phase({ queue: { name, counts }, phase }: PhaseProps) {
   const own = counts[phase]
-  if (own.value === 0) return <span class="muted">0</span>
+  if (own.value === 0 && own.relation === 'exact') return <span class="muted">0</span>
   return <a href={href('/jobs', { queue: name, state: phase })}>{count(own)}</a>
 }
 

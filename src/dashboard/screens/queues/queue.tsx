@@ -84,7 +84,7 @@ function PausedNotice({ queue }: { readonly queue: QueueReport }) {
 }
 
 function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale: boolean }) {
-  const { name, counts, concurrency, running, lastHour, oldestDueAt, workers } = queue
+  const { name, counts, running, lastHour, oldestDueAt, workers } = queue
   const to = (state: string): string => href('/jobs', { queue: name, state })
   const waits = oldestDueAt === undefined ? undefined : now.value - Date.parse(oldestDueAt)
   const perMinute = lastHour.succeeded / 60
@@ -99,14 +99,14 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
       <Tile
         label="Running"
         value={count(running)}
-        note={workers === 0 ? 'no workers' : `of ${count(concurrency)} slots`}
+        note={workers === 0 ? 'no workers' : plural(workers, 'live worker')}
         href={to('running')}
       />
       <Tile
         label="Retrying"
         value={count(counts.retrying)}
         hue={counts.retrying.value > 0 ? 'retry' : undefined}
-        note={`${plural(lastHour.retries, 'retry', 'retries')} in 1 h`}
+        note={`${plural(lastHour.retries, 'retry', 'retries')} in 1h`}
         href={to('retrying')}
       />
       <Tile
@@ -122,7 +122,7 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
         label="Dead"
         value={count(counts.dead)}
         hue={counts.dead.value > 0 ? 'dead' : undefined}
-        note={`${count(lastHour.dead)} in 1 h`}
+        note={`${count(lastHour.dead)} in 1h`}
         href={href('/dead', { queue: name })}
       />
       <Tile
@@ -130,8 +130,8 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
         value={perMinute >= 10 ? count(Math.round(perMinute)) : perMinute.toFixed(1)}
         note={
           lastHour.started === 0
-            ? 'per minute'
-            : `per minute, ${percent(lastHour.failed / lastHour.started)} failed runs`
+            ? 'per minute over 1h'
+            : `per minute over 1h, ${percent(lastHour.failed / lastHour.started)} failed runs`
         }
       />
     </Tiles>
@@ -139,9 +139,9 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
 }
 
 const WINDOWS = [
-  { value: '15m', text: '15 m' },
-  { value: '1h', text: '1 h' },
-  { value: '24h', text: '24 h' },
+  { value: '15m', text: '15m' },
+  { value: '1h', text: '1h' },
+  { value: '24h', text: '24h' },
 ] as const
 
 function Wave({ name }: { readonly name: string }) {

@@ -63,7 +63,7 @@ function columns(after: () => void): readonly Column<QueueReport>[] {
   return [
     ...QUEUE_COLUMNS,
     {
-      title: 'Failed runs, 1 h',
+      title: 'Failed runs, 1h',
       align: 'end',
       phone: 'hide',
       render: ({ lastHour }) =>

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { countText, many, percentText, ratioText, retryRateText } from '../../../src/core/values/number.js'
+
+const atLeast = (value: number) => ({ value, relation: 'at-least' }) as const
+
+describe('numbers as text', () => {
+  it.each([
+    [0, '0'],
+    [2_314, '2,314'],
+    [{ value: 10_000, relation: 'exact' } as const, '10,000'],
+    [atLeast(10_000), '10,000+'],
+    [atLeast(0), 'unknown'],
+  ])('count %j as %s', (count, text) => expect(countText(count)).toBe(text))
+
+  it.each([
+    [1, '1 job'],
+    [1_234, '1,234 jobs'],
+    [atLeast(1), '1+ jobs'],
+  ])('name %j as %s', (count, text) => expect(many(count, 'job')).toBe(text))
+
+  it.each([
+    [undefined, '–'],
+    [0, '0 %'],
+    [0.0001, '0.1 %'],
+    [0.044, '4.4 %'],
+    [0.12, '12 %'],
+    [0.9997, '99.97 %'],
+    [0.99999, '99.99 %'],
+    [1, '100 %'],
+    [1.25, '1.25×'],
+    [2, '2.0×'],
+    [24.6, '25×'],
+  ])('show the share %s as %s', (share, text) => expect(percentText(share)).toBe(text))
+
+  it.each([
+    [1, '1.00'],
+    [1.256, '1.26'],
+    [2.04, '2.0'],
+    [1_234.5, '1,235'],
+  ])('show the ratio %s as %s', (ratio, text) => expect(ratioText(ratio)).toBe(text))
+
+  it.each([
+    [0.2, '20 % retries'],
+    [1, '100 % retries'],
+    [2, '2.0 retries per first attempt'],
+  ])('show the retry rate %s as %s', (rate, text) => expect(retryRateText(rate)).toBe(text))
+})
