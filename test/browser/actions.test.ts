@@ -327,7 +327,7 @@ describe('an operator', () => {
     await page.keyboard.press('?')
     await page
       .getByRole('dialog')
-      .getByText(/new job/i)
+      .getByText(/create job/i)
       .waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'hidden' })

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ratioText, retryRateText } from '../../src/core/values/number.js'
+import { jobTokens } from '../../src/dashboard/data/filter.js'
 import { defineJob, fixed } from '../../src/index.js'
 import type { TestServer } from '../server/server.js'
 import { launch, Visitor } from './browser.js'
@@ -165,6 +166,84 @@ describe('what needs attention', () => {
     await visitor.open('/')
     expect(await panel.getByRole('link', { name: /dead-letters/ }).count()).toBe(0)
     expect(visitor.troubles).toEqual([])
+  })
+})
+
+describe('redrives', () => {
+  it('start with a tenth of the jobs, are one line in the list, and name their error', async () => {
+    const { page } = visitor
+    const [group] = (await t.chronos.dead.groups({ limit: 5 })).data.filter(({ dead }) => dead === 4)
+    await visitor.open(`/dead/${group!.fingerprint}`)
+    await page.getByRole('button', { name: 'Redrive' }).first().click()
+    const dialog = page.getByRole('dialog')
+    await expect.poll(() => dialog.getByLabel('Canary').inputValue()).toBe('1')
+    await dialog.getByLabel('Canary').press('Enter')
+    await page.waitForURL(/\/redrives\//)
+    const error = page.locator('.panel', { has: page.getByRole('heading', { name: 'Error', exact: true }) })
+    await error.getByRole('link', { name: group!.title }).waitFor()
+    expect(await error.innerText()).toMatch(/Died of the same error\s+\d+/)
+    await visitor.open('/redrives')
+    const row = page.getByRole('table', { name: 'Redrives' }).locator('tbody tr').first()
+    expect((await row.boundingBox())!.height).toBeLessThan(60)
+    expect(visitor.troubles).toEqual([])
+  })
+})
+
+describe('the keyboard', () => {
+  it('moves through error groups and submits a dialog with Enter', async () => {
+    const { page } = visitor
+    await visitor.open('/dead')
+    const titles = await page.locator('.dead-group-title').allInnerTexts()
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(titles[Math.min(1, titles.length - 1)])
+    await page.keyboard.press('k')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/dead\/./)
+    await visitor.open('/queues/exports')
+    await page.getByRole('button', { name: 'Resume' }).first().waitFor()
+  })
+
+  it('is offered every filter, and a bad date is sent once', async () => {
+    const { page } = visitor
+    let refused = 0
+    page.on('response', response => {
+      if (response.status() === 422) refused++
+    })
+    await visitor.open('/jobs?after=yesterday')
+    await page.getByRole('combobox', { name: 'Filter jobs' }).click()
+    expect(await page.getByRole('option').count()).toBe(jobTokens().length)
+    await t.chronos.enqueue('another', null, { delay: '1h' })
+    await visitor.settled()
+    expect(refused).toBe(1)
+    visitor.troubles.length = 0
+  })
+})
+
+describe('a search', () => {
+  it('shows where the text was found', async () => {
+    const { page } = visitor
+    await t.chronos.enqueue('invoice', { note: 'order A-4711 for Ann' }, { delay: '1h' })
+    await visitor.open('/jobs?q=A-4711')
+    expect(await page.locator('.jobs-snippet mark').allInnerTexts()).toEqual(['A-4711'])
+    expect(await page.locator('.jobs-snippet').innerText()).toContain('order A-4711 for Ann')
+  })
+})
+
+describe('webhook deliveries', () => {
+  it('name their event and job, and lead back to it', async () => {
+    const { page } = visitor
+    const { id } = await t.chronos.webhooks.create({ url: 'https://shop.example/hooks', events: ['job.cancelled'] })
+    const { id: jobId } = await t.chronos.enqueue('invoice', { n: 1 }, { delay: '1h' })
+    await t.chronos.jobs.cancel(jobId)
+    await visitor.open(`/webhooks/${id}`)
+    const row = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr').first()
+    expect(await row.innerText()).toContain('job.cancelled')
+    await row.getByRole('link', { name: /^invoice/ }).click()
+    await page.waitForURL(new RegExp(jobId))
+    await page.getByRole('link', { name: 'Show deliveries' }).click()
+    await visitor.settled()
+    expect(await page.getByRole('table', { name: 'Jobs' }).locator('tbody tr').count()).toBe(1)
   })
 })
 

@@ -14,7 +14,7 @@ const safeguards = {
   rate: about(rate, 'Starts per second, minute or hour: 20/s, 600/m, 5000/h. Default 10/s.', { example: '20/s' }),
   canary: about(
     integer(0, 10_000),
-    'How many jobs run first, while the others wait for their outcome. Default 10; 0: no canary.',
+    'How many jobs run first, while the others wait for their outcome. Default: a tenth of the jobs, at most 10; 0: no canary.',
     { label: 'Canary' },
   ),
   stopWhenFailing: about(number(0, 1), 'The redrive stops when this share of jobs fails again. Default 0.2.', {
@@ -24,6 +24,13 @@ const safeguards = {
   force: about(boolean, 'Include jobs with unknown outcome, which may run twice.', {
     label: 'Include jobs with unknown outcome',
   }),
+}
+
+const CANARY_MAX = 10
+
+/** A tenth of the jobs, so that a canary of few jobs is not all of them. */
+export function canaryOf(total: number): number {
+  return Math.min(CANARY_MAX, Math.ceil(total / 10))
 }
 
 export const redriveOptions = object({}, { ...safeguards, ...deadBulkOptions.optional })

@@ -9,6 +9,7 @@ export type { RateSample } from './rate.js'
 
 interface RedriveChartProps {
   readonly redrive: Pick<RedriveView, 'results' | 'total' | 'skipped'>
+  readonly isBrief?: boolean
 }
 
 const PARTS = [
@@ -22,8 +23,8 @@ const PARTS = [
 
 const HEIGHT = 26
 
-/** The progress of a redrive by outcome. */
-export function RedriveProgress({ redrive: { results, total, skipped } }: RedriveChartProps) {
+/** The progress of a redrive by outcome; in a list only the bar. */
+export function RedriveProgress({ redrive: { results, total, skipped }, isBrief = false }: RedriveChartProps) {
   const [element, width] = useWidth<HTMLDivElement>()
   const done = PARTS.map(([key, text, hue]) => ({ text, hue, value: results[key] }))
   const started = done.reduce((sum, { value }) => sum + value, 0)
@@ -37,6 +38,35 @@ export function RedriveProgress({ redrive: { results, total, skipped } }: Redriv
     parts.reduce((all, { value }) => all + value, 0),
   )
   let x = 0
+  const height = isBrief ? 8 : HEIGHT
+  const bar = (
+    <div class={`progress${isBrief ? ' is-brief' : ''}`} ref={element}>
+      <svg
+        width={Math.max(1, width)}
+        height={height}
+        role="img"
+        aria-label={parts.map(({ text, value }) => `${count(value)} ${text}`).join(', ')}
+      >
+        {parts.map(({ text, hue, value }) => {
+          const wide = (value / sum) * width
+          const at = x
+          x += wide
+          return (
+            <rect
+              key={text}
+              class={`fill progress-${hue} ${hue}`}
+              x={at}
+              y="0"
+              width={Math.max(1, wide - 1)}
+              height={height}
+              data-tip={`${count(value)} ${text}`}
+            />
+          )
+        })}
+      </svg>
+    </div>
+  )
+  if (isBrief) return bar
   return (
     <Picture
       title="Progress"
@@ -47,31 +77,7 @@ export function RedriveProgress({ redrive: { results, total, skipped } }: Redriv
         </span>
       ))}
     >
-      <div class="progress" ref={element}>
-        <svg
-          width={Math.max(1, width)}
-          height={HEIGHT}
-          role="img"
-          aria-label={parts.map(({ text, value }) => `${count(value)} ${text}`).join(', ')}
-        >
-          {parts.map(({ text, hue, value }) => {
-            const wide = (value / sum) * width
-            const at = x
-            x += wide
-            return (
-              <rect
-                key={text}
-                class={`fill progress-${hue} ${hue}`}
-                x={at}
-                y="0"
-                width={Math.max(1, wide - 1)}
-                height={HEIGHT}
-                data-tip={`${count(value)} ${text}`}
-              />
-            )
-          })}
-        </svg>
-      </div>
+      {bar}
     </Picture>
   )
 }

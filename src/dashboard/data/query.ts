@@ -100,10 +100,16 @@ class Question<T> {
 
   /** Refetches now, or a second after the last request. */
   hint(): void {
-    if (this.#isDue) return
+    if (this.#isDue || this.#isRefused()) return
     this.#isDue = true
     const waitMs = Math.max(0, this.#askedAt + REFETCH_EVERY_MS - serverNow())
     this.#forget = later(waitMs, () => this.catchUp())
+  }
+
+  /** The same request would be refused again; another one has another key. */
+  #isRefused(): boolean {
+    const { problem } = this.facts.peek()
+    return problem?.status === 400 || problem?.status === 422
   }
 
   /** Refetches if due. It stays due while a request is in flight or updates are held. */

@@ -21,6 +21,8 @@ const LOOKS: Readonly<Record<string, Look>> = {
   succeeded: { hue: 'ok', icon: 'succeeded', word: 'Succeeded' },
   dead: { hue: 'dead', icon: 'died', word: 'Dead' },
   cancelled: { hue: 'off', icon: 'cancelled', word: 'Cancelled' },
+  // Deliveries.
+  delivered: { hue: 'ok', icon: 'succeeded', word: 'Delivered' },
   // Outcomes of runs.
   failed: { hue: 'dead', icon: 'died', word: 'Failed' },
   'timed-out': { hue: 'dead', icon: 'clock', word: 'Timed out' },

@@ -111,7 +111,7 @@ function useShellKeys(): void {
     { keys: 'L', does: 'Pause or resume updates', group: 'Everywhere', run: toggleLive },
     { keys: 't', does: 'Switch theme', group: 'Everywhere', run: nextTheme },
     ...(may('operator')
-      ? [{ keys: 'c', does: 'New job', group: 'Everywhere', run: () => toggle('new-job') } as const]
+      ? [{ keys: 'c', does: 'Create job', group: 'Everywhere', run: () => toggle('new-job') } as const]
       : []),
   ])
   useEffect(() => {

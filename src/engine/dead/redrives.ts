@@ -2,6 +2,7 @@ import { checkAtMost } from '../../core/job/bulk.js'
 import { DEATH_REASONS } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
 import {
+  canaryOf,
   type DryRun,
   failingOf,
   isActive,
@@ -47,7 +48,7 @@ export class Redrives {
   async start(query: DeadQuery, options?: RedriveOptions): Promise<RedriveView>
   async start(query: DeadQuery, options: RedriveOptions = {}): Promise<RedriveView | DryRun> {
     const given = read(redriveOptions, options, 'redrive:')
-    const { canary = 10, stopWhenFailing = 0.2, force = false } = given
+    const { stopWhenFailing = 0.2, force = false } = given
     const perSecond = perSecondOf(given.rate ?? 10)
     const store = await this.#env.connection.store()
     const filter = jobFilter(query, 'redrive') as RedriveFilter
@@ -56,6 +57,7 @@ export class Redrives {
     const counted = await countDead(store, { filter, force, createdAt: now })
     if (given.dryRun) return { dryRun: true, ...counted }
     checkAtMost('redrive', counted.count.value, given.atMost)
+    const { canary = canaryOf(counted.count.value) } = given
     const redrive: Redrive = {
       id: this.#env.dice.id(now),
       filter,

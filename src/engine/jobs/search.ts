@@ -5,7 +5,7 @@ import { view } from '../../core/values/shape.js'
 import type { Count, JobFilter, PageRequest, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 
-/** A text search examines this many of the newest jobs and no more. */
+/** A text search stops after this many jobs. Its cursor goes on with older ones. */
 export const SEARCH_MAX = 100_000
 /** The number of jobs that a store examines before the time limit is checked. */
 const LIST_STEP = 20_000
@@ -50,20 +50,20 @@ export async function findJobs(env: Environment, filter: JobFilter, page: PageRe
   const start = isText ? readCursor(page.cursor) : { looked: 0, cursor: page.cursor }
   const data: Job[] = []
   let { looked, cursor } = start
+  // Each further page of a search looks through as many jobs again.
+  const goal = isText ? SEARCH_MAX * (Math.floor(looked / SEARCH_MAX) + 1) : Number.POSITIVE_INFINITY
   do {
-    const lookAt = isText ? Math.min(SEARCH_STEP, SEARCH_MAX - looked) : LIST_STEP
+    const lookAt = isText ? SEARCH_STEP : LIST_STEP
     const part = await store.list(filter, present({ limit: page.limit - data.length, lookAt, cursor }))
     data.push(...part.data)
     looked += part.looked ?? 0
     cursor = part.next
-  } while (cursor !== undefined && data.length < page.limit && mayGoOn(isText, looked) && env.clock.now() < until)
+  } while (cursor !== undefined && data.length < page.limit && looked < goal && env.clock.now() < until)
   if (!isText) return present({ data, next: cursor })
-  const searched = { newest: Math.min(looked, SEARCH_MAX), complete: cursor === undefined }
-  if (cursor === undefined || !mayGoOn(isText, looked)) return { data, searched }
+  const searched = { newest: looked, complete: cursor === undefined }
+  if (cursor === undefined) return { data, searched }
   return { data, next: writeCursor(looked, cursor), searched }
 }
-
-const mayGoOn = (isText: boolean, looked: number): boolean => !isText || looked < SEARCH_MAX
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -85,8 +85,6 @@ function writeCursor(looked: number, cursor: string): string {
 }
 
 function readCursor(text: string | undefined): { looked: number; cursor: string | undefined } {
-  const [, looked, cursor] = /^(\d{1,6})\.(.+)$/.exec(text ?? '') ?? []
-  return looked === undefined
-    ? { looked: 0, cursor: text }
-    : { looked: Math.min(Number(looked), SEARCH_MAX - 1), cursor }
+  const [, looked, cursor] = /^(\d{1,10})\.(.+)$/.exec(text ?? '') ?? []
+  return looked === undefined ? { looked: 0, cursor: text } : { looked: Number(looked), cursor }
 }

@@ -66,7 +66,7 @@ describe.each(STORES)('searching on %s', (_, store) => {
   })
 })
 
-test('a search stops after the newest hundred thousand, and says so', async () => {
+test('a search stops after the newest hundred thousand, says so, and goes on with older jobs', async () => {
   await using t = testChronos({ jobs: [noop] })
   await t.enqueue(noop, 'needle', { delay: '1h' })
   for (let batch = 0; batch < 11; batch++) {
@@ -77,6 +77,16 @@ test('a search stops after the newest hundred thousand, and says so', async () =
     )
   }
   const list = await t.jobs.list({ q: 'needle' })
-  expect(list).toEqual({ data: [], page: {}, searched: { newest: 100_000, complete: false } })
+  expect(list).toMatchObject({
+    data: [],
+    page: { next: expect.any(String) },
+    searched: { newest: 100_000, complete: false },
+  })
   expect(await t.jobs.count({ q: 'needle' })).toEqual({ value: 0, relation: 'at-least' })
+  const older = await t.jobs.list({ q: 'needle' }, { cursor: list.page.next! })
+  expect(older).toMatchObject({
+    data: [{ payload: 'needle' }],
+    page: {},
+    searched: { newest: 110_001, complete: true },
+  })
 })

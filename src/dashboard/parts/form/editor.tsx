@@ -15,6 +15,8 @@ export interface EditorProps {
   readonly cancel?: string | undefined
   /** Whether what was typed can be saved. */
   readonly isReady: boolean
+  /** Why it can't be saved; shown beside the button. */
+  readonly why?: string | undefined
   /** Saves. The editor closes if the result is not undefined. */
   readonly onSave: () => Promise<unknown>
   readonly more?: ComponentChildren | undefined
@@ -27,7 +29,7 @@ export interface EditorProps {
 /** A form in a layer: saves once at a time, and closes when it is saved. */
 export function Editor(props: EditorProps) {
   const { title, onClose, verb, icon, tone = 'primary', cancel = 'Cancel' } = props
-  const { isReady, onSave, more, as, size, children } = props
+  const { isReady, why = 'Some fields are missing or wrong.', onSave, more, as, size, children } = props
   const isBusy = useSignal(false)
   const save = async (): Promise<void> => {
     if (!isReady || isBusy.value) return
@@ -48,12 +50,15 @@ export function Editor(props: EditorProps) {
       }}
     >
       {children}
+      {/* Enter submits a form with several fields only if it has a submit button. */}
+      <input type="submit" hidden />
     </form>
   )
+  const reason = !isReady && <span class="muted editor-why">{why}</span>
   if (as === 'drawer') {
     const close = <Button text="Close" tone="quiet" onPress={onClose} />
-    return <Drawer title={title} onClose={onClose} foot={[submit, more, close]} children={form} />
+    return <Drawer title={title} onClose={onClose} foot={[submit, reason, more, close]} children={form} />
   }
   const close = <Button text={cancel} onPress={onClose} />
-  return <Dialog title={title} size={size} onClose={onClose} foot={[more, close, submit]} children={form} />
+  return <Dialog title={title} size={size} onClose={onClose} foot={[reason, more, close, submit]} children={form} />
 }

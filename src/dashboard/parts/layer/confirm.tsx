@@ -21,6 +21,7 @@ function Question({ question }: { readonly question: NonNullable<typeof asked.va
       tone={question.tone === 'danger' ? 'danger' : 'primary'}
       cancel={/^Cancel\b/.test(question.verb) ? 'Go back' : 'Cancel'}
       isReady={isReady}
+      why="The number is not confirmed."
       onClose={() => question.answer(false)}
       onSave={async () => question.answer(true)}
     >

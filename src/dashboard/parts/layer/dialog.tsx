@@ -28,13 +28,22 @@ export function Drawer({ from = 'right', ...layer }: DrawerProps) {
   return <Layer {...layer} kind={`drawer ${from}`} />
 }
 
+/** The first field, or the button that submits: Enter must not press the button that closes the dialog. */
+function firstOf(dialog: HTMLElement): HTMLElement | null {
+  const field = dialog.querySelector<HTMLElement>('.content :is(input:not([hidden]), select, textarea)')
+  return field ?? dialog.querySelector<HTMLElement>('footer .button:is(.primary, .danger)')
+}
+
 function Layer({ title, onClose, children, foot, kind }: LayerProps & { readonly kind: string }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()
   useEffect(() => {
     const element = dialog.current
     const before = document.activeElement
-    if (element && !element.open) element.showModal()
+    if (element && !element.open) {
+      element.showModal()
+      firstOf(element)?.focus()
+    }
     const release = hold()
     return () => {
       release()

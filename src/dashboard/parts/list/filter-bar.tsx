@@ -19,6 +19,7 @@ interface Suggestion {
   readonly isWhole: boolean
 }
 
+/** How many values of a filter are suggested; the names of all filters are listed. */
 const SUGGESTED_MAX = 9
 
 /** Filters such as `state:dead queue:mail`, kept in the URL. Other text is a text search (`q`). */
@@ -155,7 +156,6 @@ function suggest(text: string, tokens: readonly FilterToken[]): readonly Suggest
     return tokens
       .filter(token => token.name.startsWith(name.toLowerCase()))
       .map(token => ({ text: `${token.name}:`, hint: token.hint, isWhole: false }))
-      .slice(0, SUGGESTED_MAX)
   }
   const values = tokens.find(token => token.name === name)?.values ?? []
   return values

@@ -37,7 +37,7 @@ export default function Alerts() {
                 tip="To every notification channel of this server"
                 onPress={() => void testChannels()}
               />
-              <Button text="New silence" icon="pause" onPress={() => (silencing.value = {})} />
+              <Button text="Create silence" icon="pause" onPress={() => (silencing.value = {})} />
             </>
           )
         }

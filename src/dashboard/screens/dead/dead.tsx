@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { present } from '../../../core/values/present.js'
 import type { ErrorGroupView } from '../../../engine/dead/dead.js'
 import { TrendSpark } from '../../charts/trend-spark.js'
@@ -19,6 +20,7 @@ import { Pager } from '../../parts/list/pager.js'
 import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
+import { useKeys } from '../../shell/keys.js'
 import { href, pageOf, query } from '../../shell/router.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { acknowledgeAll, type DeadChoice, discardAll, setGroupState } from './dead-actions.js'
@@ -61,6 +63,8 @@ function Groups() {
     { topics: ['dead', 'redrives'], everyMs: 10_000 },
   )
   const redriving = useSignal<ErrorGroupView | undefined>(undefined)
+  const list = useRef<HTMLUListElement>(null)
+  useGroupKeys(list)
   return (
     <>
       <div class="row wrap dead-states">
@@ -72,7 +76,7 @@ function Groups() {
             <NothingDead state={state} />
           ) : (
             <>
-              <ul class="dead-groups">
+              <ul class="dead-groups" ref={list}>
                 {data.map(group => (
                   <Group
                     key={group.fingerprint + (group.tenantId ?? '')}
@@ -93,6 +97,19 @@ function Groups() {
       )}
     </>
   )
+}
+
+/** The keys of tables: the focus moves from title to title, and Enter opens the group. */
+function useGroupKeys(list: { readonly current: HTMLElement | null }): void {
+  const move = (by: number): void => {
+    const titles = [...(list.current?.querySelectorAll<HTMLElement>('.dead-group-title') ?? [])]
+    const at = titles.findIndex(title => title === document.activeElement)
+    titles[Math.min(titles.length - 1, Math.max(0, at + by))]?.focus()
+  }
+  useKeys([
+    { keys: 'j', does: 'Next group', group: 'Lists', run: () => move(1) },
+    { keys: 'k', does: 'Previous group', group: 'Lists', run: () => move(-1) },
+  ])
 }
 
 export function choiceOf({ fingerprint, tenantId, title }: ErrorGroupView): DeadChoice {

@@ -4,7 +4,7 @@ import type { ErrorGroupView } from '../../../engine/dead/dead.js'
 import { Chart } from '../../charts/chart.js'
 import { barPaths, valueScale } from '../../charts/time-chart.js'
 import * as api from '../../data/api.js'
-import { clockText, count, percent, plural, shortId } from '../../data/format.js'
+import { clockText, count, duration, percent, plural, shortId } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { apiRange, between, range, rangeParameters, rangeWords } from '../../data/range.js'
 import { Answer } from '../../parts/empty.js'
@@ -68,6 +68,7 @@ function Failures({ data, tenantId }: { readonly data: Breakdown; readonly tenan
   const spoken = `${plural(failures, 'failed run')}, ${plural(deaths, 'job')} died ${rangeWords(range.value)}.`
   return (
     <Chart
+      unit={`failed runs per ${duration(stepMs)}`}
       title="Failed runs"
       summary={spoken}
       spoken={spoken}

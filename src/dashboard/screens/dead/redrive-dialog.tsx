@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
-import { redriveOptions } from '../../../core/redrive/redrive.js'
+import { useEffect } from 'preact/hooks'
+import { canaryOf, redriveOptions } from '../../../core/redrive/redrive.js'
 import { about, integer } from '../../../core/values/schema.js'
 import { object } from '../../../core/values/shape.js'
 import { act } from '../../data/actions.js'
@@ -23,13 +24,17 @@ const settings = object({ canary: first, stop: about(integer(0, 100), stopWhenFa
 export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice; readonly onClose: () => void }) {
   const rate = useSignal(20)
   const force = useSignal(false)
-  const draft = useDraft({ canary: '10', stop: '20' })
+  const draft = useDraft({ canary: '', stop: '20' })
   const form = formOf(settings, draft)
   const { canary, stop } = form.body
   const dry = useQuery(`redrive ${JSON.stringify(choice.filter)} ${force.value}`, () =>
     api.redrives.count({ filter: choice.filter, force: force.value }),
   )
   const total = dry.data?.count
+  const known = total?.value
+  useEffect(() => {
+    if (known !== undefined && draft.canary.peek() === '') draft.canary.value = String(canaryOf(known))
+  }, [known])
   return (
     <Editor
       title="Redrive dead letters"
@@ -37,6 +42,7 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
       icon="redrive"
       onClose={onClose}
       isReady={total !== undefined && total.value > 0 && form.isReady}
+      why={total?.value === 0 ? 'No job can be redriven.' : undefined}
       onSave={async () => {
         const made = await act({
           run: () =>
@@ -66,6 +72,12 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
       <Fields {...form} fields={['canary', 'stop']} />
       <RateSlider rate={rate} total={total?.value} />
       <Toggle value={force} label={uncertain.about.label} />
+      {(force.value || (dry.data?.skipped ?? 0) > 0) && (
+        <p class="muted">
+          The outcome of a job is unknown if its run ended without an answer: its work may have been done. A redrive may
+          do it a second time, so check first, or make sure that doing it twice is harmless.
+        </p>
+      )}
       {form.isReady && <p class="muted">{wordsOf(rate.value, canary, stop, total?.value)}</p>}
     </Editor>
   )
@@ -73,6 +85,7 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
 
 function wordsOf(rate: number, canary: number, stop: number, total: number | undefined): string {
   const first = canary > 0 ? `${plural(canary, 'job')} run first. If they succeed, the rest` : 'All jobs'
-  const time = total === undefined ? '' : `, about ${duration((Math.max(0, total - canary) / rate) * 1000)} in all`
+  const time =
+    total === undefined ? '' : `, which takes at least ${duration((Math.max(0, total - canary) / rate) * 1000)}`
   return `${first} follow at up to ${count(rate)} per second${time}. The redrive stops when ${percent(stop / 100)} or more fail again.`
 }

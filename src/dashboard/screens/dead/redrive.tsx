@@ -5,7 +5,7 @@ import { type RateSample, RedriveProgress, RedriveRate } from '../../charts/redr
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { serverNow } from '../../data/clock.js'
-import { count, duration, percent } from '../../data/format.js'
+import { count, duration, percent, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
@@ -91,6 +91,9 @@ function Found({ redrive, after }: FoundProps) {
             <RedriveRate samples={samples} perSecond={perSecondOf(redrive)} />
           </Panel>
         )}
+        {redrive.filter.fingerprint !== undefined && (
+          <ErrorOf redrive={redrive} fingerprint={redrive.filter.fingerprint} />
+        )}
         <Panel title="Configuration">
           <Facts
             facts={[
@@ -107,6 +110,38 @@ function Found({ redrive, after }: FoundProps) {
         {conflictCount > 0 && <Conflicts redrive={redrive} />}
       </div>
     </>
+  )
+}
+
+/** The error that the redrive is about, and what its jobs died of this time. */
+function ErrorOf({ redrive, fingerprint }: { readonly redrive: RedriveView; readonly fingerprint: string }) {
+  const { id, filter, results } = redrive
+  const group = useQuery(`group ${fingerprint} ${filter.tenantId ?? ''}`, signal =>
+    api.dead.group(fingerprint, filter.tenantId, signal),
+  )
+  const again = useQuery(
+    `redrive ${id} ${fingerprint} ${results.dead}`,
+    async signal => (await api.jobs.list({ redriveId: id, phase: 'dead', fingerprint, limit: 1 }, signal)).count,
+  )
+  const same = again.data?.value ?? 0
+  const jobs = (of: Record<string, string>): string => href('/jobs', { redrive: id, state: 'dead', ...of })
+  return (
+    <Panel title="Error">
+      <Facts
+        facts={[
+          [
+            'Error group',
+            <Link
+              to={pageOf('dead', fingerprint, { tenant: filter.tenantId })}
+              text={group.data?.title ?? fingerprint}
+            />,
+          ],
+          ['Jobs', <Link to={href('/jobs', { redrive: id })} text={plural(redrive.started, 'started job')} />],
+          ['Died of the same error', <Link to={jobs({ fingerprint })} text={count(same)} />],
+          ['Died of another error', <Link to={jobs({})} text={count(Math.max(0, results.dead - same))} />],
+        ]}
+      />
+    </Panel>
   )
 }
 
@@ -202,7 +237,7 @@ function etaOf(redrive: RedriveView): string {
   const left = Math.max(0, redrive.total.value - redrive.started - redrive.skipped)
   return redrive.state === 'canary'
     ? 'waiting for the canary'
-    : `about ${duration((left / perSecondOf(redrive)) * 1000)}`
+    : `at least ${duration((left / perSecondOf(redrive)) * 1000)}`
 }
 
 function useSamples({ started, succeeded, results }: RedriveView): readonly RateSample[] {

@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<RedriveView>[] = [
     width: 'grow',
     render: redrive => <Link to={pageOf('redrives', redrive.id)} look="strong clip" text={filterText(redrive)} />,
   },
-  { title: 'Progress', render: redrive => <RedriveProgress redrive={redrive} /> },
+  { title: 'Progress', render: redrive => <RedriveProgress redrive={redrive} isBrief /> },
   {
     title: 'Started',
     align: 'end',

@@ -1,4 +1,5 @@
 import type { JobView } from '../../../core/job/view.js'
+import { DELIVERIES } from '../../../core/webhook/webhook.js'
 import { duration } from '../../data/format.js'
 import { Tags } from '../../parts/badge.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
@@ -30,6 +31,12 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           ['Ended', job.finishedAt && !isLive && <Time at={job.finishedAt} />],
           ['Deadline', job.deadline && <Time at={job.deadline} />],
           ['Timeout', job.timeoutMs !== undefined && duration(job.timeoutMs)],
+          [
+            'Webhook deliveries',
+            job.queue !== DELIVERIES && (
+              <Link to={href('/jobs', { queue: DELIVERIES, q: job.id })} text="Show deliveries" />
+            ),
+          ],
           ['Key', job.key !== undefined && <Copyable text={job.key} what="Key" />],
           ['Tenant', job.tenantId !== undefined && <Copyable text={job.tenantId} what="Tenant" />],
           ['Tags', job.tags.length > 0 && <Tags names={job.tags} to={tag => href('/jobs', { tag })} wrap />],

@@ -7,7 +7,7 @@ import { Link } from '../../parts/link.js'
 import type { Column } from '../../parts/list/table.js'
 import { StateMark, stateReason } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
-import { href, pageOf } from '../../shell/router.js'
+import { href, pageOf, query } from '../../shell/router.js'
 import { MiniTimeline } from '../../timeline/mini-timeline.js'
 
 export function jobColumns(): readonly Column<JobView>[] {
@@ -24,6 +24,7 @@ export function jobColumns(): readonly Column<JobView>[] {
             text={jobTitle(job.name, job.payload).replace(/https?:\/\//, '')}
           />
           <span class="muted mono nowrap jobs-id">{shortId(job.id)}</span>
+          <Snippet job={job} />
         </span>
       ),
     },
@@ -59,6 +60,28 @@ export function jobColumns(): readonly Column<JobView>[] {
       ),
     },
   ]
+}
+
+const AROUND = 30
+
+/** Where the searched text was found, unless the row shows it anyway. */
+function Snippet({ job }: { readonly job: JobView }) {
+  const { q } = query.value
+  if (q === undefined || q === '') return null
+  const texts = [job.key, job.tags.join(' '), JSON.stringify(job.payload), job.error?.message]
+  const found = texts.find(text => text?.toLowerCase().includes(q.toLowerCase()))
+  if (found === undefined) return null
+  const at = found.toLowerCase().indexOf(q.toLowerCase())
+  const [from, to] = [Math.max(0, at - AROUND), at + q.length + AROUND]
+  return (
+    <span class="jobs-snippet muted">
+      {from > 0 && '…'}
+      {found.slice(from, at)}
+      <mark>{found.slice(at, at + q.length)}</mark>
+      {found.slice(at + q.length, to)}
+      {to < found.length && '…'}
+    </span>
+  )
 }
 
 function errorLine({ error }: JobView): string {

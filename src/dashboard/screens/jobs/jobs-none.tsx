@@ -10,21 +10,28 @@ import { FirstSteps } from '../overview/overview-first-steps.js'
 interface NoJobsProps {
   readonly filter: Readonly<Record<string, string>>
   readonly searched: { readonly newest: number; readonly complete: boolean } | undefined
+  /** Where the search goes on. */
+  readonly next: string | undefined
 }
 
 /** An empty result, with the number of matches without each filter. */
-export function NoJobs({ filter, searched }: NoJobsProps) {
+export function NoJobs({ filter, searched, next }: NoJobsProps) {
   const names = Object.keys(filter)
   if (names.length === 0) return <FirstSteps />
+  const isPart = searched !== undefined && !searched.complete && next !== undefined
   return (
     <Empty
       icon="search"
-      title="No matching jobs"
-      actions={<Button text="Clear filter" icon="close" onPress={() => go('/jobs')} />}
+      title={isPart ? `Not in the newest ${count(searched.newest)} jobs` : 'No matching jobs'}
+      actions={
+        <>
+          {isPart && (
+            <Button text="Search older jobs" tone="primary" icon="search" onPress={() => setQuery({ cursor: next })} />
+          )}
+          <Button text="Clear filter" icon="close" onPress={() => go('/jobs')} />
+        </>
+      }
     >
-      {searched && !searched.complete && (
-        <p>Only the newest {count(searched.newest)} jobs were searched. Narrow the filter by queue, name or time.</p>
-      )}
       {range.value && (
         <p>
           The time range is {rangeText(range.value)}.{' '}

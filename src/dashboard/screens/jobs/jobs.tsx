@@ -82,7 +82,7 @@ function JobList({ data, jobs, filter }: JobListProps) {
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const isFirst = query.value['cursor'] === undefined
   const { rows, fresh, showFresh } = useSteadyRows(data.data, isFirst)
-  if (rows.length === 0) return <NoJobs filter={filter} searched={data.searched} />
+  if (rows.length === 0) return <NoJobs filter={filter} searched={data.searched} next={data.page.next} />
   return (
     <>
       {data.searched && <Searched {...data.searched} />}
@@ -116,8 +116,8 @@ function Searched({ newest, complete }: { readonly newest: number; readonly comp
   if (complete) return null
   return (
     <p class="notice wait">
-      <Icon name="search" size={14} /> Looked through the newest {count(newest)} jobs that match the rest of the filter.
-      Narrow it by queue, name or time to look further back.
+      <Icon name="search" size={14} /> Looked through the newest {count(newest)} jobs. The next page searches older
+      ones.
     </p>
   )
 }

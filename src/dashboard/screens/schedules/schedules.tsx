@@ -32,7 +32,7 @@ export default function Schedules() {
       <PageHead
         title="Schedules"
         actions={
-          may('operator') && <Button text="New schedule" tone="primary" icon="plus" href={href('/schedules/new')} />
+          may('operator') && <Button text="Create schedule" tone="primary" icon="plus" href={href('/schedules/new')} />
         }
       />
       <List

@@ -22,7 +22,7 @@ export default function Tokens() {
   const tokens = useQuery('tokens', api.tokens.list, { everyMs: 15_000 })
   const isMaking = useSignal(false)
   const made = useSignal<NewToken | undefined>(undefined)
-  const make = <Button text="New token" tone="primary" icon="plus" onPress={() => (isMaking.value = true)} />
+  const make = <Button text="Create token" tone="primary" icon="plus" onPress={() => (isMaking.value = true)} />
   return (
     <>
       <PageHead title="Tokens" sub="Access to the API and this dashboard" actions={make} />

@@ -19,7 +19,7 @@ import { Elapsed, Time } from '../../parts/time.js'
 import { policyWords } from '../../policy/policy-words.js'
 import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
-import { jobColumns } from '../jobs/jobs-columns.js'
+import { DELIVERY_COLUMNS } from './delivery-columns.js'
 import { WebhookActions } from './webhook-actions.js'
 import { VerifySample } from './webhook-secret.js'
 import '../jobs/jobs.css'
@@ -169,7 +169,7 @@ function Deliveries({ id }: { readonly id: string }) {
         query={jobs}
         title="Deliveries"
         label="Deliveries"
-        columns={jobColumns().filter(({ title }) => title !== 'Queue' && title !== 'Job')}
+        columns={DELIVERY_COLUMNS}
         href={job => pageOf('jobs', job.id)}
         size={({ data }) => `${count(data.length)} shown`}
         empty={

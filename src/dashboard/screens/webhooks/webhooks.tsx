@@ -32,7 +32,7 @@ export default function Webhooks() {
   const isMaking = useSignal(false)
   const made = useSignal<(EndpointView & { readonly secret?: string }) | undefined>(undefined)
   const make = may('admin') && (
-    <Button text="New webhook" tone="primary" icon="plus" onPress={() => (isMaking.value = true)} />
+    <Button text="Create webhook" tone="primary" icon="plus" onPress={() => (isMaking.value = true)} />
   )
   return (
     <>

@@ -1,0 +1,71 @@
+import type { JobView } from '../../../core/job/view.js'
+import { present } from '../../../core/values/present.js'
+import { duration, shortId } from '../../data/format.js'
+import { Link } from '../../parts/link.js'
+import type { Column } from '../../parts/list/table.js'
+import { StateMark } from '../../parts/state.js'
+import { Time } from '../../parts/time.js'
+import { pageOf } from '../../shell/router.js'
+
+/** A delivery is a job; its state has the same word here and on the page of the endpoint. */
+const STATES: Readonly<Record<string, string>> = { succeeded: 'delivered', dead: 'failed' }
+
+export const DELIVERY_COLUMNS: readonly Column<JobView>[] = [
+  {
+    title: 'State',
+    phone: 'head',
+    render: job => <StateMark state={STATES[job.state] ?? job.phase} reason={job.reason} />,
+  },
+  { title: 'Event', phone: 'head', render: job => <code>{messageOf(job).type ?? '–'}</code> },
+  { title: 'Job', render: job => <About job={job} /> },
+  { title: 'Response', align: 'end', render: job => responseOf(job) },
+  { title: 'Duration', align: 'end', phone: 'hide', render: job => durationOf(job) },
+  {
+    title: 'Attempts',
+    align: 'end',
+    phone: 'hide',
+    render: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`,
+  },
+  { title: 'Time', render: ({ finishedAt, startedAt, runAt }) => <Time at={finishedAt ?? startedAt ?? runAt} /> },
+  {
+    title: 'Error',
+    width: 'grow',
+    phone: 'hide',
+    render: ({ error }) => error && <span class="clip muted">{error.message.split('\n')[0]}</span>,
+  },
+]
+
+interface Message {
+  readonly type?: string
+  readonly jobId?: string
+  readonly name?: string
+}
+
+/** The event of a delivery and the job that it reports. */
+function messageOf({ payload }: JobView): Message {
+  const { type, body } = (payload ?? {}) as { readonly type?: string; readonly body?: string }
+  try {
+    const { data = {} } = JSON.parse(body ?? '{}') as { readonly data?: Message }
+    return present({ type, jobId: data.jobId, name: data.name })
+  } catch {
+    return present({ type })
+  }
+}
+
+function About({ job }: { readonly job: JobView }) {
+  const { jobId, name } = messageOf(job)
+  if (jobId === undefined) return <span class="muted">–</span>
+  return <Link to={pageOf('jobs', jobId)} text={`${name ?? 'job'} ${shortId(jobId)}`} />
+}
+
+/** The status of the last response; a delivery that failed without one shows the code of its error. */
+function responseOf({ error, result }: JobView): string {
+  const { status } = (result ?? {}) as { readonly status?: number }
+  if (status !== undefined) return String(status)
+  return error?.status === undefined ? (error?.code ?? '–') : String(error.status)
+}
+
+function durationOf({ startedAt, finishedAt }: JobView): string {
+  if (startedAt === undefined || finishedAt === undefined) return '–'
+  return duration(Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)))
+}
