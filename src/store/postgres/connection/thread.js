@@ -53,9 +53,8 @@ const timer = setInterval(() => {
   })
 }, leaseMs / 12)
 
-parentPort?.on('message', () => {
+parentPort?.once('message', () => {
   clearInterval(timer)
-  parentPort?.close()
   drop()
   // A connection attempt in progress would keep the thread alive.
   process.exit()

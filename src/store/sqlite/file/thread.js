@@ -48,8 +48,8 @@ const timer = setInterval(() => {
   look().catch(() => undefined)
 }, leaseMs / 12)
 
-parentPort?.on('message', () => {
+// Without a listener, the port keeps the thread alive no longer. Deno has no `close` for it.
+parentPort?.once('message', () => {
   clearInterval(timer)
-  parentPort?.close()
   database?.close()
 })
