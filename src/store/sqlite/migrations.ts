@@ -184,6 +184,19 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX attempts_failed ON attempts (finished_at)
     WHERE status = 'failed' OR status = 'timed-out' OR status = 'lost';
   `,
+  `
+  -- The text of an error with its stack, once for all attempts that failed with it: in an outage, most of them fail with
+  -- the same one. hash: set when a second attempt refers to the text; uses: how many do.
+  CREATE TABLE errors (pk INTEGER PRIMARY KEY, hash TEXT, uses INTEGER NOT NULL, body TEXT NOT NULL);
+  CREATE INDEX errors_hash ON errors (hash) WHERE hash IS NOT NULL;
+  -- With the error elsewhere, an attempt is small enough for one row. Attempts of earlier versions keep their remarks.
+  ALTER TABLE attempts ADD COLUMN error INTEGER;
+  ALTER TABLE attempts ADD COLUMN note TEXT;
+  ALTER TABLE attempts ADD COLUMN delay_ms INTEGER;
+  ALTER TABLE attempts ADD COLUMN next_run_at INTEGER;
+  ALTER TABLE attempts ADD COLUMN decision TEXT;
+  ALTER TABLE attempts ADD COLUMN fingerprint TEXT;
+  `,
 ]
 
 /** What to do with existing rows after the migration to a version. */

@@ -76,9 +76,18 @@ export function readFacts(row: FactRow): Omit<JobDraft, 'state'> {
   return facts
 }
 
+/** Attempts with the texts of their errors. Those that were written before version 6 have their remarks in a table. */
+export const ATTEMPTS = `attempts a LEFT JOIN errors e ON e.pk = a.error LEFT JOIN remarks r ON r.pk = a.remarks`
+
+/** The columns of `ATTEMPT_COLUMNS`. */
+export const ATTEMPT_VALUES = `a.run, a.generation, a.attempt, a.status, a.started_at, a.finished_at, a.worker_id,
+  ifnull(e.body, r.error), ifnull(a.note, r.note), ifnull(a.delay_ms, r.delay_ms), ifnull(a.next_run_at, r.next_run_at),
+  ifnull(a.decision, r.decision), ifnull(a.fingerprint, r.fingerprint)`
+
 /** The last error is not a column of the job: it is read from the attempts. */
-export const ERROR = `(SELECT r.error FROM attempts a JOIN remarks r ON r.pk = a.remarks
-  WHERE a.job = jobs.pk AND a.generation = jobs.generation AND r.error IS NOT NULL ORDER BY a.run DESC LIMIT 1)`
+export const ERROR = `(SELECT ifnull(e.body, r.error) FROM ${ATTEMPTS}
+  WHERE a.job = jobs.pk AND a.generation = jobs.generation AND ifnull(e.body, r.error) IS NOT NULL
+  ORDER BY a.run DESC LIMIT 1)`
 
 export const JOB_COLUMNS = `${FACT_COLUMNS}, ${columnNames(UNHELD_COLUMNS)}, state,
   CASE WHEN state <> 'succeeded' THEN ${ERROR} END, worker_id, lease_until`

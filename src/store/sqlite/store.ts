@@ -21,7 +21,7 @@ import { enqueue } from './writes/enqueue.js'
 import { fire, liveSchedules } from './writes/fire.js'
 import * as lease from './writes/lease.js'
 import * as manual from './writes/manual.js'
-import { settle } from './writes/settle.js'
+import { settleAll } from './writes/settle.js'
 
 export interface SqliteOptions {
   /** A file, or `:memory:`. The directory of the file must exist. */
@@ -72,7 +72,7 @@ function workVerbs(session: Session) {
     report: reports => session.each(reports, lease.report),
     settle: async (settlements, tx) => {
       if (tx !== undefined) throw noTransactions()
-      return session.countedEach(settlements, (db, one, now, delta) => settle(db, rowids, one, now, delta))
+      return session.counted(settlements.length, (db, now, delta) => settleAll(session, db, settlements, now, delta))
     },
     expired: ({ workers }) => session.read(db => lease.expired(db, workers, session.now())),
     overdue: limit => session.read(db => manual.overdue(db, limit, session.now())),

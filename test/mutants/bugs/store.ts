@@ -21,6 +21,20 @@ export const STORE_BUGS: readonly Mutant[] = [
     replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND lease_until < ?'",
   },
   {
+    name: 'settle a batch without the token',
+    file: SETTLE,
+    find: 'json_each(?)) AND +token = ? AND lease_until < ?',
+    replace: 'json_each(?)) AND ? IS NOT NULL AND lease_until < ?',
+    killer: 'sqlite#batchesAreFenced',
+  },
+  {
+    name: 'a text of an error counted once for a batch',
+    file: 'src/store/sqlite/writes/errors.ts',
+    find: 'known.uncounted += 1',
+    replace: 'known.uncounted += 0',
+    killer: 'sqlite#errorsLastAsLongAsTheirAttempts',
+  },
+  {
     name: 'renew a lease without the token',
     from: 17,
     file: LEASE,
@@ -32,8 +46,8 @@ export const STORE_BUGS: readonly Mutant[] = [
     name: 'a sweep based on a stale read',
     from: 87,
     file: SETTLE,
-    find: 'settlement.onlyIfExpired ? now : ANY_TIME',
-    replace: 'ANY_TIME',
+    find: 'onlyIfExpired ? now : ANY_TIME]',
+    replace: 'ANY_TIME]',
     mood: 'zombies',
   },
   {
@@ -51,9 +65,8 @@ export const STORE_BUGS: readonly Mutant[] = [
   {
     name: 'no row for a run that is retried',
     file: SETTLE,
-    find: '  if (!isPlain) insertAttempt(db, pk, settlement, end, become)\n  return become',
-    replace:
-      "  if (!isPlain && become.state !== 'waiting') insertAttempt(db, pk, settlement, end, become)\n  return become",
+    find: 'if (!isPlain) insertAttempt(db, errors, ending, become)',
+    replace: "if (!isPlain && become.state !== 'waiting') insertAttempt(db, errors, ending, become)",
   },
   {
     name: 'a repeated claim takes more',
@@ -92,8 +105,8 @@ export const STORE_BUGS: readonly Mutant[] = [
     name: 'a cancel forgotten on retry',
     from: 5,
     file: SETTLE,
-    find: 'WHERE ${FENCE} AND cancel_requested = 0`',
-    replace: 'WHERE ${FENCE}`',
+    find: "' AND cancel_requested = 0',",
+    replace: "'',",
   },
   {
     name: 'a redrive in the same generation',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { seededDice } from '../../../src/engine/time/virtual.js'
 import { failure, isBusy } from '../../../src/store/sqlite/file/failure.js'
 import { sqliteStore } from '../../../src/store/sqlite/store.js'
+import { Bench, BOOM, died, succeeded } from '../../store/conformance/bench.js'
 import { HandClock } from './clock.js'
 
 /** The driver of Node 20 gives only a message when a later row can't be read. */
@@ -31,4 +32,36 @@ export async function oneClockPerFile(): Promise<void> {
     await Promise.all([first.close(), second.close()])
     for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
   }
+}
+
+async function inMemory(check: (bench: Bench) => Promise<void>): Promise<void> {
+  const bench = new Bench(async clock => sqliteStore({ path: ':memory:', clock, dice: seededDice(1) }))
+  await bench.open()
+  try {
+    await check(bench)
+  } finally {
+    await bench.close()
+  }
+}
+
+export async function batchesAreFenced(): Promise<void> {
+  await inMemory(async bench => {
+    await bench.addMany(5)
+    const jobs = await bench.claim()
+    const token = bench.token()
+    const answers = await bench.store.settle(jobs.map(job => bench.settlement({ ...job, token }, succeeded())))
+    const settled = answers.filter(({ status }) => status !== 'lost').length
+    assert.equal(settled, 0, `${settled} of 5 runs were settled with the token of another claim`)
+  })
+}
+
+export async function errorsLastAsLongAsTheirAttempts(): Promise<void> {
+  await inMemory(async bench => {
+    await bench.addMany(4)
+    const jobs = await bench.claim()
+    await bench.store.settle(jobs.map(job => bench.settlement(job, died())))
+    const [kept, ...removed] = jobs.map(({ id }) => id)
+    await bench.store.remove(removed)
+    assert.deepEqual((await bench.history(kept!))[0]?.error, BOOM, 'the error of an attempt is gone')
+  })
 }

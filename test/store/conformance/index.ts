@@ -1,4 +1,5 @@
 import { Bench, type Open, type Sql } from './bench.js'
+import { batchCases } from './life/batch.js'
 import { claimCases } from './life/claim.js'
 import { dependencyCases } from './life/dependencies.js'
 import { editCases } from './life/edit.js'
@@ -39,6 +40,7 @@ const CASES: readonly ((bench: Bench, suite: Suite) => void)[] = [
   heldCases,
   leaseCases,
   settleCases,
+  batchCases,
   historyCases,
   sweepCases,
   manualCases,

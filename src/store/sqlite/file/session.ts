@@ -20,6 +20,8 @@ export class Session {
   readonly #clock: Clock
   readonly file: StoreFile
   readonly rowids = new RowidCache()
+  /** The texts of errors that were stored lately. */
+  readonly seenErrors = new Set<string>()
   readonly #busyRetry: BusyRetry
   readonly #writer: Writer
 

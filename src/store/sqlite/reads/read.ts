@@ -1,17 +1,10 @@
 import type { Job, JobState } from '../../../core/job/job.js'
 import { toText } from '../../columns.js'
 import { cursorOf, cut, readCursor, writeCursor } from '../../cursor.js'
-import {
-  ATTEMPT_COLUMNS,
-  type AttemptRow,
-  type LogRow,
-  OWN_ATTEMPT_COLUMNS,
-  readAttempt,
-  readLine,
-} from '../../history.js'
+import { type AttemptRow, type LogRow, OWN_ATTEMPT_COLUMNS, readAttempt, readLine } from '../../history.js'
 import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest, Tally } from '../../store.js'
 import type { Connection } from '../file/connection.js'
-import { type FactRow, ID, JOB_COLUMNS, readJob } from '../rows.js'
+import { ATTEMPT_VALUES, ATTEMPTS, type FactRow, ID, JOB_COLUMNS, readJob } from '../rows.js'
 import { countingParts, DOWN, type Part, parts, type Steps, UP } from './search.js'
 
 /** Pages by the internal key, so that jobs with equal times are never skipped. */
@@ -106,11 +99,11 @@ export function history(db: Connection, id: string, page: PageRequest): Page<Att
   const beyond = kind === 'history' ? '<' : '>'
   const last = page.cursor === undefined ? start : readCursor(kind, page.cursor, 1)[0]!
   const rows = db.all<AttemptRow>(
-    `SELECT ${ATTEMPT_COLUMNS} FROM attempts LEFT JOIN remarks ON remarks.pk = attempts.remarks
-     WHERE job = (SELECT pk FROM jobs WHERE id = ${ID}) AND run ${beyond} ?
+    `SELECT ${ATTEMPT_VALUES} FROM ${ATTEMPTS}
+     WHERE a.job = (SELECT pk FROM jobs WHERE id = ${ID}) AND a.run ${beyond} ?
      UNION ALL
      SELECT ${OWN_ATTEMPT_COLUMNS} FROM jobs WHERE id = ${ID} AND run ${beyond} ? AND ran_token IS NOT NULL
-     ORDER BY run ${order} LIMIT ?`,
+     ORDER BY 1 ${order} LIMIT ?`,
     id,
     last,
     id,

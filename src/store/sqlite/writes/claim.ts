@@ -1,4 +1,5 @@
 import { fromText, toText, toTextOrNull } from '../../columns.js'
+import type { JobDraft } from '../../job-columns.js'
 import { beginsWithClaim, NAMED_DUE_MAX, policyIdOf } from '../../run.js'
 import type { Claim, Claimed, ClaimRequest } from '../../store.js'
 import type { Connection } from '../file/connection.js'
@@ -112,7 +113,12 @@ function take(
     if (same) same.push(row[0])
     else byPolicy.set(facts.policyId, [row[0]])
     rowids.add(facts.id, row[0])
-    return Object.assign(facts, { token, workerId, leaseUntil })
+    // Assigned one by one, because this runs for every job.
+    const claimed = facts as Omit<JobDraft, 'state'> & { token: string; workerId: string; leaseUntil: number }
+    claimed.token = token
+    claimed.workerId = workerId
+    claimed.leaseUntil = leaseUntil
+    return claimed
   })
   const lease = [toText(token), toText(workerId), leaseUntil, leaseMs, now, now] as const
   const update = (begun: number) => (keys: number[], policyId: string | undefined) =>

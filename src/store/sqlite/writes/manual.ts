@@ -12,6 +12,7 @@ import type { Value } from '../file/driver.js'
 import type { Ended } from '../reads/old-jobs.js'
 import { type FactRow, fromHex, ID, JOB_COLUMNS, readJob } from '../rows.js'
 import { enqueue, INLINE_PAYLOAD_MAX, LIVE_UNIQUE } from './enqueue.js'
+import { releaseErrors } from './errors.js'
 
 function findRow(db: Connection, id: string): FactRow | undefined {
   return db.get<FactRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ${ID}`, id)
@@ -159,6 +160,7 @@ function forget(db: Connection, pks: readonly number[], keysExpireAt: number): v
     list,
     list,
   )
+  releaseErrors(db, list)
   db.run(
     `DELETE FROM remarks WHERE pk IN (
       SELECT remarks FROM attempts WHERE job IN (SELECT value FROM json_each(?)) AND remarks IS NOT NULL)`,

@@ -5,8 +5,10 @@ import { isPlainSuccess } from '../../history.js'
 import { settledAs, spawnedBy } from '../../run.js'
 import type { RunEnd, Settled, Settlement } from '../../store.js'
 import type { Connection } from '../file/connection.js'
+import type { Value } from '../file/driver.js'
+import type { Session } from '../file/session.js'
 import { enqueue } from './enqueue.js'
-import type { RowidCache } from './rowid-cache.js'
+import { ErrorTexts } from './errors.js'
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 
@@ -16,21 +18,38 @@ const NO_LEASE = 'token = NULL, worker_id = NULL, lease_until = NULL, lease_ms =
 const FENCE = 'pk = ? AND token = ? AND lease_until < ?'
 const ANY_TIME = Number.MAX_SAFE_INTEGER
 
-const END = `
-  UPDATE jobs SET state = ?, reason = ?, finished_at = ?, attempt = attempt - ?, counters = ?, result = ?, pass = NULL,
-    fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
-  WHERE ${FENCE}`
+/** The fence of several jobs of one claim, by the same values. The primary key finds them. */
+const FENCES = 'pk IN (SELECT value FROM json_each(?)) AND +token = ? AND lease_until < ?'
+
+/** An end of a run as an UPDATE: of one job, or of several jobs that end in the same way. */
+interface Form {
+  readonly one: string
+  readonly several: string
+  /** Counts the jobs that `several` would change. */
+  readonly held: string
+}
+
+/** `OR ROLLBACK` saves SQLite a copy of every page, as in a claim. */
+function form(set: string, unless = ''): Form {
+  return {
+    one: `UPDATE jobs SET ${set} WHERE ${FENCE}${unless}`,
+    several: `UPDATE OR ROLLBACK jobs SET ${set} WHERE ${FENCES}${unless}`,
+    held: `SELECT count(*) FROM jobs WHERE ${FENCES}${unless}`,
+  }
+}
+
+const END = form(`state = ?, reason = ?, finished_at = ?, attempt = attempt - ?, counters = ?, result = ?, pass = NULL,
+  fingerprint = ifnull(?, fingerprint), ${NO_LEASE}`)
 
 /** Settles a plain success, the most frequent outcome: the row of the job then holds every fact about the run. */
-const SUCCEED = `
-  UPDATE jobs SET state = 'succeeded', finished_at = ?, counters = ?, result = ?, pass = NULL, ran_at = ?,
-    ran_token = token, token = NULL, lease_until = NULL, lease_ms = NULL
-  WHERE ${FENCE}`
+const SUCCEED = form(`state = 'succeeded', finished_at = ?, counters = ?, result = ?, pass = NULL, ran_at = ?,
+  ran_token = token, token = NULL, lease_until = NULL, lease_ms = NULL`)
 
-const WAIT_AGAIN = `
-  UPDATE jobs SET state = 'waiting', run_at = ?, dependency = ifnull(dependency, ?), pass = ?, attempt = attempt - ?, counters = ?,
-    fingerprint = ifnull(?, fingerprint), ${NO_LEASE}
-  WHERE ${FENCE} AND cancel_requested = 0`
+const WAIT_AGAIN = form(
+  `state = 'waiting', run_at = ?, dependency = ifnull(dependency, ?), pass = ?, attempt = attempt - ?, counters = ?,
+  fingerprint = ifnull(?, fingerprint), ${NO_LEASE}`,
+  ' AND cancel_requested = 0',
+)
 
 /** A cancellation that was requested during the run turns waiting into cancelled. */
 const CANCEL_INSTEAD = `
@@ -51,38 +70,124 @@ const HAND_BACK = `
   WHERE ${FENCE}
   RETURNING state, run_at, run`
 
-const INSERT_REMARKS = `
-  INSERT INTO remarks (error, note, delay_ms, next_run_at, decision, fingerprint) VALUES (?, ?, ?, ?, ?, ?)`
-
-/** The row of the remarks was inserted just before. */
 const INSERT_ATTEMPT = `
-  INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, remarks)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, last_insert_rowid())`
+  INSERT INTO attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error, note,
+    delay_ms, next_run_at, decision, fingerprint)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-export function settle(
+/** The end of one run; `place` is that of its answer. */
+interface Ending {
+  readonly place: number
+  readonly pk: number
+  readonly settlement: Settlement
+  readonly end: Ended
+  readonly change: Change
+}
+
+/** How a run that ends changes the row of its job. */
+interface Change {
+  readonly form: Form
+  readonly values: readonly Value[]
+  readonly become: Became
+  /** The row of the job is the whole record of the run. */
+  readonly isPlain: boolean
+}
+
+/** Neighbours that end in the same way share one statement, which is most of the work of a settlement. */
+export function settleAll(
+  { rowids, seenErrors }: Pick<Session, 'rowids' | 'seenErrors'>,
   db: Connection,
-  rowids: RowidCache,
-  settlement: Settlement,
+  settlements: readonly Settlement[],
   now: number,
   delta: DeltaDraft,
-): Settled {
-  const { lease, end } = settlement
-  const pk = rowids.find(db, lease.id)
-  if (pk === undefined) return { status: 'lost' }
-  rowids.forget(lease.id)
-  const fence = [pk, toText(lease.token), settlement.onlyIfExpired ? now : ANY_TIME] as const
-  if (end.kind === 'handed-back') return handBack(db, fence, settlement, end, now, delta)
-  const isPlain = isPlainSuccess(end, settlement.attempt)
-  const become = isPlain
-    ? succeed(db, fence, settlement, end)
-    : end.transition.to === 'waiting'
-      ? waitAgain(db, fence, settlement, end, now)
-      : finish(db, fence, settlement, end, end.transition.to)
-  if (!become) return wasSettled(db, pk, settlement, end) ? { status: 'already' } : { status: 'lost' }
+): Settled[] {
+  const errors = new ErrorTexts(db, seenErrors)
+  const answers: Settled[] = new Array(settlements.length)
+  let alike: Ending[] = []
+  const write = () => {
+    for (const [index, answer] of settleAlike(db, alike, now).entries()) {
+      const ending = alike[index]!
+      answers[ending.place] = answer
+      if (answer.status === 'settled') recordEnd(db, errors, ending, answer, now, delta)
+    }
+    alike = []
+  }
+  for (const [place, settlement] of settlements.entries()) {
+    const { lease, end } = settlement
+    const pk = rowids.find(db, lease.id)
+    rowids.forget(lease.id)
+    if (pk === undefined) answers[place] = { status: 'lost' }
+    else if (end.kind === 'handed-back') {
+      write()
+      answers[place] = handBack(db, fenceOf(pk, settlement, now), settlement, end, now, delta)
+    } else {
+      const ending = { place, pk, settlement, end, change: changeBy(settlement, end, now) }
+      if (alike.length > 0 && !endAlike(alike[0]!, ending)) write()
+      alike.push(ending)
+    }
+  }
+  write()
+  errors.count()
+  return answers
+}
+
+function endAlike({ settlement, change }: Ending, other: Ending): boolean {
+  const isSameClaim = settlement.lease.token === other.settlement.lease.token
+  const isSameFence = settlement.onlyIfExpired === other.settlement.onlyIfExpired
+  const { form, values } = other.change
+  return change.form === form && isSameClaim && isSameFence && change.values.every((value, i) => value === values[i])
+}
+
+type Fence = readonly [pk: number, token: string, expiredBefore: number]
+type Became = Extract<Settled, { status: 'settled' }>
+
+function fenceOf(pk: number, { lease, onlyIfExpired }: Settlement, now: number): Fence {
+  return [pk, toText(lease.token), onlyIfExpired ? now : ANY_TIME]
+}
+
+/** Fewer jobs are settled faster one by one. */
+const ALIKE_MIN = 3
+
+function settleAlike(db: Connection, alike: readonly Ending[], now: number): readonly Settled[] {
+  if (alike.length < ALIKE_MIN) return alike.map(ending => settleOne(db, ending, now))
+  const { settlement, change } = alike[0]!
+  const { form, values, become } = change
+  const [, token, expiredBefore] = fenceOf(0, settlement, now)
+  const fences = [JSON.stringify(alike.map(({ pk }) => pk)), token, expiredBefore] as const
+  // If a lease was lost or a cancellation was requested, each job gets its own answer.
+  if (db.get<[number]>(form.held, ...fences)![0] !== alike.length) return alike.map(each => settleOne(db, each, now))
+  db.do(form.several, ...values, ...fences)
+  return alike.map(() => become)
+}
+
+function settleOne(db: Connection, ending: Ending, now: number): Settled {
+  const { pk, settlement, end } = ending
+  const { form, values, become } = ending.change
+  const fence = fenceOf(pk, settlement, now)
+  if (db.run(form.one, ...values, ...fence) === 1) return become
+  if (form === WAIT_AGAIN) {
+    const [, , , ...facts] = values
+    if (db.run(CANCEL_INSTEAD, settlement.finishedAt, ...facts, ...fence) === 1) return CANCELLED
+  }
+  return wasSettled(db, pk, settlement, end) ? { status: 'already' } : { status: 'lost' }
+}
+
+const CANCELLED: Became = { status: 'settled', state: 'cancelled' }
+const SUCCEEDED: Became = { status: 'settled', state: 'succeeded' }
+
+function recordEnd(
+  db: Connection,
+  errors: ErrorTexts,
+  ending: Ending,
+  become: Became,
+  now: number,
+  delta: DeltaDraft,
+): void {
+  const { pk, settlement, end } = ending
+  const { isPlain } = ending.change
   delta.settled(settlement, end, become.state, isPlain ? undefined : groupOf(db, pk, end, become.state))
   spawn(db, end, become.state, now, delta)
-  if (!isPlain) insertAttempt(db, pk, settlement, end, become)
-  return become
+  if (!isPlain) insertAttempt(db, errors, ending, become)
 }
 
 function spawn(db: Connection, end: RunEnd, state: JobState, now: number, delta: DeltaDraft): void {
@@ -97,24 +202,19 @@ function groupOf(db: Connection, pk: number, { group }: Ended, state: JobState):
   return known === null ? undefined : fromText(known)
 }
 
-type Fence = readonly [pk: number, token: string, expiredBefore: number]
-type Became = Extract<Settled, { status: 'settled' }>
-
-function succeed(db: Connection, fence: Fence, { startedAt, finishedAt }: Settlement, end: Ended): Became | undefined {
-  const changed = db.run(SUCCEED, finishedAt, toCounters(end.transition), toTextOrNull(end.result), startedAt, ...fence)
-  return changed === 1 ? { status: 'settled', state: 'succeeded' } : undefined
+function changeBy(settlement: Settlement, end: Ended, now: number): Change {
+  if (isPlainSuccess(end, settlement.attempt)) {
+    const { startedAt, finishedAt } = settlement
+    const values = [finishedAt, toCounters(end.transition), toTextOrNull(end.result), startedAt]
+    return { isPlain: true, form: SUCCEED, values, become: SUCCEEDED }
+  }
+  const { to } = end.transition
+  return to === 'waiting' ? waiting(end, now) : finished(settlement, end, to)
 }
 
-function finish(
-  db: Connection,
-  fence: Fence,
-  { finishedAt }: Settlement,
-  end: Ended,
-  state: 'succeeded' | 'dead' | 'cancelled',
-): Became | undefined {
+function finished({ finishedAt }: Settlement, end: Ended, state: 'succeeded' | 'dead' | 'cancelled'): Change {
   const { transition } = end
-  const changed = db.run(
-    END,
+  const values = [
     state,
     state === 'dead' ? (transition.reason ?? null) : null,
     finishedAt,
@@ -122,25 +222,16 @@ function finish(
     toCounters(transition),
     state === 'succeeded' ? toTextOrNull(end.result) : null,
     state === 'succeeded' ? null : toTextOrNull(end.group?.fingerprint),
-    ...fence,
-  )
-  return changed === 1 ? { status: 'settled', state } : undefined
+  ]
+  return { isPlain: false, form: END, values, become: { status: 'settled', state } }
 }
 
-function waitAgain(
-  db: Connection,
-  fence: Fence,
-  { finishedAt }: Settlement,
-  { transition, dependency, pass, group }: Ended,
-  now: number,
-): Became | undefined {
+function waiting({ transition, dependency, pass, group }: Ended, now: number): Change {
   const runAt = Math.ceil(now + transition.delayMs)
-  const fingerprint = toTextOrNull(group?.fingerprint)
-  const facts = [transition.attemptBack ? 1 : 0, toCounters(transition), fingerprint, ...fence] as const
-  const waits = db.run(WAIT_AGAIN, runAt, toTextOrNull(dependency), pass ?? null, ...facts) === 1
-  if (waits) return { status: 'settled', state: 'waiting', runAt }
-  if (db.run(CANCEL_INSTEAD, finishedAt, ...facts) === 0) return undefined
-  return { status: 'settled', state: 'cancelled' }
+  // `CANCEL_INSTEAD` has the values after the third, too.
+  const facts = [transition.attemptBack ? 1 : 0, toCounters(transition), toTextOrNull(group?.fingerprint)]
+  const values = [runAt, toTextOrNull(dependency), pass ?? null, ...facts]
+  return { isPlain: false, form: WAIT_AGAIN, values, become: { status: 'settled', state: 'waiting', runAt } }
 }
 
 /**
@@ -164,16 +255,28 @@ function handBack(
   return settledAs(state, at)
 }
 
-function insertAttempt(db: Connection, pk: number, settlement: Settlement, end: Ended, become: Became): void {
+function insertAttempt(db: Connection, errors: ErrorTexts, { pk, settlement, end }: Ending, become: Became): void {
   const { lease, generation, run, attempt, startedAt, finishedAt, workerId } = settlement
   const { status, decision, delayMs } = end.transition
-  const facts = [pk, run, generation, attempt, status, startedAt, finishedAt] as const
-  const holder = [toText(workerId), toText(lease.token)] as const
-  const why = toDecision(decision, attempt, { status, error: end.error })
-  const next = become.state === 'waiting' ? [delayMs, become.runAt] : [null, null]
-  const group = toTextOrNull(end.group?.fingerprint)
-  db.do(INSERT_REMARKS, toErrorJson(end.error), toTextOrNull(end.note), ...next, why, group)
-  db.do(INSERT_ATTEMPT, ...facts, ...holder)
+  const isWaiting = become.state === 'waiting'
+  db.do(
+    INSERT_ATTEMPT,
+    pk,
+    run,
+    generation,
+    attempt,
+    status,
+    startedAt,
+    finishedAt,
+    toText(workerId),
+    toText(lease.token),
+    errors.refer(toErrorJson(end.error)),
+    toTextOrNull(end.note),
+    isWaiting ? delayMs : null,
+    isWaiting ? become.runAt : null,
+    toDecision(decision, attempt, { status, error: end.error }),
+    toTextOrNull(end.group?.fingerprint),
+  )
 }
 
 const SAME = `
