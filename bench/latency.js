@@ -64,6 +64,28 @@ export async function otherProcess(subject, options) {
   }
 }
 
+/**
+ * Another process that works, as the task `workAlong` of the subject, from `start` to `stop`.
+ *
+ * @param {string} subject
+ * @param {Record<string, unknown>} options
+ */
+export async function workingProcess(subject, options) {
+  const child = fileURLToPath(new URL('./child.js', import.meta.url))
+  const other = fork(child, [subject, 'workAlong', JSON.stringify(options)])
+  await once(other, 'message')
+  return {
+    pid: other.pid,
+    start() {
+      other.send('start')
+    },
+    async stop() {
+      other.send('stop')
+      await once(other, 'exit')
+    },
+  }
+}
+
 /** Runs in the other process. */
 export const teller = {
   tell() {
@@ -73,4 +95,10 @@ export const teller = {
     process.send?.('ready')
     await once(process, 'message')
   },
+  async untilTold() {
+    if (!this.isReady) process.send?.('ready')
+    this.isReady = true
+    await once(process, 'message')
+  },
+  isReady: false,
 }

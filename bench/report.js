@@ -12,7 +12,7 @@ import { median } from './sample.js'
  * @typedef {{ name: string, about: string, lanes: LaneReport[], verdicts: Verdict[] }} Report
  */
 
-const HEADINGS = /** @type {Record<string, string>} */ ({
+export const HEADINGS = /** @type {Record<string, string>} */ ({
   perSecond: 'per second',
   cpuPercent: 'CPU, % of a core',
   cpuMicros: 'total CPU, µs each',
@@ -76,7 +76,7 @@ function spread(values) {
  * @param {readonly LaneReport[]} lanes
  * @returns {Verdict[]}
  */
-function verdictOf(target, lanes) {
+export function verdictOf(target, lanes) {
   /** @param {string} label */
   const medianOf = label => lanes.find(lane => lane.label === label)?.figures[target.figure]?.median
   const own = medianOf(target.of)
@@ -120,7 +120,7 @@ export function render(report) {
 }
 
 /** @param {number} value */
-function number(value) {
+export function number(value) {
   return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 2 : value < 1_000 ? 1 : 0 })
 }
 

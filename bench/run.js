@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util'
 import { Workbench } from './measure.js'
+import { writePage } from './page/page.js'
+import { merged, readResult, writeResult } from './page/result.js'
 import { plan } from './plan.js'
 import { judge, render } from './report.js'
 
@@ -12,8 +14,14 @@ const { values: flags } = parseArgs({
     only: { type: 'string', multiple: true },
     subject: { type: 'string', multiple: true },
     rounds: { type: 'string', default: '3' },
+    keep: { type: 'boolean', default: false },
+    'write-docs': { type: 'boolean', default: false },
   },
 })
+if (flags['write-docs']) {
+  writePage(readResult(), plan({ quick: false }))
+  process.exit(0)
+}
 const rounds = Number(flags.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) {
   throw new Error(`expected --rounds to be a whole number from 1, got ${flags.rounds}`)
@@ -31,6 +39,7 @@ for (const name of only ?? []) {
 /** @type {ReturnType<typeof judge>[]} */
 const reports = []
 let machine
+const startedAt = new Date().toISOString()
 const workbench = await Workbench.open()
 try {
   for (const measurement of measurements) {
@@ -38,6 +47,8 @@ try {
     reports.push(judge(measurement, await samplesOf(measurement)))
     const report = reports.at(-1)
     if (!flags.json && report) console.log(render(report))
+    // Kept after each measurement, so that an interrupted run loses only the last one.
+    if (flags.keep && report) await keep(report)
   }
   machine = await workbench.machine()
 } finally {
@@ -53,6 +64,16 @@ else {
   console.log(`${judged.length - missed.length} of ${judged.length} targets reached`)
 }
 if (missed.length > 0 && !flags.quick) process.exitCode = 1
+
+/** @param {ReturnType<typeof judge>} report */
+async function keep(report) {
+  /** @type {import('./page/result.js').Run} */
+  const run = { at: startedAt, size: flags.quick ? 'quick' : 'full', rounds, machine: await workbench.machine() }
+  const full = plan({ quick: false })
+  const result = merged(readResult(), [report], run, full)
+  writeResult(result)
+  writePage(result, full)
+}
 
 /**
  * The lanes take turns, so that a slow minute of the machine affects all of them.

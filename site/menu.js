@@ -53,6 +53,6 @@ export const MENU = [
   },
   {
     text: 'Project',
-    pages: ['comparison', 'migrating', 'reliability', 'compatibility', 'requirements', 'architecture'],
+    pages: ['comparison', 'migrating', 'reliability', 'benchmarks', 'compatibility', 'requirements', 'architecture'],
   },
 ]

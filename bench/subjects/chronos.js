@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { idleFor } from '../idle.js'
-import { latencies, otherProcess, Starts, teller } from '../latency.js'
+import { latencies, otherProcess, Starts, teller, workingProcess } from '../latency.js'
 import { batches, payload } from '../payload.js'
 import { Runs, together } from '../runs.js'
 import { pause, sample } from '../sample.js'
@@ -20,8 +20,8 @@ const built = new URL('../../dist/index.js', import.meta.url).href
 const { createChronos, defineJob, fixed } = /** @type {Package} */ (await import(built))
 
 /** @param {Place} place */
-function open({ file, url = `sqlite:${file}` }) {
-  return createChronos({ store: url })
+function open({ file, url = `sqlite:${file}` }, more = {}) {
+  return createChronos({ store: url, ...more })
 }
 
 /** @param {Place & { jobs: number, large?: boolean }} options */
@@ -50,6 +50,72 @@ export async function fillBesideFuture({ jobs, future, ...place }) {
   await fill({ ...place, jobs })
 }
 
+/**
+ * Jobs that were enqueued one by one, each awaited, 50 in flight.
+ *
+ * @param {Place & { jobs: number }} options
+ */
+export async function fillSingly({ jobs, ...place }) {
+  const chronos = open(place)
+  await together(jobs, 50, n => chronos.enqueue('noop', payload(n)))
+  await chronos.close()
+}
+
+/**
+ * The same drain by two processes: this one measures, and the other one works, too.
+ *
+ * @param {Place & { jobs: number, concurrency: number }} options
+ */
+export async function drainAcross({ jobs, concurrency, ...place }) {
+  const chronos = open(place)
+  const other = await workingProcess('chronos', { ...place, concurrency })
+  const noop = noopJob()
+  /** @type {ReturnType<Chronos['work']> | undefined} */
+  let worker
+  const result = await sample(
+    jobs,
+    async () => {
+      other.start()
+      worker = chronos.work([noop], { concurrency })
+      // Counted rarely, because each count reads the index of waiting jobs.
+      while ((await count(chronos, 'waiting')) + (await count(chronos, 'running')) > 0) await pause(20)
+    },
+    place.serverPid ?? other.pid,
+  )
+  await worker?.stop()
+  await other.stop()
+  const succeeded = await count(chronos, 'succeeded')
+  await chronos.close()
+  if (succeeded !== jobs) throw new Error(`expected ${jobs} jobs, got ${succeeded}`)
+  // Beside a server, the other worker can't be told from other processes.
+  return place.serverPid === undefined ? result : { ...result, foreignCores: 0 }
+}
+
+/** @param {Place & { concurrency: number }} options */
+export async function workAlong({ concurrency, ...place }) {
+  const chronos = open(place)
+  await chronos.info()
+  await teller.untilTold()
+  const worker = chronos.work([noopJob()], { concurrency })
+  await teller.untilTold()
+  await worker.stop()
+  await chronos.close()
+}
+
+function noopJob() {
+  return defineJob({ name: 'noop', retry: fixed({ delay: 0, maxRetries: 1, jitter: 'none' }), async run() {} })
+}
+
+/**
+ * A share of the jobs fails once; `every` 10 means one of ten attempts in the first round.
+ *
+ * @param {Place & { jobs: number, concurrency: number, every: number }} options
+ */
+export async function drainFailingSome({ every, ...options }) {
+  const extra = Math.floor((options.jobs - 1) / every) + 1
+  return drainRuns({ ...options, runsPerJob: 1, failsFirst: n => n % every === 0, extraRuns: extra })
+}
+
 /** @param {Place & { jobs: number, concurrency: number, guarded?: boolean }} options */
 export async function drain(options) {
   return drainRuns({ ...options, runsPerJob: 1 })
@@ -73,12 +139,22 @@ export async function drainFailingOnce(options) {
  * Jobs whose last run succeeds and whose others fail. The clock stops when every run has ended in the store: as many
  * handlers have started as there are runs to make, and none is running any more.
  *
- * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, spareRetries?: number, guarded?: boolean }} options
+ * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, spareRetries?: number, guarded?: boolean, failsFirst?: (n: number) => boolean, extraRuns?: number }} options
  */
-async function drainRuns({ jobs, concurrency, runsPerJob, spareRetries = 1, guarded = false, ...place }) {
+async function drainRuns({
+  jobs,
+  concurrency,
+  runsPerJob,
+  spareRetries = 1,
+  guarded = false,
+  failsFirst = () => false,
+  extraRuns = 0,
+  ...place
+}) {
+  const allRuns = jobs * runsPerJob + extraRuns
   const chronos = open(place)
   const succeededBefore = await count(chronos, 'succeeded')
-  const runs = new Runs(jobs * runsPerJob)
+  const runs = new Runs(allRuns)
   const noop = defineJob({
     name: 'noop',
     retry: fixed({
@@ -88,9 +164,10 @@ async function drainRuns({ jobs, concurrency, runsPerJob, spareRetries = 1, guar
       circuit: guarded,
       budget: guarded,
     }),
-    async run(_payload, job) {
+    async run(payload, job) {
       runs.add()
-      if (job.attempt < runsPerJob) throw new Error('the first run fails')
+      const { n } = /** @type {{ n: number }} */ (payload)
+      if (job.attempt < runsPerJob || (job.attempt === 1 && failsFirst(n))) throw new Error('the first run fails')
     },
   })
 
@@ -105,15 +182,15 @@ async function drainRuns({ jobs, concurrency, runsPerJob, spareRetries = 1, guar
   await worker?.stop()
   const succeeded = (await count(chronos, 'succeeded')) - succeededBefore
   await chronos.close()
-  if (succeeded !== jobs || runs.started !== jobs * runsPerJob) {
-    throw new Error(`expected ${jobs} jobs in ${jobs * runsPerJob} runs, got ${succeeded} in ${runs.started}`)
+  if (succeeded !== jobs || runs.started !== allRuns) {
+    throw new Error(`expected ${jobs} jobs in ${allRuns} runs, got ${succeeded} in ${runs.started}`)
   }
   return result
 }
 
 /**
  * @param {Chronos} chronos
- * @param {'running' | 'succeeded'} state
+ * @param {'waiting' | 'running' | 'succeeded'} state
  */
 async function count(chronos, state) {
   const { value } = await chronos.jobs.count({ state }, Number.MAX_SAFE_INTEGER)
@@ -200,10 +277,10 @@ const BACKLOG = 20_000
  * Enqueues and runs jobs for a while, and compares the end with the beginning. Meanwhile another connection may hold a
  * snapshot of the database, as a long report or a backup does.
  *
- * @param {Place & { seconds: number, windowSeconds: number, snapshot?: boolean }} options
+ * @param {Place & { seconds: number, windowSeconds: number, snapshot?: boolean, retention?: string }} options
  */
-export async function churn({ seconds, windowSeconds, snapshot = false, ...place }) {
-  const chronos = open(place)
+export async function churn({ seconds, windowSeconds, snapshot = false, retention, ...place }) {
+  const chronos = open(place, retention === undefined ? {} : { retention: { succeeded: retention } })
   let enqueued = 0
   let done = 0
   const noop = defineJob({
