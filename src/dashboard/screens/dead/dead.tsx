@@ -103,7 +103,7 @@ function Groups() {
 function useGroupKeys(list: { readonly current: HTMLElement | null }): void {
   const move = (by: number): void => {
     const titles = [...(list.current?.querySelectorAll<HTMLElement>('.dead-group-title') ?? [])]
-    const at = titles.findIndex(title => title === document.activeElement)
+    const at = titles.indexOf(document.activeElement as HTMLElement)
     titles[Math.min(titles.length - 1, Math.max(0, at + by))]?.focus()
   }
   useKeys([
