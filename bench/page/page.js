@@ -40,7 +40,7 @@ export function pageOf(result, plan) {
   return [
     OPENING,
     '## Where we are behind',
-    behind.length === 0 ? 'No measured row missed its target.' : table(BEHIND, behind.map(missedRow)),
+    standingOf(measured.length, behind),
     ...measured.flatMap(({ measurement, kept, verdicts }) => [
       `## ${measurement.name}`,
       `${sentence(measurement.about)}${whenOf(kept)}`,
@@ -59,6 +59,15 @@ export function pageOf(result, plan) {
     CLOSING,
     '',
   ].join('\n\n')
+}
+
+/**
+ * @param {number} measured
+ * @param {readonly (import('../report.js').Verdict & { name: string })[]} behind
+ */
+function standingOf(measured, behind) {
+  if (measured === 0) return 'Nothing has been measured yet.'
+  return behind.length === 0 ? 'No measured row missed its target.' : table(BEHIND, behind.map(missedRow))
 }
 
 const BEHIND = ['Measurement', 'Row', 'Target', 'Measured']
