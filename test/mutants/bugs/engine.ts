@@ -52,7 +52,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a renewal that is lost if the job starts meanwhile',
-    from: 100_004,
+    killer: 'runs#aRenewalReachesAJobThatStartedMeanwhile',
     file: 'src/engine/worker/lease-renewer.ts',
     find: 'const one = current.get(claimed.id)',
     replace: 'const one = old[index]',

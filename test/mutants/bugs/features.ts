@@ -165,7 +165,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'an effect of a run that has ended',
-    from: 3638,
+    killer: 'runs#anEffectOfARunThatHasEndedDoesNotHappen',
     file: EFFECTS,
     find: "if (attempt.over) return { status: 'lost' }",
     replace: "if (attempt.over && name === '') return { status: 'lost' }",
@@ -194,7 +194,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'the end of a run of a pull worker ends a later one',
-    from: 430,
+    killer: 'runs#aLateRequestLeavesALaterRunAlone',
     file: 'src/engine/leases/leases.ts',
     find: 'if (attempt && run !== undefined && attempt.run !== run) return',
     replace: 'if (attempt && run === 0) return',
