@@ -184,7 +184,7 @@ describe('redrives', () => {
     expect(narrow).toMatch(/^Id +State +Started +Failing +Created\n/)
     const { stdout: card } = await say(['redrives', 'get', id, '--store', store], TERMINAL)
     expect(card).toMatch(/^[0-9a-f-]{36} {2}◇ canary\n░{40}\n0 of 12 started, 0 succeeded, 0 failing\n/)
-    expect(card).toContain('  pace       10 first, then up to 10/s\n')
+    expect(card).toContain('  pace       2 first, then up to 10/s\n')
     expect(card).toContain('  stops      if more than 20 % fail again\n')
     expect(card.split('\n').filter(line => line.length > 80)).toEqual([])
   })
