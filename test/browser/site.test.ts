@@ -37,7 +37,13 @@ if (process.env['CHRONOS_SITE'] === 'built') {
     })
   })
 } else {
-  console.log('not run: the built site in a browser; npm run test:docs builds it')
+  it('is not run here: npm run test:docs builds the site and opens it', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    expect(scripts['test:docs']).toContain('npm run docs && CHRONOS_SITE=built vitest run test/browser/site.test.ts')
+    console.log('not run: the built site in a browser; npm run test:docs builds it')
+  })
 }
 
 async function serve(folder: string): Promise<AsyncDisposable & { readonly url: string }> {
