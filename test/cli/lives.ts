@@ -1,3 +1,6 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { seededDice } from '../../src/engine/time/virtual.js'
 import { defineJob, exponential } from '../../src/index.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
@@ -23,8 +26,25 @@ export interface Lives {
 
 const retry = exponential({ base: '1m', jitter: 'none', maxRetries: 2 })
 
+/** Lived once per process, because an hour of virtual time on a file takes a second. */
+let lived: Promise<{ readonly file: string; readonly lives: Lives }> | undefined
+
 /** A file with jobs after an hour of virtual time; its content is the same in every run. */
-export async function live(path: string, startAt = new Date('2026-03-01T09:00:00Z')): Promise<Lives> {
+export async function live(path: string): Promise<Lives> {
+  lived ??= liveOnce()
+  const { file, lives } = await lived
+  copyFileSync(file, path)
+  return lives
+}
+
+async function liveOnce(): Promise<{ readonly file: string; readonly lives: Lives }> {
+  const folder = mkdtempSync(join(tmpdir(), 'chronos-lives-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'chronos.db')
+  return { file, lives: await populate(file) }
+}
+
+async function populate(path: string): Promise<Lives> {
   const charge = defineJob({
     name: 'charge-card',
     queue: 'payments',
@@ -52,7 +72,7 @@ export async function live(path: string, startAt = new Date('2026-03-01T09:00:00
   })
   const chronos = testChronos({
     jobs: [charge, sync, slow],
-    startAt,
+    startAt: new Date('2026-03-01T09:00:00Z'),
     store: clock => sqliteStore({ path, clock, dice: seededDice(7) }),
   })
   try {
