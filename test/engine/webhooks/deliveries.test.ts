@@ -186,10 +186,15 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     const { id } = await webhooks.create({ url: box.url, events: EVENTS, retry: 'none' })
     let isWell = false
     box.answer = () => (isWell ? 200 : 503)
+    // The rest of the day passes without a worker: every two seconds of it would be a look at the endpoints.
+    let { worker } = t
     const day = async (): Promise<void> => {
       await t.enqueue(good)
       await quiet(t)
+      await t.clock.passUntil(worker.stop())
       await t.advance('1d')
+      worker = t.chronos.work([good], { signals: false, maintenance: false })
+      await quiet(t)
     }
     const first = t.now()
     for (let i = 0; i < 4; i++) await day()
