@@ -187,9 +187,14 @@ async function readActions(
   { from, to }: Range,
   tenantId: string | undefined,
 ): Promise<Found<AuditLogEntry>> {
-  const range = { from: auditIdPrefix(from), to: auditIdPrefix(to), limit: RECORDS_MAX, order: 'down' } as const
-  const records = await store.records(AUDIT_LOG, range)
-  const isOwn = (entry: AuditLogEntry): boolean =>
-    !BY_PROGRAMS.test(entry.action) && (tenantId === undefined || entry.tenantId === tenantId)
-  return { data: records.flatMap(bodyOf<AuditLogEntry>).filter(isOwn), isWhole: records.length < RECORDS_MAX }
+  // Ids only ever grow, so after the clock was set back they are ahead of the time of their entry, and never behind it.
+  const records = await store.records(AUDIT_LOG, { from: auditIdPrefix(from), limit: RECORDS_MAX })
+  const entries = records.flatMap(bodyOf<AuditLogEntry>)
+  const isOwn = ({ at, action, tenantId: owner }: AuditLogEntry): boolean =>
+    Date.parse(at) >= from &&
+    Date.parse(at) < to &&
+    !BY_PROGRAMS.test(action) &&
+    (tenantId === undefined || owner === tenantId)
+  const isWhole = records.length < RECORDS_MAX || Date.parse(entries.at(-1)?.at ?? '') >= to
+  return { data: entries.filter(isOwn).reverse(), isWhole }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { AUDIT_LOG, auditIdPrefix } from '../../../src/core/audit/entry.js'
 import { fixed } from '../../../src/core/policy/builders.js'
 import type { Clock } from '../../../src/core/values/clock.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
@@ -28,6 +29,30 @@ const mail = defineJob({
 
 describe.each(STORES)('the incident report on %s', (_, store) => {
   const work = { queues: ['default', 'payments'], build: 'v7' }
+
+  it('has a change by its time, also if its id is ahead because the clock was set back', async () => {
+    let opened: Store | undefined
+    const open = (clock: Clock): Store => {
+      opened = store(clock)
+      return opened
+    }
+    await using t = testChronos({ jobs: [mail], store: open, work })
+    await t.advance('1h')
+    const now = t.clock.now()
+    const change = (at: number, id: number, summary: string) => ({
+      kind: AUDIT_LOG,
+      id: `${auditIdPrefix(id)}-7000-8000-${summary.length}`,
+      body: JSON.stringify({ id: '', at: new Date(at), actor: 'ann', role: 'admin', action: 'pauseQueue', summary }),
+    })
+    await opened!.putRecords([
+      change(now - 1_000, now + 86_400_000, 'paused'),
+      change(now + 120_000, now + 120_000, 'later'),
+    ])
+    const { timeline } = await t.chronos.incident({ to: now })
+    expect(timeline.filter(({ kind }) => kind === 'action')).toMatchObject([
+      { text: expect.stringContaining('paused') },
+    ])
+  })
 
   it('has outcomes, errors, circuits and deploys of the range only', async () => {
     await using t = testChronos({ jobs: [pay, mail], store, work })
