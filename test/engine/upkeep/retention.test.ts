@@ -20,7 +20,7 @@ describe.each(STORES)('retention on %s', (_, store) => {
     await using t = start({
       succeeded: '1h',
       queues: { bulk: { succeeded: '10m' } },
-      jobs: { report: { succeeded: '1d' } },
+      jobs: { report: { succeeded: '2h' } },
     })
     for (const job of [mail, report, kept]) {
       await t.enqueue(job, 1)
@@ -30,7 +30,7 @@ describe.each(STORES)('retention on %s', (_, store) => {
     expect(await names(t)).toEqual(['bulk/kept', 'bulk/report', 'default/kept', 'default/mail', 'default/report'])
     await t.advance('1h')
     expect(await names(t)).toEqual(['bulk/kept', 'bulk/report', 'default/kept', 'default/report'])
-    await t.advance('1d')
+    await t.advance('2h')
     expect(await names(t)).toEqual(['bulk/kept', 'default/kept'])
     expect(await t.chronos.verify()).toMatchObject({ isSound: true })
   })

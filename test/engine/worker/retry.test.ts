@@ -188,7 +188,7 @@ describe.each(STORES)('retries on %s', (_, store) => {
     const { job, starts } = failing(boom(1), { retry: 'none' })
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, {})
-    await t.advance('1d')
+    await t.advance('2h')
     expect(starts).toHaveLength(1)
     expect((await t.jobs.get(id))?.state).toBe('dead')
     const again = await t.jobs.retry(id)
