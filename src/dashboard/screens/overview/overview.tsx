@@ -92,7 +92,7 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         label="Blocked"
         value={count(jobs.blocked)}
         hue={jobs.blocked.value > 0 ? 'retry' : undefined}
-        note="by a pause or dependency"
+        note="held back"
         href={href('/jobs', { state: 'blocked' })}
         tip="Jobs whose time has come, but their queue is paused, or their dependency holds them back"
       />
@@ -114,7 +114,7 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
       <Tile
         label="Runs per job"
         value={ended < SHARE_FROM ? '–' : ratio(lastHour.started / ended)}
-        note="1.00 means no retries"
+        note="1.00: no retries"
         tip="Runs per ended job in the last hour: the extra load of failures"
       />
     </Tiles>
