@@ -165,11 +165,11 @@ export class AlertEvaluator {
       firings.push({ record: { kind: ALERT, id, body, expect: version }, jobs })
     }
     const fired = await store.fire(firings)
-    const told = changes.flatMap(({ notification }, index) =>
+    const sent = changes.flatMap(({ notification }, index) =>
       notification && fired[index]!.status === 'written' ? [notification] : [],
     )
-    await keepEvents(this.#env, told.flatMap(eventOf))
-    for (const notification of told) this.#options.alerts.announce(notification)
+    await keepEvents(this.#env, sent.flatMap(eventOf))
+    for (const notification of sent) this.#options.alerts.announce(notification)
   }
 }
 

@@ -62,7 +62,7 @@ export class ThreadPool {
     }
   }
 
-  /** No run gets a thread any more; those that wait for one are told at once. */
+  /** No run gets a thread any more; the waiting ones stop waiting and do not start. */
   close(): void {
     this.#isClosed = true
     for (const go of this.#waiting.splice(0)) go()

@@ -80,7 +80,7 @@ class Calls {
     else this.#effects.get(asked.id)?.reject(new EffectError(revived(asked.error)))
   }
 
-  /** A handler does not wait for its reports, so it can't be told about one that is refused. */
+  /** A handler does not wait for its reports, so a refused one can't be an error in it. */
   #report(write: () => void): void {
     try {
       write()
