@@ -3,6 +3,8 @@ import type { Claimed, Lease, Report, Settled, Settlement, Store } from '../../s
 import { isOutage, isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { backOffMs } from '../time/loop.js'
+import type { Held } from './fetcher.js'
+import { handBack } from './finish.js'
 
 interface Pending {
   readonly settlement: Settlement
@@ -29,6 +31,7 @@ export class Committer {
   #scheduled = false
   #failures = 0
   #idle: (() => void)[] = []
+  readonly #returning = new Set<Held>()
 
   readonly #onRoom: () => void
 
@@ -54,6 +57,24 @@ export class Committer {
   add(settlement: Settlement, report: Report | undefined, done: (settled: Settled) => void): void {
     this.#waiting.push({ settlement, report, done })
     this.#schedule()
+  }
+
+  /** Returns a job that has not started to its queue, as if it had not been claimed. */
+  handBack(held: Held, delayMs: number, onReturned: () => void): void {
+    this.#returning.add(held)
+    this.add(handBack(this.#env, held.claimed, delayMs), undefined, () => {
+      this.#returning.delete(held)
+      onReturned()
+    })
+  }
+
+  /** Jobs whose return is not stored yet. This worker holds their leases until then. */
+  held(): Iterable<Held> {
+    return this.#returning
+  }
+
+  get isReturning(): boolean {
+    return this.#returning.size > 0
   }
 
   /** Runs after the current callbacks, so that runs that end together are stored together. */

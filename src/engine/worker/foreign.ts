@@ -4,7 +4,6 @@ import { factsOf } from '../client/job-facts.js'
 import { type UnhandledRecord, unhandledWrite } from '../jobs/handlers.js'
 import type { Committer } from './committer.js'
 import type { Held } from './fetcher.js'
-import { handBack } from './finish.js'
 
 /** For this long after it met a job without a handler, a worker claims only jobs with names that it knows. */
 export const FOREIGN_MS = 300_000
@@ -49,7 +48,8 @@ export class ForeignJobs {
     const now = env.clock.now()
     this.#until = now + FOREIGN_MS
     const news: UnhandledRecord[] = []
-    for (const { claimed } of foreign) {
+    for (const held of foreign) {
+      const { claimed } = held
       const { queue, name } = claimed
       const key = `${queue} ${name}`
       if ((this.#reported.get(key) ?? now) <= now) {
@@ -57,7 +57,7 @@ export class ForeignJobs {
         env.log.warn(factsOf('no-handler', claimed), 'no handler for this job, releasing it')
         news.push({ queue, name, seenAt: env.time.now() })
       }
-      committer.add(handBack(env, claimed, 0), undefined, onReleased)
+      committer.handBack(held, 0, onReleased)
     }
     if (news.length > 0) void this.#record(news)
   }

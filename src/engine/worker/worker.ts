@@ -18,7 +18,6 @@ import { complete } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
 import { runOnce } from './effects.js'
 import { type ClaimTerms, Fetcher, type Held } from './fetcher.js'
-import { handBack } from './finish.js'
 import type { WorkerRecord } from './fleet.js'
 import { ForeignJobs } from './foreign.js'
 import { LeaseRenewer } from './lease-renewer.js'
@@ -145,7 +144,7 @@ export class Worker {
       leaseMs: settings.leaseMs,
       // Handlers of the application may block this thread; built-in ones do not.
       stuckAfterMs: Math.max(0, ...definitions.map(definition => definition.timeoutMs)) + STUCK_MS,
-      held: () => [...this.#runner.held(), ...this.#fetcher.held(), ...this.#quarantine.held()],
+      held: () => this.#held(),
       onLost: attempt => this.#runner.loseLease(attempt),
       onCancel: attempt => this.#runner.interrupt(attempt, 'cancelled'),
       onAtRisk: attempt => this.#runner.interrupt(attempt, 'lease-at-risk'),
@@ -171,8 +170,14 @@ export class Worker {
     return new ForeignJobs({ env: this.#env, committer: this.#committer, names, onReleased })
   }
 
+  /** Every job whose lease this worker has. */
+  #held(): (Attempt | Held)[] {
+    const unstarted = [...this.#fetcher.held(), ...this.#quarantine.held(), ...this.#committer.held()]
+    return [...this.#runner.held(), ...unstarted]
+  }
+
   #onFetched(): void {
-    if (this.#fetcher.size > 0) this.#renewer.watch()
+    if (this.#fetcher.size > 0 || this.#committer.isReturning) this.#renewer.watch()
     this.#pump()
   }
 
@@ -375,8 +380,8 @@ export class Worker {
     return definition !== undefined && isLastPermitted(claimed, this.#policyOf(claimed, definition).policy)
   }
 
-  #handBack({ claimed }: Held, delayMs: number): void {
-    this.#committer.add(handBack(this.#env, claimed, delayMs), undefined, () => {
+  #handBack(held: Held, delayMs: number): void {
+    this.#committer.handBack(held, delayMs, () => {
       // The job may come back to this worker. A job of a newer version is left to the other workers first.
       if (delayMs === 0) this.wake()
     })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ChronosError } from '../../../src/core/values/error.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import { FOREIGN_MS } from '../../../src/engine/worker/foreign.js'
 import type { Store } from '../../../src/store/store.js'
@@ -51,6 +52,26 @@ describe.each(STORES)('a job without a handler in the worker that claims it, on 
     await t.advance('1s')
     expect(await t.jobs.get(id)).toMatchObject({ state: 'succeeded', result: 'resized' })
     await later.stop()
+  })
+
+  test('keeps its lease while its return can not be stored', async () => {
+    let awayUntil = Number.POSITIVE_INFINITY
+    const unsteady = (clock: VirtualClock): Store => {
+      const all = store(clock)
+      const settle: Store['settle'] = settlements =>
+        clock.now() < awayUntil && settlements.some(({ end }) => end.kind === 'handed-back')
+          ? Promise.reject(new ChronosError('STORE_UNAVAILABLE', 'connection refused'))
+          : all.settle(settlements)
+      return { ...all, settle }
+    }
+    await using t = testChronos({ jobs: [mail], store: unsteady, work: { lease: '5s' } })
+    const { id } = await t.enqueue('resize', 1)
+    await t.advance('1m')
+    expect(await t.jobs.get(id)).toMatchObject({ state: 'running', attempt: 1 })
+    awayUntil = t.clock.now()
+    await t.advance('10s')
+    expect(await t.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
+    expect((await t.jobs.history(id)).data).toEqual([])
   })
 
   test('does not hide the jobs behind it', async () => {
