@@ -14,21 +14,19 @@ import {
   type Verdict,
   withSettings,
 } from '../../core/dependency/dependency.js'
-import type { FleetEvent } from '../../core/incident/event.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
 import { requestedWaitMs } from '../../core/policy/retry.js'
 import { wait } from '../../core/values/clock.js'
-import { present } from '../../core/values/present.js'
 import type { StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
-import { keepEvents } from '../incident/events.js'
 import { bodyOf } from '../records/records.js'
 import { backOffMs } from '../time/loop.js'
 import type { Attempt } from '../worker/attempt.js'
 import { answerOf, dependencyId, type SharedDependency, whyOf } from './answer.js'
 import { type CircuitEntry, DeferredJobs } from './deferred-jobs.js'
 import { lostProbe, type ProbedEntry } from './lost-probe.js'
+import { announceTransition } from './transition.js'
 
 export const DEPENDENCY = 'dependency'
 
@@ -50,7 +48,8 @@ interface Waiting {
 interface KnownDependency extends CircuitEntry, ProbedEntry {
   readonly id: string
   version: number
-  isLoaded: boolean
+  /** Its record was read recently, so a job may start by it. A dependency that is not in use is read only now and then. */
+  isCurrent: boolean
   unwritten: { -readonly [Count in keyof Seen]: Seen[Count] }
   why: string | undefined
   throttleMs: number
@@ -88,7 +87,7 @@ export class Dependencies {
     const entry = this.#entryOf(place)
     this.#use(entry)
     const isRetry = attempt.attempt > 1
-    if (entry.isLoaded && isFree(entry.dependency, isRetry) && entry.asks.length === 0 && !this.#willOpen(entry))
+    if (entry.isCurrent && isFree(entry.dependency, isRetry) && entry.asks.length === 0 && !this.#willOpen(entry))
       return undefined
     return new Promise(resolve => {
       const { id: jobId, claimed, atMostOnce, timeoutMs, policy } = attempt
@@ -172,7 +171,7 @@ export class Dependencies {
     if (records.length < DEPENDENCIES_MAX) this.#forget(new Set(records.map(({ id }) => id)), now)
     let isInUse = false
     for (const entry of this.#entries.values()) {
-      const isShut = entry.isLoaded && entry.dependency.circuit !== 'closed'
+      const isShut = entry.dependency.circuit !== 'closed'
       if (isShut) {
         await this.#reportLostProbe(store, entry)
         await this.#deferredJobs.update(entry)
@@ -211,7 +210,9 @@ export class Dependencies {
     const now = this.#env.clock.now()
     const wasIdle = now - entry.usedAt >= IN_USE_MS
     entry.usedAt = now
-    if (wasIdle) this.onUse()
+    if (!wasIdle) return
+    entry.isCurrent = false
+    this.onUse()
   }
 
   #entryOf(place: SharedDependency): KnownDependency {
@@ -227,7 +228,7 @@ export class Dependencies {
       id,
       dependency: newDependency(name, settings, this.#env.time.now()),
       version: 0,
-      isLoaded: false,
+      isCurrent: false,
       unwritten: { ...NOTHING },
       why: undefined,
       throttleMs: 0,
@@ -245,12 +246,12 @@ export class Dependencies {
 
   #hear({ id, version, body }: StoredRecord): void {
     const known = this.#entries.get(id)
-    if (known) known.isLoaded = true
+    if (known) known.isCurrent = true
     if (known && version <= known.version) return
     const [dependency] = bodyOf<Dependency>({ body })
     if (!dependency) return
     const entry = known ?? this.#entry(id, dependency)
-    entry.isLoaded = true
+    entry.isCurrent = true
     this.#became(entry, dependency, version)
   }
 
@@ -314,7 +315,7 @@ export class Dependencies {
       entry.throttleMs = 0
       try {
         const store = await connection.store()
-        if (!entry.isLoaded) await this.#load(store, entry)
+        if (!entry.isCurrent) await this.#load(store, entry)
         const before = entry.dependency
         const now = time.now()
         const updated = hasSeen(unwritten) ? seen(advanced(before, now), unwritten, now, why) : advanced(before, now)
@@ -325,8 +326,7 @@ export class Dependencies {
         ])
         if (put!.status === 'written') {
           this.#became(entry, next, put!.version)
-          this.#announce(before, next)
-          await keepEvents(this.#env, transitionOf(before, next, now))
+          await announceTransition(this.#env, before, next, now)
           return
         }
         if (put!.current)
@@ -352,37 +352,12 @@ export class Dependencies {
 
   async #load(store: Store, entry: KnownDependency): Promise<void> {
     const [record] = await store.records(DEPENDENCY, { ids: [entry.id] })
-    entry.isLoaded = true
+    entry.isCurrent = true
     if (!record) return
     // A damaged record is replaced by the next change.
     const [stored = entry.dependency] = bodyOf<Dependency>(record)
     this.#became(entry, withSettings(stored, entry.dependency.settings), record.version)
   }
-
-  #announce(before: Dependency, after: Dependency): void {
-    if (before.circuit === after.circuit) return
-    const { events, log } = this.#env
-    const { key, tenantId, reason, openUntil } = after
-    const name = { key, ...(tenantId !== undefined && { tenantId }) }
-    const facts = { ...name, ...(reason !== undefined && { reason }) }
-    if (after.circuit === 'open') {
-      const until = openUntil === undefined ? {} : { openUntil: new Date(openUntil).toISOString() }
-      log.warn({ event: 'circuit.opened', ...facts, ...until }, 'circuit opened')
-      events.emit('circuit.opened', { ...facts, ...until })
-    } else if (before.circuit === 'open') {
-      log.info({ event: 'circuit.closed', ...name }, 'circuit closed')
-      events.emit('circuit.closed', name)
-    }
-  }
-}
-
-/** The event of a circuit that opened or closed. */
-function transitionOf(before: Dependency, after: Dependency, at: number): readonly FleetEvent[] {
-  if ((before.circuit === 'open') === (after.circuit === 'open')) return []
-  const { key: dependency, tenantId, reason } = after
-  const of = { at, dependency, ...present({ tenantId }) }
-  if (after.circuit === 'open') return [{ type: 'circuit-opened', ...of, ...present({ reason }) }]
-  return [{ type: 'circuit-closed', ...of }]
 }
 
 const named = ({ key: dependency, tenantId }: DependencyName) => ({ dependency, tenantId })

@@ -138,6 +138,29 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
     await t.close()
   })
 
+  it('is known at once to a process that has not used it for a while', async () => {
+    const started: string[] = []
+    let store: ReturnType<typeof open> | undefined
+    const define = (where: string) =>
+      defineJob({ name: 'pay', dependsOn: 'pay', retry: { circuit: true }, run: () => void started.push(where) })
+    const here = define('here')
+    const shared = (clock: VirtualClock) => {
+      store = open(clock)
+      return store
+    }
+    await using t = testChronos({ jobs: [here], store: shared })
+    await using other = new Chronos(async () => store!, t.clock, seededDice(2), { log: false })
+    other.work([define('there')], { signals: false, queues: ['elsewhere'] })
+    await t.enqueue(here, undefined)
+    await t.enqueue(here, undefined, { queue: 'elsewhere' })
+    await t.advance('5m')
+    expect(started.sort()).toEqual(['here', 'there'])
+    await t.chronos.circuits.open('pay')
+    await t.enqueue(here, undefined, { queue: 'elsewhere' })
+    await t.advance('1m')
+    expect(started).toHaveLength(2)
+  })
+
   it('throttles the whole fleet after one Retry-After, and starts the jobs one after the other', async () => {
     const starts: number[] = []
     let isBusy = true

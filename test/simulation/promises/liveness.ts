@@ -69,7 +69,7 @@ function checkProbes(world: World, readyAt: number): void {
     if (circuit !== 'open' || !probe || now >= probe.until) continue
     const host = world.hostOf(probe.workerId)
     if (!host?.isGone) continue
-    const leaseMs = Math.max(plan.leaseMs, ...plan.features.pullers.map(one => one.leaseMs))
+    const leaseMs = Math.max(plan.leaseMs, observer.probes.get(`${probe.jobId} ${probe.run}`)!)
     const until = Math.max(host.goneAt!, readyAt) + leaseMs + 2 * sweepMs(plan.leaseMs) + REPORT_MS + 2 * slackMs(world)
     if (now <= until) continue
     const what = `${key} of ${tenantId} waits for ${probe.jobId}, whose worker died ${now - host.goneAt!} ms ago`

@@ -29,8 +29,8 @@ export class Observer {
   readonly #dependencies = new Map<string, Dependency>()
   readonly #schedules = new Map<string, Schedule>()
   readonly redrives = new Map<string, Redrive>()
-  /** `job run` of every probe. */
-  readonly probes = new Set<string>()
+  /** By `job run` of every probe: the lease of the run. A process without a worker sends webhooks with the default lease. */
+  readonly probes = new Map<string, number>()
   readonly decisions = new Map<string, ScheduleDecision[]>()
   readonly restarts: Restart[] = []
 
@@ -94,7 +94,7 @@ export class Observer {
   }
 
   #dependency(id: string, next: Dependency, by: string): void {
-    const { coverage, verdict, timeline, trace } = this.#world
+    const { coverage, verdict, timeline, trace, witness, plan } = this.#world
     const before = this.#dependencies.get(id)
     this.#dependencies.set(id, next)
     const { probe } = next
@@ -109,7 +109,7 @@ export class Observer {
     if (probe && !isSameProbe(before?.probe, probe)) {
       trace.say(timeline.now(), by, `probe of ${id}`, probe.jobId, `run ${probe.run}`)
       coverage.count('probe sent')
-      this.probes.add(`${probe.jobId} ${probe.run}`)
+      this.probes.set(`${probe.jobId} ${probe.run}`, witness.model.row(probe.jobId)?.lease?.ms ?? plan.leaseMs)
       const isOut = before?.probe && timeline.now() < before.probe.until
       verdict.expect(
         !isOut,

@@ -210,7 +210,7 @@ export class World implements Stage {
   }
 
   isFirstProbe({ id, run }: RunFacts): boolean {
-    const probes = [...this.observer.probes].filter(probe => probe.startsWith(id))
+    const probes = [...this.observer.probes.keys()].filter(probe => probe.startsWith(id))
     return probes.length === 1 && probes[0] === `${id} ${run}`
   }
 
