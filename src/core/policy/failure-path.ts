@@ -1,6 +1,6 @@
 import { SeededStreams } from '../simulation/seed.js'
 import { toMs } from '../values/duration.js'
-import { delayWindow } from './backoff.js'
+import { capMs, delayWindow } from './backoff.js'
 import { type DelayWindow, pick } from './jitter.js'
 import type { Policy } from './policy.js'
 
@@ -13,17 +13,20 @@ export class Course {
   readonly #policy: Policy
   readonly #maxElapsedMs: number
   readonly #streams: SeededStreams
-  /** Windows by retry number. Only decorrelated jitter has windows per job. */
+  /** Windows by retry number. Only decorrelated jitter of an exponential backoff has windows per job. */
   readonly #windows: (DelayWindow | null)[] = []
   readonly #previousMs: Float64Array | undefined
   #isDrawn = false
 
   constructor(policy: Policy, jobs: number, seed: number) {
-    const { maxElapsed, jitter } = policy
+    const { maxElapsed, jitter, backoff } = policy
     this.#policy = policy
     this.#maxElapsedMs = maxElapsed === undefined ? Number.POSITIVE_INFINITY : toMs(maxElapsed, 'maxElapsed')
     this.#streams = new SeededStreams(jobs, job => Math.imul(seed ^ Math.imul(job + 1, 0x9e3779b1), 0x85ebca6b))
-    if (jitter === 'decorrelated') this.#previousMs = new Float64Array(jobs)
+    if (jitter !== 'decorrelated' || backoff.type !== 'exponential') return
+    this.#previousMs = new Float64Array(jobs)
+    // A window per job and run: reading the durations each time would take most of the time.
+    this.#policy = { ...policy, cap: capMs(policy), backoff: { ...backoff, base: toMs(backoff.base, 'backoff.base') } }
   }
 
   /** False if nothing was random: then every job has the same path. */

@@ -9,7 +9,6 @@ import { scenario, simulate, simulation } from '../../core/simulation/simulate.j
 import { ChronosError } from '../../core/values/error.js'
 import { about, anyText, integer, named, number } from '../../core/values/schema.js'
 import { listOf, nullable, object, view } from '../../core/values/shape.js'
-import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
 
 /** Jobs times runs: about a quarter of a second, during which no other request is answered. */
@@ -97,13 +96,12 @@ const previewPolicy = endpoint({
   audit: 'none',
   body: policyPreviewRequest,
   answers: ok(policyPreview, 'Its delays, the longest outage that it survives, and warnings'),
-  async handle({ app, body }): Promise<Answer> {
+  async handle({ body }): Promise<Answer> {
     const policy = policyOf(body.policy)
     const isCustom = policy.backoff.type === 'custom'
     const typical = typicalStarts(policy)
     const rows = preview(policy).map((row, index) => ({ ...row, typicalMs: isCustom ? null : typical[index]! }))
     const findings = lintPolicy(policy)
-    await breath(app)
     const outageSurvivedMs = isCustom ? null : outageSurvived(policy)
     return { body: { policy, rows, outageSurvivedMs, crashes: crashWords(policy), findings } }
   },
@@ -144,11 +142,6 @@ function policyOf(given: unknown): Policy {
     `policy.maxRetries: the server accepts up to ${RETRIES_MAX} retries, got ${policy.maxRetries}; ` +
       '`chronos policy preview` accepts more',
   )
-}
-
-/** Lets other requests be answered between two pieces of work. */
-function breath({ clock }: Application): Promise<void> {
-  return new Promise(resolve => void clock.timer(0, resolve))
 }
 
 function once<T>(make: () => T): () => T {
