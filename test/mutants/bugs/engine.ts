@@ -8,14 +8,14 @@ const RUNNER = 'src/engine/worker/runner.ts'
 export const ENGINE_BUGS: readonly Mutant[] = [
   {
     name: 'a suspect on its last attempt runs beside others',
-    from: 6,
+    from: 21,
     file: 'src/engine/worker/quarantine.ts',
     find: 'return strikes > 0 || this.#options.isLast(claimed) ? 1',
     replace: 'return strikes > 0 ? 1',
   },
   {
     name: 'a lease counted from the response',
-    from: 12,
+    from: 28,
     file: FETCHER,
     find: 'leaseUntil: sentAt + leaseMs, startBefore',
     replace: 'leaseUntil: heldSince + leaseMs, startBefore',
@@ -73,7 +73,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a pending claim left behind by stop',
-    from: 26,
+    from: 51,
     file: FETCHER,
     find: '    await Promise.all(this.#underWay.values())\n',
     replace: '',
@@ -87,7 +87,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a late response to begin starts a job whose lease is lost',
-    from: 3,
+    from: 11,
     file: RUNNER,
     find: '    if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
     replace: '    if (!attempt.begun) {\n      attempt.begun = true',
@@ -115,7 +115,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a cancel reported as failed that was stored',
-    from: 16,
+    from: 46,
     file: 'src/engine/jobs/jobs.ts',
     find: '    } catch {\n      const base',
     replace: '    } catch (error) {\n      if (job) throw error\n      const base',

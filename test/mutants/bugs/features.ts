@@ -77,7 +77,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a run that ends before the endpoints are known',
-    from: 29,
+    from: 36,
     file: OUTBOX,
     find: '    return this.#endpoints.isLoaded\n',
     replace: '    return true\n',

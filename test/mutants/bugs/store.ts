@@ -44,7 +44,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a sweep based on a stale read',
-    from: 87,
+    from: 97,
     file: SETTLE,
     find: 'onlyIfExpired ? now : ANY_TIME]',
     replace: 'ANY_TIME]',
