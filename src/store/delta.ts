@@ -2,6 +2,7 @@ import { FAILED, type Job } from '../core/job/job.js'
 import { IdSum } from './id-xor.js'
 import type { RunEnd, Settlement } from './run.js'
 import { isLive } from './scope.js'
+import { addRun, noTimings, type TimingSum, type Timings, timingsOf } from './timing-sum.js'
 
 /**
  * The counter changes of one batch of writes. A delta is appended in the transaction of the writes and added up later
@@ -18,6 +19,8 @@ export interface Delta {
    * the counts of a time range agree with the jobs that ended in it. Absent without runs.
    */
   readonly runs?: Readonly<Record<string, Readonly<Record<string, Counts>>>>
+  /** How long these runs took and their jobs waited. Absent without runs. */
+  readonly timings?: Readonly<Record<string, Readonly<Record<string, Timings>>>>
   readonly errors: readonly ErrorDelta[]
 }
 
@@ -65,7 +68,10 @@ const MINUTE_MS = 60_000
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 /** The facts about a run that are counted. */
-type Ran = Pick<Settlement, 'queue' | 'name' | 'tenantId' | 'attempt' | 'failedAt' | 'startedAt' | 'finishedAt'> & {
+type Ran = Pick<
+  Settlement,
+  'queue' | 'name' | 'tenantId' | 'attempt' | 'dueAt' | 'failedAt' | 'startedAt' | 'finishedAt'
+> & {
   readonly lease: Pick<Settlement['lease'], 'id'>
   readonly workerId?: string
 }
@@ -92,6 +98,7 @@ interface Place {
   measured: number
   latencyMs: number
   ms: number
+  readonly timings: TimingSum
   readonly others: Counts
 }
 
@@ -142,10 +149,16 @@ export class DeltaDraft {
    * error of its own.
    */
   settled(settlement: Ran, end: RanEnd, state: Job['state'], fingerprint = end.group?.fingerprint): void {
-    const { queue, name, attempt, failedAt, startedAt, finishedAt } = settlement
+    const { queue, name, attempt, dueAt, failedAt, startedAt, finishedAt } = settlement
     const { transition } = end
     const place = this.#placeOf(queue, name, Math.floor(finishedAt / MINUTE_MS) * MINUTE_MS)
     place.ms += Math.max(0, Math.round(finishedAt - startedAt))
+    if (transition.status !== 'deferred') {
+      // The end of a lost run was not observed.
+      const tookMs = transition.status === 'lost' ? undefined : finishedAt - startedAt
+      const waitedMs = dueAt === undefined ? undefined : startedAt - dueAt
+      addRun(place.timings, { jobId: settlement.lease.id, attempt, tookMs, waitedMs })
+    }
     if (!transition.attemptBack) {
       if (attempt <= 1) place.first++
       else {
@@ -252,7 +265,7 @@ export class DeltaDraft {
       latencyMs: 0,
       ms: 0,
     }
-    const place = this.#places.get(key) ?? { queue, name, minute, ...none, others: {} }
+    const place = this.#places.get(key) ?? { queue, name, minute, ...none, timings: noTimings(), others: {} }
     this.#places.set(key, place)
     this.#last = place
     return place
@@ -274,15 +287,25 @@ export class DeltaDraft {
   }
 }
 
-function placesOf(places: Iterable<Place>): Pick<Delta, 'counts' | 'runs'> {
+function placesOf(places: Iterable<Place>): Pick<Delta, 'counts' | 'runs' | 'timings'> {
   const counts: Record<string, Counts> = {}
   const runs: Record<string, Record<string, Counts>> = {}
+  const timings: Record<string, Record<string, Timings>> = {}
   for (const place of places) {
     const key = `${place.queue} ${place.name}`
-    if (place.minute === undefined) counts[key] = countsOf(place)
-    else runs[place.minute] = { ...runs[place.minute], [key]: countsOf(place) }
+    const { minute } = place
+    if (minute === undefined) counts[key] = countsOf(place)
+    else {
+      runs[minute] = { ...runs[minute], [key]: countsOf(place) }
+      const timed = timingsOf(place.timings)
+      if (timed) timings[minute] = { ...timings[minute], [key]: timed }
+    }
   }
-  return { counts, ...(Object.keys(runs).length > 0 && { runs }) }
+  return {
+    counts,
+    ...(Object.keys(runs).length > 0 && { runs }),
+    ...(Object.keys(timings).length > 0 && { timings }),
+  }
 }
 
 function countsOf(place: Place): Counts {

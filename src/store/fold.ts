@@ -1,3 +1,4 @@
+import { countsId, RESOLUTION_MS } from './counts-id.js'
 import {
   add,
   type Counts,
@@ -11,8 +12,19 @@ import {
 } from './delta.js'
 import { IdSum } from './id-xor.js'
 import type { StoredRecord } from './record.js'
+import { QUEUE_TIMINGS, TIMING_PLACES, TIMINGS, TimingFold, timingKeys } from './timings.js'
 
+export { countsId, placeOfCounts, RESOLUTION_MS, type Resolution } from './counts-id.js'
 export { add, ERROR_TRAITS, type ErrorTrait, groupId, type LedgerDelta, tally } from './delta.js'
+export { addTimings, noTimings, type TimingSum, type Timings, type TopJob } from './timing-sum.js'
+export {
+  QUEUE_TIMINGS,
+  TIMING_PLACES,
+  TIMING_PLACES_ID,
+  TIMING_PLACES_MAX,
+  TIMINGS,
+  type TimingPlaces,
+} from './timings.js'
 
 // Adds deltas to the records that the charts, the dead letters and the integrity check read.
 
@@ -21,10 +33,6 @@ export const COUNTS = 'counts'
 export const ERROR_GROUP = 'error-group'
 /** The failures of an error group within a minute or an hour. */
 export const ERROR_COUNTS = 'error-counts'
-
-/** Counts per minute cover the last days, counts per hour the months before. */
-export type Resolution = '1m' | '1h'
-const RESOLUTION_MS: Readonly<Record<Resolution, number>> = { '1m': 60_000, '1h': 3_600_000 }
 
 export const GROUP_STATES = ['open', 'resolved', 'regressed', 'ignored'] as const
 export type GroupState = (typeof GROUP_STATES)[number]
@@ -73,12 +81,6 @@ export interface RecordKey {
   readonly id: string
 }
 
-/** The id of the counts for a queue and a name within a minute or an hour. Ids sort by time. */
-export function countsId(resolution: Resolution, at: number, queueAndName = ''): string {
-  const start = Math.floor(at / RESOLUTION_MS[resolution]) * RESOLUTION_MS[resolution]
-  return `${resolution} ${new Date(start).toISOString().slice(0, 16)}Z ${queueAndName}`
-}
-
 /** The parts of an id of `ERROR_COUNTS`. */
 export function groupOfCounts(id: string): {
   readonly at: number
@@ -90,12 +92,6 @@ export function groupOfCounts(id: string): {
   return { at: Date.parse(at), fingerprint, ...(tenant.length > 0 && { tenantId: tenant.join('@') }) }
 }
 
-/** The parts of such an id. A queue has no space in its name; a job may have some. */
-export function placeOfCounts(id: string): { readonly at: number; readonly queue: string; readonly name: string } {
-  const [, at = '', queue = '', ...words] = id.split(' ')
-  return { at: Date.parse(at), queue, name: words.join(' ') }
-}
-
 /** All counts of a delta, with their times. */
 function* countsIn({ at, counts, runs = {} }: Delta): Generator<readonly [at: number, place: string, counts: Counts]> {
   for (const [place, change] of Object.entries(counts)) yield [at, place, change]
@@ -104,13 +100,16 @@ function* countsIn({ at, counts, runs = {} }: Delta): Generator<readonly [at: nu
   }
 }
 
-/** The records that these deltas will change, without duplicates and always in the same order. */
+/** The records that these deltas may change, without duplicates and always in the same order. */
 export function keysOf(deltas: readonly Delta[]): readonly RecordKey[] {
   const ids = {
     [LEDGER]: new Set<string>(),
     [COUNTS]: new Set<string>(),
     [ERROR_GROUP]: new Set<string>(),
     [ERROR_COUNTS]: new Set<string>(),
+    [TIMINGS]: new Set<string>(),
+    [QUEUE_TIMINGS]: new Set<string>(),
+    [TIMING_PLACES]: new Set<string>(),
   }
   for (const delta of deltas) {
     const { at, ledger, errors } = delta
@@ -119,6 +118,7 @@ export function keysOf(deltas: readonly Delta[]): readonly RecordKey[] {
       ids[COUNTS].add(countsId('1m', time, place))
       ids[COUNTS].add(countsId('1h', time, place))
     }
+    for (const { kind, id } of timingKeys(delta)) ids[kind].add(id)
     for (const { fingerprint, tenantId, by } of errors) {
       const group = groupId(fingerprint, tenantId)
       ids[ERROR_GROUP].add(group)
@@ -137,7 +137,12 @@ export function foldInto(
 ): readonly (RecordKey & { readonly body: string | null })[] {
   const bodies = new Map(current.map(({ kind, id, body }) => [`${kind} ${id}`, JSON.parse(body) as unknown]))
   const bodyOf = <T>(kind: string, id: string): T | undefined => bodies.get(`${kind} ${id}`) as T | undefined
-  const put = (kind: string, id: string, body: unknown): void => void bodies.set(`${kind} ${id}`, body)
+  const changed = new Set<string>()
+  const put = (kind: string, id: string, body: unknown): void => {
+    bodies.set(`${kind} ${id}`, body)
+    changed.add(`${kind} ${id}`)
+  }
+  const timings = new TimingFold(bodyOf)
   for (const delta of deltas) {
     const { at, ledger, errors } = delta
     for (const [queue, change] of Object.entries(ledger)) put(LEDGER, queue, foldLedger(bodyOf(LEDGER, queue), change))
@@ -146,6 +151,7 @@ export function foldInto(
         put(COUNTS, id, foldCounts(bodyOf(COUNTS, id), change))
       }
     }
+    timings.add(delta)
     for (const change of errors) {
       const id = groupId(change.fingerprint, change.tenantId)
       put(ERROR_GROUP, id, foldError(bodyOf(ERROR_GROUP, id), change, at))
@@ -155,7 +161,9 @@ export function foldInto(
       }
     }
   }
-  return keysOf(deltas).map(({ kind, id }) => {
+  for (const { kind, id, body } of timings.records()) put(kind, id, body)
+  const keys = keysOf(deltas).filter(({ kind, id }) => changed.has(`${kind} ${id}`))
+  return keys.map(({ kind, id }) => {
     const body = bodies.get(`${kind} ${id}`)
     return { kind, id, body: body === undefined ? null : JSON.stringify(body) }
   })

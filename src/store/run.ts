@@ -136,6 +136,8 @@ export interface Settlement {
   readonly name: string
   readonly tenantId?: string
   readonly failedAt?: number
+  /** The time at which the job was due. */
+  readonly dueAt?: number
   readonly startedAt: number
   readonly finishedAt: number
   readonly end: RunEnd

@@ -1,4 +1,4 @@
-import type { SeriesPoint } from '../../engine/figures/statistics.js'
+import type { SeriesPoint } from '../../engine/figures/series.js'
 
 export type Outcome = 'firstTry' | 'retried' | 'cancelled' | 'dead'
 

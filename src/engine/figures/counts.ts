@@ -38,15 +38,32 @@ export async function folded(store: Store): Promise<Store> {
 }
 
 /** Reads the newest records first, up to `max`. */
-export async function readCounts(store: Store, { resolution, from, to, max }: CountsRange): Promise<CountsFound> {
+export async function readCounts(store: Store, range: CountsRange): Promise<CountsFound> {
+  const { data, from } = await readFigures<Record<string, number>>(store, COUNTS, range)
+  return { data: data.map(({ body: counts, ...place }) => ({ ...place, counts })), from }
+}
+
+export interface Figure<Body> {
+  readonly at: number
+  readonly queue: string
+  readonly name: string
+  readonly body: Body
+}
+
+/** Reads figures of any kind that have ids by `countsId`, newest first. They are complete from the returned time on. */
+export async function readFigures<Body>(
+  store: Store,
+  kind: string,
+  { resolution, from, to, max }: CountsRange,
+): Promise<{ readonly data: readonly Figure<Body>[]; readonly from: number }> {
   const first = countsId(resolution, from)
   let end = countsId(resolution, to)
-  const data: Counted[] = []
+  const data: Figure<Body>[] = []
   for (;;) {
     const limit = Math.min(PAGE, max - data.length)
-    const page = limit <= 0 ? [] : await store.records(COUNTS, { from: first, to: end, limit, order: 'down' })
+    const page = limit <= 0 ? [] : await store.records(kind, { from: first, to: end, limit, order: 'down' })
     for (const record of page) {
-      for (const counts of bodyOf<Record<string, number>>(record)) data.push({ ...placeOfCounts(record.id), counts })
+      for (const body of bodyOf<Body>(record)) data.push({ ...placeOfCounts(record.id), body })
     }
     const last = page.at(-1)
     if (page.length < PAGE || !last) {
@@ -59,4 +76,5 @@ export async function readCounts(store: Store, { resolution, from, to, max }: Co
   }
 }
 
-const nextOf = (data: readonly Counted[], since: number): number => data.findLast(({ at }) => at > since)?.at ?? since
+const nextOf = (data: readonly { readonly at: number }[], since: number): number =>
+  data.findLast(({ at }) => at > since)?.at ?? since

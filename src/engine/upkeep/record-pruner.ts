@@ -2,7 +2,17 @@ import { advanced, type Dependency } from '../../core/dependency/dependency.js'
 import { timeText } from '../../core/job/view.js'
 import type { Redrive } from '../../core/redrive/redrive.js'
 import { DAY_MS, HOUR_MS } from '../../core/values/duration.js'
-import { COUNTS, countsId, ERROR_COUNTS, ERROR_GROUP, type ErrorGroup } from '../../store/fold.js'
+import {
+  COUNTS,
+  countsId,
+  ERROR_COUNTS,
+  ERROR_GROUP,
+  type ErrorGroup,
+  QUEUE_TIMINGS,
+  TIMING_PLACES,
+  TIMINGS,
+  type TimingPlaces,
+} from '../../store/fold.js'
 import type { RecordQuery, StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
 import type { Connection } from '../client/connection.js'
@@ -43,10 +53,11 @@ export class RecordPruner {
   async step(): Promise<number> {
     const store = await this.#connection.store()
     const { now } = await store.info()
-    for (const kind of [COUNTS, ERROR_COUNTS]) {
+    for (const kind of [COUNTS, ERROR_COUNTS, TIMINGS, QUEUE_TIMINGS]) {
       await forget(store, kind, { from: '1m', to: countsId('1m', now - KEPT_MS.minutes) })
       await forget(store, kind, { from: '1h', to: countsId('1h', now - KEPT_MS.hours) })
     }
+    await forgetPlaces(store, now - KEPT_MS.hours)
     await forget<WorkerBuild>(store, WORKER_BUILD, {}, ({ at }) => at < now - KEPT_MS.events)
     await forget(store, FLEET_EVENT, { to: timeText(now - KEPT_MS.events) })
     await forget<ErrorNotes>(store, ERROR_NOTES, {}, async ({ fingerprint, updatedAt }) => {
@@ -75,6 +86,17 @@ export class RecordPruner {
 function isIdle(dependency: Dependency, now: number): boolean {
   const { circuit, forced, nextRetryAt = now } = advanced(dependency, now)
   return circuit === 'closed' && forced === undefined && nextRetryAt <= now
+}
+
+/** Makes room for other job names. If a fold writes the record meanwhile, the next round does it. */
+async function forgetPlaces(store: Store, before: number): Promise<void> {
+  for (const record of await store.records(TIMING_PLACES, { limit: 1 })) {
+    const { kind, id, version } = record
+    const places = bodyOf<TimingPlaces>(record).flatMap(body => Object.entries(body))
+    const kept = places.filter(([, hour]) => hour >= before)
+    if (kept.length === places.length) continue
+    await store.putRecords([{ kind, id, body: JSON.stringify(Object.fromEntries(kept)), expect: version }])
+  }
 }
 
 /** Deletes only records that have not changed since they were read. */

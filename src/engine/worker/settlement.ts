@@ -32,7 +32,7 @@ type End = { -readonly [Field in keyof Ended]: Ended[Field] }
 
 /** Filled field by field, because this runs for every job and a spread takes several times as long. */
 export function settlementFor(claimed: Claimed, startedAt: number, finishedAt: number, end: RunEnd): Settlement {
-  const { generation, run, attempt, workerId, queue, name, tenantId, failedAt } = claimed
+  const { generation, run, attempt, workerId, queue, name, tenantId, failedAt, runAt } = claimed
   const settlement: { -readonly [Field in keyof Settlement]: Settlement[Field] } = {
     lease: claimed,
     generation,
@@ -41,6 +41,7 @@ export function settlementFor(claimed: Claimed, startedAt: number, finishedAt: n
     workerId,
     queue,
     name,
+    dueAt: runAt,
     startedAt,
     finishedAt,
     end,

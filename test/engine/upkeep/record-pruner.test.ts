@@ -17,7 +17,10 @@ it('deletes old counters, workers, error groups and redrives, and no record that
   for (const days of [1, 3, 89, 91]) {
     await put('counts', countsId('1m', ago(days), 'q n'), {})
     await put('counts', countsId('1h', ago(days), 'q n'), {})
+    await put('timings', countsId('1m', ago(days), 'q n'), {})
+    await put('queue-timings', countsId('1h', ago(days), 'q'), {})
   }
+  await put('timing-places', 'all', { 'q lately': ago(89), 'q long ago': ago(91) })
   await put('worker', 'alive', { seenAt: now })
   await put('worker', 'gone', { seenAt: ago(2) })
   await put('error-group', 'long-gone', { dead: 0, state: 'open', lastSeen: ago(31) })
@@ -39,6 +42,10 @@ it('deletes old counters, workers, error groups and redrives, and no record that
     countsId('1h', ago(1), 'q n'),
     countsId('1m', ago(1), 'q n'),
   ])
+  expect(await ids('timings')).toEqual([countsId('1m', ago(1), 'q n')])
+  expect(await ids('queue-timings')).toEqual([89, 3, 1].map(days => countsId('1h', ago(days), 'q')))
+  const [places] = await store.records('timing-places', { ids: ['all'] })
+  expect(JSON.parse(places!.body)).toEqual({ 'q lately': ago(89) })
   expect((await ids('worker')).filter(id => !/^a\d/.test(id))).toEqual(['alive'])
   expect(await ids('worker')).toHaveLength(601)
   expect(await ids('error-group')).toEqual(['ignored', 'lately', 'still-dead'])

@@ -29,6 +29,7 @@ import { deltaCases } from './upkeep/deltas.js'
 import { foldCases } from './upkeep/fold.js'
 import { pruneCases } from './upkeep/prune.js'
 import { recordCases } from './upkeep/records.js'
+import { timingCases } from './upkeep/timings.js'
 
 export { type Open, type Sql, TestClock } from './bench.js'
 export type { Expect, TestFramework } from './runner.js'
@@ -62,6 +63,7 @@ const CASES: readonly ((bench: Bench, suite: Suite) => void)[] = [
   recordCases,
   deltaCases,
   foldCases,
+  timingCases,
   auditCases,
 ]
 

@@ -1,5 +1,5 @@
 import { toMs } from '../../../core/values/duration.js'
-import type { SeriesPoint, StatsSeries } from '../../../engine/figures/statistics.js'
+import type { SeriesPoint, StatsSeries } from '../../../engine/figures/series.js'
 import { OutcomeChart } from '../../charts/outcome-chart.js'
 import type { Outcome, OutcomePick } from '../../charts/outcomes.js'
 import * as api from '../../data/api.js'

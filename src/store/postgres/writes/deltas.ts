@@ -29,7 +29,7 @@ export const appendSettled = (expected: `$${number}`, error: string): string => 
     'told', ${expected}::text::json,
     'settled', (
       SELECT json_agg(json_build_array(j.id, j.queue, j.name, j.tenant_id, ended.attempt, ended.status, ended.state,
-        ended.back, ended.reason, ended.started_at, ended.finished_at, ${error}, ended.group_name, ended.fingerprint, ended.failed_at))
+        ended.back, ended.reason, ended.started_at, ended.finished_at, ${error}, ended.group_name, ended.fingerprint, ended.failed_at, ended.due_at))
       FROM ended JOIN @jobs j USING (id)
     ))::text END
   FROM (
@@ -68,6 +68,8 @@ type SettledFacts = [
   group: string | null,
   fingerprint: string | null,
   failedAt: number | null,
+  /** Absent in a delta of an earlier version. */
+  dueAt?: number | null,
 ]
 
 type Body =
@@ -116,7 +118,8 @@ function titlesOf(expected: Delta | undefined): Titles {
 }
 
 function addSettled(draft: DeltaDraft, facts: SettledFacts, titles: Titles): void {
-  const [, , , tenant, attempt, status, state, back, reason, startedAt, finishedAt, error, group, own, failed] = facts
+  const [, , , tenant, attempt, status, state, back, reason, startedAt, finishedAt, error, group, own, failed, due] =
+    facts
   const { id, queue, name } = jobOf(facts)
   const tenantId = tenant === null ? undefined : fromText(tenant)
   const fingerprint = group === null ? undefined : fromText(group)
@@ -128,7 +131,7 @@ function addSettled(draft: DeltaDraft, facts: SettledFacts, titles: Titles): voi
       attempt,
       startedAt,
       finishedAt,
-      ...present({ tenantId, failedAt: failed ?? undefined }),
+      ...present({ tenantId, failedAt: failed ?? undefined, dueAt: due ?? undefined }),
     },
     {
       transition: { status, attemptBack: back > 0, ...(reason !== null && { reason }) },

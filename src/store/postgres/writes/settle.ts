@@ -35,12 +35,12 @@ const END = `
   given AS MATERIALIZED (
     SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
       finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, only_expired, group_name, dependency, pass,
-      failed_at
+      failed_at, due_at
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
       $8::float8[], $9::text[], $10::text[], $11::text[], $15::boolean[], $16::text[], $17::text[], $18::bigint[],
-      $20::bigint[])
+      $20::bigint[], $23::bigint[])
       AS given (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result,
-        only_expired, group_name, dependency, pass, failed_at)
+        only_expired, group_name, dependency, pass, failed_at, due_at)
   ),
   ended AS (
     UPDATE @jobs j SET
@@ -60,7 +60,7 @@ const END = `
       AND (given.only_expired IS NOT TRUE OR j.lease_until < clock.now)
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + given.back AS attempt, j.worker_id,
       j.fingerprint, given.state AS given_state, given.group_name, given.token, given.status, given.started_at,
-      given.finished_at, given.delay_ms, given.back, given.reason, given.failed_at
+      given.finished_at, given.delay_ms, given.back, given.reason, given.failed_at, given.due_at
   ),
   logged AS (
     INSERT INTO @attempts (job, run, generation, attempt, status, started_at, finished_at, worker_id, token, error_hash,
@@ -258,6 +258,7 @@ function endStatement(entries: readonly Entry[]): Statement {
     numbers(of(({ failedAt }) => failedAt)),
     words(errors.hashes),
     jsons(errors.bodies),
+    numbers(of(({ dueAt }) => dueAt)),
   ]
   return { sql: END, values, isKept: true }
 }

@@ -21,7 +21,7 @@ const SUCCEED = `
     WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = coalesce(given.token, ($2::text[])[1])
     RETURNING j.id, j.attempt, j.fingerprint, j.state, j.ran_at AS started_at, j.finished_at, 0 AS back,
       NULL::text AS reason, 'succeeded'::text AS given_state, 'succeeded'::text AS status, NULL::text AS group_name,
-      given.failed_at
+      given.failed_at, j.run_at AS due_at
   ),
   counted AS (${appendSettled('$7', 'NULL')})
   SELECT CASE WHEN (SELECT count(*) FROM ended) < cardinality($1::uuid[]) THEN (
