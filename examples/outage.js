@@ -39,7 +39,7 @@ await t.enqueueMany(
 )
 await t.advance('20m')
 
-const [circuit] = await circuits.list()
+const [circuit] = (await circuits.list()).data
 const waiting = await jobs.list({ name: 'charge' }, { limit: 1 })
 console.log(`circuit ${circuit?.key}: ${circuit?.state} (${circuit?.reason})`)
 console.log(

@@ -40,8 +40,8 @@ interface Page<T> {
 export interface Listing<T, Given extends readonly unknown[] = readonly never[]> {
   readonly noun: string
   readonly nouns?: string
-  /** Printed in place of the number of items if there are none. */
-  readonly none?: string
+  /** Printed in place of the number of items if there are none. Gets the arguments of the command and its options. */
+  readonly none?: string | ((...given: Given) => string)
   /** Gets the arguments of the command and its options. */
   readonly read: (backend: Backend, ...given: Given) => Promise<readonly T[] | Page<T>>
   readonly text: readonly Field<T>[] | ((items: readonly T[], now: number, style: Style) => string)
@@ -65,11 +65,17 @@ export async function list<T, Given extends readonly unknown[]>(
     })
     if (options.json) return
     const counted = summary?.(data) ?? many(data.length, noun, nouns)
-    io.stderr.write(`${data.length === 0 ? none : counted}\n`)
+    const empty = typeof none === 'function' ? none(...given) : none
+    io.stderr.write(`${data.length === 0 ? empty : counted}\n`)
     sayMore(found.page?.next, io)
   })
 }
 
 export function sayMore(next: string | undefined, { stderr }: Io): void {
-  if (next !== undefined) stderr.write(`more: --cursor ${next}\n`)
+  if (next !== undefined) stderr.write(`more: --cursor ${quoted(next)}\n`)
+}
+
+/** A cursor may be a name, with characters that a shell reads. */
+function quoted(text: string): string {
+  return /^[\w.:/@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -46,6 +46,6 @@ export type MethodName = Async<Library> | { [Part in Parts]: `${Part}.${Async<Li
  * - `dead.group(fingerprint, ?tenantId)`: a field of the query, whatever the method;
  * - `jobs.edit(id, ..., ifMatch)`: the `version` of the argument is the `If-Match` header;
  * - `dead.discard(filter, ..., all=true)`: a field that the API requires and the method does not have;
- * - `circuits.list().data`: the method returns this field of the response.
+ * - `alerts.rules().data`: the method returns this field of the response.
  */
 export type LibraryCall = `${MethodName}(${string})${'' | `.${string}`}`

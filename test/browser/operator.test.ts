@@ -1,7 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newDependency } from '../../src/core/dependency/dependency.js'
 import { ratioText, retryRateText } from '../../src/core/values/number.js'
 import { jobTokens } from '../../src/dashboard/data/filter.js'
+import { dependencyId } from '../../src/engine/dependencies/answer.js'
 import { defineJob, fixed } from '../../src/index.js'
 import type { TestServer } from '../server/server.js'
 import { launch, Visitor } from './browser.js'
@@ -34,7 +36,7 @@ describe('blocked jobs', () => {
     const sync = defineJob({ name: 'sync', queue: 'calls', dependsOn: 'api.example', run: () => undefined })
     await t.chronos.enqueue(sync)
     t.chronos.work([sync], { signals: false })
-    await expect.poll(async () => (await t.chronos.circuits.list()).length).toBe(1)
+    await expect.poll(async () => (await t.chronos.circuits.list()).data.length).toBe(1)
     await t.chronos.circuits.open('api.example')
     const { id } = await t.chronos.enqueue(sync)
     await expect.poll(async () => (await t.chronos.jobs.get(id))?.phase).toBe('blocked')
@@ -52,6 +54,28 @@ describe('blocked jobs', () => {
     await visitor.open('/queues/exports')
     expect(await page.getByRole('link', { name: /^Blocked/ }).innerText()).toMatch(/Blocked\s+3\s+the queue is paused/)
     expect(await page.getByRole('link', { name: /^Queued/ }).innerText()).toMatch(/Queued\s+0/)
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('have their dependency above the closed ones, which come in pages and are found by name', async () => {
+    const { page } = visitor
+    const store = await t.chronos.store()
+    await store.putRecords(
+      Array.from({ length: 60 }, (_, n) => {
+        const dependency = newDependency({ key: `host-${n}`, ...(n < 30 && { tenantId: 'acme' }) }, {}, 0)
+        return { kind: 'dependency', id: dependencyId(dependency), body: JSON.stringify(dependency) }
+      }),
+    )
+    await visitor.open('/dependencies')
+    const cards = page.locator('.target-card h2')
+    const rows = page.getByRole('table', { name: 'Dependencies with a closed circuit' }).locator('tbody tr')
+    expect(await cards.allInnerTexts()).toEqual([expect.stringContaining('api.example')])
+    expect(await rows.count()).toBe(50)
+    await page.getByRole('button', { name: 'Next' }).click()
+    await expect.poll(() => rows.count()).toBe(10)
+    await page.getByRole('searchbox', { name: 'Find a dependency' }).fill('HOST-59')
+    await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining('host-59')])
+    expect(await cards.count()).toBe(0)
     expect(visitor.troubles).toEqual([])
   })
 

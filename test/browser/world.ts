@@ -92,7 +92,7 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   await chronos.schedules.pause('night-report')
   const webhook = await chronos.webhooks.create({ url: 'https://shop.example/hooks', events: ['job.dead'] })
   // A dependency is stored shortly after its first job.
-  await vi.waitUntil(async () => (await chronos.circuits.list()).length > 0, { timeout: 120_000 })
+  await vi.waitUntil(async () => (await chronos.circuits.list()).data.length > 0, { timeout: 120_000 })
   await chronos.circuits.open('api.example')
   // Alert rules are evaluated at once, and then only twice a minute.
   chronos.maintain()

@@ -91,7 +91,7 @@ export class Operator {
       if (turn % 3 === 2) rmSync(join(this.#place.folder, DOWN), { force: true })
       await this.#redrive().catch(() => undefined)
       const circuits = await this.#chronos.circuits.list().catch(() => undefined)
-      const openings = (circuits ?? []).reduce((sum, circuit) => sum + circuit.openings, 0)
+      const openings = (circuits?.data ?? []).reduce((sum, circuit) => sum + circuit.openings, 0)
       this.circuitsOpened = Math.max(this.circuitsOpened, openings)
     }
   }

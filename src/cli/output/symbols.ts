@@ -1,5 +1,5 @@
 import type { AlertView } from '../../core/alert/alert.js'
-import type { CircuitState } from '../../core/dependency/dependency.js'
+import type { CircuitState } from '../../core/dependency/state.js'
 import type { Phase, RunStatus } from '../../core/job/job.js'
 import type { RedriveState } from '../../core/redrive/redrive.js'
 import type { GroupState } from '../../store/fold.js'

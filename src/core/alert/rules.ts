@@ -1,4 +1,4 @@
-import { circuitState } from '../dependency/dependency.js'
+import { circuitState } from '../dependency/state.js'
 import { DAY_MS, formatMs } from '../values/duration.js'
 import { retryRateText } from '../values/number.js'
 import { DELIVERIES, endpointKey } from '../webhook/webhook.js'

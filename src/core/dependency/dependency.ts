@@ -388,12 +388,3 @@ export function deferDelaysMs(dependency: Dependency, count: number, now: number
 function rampOf({ settings }: Dependency): Ramp {
   return settings.circuit?.ramp ?? RAMP_DEFAULT
 }
-
-/** The state of a circuit as it is shown. */
-export const CIRCUIT_STATES = ['closed', 'open', 'half-open', 'ramping'] as const
-export type CircuitState = (typeof CIRCUIT_STATES)[number]
-
-export function circuitState(dependency: Dependency, now: number): CircuitState {
-  const { circuit } = advanced(dependency, now)
-  return circuit === 'open' && isProbed(dependency, now) ? 'half-open' : circuit
-}

@@ -177,7 +177,7 @@ export const webhooks = {
 type CircuitName = Pick<CircuitView, 'key' | 'tenantId'>
 
 export const circuits = {
-  list: all<CircuitView>('/circuits'),
+  list: some<List<CircuitView>>('/circuits'),
   open: ({ key, tenantId }: CircuitName) =>
     request<CircuitView>('POST', `/circuits/${segment(key)}/open`, { body: { tenantId } }),
   close: ({ key, tenantId }: CircuitName, hold = false) =>

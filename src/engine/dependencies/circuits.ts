@@ -1,21 +1,17 @@
-import {
-  CIRCUIT_STATES,
-  circuitState,
-  type Dependency,
-  type DependencyName,
-  force,
-  isProbed,
-} from '../../core/dependency/dependency.js'
+import { type Dependency, type DependencyName, force, isProbed } from '../../core/dependency/dependency.js'
+import { CIRCUIT_STATES, circuitState, isRestricted } from '../../core/dependency/state.js'
 import { timeText } from '../../core/job/view.js'
 import { ChronosError, shown } from '../../core/values/error.js'
+import { freeText } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
-import { about, anyText, type Infer, integer, named, oneOf } from '../../core/values/schema.js'
-import { view } from '../../core/values/shape.js'
+import { about, anyText, boolean, type Infer, integer, named, oneOf, read } from '../../core/values/schema.js'
+import { object, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
 import type { Environment } from '../client/environment.js'
-import { bodyOf } from '../records/records.js'
+import { type List, listOf, PAGE_DEFAULT, paging } from '../jobs/query.js'
+import { Records } from '../records/records.js'
 import { dependencyId } from './answer.js'
-import { DEPENDENCIES_MAX, DEPENDENCY, type Dependencies } from './dependencies.js'
+import { DEPENDENCY, type Dependencies } from './dependencies.js'
 
 /** The shared state of a dependency as the API shows it. */
 export const circuitView = named(
@@ -40,6 +36,20 @@ export const circuitView = named(
 )
 export type CircuitView = Infer<typeof circuitView>
 
+/** A page of circuits. */
+export const circuitQuery = object(
+  {},
+  {
+    q: about(freeText, 'Only dependencies with this text in their name.'),
+    restricted: about(
+      boolean,
+      'true: only circuits that are not closed, or that an operator holds. false: only the others.',
+    ),
+    ...paging,
+  },
+)
+export type CircuitQuery = Infer<typeof circuitQuery>
+
 /** Whose circuit it is: a tenant's, or the one of jobs without a tenant. */
 interface CircuitOf {
   readonly tenantId?: string
@@ -49,17 +59,25 @@ interface CircuitOf {
 export class Circuits {
   readonly #env: Environment
   readonly #dependencies: Dependencies
+  readonly #records: Records<Dependency>
 
   constructor(env: Environment, dependencies: Dependencies) {
     this.#env = env
     this.#dependencies = dependencies
+    this.#records = new Records({ env, kind: DEPENDENCY, name: id => `dependency ${shown(id)}` })
   }
 
-  async list(): Promise<readonly CircuitView[]> {
-    const store = await this.#env.connection.store()
-    const records = await store.records(DEPENDENCY, { limit: DEPENDENCIES_MAX })
-    const { now } = await store.info()
-    return records.flatMap(bodyOf<Dependency>).map(dependency => viewDependency(dependency, now))
+  /** A page of the circuits: first those of jobs without a tenant, then by tenant; by dependency. */
+  async list(query: CircuitQuery = {}): Promise<List<CircuitView>> {
+    const { limit = PAGE_DEFAULT, cursor: from, q = '', restricted } = read(circuitQuery, query, 'circuits.list:')
+    const { now } = await (await this.#env.connection.store()).info()
+    const text = q.toLowerCase()
+    const isWanted = (dependency: Dependency): boolean =>
+      dependency.key.toLowerCase().includes(text) &&
+      (restricted === undefined || restricted === isRestricted(dependency, now))
+    const found = await this.#records.page(present({ limit: limit + 1, from }), isWanted)
+    const views = found.slice(0, limit).map(({ body }) => viewDependency(body, now))
+    return listOf(views, found[limit]?.id)
   }
 
   async get(key: string, of: CircuitOf = {}): Promise<CircuitView> {
@@ -88,10 +106,9 @@ export class Circuits {
   }
 
   async #find(name: DependencyName): Promise<Dependency> {
-    const store = await this.#env.connection.store()
-    const [dependency] = (await store.records(DEPENDENCY, { ids: [dependencyId(name)] })).flatMap(bodyOf<Dependency>)
-    if (!dependency) throw notFound(name)
-    return dependency
+    const found = await this.#records.find(dependencyId(name))
+    if (!found) throw notFound(name)
+    return found.body
   }
 }
 

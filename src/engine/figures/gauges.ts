@@ -1,10 +1,6 @@
 import { retryRateOf } from '../../core/alert/rule.js'
-import {
-  type CircuitState,
-  circuitState,
-  type Dependency,
-  type DependencyName,
-} from '../../core/dependency/dependency.js'
+import type { Dependency, DependencyName } from '../../core/dependency/dependency.js'
+import { type CircuitState, circuitState } from '../../core/dependency/state.js'
 import { WAITING_PHASES } from '../../core/job/job.js'
 import { present } from '../../core/values/present.js'
 import { DELIVERIES, type Endpoint, endpointKey } from '../../core/webhook/webhook.js'

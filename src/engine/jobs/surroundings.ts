@@ -1,4 +1,5 @@
-import { circuitState, type Dependency } from '../../core/dependency/dependency.js'
+import type { Dependency } from '../../core/dependency/dependency.js'
+import { circuitState } from '../../core/dependency/state.js'
 import { type BlockCode, isHeld, type Job } from '../../core/job/job.js'
 import { blockedBy, type DependencyFacts, type Surroundings } from '../../core/job/wait-reason.js'
 import { present } from '../../core/values/present.js'

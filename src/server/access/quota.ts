@@ -12,6 +12,8 @@ type Limited = keyof typeof TENANT_MAX
 
 /** How soon a name that another process created is known here. */
 const KNOWN_MS = 5_000
+/** Dependencies that are known to exist. */
+const REMEMBERED_MAX = 10_000
 
 type Library = Pick<Chronos, 'queues' | 'circuits' | 'schedules' | 'webhooks'>
 
@@ -23,10 +25,8 @@ export class Quota {
 
   constructor(chronos: Library, clock: Clock) {
     this.#chronos = chronos
-    this.#queues = new Names(clock, async () => (await chronos.queues.list()).map(({ name }) => name))
-    this.#dependencies = new Names(clock, async () =>
-      (await chronos.circuits.list()).map(({ tenantId = '', key }) => `${tenantId} ${key}`),
-    )
+    this.#queues = new Names(queueNames(chronos, clock))
+    this.#dependencies = new Names(dependencyNames(chronos))
   }
 
   /** Called before a job is enqueued: its queue and its dependency may be new. */
@@ -35,7 +35,7 @@ export class Quota {
     if (queue !== undefined && !(await this.#queues.mayUse(tenantId, queue, TENANT_MAX.queues)))
       throw full(tenantId, 'queues')
     if (dependency === undefined) return
-    if (!(await this.#dependencies.mayUse(tenantId, `${tenantId} ${dependency}`, TENANT_MAX.dependencies)))
+    if (!(await this.#dependencies.mayUse(tenantId, dependency, TENANT_MAX.dependencies)))
       throw full(tenantId, 'dependencies')
   }
 
@@ -53,38 +53,60 @@ export class Quota {
   }
 }
 
-/** Names that exist, and the new ones that each tenant has used since this process started. */
+type IsKnown = (name: string, tenantId: string) => Promise<boolean>
+
+/** The new names that each tenant has used since this process started. */
 class Names {
-  readonly #clock: Clock
-  readonly #read: () => Promise<readonly string[]>
-  #known: Promise<ReadonlySet<string>> = Promise.resolve(new Set())
-  #readAt = Number.NEGATIVE_INFINITY
+  readonly #isKnown: IsKnown
   readonly #created = new Map<string, Set<string>>()
 
-  constructor(clock: Clock, read: () => Promise<readonly string[]>) {
-    this.#clock = clock
-    this.#read = read
+  constructor(isKnown: IsKnown) {
+    this.#isKnown = isKnown
   }
 
   async mayUse(tenantId: string, name: string, max: number): Promise<boolean> {
-    if (await this.#isKnown(name)) return true
+    if (this.#created.get(tenantId)?.has(name) || (await this.#isKnown(name, tenantId))) return true
     const created = this.#created.get(tenantId) ?? new Set()
     if (!created.has(name) && created.size >= max) return false
     this.#created.set(tenantId, created.add(name))
     return true
   }
+}
 
-  async #isKnown(name: string): Promise<boolean> {
-    const now = this.#clock.now()
-    if (!(await this.#known).has(name) && now - this.#readAt >= KNOWN_MS) {
-      this.#readAt = now
-      const before = this.#known
-      this.#known = this.#read().then(
-        names => new Set(names),
+function queueNames({ queues }: Library, clock: Clock): IsKnown {
+  let known: Promise<ReadonlySet<string>> = Promise.resolve(new Set())
+  let readAt = Number.NEGATIVE_INFINITY
+  return async name => {
+    const now = clock.now()
+    if (!(await known).has(name) && now - readAt >= KNOWN_MS) {
+      readAt = now
+      const before = known
+      known = queues.list().then(
+        all => new Set(all.map(queue => queue.name)),
         () => before,
       )
     }
-    return (await this.#known).has(name)
+    return (await known).has(name)
+  }
+}
+
+/** There may be too many dependencies to read them all, so each name is looked up once. */
+function dependencyNames({ circuits }: Library): IsKnown {
+  const known = new Set<string>()
+  return async (key, tenantId) => {
+    const name = `${tenantId} ${key}`
+    if (known.has(name)) return true
+    const exists = await circuits.get(key, { tenantId }).then(
+      () => true,
+      error => {
+        if (error instanceof ChronosError && error.code === 'NOT_FOUND') return false
+        throw error
+      },
+    )
+    if (!exists) return false
+    if (known.size >= REMEMBERED_MAX) known.clear()
+    known.add(name)
+    return true
   }
 }
 

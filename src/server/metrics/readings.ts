@@ -1,4 +1,4 @@
-import type { CircuitState } from '../../core/dependency/dependency.js'
+import type { CircuitState } from '../../core/dependency/state.js'
 import type { Clock } from '../../core/values/clock.js'
 import { GAUGE_PHASES, type Gauges, type QueueGauges, readGauges } from '../../engine/figures/gauges.js'
 import type { Store } from '../../store/store.js'

@@ -1,7 +1,7 @@
 import { freeText } from '../../core/values/limits.js'
 import { about, boolean, named } from '../../core/values/schema.js'
 import { object } from '../../core/values/shape.js'
-import { type CircuitView, circuitView } from '../../engine/dependencies/circuits.js'
+import { type CircuitView, circuitQuery, circuitView } from '../../engine/dependencies/circuits.js'
 import type { Application } from '../application.js'
 import { tenantWords } from '../audit-words.js'
 import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
@@ -27,12 +27,14 @@ const list = endpoint({
   method: 'get',
   path: '/circuits',
   tool: 'list_circuits',
-  call: 'circuits.list().data',
+  call: 'circuits.list(...)',
   summary: 'List circuits',
+  description: 'First those of jobs without a tenant, then by tenant; by dependency.',
   role: 'viewer',
   tenants: 'none',
-  answers: ok(listSchema(circuitView, 'CircuitList'), 'All circuits'),
-  handle: async ({ app }) => ({ body: { data: await app.chronos.circuits.list(), page: {} } }),
+  query: circuitQuery,
+  answers: ok(listSchema(circuitView, 'CircuitList'), 'A page of circuits'),
+  handle: async ({ app, query }) => ({ body: await app.chronos.circuits.list(query) }),
 })
 
 const get = endpoint({

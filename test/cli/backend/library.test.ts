@@ -90,7 +90,7 @@ describe('a method of the library', () => {
 
   it('returns the field of the response that the endpoint names', async () => {
     const methods = remoteMethods(ENDPOINTS, { call: async () => ({ data: [1], page: {} }) })
-    expect(await methods.get('circuits.list')!()).toEqual([1])
+    expect(await methods.get('alerts.rules')!()).toEqual([1])
     expect(await methods.get('alerts.silences')!()).toEqual({ data: [1], page: {} })
   })
 })

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newDependency } from '../../../src/core/dependency/dependency.js'
+import { dependencyId } from '../../../src/engine/dependencies/answer.js'
 import type { CircuitView } from '../../../src/engine/dependencies/circuits.js'
 import { systemClock } from '../../../src/engine/time/system.js'
 import { seededDice } from '../../../src/engine/time/virtual.js'
@@ -92,6 +94,26 @@ describe('circuits', () => {
     expect((await circuits(['close', DEPENDENCY, '--tenant', 'acme'])).stdout).toBe(
       `circuit ${DEPENDENCY} of tenant acme ↗ ramping: jobs start again step by step\n`,
     )
+  })
+
+  it('are listed page by page, and only those with a text or a restriction', async () => {
+    const opened = sqliteStore({ path: join(folder, 'chronos.db'), clock: systemClock, dice: seededDice(1) })
+    const named = [{ key: 'a' }, { key: 'b c' }, { key: 'a', tenantId: 'acme' }]
+    await opened.putRecords(
+      named.map(name => {
+        const dependency = newDependency(name, {}, systemClock.now())
+        return { kind: 'dependency', id: dependencyId(dependency), body: JSON.stringify(dependency) }
+      }),
+    )
+    await opened.close()
+    expect((await circuits(['list', '--limit', '1'])).stderr).toBe("1 circuit\nmore: --cursor 'b c'\n")
+    const second = await circuits(['list', '--limit', '1', '--cursor', 'b c'])
+    expect(second.stderr).toBe(`1 circuit\nmore: --cursor '~["acme","a"]'\n`)
+    expect((await circuits(['list', '--cursor', '~["acme","a"]'])).stdout).toContain(' acme')
+    expect((await circuits(['list', '--find', 'B'])).stderr).toBe('1 circuit\n')
+    expect((await circuits(['list', '--restricted'])).stderr).toBe('no circuits\n')
+    await circuits(['open', 'b c'])
+    expect((await circuits(['list', '--restricted'])).stdout).toContain('b c')
   })
 
   it.each([

@@ -4,7 +4,6 @@ import {
   admit,
   advanced,
   callProbe,
-  circuitState,
   type Dependency,
   force,
   isFree,
@@ -17,6 +16,7 @@ import {
 } from '../../../src/core/dependency/dependency.js'
 import { rampDelayMs, rampedBy } from '../../../src/core/dependency/ramp.js'
 import { budgetSettings, circuitSettings } from '../../../src/core/dependency/settings.js'
+import { circuitState } from '../../../src/core/dependency/state.js'
 
 const CIRCUIT = circuitSettings({ minimumCalls: 10, failureRate: 0.5, openFor: '30s' })!
 const BUDGET = budgetSettings(true)!

@@ -45,7 +45,7 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
     )
     await t.advance('20m')
 
-    const [circuit] = await t.chronos.circuits.list()
+    const [circuit] = (await t.chronos.circuits.list()).data
     expect(circuit).toMatchObject({ key: 'https://pay.example', state: 'open' })
     expect((await t.jobs.count({ state: 'dead' })).value).toBe(0)
     // Open for 30 s, 1 m, 2 m, 4 m, 8 m: five periods have ended.
@@ -125,7 +125,7 @@ describe.each(STORES)('a circuit on %s', (_, open) => {
     await other.queues.pause('default')
     await t.queues.resume('default')
     await t.advance('1s')
-    expect((await other.circuits.list())[0]).toMatchObject({ key: 'pay', state: 'open' })
+    expect((await other.circuits.list()).data[0]).toMatchObject({ key: 'pay', state: 'open' })
     started.length = 0
     await other.queues.resume('default')
     await t.enqueueMany(

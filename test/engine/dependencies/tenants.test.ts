@@ -43,13 +43,13 @@ describe.each(STORES)('dependencies of tenants on %s', (_, open) => {
     failing.add('acme')
     await enqueue('acme', 10)
     await t.advance('1s')
-    expect(await t.chronos.circuits.list()).toMatchObject([{ key: KEY, tenantId: 'acme', state: 'open' }])
+    expect((await t.chronos.circuits.list()).data).toMatchObject([{ key: KEY, tenantId: 'acme', state: 'open' }])
     runs.length = 0
     await enqueue('globex', 3)
     await enqueue(undefined, 2)
     await t.advance('1s')
     expect(runs.sort()).toEqual(['globex', 'globex', 'globex', undefined, undefined])
-    const states = (await t.chronos.circuits.list()).map(({ tenantId, state }) => [tenantId, state])
+    const states = (await t.chronos.circuits.list()).data.map(({ tenantId, state }) => [tenantId, state])
     expect(states).toEqual([
       [undefined, 'closed'],
       ['acme', 'open'],

@@ -471,7 +471,7 @@ describe('the job named http', () => {
     await t.chronos.http({ url: `${receiver.origin}/a` }, { retry: 'none' })
     await dead
     await t.advance('2m')
-    expect(await t.chronos.circuits.list()).toMatchObject([{ key: receiver.origin, calls: { failed: 1 } }])
+    expect((await t.chronos.circuits.list()).data).toMatchObject([{ key: receiver.origin, calls: { failed: 1 } }])
   })
 
   it('runs at T+0, +1, +3 and +7 s by default, whatever other jobs do', async () => {

@@ -431,7 +431,7 @@ describe.each(STORES)('leases on %s', (_, open) => {
     }
     await w.clock.advance(1_000)
     expect((await w.leases.claim({ workerId: 'py-1', limit: 10 })).data).toEqual([])
-    expect(await w.chronos.circuits.list()).toMatchObject([{ key: 'api', state: 'open' }])
+    expect((await w.chronos.circuits.list()).data).toMatchObject([{ key: 'api', state: 'open' }])
 
     const waited = await w.waitFor(
       (async () => {
@@ -443,11 +443,11 @@ describe.each(STORES)('leases on %s', (_, open) => {
     )
     expect(waited.value).toHaveLength(1)
     expect(waited.tookMs).toBeGreaterThanOrEqual(25_000)
-    expect(await w.chronos.circuits.list()).toMatchObject([{ key: 'api', state: 'half-open' }])
+    expect((await w.chronos.circuits.list()).data).toMatchObject([{ key: 'api', state: 'half-open' }])
     const [probe] = waited.value
     await w.leases.complete(probe!.job.id, { token: probe!.token })
     await w.clock.advance(1_000)
-    expect(await w.chronos.circuits.list()).toMatchObject([{ key: 'api', state: 'ramping' }])
+    expect((await w.chronos.circuits.list()).data).toMatchObject([{ key: 'api', state: 'ramping' }])
   })
 
   describe('wait', () => {

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { newDependency } from '../../../src/core/dependency/dependency.js'
+import { type Dependency, newDependency } from '../../../src/core/dependency/dependency.js'
 import { dependencyId } from '../../../src/engine/dependencies/answer.js'
+import type { CircuitView } from '../../../src/engine/dependencies/circuits.js'
 import { defineJob } from '../../../src/index.js'
 import { startServer } from '../server.js'
 
@@ -42,6 +43,51 @@ describe('circuits', () => {
     expect((await t.api('GET', `${path}?tenantId=acme`)).body).toMatchObject(forced)
     const closed = await t.api('POST', `${path}/close`, { tenantId: 'acme', hold: true })
     expect(closed.body).toMatchObject({ tenantId: 'acme', forced: 'closed' })
+  })
+
+  it('are listed in pages, and found by a text in their name and by what restricts them', async () => {
+    await using t = await startServer()
+    const store = await t.chronos.store()
+    const named = Array.from({ length: 300 }, (_, n) => ({ key: `api-${n}`, ...(n % 3 === 0 && { tenantId: 'acme' }) }))
+    await store.putRecords(
+      named.map((name, n) => {
+        const dependency: Dependency = {
+          ...newDependency(name, {}, 0),
+          ...(n % 50 === 7 && { circuit: 'open', openUntil: 1 }),
+          ...(n % 50 === 8 && { forced: 'closed' }),
+        }
+        return { kind: 'dependency', id: dependencyId(dependency), body: JSON.stringify(dependency) }
+      }),
+    )
+    const read = async (query: string): Promise<CircuitView[][]> => {
+      const pages: CircuitView[][] = []
+      for (let cursor = ''; ; ) {
+        const { status, body } = await t.api('GET', `/circuits?${query}${cursor}`)
+        expect(status).toBe(200)
+        const { data, page } = body as { data: CircuitView[]; page: { next?: string } }
+        pages.push(data)
+        if (page.next === undefined) return pages
+        cursor = `&cursor=${encodeURIComponent(page.next)}`
+      }
+    }
+    const all = await read('')
+    expect(all.map(page => page.length)).toEqual([50, 50, 50, 50, 50, 50])
+    expect(all.flat().map(({ key, tenantId }) => [tenantId, key].join(' '))).toEqual([
+      ...named.flatMap(({ key, tenantId }) => (tenantId === undefined ? ` ${key}` : [])).sort(),
+      ...named.flatMap(({ key, tenantId }) => (tenantId === undefined ? [] : `acme ${key}`)).sort(),
+    ])
+    const restricted = (await read('restricted=true&limit=5')).flat()
+    expect(restricted.map(({ key }) => Number(key.slice(4)) % 50).sort()).toEqual([
+      ...Array(6).fill(7),
+      ...Array(6).fill(8),
+    ])
+    expect((await read('restricted=false&limit=200')).flat()).toHaveLength(288)
+    expect((await read('q=API-29')).flat()).toHaveLength(11)
+    expect((await t.api('GET', '/circuits?limit=0')).status).toBe(422)
+    expect(await t.chronos.circuits.list({ limit: 1 })).toMatchObject({
+      data: [{ key: 'api-1' }],
+      page: { next: 'api-10' },
+    })
   })
 
   it('exist once a job has used them, and refuse invalid requests', async () => {

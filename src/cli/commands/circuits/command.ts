@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { present } from '../../../core/values/present.js'
 import type { CircuitView } from '../../../engine/dependencies/circuits.js'
+import { addPageOptions } from '../../argument.js'
 import type { Backend } from '../../backend/backend.js'
 import { acting, type CommandSpec, listing } from '../../command.js'
 import type { Style } from '../../output/print.js'
@@ -31,9 +32,14 @@ chronos circuits close https://pay.example    jobs start again`,
     {
       name: 'list',
       summary: 'list circuits with their recent calls, by dependency',
+      options: command =>
+        addPageOptions(command)
+          .option('--find <text>', 'only dependencies with this text in their name')
+          .option('--restricted', 'only circuits that are not closed, or that an operator holds'),
       examples: `
 chronos circuits list
-chronos circuits list --json | jq '.data[] | select(.state != "closed")'`,
+chronos circuits list --restricted
+chronos circuits list --find pay.example --json | jq '.data[].state'`,
       run: listing(async () => (await import('./run.js')).CIRCUITS),
     },
     {

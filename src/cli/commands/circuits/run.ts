@@ -1,5 +1,6 @@
+import { present } from '../../../core/values/present.js'
 import type { CircuitView } from '../../../engine/dependencies/circuits.js'
-import type { Listing } from '../../list.js'
+import { type Listing, type PageOptions, pageOf } from '../../list.js'
 import { type Entry, entryTable } from '../../output/entry-table.js'
 import { brief, relative, timeOf } from '../../output/moment.js'
 import type { Style } from '../../output/print.js'
@@ -9,10 +10,16 @@ import { oneLine } from '../../output/width.js'
 
 const NONE_YET = 'no circuits yet: a circuit appears once a job with a `circuit` or a `budget` has run'
 
-export const CIRCUITS: Listing<CircuitView> = {
+interface ListOptions extends PageOptions {
+  readonly find?: string
+  readonly restricted?: true
+}
+
+export const CIRCUITS: Listing<CircuitView, readonly [ListOptions]> = {
   noun: 'circuit',
-  none: NONE_YET,
-  read: ({ circuits }) => circuits.list(),
+  none: ({ find, restricted }) => (find === undefined && !restricted ? NONE_YET : 'no circuits'),
+  read: ({ circuits }, { find: q, restricted, ...page }) =>
+    circuits.list({ ...pageOf(page), ...present({ q, restricted }) }),
   text: circuitTable,
 }
 

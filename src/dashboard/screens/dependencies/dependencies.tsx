@@ -8,64 +8,70 @@ import { age, count, percent, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
-import { Button } from '../../parts/button.js'
 import { Answer, Empty } from '../../parts/empty.js'
 import { type Action, PageActions, RowActions } from '../../parts/layer/actions.js'
 import { Link } from '../../parts/link.js'
-import { actionColumn, type Column, Table } from '../../parts/list/table.js'
-import { PageHead, Panel } from '../../parts/panel.js'
+import { List, usePage } from '../../parts/list/list.js'
+import { SearchBox } from '../../parts/list/search-box.js'
+import { actionColumn, type Column } from '../../parts/list/table.js'
+import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { href, pageOf, query, setQuery } from '../../shell/router.js'
 import './dependency.css'
 
+/** More cards would hide the table; the search finds the others. */
+const CARDS_MAX = 100
+const REFRESH = { topics: ['circuits'], everyMs: 3_000 } as const
+
 /** The dependencies of jobs and their circuits; unhealthy ones first. */
 export default function Dependencies() {
-  const circuits = useQuery('circuits', api.circuits.list, { topics: ['circuits'], everyMs: 3_000 })
+  const q = query.value['q']
+  const restricted = useQuery(
+    `restricted circuits ${q ?? ''}`,
+    signal => api.circuits.list({ q, restricted: true, limit: CARDS_MAX }, signal),
+    REFRESH,
+  )
+  const closed = usePage(
+    `closed circuits ${q ?? ''}`,
+    (page, signal) => api.circuits.list({ ...page, q, restricted: false }, signal),
+    REFRESH,
+  )
+  const refetch = (): void => {
+    restricted.refetch()
+    closed.refetch()
+  }
   return (
     <>
       <PageHead
         title="Dependencies"
         sub="Services that jobs call or depend on. When one fails too often, its circuit opens: calls stop, probes test it, and the rate ramps up again."
+        actions={<SearchBox label="Find a dependency" />}
       />
-      <Answer query={circuits} lines={6}>
-        {({ data: all }) => {
-          if (all.length === 0) return <NoTargets />
-          const q = query.value['q']
-          const data = q === undefined ? all : all.filter(({ key }) => key === q)
-          const troubled = data.filter(isTroubled)
-          const well = data.filter(circuit => !isTroubled(circuit))
-          return (
-            <div class="stack">
-              {q !== undefined && (
-                <p class="row wrap">
-                  {data.length === 0 ? 'No dependency is called' : 'Only'} <code>{q}</code>
-                  <Button text="Show all dependencies" size="sm" onPress={() => setQuery({ q: undefined })} />
-                </p>
-              )}
-              {troubled.length > 0 ? (
-                <ul class="target-cards">
-                  {troubled.map(circuit => (
-                    <Card key={rowKey(circuit)} circuit={circuit} after={circuits.refetch} />
-                  ))}
-                </ul>
-              ) : (
-                data.length > 0 && <p class="notice ok">All circuits are closed.</p>
-              )}
-              {well.length > 0 && (
-                <Panel flush title="Closed circuits" note={count(well.length)}>
-                  <Table
-                    label="Dependencies with a closed circuit"
-                    columns={columns(circuits.refetch)}
-                    rows={well}
-                    rowKey={rowKey}
-                    stale={circuits.isStale}
-                  />
-                </Panel>
-              )}
-            </div>
-          )
-        }}
+      <Answer query={restricted} lines={6}>
+        {({ data: cards, page }) => (
+          <div class="stack">
+            {cards.length > 0 ? (
+              <ul class="target-cards">
+                {cards.map(circuit => (
+                  <Card key={rowKey(circuit)} circuit={circuit} after={refetch} />
+                ))}
+              </ul>
+            ) : (
+              !q && (closed.data?.data.length ?? 0) > 0 && <p class="notice ok">All circuits are closed.</p>
+            )}
+            {page.next !== undefined && <p class="notice">More circuits are not closed. Find one by its name.</p>}
+            <List
+              query={closed}
+              title="Closed circuits"
+              label="Dependencies with a closed circuit"
+              columns={columns(refetch)}
+              rowKey={rowKey}
+              size={({ data }) => plural(data.length, 'closed circuit')}
+              empty={cards.length > 0 ? <NoneClosed /> : q ? <NotFound q={q} /> : <NoTargets />}
+            />
+          </div>
+        )}
       </Answer>
     </>
   )
@@ -77,8 +83,6 @@ const rowKey = ({ key, tenantId }: CircuitView): string => JSON.stringify([tenan
 const nameOf = ({ key, tenantId }: CircuitView): string => (tenantId === undefined ? key : `${key} for ${tenantId}`)
 
 const jobsPage = ({ key, tenantId }: CircuitView): string => href('/jobs', { dependency: key, tenant: tenantId })
-
-const isTroubled = ({ state, forced }: CircuitView): boolean => state !== 'closed' || forced !== undefined
 
 function Card({ circuit, after }: { readonly circuit: CircuitView; readonly after: () => void }) {
   const { state, forced, reason, probeJobId } = circuit
@@ -271,6 +275,20 @@ function columns(after: () => void): readonly Column<CircuitView>[] {
       'show',
     ),
   ]
+}
+
+function NoneClosed() {
+  return <p class="muted">No circuit is closed.</p>
+}
+
+function NotFound({ q }: { readonly q: string }) {
+  return (
+    <Empty icon="search" title={`No dependency has “${q}” in its name`}>
+      <button type="button" class="link-button" onClick={() => setQuery({ q: undefined })}>
+        Show all
+      </button>
+    </Empty>
+  )
 }
 
 function NoTargets() {

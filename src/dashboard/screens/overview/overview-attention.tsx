@@ -32,7 +32,7 @@ async function look(signal: AbortSignal) {
     api.queues.busiest(signal),
     api.alerts.list({ state: 'firing' }, signal),
     api.alerts.silences(signal),
-    api.circuits.list(signal),
+    api.circuits.list({ restricted: true, limit: LISTED }, signal),
     api.dead.groups({ limit: GROUPS_SHOWN }, signal),
     api.redrives.list({ limit: LISTED }, signal),
     api.webhooks.list({ limit: LISTED }, signal),

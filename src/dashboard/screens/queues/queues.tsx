@@ -2,9 +2,9 @@ import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import * as api from '../../data/api.js'
 import { percent, plural } from '../../data/format.js'
 import { Empty } from '../../parts/empty.js'
-import { Icon } from '../../parts/icon.js'
 import { RowActions } from '../../parts/layer/actions.js'
 import { List, usePage } from '../../parts/list/list.js'
+import { SearchBox } from '../../parts/list/search-box.js'
 import { actionColumn, type Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
 import { pageOf, query, setQuery } from '../../shell/router.js'
@@ -20,22 +20,7 @@ export default function Queues() {
   })
   return (
     <>
-      <PageHead
-        title="Queues"
-        actions={
-          <span class="search-box">
-            <Icon name="search" size={14} class="muted" />
-            <input
-              class="input"
-              type="search"
-              placeholder="Find a queue"
-              aria-label="Find a queue"
-              value={q ?? ''}
-              onInput={event => setQuery({ q: event.currentTarget.value, cursor: undefined }, { replace: true })}
-            />
-          </span>
-        }
-      />
+      <PageHead title="Queues" actions={<SearchBox label="Find a queue" />} />
       <List
         query={queues}
         label="Queues"

@@ -33,7 +33,7 @@ describe("the demo's shop", () => {
     expect(schedules.data.some(({ fired }) => fired > 0)).toBe(true)
     expect((await chronos.webhooks.list()).data).toHaveLength(3)
     // At this time the bank is down. Each tenant has a circuit of its own.
-    const circuits = await chronos.circuits.list()
+    const { data: circuits } = await chronos.circuits.list()
     expect(new Set(circuits.map(({ key }) => key))).toEqual(new Set(['bank.example']))
     const open = circuits.filter(({ state }) => state === 'open')
     expect(open.map(({ tenantId }) => tenantId)).toEqual(expect.arrayContaining([undefined, 'acme']))
