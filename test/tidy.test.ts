@@ -374,7 +374,7 @@ function storeLayer(name: string, packages: RegExp): Layer {
   const others = Object.keys(STORES).filter(other => other !== name)
   return {
     at: new RegExp(`^src/store/${name}(\\.ts$|/)`),
-    paths: new RegExp(`^src/(core/|store/(?!(${others.join('|')})\\b)[^/]+$|store/${name}/)`),
+    paths: new RegExp(`^src/(core/|store/(?!(${others.join('|')})\\b)(reads/)?[^/]+$|store/${name}/)`),
     packages,
   }
 }
@@ -386,8 +386,8 @@ const LAYERS: readonly Layer[] = [
   { at: /^src\/core\//, paths: /^src\/core\//, packages: NONE, types: SCHEMA },
   ...Object.entries(STORES).map(([name, packages]) => storeLayer(name, packages)),
   {
-    at: /^src\/store\/[^/]+$/,
-    paths: new RegExp(`^src/(core/|store/(?!(${Object.keys(STORES).join('|')})\\b)[^/]+$)`),
+    at: /^src\/store\/(reads\/)?[^/]+$/,
+    paths: new RegExp(`^src/(core/|store/(?!(${Object.keys(STORES).join('|')})\\b)(reads/)?[^/]+$)`),
     packages: NONE,
   },
   {

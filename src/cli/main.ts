@@ -16,6 +16,7 @@ import { demo } from './commands/demo/command.js'
 import { dev } from './commands/dev/command.js'
 import { doctor } from './commands/doctor/command.js'
 import { enqueue } from './commands/enqueue/command.js'
+import { forecast } from './commands/forecast/command.js'
 import { http } from './commands/http/command.js'
 import { incident } from './commands/incident/command.js'
 import { jobs } from './commands/jobs/command.js'
@@ -60,6 +61,7 @@ const COMMANDS: readonly CommandSpec[] = [
   workers,
   stats,
   incident,
+  forecast,
   top,
   mcp,
   migrate,

@@ -19,6 +19,7 @@ export interface Library
     | 'stats'
     | 'series'
     | 'incident'
+    | 'forecast'
     | 'workers'
     | 'verify'
     | 'info'

@@ -12,6 +12,7 @@ import { fold, putRecord, records } from './memory/records.js'
 import * as run from './memory/run.js'
 import { MemoryTables } from './memory/tables.js'
 import { type MemoryTransaction, memoryTransaction } from './memory/transaction.js'
+import { waiting } from './memory/waiting.js'
 import type { Enqueued, NewJob, Pulse, QueueChange, QueueRecord, Settled, Settlement, Store } from './store.js'
 
 export interface MemoryStoreOptions {
@@ -181,6 +182,7 @@ function readVerbs(session: Session) {
     backlog: request => session.verb((tables, now) => backlog(tables, request, now)),
     census: request => session.verb((tables, now) => census(tables, request, now)),
     wave: request => session.verb((tables, now) => wave(tables, request, now)),
+    waiting: request => session.verb((tables, now) => waiting(tables, request, now)),
     tally: redriveId => session.verb(tables => read.tally(tables, redriveId)),
     history: (id, page) => session.verb(tables => read.history(tables.rows.get(id), page)),
     logs: (id, page) => session.verb(tables => read.logs(tables.rows.get(id), page)),

@@ -5,9 +5,10 @@ import type { RunTime } from '../core/job/run-time.js'
 import type { AttemptFacts } from '../core/job/view.js'
 import type { PartialPolicy } from '../core/policy/policy.js'
 import type { Count } from '../core/values/count.js'
-import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
 import type { AuditSnapshot } from './integrity.js'
 import type { GivenField } from './job-columns.js'
+import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './reads/census.js'
+import type { WaitingGroups, WaitingRequest } from './reads/waiting.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from './record.js'
 import type {
   BeginRequest,
@@ -26,7 +27,8 @@ import type {
 export type { JobChange, JobEdit, RedriveOptions } from '../core/job/changes.js'
 export type { RunTime } from '../core/job/run-time.js'
 export type { Count } from '../core/values/count.js'
-export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './census.js'
+export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './reads/census.js'
+export type { Extent, WaitingGroup, WaitingGroups, WaitingRequest } from './reads/waiting.js'
 export type * from './run.js'
 
 /**
@@ -64,9 +66,7 @@ export interface Store {
 
   /** waiting → running. The token makes it idempotent: the same token returns the same jobs. */
   claim(request: ClaimRequest): Promise<Claim>
-  /**
-   * The running jobs that were claimed with this token, in claim order. Waits for a claim that is still in progress.
-   */
+  /** The running jobs that were claimed with this token, in claim order. Waits for a claim in progress. */
   held(token: string): Promise<Claim>
   /**
    * Marks the handler as about to start: from now on an at-most-once job is never claimed again. A repeated call
@@ -111,6 +111,8 @@ export interface Store {
   /** Every queue that was ever configured or enqueued into, with its job counts, sorted by name. */
   census(request: CensusRequest): Promise<readonly QueueCensus[]>
   wave(request: WaveRequest): Promise<Wave>
+  /** Waiting jobs in groups that the same rules apply to, for forecasts. */
+  waiting(request: WaitingRequest): Promise<WaitingGroups>
   /** The progress of a redrive. */
   tally(redriveId: string): Promise<Tally>
   /** Attempts, newest first unless `order` says otherwise. */

@@ -43,6 +43,7 @@ export const VERBS: Readonly<Record<Verb, 'calm' | 'once' | 'again'>> = {
   backlog: 'once',
   census: 'once',
   wave: 'once',
+  waiting: 'once',
   tally: 'once',
   history: 'once',
   logs: 'once',

@@ -411,12 +411,23 @@ function claimBroken(model: StoreModel, expected: AnswerOf<'claim'>, answer: Ans
 const READS: ReadonlySet<Verb> = new Set([
   ...(['info', 'get', 'list', 'count', 'history', 'logs', 'queues', 'policies', 'expired'] as const),
   'overdue',
-  ...(['tally', 'records', 'audit', 'liveSchedules', 'backlog', 'census', 'wave'] as const),
+  ...(['tally', 'records', 'audit', 'liveSchedules', 'backlog', 'census', 'wave', 'waiting'] as const),
 ])
 
 const CHATTER: ReadonlySet<Verb> = new Set([
   ...(['migrate', 'info', 'queues', 'putPolicies', 'policies', 'prune'] as const),
-  ...(['records', 'putRecords', 'fold', 'audit', 'tally', 'liveSchedules', 'backlog', 'census', 'wave'] as const),
+  ...([
+    'records',
+    'putRecords',
+    'fold',
+    'audit',
+    'tally',
+    'liveSchedules',
+    'backlog',
+    'census',
+    'wave',
+    'waiting',
+  ] as const),
   ...(['count', 'get', 'history', 'list'] as const),
 ])
 

@@ -1,3 +1,5 @@
+import { mergePolicies } from '../policy/policy.js'
+import { PRESETS } from '../policy/presets.js'
 import { crashWords } from '../policy/words.js'
 import { formatMs, toMs } from '../values/duration.js'
 import { present } from '../values/present.js'
@@ -5,7 +7,7 @@ import { about, anyText, type Infer, named, oneOf } from '../values/schema.js'
 import { listOf, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
 import { attemptLabel, type DeathReason } from './job.js'
-import { type Outlook, outlookOf } from './projection.js'
+import { type Outlook, outlookOf, projectionOf } from './projection.js'
 import { type Decision, decision } from './transition.js'
 import { type AttemptFacts, timeText } from './view.js'
 import { brief, type ExplainFacts, moment, WAIT_CODES, type WaitCode, type Waiting, waitingOf } from './wait-reason.js'
@@ -21,6 +23,10 @@ export const explanation = named(
       waiting: view({ because: oneOf(WAIT_CODES), words: anyText }, { until: timestamp }),
       last: view({ words: anyText, decision }),
       next: view({ words: anyText }, { at: timestamp, latestAt: timestamp }),
+      dies: about(
+        view({ words: anyText, earliest: timestamp, latest: timestamp }),
+        'When a job that waits for a retry dies if nothing improves.',
+      ),
       nextOccurrenceAt: about(timestamp, 'For the id of a schedule: its next occurrence.'),
     },
   ),
@@ -39,8 +45,22 @@ export function explain(facts: ExplainFacts): Explanation {
     waiting: waiting && waitingView(waiting),
     last,
     next: nextOf(facts, outlook, waiting),
+    dies: diesOf(facts, waiting),
     details: [...delayDetails(last?.decision), ...jobDetails(facts)],
   })
+}
+
+/** Only for a job that has failed and waits for its own time: any other has no date to die at. */
+function diesOf({ job, policy, now }: ExplainFacts, waiting: Waiting | undefined): Explanation['dies'] {
+  if (waiting === undefined || !TIMED.has(waiting.because) || job.attempt === 0) return undefined
+  const { dies } = projectionOf(job, policy, now)
+  const patient = projectionOf(job, mergePolicies(PRESETS.patient), now).dies
+  if (dies === undefined) return undefined
+  const range = dies.earliest === dies.latest ? '' : `between ${timeText(dies.earliest)} and `
+  const words = `If nothing improves, it dies ${range || 'at '}${timeText(dies.latest)}`
+  const longer =
+    patient && patient.latest > dies.latest ? `; the policy patient would last until ${timeText(patient.latest)}` : ''
+  return { words: `${words}${longer}.`, earliest: timeText(dies.earliest), latest: timeText(dies.latest) }
 }
 
 function waitingView({ until, ...rest }: Waiting): NonNullable<Explanation['waiting']> {

@@ -1,3 +1,4 @@
+import type { Forecast, ForecastQuery } from '../../core/forecast/forecast.js'
 import type { HttpRequest } from '../../core/http/request.js'
 import type { EventName, Events } from '../../core/job/event.js'
 import { type Clock, type Dice, during } from '../../core/values/clock.js'
@@ -16,6 +17,7 @@ import { readSeries, type SeriesQuery, type StatsSeries } from '../figures/serie
 import { type FleetStats, readStats } from '../figures/statistics.js'
 import { type Meter, Telemetry } from '../figures/telemetry.js'
 import { tracingOf } from '../figures/tracing.js'
+import { readForecast } from '../forecast/forecast.js'
 import { checkedRequest, httpJob } from '../http/http-job.js'
 import { type IncidentAccess, type IncidentQuery, type IncidentReport, readIncident } from '../incident/incident.js'
 import { ById } from '../jobs/by-id.js'
@@ -38,7 +40,7 @@ import type { CustomBackoffs } from '../worker/custom-backoff.js'
 import { Fleet, type WorkerView } from '../worker/fleet.js'
 import { Worker } from '../worker/worker.js'
 import { Connection } from './connection.js'
-import { HTTP_JOB, type JobDefinition, uselessRetries } from './definition.js'
+import { HTTP_JOB, type JobDefinition, warnOfRetries } from './definition.js'
 import {
   type Along,
   type EnqueueArguments,
@@ -188,7 +190,7 @@ export class Chronos {
     if (this.#closing) throw new ChronosError('CLOSED', 'work: this Chronos is closed')
     const settings = workerSettings(definitions, options)
     const { signals = true, maintenance = true } = options
-    this.#warnOfRetries(definitions)
+    warnOfRetries(definitions, this.#env.log)
     const policy = instanceLevel(options, 'work')
     const policies = policy ? this.#env.policies.forWorker(policy) : this.#env.policies
     this.#policies.add(policies)
@@ -279,6 +281,11 @@ export class Chronos {
     return readIncident(this.#env, query, access)
   }
 
+  /** When the waiting jobs die if nothing improves, and when they would under another policy. */
+  forecast(query: ForecastQuery = {}): Promise<Forecast> {
+    return readForecast(this.#env, query)
+  }
+
   /** Integrity check: whether every enqueued job is accounted for, at one moment of a live store. */
   async verify(): Promise<IntegrityReport> {
     return judge(await (await this.#env.connection.store()).audit())
@@ -302,15 +309,6 @@ export class Chronos {
     await this.#ending
     await during(this.#env.clock, () => this.#egress.close())
     await this.#env.connection.close()
-  }
-
-  #warnOfRetries(definitions: readonly JobDefinition<never>[]): void {
-    for (const definition of definitions) {
-      const maxRetries = uselessRetries(definition.delivery, definition.retry, definition)
-      if (maxRetries === 0) continue
-      const { name } = definition
-      this.#env.log.warn({ event: 'retries.unused', name, maxRetries }, 'job is at-most-once, ignoring maxRetries')
-    }
   }
 
   #claimAlong(queue: string): Along | undefined {

@@ -24,6 +24,7 @@ import { object, union } from '../../core/values/shape.js'
 import { threadModule } from '../threads/module.js'
 import { type RetentionLimits, retentionLimits } from '../upkeep/retention.js'
 import type { Reconcile } from '../worker/reconcile.js'
+import type { Log } from './log.js'
 
 /** What a handler knows about its job, and what it can report. */
 export interface JobContext {
@@ -200,6 +201,15 @@ export function uselessRetries(
 ): number {
   if (delivery !== 'at-most-once' || definition?.retryUnsent || definition?.reconcile) return 0
   return policy?.maxRetries ?? 0
+}
+
+export function warnOfRetries(definitions: readonly JobDefinition<never>[], log: Log): void {
+  for (const definition of definitions) {
+    const { name, delivery, retry } = definition
+    const maxRetries = uselessRetries(delivery, retry, definition)
+    if (maxRetries > 0)
+      log.warn({ event: 'retries.unused', name, maxRetries }, 'job is at-most-once, ignoring maxRetries')
+  }
 }
 
 export function defineJob<Schema extends StandardSchemaV1, Result>(

@@ -1,4 +1,5 @@
 import { auditLogEntry } from '../../core/audit/entry.js'
+import { forecastQuery, forecast as forecastView } from '../../core/forecast/forecast.js'
 import { incidentReport } from '../../core/incident/report.js'
 import { timeText } from '../../core/job/view.js'
 import { present } from '../../core/values/present.js'
@@ -114,6 +115,22 @@ const incident = endpoint({
   }),
 })
 
+const forecast = endpoint({
+  method: 'get',
+  path: '/forecast',
+  tool: 'forecast_deaths',
+  call: 'forecast(...)',
+  tag: 'operations',
+  summary: 'Forecast when waiting jobs die if nothing improves',
+  description:
+    'Computed with the retry policies of the jobs: every run fails at once, and starts when it is due. Reads at most 50,000 waiting jobs. The token of a tenant sees its own jobs.',
+  role: 'viewer',
+  tenants: 'own',
+  query: forecastQuery,
+  answers: ok(forecastView, 'The forecast'),
+  handle: async ({ app, caller, query }) => ({ body: await app.chronos.forecast(ownTenant(caller, query)) }),
+})
+
 const auditLog = endpoint({
   method: 'get',
   path: '/audit',
@@ -193,4 +210,4 @@ const verify = endpoint({
   handle: async ({ app }) => ({ body: await app.chronos.verify() }),
 })
 
-export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, incident, auditLog, system, verify]
+export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, incident, forecast, auditLog, system, verify]

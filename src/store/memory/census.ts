@@ -1,4 +1,5 @@
 import { isHeld, PRIORITY_MAX } from '../../core/job/job.js'
+import { byBytes } from '../columns.js'
 import {
   addLine,
   type CensusDraft,
@@ -11,8 +12,7 @@ import {
   type QueueCensus,
   type Wave,
   type WaveRequest,
-} from '../census.js'
-import { byBytes } from '../columns.js'
+} from '../reads/census.js'
 import type { MemoryTables, Row } from './tables.js'
 
 export function census(tables: MemoryTables, request: CensusRequest, now: number): readonly QueueCensus[] {

@@ -50,6 +50,7 @@ import { census, wave } from './reads/census.js'
 import { info } from './reads/info.js'
 import { audit } from './reads/integrity.js'
 import * as read from './reads/read.js'
+import { waiting } from './reads/waiting.js'
 import * as records from './records.js'
 import { change, overdue } from './writes/change.js'
 import { claim, claimAlong, held } from './writes/claim.js'
@@ -269,6 +270,7 @@ export class PostgresStore implements Store {
   readonly backlog: Store['backlog'] = request => this.#verb(db => backlog(db, request))
   readonly census: Store['census'] = request => this.#verb(db => census(db, request))
   readonly wave: Store['wave'] = request => this.#verb(db => wave(db, request))
+  readonly waiting: Store['waiting'] = request => this.#verb(db => waiting(db, request))
   readonly tally: Store['tally'] = redriveId => this.#verb(db => read.tally(db, redriveId))
   readonly history: Store['history'] = (id, page) => this.#verb(db => read.history(db, id, page))
   readonly logs: Store['logs'] = (id, page) => this.#verb(db => read.logs(db, id, page))

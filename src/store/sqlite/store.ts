@@ -13,6 +13,7 @@ import { census, wave } from './reads/census.js'
 import { audit } from './reads/integrity.js'
 import { findOld } from './reads/old-jobs.js'
 import * as read from './reads/read.js'
+import { waiting } from './reads/waiting.js'
 import { putRecord, records } from './records.js'
 import { claim, heldBy } from './writes/claim.js'
 import { defer } from './writes/defer.js'
@@ -106,6 +107,7 @@ function readVerbs(session: Session) {
     backlog: request => session.read(db => backlog(db, request, session.now())),
     census: request => census(session.steps(), request, session.now()),
     wave: request => wave(session.steps(), request, session.now()),
+    waiting: request => waiting(session.steps(), request, session.now()),
     tally: redriveId => session.read(db => read.tally(db, redriveId)),
     history: (id, page) => session.read(db => read.history(db, id, page)),
     logs: (id, page) => session.read(db => read.logs(db, id, page)),

@@ -30,6 +30,7 @@ describe('a method of the library', () => {
       'http',
       'stats',
       'series',
+      'forecast',
       'incident',
       'workers',
       'verify',

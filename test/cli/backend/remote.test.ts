@@ -101,6 +101,7 @@ const READS: readonly (readonly string[])[] = [
   ['workers'],
   ['stats'],
   ['incident', '--from', '2h'],
+  ['forecast'],
   ['verify'],
   ['tokens', 'list'],
 ]

@@ -162,6 +162,12 @@ describe('explain', () => {
         at: '2026-01-01T12:01:00.000Z',
         latestAt: '2026-01-01T12:05:48.000Z',
       },
+      dies: {
+        words:
+          'If nothing improves, it dies between 2026-01-01T12:04:12.000Z and 2026-01-01T12:05:48.000Z; the policy patient would last until 2026-01-04T08:31:00.000Z.',
+        earliest: '2026-01-01T12:04:12.000Z',
+        latest: '2026-01-01T12:05:48.000Z',
+      },
       details: [
         'The failure is classified as transient by the built-in rule for ECONNREFUSED.',
         'The wait of 2m: exponential backoff gives 2m, jitter (±20 %) spreads it over 1m 36s to 2m 24s, drawn 0.5.',

@@ -28,6 +28,11 @@ describe.each(STORES)('explain on %s', (_, open) => {
     expect(told.waiting).toMatchObject({ because: 'retry', until: expect.stringMatching(/^20/) })
     expect(told.last?.words).toContain('ECONNREFUSED')
     expect(told.next?.latestAt).toBeDefined()
+    const dies = new Date(Date.parse(told.waiting!.until!) + 120_000).toISOString()
+    expect(told.dies).toMatchObject({ earliest: dies, latest: dies })
+    expect(told.dies!.words).toContain(`If nothing improves, it dies at ${dies}; the policy patient would last until`)
+    await t.queues.pause('calls')
+    expect(await t.jobs.explain(id)).not.toHaveProperty('dies')
     await t.close()
   })
 

@@ -39,15 +39,23 @@ describe.each(STORES)('timeline on %s', (_, store) => {
     }
   })
 
-  test('a deadline ends the coming runs', async () => {
+  test('a deadline ends the coming runs, as soon as one fails whose retry would be too late', async () => {
     const retry = fixed({ delay: '10m', maxRetries: 5, jitter: 'none' })
-    const job = defineJob({ name: 'late', retry, run: async (_payload: unknown) => 'done' })
+    const job = defineJob({
+      name: 'late',
+      retry,
+      async run(_payload: unknown) {
+        throw new Error('down')
+      },
+    })
     await using t = testChronos({ jobs: [job], store })
     const { id } = await t.enqueue(job, {}, { delay: '1m', deadline: '25m' })
     const { ghosts, dies, deadline, now } = await t.jobs.timeline(id)
     expect(deadline).toBe(now + 25 * MINUTE)
     expect(ghosts.map(({ earliest }) => earliest - now)).toEqual([1, 11, 21].map(minutes => minutes * MINUTE))
-    expect(dies).toEqual({ earliest: deadline, latest: deadline, by: 'deadline' })
+    expect(dies).toEqual({ earliest: now + 21 * MINUTE, latest: now + 21 * MINUTE, by: 'deadline' })
+    await t.drain()
+    expect(Date.parse((await t.jobs.get(id))!.finishedAt!)).toBe(dies!.latest)
   })
 
   test('refuses a job that does not exist', async () => {

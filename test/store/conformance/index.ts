@@ -23,6 +23,7 @@ import { historyCases } from './reads/history.js'
 import { queueCases } from './reads/queues.js'
 import { readCases } from './reads/read.js'
 import { searchCases } from './reads/search.js'
+import { waitingCases } from './reads/waiting.js'
 import { type Suite, suiteOf, type TestFramework } from './runner.js'
 import { auditCases } from './upkeep/audit.js'
 import { deltaCases } from './upkeep/deltas.js'
@@ -49,6 +50,7 @@ const CASES: readonly ((bench: Bench, suite: Suite) => void)[] = [
   readCases,
   searchCases,
   censusCases,
+  waitingCases,
   backlogCases,
   effectCases,
   queueCases,

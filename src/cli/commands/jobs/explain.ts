@@ -18,7 +18,7 @@ export async function explainJob(id: string, options: BackendOptions, io: Io): P
 const LABEL_COLUMNS = 'waiting'.length
 
 /** The summary first, then the facts behind it. */
-export function explanationText({ summary, waiting, last, next, details }: Explanation, style: Style): string {
+export function explanationText({ summary, waiting, last, next, dies, details }: Explanation, style: Style): string {
   const part = (label: string, words: string | undefined): readonly [string, string | undefined] => [
     label,
     words && spelled(words, style),
@@ -33,6 +33,7 @@ export function explanationText({ summary, waiting, last, next, details }: Expla
         part('waiting', waiting && !summary.includes(waiting.words) ? waiting.words : undefined),
         part('last', last?.words),
         part('next', next?.words),
+        part('dies', dies?.words),
       ],
       LABEL_COLUMNS,
       style,

@@ -42,6 +42,11 @@ export function Story({ told }: { readonly told: QueryState<Explanation> }) {
                 <Words text={data.next.words} />
               </Line>
             )}
+            {data.dies && (
+              <Line icon="dead" title="Forecast">
+                <Words text={data.dies.words} />
+              </Line>
+            )}
           </dl>
           {data.details.length > 0 && (
             <details>

@@ -1,3 +1,4 @@
+import { fromText, toTextOrNull } from '../../columns.js'
 import {
   addLine,
   type CensusRequest,
@@ -8,14 +9,13 @@ import {
   type QueueCensus,
   type Wave,
   type WaveRequest,
-} from '../../census.js'
-import { fromText, toTextOrNull } from '../../columns.js'
+} from '../../reads/census.js'
 import { texts } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { queues } from '../connection/settings.js'
 
 /** Walks the index from one queue and priority with waiting jobs to the next; `$1` limits it to one queue. */
-const LEVELS = `
+export const LEVELS = `
   WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
   level AS (
     (SELECT queue, priority FROM @jobs WHERE state = 'waiting' AND queue >= coalesce($1::text, '')

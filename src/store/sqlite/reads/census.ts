@@ -1,4 +1,5 @@
 import { PRIORITY_MAX } from '../../../core/job/job.js'
+import { fromText, toText } from '../../columns.js'
 import {
   addLine,
   type CensusDraft,
@@ -12,8 +13,7 @@ import {
   type QueueCensus,
   type Wave,
   type WaveRequest,
-} from '../../census.js'
-import { fromText, toText } from '../../columns.js'
+} from '../../reads/census.js'
 import type { QueueRecord } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { queues } from '../file/settings.js'

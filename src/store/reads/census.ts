@@ -1,5 +1,5 @@
-import type { WaitingPhase } from '../core/job/job.js'
-import type { Count } from './store.js'
+import type { WaitingPhase } from '../../core/job/job.js'
+import type { Count } from '../store.js'
 
 // Counts of jobs by queue, phase and due time, computed without reading every job.
 

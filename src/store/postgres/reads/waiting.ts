@@ -1,0 +1,65 @@
+import { toText, toTextOrNull } from '../../columns.js'
+import {
+  WAITING_COLUMNS,
+  WaitingDraft,
+  type WaitingGroups,
+  type WaitingRequest,
+  type WaitingRow,
+  waitingGroup,
+  waitingLine,
+  waitingSql,
+} from '../../reads/waiting.js'
+import type { Database } from '../connection/pool.js'
+import { queues } from '../connection/settings.js'
+import { LEVELS } from './census.js'
+
+/** The first jobs of every queue and priority; `$1` limits it to one queue. */
+const LINES = `
+  SELECT line.* FROM own, LATERAL (
+    SELECT ${WAITING_COLUMNS} FROM @jobs j
+    WHERE j.state = 'waiting' AND j.queue = own.queue AND j.priority = own.priority ORDER BY run_at LIMIT $2
+  ) AS line`
+/** How many queues and priorities have more jobs than are read. */
+const CUT_LINES = `${LEVELS}
+  SELECT (SELECT now FROM clock), count(*)::int FROM own WHERE EXISTS (
+    SELECT 1 FROM @jobs j WHERE j.state = 'waiting' AND j.queue = own.queue AND j.priority = own.priority
+    ORDER BY run_at OFFSET $2 LIMIT 1)`
+
+/** The first jobs of the dependency `$1`. */
+const DEPENDENCY = `SELECT ${WAITING_COLUMNS} FROM @jobs WHERE state = 'waiting' AND dependency = $1 ORDER BY run_at LIMIT $2`
+const CLOCK = 'WITH clock AS MATERIALIZED (SELECT @now_ms() AS now)'
+const CUT_DEPENDENCY = `${CLOCK}
+  SELECT (SELECT now FROM clock), count(*)::int FROM (
+    SELECT 1 FROM @jobs WHERE state = 'waiting' AND dependency = $1 ORDER BY run_at OFFSET $2 LIMIT 1) AS beyond`
+
+const CONDITIONS = `($3::boolean IS NOT TRUE OR attempt > 0) AND ($4::text IS NULL OR queue = $4)
+  AND ($5::text IS NULL OR queue <> $5) AND ($6::text IS NULL OR fingerprint = $6)
+  AND ($7::boolean IS NOT TRUE OR tenant_id IS NOT DISTINCT FROM $8::text)`
+const START = 'greatest(run_at, (SELECT now FROM clock)::bigint)'
+const groupsOf = (jobs: string): string => waitingSql(jobs, CONDITIONS, START, 'min(id::text)')
+const OF_LINES = `${LEVELS} ${groupsOf(LINES)}`
+const OF_DEPENDENCY = `${CLOCK} ${groupsOf(DEPENDENCY)}`
+
+export async function waiting(db: Database, request: WaitingRequest): Promise<WaitingGroups> {
+  const { queue, dependency, exceptQueue, fingerprint, tenantId, retriesOnly, lookAt, limit } = request
+  const most =
+    dependency !== undefined ? lookAt : waitingLine(lookAt, queue === undefined ? (await queues(db)).length : 1)
+  const range = [dependency === undefined ? toTextOrNull(queue) : toText(dependency), most] as const
+  const only = [
+    retriesOnly ?? false,
+    toTextOrNull(queue),
+    toTextOrNull(exceptQueue),
+    toTextOrNull(fingerprint),
+    tenantId !== undefined,
+    toTextOrNull(tenantId ?? undefined),
+  ] as const
+  const rows = await db.read<WaitingRow>(dependency === undefined ? OF_LINES : OF_DEPENDENCY, ...range, ...only)
+  const [cut] = await db.read<[now: number, cut: number]>(
+    dependency === undefined ? CUT_LINES : CUT_DEPENDENCY,
+    ...range,
+  )
+  const groups = new WaitingDraft()
+  for (const row of rows) groups.add(waitingGroup(row))
+  const [now, isCut] = cut!
+  return { now, groups: groups.largest(limit), complete: isCut === 0 && groups.size <= limit }
+}
