@@ -141,7 +141,10 @@ export interface Settlement {
   readonly startedAt: number
   readonly finishedAt: number
   readonly end: RunEnd
-  /** Set by the sweeper: settle only if the lease is still expired when the write happens. */
+  /**
+   * Set by the sweeper: settle only if the lease of this very run is still expired when the write happens. A repeated claim
+   * may have started the next run under the same token.
+   */
   readonly onlyIfExpired?: boolean
 }
 

@@ -162,7 +162,7 @@ export class StoreModel {
   settle(settlement: Settlement, now: number): Settled {
     const { lease, end, run } = settlement
     const row = this.held(lease)
-    if (!row) {
+    if (!row || (settlement.onlyIfExpired && row.job.run !== run)) {
       const before = this.row(lease.id)?.attempts.find(each => each.record.run === run && each.token === lease.token)
       const same = end.kind === 'ended' && before?.record.status === end.transition.status
       return { status: same ? 'already' : 'lost' }

@@ -129,7 +129,8 @@ function statusOf(row: Row): LeaseStatus {
 
 export function settle(tables: MemoryTables, settlement: Settlement, now: number, delta: DeltaDraft): Settled {
   const row = tables.held(settlement.lease)
-  if (!row) return wasSettled(tables, settlement) ? { status: 'already' } : { status: 'lost' }
+  const isOtherRun = settlement.onlyIfExpired && row?.job.run !== settlement.run
+  if (!row || isOtherRun) return wasSettled(tables, settlement) ? { status: 'already' } : { status: 'lost' }
   if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
   const { end } = settlement
   if (end.kind === 'handed-back') {

@@ -1,5 +1,8 @@
+import type { ModelRow } from '../../model/model.js'
 import { payloadOf } from '../world/rolling.js'
 import type { World } from '../world/world.js'
+
+type Lease = NonNullable<ModelRow['lease']>
 
 /** The longest that a process waits between two looks for the jobs of dead workers. */
 const SWEEP_MAX_MS = 5_000
@@ -55,11 +58,21 @@ function checkLeases(world: World, readyAt: number, newerReadyAt: number | undef
     const isNewer = plan.jobs[payloadOf(job.payload).ref]?.future !== undefined
     const sweepsAt = isNewer ? newerReadyAt : readyAt
     if (sweepsAt === undefined) continue
-    const until = Math.max(lease.until, host.goneAt! + lease.ms, sweepsAt) + sweepMs(plan.leaseMs) + slackMs(world)
+    const deadAt = Math.max(seemsDeadAt(world, lease), host.goneAt! + lease.ms)
+    const until = Math.max(deadAt, sweepsAt) + sweepMs(plan.leaseMs) + slackMs(world)
     if (now <= until) continue
-    const what = `${job.id} is held by ${host.name}, which died ${now - host.goneAt!} ms ago, with a lease of ${lease.ms} ms`
+    const what = `#${payloadOf(job.payload).ref} ${job.id} is held by ${host.name}, which died ${now - host.goneAt!} ms ago, with a lease of ${lease.ms} ms`
     verdict.broken('nothing dead blocks a job longer than a lease and a sweep', what)
   }
+}
+
+/**
+ * A worker seems dead when all of its leases have expired, or one of them a full lease time ago: a renewal that it sent
+ * may be executed long after its death.
+ */
+function seemsDeadAt({ witness }: World, { workerId, until, ms }: Lease): number {
+  const own = witness.model.rows.flatMap(({ lease }) => (lease?.workerId === workerId ? lease.until : []))
+  return Math.min(Math.max(...own), until + ms)
 }
 
 function checkProbes(world: World, readyAt: number): void {

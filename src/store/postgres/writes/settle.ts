@@ -3,7 +3,7 @@ import { toCounters, toDecision, toText } from '../../columns.js'
 import { DeltaDraft } from '../../delta.js'
 import { settledAs, spawnedBy } from '../../run.js'
 import type { NewJob, RunEnd, Settled, Settlement } from '../../store.js'
-import { booleans, ids, isId, jsons, numbers, texts, words } from '../arrays.js'
+import { ids, isId, jsons, numbers, texts, words } from '../arrays.js'
 import { chunks } from '../chunks.js'
 import { rounds } from '../connection/batch-rounds.js'
 import { failure } from '../connection/failure.js'
@@ -34,13 +34,13 @@ const END = `
   ),
   given AS MATERIALIZED (
     SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
-      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, only_expired, group_name, dependency, pass,
+      finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, expired_run, group_name, dependency, pass,
       failed_at, due_at
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
-      $8::float8[], $9::text[], $10::text[], $11::text[], $15::boolean[], $16::text[], $17::text[], $18::bigint[],
+      $8::float8[], $9::text[], $10::text[], $11::text[], $15::integer[], $16::text[], $17::text[], $18::bigint[],
       $20::bigint[], $23::bigint[])
       AS given (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result,
-        only_expired, group_name, dependency, pass, failed_at, due_at)
+        expired_run, group_name, dependency, pass, failed_at, due_at)
   ),
   ended AS (
     UPDATE @jobs j SET
@@ -57,7 +57,7 @@ const END = `
       token = NULL
     FROM given, clock
     WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
-      AND (given.only_expired IS NOT TRUE OR j.lease_until < clock.now)
+      AND (given.expired_run IS NULL OR j.lease_until < clock.now AND j.run = given.expired_run)
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + given.back AS attempt, j.worker_id,
       j.fingerprint, given.state AS given_state, given.group_name, given.token, given.status, given.started_at,
       given.finished_at, given.delay_ms, given.back, given.reason, given.failed_at, given.due_at
@@ -83,8 +83,8 @@ const END = `
 const HAND_BACK = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   given AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::boolean[])
-      AS given (id, token, delay_ms, only_expired)
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::integer[])
+      AS given (id, token, delay_ms, expired_run)
   ),
   undone AS (
     UPDATE @jobs j SET
@@ -99,7 +99,7 @@ const HAND_BACK = `
         THEN j.first_started_at END
     FROM given, clock
     WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
-      AND (given.only_expired IS NOT TRUE OR j.lease_until < clock.now)
+      AND (given.expired_run IS NULL OR j.lease_until < clock.now AND j.run = given.expired_run)
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.queue, j.name, j.tenant_id, j.reason, j.fingerprint, given.token
   ),
   silenced AS (DELETE FROM @job_logs l USING undone WHERE l.job = undone.pk AND l.run > undone.run),
@@ -111,13 +111,13 @@ const HAND_BACK = `
  * worker's own status.
  */
 const ALREADY = `
-  SELECT j.id, a.token, a.status FROM @attempts a JOIN @jobs j ON a.job = j.pk
+  SELECT j.id, a.token, a.status, a.run FROM @attempts a JOIN @jobs j ON a.job = j.pk
   WHERE j.id = ANY ($1::uuid[]) AND a.token = ANY ($2::text[])
   UNION ALL
-  SELECT id, ran_token, 'succeeded' FROM @jobs WHERE id = ANY ($1::uuid[]) AND ran_token = ANY ($2::text[])`
+  SELECT id, ran_token, 'succeeded', run FROM @jobs WHERE id = ANY ($1::uuid[]) AND ran_token = ANY ($2::text[])`
 
 type SettledRow = [id: string, token: string, state: JobState, runAt: number]
-type AlreadyRow = [id: string, token: string, status: string]
+type AlreadyRow = [id: string, token: string, status: string, run: number]
 
 /** A settlement and its index in the batch. */
 interface Entry {
@@ -250,7 +250,7 @@ function endStatement(entries: readonly Entry[]): Statement {
         toDecision(transition.decision, attempt, { status: transition.status, error }),
       ),
     ),
-    booleans(of(({ onlyIfExpired }) => onlyIfExpired === true)),
+    numbers(of(({ onlyIfExpired, run }) => (onlyIfExpired ? run : null))),
     texts(of(({ end }) => end.group?.fingerprint)),
     texts(of(({ end }) => (end.transition.to === 'waiting' ? end.dependency : null))),
     numbers(of(({ end }) => (end.transition.to === 'waiting' ? end.pass : null))),
@@ -269,7 +269,7 @@ function handBackStatement(entries: readonly Entry[]): Statement {
     ids(all.map(({ lease }) => lease.id)),
     texts(all.map(({ lease }) => lease.token)),
     numbers(all.map(({ end }) => end.delayMs)),
-    booleans(all.map(({ onlyIfExpired }) => onlyIfExpired === true)),
+    numbers(all.map(({ onlyIfExpired, run }) => (onlyIfExpired ? run : null))),
   ]
   return { sql: HAND_BACK, values }
 }
@@ -299,10 +299,10 @@ function fillSuccesses(answers: Settled[], entries: readonly Entry[], rows: read
 async function findSettled(look: Ask, missed: readonly Entry[], answers: Settled[]): Promise<void> {
   const leases = missed.map(({ settlement }) => settlement.lease)
   const rows = await look<AlreadyRow>(ALREADY, ids(leases.map(({ id }) => id)), texts(leases.map(({ token }) => token)))
-  const statuses = new Map(rows.map(([id, token, status]) => [nameOf(id, token), status]))
+  const statuses = new Map(rows.map(([id, token, status, run]) => [`${nameOf(id, token)} ${run}`, status]))
   for (const entry of missed) {
-    const { end } = entry.settlement
-    const status = statuses.get(fenceOf(entry))
+    const { end, run } = entry.settlement
+    const status = statuses.get(`${fenceOf(entry)} ${run}`)
     if (end.kind === 'ended' && status === end.transition.status) answers[entry.index] = { status: 'already' }
   }
 }

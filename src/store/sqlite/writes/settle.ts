@@ -14,12 +14,12 @@ type Ended = Extract<RunEnd, { kind: 'ended' }>
 
 const NO_LEASE = 'token = NULL, worker_id = NULL, lease_until = NULL, lease_ms = NULL'
 
-/** The last value is a time in the far future, unless the settlement requires that the lease has expired. */
-const FENCE = 'pk = ? AND token = ? AND lease_until < ?'
+/** The last two values are a time in the far future and null, unless the lease of this very run must have expired. */
+const FENCE = 'pk = ? AND token = ? AND lease_until < ? AND run = ifnull(?, run)'
 const ANY_TIME = Number.MAX_SAFE_INTEGER
 
-/** The fence of several jobs of one claim, by the same values. The primary key finds them. */
-const FENCES = 'pk IN (SELECT value FROM json_each(?)) AND +token = ? AND lease_until < ?'
+/** The fence of several jobs of one claim, whose leases may have expired. The primary key finds them. */
+const FENCES = 'pk IN (SELECT value FROM json_each(?)) AND +token = ?'
 
 /** An end of a run as an UPDATE: of one job, or of several jobs that end in the same way. */
 interface Form {
@@ -133,16 +133,16 @@ export function settleAll(
 
 function endAlike({ settlement, change }: Ending, other: Ending): boolean {
   const isSameClaim = settlement.lease.token === other.settlement.lease.token
-  const isSameFence = settlement.onlyIfExpired === other.settlement.onlyIfExpired
+  const isSwept = settlement.onlyIfExpired || other.settlement.onlyIfExpired
   const { form, values } = other.change
-  return change.form === form && isSameClaim && isSameFence && change.values.every((value, i) => value === values[i])
+  return change.form === form && isSameClaim && !isSwept && change.values.every((value, i) => value === values[i])
 }
 
-type Fence = readonly [pk: number, token: string, expiredBefore: number]
+type Fence = readonly [pk: number, token: string, expiredBefore: number, run: number | null]
 type Became = Extract<Settled, { status: 'settled' }>
 
-function fenceOf(pk: number, { lease, onlyIfExpired }: Settlement, now: number): Fence {
-  return [pk, toText(lease.token), onlyIfExpired ? now : ANY_TIME]
+function fenceOf(pk: number, { lease, run, onlyIfExpired }: Settlement, now: number): Fence {
+  return onlyIfExpired ? [pk, toText(lease.token), now, run] : [pk, toText(lease.token), ANY_TIME, null]
 }
 
 /** Fewer jobs are settled faster one by one. */
@@ -152,8 +152,7 @@ function settleAlike(db: Connection, alike: readonly Ending[], now: number): rea
   if (alike.length < ALIKE_MIN) return alike.map(ending => settleOne(db, ending, now))
   const { settlement, change } = alike[0]!
   const { form, values, become } = change
-  const [, token, expiredBefore] = fenceOf(0, settlement, now)
-  const fences = [JSON.stringify(alike.map(({ pk }) => pk)), token, expiredBefore] as const
+  const fences = [JSON.stringify(alike.map(({ pk }) => pk)), toText(settlement.lease.token)] as const
   // If a lease was lost or a cancellation was requested, each job gets its own answer.
   if (db.get<[number]>(form.held, ...fences)![0] !== alike.length) return alike.map(each => settleOne(db, each, now))
   db.do(form.several, ...values, ...fences)

@@ -276,6 +276,21 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.get(job.id)).toMatchObject({ state: 'running' })
     })
 
+    it('refuses to sweep an earlier run of a token whose repeated claim started the next run', async () => {
+      const job = await bench.running()
+      bench.clock.advance(LEASE_MS + 1)
+      const late = bench.settlement(job, lost(), { onlyIfExpired: true })
+      await bench.store.settle([late])
+      bench.clock.advance(60_000)
+      await bench.claimOne({ token: job.token })
+      expect(await bench.store.settle([late])).toEqual([{ status: 'already' }])
+      bench.clock.advance(LEASE_MS + 1)
+      const handedBack = bench.settlement(job, { kind: 'handed-back', delayMs: 0 }, { onlyIfExpired: true })
+      expect(await bench.store.settle([late, handedBack])).toEqual([{ status: 'already' }, { status: 'lost' }])
+      expect(await bench.get(job.id)).toMatchObject({ state: 'running', run: 2 })
+      expect(await bench.history(job.id)).toMatchObject([{ run: 1, status: 'lost' }])
+    })
+
     it('sweeps a lease when it is over, not in its last moment', async () => {
       const job = await bench.running()
       bench.clock.advance(LEASE_MS)
