@@ -53,6 +53,7 @@ export type {
   LeaseView,
   ReportedError,
 } from './engine/leases/leases.js'
+export type { NameList, NameListQuery, NameQuery, NameReport, NameSummary } from './engine/names/view.js'
 export type { FollowOptions, JobUpdate } from './engine/results/follow.js'
 export type { WaitOptions } from './engine/results/waiters.js'
 export type { ScheduleOptions } from './engine/schedules/options.js'

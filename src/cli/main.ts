@@ -22,6 +22,7 @@ import { incident } from './commands/incident/command.js'
 import { jobs } from './commands/jobs/command.js'
 import { mcp } from './commands/mcp/command.js'
 import { migrate } from './commands/migrate/command.js'
+import { names } from './commands/names/command.js'
 import { policy } from './commands/policy/command.js'
 import { prune } from './commands/prune/command.js'
 import { queues } from './commands/queues/command.js'
@@ -56,6 +57,7 @@ const COMMANDS: readonly CommandSpec[] = [
   circuits,
   alerts,
   queues,
+  names,
   schedules,
   webhooks,
   workers,

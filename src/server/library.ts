@@ -8,6 +8,7 @@ export interface Library
     | 'jobs'
     | 'byId'
     | 'queues'
+    | 'names'
     | 'schedules'
     | 'dead'
     | 'redrives'

@@ -37,3 +37,11 @@ export function ratioText(ratio: number): string {
 export function retryRateText(rate: number): string {
   return rate > 1 ? `${ratioText(rate)} retries per first attempt` : `${percentText(rate)} retries`
 }
+
+/** A rate per minute, in the unit that gives a number above one: `45/s`, `12/min`, `2.9/h`. */
+export function rateText(perMinute: number): string {
+  if (perMinute === 0) return '0/min'
+  const [value, unit] =
+    perMinute >= 600 ? [perMinute / 60, 's'] : perMinute >= 1 ? [perMinute, 'min'] : [perMinute * 60, 'h']
+  return `${value >= 10 ? GROUPS.format(Math.round(value)) : value.toFixed(1)}/${unit}`
+}

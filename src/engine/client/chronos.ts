@@ -25,6 +25,7 @@ import { Jobs } from '../jobs/jobs.js'
 import { Queues } from '../jobs/queues.js'
 import { Leases } from '../leases/leases.js'
 import { LEASE_DEFAULT_MS } from '../leases/options.js'
+import { Names } from '../names/names.js'
 import { Waiters } from '../results/waiters.js'
 import { ScheduleCache } from '../schedules/schedule-cache.js'
 import { Schedules } from '../schedules/schedules.js'
@@ -63,6 +64,7 @@ export class Chronos {
   readonly jobs: Jobs
   readonly byId: ById
   readonly queues: Queues
+  readonly names: Names
   readonly dead: Dead
   readonly redrives: Redrives
   readonly circuits: Circuits
@@ -148,6 +150,7 @@ export class Chronos {
     this.#dependencies = new Dependencies(this.#env, () => wake(0))
     this.circuits = new Circuits(this.#env, this.#dependencies)
     this.#fleet = new Fleet(this.#env, this.#workers)
+    this.names = new Names(this.#env, () => this.#fleet.list())
     this.leases = new Leases({
       env: this.#env,
       dependencies: this.#dependencies,

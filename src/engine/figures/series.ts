@@ -6,9 +6,11 @@ import { present } from '../../core/values/present.js'
 import { about, boolean, duration, type Infer, integer, named, number, read } from '../../core/values/schema.js'
 import { listOf, object, view } from '../../core/values/shape.js'
 import { time, timestamp } from '../../core/values/time.js'
+import type { Timings } from '../../store/fold.js'
+import type { Store } from '../../store/store.js'
 import { timeOf } from '../client/enqueuer.js'
 import type { Environment } from '../client/environment.js'
-import { type Counted, folded, readCounts } from './counts.js'
+import { type Counted, type CountsRange, type Figure, folded, readCounts } from './counts.js'
 import { activityOf, sum } from './statistics.js'
 import { percentilesOf, readTimings, sumOf, timingFields } from './timings.js'
 
@@ -73,8 +75,20 @@ const STEPS_MS = [1, 5, 15, 60, 360, 1_440].map(minutes => minutes * MINUTE_MS)
 
 export async function readSeries(env: Environment, asked: SeriesQuery): Promise<StatsSeries> {
   const query = read(seriesQuery, asked, 'series:')
+  return (await seriesIn(await folded(await env.connection.store()), query)).series
+}
+
+/** A series with the figures that it was made of. */
+export interface SeriesFound {
+  readonly series: StatsSeries
+  readonly counted: readonly Counted[]
+  /** Empty without `percentiles`. */
+  readonly timings: readonly Figure<Timings>[]
+  readonly range: CountsRange
+}
+
+export async function seriesIn(store: Store, query: SeriesQuery): Promise<SeriesFound> {
   const { queue, name } = query
-  const store = await folded(await env.connection.store())
   const { now } = await store.info()
   const { from, to, stepMs, step } = rangeOf(query, now)
   const isCoarse = stepMs % HOUR_MS === 0 && (stepMs > HOUR_MS || from < now - MINUTES_KEPT_MS)
@@ -84,16 +98,18 @@ export async function readSeries(env: Environment, asked: SeriesQuery): Promise<
     readCounts(store, range),
     query.percentiles ? readTimings(store, { ...range, ...present({ queue, name }) }) : undefined,
   ])
-  const timed = bySteps(timings?.data ?? [], stepMs)
   const isWanted = (counted: Counted): boolean =>
     (queue === undefined || counted.queue === queue) && (name === undefined || counted.name === name)
-  const parts = bySteps(found.data.filter(isWanted), stepMs)
+  const counted = found.data.filter(isWanted)
+  const timed = bySteps(timings?.data ?? [], stepMs)
+  const parts = bySteps(counted, stepMs)
   const points: SeriesPoint[] = []
   for (let at = from; at < to; at += stepMs) {
     points.push({ ...pointOf(at, parts.get(at) ?? []), ...percentilesOf(sumOf(timed.get(at) ?? [])) })
   }
   const complete = found.from <= from && (timings?.from ?? from) <= from
-  return { step, from: timeText(from), to: timeText(to), points, complete }
+  const series = { step, from: timeText(from), to: timeText(to), points, complete }
+  return { series, counted, timings: timings?.data ?? [], range }
 }
 
 function bySteps<T extends { readonly at: number }>(

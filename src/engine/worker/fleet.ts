@@ -158,7 +158,7 @@ function startOf({ id: workerId, host, build, startedAt: at }: WorkerRecord): re
 export const announcementsOf = (names: Iterable<string>): readonly RecordWrite[] =>
   [...names].map(name => ({ kind: HANDLER, id: name, body: '{}' }))
 
-export function knows({ names }: WorkerRecord, name: string): boolean {
+export function knows({ names }: Pick<WorkerRecord, 'names'>, name: string): boolean {
   return names.includes(name) || (names.includes(EVERY_NAME) && name !== HTTP_JOB)
 }
 

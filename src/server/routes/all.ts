@@ -6,6 +6,7 @@ import { EVENTS } from './events.js'
 import { JOB_ACTIONS } from './job-actions.js'
 import { JOBS } from './jobs.js'
 import { LEASES } from './leases.js'
+import { NAMES } from './names.js'
 import { OPERATIONS } from './operations.js'
 import { POLICIES } from './policies.js'
 import { QUEUES } from './queues.js'
@@ -23,6 +24,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...REDRIVES,
   ...SCHEDULES,
   ...QUEUES,
+  ...NAMES,
   ...WEBHOOKS,
   ...POLICIES,
   ...CIRCUITS,

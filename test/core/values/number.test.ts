@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countText, many, percentText, ratioText, retryRateText } from '../../../src/core/values/number.js'
+import { countText, many, percentText, rateText, ratioText, retryRateText } from '../../../src/core/values/number.js'
 
 const atLeast = (value: number) => ({ value, relation: 'at-least' }) as const
 
@@ -44,4 +44,15 @@ describe('numbers as text', () => {
     [1, '100 % retries'],
     [2, '2.0 retries per first attempt'],
   ])('show the retry rate %s as %s', (rate, text) => expect(retryRateText(rate)).toBe(text))
+})
+
+it.each([
+  [0, '0/min'],
+  [0.05, '3.0/h'],
+  [1, '1.0/min'],
+  [59.6, '60/min'],
+  [2_700, '45/s'],
+  [90_000, '1,500/s'],
+])('a rate of %d per minute is shown as %s', (perMinute, text) => {
+  expect(rateText(perMinute)).toBe(text)
 })
