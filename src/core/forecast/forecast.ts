@@ -45,6 +45,7 @@ const place = named(
       dependency: anyText,
       tenantId: anyText,
       held: about(oneOf(BLOCK_CODES), 'Why these jobs do not start now. Only their deadlines can end them.'),
+      hasCircuit: about(boolean, 'The dependency has a circuit, so it can be held without its queue.'),
       ...ends,
     },
   ),
@@ -89,6 +90,7 @@ export interface ForecastGroup extends Pick<Job, 'queue' | 'delivery' | 'attempt
   /** The delay of the rule that matched the last failure. */
   readonly ruleDelayMs?: number
   readonly held?: BlockCode
+  readonly hasCircuit?: true
 }
 
 export interface ForecastFacts {
@@ -224,12 +226,12 @@ function placesOf(fates: readonly Fate[]): readonly ForecastPlace[] {
   const firstOf = (deaths: Deaths | undefined): number => deaths?.first[0] ?? Number.MAX_SAFE_INTEGER
   places.sort((a, b) => firstOf(a.deaths) - firstOf(b.deaths))
   return places.slice(0, PLACES_MAX).map(({ own, deaths }) => {
-    const { queue, dependency, tenantId, held } = own[0]!.group
+    const { queue, dependency, tenantId, held, hasCircuit } = own[0]!.group
     return {
       queue,
       jobs: sum(own.map(({ group }) => group)),
       dying: sum(own.filter(fate => fate.deaths).map(({ group }) => group)),
-      ...present({ dependency, tenantId, held }),
+      ...present({ dependency, tenantId, held, hasCircuit }),
       ...endsOf(deaths),
     }
   })

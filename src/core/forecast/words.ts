@@ -17,8 +17,7 @@ export function forecastWords(forecast: Told, time: (at: string) => string): str
 function deathWords(dying: number, first: ForecastBand, last: ForecastBand, time: (at: string) => string): string {
   if (dying === 1) return `one job dies ${bandWords(first, time)}`
   const many = numbers(dying)
-  if (first.earliest === last.earliest && first.latest === last.latest && isExact(first))
-    return `all ${many} jobs die ${bandWords(first, time)}`
+  if (bandWords(first, time) === bandWords(last, time)) return `all ${many} jobs die ${bandWords(first, time)}`
   return `the first job dies ${bandWords(first, time)}, and the last of ${many} ${bandWords(last, time)}`
 }
 
@@ -28,7 +27,8 @@ function insteadWords(
   time: (at: string) => string,
 ): string {
   if (dying === 1) return `it would last until ${time(last!.latest)}`
-  return `the first would die ${bandWords(first!, time)}, and the last ${bandWords(last!, time)}`
+  const [soonest, latest] = [bandWords(first!, time), bandWords(last!, time)]
+  return soonest === latest ? `all would die ${soonest}` : `the first would die ${soonest}, and the last ${latest}`
 }
 
 /** `at 03:12`, or with jitter `between 03:05 and 03:12`. */
@@ -44,5 +44,4 @@ function heldWords(held: number, safe: number): string {
   return `${jobs} ${why}; only deadlines can end them.`
 }
 
-const isExact = ({ earliest, latest }: ForecastBand): boolean => earliest === latest
 const numbers = (value: number): string => value.toLocaleString('en-US')

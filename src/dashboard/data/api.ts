@@ -2,6 +2,7 @@ import type { AlertView } from '../../core/alert/alert.js'
 import type { RuleView } from '../../core/alert/settings.js'
 import type { SilenceInput, SilenceView } from '../../core/alert/silence.js'
 import type { AuditLogEntry } from '../../core/audit/entry.js'
+import type { Forecast } from '../../core/forecast/forecast.js'
 import type { HttpRequest } from '../../core/http/request.js'
 import type { IncidentReport } from '../../core/incident/report.js'
 import type { DeadBulkOptions } from '../../core/job/bulk.js'
@@ -229,6 +230,7 @@ export const stats = {
   /** `from` and `to` are times, `step` whole minutes. */
   series: some<StatsSeries>('/stats/series'),
   incident: some<IncidentReport>('/incident'),
+  forecast: some<Forecast>('/forecast'),
 }
 
 /** The server, its store and its settings. */

@@ -1,5 +1,5 @@
 import type { Dependency } from '../../core/dependency/dependency.js'
-import { circuitState } from '../../core/dependency/state.js'
+import { type CircuitState, circuitState } from '../../core/dependency/state.js'
 import {
   type Forecast,
   type ForecastGroup,
@@ -41,7 +41,8 @@ export async function readForecast(env: Environment, asked: ForecastQuery = {}):
       (group, i): ForecastGroup => ({
         ...group,
         policy: policies[i]!,
-        ...present({ held: held(group), ruleDelayMs: rules[i] }),
+        ...held(group),
+        ...present({ ruleDelayMs: rules[i] }),
       }),
     ),
     complete,
@@ -67,7 +68,7 @@ async function holdsOf(
   store: Store,
   groups: readonly WaitingGroup[],
   now: number,
-): Promise<(group: WaitingGroup) => BlockCode | undefined> {
+): Promise<(group: WaitingGroup) => Pick<ForecastGroup, 'held' | 'hasCircuit'>> {
   const ids = [...new Set(groups.flatMap(group => circuitId(group) ?? []))]
   const [queues, records] = await Promise.all([
     store.queues(),
@@ -81,10 +82,16 @@ async function holdsOf(
     }),
   )
   return group => {
-    if (paused.has(group.queue)) return 'queue-paused'
     const state = states.get(circuitId(group) ?? '')
-    return state === 'open' ? 'circuit-open' : state === 'half-open' ? 'circuit-probing' : undefined
+    const held = paused.has(group.queue) ? 'queue-paused' : state && HELD[state]
+    return present({ held, hasCircuit: state && true })
   }
+}
+
+/** While a circuit ramps up, its jobs run. */
+const HELD: Readonly<Partial<Record<CircuitState, BlockCode>>> = {
+  open: 'circuit-open',
+  'half-open': 'circuit-probing',
 }
 
 function circuitId({ dependency: key, tenantId }: WaitingGroup): string | undefined {

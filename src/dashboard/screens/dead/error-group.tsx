@@ -19,6 +19,7 @@ import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
 import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
+import { ForecastPanel } from '../forecast/forecast.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
 import { choiceOf, GroupMenu, groupHref } from './dead.js'
 import { ErrorAttempts } from './error-attempts.js'
@@ -95,6 +96,7 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
             <ErrorNotes group={group} after={after} />
           </div>
         </div>
+        <ForecastPanel of={{ fingerprint: group.fingerprint, tenantId: group.tenantId }} />
         <ErrorAttempts group={group} />
         {group.tenants && <Tenants group={group} />}
         <DeadOfIt group={group} />

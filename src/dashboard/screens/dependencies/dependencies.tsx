@@ -18,6 +18,7 @@ import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { href, pageOf, query, setQuery } from '../../shell/router.js'
+import { ForecastPanel } from '../forecast/forecast.js'
 import './dependency.css'
 
 /** More cards would hide the table; the search finds the others. */
@@ -61,6 +62,7 @@ export default function Dependencies() {
               !q && (closed.data?.data.length ?? 0) > 0 && <p class="notice ok">All circuits are closed.</p>
             )}
             {page.next !== undefined && <p class="notice">More circuits are not closed. Find one by its name.</p>}
+            <ForecastPanel dependency={q ?? ''} />
             <List
               query={closed}
               title="Closed circuits"

@@ -7,6 +7,7 @@ import { Answer } from '../../parts/empty.js'
 import { PageHead } from '../../parts/panel.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { href } from '../../shell/router.js'
+import { ForecastPanel } from '../forecast/forecast.js'
 import { Attention } from './overview-attention.js'
 import { FirstSteps } from './overview-first-steps.js'
 import { Outcomes } from './overview-outcomes.js'
@@ -28,6 +29,7 @@ export default function Overview() {
               <div class="columns main-aside urgent">
                 <div class="stack">
                   <Outcomes />
+                  {data.jobs.retrying.value + data.jobs.blocked.value > 0 && <ForecastPanel />}
                   <BusyQueues />
                 </div>
                 <Attention stats={data} />

@@ -13,6 +13,7 @@ import { PageHead, Panel } from '../../parts/panel.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { go, href } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
+import { ForecastPanel } from '../forecast/forecast.js'
 import { Outcomes } from '../overview/overview-outcomes.js'
 import { queueActions } from './queue-actions.js'
 import { QueueErrors, QueueWorkers } from './queue-around.js'
@@ -56,6 +57,7 @@ export default function Queue({ params }: ScreenProps) {
             <div class="columns main-aside">
               <div class="stack">
                 <Outcomes queue={name} />
+                <ForecastPanel of={{ queue: name }} />
                 <Wave name={name} />
               </div>
               <div class="stack">
