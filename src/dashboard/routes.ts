@@ -24,6 +24,7 @@ const PLACES: readonly { readonly group?: string; readonly places: readonly Plac
     places: [
       { path: '/', screen: 'overview', text: 'Overview', icon: 'overview', key: 'o', forAll: true, range: '1h' },
       { path: '/queues', screen: 'queues', text: 'Queues', icon: 'queues', key: 'q', forAll: true },
+      { path: '/names', screen: 'names', text: 'Job names', icon: 'names', key: 'n', forAll: true, range: '1h' },
       { path: '/jobs', screen: 'jobs', text: 'Jobs', icon: 'jobs', key: 'j', range: 'all' },
       { path: '/dead', screen: 'dead', text: 'Dead letters', icon: 'dead', key: 'd', range: 'all' },
       { path: '/incident', screen: 'incident', text: 'Incident', icon: 'incident', key: 'i', range: '1h' },
@@ -62,6 +63,7 @@ const PLACES: readonly { readonly group?: string; readonly places: readonly Plac
 export const ROUTES: readonly Route[] = [
   ...PLACES.flatMap(({ places }) => places),
   { path: '/queues/:name', screen: 'queue', forAll: true, range: '1h' },
+  { path: '/names/:name', screen: 'name', forAll: true, range: '1h' },
   { path: '/jobs/:id', screen: 'job' },
   { path: '/dead/:fingerprint', screen: 'error-group', range: '2d' },
   { path: '/redrives/:id', screen: 'redrive' },

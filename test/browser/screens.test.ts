@@ -8,6 +8,8 @@ const SCREENS: readonly (readonly [name: string, path: (world: World['ids']) => 
   ['overview', () => '/', /Job outcomes/],
   ['queues', () => '/queues', /payments/],
   ['queue', () => '/queues/payments', /Top errors/],
+  ['names', () => '/names', /charge-card/],
+  ['name', () => '/names/charge-card', /Slowest runs/],
   ['jobs', () => '/jobs', /charge-card/],
   ['job-succeeded', ids => `/jobs/${ids.succeeded}`, /r-A-1/],
   ['job-dead', ids => `/jobs/${ids.dead}`, /card declined by issuer/],
@@ -87,6 +89,7 @@ describe('an empty store', () => {
   const EMPTY = [
     ['/', 'First job'],
     ['/queues', 'First job'],
+    ['/names', 'No jobs in this time range'],
     ['/jobs', 'First job'],
     ['/dead', 'No dead letters'],
     ['/redrives', 'No redrives'],

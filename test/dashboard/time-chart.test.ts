@@ -3,6 +3,7 @@ import {
   areaPath,
   barPaths,
   clockTicks,
+  dotPath,
   linePath,
   type TimeFrame,
   valueScale,
@@ -38,6 +39,7 @@ describe('a chart over time', () => {
 
   it('breaks a line where there is no value', () => {
     expect(linePath([0, 2_500, 5_000, 7_500], [0, 5, null, 10], FRAME)).toBe('M0 50L25 25M75 0')
+    expect(dotPath([0, 2_500, 5_000, 7_500], [0, 5, null, 10], FRAME)).toBe('M75 0h0')
   })
 
   it('closes an area at the bottom, and draws nothing without values', () => {

@@ -1,6 +1,6 @@
 import { clockText, short } from '../data/format.js'
 import { Chart } from './chart.js'
-import { areaPath, linePath, valueScale } from './time-chart.js'
+import { areaPath, dotPath, linePath, valueScale } from './time-chart.js'
 
 export type LineToken = 'accent' | 'ok-fill' | 'run-fill' | 'retry-fill' | 'dead-fill' | 'wait-fill' | 'ink-3'
 
@@ -59,6 +59,7 @@ export function LineChart({ title, times, lines, unit, format = short, height = 
         lines.map(({ name, values, token, dash, filled }) => (
           <g key={name} class={`line-${token}`}>
             {filled && <path class="line-area" d={areaPath(times, values, frame)} />}
+            <path class="line-dot" d={dotPath(times, values, frame)} />
             <path class={`line${dash ? ' is-dashed' : ''}`} d={linePath(times, values, frame)} />
           </g>
         ))

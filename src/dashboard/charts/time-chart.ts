@@ -56,6 +56,16 @@ export function linePath(times: readonly number[], values: readonly (number | nu
     .join('')
 }
 
+/** The values between two gaps, which a line does not show. */
+export function dotPath(times: readonly number[], values: readonly (number | null)[], frame: TimeFrame): string {
+  const isGap = (i: number): boolean => (values[i] ?? null) === null
+  return times
+    .map((at, i) =>
+      isGap(i) || !isGap(i - 1) || !isGap(i + 1) ? '' : `M${xOf(at, frame)} ${yOf(values[i]!, frame)}h0`,
+    )
+    .join('')
+}
+
 /** The line closed at the bottom. */
 export function areaPath(times: readonly number[], values: readonly (number | null)[], frame: TimeFrame): string {
   const line = linePath(times, values, frame)

@@ -25,6 +25,7 @@ import type { LogView } from '../../engine/jobs/log-view.js'
 import type { List } from '../../engine/jobs/query.js'
 import type { QueueReport, RetryWave } from '../../engine/jobs/queue-report.js'
 import type { JobTimeline } from '../../engine/jobs/timeline.js'
+import type { NameList, NameReport } from '../../engine/names/view.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
 import type { IntegrityReport } from '../../engine/upkeep/integrity.js'
 import type { WorkerView } from '../../engine/worker/fleet.js'
@@ -223,6 +224,12 @@ export const queues = {
   resume: (name: string) => request<QueueReport>('POST', queue(name, '/resume')),
   retryWave: (name: string, window: string, signal?: Signal) =>
     request<RetryWave>('GET', queue(name, '/retry-wave'), { query: { window }, signal }),
+}
+
+export const names = {
+  list: some<NameList>('/names'),
+  get: (name: string, asked: Filter, signal?: Signal) =>
+    request<NameReport>('GET', `/names/${segment(name)}`, { query: { ...asked }, signal }),
 }
 
 export const stats = {

@@ -6,6 +6,7 @@ export {
   countText as count,
   many as plural,
   percentText as percent,
+  rateText as rate,
   ratioText as ratio,
 } from '../../core/values/number.js'
 

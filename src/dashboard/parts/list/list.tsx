@@ -5,6 +5,7 @@ import { type QueryOptions, type QueryState, useQuery } from '../../data/query.j
 import { query as urlQuery } from '../../shell/router.js'
 import { Answer } from '../empty.js'
 import { Panel, type PanelProps } from '../panel.js'
+import { order, ordered } from './order.js'
 import { Pager } from './pager.js'
 import { Table, type TableProps } from './table.js'
 
@@ -28,7 +29,7 @@ interface Rows<Row> {
 }
 
 export interface ListProps<Row, Found extends Rows<Row>>
-  extends Omit<TableProps<Row>, 'rows' | 'stale'>,
+  extends Omit<TableProps<Row>, 'rows' | 'stale' | 'isSortable'>,
     Pick<PanelProps, 'title' | 'note'> {
   readonly query: QueryState<Found>
   /** Shown instead of the table if there are no rows. */
@@ -47,12 +48,15 @@ export function List<Row, Found extends Rows<Row>>(props: ListProps<Row, Found>)
   return (
     <Answer query={query} lines={lines}>
       {found => {
-        const rows = pick(found.data)
+        // Only a list without further pages can be ordered here.
+        const isWhole = found.page?.next === undefined && urlQuery.value['cursor'] === undefined
+        const picked = pick(found.data)
+        const rows = isWhole ? ordered(picked, table.columns, order()) : picked
         if (found.data.length === 0 && empty) return empty
         return (
           <>
             <Panel flush title={title} note={note} actions={actions?.(found)}>
-              <Table {...table} rows={rows} stale={query.isStale} />
+              <Table {...table} rows={rows} stale={query.isStale} isSortable={isWhole} />
             </Panel>
             {size && <Pager next={found.page?.next}>{size(found)}</Pager>}
           </>

@@ -4,6 +4,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { hold } from '../../data/live.js'
 import { useKeys } from '../../shell/keys.js'
 import { navigate } from '../../shell/router.js'
+import { Icon } from '../icon.js'
+import { nextOrder, order, setOrder } from './order.js'
 
 export interface Column<Row> {
   /** Distinguishes the column, too. */
@@ -16,6 +18,8 @@ export interface Column<Row> {
   readonly width?: 'fit' | 'grow' | undefined
   /** On phones rows become cards: `head` is the first line, `hide` is left out. */
   readonly phone?: 'head' | 'show' | 'hide' | undefined
+  /** What the column is sorted by, if the whole list is loaded. Dates in ISO format sort as text. */
+  readonly sort?: ((row: Row) => number | string | undefined) | undefined
 }
 
 export interface TableProps<Row> {
@@ -29,11 +33,13 @@ export interface TableProps<Row> {
   /** The selected ids. Makes rows selectable (`x`, or Shift-click for a range). */
   readonly selected?: Signal<ReadonlySet<string>> | undefined
   readonly stale?: boolean | undefined
+  /** The titles of columns with `sort` are buttons that order the rows. */
+  readonly isSortable?: boolean | undefined
 }
 
 /** A table with keyboard navigation: `j` and `k` move, Enter opens, `x` selects, `X` selects a range. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, rowKey = idOf, href, selected, stale = false } = props
+  const { label, columns, rows, rowKey = idOf, href, selected, stale = false, isSortable = false } = props
   const body = useRef<HTMLTableSectionElement>(null)
   const focused = useSignal<string | undefined>(undefined)
   const anchor = useRef<string | undefined>(undefined)
@@ -49,11 +55,15 @@ export function Table<Row>(props: TableProps<Row>) {
                 <AllBox rows={rows} rowKey={rowKey} selected={selected} />
               </th>
             )}
-            {columns.map(column => (
-              <th key={column.title} scope="col" class={cellClass(column)}>
-                {column.isUntitled ? <span class="off-screen">{column.title}</span> : column.title}
-              </th>
-            ))}
+            {columns.map(column =>
+              isSortable && column.sort ? (
+                <SortTitle key={column.title} column={column} />
+              ) : (
+                <th key={column.title} scope="col" class={cellClass(column)}>
+                  {column.isUntitled ? <span class="off-screen">{column.title}</span> : column.title}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody ref={body}>
@@ -95,6 +105,21 @@ export function Table<Row>(props: TableProps<Row>) {
         </tbody>
       </table>
     </div>
+  )
+}
+
+function SortTitle<Row>({ column }: { readonly column: Column<Row> }) {
+  const { title } = column
+  const current = order()
+  const isOn = current?.by === title
+  const direction = isOn ? (current.isDown ? 'descending' : 'ascending') : undefined
+  return (
+    <th scope="col" class={`${cellClass(column)} sortable`} aria-sort={direction ?? 'none'}>
+      <button type="button" onClick={() => setOrder(nextOrder(column, current))}>
+        {title}
+        <Icon name={isOn && !current.isDown ? 'up' : 'down'} size={10} class={isOn ? '' : 'idle'} />
+      </button>
+    </th>
   )
 }
 

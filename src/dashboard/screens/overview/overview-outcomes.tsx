@@ -1,40 +1,45 @@
-import { toMs } from '../../../core/values/duration.js'
-import type { SeriesPoint, StatsSeries } from '../../../engine/figures/series.js'
+import type { StatsSeries } from '../../../engine/figures/series.js'
 import { OutcomeChart } from '../../charts/outcome-chart.js'
 import type { Outcome, OutcomePick } from '../../charts/outcomes.js'
-import * as api from '../../data/api.js'
 import { count, percent } from '../../data/format.js'
-import { useQuery } from '../../data/query.js'
-import { apiRange, between, range } from '../../data/range.js'
+import { between } from '../../data/range.js'
+import { stepOf, sumOf, useSeries } from '../../data/series.js'
 import type { Hue } from '../../parts/badge.js'
 import { Answer } from '../../parts/empty.js'
 import { Panel } from '../../parts/panel.js'
 import { ShareBar } from '../../parts/sparkline.js'
 import { go, type QueryChange } from '../../shell/router.js'
 
-/** The outcomes of jobs in the time range of the screen, of all queues or one. */
-export function Outcomes({ queue }: { readonly queue?: string | undefined }) {
-  const asked = apiRange(range.value)
-  const series = useQuery(
-    `series ${JSON.stringify(asked)} ${queue ?? ''}`,
-    signal => api.stats.series({ ...asked, queue }, signal),
-    { topics: ['jobs'], everyMs: 5_000 },
-  )
+/** The outcomes of all jobs in the time range of the screen. */
+export function Outcomes() {
+  const series = useSeries({})
   return (
-    <Panel stale={series.problem !== undefined}>
-      <Answer query={series} lines={9}>
-        {data => (
-          <div class="stack">
-            <OutcomeChart
-              title="Job outcomes"
-              points={data.points}
-              stepMs={toMs(data.step, 'step')}
-              onPick={pick => showJobs(pick, queue)}
-            />
-            <Shares series={data} />
-          </div>
-        )}
-      </Answer>
+    <Answer query={series} lines={9}>
+      {found => <OutcomesPanel series={found} stale={series.problem !== undefined} />}
+    </Answer>
+  )
+}
+
+interface OutcomesProps {
+  readonly series: Pick<StatsSeries, 'points' | 'step'>
+  /** The jobs that are counted. */
+  readonly filter?: { readonly queue?: string; readonly name?: string }
+  readonly stale: boolean
+}
+
+/** The outcomes of jobs in the time range of the screen, of all queues, one queue or one job name. */
+export function OutcomesPanel({ series, filter = {}, stale }: OutcomesProps) {
+  return (
+    <Panel stale={stale}>
+      <div class="stack">
+        <OutcomeChart
+          title="Job outcomes"
+          points={series.points}
+          stepMs={stepOf(series)}
+          onPick={pick => showJobs(pick, filter)}
+        />
+        <Shares points={series.points} />
+      </div>
     </Panel>
   )
 }
@@ -47,20 +52,17 @@ const ENDED: Readonly<Record<Outcome, QueryChange>> = {
 }
 
 /** A bar leads to the jobs that it counts: those that ended in its time. */
-function showJobs({ outcome, from, to }: OutcomePick, queue: string | undefined): void {
-  go('/jobs', { queue, by: 'finished', ...(outcome && ENDED[outcome]), ...between(from, to) })
+function showJobs({ outcome, from, to }: OutcomePick, filter: QueryChange): void {
+  go('/jobs', { ...filter, by: 'finished', ...(outcome && ENDED[outcome]), ...between(from, to) })
 }
 
-const total = (points: readonly SeriesPoint[], what: 'firstTry' | 'retried' | 'dead' | 'cancelled'): number =>
-  points.reduce((sum, point) => sum + point[what], 0)
-
 /** The outcomes as shares of one bar. */
-function Shares({ series: { points } }: { readonly series: StatsSeries }) {
+function Shares({ points }: Pick<StatsSeries, 'points'>) {
   const parts: readonly { value: number; hue: Hue; label: string }[] = [
-    { value: total(points, 'firstTry'), hue: 'ok', label: 'at first attempt' },
-    { value: total(points, 'retried'), hue: 'run', label: 'after retries' },
-    { value: total(points, 'dead'), hue: 'dead', label: 'dead' },
-    { value: total(points, 'cancelled'), hue: 'off', label: 'cancelled' },
+    { value: sumOf(points, 'firstTry'), hue: 'ok', label: 'at first attempt' },
+    { value: sumOf(points, 'retried'), hue: 'run', label: 'after retries' },
+    { value: sumOf(points, 'dead'), hue: 'dead', label: 'dead' },
+    { value: sumOf(points, 'cancelled'), hue: 'off', label: 'cancelled' },
   ]
   const all = parts.reduce((sum, { value }) => sum + value, 0)
   if (all === 0) return <p class="muted">No job has ended in this time range.</p>

@@ -1,8 +1,11 @@
 import { retryRateText } from '../../../core/values/number.js'
+import type { StatsSeries } from '../../../engine/figures/series.js'
 import type { FleetStats } from '../../../engine/figures/statistics.js'
 import * as api from '../../data/api.js'
-import { age, count, percent, plural, ratio } from '../../data/format.js'
+import { age, count, percent, plural, rate, ratio } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
+import { range, rangeParameters, rangeText } from '../../data/range.js'
+import { minutesOf, sumOf, useSeries } from '../../data/series.js'
 import { Answer } from '../../parts/empty.js'
 import { PageHead } from '../../parts/panel.js'
 import { Tile, Tiles } from '../../parts/tile.js'
@@ -10,12 +13,13 @@ import { href } from '../../shell/router.js'
 import { ForecastPanel } from '../forecast/forecast.js'
 import { Attention } from './overview-attention.js'
 import { FirstSteps } from './overview-first-steps.js'
-import { Outcomes } from './overview-outcomes.js'
+import { OutcomesPanel } from './overview-outcomes.js'
 import { BusyQueues } from './overview-queues.js'
 
 /** Key figures, alerts, outcomes and queues. */
 export default function Overview() {
   const stats = useQuery('stats', api.stats.get, { topics: ['jobs', 'queues', 'dead', 'workers'], everyMs: 5_000 })
+  const series = useSeries({})
   return (
     <>
       <PageHead title="Overview" sub={stats.data && <HealthLine stats={stats.data} />} />
@@ -25,10 +29,12 @@ export default function Overview() {
             <FirstSteps />
           ) : (
             <div class="stack">
-              <Numbers stats={data} stale={stats.isStale && stats.problem !== undefined} />
+              <Numbers stats={data} series={series.data} stale={stats.isStale && stats.problem !== undefined} />
               <div class="columns main-aside urgent">
                 <div class="stack">
-                  <Outcomes />
+                  <Answer query={series} lines={9}>
+                    {found => <OutcomesPanel series={found} stale={series.problem !== undefined} />}
+                  </Answer>
                   {data.jobs.retrying.value + data.jobs.blocked.value > 0 && <ForecastPanel />}
                   <BusyQueues />
                 </div>
@@ -62,13 +68,19 @@ function HealthLine({ stats: { jobs, workers, oldestDueAgeMs, retryRate } }: { r
   return <>{words.join(' · ')}</>
 }
 
-/** With fewer jobs, a share says little. */
-const SHARE_FROM = 1
+interface NumbersProps {
+  readonly stats: FleetStats
+  /** The statistics of the time range; undefined until they are loaded. */
+  readonly series: StatsSeries | undefined
+  readonly stale: boolean
+}
 
-function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale: boolean }) {
-  const { jobs, deadLetters, lastHour, oldestDueAgeMs, workers } = stats
-  const ended = lastHour.succeeded + lastHour.dead
-  const share = ended < SHARE_FROM ? undefined : lastHour.succeeded / ended
+function Numbers({ stats, series, stale }: NumbersProps) {
+  const { jobs, deadLetters, oldestDueAgeMs, workers } = stats
+  const sum = (...what: Parameters<typeof sumOf>[1][]): number => (series ? sumOf(series.points, ...what) : 0)
+  const [succeeded, dead, runs] = [sum('firstTry', 'retried'), sum('dead'), sum('runs')]
+  const ended = succeeded + dead
+  const within = series ? `in ${rangeText(range.value)}` : ''
   const waits = oldestDueAgeMs === undefined ? 'due now' : `oldest ${age(oldestDueAgeMs)}`
   return (
     <Tiles stale={stale}>
@@ -87,7 +99,7 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         label="Retrying"
         value={count(jobs.retrying)}
         hue={jobs.retrying.value > 0 ? 'retry' : undefined}
-        note={`${plural(lastHour.retries, 'retry', 'retries')} in 1h`}
+        note={series && `${plural(sum('retries'), 'retry', 'retries')} ${within}`}
         href={href('/jobs', { state: 'retrying' })}
       />
       <Tile
@@ -102,22 +114,28 @@ function Numbers({ stats, stale }: { readonly stats: FleetStats; readonly stale:
         label="Dead letters"
         value={count(deadLetters)}
         hue={deadLetters.value > 0 ? 'dead' : undefined}
-        note={`${count(lastHour.dead)} in 1h`}
+        note={series && `${count(dead)} ${within}`}
         href={href('/dead')}
         tip="Dead jobs that are not acknowledged or discarded"
       />
       <Tile
+        label="Throughput"
+        value={series ? rate(runs / minutesOf(series)) : '–'}
+        note={`runs ${within}`}
+        tip="Runs that ended in the time range, by the time that has passed of it"
+      />
+      <Tile
         label="Succeeded"
-        value={percent(share)}
-        note={`${count(lastHour.succeeded)} in 1h`}
-        href={href('/jobs', { state: 'succeeded' })}
-        tip="Share of the jobs that ended in the last hour"
+        value={percent(ended === 0 ? undefined : succeeded / ended)}
+        note={series && `${count(succeeded)} ${within}`}
+        href={href('/jobs', { state: 'succeeded', by: 'finished', ...rangeParameters() })}
+        tip="Share of the jobs that succeeded or died in the time range"
       />
       <Tile
         label="Runs per job"
-        value={ended < SHARE_FROM ? '–' : ratio(lastHour.started / ended)}
+        value={ended === 0 ? '–' : ratio(runs / ended)}
         note="1.00: no retries"
-        tip="Runs per ended job in the last hour: the extra load of failures"
+        tip="Runs per ended job in the time range: the extra load of failures"
       />
     </Tiles>
   )

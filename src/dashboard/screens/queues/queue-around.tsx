@@ -5,12 +5,11 @@ import { count } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { Answer } from '../../parts/empty.js'
 import { Panel } from '../../parts/panel.js'
-import { Meter } from '../../parts/sparkline.js'
-import { href, pageOf } from '../../shell/router.js'
+import { pageOf } from '../../shell/router.js'
+import { WorkerList } from '../system/worker-list.js'
 
 const GROUPS_READ = 200
 const GROUPS_SHOWN = 5
-const WORKERS_SHOWN = 8
 
 export function QueueErrors({ name }: { readonly name: string }) {
   const groups = useQuery('groups of queue', signal => api.dead.groups({ limit: GROUPS_READ }, signal), {
@@ -47,32 +46,14 @@ export function QueueErrors({ name }: { readonly name: string }) {
 export function QueueWorkers({ queue }: { readonly queue: QueueReport }) {
   const workers = useQuery('workers', api.workers.list, { topics: ['workers'], everyMs: 10_000 })
   return (
-    <Panel title="Workers" note={count(queue.workers)} flush>
-      <Answer query={workers}>
-        {({ data }) => {
-          const own = data.filter(({ queues, state }) => state === 'alive' && queues.includes(queue.name))
-          if (own.length === 0) return <p class="nothing">No live workers.</p>
-          return (
-            <ul class="attention">
-              {own.slice(0, WORKERS_SHOWN).map(({ id, host, pid, running, concurrency }) => (
-                <li key={id}>
-                  <a href={href('/workers')}>
-                    <span class="grow clip">
-                      {host} <span class="muted">{pid}</span>
-                    </span>
-                    <Meter
-                      value={running}
-                      max={concurrency}
-                      text={`${count(running)} of ${count(concurrency)}`}
-                      label="Slots in use"
-                    />
-                  </a>
-                </li>
-              ))}
-            </ul>
-          )
-        }}
-      </Answer>
-    </Panel>
+    <Answer query={workers}>
+      {({ data }) => (
+        <WorkerList
+          workers={data.filter(({ queues, state }) => state === 'alive' && queues.includes(queue.name))}
+          total={queue.workers}
+          none="No live workers."
+        />
+      )}
+    </Answer>
   )
 }

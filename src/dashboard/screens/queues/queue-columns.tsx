@@ -7,11 +7,17 @@ import { Sparkline } from '../../parts/sparkline.js'
 import { Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
 
+const counted =
+  (phase: keyof QueueReport['counts']) =>
+  ({ counts }: QueueReport): number =>
+    counts[phase].value
+
 export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
   {
     title: 'Queue',
     width: 'grow',
     phone: 'head',
+    sort: ({ name }) => name,
     render: queue => (
       <span class="row">
         <Link to={pageOf('queues', queue.name)} look="strong clip" text={queue.name} />
@@ -19,29 +25,51 @@ export const QUEUE_COLUMNS: readonly Column<QueueReport>[] = [
       </span>
     ),
   },
-  { title: 'Queued', align: 'end', render: queue => <Phase queue={queue} phase="queued" /> },
-  { title: 'Running', align: 'end', render: queue => <Phase queue={queue} phase="running" /> },
-  { title: 'Retrying', align: 'end', render: queue => <Phase queue={queue} phase="retrying" /> },
+  { title: 'Queued', align: 'end', sort: counted('queued'), render: queue => <Phase queue={queue} phase="queued" /> },
+  {
+    title: 'Running',
+    align: 'end',
+    sort: counted('running'),
+    render: queue => <Phase queue={queue} phase="running" />,
+  },
+  {
+    title: 'Retrying',
+    align: 'end',
+    sort: counted('retrying'),
+    render: queue => <Phase queue={queue} phase="retrying" />,
+  },
   {
     title: 'Blocked',
     align: 'end',
+    sort: counted('blocked'),
     render: queue => (
       <span class={queue.counts.blocked.value > 0 ? 'retry' : ''}>
         <Phase queue={queue} phase="blocked" />
       </span>
     ),
   },
-  { title: 'Scheduled', align: 'end', phone: 'hide', render: queue => <Phase queue={queue} phase="scheduled" /> },
+  {
+    title: 'Scheduled',
+    align: 'end',
+    phone: 'hide',
+    sort: counted('scheduled'),
+    render: queue => <Phase queue={queue} phase="scheduled" />,
+  },
   {
     title: 'Dead',
     align: 'end',
+    sort: counted('dead'),
     render: queue => (
       <span class={queue.counts.dead.value > 0 ? 'dead' : ''}>
         <Phase queue={queue} phase="dead" />
       </span>
     ),
   },
-  { title: 'Oldest due', render: queue => <Time at={queue.oldestDueAt} none="–" /> },
+  {
+    title: 'Oldest due',
+    sort: ({ oldestDueAt }) => oldestDueAt,
+    render: queue => <Time at={queue.oldestDueAt} none="–" />,
+  },
   { title: 'Last 15 min', render: ({ spark }) => <Spark spark={spark} /> },
 ]
 

@@ -1,9 +1,13 @@
+import type { StatsSeries } from '../../../engine/figures/series.js'
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
+import { Performance } from '../../charts/performance.js'
 import { RetryWave } from '../../charts/retry-wave.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
-import { age, count, percent, plural } from '../../data/format.js'
+import { age, count, percent, plural, rate } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
+import { range, rangeText } from '../../data/range.js'
+import { minutesOf, sumOf, useSeries } from '../../data/series.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Answer, Detail } from '../../parts/empty.js'
 import { chosenIn, UrlChoice } from '../../parts/form/field.js'
@@ -14,7 +18,7 @@ import { Tile, Tiles } from '../../parts/tile.js'
 import { go, href } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { ForecastPanel } from '../forecast/forecast.js'
-import { Outcomes } from '../overview/overview-outcomes.js'
+import { OutcomesPanel } from '../overview/overview-outcomes.js'
 import { queueActions } from './queue-actions.js'
 import { QueueErrors, QueueWorkers } from './queue-around.js'
 import { QueueBadge } from './queue-columns.js'
@@ -28,7 +32,9 @@ export default function Queue({ params }: ScreenProps) {
     topics: ['queues', 'workers'],
     everyMs: 5_000,
   })
+  const series = useSeries({ queue: name, percentiles: true })
   const { problem, refetch } = found
+  const stale = problem !== undefined
   return (
     <Detail
       query={found}
@@ -53,12 +59,17 @@ export default function Queue({ params }: ScreenProps) {
           />
           <div class="stack">
             {data.paused && <PausedNotice queue={data} />}
-            <Numbers queue={data} stale={problem !== undefined} />
+            <Numbers queue={data} series={series.data} stale={stale} />
             <div class="columns main-aside">
               <div class="stack">
-                <Outcomes queue={name} />
+                <Answer query={series} lines={9}>
+                  {shown => (
+                    <OutcomesPanel series={shown} filter={{ queue: name }} stale={series.problem !== undefined} />
+                  )}
+                </Answer>
                 <ForecastPanel of={{ queue: name }} />
                 <Wave name={name} />
+                {series.data && <Performance series={series.data} stale={series.problem !== undefined} />}
               </div>
               <div class="stack">
                 <QueuePolicy queue={data} after={refetch} />
@@ -85,11 +96,20 @@ function PausedNotice({ queue }: { readonly queue: QueueReport }) {
   )
 }
 
-function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale: boolean }) {
-  const { name, counts, running, lastHour, oldestDueAt, workers } = queue
+interface NumbersProps {
+  readonly queue: QueueReport
+  /** The statistics of the time range; undefined until they are loaded. */
+  readonly series: StatsSeries | undefined
+  readonly stale: boolean
+}
+
+function Numbers({ queue, series, stale }: NumbersProps) {
+  const { name, counts, running, oldestDueAt, workers } = queue
   const to = (state: string): string => href('/jobs', { queue: name, state })
   const waits = oldestDueAt === undefined ? undefined : now.value - Date.parse(oldestDueAt)
-  const perMinute = lastHour.succeeded / 60
+  const sum = (what: Parameters<typeof sumOf>[1]): number => (series ? sumOf(series.points, what) : 0)
+  const within = series ? `in ${rangeText(range.value)}` : ''
+  const [runs, failed] = [sum('runs'), sum('failed')]
   return (
     <Tiles stale={stale}>
       <Tile
@@ -108,7 +128,7 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
         label="Retrying"
         value={count(counts.retrying)}
         hue={counts.retrying.value > 0 ? 'retry' : undefined}
-        note={`${plural(lastHour.retries, 'retry', 'retries')} in 1h`}
+        note={series && `${plural(sum('retries'), 'retry', 'retries')} ${within}`}
         href={to('retrying')}
       />
       <Tile
@@ -124,17 +144,14 @@ function Numbers({ queue, stale }: { readonly queue: QueueReport; readonly stale
         label="Dead"
         value={count(counts.dead)}
         hue={counts.dead.value > 0 ? 'dead' : undefined}
-        note={`${count(lastHour.dead)} in 1h`}
+        note={series && `${count(sum('dead'))} ${within}`}
         href={href('/dead', { queue: name })}
       />
       <Tile
         label="Throughput"
-        value={perMinute >= 10 ? count(Math.round(perMinute)) : perMinute.toFixed(1)}
-        note={
-          lastHour.started === 0
-            ? 'per minute over 1h'
-            : `per minute over 1h, ${percent(lastHour.failed / lastHour.started)} failed runs`
-        }
+        value={series ? rate(runs / minutesOf(series)) : '–'}
+        note={runs === 0 ? `runs ${within}` : `${percent(failed / runs)} failed ${within}`}
+        tip="Runs that ended in the time range, by the time that has passed of it"
       />
     </Tiles>
   )

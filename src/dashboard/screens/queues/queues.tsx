@@ -51,6 +51,7 @@ function columns(after: () => void): readonly Column<QueueReport>[] {
       title: 'Failed runs, 1h',
       align: 'end',
       phone: 'hide',
+      sort: ({ lastHour }) => (lastHour.started === 0 ? undefined : lastHour.failed / lastHour.started),
       render: ({ lastHour }) =>
         lastHour.started === 0 ? <span class="muted">–</span> : percent(lastHour.failed / lastHour.started),
     },
