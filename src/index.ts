@@ -27,7 +27,13 @@ export type { EndpointInput, EndpointView, WebhookEvent } from './core/webhook/w
 export type { AlertsOptions } from './engine/alerts/alerts.js'
 export type { ChannelOptions } from './engine/alerts/channels.js'
 export type { Chronos } from './engine/client/chronos.js'
-export { defineJob, type Handler, type JobContext, type JobDefinition } from './engine/client/definition.js'
+export {
+  type BatchHandler,
+  defineJob,
+  type Handler,
+  type JobContext,
+  type JobDefinition,
+} from './engine/client/definition.js'
 export type { EnqueueOptions, EnqueueResult } from './engine/client/enqueuer.js'
 export type { WorkOptions } from './engine/client/options.js'
 export type { ErrorGroupView } from './engine/dead/dead.js'

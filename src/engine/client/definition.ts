@@ -21,6 +21,7 @@ import {
   type Schema,
 } from '../../core/values/schema.js'
 import { object, union } from '../../core/values/shape.js'
+import { type BatchOptions, type BatchSettings, batchOptions, batchSettings } from '../batches/settings.js'
 import { threadModule } from '../threads/module.js'
 import { type RetentionLimits, retentionLimits } from '../upkeep/retention.js'
 import type { Reconcile } from '../worker/reconcile.js'
@@ -125,10 +126,31 @@ const definition = refined(
 /** A handler in a module of its own, which runs in a thread. */
 const inThread = refined(object({ name: jobName, thread: threadModule }, { ...settings, ...functions }), twoPolicies)
 
+/** A handler that gets several jobs in one call. */
+const inBatches = refined(
+  object(
+    { name: jobName, batch: batchOptions, run: inCode<BatchHandler<never, unknown>>('a function', isFunction) },
+    { ...settings, ...functions },
+  ),
+  twoPolicies,
+)
+
 const common = object({ name: jobName }, settings)
 type CommonOptions = Infer<typeof common>
 
 export type Handler<Payload, Result> = (payload: Payload, job: JobContext) => Result | Snooze | Promise<Result | Snooze>
+
+/**
+ * Gets the payloads of a batch and, in the same order, their jobs. Returns a result for each job, or an `Error` for one
+ * that failed; nothing at all if there are no results. If it throws, all of them have failed.
+ */
+export type BatchHandler<Payload, Result> = (
+  payloads: readonly Payload[],
+  jobs: readonly JobContext[],
+) => BatchResults<Result> | Promise<BatchResults<Result>>
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void.
+type BatchResults<Result> = readonly (Result | Snooze | Error)[] | undefined | void
 
 export interface DefinitionWithSchema<Schema extends StandardSchemaV1, Result> extends CommonOptions {
   readonly payload: Schema
@@ -154,6 +176,18 @@ export interface ThreadWithoutSchema<Payload> extends Omit<DefinitionWithoutSche
   readonly thread: URL | string
 }
 
+/** The same with a handler that gets several jobs in one call. */
+export interface BatchWithSchema<Schema extends StandardSchemaV1, Result>
+  extends Omit<DefinitionWithSchema<Schema, unknown>, 'run'> {
+  readonly batch: BatchOptions<StandardSchemaV1.InferInput<Schema>>
+  readonly run: BatchHandler<StandardSchemaV1.InferOutput<Schema>, Result>
+}
+
+export interface BatchWithoutSchema<Payload, Result> extends Omit<DefinitionWithoutSchema<Payload, unknown>, 'run'> {
+  readonly batch: BatchOptions<NoInfer<Payload>>
+  readonly run: BatchHandler<Payload, Result>
+}
+
 /** A job's name, its rules and its function. `Input` is what `enqueue` takes, `Result` what its handler returns. */
 export interface JobDefinition<Input = never, Result = unknown> {
   readonly name: string
@@ -168,6 +202,8 @@ export interface JobDefinition<Input = never, Result = unknown> {
   readonly handler: Handler<never, unknown>
   /** The module whose handler runs in a thread, in place of `handler`. */
   readonly thread?: string
+  /** How many jobs `handler` gets in one call, in place of one. */
+  readonly batch?: BatchSettings
   readonly reconcile?: Reconcile<never>
   readonly retryUnsent?: boolean
   readonly retention?: RetentionLimits
@@ -213,6 +249,12 @@ export function warnOfRetries(definitions: readonly JobDefinition<never>[], log:
 }
 
 export function defineJob<Schema extends StandardSchemaV1, Result>(
+  options: BatchWithSchema<Schema, Result>,
+): JobDefinition<StandardSchemaV1.InferInput<Schema>, Exclude<Result, Snooze | Error>>
+export function defineJob<Payload, Result>(
+  options: BatchWithoutSchema<Payload, Result>,
+): JobDefinition<Payload, Exclude<Result, Snooze | Error>>
+export function defineJob<Schema extends StandardSchemaV1, Result>(
   options: DefinitionWithSchema<Schema, Result>,
 ): JobDefinition<StandardSchemaV1.InferInput<Schema>, Returned<Result>>
 export function defineJob<Payload, Result>(
@@ -238,6 +280,8 @@ type AnyDefinition =
   | DefinitionWithoutSchema<unknown, unknown>
   | ThreadWithSchema<StandardSchemaV1>
   | ThreadWithoutSchema<unknown>
+  | BatchWithSchema<StandardSchemaV1, unknown>
+  | BatchWithoutSchema<unknown, unknown>
 
 /** A built-in job, whose name is reserved. */
 export function defineBuiltIn<Schema extends StandardSchemaV1, Result>(
@@ -259,8 +303,10 @@ function define(options: AnyDefinition): JobDefinition<unknown> {
     throw refuse([], 'give run or thread, not both: a thread loads its handler itself', where, 'INVALID_OPTION')
   }
   const given = isThreaded
-    ? { ...read(inThread, options, where), run: onlyInThread }
-    : { ...read(definition, options, where), thread: undefined }
+    ? { ...read(inThread, options, where), run: onlyInThread, batch: undefined }
+    : 'batch' in options && options.batch !== undefined
+      ? { ...read(inBatches, options, where), thread: undefined }
+      : { ...read(definition, options, where), thread: undefined, batch: undefined }
   const { queue = QUEUE_DEFAULT, delivery = 'at-least-once', timeout, deadline, retryUnsent } = given
   const idle = given.reconcile ? 'reconcile' : retryUnsent ? 'retryUnsent' : undefined
   if (idle !== undefined && delivery !== 'at-most-once') {
@@ -277,8 +323,9 @@ function define(options: AnyDefinition): JobDefinition<unknown> {
     tags: given.tags,
     retry: retryOf(given),
     schema: given.payload,
-    handler: given.run,
+    handler: given.run as Handler<never, unknown>,
     thread: given.thread === undefined ? undefined : String(given.thread),
+    batch: given.batch && batchSettings(given.batch),
     reconcile: given.reconcile,
     retryUnsent: retryUnsent || undefined,
     retention: given.retention,

@@ -24,7 +24,7 @@ export function threadsFor(
 
 /** The right to one thread, from before a run begins until its handler has ended. */
 export interface ThreadSlot {
-  run(module: string, payload: unknown, job: JobContext): Promise<unknown>
+  run(job: JobContext, payload: unknown): Promise<unknown>
   free(): void
 }
 
@@ -45,14 +45,14 @@ export class ThreadPool {
   }
 
   /** Waits for a free thread; undefined if the signal aborts first, or the pool is closed. */
-  async slot(signal: AbortSignal): Promise<ThreadSlot | undefined> {
+  async slot({ signal }: JobContext, module: string): Promise<ThreadSlot | undefined> {
     const isOver = (): boolean => signal.aborted || this.#isClosed
     while (this.#slots >= this.#options.threadsMax && !isOver()) await this.#room(signal)
     if (isOver()) return undefined
     this.#slots++
     let isFree = false
     return {
-      run: (module, payload, job) => this.#run(module, payload, job),
+      run: (job, payload) => this.#run(module, payload, job),
       free: () => {
         if (isFree) return
         isFree = true

@@ -12,7 +12,6 @@ import { read } from '../../core/values/schema.js'
 import { type Claimed, type Lease, LOG_LINES_MAX, type LogLine, type Report } from '../../store/store.js'
 import type { JobClock, JobContext, JobDefinition, OnceOptions } from '../client/definition.js'
 import { dependencyOf, type SharedDependency } from '../dependencies/answer.js'
-import type { ThreadSlot } from '../threads/pool.js'
 import type { Completion } from './completion.js'
 import type { Held } from './fetcher.js'
 
@@ -26,6 +25,16 @@ export interface AttemptPort {
   hasNews(attempt: Attempt): void
   now(): number
   wait(ms: number, signal: AbortSignal): Promise<void>
+}
+
+/** A thread, or a call that several jobs share. */
+export interface Place {
+  /** Runs the handler there. */
+  run(attempt: Attempt, input: unknown): Promise<unknown>
+  /** The run has ended, or will not start. May be repeated. */
+  free(attempt: Attempt): void
+  /** The jobs whose runs take too long when this one's does. */
+  mates?(): Iterable<Attempt>
 }
 
 /** A claimed job from its claim until its outcome is stored. It is also the context that the handler sees. */
@@ -56,8 +65,8 @@ export class Attempt implements JobContext {
   /** The handler as a virtual clock tracks it. */
   onClock: RunningHandler | undefined
   timeoutTimer: Timer | undefined
-  /** The thread that its handler runs in. */
-  slot: ThreadSlot | undefined
+  /** Where its handler runs, if not by itself. */
+  place: Place | undefined
   stuckTimer: Timer | undefined
 
   readonly #port: AttemptPort

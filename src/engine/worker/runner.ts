@@ -4,6 +4,7 @@ import type { Outcome } from '../../core/job/lifecycle.js'
 import { wait } from '../../core/values/clock.js'
 import { parseWith } from '../../core/values/standard-schema.js'
 import type { Claimed, LeaseStatus, Settled } from '../../store/store.js'
+import type { Gatherer } from '../batches/gatherer.js'
 import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
@@ -11,7 +12,7 @@ import type { Dependencies } from '../dependencies/dependencies.js'
 import type { ThreadPool } from '../threads/pool.js'
 import { Batcher } from '../time/batcher.js'
 import { backOffMs } from '../time/loop.js'
-import { type Attempt, type Interruption, interruptionError } from './attempt.js'
+import { type Attempt, type Interruption, interruptionError, type Place } from './attempt.js'
 import type { Committer } from './committer.js'
 import { type Completion, completionFate, rolledBack, warnOfLateFailure } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
@@ -28,6 +29,7 @@ interface RunnerOptions {
   readonly leaseMs: number
   readonly backoffs: CustomBackoffs
   readonly dependencies: Dependencies
+  readonly gatherer: Gatherer
   /** Present if a definition has its handler in a thread. */
   readonly threads?: ThreadPool | undefined
   /** A handler finished or lost its slot, so another may start. */
@@ -103,20 +105,29 @@ export class Runner {
     })
   }
 
-  // Start: a thread is free if it needs one, the dependency admits the attempt, its `begin` is stored if it needs one.
+  // Start: a thread or a batch has a place if it needs one, the dependency admits the attempt, its `begin` is stored if it
+  // needs one.
 
   start(attempt: Attempt): void {
     this.#running.add(attempt)
-    if (attempt.definition.thread !== undefined && this.#options.threads) {
-      void this.#startInThread(attempt, this.#options.threads)
-    } else this.#ask(attempt)
+    const place = this.#place(attempt)
+    if (place) void this.#startInPlace(attempt, place)
+    else this.#ask(attempt)
   }
 
-  /** Waiting for a thread is not part of the run: its timeout has not begun. */
-  async #startInThread(attempt: Attempt, threads: ThreadPool): Promise<void> {
-    attempt.slot = await threads.slot(attempt.signal)
-    if (!this.isRunning(attempt)) attempt.slot?.free()
-    else if (attempt.slot && attempt.mayStart(this.#env.clock.now())) this.#ask(attempt)
+  /** The thread or the batch that its handler needs. */
+  #place(attempt: Attempt): Promise<Place | undefined> | undefined {
+    const { threads, gatherer } = this.#options
+    const { thread, batch } = attempt.definition
+    if (batch) return gatherer.gather(attempt, batch)
+    return thread === undefined ? undefined : threads?.slot(attempt, thread)
+  }
+
+  /** Waiting for a place is not part of the run: its timeout has not begun. */
+  async #startInPlace(attempt: Attempt, found: Promise<Place | undefined>): Promise<void> {
+    attempt.place = await found
+    if (!this.isRunning(attempt)) attempt.place?.free(attempt)
+    else if (attempt.place && attempt.mayStart(this.#env.clock.now())) this.#ask(attempt)
     else this.#endUnstarted(attempt, TOO_LATE)
   }
 
@@ -213,13 +224,11 @@ export class Runner {
     await undefined
     let outcome: Outcome
     try {
-      const { schema, handler, thread } = attempt.definition
+      const { schema, handler } = attempt.definition
       const payload: unknown = JSON.parse(attempt.claimed.payload)
       const input = schema ? await parseWith(schema, payload, `payload of "${attempt.name}"`) : payload
-      const { slot } = attempt
-      const act = slot
-        ? (): Promise<unknown> => slot.run(thread!, input, attempt)
-        : (): unknown => handler(input as never, attempt)
+      const { place } = attempt
+      const act = (): unknown => (place ? place.run(attempt, input) : handler(input as never, attempt))
       outcome = outcomeOf(await this.#env.telemetry.within(attempt, act))
     } catch (thrown) {
       outcome = this.#outcomes.thrown(attempt, thrown)
@@ -232,6 +241,7 @@ export class Runner {
     if (!this.isRunning(attempt) || attempt.interruption !== undefined) return
     attempt.interrupt(why, interruptionError(why, attempt))
     attempt.stuckTimer = this.#env.clock.timer(STUCK_MS, () => this.#abandon(attempt))
+    if (why === 'timed-out') for (const mate of attempt.place?.mates?.() ?? []) this.interrupt(mate, why)
   }
 
   interruptAll(why: Interruption): void {
@@ -333,7 +343,7 @@ export class Runner {
     attempt.onClock?.end()
     attempt.timeoutTimer?.cancel()
     attempt.stuckTimer?.cancel()
-    attempt.slot?.free()
+    attempt.place?.free(attempt)
   }
 
   #afterEnd(): void {

@@ -3,6 +3,7 @@ import { isLastPermitted } from '../../core/job/job.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { wait } from '../../core/values/clock.js'
 import type { Claimed } from '../../store/store.js'
+import { Gatherer } from '../batches/gatherer.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
@@ -106,6 +107,7 @@ export class Worker {
       leaseMs: settings.leaseMs,
       backoffs,
       dependencies,
+      gatherer: new Gatherer(env.clock, settings.concurrency),
       threads: this.#threads,
       onRoom: () => {
         this.#fetcher.countFinished()

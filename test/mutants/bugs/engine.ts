@@ -51,6 +51,21 @@ export const ENGINE_BUGS: readonly Mutant[] = [
     mood: 'crashes',
   },
   {
+    name: 'a bad job that takes the last attempts of others with it',
+    killer: 'runs#aBadJobTakesNoOtherWithIt',
+    file: 'src/core/job/batch.ts',
+    find: 'if (suspect || (attempt > 1 && isLastAttempt)) return 1',
+    replace: 'if (suspect) return 1',
+  },
+  {
+    name: 'a batch that waits for a job that has ended',
+    killer: 'runs#aBatchDoesNotWaitForAJobThatHasEnded',
+    file: 'src/engine/batches/batch.ts',
+    find: `    this.#arrived.delete(attempt)
+    this.#look()`,
+    replace: '    this.#arrived.delete(attempt)',
+  },
+  {
     name: 'a renewal that is lost if the job starts meanwhile',
     killer: 'runs#aRenewalReachesAJobThatStartedMeanwhile',
     file: 'src/engine/worker/lease-renewer.ts',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { fixed } from '../../../src/core/policy/builders.js'
+import { Batch } from '../../../src/engine/batches/batch.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
+import { defineJob } from '../../../src/engine/client/definition.js'
 import type { Environment } from '../../../src/engine/client/environment.js'
 import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
 import type { Attempt } from '../../../src/engine/worker/attempt.js'
@@ -72,4 +74,41 @@ export async function aLateRequestLeavesALaterRunAlone(): Promise<void> {
   await assert.rejects(chronos.leases.complete(id, { token, run }), { code: 'LEASE_LOST' })
   assert.equal((await chronos.jobs.get(id))?.state, 'running')
   await clock.passUntil(chronos.close())
+}
+
+/** Runs ten jobs in batches, of which the second fails every batch that it is in; returns their states by payload. */
+async function statesAfterABadJob(): Promise<Record<number, string>> {
+  const clock = new VirtualClock()
+  const retry = fixed({ delay: '10s', maxRetries: 2, jitter: 'none' })
+  const chronos = new Chronos(async () => memoryStore({ clock }), clock, seededDice(1), { log: false, retry })
+  const bulk = defineJob({
+    name: 'bulk',
+    batch: { size: 10, wait: 10 },
+    run(payloads: readonly number[]) {
+      if (payloads.includes(1)) throw new Error('can not be read')
+    },
+  })
+  chronos.work([bulk], { concurrency: 20 })
+  const many = await chronos.enqueueMany(bulk, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+  await chronos.jobs.cancel(many[0]!.id)
+  await clock.advance(60_000)
+  const states = await Promise.all(many.map(async ({ id }) => (await chronos.jobs.get(id))!.state))
+  await clock.passUntil(chronos.close())
+  return { ...states }
+}
+
+export async function aBadJobTakesNoOtherWithIt(): Promise<void> {
+  const states = await statesAfterABadJob()
+  assert.deepEqual(states, { ...Array(10).fill('succeeded'), 0: 'cancelled', 1: 'dead' })
+}
+
+export async function aBatchDoesNotWaitForAJobThatHasEnded(): Promise<void> {
+  const clock = new VirtualClock()
+  const left = {} as Attempt
+  const handler = async (payloads: readonly number[]): Promise<number[]> => [...payloads]
+  const stayed = { definition: { handler }, over: false } as unknown as Attempt
+  const batch = new Batch(clock, [left, stayed])
+  const result = batch.run(stayed, 7)
+  batch.free(left)
+  assert.equal(await Promise.race([result, clock.advance(1_000).then(() => 'still waiting')]), 7)
 }
