@@ -104,7 +104,7 @@ function readVerbs(session: Session) {
     list: (filter, page) => read.list(session.steps(), filter, page, session.now()),
     count: (filter, cap, lookAt) => read.count(session.steps(), filter, cap, lookAt, session.now()),
     liveSchedules: ids => session.read(db => liveSchedules(db, ids)),
-    backlog: request => session.read(db => backlog(db, request, session.now())),
+    backlog: request => backlog(session.steps(), request, session.now()),
     census: request => census(session.steps(), request, session.now()),
     wave: request => wave(session.steps(), request, session.now()),
     waiting: request => waiting(session.steps(), request, session.now()),

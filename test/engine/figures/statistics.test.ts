@@ -60,6 +60,28 @@ describe.each(STORES)('in numbers on %s', (_, store) => {
     expect(later.last5m).toMatchObject({ enqueued: 0, started: 0 })
   })
 
+  test('stats counts the jobs of more queues than it looks at one by one', async () => {
+    await using t = testChronos({ jobs, store, work })
+    await t.enqueueMany(
+      'elsewhere',
+      Array.from({ length: 2_400 }, (_, n) => n),
+      n => ({ queue: `q-${n % 1_200}`, ...(n % 3 === 0 && { delay: '1h' }) }),
+    )
+    await t.queues.pause('q-1')
+    await t.advance('5s')
+    const stats = await t.chronos.stats()
+    expect(stats.jobs).toMatchObject({
+      scheduled: exact(800),
+      queued: exact(1_598),
+      retrying: exact(0),
+      blocked: exact(2),
+    })
+    expect(stats.oldestDueAgeMs).toBe(5_000)
+    const due = await (await t.chronos.store()).backlog({ exceptTag: '', deadMax: 10 })
+    expect(due.map(({ queue }) => Number(queue.slice(2)))).toHaveLength(800)
+    expect(due.every(({ queue }) => Number(queue.slice(2)) % 3 !== 0)).toBe(true)
+  })
+
   test('stats of an empty store are zero', async () => {
     await using t = testChronos({ jobs, store })
     const stats = await t.chronos.stats()

@@ -1,7 +1,7 @@
 import { present } from '../../../core/values/present.js'
 import { byBytes, fromText, tagLine } from '../../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
-import type { Connection } from '../file/connection.js'
+import type { Steps } from './search.js'
 
 /**
  * Finds the due jobs of each queue and priority through the index that claims use, so that neither jobs scheduled for
@@ -10,16 +10,20 @@ import type { Connection } from '../file/connection.js'
 const LINE = `
   FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = waiting.name AND priority = level.value
   AND run_at <= ?1 AND (deadline IS NULL OR deadline > ?1) ORDER BY run_at LIMIT`
-const NEXT = `SELECT min(queue) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting'`
+const NEXT = `SELECT min(queue) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue`
+/** The number of queues that one statement reads, which blocks the process for a few milliseconds. */
+const QUEUES_AT_ONCE = 1_000
 const DUE = `
-  WITH RECURSIVE waiting (name) AS (
-    ${NEXT} UNION ALL SELECT (${NEXT} AND queue > waiting.name) FROM waiting WHERE name IS NOT NULL
+  WITH RECURSIVE waiting (name, place) AS (
+    SELECT (${NEXT} > ?2), 1
+    UNION ALL SELECT (${NEXT} > waiting.name), place + 1 FROM waiting WHERE name IS NOT NULL AND place < ${QUEUES_AT_ONCE}
   )
   SELECT name, min(due), min(again) FROM (
     SELECT waiting.name, (SELECT run_at ${LINE} 1) AS due,
       (SELECT min(run_at) FROM (SELECT run_at, attempt ${LINE} ${BACKLOG_DUE_MAX}) WHERE attempt > 0) AS again
-    FROM waiting, json_each('[0,1,2,3,4,5,6,7,8,9]') AS level
-  ) WHERE due IS NOT NULL GROUP BY name`
+    FROM waiting, json_each('[0,1,2,3,4,5,6,7,8,9]') AS level WHERE name IS NOT NULL
+  ) GROUP BY name ORDER BY name`
+type DueRow = [name: string, dueAt: number | null, again: number | null]
 
 const DEAD = `
   SELECT queue, count(*), min(finished_at) FROM (
@@ -27,15 +31,25 @@ const DEAD = `
     WHERE finished_at IS NOT NULL AND state <> 'succeeded' AND state = 'dead' ORDER BY finished_at DESC LIMIT ?
   ) WHERE acknowledged_at IS NULL AND reason IS NOT 'discarded' AND (tags IS NULL OR instr(tags, ?) = 0) GROUP BY queue`
 
-export function backlog(db: Connection, { exceptTag, deadMax }: BacklogRequest, now: number): readonly Backlog[] {
+export async function backlog(
+  steps: Steps,
+  { exceptTag, deadMax }: BacklogRequest,
+  now: number,
+): Promise<readonly Backlog[]> {
   const found = new Map<string, Backlog>()
-  for (const [name, dueAt, again] of db.all<[string, number, number | null]>(DUE, now)) {
-    const queue = fromText(name)
-    found.set(queue, present({ queue, dead: 0, dueAt, retryDueAt: again ?? undefined }))
+  for (let after = ''; ; ) {
+    const rows = await steps(db => db.all<DueRow>(DUE, now, after))
+    for (const [name, dueAt, again] of rows) {
+      const queue = fromText(name)
+      if (dueAt !== null) found.set(queue, present({ queue, dead: 0, dueAt, retryDueAt: again ?? undefined }))
+    }
+    if (rows.length < QUEUES_AT_ONCE) break
+    after = rows.at(-1)![0]
   }
-  for (const [name, dead, deadSince] of db.all<[string, number, number]>(DEAD, deadMax, tagLine(exceptTag))) {
+  const dead = await steps(db => db.all<[string, number, number]>(DEAD, deadMax, tagLine(exceptTag)))
+  for (const [name, count, deadSince] of dead) {
     const queue = fromText(name)
-    found.set(queue, { ...found.get(queue), queue, dead, deadSince })
+    found.set(queue, { ...found.get(queue), queue, dead: count, deadSince })
   }
   return [...found.values()].sort((a, b) => byBytes(a.queue, b.queue))
 }
