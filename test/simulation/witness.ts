@@ -90,8 +90,10 @@ export class Witness {
     try {
       const follows = new Map<string, readonly NewJob[]>()
       const answer = await this.#ask(by, store, verb, noted(verb, args, follows))
+      // A call before it may take several steps and be answered later.
+      const at = this.#clock.now()
       await before
-      return this.#heard(by, verb, args, fate, answer, follows)
+      return this.#heard(by, verb, args, fate, answer, at, follows)
     } finally {
       this.#writing--
       done()
@@ -104,9 +106,9 @@ export class Witness {
     args: Arguments<V>,
     fate: string,
     answer: AnswerOf<V>,
+    now = this.#clock.now(),
     follows: ReadonlyMap<string, readonly NewJob[]> = new Map(),
   ): AnswerOf<V> {
-    const now = this.#clock.now()
     if (verb === 'claim') {
       this.claimedAt.set(by, now)
       this.onClaim((args as Arguments<'claim'>)[0].workerId, by)

@@ -43,6 +43,8 @@ export class Wire {
   onDeath: (host: Host, verb: Verb, args: readonly unknown[]) => void = () => {}
   /** Called when a response was lost. */
   onLost: (host: Host, verb: Verb) => void = () => {}
+  /** `job run` of runs whose worker was never told that it has them. */
+  readonly unheard = new Set<string>()
   /** Calls on their way to the store: they are executed even if their caller has crashed. */
   underway = 0
 
@@ -128,7 +130,7 @@ export class Wire {
     if (fate.againAfterMs !== undefined) {
       this.#coverage.count('call executed twice')
       const again = (): unknown => this.#witness.execute(host.name, real, verb, args, 'again')
-      if (fate.againAfterMs === 0) await again()
+      if (fate.againAfterMs === 0) this.#noteUnheard(verb, value, (await again()) as AnswerOf<V>)
       else {
         this.underway++
         this.#after(fate.againAfterMs, () => {
@@ -139,6 +141,13 @@ export class Wire {
     }
     if (WAKING.has(verb)) this.#wakeOthers(host)
     return value
+  }
+
+  /** The second execution of a claim may be granted more than the first, whose answer is the one that arrives. */
+  #noteUnheard<V extends Verb>(verb: V, first: AnswerOf<V>, second: AnswerOf<V>): void {
+    if (verb !== 'claim') return
+    const heard = new Set((first as AnswerOf<'claim'>).jobs.map(({ id }) => id))
+    for (const { id, run } of (second as AnswerOf<'claim'>).jobs) if (!heard.has(id)) this.unheard.add(`${id} ${run}`)
   }
 
   /** The call was executed, and its process never learns it. */

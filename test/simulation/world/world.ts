@@ -300,7 +300,8 @@ export class World implements Stage {
   #checkLeft(workerId: string, name: string): void {
     if (this.plan.swarm.strange > 0) return
     const now = this.timeline.now()
-    const isHeld = ({ lease }: ModelRow): boolean => lease?.workerId === workerId && lease.until >= now
+    const isHeld = ({ job, lease }: ModelRow): boolean =>
+      lease?.workerId === workerId && lease.until >= now && !this.#wire.unheard.has(`${job.id} ${job.run}`)
     const left = this.witness.model.rows.filter(isHeld).map(({ job }) => job.id)
     if (left.length > 0) this.verdict.broken('a clean stop leaves nothing behind', `${name} still holds ${left}`)
   }
