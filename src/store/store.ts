@@ -304,7 +304,7 @@ export interface JobFilter {
   readonly redriveId?: string
   readonly scheduleId?: string
   readonly acknowledged?: boolean
-  /** Only jobs in the queue of deliveries, or only others. */
+  /** Only jobs in queues that Chronos fills itself, or only others: see `isInternal`. */
   readonly internal?: boolean
   /** Only jobs with more than one attempt in their generation, or only others. */
   readonly retried?: boolean

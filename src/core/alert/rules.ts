@@ -1,4 +1,5 @@
 import { circuitState } from '../dependency/state.js'
+import { isInternal } from '../queue/internal.js'
 import { DAY_MS, formatMs } from '../values/duration.js'
 import { retryRateText } from '../values/number.js'
 import { DELIVERIES, endpointKey } from '../webhook/webhook.js'
@@ -220,7 +221,7 @@ function waiting(queues: readonly QueueFacts[]): readonly QueueFacts[] {
 
 /** Deliveries are retried by design. */
 function ofQueues({ queues }: CountFacts) {
-  return [...queues].filter(([queue]) => queue !== DELIVERIES)
+  return [...queues].filter(([queue]) => !isInternal(queue))
 }
 
 /** The true length of the window. */

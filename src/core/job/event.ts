@@ -1,6 +1,7 @@
 import type { AlertView } from '../alert/alert.js'
+import type { Policy } from '../policy/policy.js'
 import type { DisabledReason } from '../webhook/webhook.js'
-import type { DeathReason, StoredError } from './job.js'
+import { type DeathReason, type Job, maxRetriesOf, type StoredError } from './job.js'
 
 /** The job that an event is about. */
 export interface EventJob {
@@ -63,3 +64,19 @@ export interface Events {
 }
 
 export type EventName = keyof Events
+
+export function eventJob(job: Omit<EventJob, 'maxAttempts'> & Pick<Job, 'delivery'>, policy: Policy): EventJob {
+  const { id, name, queue, tenantId, key, tags, generation, run, attempt } = job
+  return {
+    id,
+    name,
+    queue,
+    ...(tenantId !== undefined && { tenantId }),
+    ...(key !== undefined && { key }),
+    tags,
+    generation,
+    run,
+    attempt,
+    maxAttempts: maxRetriesOf(job, policy) + 1,
+  }
+}

@@ -8,12 +8,25 @@ export const MESSAGE_MAX_BYTES = 256 * 1024
 /** A longer result is left out: a message reports an event, and the job has the rest. */
 const RESULT_BYTES = 8 * 1024
 
-/** A job's new state, for webhook endpoints. */
+/** A job's new state, for webhook endpoints and listeners. */
 export interface JobNews {
   readonly type: 'job.succeeded' | 'job.dead' | 'job.cancelled' | 'job.retrying'
   readonly job: Pick<
     Job,
-    'id' | 'name' | 'queue' | 'tenantId' | 'key' | 'tags' | 'generation' | 'run' | 'attempt' | 'createdAt' | 'webhook'
+    | 'id'
+    | 'name'
+    | 'queue'
+    | 'tenantId'
+    | 'key'
+    | 'tags'
+    | 'generation'
+    | 'run'
+    | 'attempt'
+    | 'delivery'
+    | 'policyId'
+    | 'override'
+    | 'createdAt'
+    | 'webhook'
   >
   /** When it happened. */
   readonly at: number

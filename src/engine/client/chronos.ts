@@ -1,6 +1,5 @@
 import type { Forecast, ForecastQuery } from '../../core/forecast/forecast.js'
 import type { HttpRequest } from '../../core/http/request.js'
-import type { EventName, Events } from '../../core/job/event.js'
 import { type Clock, type Dice, during } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import { checkKeys } from '../../core/values/limits.js'
@@ -25,6 +24,8 @@ import { Jobs } from '../jobs/jobs.js'
 import { Queues } from '../jobs/queues.js'
 import { Leases } from '../leases/leases.js'
 import { LEASE_DEFAULT_MS } from '../leases/options.js'
+import { Everywhere, type Listen } from '../listeners/everywhere.js'
+import { Listeners } from '../listeners/listeners.js'
 import { Names } from '../names/names.js'
 import { Waiters } from '../results/waiters.js'
 import { ScheduleCache } from '../schedules/schedule-cache.js'
@@ -79,6 +80,7 @@ export class Chronos {
   readonly #waiters: Waiters
   readonly #egress: Egress
   readonly #deliverer: Deliverer
+  readonly #everywhere: Everywhere
   /** Jobs that every worker can run, by name. */
   readonly #builtIns: ReadonlyMap<string, JobDefinition>
   readonly #backoffs: CustomBackoffs
@@ -115,10 +117,13 @@ export class Chronos {
     const events = new EventHub(log)
     const time = new StoreTime(clock)
     const endpoints = new Endpoints({ connection, clock, dice, time, log }, options.webhookSecret)
+    const listeners = new Listeners({ connection, clock, dice, time, log })
     const onDelivery = (): void => this.#deliverer.hasNew()
-    const outbox = new Outbox({ connection, clock, dice, time, log }, endpoints, onDelivery)
+    const known = { endpoints, listeners, onDelivery, onEvent: () => this.#wake(0) }
+    const outbox = new Outbox({ connection, clock, dice, time, log, ...known })
     const scheduleCache = new ScheduleCache(connection, log)
-    this.#env = { clock, dice, log, connection, policies, events, time, scheduleCache, outbox, telemetry }
+    const env = { clock, dice, log, connection, policies, events, time, scheduleCache, outbox, telemetry }
+    this.#env = env
     this.#backoffs = options.backoffs ?? {}
     this.#retention = parseRetention(options.retention, 'createChronos: retention')
     const egress = newEgress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
@@ -128,42 +133,29 @@ export class Chronos {
     const checkWebhook = (url: string, where: string): void => checkAddress(url, this.#egress, where)
     const claimAlong = (queue: string): Along | undefined => this.#claimAlong(queue)
     const hasHandler = (name: string): boolean => this.#definitionOf(name) !== undefined
-    const builtIns = this.#builtIns
-    this.#enqueuer = new Enqueuer({ ...this.#env, builtIns, wake, claimAlong, checkWebhook, hasHandler })
-    const cancelHere = (id: string): void => {
-      for (const worker of this.#workers) worker.cancel(id)
-    }
+    const checks = { checkWebhook, hasHandler }
+    const enqueuer = new Enqueuer({ ...env, builtIns: this.#builtIns, wake, claimAlong, ...checks })
+    this.#enqueuer = enqueuer
+    const cancelHere = (id: string): void => this.#cancelHere(id)
     const checkRequest = (request: HttpRequest): void => void checkedRequest(request, this.#egress)
-    this.#waiters = new Waiters(this.#env)
-    const waiting = { enqueuer: this.#enqueuer, waiters: this.#waiters }
-    this.jobs = new Jobs({ env: this.#env, ...waiting, wake, cancelHere, checkRequest })
-    this.queues = new Queues(this.#env, queue => this.#queueChanged(queue))
-    this.redrives = new Redrives(this.#env, () => this.#maintenance?.redrive())
-    this.schedules = new Schedules({
-      env: this.#env,
-      enqueuer: this.#enqueuer,
-      checkRequest,
-      onChanged: () => this.#maintenance?.schedule(),
-    })
-    this.byId = new ById(this.#env, this.jobs, this.schedules)
-    this.dead = new Dead(this.#env, this.jobs, this.redrives)
-    this.#dependencies = new Dependencies(this.#env, () => wake(0))
-    this.circuits = new Circuits(this.#env, this.#dependencies)
-    this.#fleet = new Fleet(this.#env, this.#workers)
-    this.names = new Names(this.#env, () => this.#fleet.list())
-    this.leases = new Leases({
-      env: this.#env,
-      dependencies: this.#dependencies,
-      backoffs: this.#backoffs,
-      wake,
-      onClaim: () => this.maintain(),
-    })
-    this.webhooks = new Webhooks({ env: this.#env, endpoints, egress, jobs: this.jobs, redrives: this.redrives })
-    const parts = { env: this.#env, enqueuer: this.#enqueuer, egress, onDelivery }
-    this.alerts = new Alerts({ ...parts, options: options.alerts })
+    this.#waiters = new Waiters(env)
+    this.jobs = new Jobs({ env, enqueuer, waiters: this.#waiters, wake, cancelHere, checkRequest })
+    this.queues = new Queues(env, queue => this.#queueChanged(queue))
+    this.redrives = new Redrives(env, () => this.#maintenance?.redrive())
+    this.schedules = new Schedules({ env, enqueuer, checkRequest, onChanged: () => this.#maintenance?.schedule() })
+    this.byId = new ById(env, this.jobs, this.schedules)
+    this.dead = new Dead(env, this.jobs, this.redrives)
+    const dependencies = new Dependencies(env, () => wake(0))
+    this.#dependencies = dependencies
+    this.circuits = new Circuits(env, dependencies)
+    this.#fleet = new Fleet(env, this.#workers)
+    this.names = new Names(env, () => this.#fleet.list())
+    this.leases = new Leases({ env, dependencies, backoffs: this.#backoffs, wake, onClaim: () => this.maintain() })
+    this.webhooks = new Webhooks({ env, endpoints, egress, jobs: this.jobs, redrives: this.redrives })
+    this.alerts = new Alerts({ env, enqueuer, egress, onDelivery, options: options.alerts })
     const others = this.alerts.channels.map(({ job }) => job)
-    const dependencies = this.#dependencies
-    this.#deliverer = new Deliverer({ env: this.#env, endpoints, egress, dependencies, pace, others })
+    this.#deliverer = new Deliverer({ env, endpoints, egress, dependencies, pace, others })
+    this.#everywhere = new Everywhere({ env, listeners, work: (...given) => this.work(...given) })
     relay(events, outbox, log)
   }
 
@@ -233,9 +225,9 @@ export class Chronos {
     this.#maintain(LEASE_DEFAULT_MS)
   }
 
-  /** Listens to events of this process. Returns a function that stops listening. */
-  on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
-    return this.#env.events.on(name, listener)
+  /** Listens to events of this process, or of all processes. */
+  get on(): Listen {
+    return this.#everywhere.on
   }
 
   /** Measures this process from now on, with one meter at a time. Returns a function that stops it. */
@@ -306,7 +298,7 @@ export class Chronos {
 
   async #close(): Promise<void> {
     this.#waiters.close()
-    await Promise.all([this.leases.stop(), ...[...this.#workers].map(worker => worker.stop())])
+    await Promise.all([this.leases.stop(), this.#everywhere.stop(), ...[...this.#workers].map(worker => worker.stop())])
     this.#isMaintaining = false
     await this.#stopIdleLoops()
     await this.#ending
@@ -326,6 +318,10 @@ export class Chronos {
     for (const worker of this.#workers) if (worker !== except) worker.wake(delayMs)
     this.#deliverer.wake(delayMs)
     this.leases.wake(delayMs)
+  }
+
+  #cancelHere(id: string): void {
+    for (const worker of this.#workers) worker.cancel(id)
   }
 
   #keepCompany(leaseMs: number): void {

@@ -3,6 +3,7 @@ import { urlOf } from '../../core/http/request.js'
 import { type Delivery, PRIORITY_DEFAULT } from '../../core/job/job.js'
 import { deadlineOf, type EnqueueOptions, enqueueOptions, retryOf, runTimeOf } from '../../core/job/options.js'
 import { canonicalJson, toPayload } from '../../core/job/payload.js'
+import { RESERVED } from '../../core/queue/internal.js'
 import { type Clock, type Dice, wait } from '../../core/values/clock.js'
 import { toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
@@ -46,9 +47,6 @@ const NO_OPTIONS: EnqueueOptions = {}
 const NOW: RunTime = { delayMs: 0 }
 
 type PerPayload<Input> = (payload: Input, index: number) => EnqueueOptions
-
-/** Names of jobs that Chronos makes itself, such as webhook deliveries. */
-const RESERVED = 'chronos:'
 
 /** A name, and its definition if this process has it. */
 interface Target {

@@ -2,8 +2,9 @@ import { retryRateOf } from '../../core/alert/rule.js'
 import type { Dependency, DependencyName } from '../../core/dependency/dependency.js'
 import { type CircuitState, circuitState } from '../../core/dependency/state.js'
 import { WAITING_PHASES } from '../../core/job/job.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { present } from '../../core/values/present.js'
-import { DELIVERIES, type Endpoint, endpointKey } from '../../core/webhook/webhook.js'
+import { type Endpoint, endpointKey } from '../../core/webhook/webhook.js'
 import type { Backlog, QueueCensus, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX, RECORDS_MAX } from '../alerts/readings.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
@@ -48,9 +49,7 @@ export async function readGauges(store: Store): Promise<Gauges> {
   const backlog = await store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX })
   const paused = new Set((await store.queues()).filter(queue => queue.paused).map(({ name }) => name))
   // A worker without queues only runs maintenance and has no slots.
-  const workers = (await liveWorkers(store, now)).filter(({ queues }) =>
-    queues.some(queue => !queue.startsWith('chronos:')),
-  )
+  const workers = (await liveWorkers(store, now)).filter(({ queues }) => queues.some(queue => !isInternal(queue)))
   const { queues: counts } = await countsOf({ store, now }, RATE_WINDOW_MS)
   const workersOf = new Map<string, number>()
   for (const worker of workers) {
@@ -60,7 +59,7 @@ export async function readGauges(store: Store): Promise<Gauges> {
   const queues = census.map((each): QueueGauges => {
     const { queue } = each
     // Deliveries are retried by design and are not counted.
-    const counted = queue === DELIVERIES ? undefined : counts.get(queue)
+    const counted = isInternal(queue) ? undefined : counts.get(queue)
     return {
       queue,
       paused: paused.has(queue),

@@ -1,13 +1,13 @@
 import { retryRateOf } from '../../core/alert/rule.js'
 import type { WaitingPhase } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { count } from '../../core/values/count.js'
 import { HOUR_MS } from '../../core/values/duration.js'
 import { present } from '../../core/values/present.js'
 import { about, type Infer, integer, named, number } from '../../core/values/schema.js'
 import { listOf, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Count, JobFilter, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX } from '../alerts/readings.js'
 import type { Environment } from '../client/environment.js'
@@ -180,7 +180,7 @@ async function readTotals(store: Store, now: number) {
 async function readRetryRate(store: Store, now: number): Promise<number | undefined> {
   let [first, retry] = [0, 0]
   for (const [queue, counts] of (await countsOf({ store, now }, RATE_MS)).queues) {
-    if (queue === DELIVERIES) continue
+    if (isInternal(queue)) continue
     first += counts.first
     retry += counts.retry
   }

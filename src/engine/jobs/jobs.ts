@@ -1,16 +1,17 @@
 import type { HttpRequest } from '../../core/http/request.js'
 import { type BulkOptions, bulkOptions } from '../../core/job/bulk.js'
 import { cancel, redrive, reschedule } from '../../core/job/changes.js'
+import { eventJob } from '../../core/job/event.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { BlockCode, Job, JobState } from '../../core/job/job.js'
 import { checkName, resultOf } from '../../core/job/result.js'
 import { type AttemptView, type JobView, viewAttempt, viewJob } from '../../core/job/view.js'
 import type { Policy } from '../../core/policy/policy.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 import { present } from '../../core/values/present.js'
 import { integer, read } from '../../core/values/schema.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Changed, Count, RunTime, Store } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import { type EnqueueResult, type Enqueuer, timeOf } from '../client/enqueuer.js'
@@ -18,7 +19,6 @@ import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
 import { type FollowOptions, followJob, type JobUpdate } from '../results/follow.js'
 import type { Waiters, WaitOptions } from '../results/waiters.js'
-import { eventJob } from '../worker/attempt.js'
 import { actOnAll, type BulkResult, checkMeant } from './bulk.js'
 import { type EditOptions, editJob, type JobChanges, notFound, parseChanges } from './edit.js'
 import { explainJob } from './explainer.js'
@@ -275,7 +275,7 @@ export class Jobs {
     const { log, events, telemetry } = this.#options.env
     telemetry.meter?.finished(job, { result: 'cancelled' })
     log.info(factsOf('job.cancelled', job), 'job cancelled')
-    if (job.queue === DELIVERIES || !events.hears('job.cancelled')) return
+    if (isInternal(job.queue) || !events.hears('job.cancelled')) return
     events.emit('job.cancelled', { job: eventJob(job, await this.#policyOfChanged(job)) })
   }
 

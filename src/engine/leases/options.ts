@@ -1,10 +1,10 @@
 import { claimOptions } from '../../core/lease/options.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { type Duration, toMs } from '../../core/values/duration.js'
 import { freeText } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { about, type Infer, inCode, read, refuse, type Schema } from '../../core/values/schema.js'
 import { object } from '../../core/values/shape.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { NameChoice } from '../../store/store.js'
 import { HTTP_JOB, QUEUE_DEFAULT } from '../client/definition.js'
 
@@ -38,8 +38,9 @@ export function claimPlan(options: ClaimOptions, newToken: () => string): ClaimP
   const where = 'leases.claim:'
   const given = read(claim, options, where)
   const { workerId, queues = [QUEUE_DEFAULT], names, limit = 1, wait = 0, token, host = 'unknown', pid = 0 } = given
-  if (queues.includes(DELIVERIES)) {
-    throw refuse(['queues'], `"${DELIVERIES}" is served by Chronos itself; leave it out`, where, 'INVALID_OPTION')
+  const internal = queues.find(isInternal)
+  if (internal !== undefined) {
+    throw refuse(['queues'], `"${internal}" is served by Chronos itself; leave it out`, where, 'INVALID_OPTION')
   }
   return present({
     workerId,

@@ -76,7 +76,7 @@ export class Maintenance {
     const sweeper = new Sweeper({ env, leaseMs, everyMaxMs: pace.sweepMs, onHandedOn, definitionOf })
     this.#sweeper = sweeper
     const pruner = new Pruner(env, retention)
-    const records = new RecordPruner(connection)
+    const records = new RecordPruner(env)
     const folder = new DeltaFolder(env, pace.foldMs)
     this.#redriver = new Redriver(env, pace.redrivesMs, onHandedOn)
     const evaluator = new AlertEvaluator({

@@ -15,13 +15,13 @@ import {
 } from '../../store/fold.js'
 import type { RecordQuery, StoredRecord } from '../../store/record.js'
 import type { Store } from '../../store/store.js'
-import type { Connection } from '../client/connection.js'
 import { ERROR_NOTES, type ErrorNotes } from '../dead/error-notes.js'
 import { REDRIVE } from '../dead/redriver.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { FLEET_EVENT } from '../incident/events.js'
 import { UNHANDLED, type UnhandledRecord } from '../jobs/handlers.js'
-import { bodyOf } from '../records/records.js'
+import { forgetListeners } from '../listeners/abandoned.js'
+import { bodyOf, type RecordsEnvironment } from '../records/records.js'
 import { WORKER, WORKER_BUILD, type WorkerBuild, type WorkerRecord } from '../worker/fleet.js'
 import { removeEmptyQueues } from './empty-queues.js'
 
@@ -42,16 +42,19 @@ const KEPT_MS = {
   dependencies: 7 * DAY_MS,
 } as const
 
-/** Removes what is no longer needed: old counters, stopped workers, old error groups, unused dependencies and queues. */
+/**
+ * Removes what is no longer needed: old counters, stopped workers, old error groups, unused dependencies, listeners and
+ * queues.
+ */
 export class RecordPruner {
-  readonly #connection: Connection
+  readonly #env: RecordsEnvironment
 
-  constructor(connection: Connection) {
-    this.#connection = connection
+  constructor(env: RecordsEnvironment) {
+    this.#env = env
   }
 
   async step(): Promise<number> {
-    const store = await this.#connection.store()
+    const store = await this.#env.connection.store()
     const { now } = await store.info()
     for (const kind of [COUNTS, ERROR_COUNTS, TIMINGS, QUEUE_TIMINGS]) {
       await forget(store, kind, { from: '1m', to: countsId('1m', now - KEPT_MS.minutes) })
@@ -77,6 +80,7 @@ export class RecordPruner {
       if (updatedAt >= now - KEPT_MS.dependencies || !isIdle(dependency, now)) return false
       return (await store.count({ dependency: dependency.key, state: 'waiting' }, 1)).value === 0
     })
+    await forgetListeners(store, now, this.#env.log)
     await removeEmptyQueues(store, now)
     return EVERY_MS
   }

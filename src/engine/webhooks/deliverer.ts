@@ -20,9 +20,9 @@ const GRACE_MS = 20_000
 export interface DelivererPace {
   /** Interval of polling for deliveries of which no notification arrived. */
   readonly deliveriesMs: number
-  /** How often to read the endpoints if there are some. */
+  /** How often to read the endpoints and listeners if there are some. */
   readonly webhookChangesMs: number
-  /** How often to read the endpoints if there are none. */
+  /** How often to read them if there are none. */
   readonly webhooksMs: number
 }
 
@@ -58,13 +58,14 @@ export class Deliverer implements Health {
     this.#definition = deliveryJob({ endpoints, egress, time, health: this, onTook }) as JobDefinition
   }
 
-  /** A step of a loop: reads the endpoints, and starts the worker if a delivery waits. */
+  /** A step of a loop: reads the endpoints and listeners, and starts the worker if a delivery waits. */
   async step(): Promise<number> {
     this.#mayRun = true
     const { endpoints, pace } = this.#options
-    await endpoints.load()
+    const { outbox } = this.#env
+    await outbox.load()
     if (!this.#worker && (endpoints.size > 0 || (await this.#hasWork()))) this.#start()
-    return endpoints.size > 0 ? pace.webhookChangesMs : pace.webhooksMs
+    return outbox.isUsed ? pace.webhookChangesMs : pace.webhooksMs
   }
 
   /** There may be a delivery now, or in `delayMs`. */

@@ -12,6 +12,7 @@ import {
 } from '../../core/webhook/webhook.js'
 import type { NewJob } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
+import { CachedRead } from '../records/cached-read.js'
 import { Records, type Stored } from '../records/records.js'
 import { newSecret } from './signature.js'
 
@@ -19,8 +20,6 @@ export const WEBHOOK = 'webhook'
 /** The secrets that sign deliveries to URLs given by jobs. */
 export const WEBHOOK_SECRETS = 'webhook-secrets'
 export const PER_JOB = 'per-job'
-/** Endpoints that were read within this time are not read again. */
-const FRESH_MS = 1_000
 
 interface Known {
   readonly endpoint: Endpoint
@@ -33,9 +32,7 @@ type Parts = Pick<Environment, 'connection' | 'clock' | 'dice' | 'time' | 'log'>
 export class Endpoints {
   readonly #parts: Parts
   #known: ReadonlyMap<string, Known> = new Map()
-  #loadedAt = Number.NEGATIVE_INFINITY
-  #loading: Promise<void> | undefined
-
+  readonly #cache: CachedRead
   readonly #records: Records<Endpoint>
   readonly #secrets: Records<{ readonly secrets: readonly Secret[] }>
 
@@ -44,6 +41,7 @@ export class Endpoints {
 
   constructor(parts: Parts, configured?: string) {
     this.#parts = parts
+    this.#cache = new CachedRead(parts.clock, () => this.#load())
     if (configured !== undefined) read(webhookSecret, configured, 'createChronos: webhookSecret')
     this.#configured = configured
     this.#records = new Records({ env: parts, kind: WEBHOOK, name: id => `webhook ${shown(id)}` })
@@ -51,7 +49,7 @@ export class Endpoints {
   }
 
   get isLoaded(): boolean {
-    return this.#loadedAt !== Number.NEGATIVE_INFINITY
+    return this.#cache.isLoaded
   }
 
   get size(): number {
@@ -60,15 +58,11 @@ export class Endpoints {
 
   /** Reads the endpoints. */
   load(): Promise<void> {
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined
-    })
-    return this.#loading
+    return this.#cache.load()
   }
 
-  /** Reads the endpoints unless they were read just now: for callers in a process without the loop that reads them. */
-  async fresh(): Promise<void> {
-    if (this.#parts.clock.now() - this.#loadedAt > FRESH_MS) await this.load()
+  fresh(): Promise<void> {
+    return this.#cache.fresh()
   }
 
   wanting(subject: Subject): readonly Endpoint[] {
@@ -161,10 +155,8 @@ export class Endpoints {
   }
 
   async #load(): Promise<void> {
-    const at = this.#parts.clock.now()
     const records = await this.#records.page({ limit: ENDPOINTS_MAX })
     this.#known = new Map(records.map(({ id, version, body: endpoint }) => [id, { version, endpoint }]))
-    this.#loadedAt = at
   }
 
   #learn({ id, version, body }: Stored<Endpoint>): Endpoint {

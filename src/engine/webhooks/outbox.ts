@@ -1,4 +1,5 @@
 import type { Job } from '../../core/job/job.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { wait } from '../../core/values/clock.js'
 import { type JobNews, jobMessageBody, messageBody } from '../../core/webhook/message.js'
 import {
@@ -14,10 +15,18 @@ import type { Claimed, NewJob, RunEnd, Settlement } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import type { EventHub } from '../client/events.js'
 import type { Log } from '../client/log.js'
+import type { Listeners } from '../listeners/listeners.js'
 import { backOffMs } from '../time/loop.js'
 import type { Endpoints } from './endpoints.js'
 
-type Parts = Pick<Environment, 'connection' | 'clock' | 'dice' | 'time' | 'log'>
+interface Parts extends Pick<Environment, 'connection' | 'clock' | 'dice' | 'time' | 'log'> {
+  readonly endpoints: Endpoints
+  readonly listeners: Listeners
+  /** Called when there is a delivery to send. */
+  readonly onDelivery: () => void
+  /** Called when there is an event for a listener. */
+  readonly onEvent: () => void
+}
 
 /** The payload of a delivery: enough to send the same message repeatedly. */
 export interface DeliveryPayload {
@@ -34,33 +43,43 @@ export interface DeliveryPayload {
 const PRIORITY = 5
 
 /**
- * Makes deliveries of events. Deliveries are jobs, and they are stored in the transaction of the change that they
- * report.
+ * Makes deliveries of events, to webhook endpoints and to listeners of other processes. Deliveries are jobs, and they
+ * are stored in the transaction of the change that they report.
  */
 export class Outbox {
   readonly #parts: Parts
   readonly #endpoints: Endpoints
-  readonly #onDelivery: () => void
+  readonly #listeners: Listeners
   #wasUsed = false
+  #hasEvents = false
 
-  /** `onDelivery` is called when there is a delivery to send. */
-  constructor(parts: Parts, endpoints: Endpoints, onDelivery: () => void) {
+  constructor(parts: Parts) {
     this.#parts = parts
-    this.#endpoints = endpoints
-    this.#onDelivery = onDelivery
+    this.#endpoints = parts.endpoints
+    this.#listeners = parts.listeners
   }
 
-  /** The endpoints are known. Before that, no run may end. */
+  /** The endpoints and listeners are known. Before that, no run may end. */
   get isReady(): boolean {
-    return this.#endpoints.isLoaded
+    return this.#endpoints.isLoaded && this.#listeners.isLoaded
   }
 
-  /** Reads the endpoints, with retries until the store answers or is closed. */
+  /** There is an endpoint or a listener. */
+  get isUsed(): boolean {
+    return this.#endpoints.size > 0 || this.#listeners.size > 0
+  }
+
+  /** Reads the endpoints and listeners. */
+  async load(): Promise<void> {
+    await Promise.all([this.#endpoints.load(), this.#listeners.load()])
+  }
+
+  /** The same with retries until the store answers or is closed. */
   async ready(): Promise<void> {
     const { connection, clock, dice, log } = this.#parts
     for (let failures = 0; !this.isReady && !connection.isClosed; failures++) {
       try {
-        await this.#endpoints.load()
+        await this.load()
       } catch (error) {
         const retryInMs = backOffMs(failures, dice)
         log.warn({ event: 'store.unavailable', retryInMs, err: error }, 'store unavailable, buffering results')
@@ -69,14 +88,14 @@ export class Outbox {
     }
   }
 
-  /** Reads the endpoints for callers that change jobs in a process where no loop reads them. */
-  fresh(): Promise<void> {
-    return this.#endpoints.fresh()
+  /** The same for callers that change jobs in a process where no loop reads them. */
+  async fresh(): Promise<void> {
+    await Promise.all([this.#endpoints.fresh(), this.#listeners.fresh()])
   }
 
   /** Adds the deliveries about a run to its settlement. */
   attach(settlement: Settlement, claimed: Claimed): Settlement {
-    if (claimed.queue === DELIVERIES || (this.#endpoints.size === 0 && claimed.webhook === undefined)) return settlement
+    if ((!this.isUsed && claimed.webhook === undefined) || isInternal(claimed.queue)) return settlement
     const { end } = settlement
     const spawn = end.kind === 'ended' ? this.#ofJob(newsOf(settlement, end, claimed)) : []
     const mayBeCancelled = end.kind === 'handed-back' || end.transition.to === 'waiting'
@@ -94,7 +113,7 @@ export class Outbox {
 
   /** The deliveries about a job that ended without a run. */
   following(job: Job): readonly NewJob[] {
-    if (job.queue === DELIVERIES) return []
+    if (isInternal(job.queue)) return []
     const { reason, finishedAt, error } = job
     const at = finishedAt === undefined || reason === 'discarded' ? this.#parts.time.now() : finishedAt
     const more = { ...(reason !== undefined && { reason }), ...(error && { error }) }
@@ -126,11 +145,18 @@ export class Outbox {
 
   /** The deliveries are stored and can be sent. */
   wake(): void {
-    if (this.#wasUsed) this.#onDelivery()
+    if (this.#wasUsed) this.#parts.onDelivery()
+    if (this.#hasEvents) this.#parts.onEvent()
   }
 
   #ofJob(news: JobNews | undefined): readonly NewJob[] {
     if (news === undefined) return []
+    const events = this.#listeners.jobsFor(news)
+    if (events.length > 0) this.#hasEvents = true
+    return [...this.#messagesOf(news), ...events]
+  }
+
+  #messagesOf(news: JobNews): readonly NewJob[] {
     const { type, job } = news
     const { tenantId, webhook } = job
     const subject = { type, job, ...(tenantId !== undefined && { tenantId }) }

@@ -1,14 +1,14 @@
 import { NOT_KEPT } from '../../core/failure/outcome.js'
+import { eventJob } from '../../core/job/event.js'
 import { maxRetriesOf, type StoredError } from '../../core/job/job.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { present } from '../../core/values/present.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Settled } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { EventHub } from '../client/events.js'
 import { factsOf as factsOfJob } from '../client/job-facts.js'
 import { nextAfter, type TimedSchedule } from '../schedules/schedule-cache.js'
-import { eventJob } from './attempt.js'
 import type { Ending } from './finish.js'
 
 /** Logs the stored end of a run in one line, and emits the events that have a listener. */
@@ -18,8 +18,8 @@ export function announce(given: Environment, ending: Ending, settled: Settled): 
     given.log.warn({ ...factsOf('result.dropped', ending), why: outcome.note }, 'result of a job was not kept')
   // Successes usually have no listener; then no event is built.
   if (outcome.kind === 'succeeded' && !hearsSuccess(given)) return
-  // Webhook deliveries are logged and raise no events: an event could cause another delivery.
-  const env = run.claimed.queue === DELIVERIES ? { ...given, events: new EventHub(given.log) } : given
+  // Deliveries are logged and raise no events: an event could cause another delivery.
+  const env = isInternal(run.claimed.queue) ? { ...given, events: new EventHub(given.log) } : given
   const state = settled.status === 'settled' ? settled.state : transition.to
   switch (state) {
     case 'succeeded':

@@ -1,5 +1,5 @@
 import { Snooze, toLogText, withNote } from '../../core/failure/outcome.js'
-import type { EventJob } from '../../core/job/event.js'
+import { type EventJob, eventJob } from '../../core/job/event.js'
 import { type Delivery, type JobFacts, maxRetriesOf, needsBegin } from '../../core/job/job.js'
 import type { Transaction } from '../../core/job/options.js'
 import { toPayload } from '../../core/job/payload.js'
@@ -302,28 +302,6 @@ export class Attempt implements JobContext {
     this.#mustBeHeld('job.progress')
     this.#progress = toPayload(value, 'job.progress')
     this.#port.hasNews(this)
-  }
-}
-
-export function eventJob(
-  job: Pick<
-    Claimed,
-    'id' | 'name' | 'queue' | 'tenantId' | 'key' | 'tags' | 'generation' | 'run' | 'attempt' | 'delivery'
-  >,
-  policy: Policy,
-): EventJob {
-  const { id, name, queue, tenantId, key, tags, generation, run, attempt } = job
-  return {
-    id,
-    name,
-    queue,
-    ...(tenantId !== undefined && { tenantId }),
-    ...(key !== undefined && { key }),
-    tags,
-    generation,
-    run,
-    attempt,
-    maxAttempts: maxRetriesOf(job, policy) + 1,
   }
 }
 

@@ -1,5 +1,5 @@
 import { FAILED, type Job, phaseOf } from '../../core/job/job.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { cursorOf, readCursor, writeCursor } from '../cursor.js'
 import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
 import { errorHas, jobHas } from '../text-search.js'
@@ -130,7 +130,7 @@ function matches(tables: MemoryTables, row: Row, filter: Omit<JobFilter, 'ids'>,
     (filter.queue === undefined || job.queue === filter.queue) &&
     (filter.name === undefined || job.name === filter.name) &&
     (filter.tenantId === undefined || job.tenantId === filter.tenantId) &&
-    (filter.internal === undefined || (job.queue === DELIVERIES) === filter.internal) &&
+    (filter.internal === undefined || isInternal(job.queue) === filter.internal) &&
     (filter.key === undefined || job.key === filter.key) &&
     (filter.tag === undefined || job.tags.includes(filter.tag)) &&
     (filter.reason === undefined || job.reason === filter.reason) &&

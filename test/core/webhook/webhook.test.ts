@@ -165,6 +165,7 @@ describe('a message', () => {
     generation: 1,
     run: 2,
     attempt: 2,
+    delivery: 'at-least-once' as const,
     createdAt: NOW - 5000,
   }
 

@@ -74,6 +74,6 @@ export function optionsPage(): string {
 
 export function eventsPage(): string {
   const about =
-    '`chronos.on(name, listener)` receives the events of this process. [Webhooks](../webhooks.md) send most of them to a URL.'
+    '`chronos.on(name, listener)` receives the events of this process; with [`everywhere: true`](../results.md#events-of-all-processes), those of all processes. [Webhooks](../webhooks.md) send most of them to a URL.'
   return page('All events', about, EVENTS)
 }

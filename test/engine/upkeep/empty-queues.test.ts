@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { newDependency } from '../../../src/core/dependency/dependency.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
 import { Connection } from '../../../src/engine/client/connection.js'
+import { silentLog } from '../../../src/engine/client/log.js'
 import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
 import { RecordPruner } from '../../../src/engine/upkeep/record-pruner.js'
 import type { Store } from '../../../src/store/store.js'
@@ -14,7 +15,7 @@ function client(open: (clock: VirtualClock) => Store) {
   const clock = new VirtualClock()
   const store = open(clock)
   const chronos = new Chronos(async () => store, clock, seededDice(1), { log: false })
-  const pruner = new RecordPruner(new Connection(async () => store, clock))
+  const pruner = new RecordPruner({ connection: new Connection(async () => store, clock), log: silentLog })
   const put = (kind: string, id: string, body: object): Promise<unknown> =>
     store.putRecords([{ kind, id, body: JSON.stringify(body) }])
   const pass = async (days: number): Promise<void> => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { Connection } from '../../../src/engine/client/connection.js'
+import { silentLog } from '../../../src/engine/client/log.js'
 import { VirtualClock } from '../../../src/engine/time/virtual.js'
 import { RecordPruner } from '../../../src/engine/upkeep/record-pruner.js'
 import { countsId } from '../../../src/store/fold.js'
@@ -32,7 +33,7 @@ it('deletes old counters, workers, error groups and redrives, and no record that
   // More than one batch of what stays, before what goes.
   for (let n = 0; n < 600; n++) await put('worker', `a${String(n).padStart(4, '0')}`, { seenAt: now })
 
-  await new RecordPruner(new Connection(async () => store, clock)).step()
+  await new RecordPruner({ connection: new Connection(async () => store, clock), log: silentLog }).step()
 
   const ids = async (kind: string): Promise<readonly string[]> =>
     (await store.records(kind, { limit: 1_000 })).map(({ id }) => id)

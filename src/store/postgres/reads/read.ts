@@ -1,6 +1,6 @@
 import { type Job, type JobState, TERMINAL } from '../../../core/job/job.js'
+import { RESERVED } from '../../../core/queue/internal.js'
 import { present } from '../../../core/values/present.js'
-import { DELIVERIES } from '../../../core/webhook/webhook.js'
 import { tagLine, toText } from '../../columns.js'
 import { cursorOf, cut, type OrderedCursor, readCursor, writeCursor } from '../../cursor.js'
 import {
@@ -52,7 +52,7 @@ function whereOf(filter: JobFilter): Where {
   if (filter.queue !== undefined) add('queue = ?', toText(filter.queue))
   if (filter.name !== undefined) add('name = ?', toText(filter.name))
   if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
-  if (filter.internal !== undefined) add(filter.internal ? 'queue = ?' : 'queue <> ?', DELIVERIES)
+  if (filter.internal !== undefined) add(`starts_with(queue, ?) = ${filter.internal}`, RESERVED)
   if (filter.tag !== undefined) add('strpos(tags, ?) > 0', tagLine(filter.tag))
   if (filter.reason !== undefined) add('reason = ?', filter.reason)
   if (filter.fingerprint !== undefined) addIndexed(where, 'fingerprint', filter.fingerprint)

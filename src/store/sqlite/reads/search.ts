@@ -1,5 +1,5 @@
 import type { JobState } from '../../../core/job/job.js'
-import { DELIVERIES } from '../../../core/webhook/webhook.js'
+import { RESERVED } from '../../../core/queue/internal.js'
 import { tagLine, toText } from '../../columns.js'
 import type { JobFilter } from '../../store.js'
 import { HTTP_JOB, mayBeOfId, withinJson } from '../../text-search.js'
@@ -298,7 +298,8 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.queue !== undefined) add('+queue = ?', toText(filter.queue))
   if (filter.name !== undefined) add('name = ?', toText(filter.name))
   if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))
-  if (filter.internal !== undefined) add(filter.internal ? '+queue = ?' : '+queue <> ?', DELIVERIES)
+  if (filter.internal !== undefined)
+    add(`substr(queue, 1, ${RESERVED.length}) ${filter.internal ? '=' : '<>'} ?`, RESERVED)
   if (filter.key !== undefined) add('key = ?', toText(filter.key))
   if (filter.tag !== undefined) add('instr(tags, ?) > 0', tagLine(filter.tag))
   if (filter.reason !== undefined) add('reason = ?', filter.reason)
