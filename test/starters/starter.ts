@@ -55,10 +55,25 @@ export interface Started {
   stop(): Promise<unknown>
 }
 
-/** Runs its `start` script as a process. */
+/** Runs its `start` script as a process, beside its `worker` script if it has one. */
 export async function started(folder: string): Promise<Started> {
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
-  const [command = '', ...args] = scripts['start']!.split(' ')
+  const worker = scripts['worker'] === undefined ? undefined : run(folder, scripts['worker'])
+  const server = run(folder, scripts['start']!)
+  for await (const line of createInterface(server.child.stdout)) {
+    const [, url] = /(?:listening on|Local:) +(http:\S+)/.exec(line) ?? []
+    if (url === undefined) continue
+    const stop = async (): Promise<unknown> => {
+      const code = await worker?.stop()
+      return code || (await server.stop())
+    }
+    return { url: url.replace('[::1]', 'localhost'), stop }
+  }
+  throw new Error(`${folder} never listened`)
+}
+
+function run(folder: string, script: string) {
+  const [command = '', ...args] = script.split(' ')
   const { NODE_OPTIONS: _, ...env } = process.env
   const child = spawn(command === 'node' ? process.execPath : join(folder, 'node_modules', '.bin', command), args, {
     cwd: folder,
@@ -67,15 +82,10 @@ export async function started(folder: string): Promise<Started> {
   })
   const ended = once(child, 'exit')
   onTestFinished(() => void child.kill('SIGKILL'))
-  for await (const line of createInterface(child.stdout)) {
-    const [, url] = /listening on (http:\S+)/.exec(line) ?? []
-    if (url === undefined) continue
-    const stop = async (): Promise<unknown> => {
-      child.kill('SIGTERM')
-      const [code, signal] = await ended
-      return code ?? signal
-    }
-    return { url: url.replace('[::1]', 'localhost'), stop }
+  const stop = async (): Promise<unknown> => {
+    child.kill('SIGTERM')
+    const [code, signal] = await ended
+    return code ?? signal
   }
-  throw new Error(`${folder} never listened`)
+  return { child, stop }
 }

@@ -1,0 +1,5 @@
+import { COOKIE } from '../../lib/session.js'
+
+export function POST() {
+  return Response.json({ user: 'ada' }, { headers: { 'Set-Cookie': COOKIE } })
+}
