@@ -45,7 +45,7 @@ export interface Store {
   readonly commitsAlone?: boolean
   /** The store announces work of other processes at once, so workers need to poll only rarely. */
   readonly announcesWork?: boolean
-  /** `watch` also calls back when another process has ended jobs, so that callers who wait for a result learn it at once. */
+  /** `watch` can also call back when a run has ended in another process, so that callers who wait learn it at once. */
   readonly announcesEnds?: boolean
 
   /** Facts that the store knows at once, so that idle loops cost little. Absent if another process may change it. */
@@ -146,8 +146,11 @@ export interface Store {
   beginEffect(lease: Lease, name: string): Promise<EffectStatus>
   endEffect(lease: Lease, name: string, result: string): Promise<'done' | 'lost'>
 
-  /** Calls back when another process may have added work, and once when it starts to listen. Returns a function that stops it. */
-  watch(onChange: () => void): () => void
+  /**
+   * Calls back when another process may have added work, or (`ends`, if the store has `announcesEnds`) when a run may
+   * have ended there; and once when it starts to listen. Returns a function that stops it.
+   */
+  watch(onChange: () => void, what?: 'work' | 'ends'): () => void
   /**
    * Renews a worker's leases from a separate thread while this thread is blocked. Absent if the store does not support
    * it.

@@ -170,7 +170,7 @@ class Bell {
       events.on('job.cancelled', hear),
     ]
     const store = await connection.store()
-    if (store.announcesEnds) this.#stop.push(store.watch(() => this.#ring()))
+    if (store.announcesEnds) this.#stop.push(store.watch(() => this.#ring(), 'ends'))
   }
 
   wait(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -143,7 +143,7 @@ export class Waiters {
     void connection.store().then(
       store => {
         if (!store.announcesEnds || this.#stopListening.length !== 3) return
-        this.#stopListening.push(store.watch(() => this.#ask()))
+        this.#stopListening.push(store.watch(() => this.#ask(), 'ends'))
       },
       () => undefined,
     )

@@ -1,4 +1,5 @@
 import type { JobChange } from '../../core/job/changes.js'
+import { TERMINAL } from '../../core/job/job.js'
 import type { Clock, Dice } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { AuditSnapshot } from '../integrity.js'
@@ -97,6 +98,7 @@ export class PostgresStore implements Store {
   readonly kind = 'postgres'
   readonly commitsAlone = true
   readonly announcesWork: boolean
+  readonly announcesEnds: boolean
   readonly guard?: (options: GuardOptions) => Guard
   readonly #place: Place
   readonly #db: Database
@@ -123,7 +125,9 @@ export class PostgresStore implements Store {
     this.#notifier = new Notifier(this.#db, source)
     this.#listenUrl = listenUrl
     this.announcesWork = listenUrl !== false
-    this.#listener = listenUrl === false ? undefined : new Listener(this.#db, source, listenUrl)
+    this.announcesEnds = this.announcesWork
+    const onAwait = (): void => this.#notifier.awaited()
+    this.#listener = listenUrl === false ? undefined : new Listener(this.#db, source, listenUrl, onAwait)
     if (connections.isGuarded) this.guard = given => guard(this.#db, this.#place, given)
     this.#queues = new settings.KnownQueues(this.#db)
     this.#watermarks = new Watermarks(clock)
@@ -220,6 +224,7 @@ export class PostgresStore implements Store {
       // A job that was handed back keeps its place, which may be before the last claim's position.
       if (settlements.some(({ end }) => end.kind === 'handed-back')) this.#watermarks.reset()
       if (settlements.some((one, index) => isForOthers(one, answers[index]!))) this.#notifier.notify([{ delayMs: 0 }])
+      this.#notifier.notifyEnds()
       return answers
     })
   }
@@ -240,6 +245,7 @@ export class PostgresStore implements Store {
       if (waiting.some(({ before }) => before.state === 'waiting')) this.#watermarks.reset()
       const times = [...waiting.map(({ next }) => ({ delayMs: next.runAt - now })), ...jobs.map(({ runAt }) => runAt)]
       if (times.length > 0) this.#notifier.notify(times)
+      if (writes.some(({ next }) => TERMINAL.has(next.state))) this.#notifier.notifyEnds()
       const queues = [...waiting.map(({ next }) => next), ...jobs].map(({ queue }) => queue)
       // The change is committed; the list of queues is only informational.
       await this.#queues.add(queues).catch(() => undefined)
@@ -324,8 +330,8 @@ export class PostgresStore implements Store {
     return this.#verb(db => effects.endEffect(db, one, name, result))
   }
 
-  watch(onChange: () => void): () => void {
-    return this.#listener?.watch(onChange) ?? (() => undefined)
+  watch(onChange: () => void, what: 'work' | 'ends' = 'work'): () => void {
+    return this.#listener?.watch(onChange, what) ?? (() => undefined)
   }
 
   /** Operations that started before the store is closed are still completed. */

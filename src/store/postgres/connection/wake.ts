@@ -14,6 +14,15 @@ const SOON_MS = 60_000
  */
 export const FROM_A_TRANSACTION = 'tx'
 
+/** A process that waits for the ends of runs says so this often; others announce ends for three times as long. */
+const AWAIT_EVERY_MS = 10_000
+const AWAITED_MS = 3 * AWAIT_EVERY_MS
+/** The minimum time between two announcements of ends by one process. */
+const ENDS_QUIET_MS = 50
+/** The beginnings of the payloads that say so, and that announce ends. */
+const AWAIT = 'await:'
+const ENDED = 'ended:'
+
 const CHANNEL_MAX = 63
 
 /** There is one channel per schema, because queue names are data. */
@@ -32,15 +41,21 @@ export const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_
 export class Notifier {
   readonly #db: Database
   readonly #statement: Statement
+  readonly #ended: Statement
   #sentAt = Number.NEGATIVE_INFINITY
   #timer: Timer | undefined
   #sending: Promise<unknown> | undefined
   /** More work was added while a notification was in flight. */
   #more = false
+  /** Until when another process waits for ends, and when they are announced next. */
+  #awaitedUntil = Number.NEGATIVE_INFINITY
+  #endsAt = Number.NEGATIVE_INFINITY
+  #endsTimer: Timer | undefined
 
   /** `source` lets the listener of this process recognize its own notifications. */
   constructor(db: Database, source: string) {
     this.#db = db
+    this.#ended = { sql: NOTIFY, values: [channelOf(db.schema), `${ENDED}${source}`], isKept: true }
     this.#statement = { sql: NOTIFY, values: [channelOf(db.schema), source], isKept: true }
   }
 
@@ -66,8 +81,29 @@ export class Notifier {
     return this.#statement
   }
 
+  /** Another process waits for ends. */
+  awaited(): void {
+    this.#awaitedUntil = this.#db.clock.now() + AWAITED_MS
+  }
+
+  /** Announces ends of runs, many at a time, if another process waits for them. */
+  notifyEnds(): void {
+    const { clock } = this.#db
+    const now = clock.now()
+    if (this.#endsTimer || now > this.#awaitedUntil) return
+    this.#endsTimer = clock.timer(Math.max(0, this.#endsAt - now), () => {
+      this.#endsTimer = undefined
+      this.#endsAt = clock.now() + ENDS_QUIET_MS
+      void this.#db.sendBestEffort(this.#ended)
+    })
+  }
+
   /** Waits until every pending notification is sent. */
   async close(): Promise<void> {
+    if (this.#endsTimer) {
+      this.#endsTimer.cancel()
+      await this.#db.sendBestEffort(this.#ended)
+    }
     await this.#sending
     if (this.#timer) this.#send()
     await this.#sending
@@ -105,30 +141,56 @@ export class Listener {
   readonly #source: string
   readonly #url: string | undefined
   readonly #watchers = new Set<() => void>()
+  /** Those that wait for ends. */
+  readonly #waiting = new Set<() => void>()
+  readonly #onAwait: () => void
+  #awaiting: Timer | undefined
   #client: PgClient | undefined
   #timer: Timer | undefined
   #failures = 0
   #checks = 0
   #heard = 0
 
-  constructor(db: Database, source: string, url: string | undefined) {
+  /** `onAwait` is called when another process waits for ends. */
+  constructor(db: Database, source: string, url: string | undefined, onAwait: () => void) {
     this.#db = db
     this.#source = source
     this.#url = url
+    this.#onAwait = onAwait
   }
 
-  watch(onChange: () => void): () => void {
+  watch(onChange: () => void, what: 'work' | 'ends'): () => void {
     // A new function per call, so that watching twice with the same callback can be stopped once.
     const watcher = () => onChange()
-    this.#watchers.add(watcher)
-    if (this.#watchers.size === 1) void this.#connect()
+    const isFirst = this.#size === 0
+    const watchers = what === 'ends' ? this.#waiting : this.#watchers
+    watchers.add(watcher)
+    if (isFirst) void this.#connect()
+    if (what === 'ends' && this.#waiting.size === 1) this.#await()
     return () => {
-      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.close()
+      if (watchers.delete(watcher) && this.#size === 0) this.close()
     }
+  }
+
+  get #size(): number {
+    return this.#watchers.size + this.#waiting.size
+  }
+
+  /** Asks the other processes to announce ends, as long as a caller waits. */
+  #await(): void {
+    this.#awaiting?.cancel()
+    this.#awaiting = undefined
+    if (this.#waiting.size === 0) return
+    const values = [channelOf(this.#db.schema), `${AWAIT}${this.#source}`]
+    void this.#db.sendBestEffort({ sql: NOTIFY, values })
+    this.#awaiting = this.#db.clock.timer(AWAIT_EVERY_MS, () => this.#await())
   }
 
   close(): void {
     this.#watchers.clear()
+    this.#waiting.clear()
+    this.#awaiting?.cancel()
+    this.#awaiting = undefined
     this.#timer?.cancel()
     this.#drop()
   }
@@ -148,7 +210,8 @@ export class Listener {
       this.#failures = 0
       this.#later(CHECK_EVERY_MS, () => this.#check(mine))
       // Notifications before this moment may have been missed.
-      this.#call()
+      this.#call(this.#watchers)
+      this.#call(this.#waiting)
     } catch {
       if (client === undefined) this.#reconnect()
       else this.#lost(client)
@@ -158,11 +221,17 @@ export class Listener {
   #hear(client: PgClient, { payload }: PgNotification): void {
     if (client !== this.#client || payload === this.#source) return
     if (payload === this.#checkWord()) this.#heard = this.#checks
-    else if (!payload?.startsWith(CHECK)) this.#call()
+    else if (payload?.startsWith(AWAIT)) this.#fromOthers(payload, AWAIT, this.#onAwait)
+    else if (payload?.startsWith(ENDED)) this.#fromOthers(payload, ENDED, () => this.#call(this.#waiting))
+    else if (!payload?.startsWith(CHECK)) this.#call(this.#watchers)
   }
 
-  #call(): void {
-    for (const watcher of [...this.#watchers]) watcher()
+  #fromOthers(payload: string, beginning: string, act: () => void): void {
+    if (payload !== `${beginning}${this.#source}`) act()
+  }
+
+  #call(watchers: ReadonlySet<() => void>): void {
+    for (const watcher of [...watchers]) watcher()
   }
 
   #checkWord(): string {
@@ -186,7 +255,7 @@ export class Listener {
   }
 
   #reconnect(): void {
-    if (this.#watchers.size === 0) return
+    if (this.#size === 0) return
     const waitMs = Math.min(RECONNECT_MAX_MS, RECONNECT_FIRST_MS * 2 ** Math.min(this.#failures++, 10))
     this.#later(waitMs * (0.5 + this.#db.dice.random() / 2), () => void this.#connect())
   }
