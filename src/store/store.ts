@@ -146,10 +146,7 @@ export interface Store {
   beginEffect(lease: Lease, name: string): Promise<EffectStatus>
   endEffect(lease: Lease, name: string, result: string): Promise<'done' | 'lost'>
 
-  /**
-   * Calls back when another process may have added work, or (`ends`, if the store has `announcesEnds`) when a run may
-   * have ended there; and once when it starts to listen. Returns a function that stops it.
-   */
+  /** Calls back when another process may have added work, or ended a run (`ends`), and once when it starts to listen. */
   watch(onChange: () => void, what?: 'work' | 'ends'): () => void
   /**
    * Renews a worker's leases from a separate thread while this thread is blocked. Absent if the store does not support
