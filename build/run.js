@@ -13,7 +13,10 @@ import { writeLicenses } from './licenses.js'
 const LAYERS = [
   { name: 'core', test: /\/src\/core\// },
   // A client has no engine: a browser must not load it with the definitions of jobs.
-  { name: 'define', test: /\/src\/engine\/(client\/definition|threads\/module|upkeep\/retention)\.ts$/ },
+  {
+    name: 'define',
+    test: /\/src\/engine\/(batches\/settings|client\/definition|threads\/module|upkeep\/retention)\.ts$/,
+  },
   { name: 'client', test: /\/src\/client\// },
   { name: 'postgres', test: /\/src\/store\/postgres\// },
   { name: 'engine', test: /\/src\/(engine|store)\/|\/src\/(index|sqlite)\.ts$/ },
