@@ -13,12 +13,12 @@ import { Code } from '../../parts/code-sample.js'
 import { Copyable } from '../../parts/copyable.js'
 import { Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
-import { Json } from '../../parts/json.js'
 import { Facts, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { query, setQuery } from '../../shell/router.js'
 import { windowWords } from '../../timeline/facts.js'
+import { LiveLog, Log } from './job-log.js'
 
 const LOGS_MAX = 200
 const SHOWN_MAX = 15
@@ -55,7 +55,7 @@ export function Attempts({ data }: { readonly data: JobTimeline }) {
                 for <Elapsed since={job.startedAt ?? job.runAt} />
               </span>
             </div>
-            <Logs lines={linesOf(job.run ?? current)} />
+            <LiveLog id={job.id} run={job.run ?? current} stored={linesOf(job.run ?? current)} />
           </li>
         )}
         {shown.map(attempt => (
@@ -123,7 +123,7 @@ function Attempt({ attempt, isOpen, logs }: AttemptProps) {
             </>
           )}
           {attempt.note !== undefined && <p>{attempt.note}</p>}
-          <Logs lines={logs} />
+          <Log lines={logs} />
           <p class="muted row wrap">
             run {run}
             {generation > 1 && <span>· generation {generation}</span>}
@@ -164,27 +164,5 @@ function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; 
         ]}
       />
     </div>
-  )
-}
-
-function Logs({ lines }: { readonly lines: readonly LogView[] }) {
-  if (lines.length === 0) return null
-  return (
-    <>
-      <h3>Log</h3>
-      <ol class="log-lines">
-        {lines.map((line, i) => (
-          <li key={i}>
-            <time class="muted mono" dateTime={line.at}>
-              {line.at.slice(11, 23)}
-            </time>
-            <div>
-              <span>{line.message}</span>
-              {line.data !== undefined && <Json value={line.data} what="Log data" depth={1} />}
-            </div>
-          </li>
-        ))}
-      </ol>
-    </>
   )
 }
