@@ -101,8 +101,13 @@ export class AlertEvaluator {
     // Fold pending deltas first, so that the newest events are counted.
     for (let folds = 0; folds < FOLDS_MAX; folds++) if ((await store.fold(FOLD_BATCH)) < FOLD_BATCH) break
     const rules = await rulesNow(this.#env, this.#options.alerts.base)
-    const [alerts, silences] = [await storedAlerts(store), await storedSilences(store)]
-    const changes = this.#changes(rules, await readAll(store, rules, now), alerts, silences, now)
+    // Read at the same moment, so that a store can answer these reads at once.
+    const [alerts, silences, readings] = await Promise.all([
+      storedAlerts(store),
+      storedSilences(store),
+      readAll(store, rules, now),
+    ])
+    const changes = this.#changes(rules, readings, alerts, silences, now)
     await this.#write(store, changes)
     await forgetSilences(store, silences, now)
   }

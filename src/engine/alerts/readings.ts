@@ -50,17 +50,21 @@ const READ: { readonly [Source in keyof Facts]: (scene: Scene, windowMs: number)
 
 /** Reads what the enabled rules need from the store, each fact once. */
 export async function readAll(store: Store, rules: readonly AlertRule[], now: number): Promise<Readings> {
-  const known = new Map<string, Facts[keyof Facts]>()
-  const found = new Map<RuleName, readonly Reading[]>()
-  for (const settings of rules.filter(({ enabled }) => enabled)) {
-    const { windowMs = 0 } = settings
-    const { reads, readings } = ruleNamed(settings.name)
+  const known = new Map<string, Promise<Facts[keyof Facts]>>()
+  const factsFor = ({ name, windowMs = 0 }: AlertRule): Promise<Facts[keyof Facts]> => {
+    const { reads } = ruleNamed(name)
     const key = `${reads} ${windowMs}`
-    const facts = known.get(key) ?? (await READ[reads]({ store, now }, windowMs))
+    const facts = known.get(key) ?? READ[reads]({ store, now }, windowMs)
     known.set(key, facts)
-    found.set(settings.name, readings(facts, settings, now))
+    return facts
   }
-  return found
+  const found = rules
+    .filter(({ enabled }) => enabled)
+    .map(async (rule): Promise<[RuleName, readonly Reading[]]> => {
+      const facts = await factsFor(rule)
+      return [rule.name, ruleNamed(rule.name).readings(facts, rule, now)]
+    })
+  return new Map(await Promise.all(found))
 }
 
 async function bodies<T>(store: Store, kind: string): Promise<readonly T[]> {
@@ -68,9 +72,13 @@ async function bodies<T>(store: Store, kind: string): Promise<readonly T[]> {
 }
 
 async function readQueues({ store, now }: Scene): Promise<readonly QueueFacts[]> {
-  const backlog = await store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX })
-  const paused = new Set((await store.queues()).filter(queue => queue.paused).map(({ name }) => name))
-  const served = new Set((await liveWorkers(store, now)).flatMap(worker => worker.queues))
+  const [backlog, queues, workers] = await Promise.all([
+    store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX }),
+    store.queues(),
+    liveWorkers(store, now),
+  ])
+  const paused = new Set(queues.filter(queue => queue.paused).map(({ name }) => name))
+  const served = new Set(workers.flatMap(worker => worker.queues))
   return backlog.map(({ queue, dead, deadSince, dueAt, retryDueAt }) =>
     present({
       queue,
@@ -132,8 +140,10 @@ interface Mark {
 
 /** The count of a schedule only grows, so a mark stores by how much it grew, and when. */
 async function readMissed({ store, now }: Scene, windowMs: number): Promise<readonly MissedFacts[]> {
-  const schedules = await bodies<Schedule>(store, SCHEDULE)
-  const records = await store.records(MARK, { limit: RECORDS_MAX })
+  const [schedules, records] = await Promise.all([
+    bodies<Schedule>(store, SCHEDULE),
+    store.records(MARK, { limit: RECORDS_MAX }),
+  ])
   const marks = new Map(records.map(({ id, version, body }) => [id, { version, ...(JSON.parse(body) as Mark) }]))
   const writes: { readonly id: string; readonly mark: Mark; readonly expect: number }[] = []
   const facts = schedules.map(({ id, counts }): MissedFacts => {

@@ -1,5 +1,6 @@
-import { type Clock, type Dice, type Timer, tick } from '../../core/values/clock.js'
+import type { Clock, Dice, Timer } from '../../core/values/clock.js'
 import type { Log } from '../client/log.js'
+import { wakeTogether } from './wake-together.js'
 
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 5000
@@ -38,7 +39,7 @@ export function startLoop({ name, clock, dice, log, step, idleMs, firstAfterMs =
   const sleep = (ms: number): void => {
     if (stopped) return
     const isAsked = again || ms === 0
-    timer = tick(clock, again ? 0 : ms, () => {
+    timer = wakeTogether(clock, again ? 0 : ms, () => {
       const restMs = isAsked ? undefined : idleMs?.()
       if (restMs === undefined) running = run()
       else sleep(restMs)

@@ -81,9 +81,10 @@ export class Sweeper {
     if (now - this.#lastLookAt > this.#leaseMs) this.#contactSince = undefined
     try {
       const store = connection.opened ?? (await connection.store())
-      const swept = await this.#sweep(store)
+      const [swept, found] = await Promise.all([this.#sweep(store), store.overdue(DEADLINES_PER_STEP)])
       await outbox.ready()
-      const overdue = await store.overdue(DEADLINES_PER_STEP)
+      // A job that has just been handed on may be past its deadline.
+      const overdue = swept > 0 ? await store.overdue(DEADLINES_PER_STEP) : found
       if (overdue.length > 0) {
         const changed = await store.change(overdue, expire, job => outbox.following(job))
         outbox.wake()

@@ -42,14 +42,14 @@ export async function records(db: Database, kind: string, query: RecordQuery): P
 
 function byIds(db: Database, kind: string, ids: readonly string[]): Promise<RecordRow[]> {
   const places = [...new Set(ids)].map(placeOf)
-  return db.read<RecordRow>(BY_ID, words(places.map(() => toText(kind))), words(places))
+  return db.readShort<RecordRow>(BY_ID, words(places.map(() => toText(kind))), words(places))
 }
 
 type Range = Exclude<RecordQuery, { ids: readonly string[] }>
 
 function byRange(db: Database, kind: string, { from, to, limit, order = 'up' }: Range): Promise<RecordRow[]> {
   const bounds = [from, to].map(bound => (bound === undefined ? null : placeOf(bound)))
-  return db.read<RecordRow>(
+  return db.readShort<RecordRow>(
     `SELECT ${COLUMNS} FROM @records
     WHERE kind = $1 AND id >= coalesce($2::text, '') ${to === undefined ? 'AND $3::text IS NULL' : 'AND id < $3::text'}
     ORDER BY id ${order === 'up' ? 'ASC' : 'DESC'} LIMIT $4`,

@@ -21,6 +21,7 @@ import {
   type Site,
 } from './failure.js'
 import { openSession } from './session.js'
+import { SharedReads } from './shared-reads.js'
 import { sharesOf } from './shares.js'
 import { type Ask, conversation, flight, listenForWarnings, query, type Row } from './transaction.js'
 
@@ -81,6 +82,7 @@ export class Database implements Site {
   readonly #names = new Map<string, string>()
   /** Notifications in flight, by the connection that is reserved for them. */
   readonly #notifications = new Map<PgClient, Promise<void>>()
+  readonly #sharedReads: SharedReads
   #keepsStatements = true
   #location = 'PostgreSQL'
   #opening: Promise<Opened> | undefined
@@ -92,6 +94,7 @@ export class Database implements Site {
     this.dice = dice
     this.#place = place
     this.#statementMs = statementMs
+    this.#sharedReads = new SharedReads(clock, statements => this.#readAll(statements))
   }
 
   get location(): string {
@@ -151,9 +154,18 @@ export class Database implements Site {
   }
 
   async read<R extends Row>(sql: string, ...values: readonly unknown[]): Promise<R[]> {
+    const [rows] = await this.#readAll([{ sql, values }])
+    return rows as unknown as R[]
+  }
+
+  /** A read that is short for every database; those of the same moment share a transaction. */
+  async readShort<R extends Row>(sql: string, ...values: readonly unknown[]): Promise<R[]> {
+    return (await this.#sharedReads.read({ sql, values })) as unknown as R[]
+  }
+
+  async #readAll(statements: readonly Statement[]): Promise<Row[][]> {
     try {
-      const [rows] = await this.write('work', [{ sql, values }])
-      return rows as unknown as R[]
+      return await this.write('work', statements)
     } catch (error) {
       // A read has no unknown outcome.
       const lost = error instanceof ChronosError && error.code === 'STORE_UNKNOWN'

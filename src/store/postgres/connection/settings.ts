@@ -28,7 +28,7 @@ const QUEUES = `
   WHERE name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @queues q WHERE q.name = seen.name)`
 
 export async function queues(db: Database): Promise<readonly QueueRecord[]> {
-  const records = (await db.read<QueueRow>(QUEUES)).map(readQueue)
+  const records = (await db.readShort<QueueRow>(QUEUES)).map(readQueue)
   return records.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

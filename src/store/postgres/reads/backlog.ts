@@ -32,14 +32,18 @@ const DEAD = `
   WHERE acknowledged_at IS NULL AND reason IS DISTINCT FROM 'discarded' AND coalesce(strpos(tags, $2), 0) = 0 GROUP BY queue`
 
 export async function backlog(db: Database, { exceptTag, deadMax }: BacklogRequest): Promise<readonly Backlog[]> {
+  const [due, dead] = await Promise.all([
+    db.readShort<[name: string, dueAt: number, retryDueAt: number | null]>(DUE),
+    db.readShort<[name: string, dead: number, deadSince: number]>(DEAD, deadMax, tagLine(exceptTag)),
+  ])
   const found = new Map<string, Backlog>()
-  for (const [name, dueAt, again] of await db.read<[string, number, number | null]>(DUE)) {
+  for (const [name, dueAt, retryDueAt] of due) {
     const queue = fromText(name)
-    found.set(queue, present({ queue, dead: 0, dueAt, retryDueAt: again ?? undefined }))
+    found.set(queue, present({ queue, dead: 0, dueAt, retryDueAt: retryDueAt ?? undefined }))
   }
-  for (const [name, dead, deadSince] of await db.read<[string, number, number]>(DEAD, deadMax, tagLine(exceptTag))) {
+  for (const [name, count, deadSince] of dead) {
     const queue = fromText(name)
-    found.set(queue, { ...found.get(queue), queue, dead, deadSince })
+    found.set(queue, { ...found.get(queue), queue, dead: count, deadSince })
   }
   return [...found.values()].sort((a, b) => byBytes(a.queue, b.queue))
 }

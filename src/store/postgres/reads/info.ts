@@ -8,7 +8,7 @@ const INFO = `
 type InfoRow = [now: number, version: number, server: string, fsync: string, fullPages: string, commit: string]
 
 export async function info(db: Database): Promise<StoreInfo> {
-  const [row] = await db.read<InfoRow>(INFO)
+  const [row] = await db.readShort<InfoRow>(INFO)
   const [now, schemaVersion, server, ...settings] = row!
   return {
     kind: 'postgres',

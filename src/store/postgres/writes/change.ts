@@ -119,5 +119,5 @@ const OVERDUE = `
   ORDER BY deadline, pk LIMIT $1`
 
 export async function overdue(db: Database, limit: number): Promise<readonly string[]> {
-  return (await db.read<[id: string]>(OVERDUE, limit)).map(([id]) => id)
+  return (await db.readShort<[id: string]>(OVERDUE, limit)).map(([id]) => id)
 }

@@ -194,7 +194,7 @@ const EXPIRED = `
   ORDER BY oldest, first, pk`
 
 export async function expired(db: Database, workers: number): Promise<Expired> {
-  const rows = await db.read<FactRow>(EXPIRED, workers)
+  const rows = await db.readShort<FactRow>(EXPIRED, workers)
   const now = rows[0]![FACT_COUNT + 4] as number
   const found = rows[0]![0] === null ? [] : rows
   const jobs = found.map((row): ExpiredJob => {
