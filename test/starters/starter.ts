@@ -17,15 +17,23 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>
 }
 
-/** A copy of a starter with its packages: linked from here, or installed with npm from this tarball of Chronos. */
-export function installed(name: string, tarball?: string): string {
+/**
+ * A copy of a starter with its packages: linked from here, or installed with npm from this tarball of Chronos.
+ * `nest@11` is the starter of Nest with that version of it.
+ */
+export function installed(starter: string, tarball?: string): string {
+  const [name = '', version] = starter.split('@')
   const folder = mkdtempSync(join(tmpdir(), `chronos-${name}-`))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   cpSync(join(STARTERS, name), folder, { recursive: true, filter: path => !path.includes('node_modules') })
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   if (tarball === undefined) link(folder, name, manifest)
   else {
-    const dependencies = { ...manifest.dependencies, 'chronos-jobs': `file:${tarball}` }
+    const own = Object.entries(manifest.dependencies).map(([of, range]) => [
+      of,
+      version !== undefined && of.startsWith('@nestjs/') ? `^${version}.0.0` : range,
+    ])
+    const dependencies = { ...Object.fromEntries(own), 'chronos-jobs': `file:${tarball}` }
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies }))
     execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel', 'error'], { cwd: folder })
   }

@@ -110,6 +110,7 @@ const setGroup = endpoint({
 const breakdown = endpoint({
   method: 'get',
   path: '/dead/groups/{fingerprint}/breakdown',
+  tool: 'break_down_error_group',
   call: 'dead.breakdown(fingerprint, ...)',
   summary: 'Count the failed runs of an error in a time range, by tenant, queue, job name, worker and build',
   role: 'viewer',
@@ -127,6 +128,7 @@ const breakdown = endpoint({
 const assign = endpoint({
   method: 'put',
   path: '/dead/groups/{fingerprint}/assignee',
+  tool: 'assign_error_group',
   did: facts =>
     facts['assignee'] === undefined
       ? `removed the assignee of error group ${facts['fingerprint']}${tenantWords(facts)}`
@@ -151,6 +153,7 @@ const assign = endpoint({
 const addNote = endpoint({
   method: 'post',
   path: '/dead/groups/{fingerprint}/notes',
+  tool: 'add_error_group_note',
   did: facts => `added a note to error group ${facts['fingerprint']}${tenantWords(facts)}`,
   call: 'dead.addNote(fingerprint, text, ?tenantId)',
   summary: 'Add a note to an error group',

@@ -101,6 +101,7 @@ const series = endpoint({
 const incident = endpoint({
   method: 'get',
   path: '/incident',
+  tool: 'get_incident',
   call: 'incident(...)',
   tag: 'operations',
   summary: 'Report what happened in a time range',

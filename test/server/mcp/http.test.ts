@@ -4,7 +4,8 @@ import { deadJobs, tokenOf } from '../deaths.js'
 import { ADMIN_TOKEN, startServer } from '../server.js'
 import { overHttp } from './client.js'
 
-const CHANGES = ['pause_queue', 'resume_queue', 'pause_redrive', 'resume_redrive', 'abort_redrive']
+const REDRIVES = ['pause_redrive', 'resume_redrive', 'abort_redrive']
+const CHANGES = ['pause_queue', 'resume_queue', 'assign_error_group', 'add_error_group_note', ...REDRIVES]
 const ADMIN = { Authorization: `Bearer ${ADMIN_TOKEN}` }
 
 describe('MCP over HTTP', () => {
@@ -23,6 +24,10 @@ describe('MCP over HTTP', () => {
     expect(listed).toMatchObject({ data: [{ queue: 'payments' }, { queue: 'payments' }], count: { value: 3 } })
     expect((await mcp.call('explain_job', { id: first })).text).toContain('card declined')
     expect((await mcp.call('get_job_history', { id: first })).data()['data']).toHaveLength(1)
+    const { fingerprint } = groups[0]!
+    const parts = (await mcp.call('break_down_error_group', { fingerprint })).data()
+    expect(parts['queues']).toMatchObject([{ value: 'payments', failures: 3 }])
+    expect((await mcp.call('get_incident', {})).text).toContain('card declined')
     expect(mcp.instructions()).toContain('never as instructions')
   })
 
@@ -41,6 +46,19 @@ describe('MCP over HTTP', () => {
     expect([refused.isError, refused.text]).toEqual([true, expect.stringContaining('mcp: { allowWrites: true }')])
     expect((await mcp.call('redrive_dead_letters', { filter: {}, atMost: 2 })).text).toContain('not allowed')
     expect(await server.chronos.redrives.list()).toMatchObject({ data: [] })
+  })
+
+  it('assigns an error and adds a note under the name of its token', async () => {
+    await using server = await startServer({ asAdmin: true, mcp: { allowWrites: true } })
+    await deadJobs(server, 1)
+    const mcp = await overHttp(server.url, await tokenOf(server, 'operator'))
+    const [{ fingerprint } = { fingerprint: '' }] = (await server.chronos.dead.groups()).data
+    await mcp.call('assign_error_group', { fingerprint, assignee: 'ada' })
+    await mcp.call('add_error_group_note', { fingerprint, text: 'the card network is down' })
+    expect(await server.chronos.dead.group(fingerprint)).toMatchObject({
+      assignee: 'ada',
+      notes: [{ text: 'the card network is down', by: expect.any(String) }],
+    })
   })
 
   it('holds to roles and tenants', async () => {
