@@ -9,12 +9,12 @@ export function admitUntil(
   until: number | undefined,
   clock: Clock,
   timeoutOf: (claimed: Claimed) => number,
-): { readonly admit?: (claimed: Claimed) => number | undefined } {
+): { readonly admit?: (claimed: Claimed) => { readonly delayMs: number } | undefined } {
   if (until === undefined) return {}
   return {
     admit(claimed) {
       const leftMs = until - clock.now()
-      return timeoutOf(claimed) > leftMs ? Math.max(1, leftMs) : undefined
+      return timeoutOf(claimed) > leftMs ? { delayMs: leftMs } : undefined
     },
   }
 }

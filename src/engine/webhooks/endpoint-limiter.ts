@@ -4,6 +4,7 @@ import type { Claimed } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { dependencyId, ownerOf } from '../dependencies/answer.js'
 import { jobsOf } from '../dependencies/deferred-jobs.js'
+import type { Deferral } from '../worker/committer.js'
 
 /** The maximum number of concurrent deliveries to one endpoint, per process. */
 export const ENDPOINT_CONCURRENCY = 5
@@ -35,8 +36,8 @@ export class EndpointLimiter {
     this.#env = env
   }
 
-  /** Undefined if the delivery may start; otherwise how long to defer it. */
-  admit(delivery: Claimed, running: Iterable<Claimed>): number | undefined {
+  /** Undefined if the delivery may start; otherwise how to defer it. */
+  admit(delivery: Claimed, running: Iterable<Claimed>): Deferral | undefined {
     const dependency = nameOf(delivery)
     if (dependency === undefined) return undefined
     const id = dependencyId(dependency)
@@ -55,7 +56,7 @@ export class EndpointLimiter {
     const [delayMs] = turnsOf(pace, 1, now)
     pace.lastTurnAt = now + delayMs!
     void this.#defer(dependency, pace)
-    return delayMs
+    return { delayMs: delayMs!, pass: now }
   }
 
   /** Records the duration of a delivery. */

@@ -1,6 +1,7 @@
 import type { JobFacts, JobState } from '../../core/job/job.js'
 import { decide, type Outcome, type Transition } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
+import { present } from '../../core/values/present.js'
 import type { Claimed, Settled, Settlement } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
@@ -96,7 +97,8 @@ export function decideEnd(env: Environment, run: EndingRun, outcome: Outcome, fi
 }
 
 /** Returns a claimed job to its queue as if it had not been claimed; gives what to store for that. */
-export function handBack({ outbox, time }: Environment, claimed: Claimed, delayMs: number): Settlement {
+export function handBack({ outbox, time }: Environment, claimed: Claimed, delayMs: number, pass?: number): Settlement {
   const now = time.now()
-  return outbox.attach(settlementFor(claimed, now, now, { kind: 'handed-back', delayMs }), claimed)
+  const end = { kind: 'handed-back' as const, delayMs, ...present({ pass }) }
+  return outbox.attach(settlementFor(claimed, now, now, end), claimed)
 }

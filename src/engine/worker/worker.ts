@@ -14,7 +14,7 @@ import { admitUntil } from '../time/until.js'
 import { within } from '../time/within.js'
 import type { RetentionLimits } from '../upkeep/retention.js'
 import { Attempt, type AttemptPort } from './attempt.js'
-import { Committer } from './committer.js'
+import { Committer, type Deferral } from './committer.js'
 import { complete } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
 import { runOnce } from './effects.js'
@@ -51,8 +51,8 @@ interface WorkerOptions {
   readonly settings: WorkerSettings
   readonly backoffs: CustomBackoffs
   readonly dependencies: Dependencies
-  /** Returns how long to defer a job that may not start beside the running ones; undefined if it may start. */
-  readonly admit?: (claimed: Claimed, running: Iterable<Claimed>) => number | undefined
+  /** Returns how to defer a job that may not start beside the running ones; undefined if it may start. */
+  readonly admit?: (claimed: Claimed, running: Iterable<Claimed>) => Deferral | undefined
   readonly onStopped: (worker: Worker) => void
   /** Jobs were started or have ended. */
   readonly onLoad?: () => void
@@ -359,10 +359,11 @@ export class Worker {
       this.#handBackNewer(held, unknown)
       return
     }
-    const deferMs = this.#hooks.admit?.(claimed, this.#runner.claimed())
-    if (deferMs !== undefined) {
-      this.#handBack(held, Math.max(1, deferMs))
-      this.wake(deferMs)
+    const deferral = this.#hooks.admit?.(claimed, this.#runner.claimed())
+    if (deferral) {
+      const delayMs = Math.max(1, deferral.delayMs)
+      this.#committer.handBack(held, { ...deferral, delayMs }, () => undefined)
+      this.wake(delayMs)
       return
     }
     const { id, policy } = this.#policyOf(claimed, definition)
@@ -383,7 +384,7 @@ export class Worker {
   }
 
   #handBack(held: Held, delayMs: number): void {
-    this.#committer.handBack(held, delayMs, () => {
+    this.#committer.handBack(held, { delayMs }, () => {
       // The job may come back to this worker. A job of a newer version is left to the other workers first.
       if (delayMs === 0) this.wake()
     })

@@ -134,7 +134,7 @@ export function settle(tables: MemoryTables, settlement: Settlement, now: number
   if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
   const { end } = settlement
   if (end.kind === 'handed-back') {
-    handBack(tables, row, end.delayMs, now)
+    handBack(tables, row, end, now)
     if (row.job.state === 'cancelled') delta.ended(row.job)
   } else {
     tables.change(row, ended(row.job, settlement, end, now))
@@ -156,6 +156,7 @@ function wasSettled(tables: MemoryTables, { lease, run, end }: Settlement): bool
 }
 
 type Ended = Extract<Settlement['end'], { kind: 'ended' }>
+type HandedBack = Extract<Settlement['end'], { kind: 'handed-back' }>
 
 function ended(job: Job, { finishedAt }: Settlement, end: Ended, now: number): Job {
   const { transition, error, result, group, dependency, pass } = end
@@ -193,7 +194,7 @@ function attemptRecord(job: Job, settlement: Settlement, { transition, error, no
 }
 
 /** Undoes the claim: the job gets the state it had after its last run. */
-function handBack(tables: MemoryTables, row: HeldRow, delayMs: number, now: number): void {
+function handBack(tables: MemoryTables, row: HeldRow, { delayMs, pass }: HandedBack, now: number): void {
   const { job } = row
   const last = row.attempts.at(-1)?.record
   for (const [name, line] of row.logs) if (line.run === job.run) row.logs.delete(name)
@@ -203,6 +204,7 @@ function handBack(tables: MemoryTables, row: HeldRow, delayMs: number, now: numb
   if (last?.generation !== job.generation) delete undone.firstStartedAt
   // Without a delay the job keeps its place in the queue.
   if (delayMs > 0) undone.runAt = Math.ceil(now + delayMs)
+  if (pass !== undefined) undone.pass = pass
   if (job.cancelRequested) {
     undone.state = 'cancelled'
     undone.finishedAt = now

@@ -261,6 +261,9 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect(t.clock.now() - begun).toBeLessThan(15_000)
     expect(slow.heard).toHaveLength(ENDPOINT_CONCURRENCY)
     expect((await t.jobs.count({ queue: DELIVERIES, state: 'running', tag: id })).value).toBe(ENDPOINT_CONCURRENCY)
+    // Those that a worker had claimed are held back like the others.
+    expect((await t.jobs.count({ queue: DELIVERIES, phase: 'scheduled', tag: id })).value).toBe(0)
+    expect((await t.jobs.count({ queue: DELIVERIES, phase: 'blocked', tag: id })).value).toBeGreaterThan(300)
   })
 
   test('can be tested', async () => {

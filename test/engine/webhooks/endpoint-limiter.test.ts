@@ -29,26 +29,26 @@ describe('the limit per endpoint', () => {
     const { lanes, job, full } = bench()
     expect(lanes.admit(job('a'), full('a').slice(1))).toBeUndefined()
     expect(lanes.admit(job('a'), full('b'))).toBeUndefined()
-    expect(lanes.admit(job('a'), full('a'))).toBeGreaterThan(0)
+    expect(lanes.admit(job('a'), full('a'))?.delayMs).toBeGreaterThan(0)
   })
 
   test('gives one turn after the other, at the pace of the responses', () => {
     const { lanes, job, full } = bench()
     lanes.took(job('a'), 10)
-    const turns = [1, 2, 3].map(() => lanes.admit(job('a'), full('a')))
+    const turns = [1, 2, 3].map(() => lanes.admit(job('a'), full('a'))?.delayMs)
     expect(turns).toEqual([2, 4, 6])
   })
 
   test('considers pending deliveries that take longer than the earlier ones', () => {
     const { lanes, clock, job, full } = bench()
     const running = full('a').map(one => ({ ...one, startedAt: clock.now() - 10_000 }))
-    expect(lanes.admit(job('a'), running)).toBe(2000)
+    expect(lanes.admit(job('a'), running)?.delayMs).toBe(2000)
   })
 
   test('retries soon if the endpoint was fast, and later if it is slow', () => {
     const { lanes, clock, job, full } = bench()
     const times = (count: number, running: readonly Claimed[]) =>
-      Array.from({ length: count }, () => lanes.admit(job(running[0]!.dependency!), running)).at(-1)
+      Array.from({ length: count }, () => lanes.admit(job(running[0]!.dependency!), running)?.delayMs).at(-1)
     expect(times(1000, full('fast'))).toBe(500)
     const slow = full('slow').map(one => ({ ...one, startedAt: clock.now() - 14_000 }))
     expect(times(1000, slow)).toBe(28_000)
