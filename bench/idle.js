@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { pause, sample } from './sample.js'
 
-/** Workers start up first, and the statistics of the server are up to a second late. */
-const SETTLE_MS = 3_000
+/** Workers start up first, and a connection that rests reports its last transactions to the server's statistics after 10 s. */
+const SETTLE_MS = 12_000
 
 /**
  * What an idle worker costs: this process, and the transactions of its database that the server counted, where there
